@@ -1,0 +1,91 @@
+import { Command as RedisCommand, Redis } from 'ioredis'
+import { CommandError, EngineDownError } from '../engine.ts'
+import type { Command, Engine, Reply } from '../engine.ts'
+import { LocalError } from '../errors.ts'
+
+const CONNECT_TIMEOUT_MS = 3_000
+const COMMAND_TIMEOUT_MS = 10_000
+const MAX_RECONNECT_DELAY_MS = 250
+
+/**
+ * One shared, pipelined connection.
+ *
+ * Nothing is ever sent twice: a script whose reply was lost may have counted already.
+ *
+ * @throws LocalError `ERR_LOCAL_REDIS_UNREACHABLE` when the first connection fails.
+ */
+export async function connectRedis(url: string): Promise<Engine> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    enableOfflineQueue: false,
+    disableClientInfo: true,
+    stringNumbers: true,
+    retryStrategy: (attempt) => Math.min(attempt * 25, MAX_RECONNECT_DELAY_MS),
+  })
+  // Without a listener ioredis prints every failed reconnection.
+  redis.on('error', () => {})
+  try {
+    await redis.connect()
+  } catch (error) {
+    redis.disconnect()
+    const reason = error instanceof Error ? error.message : 'unknown reason'
+    throw new LocalError(
+      'ERR_LOCAL_REDIS_UNREACHABLE',
+      `Cannot reach the Redis at ${redis.options.host}:${redis.options.port}: ${reason}`,
+    )
+  }
+
+  // Upper case keeps ioredis's reply transformers (`hgetall` into an object) out of the way.
+  const execute = async ([name, ...args]: Command): Promise<Reply> => {
+    const command = new RedisCommand(name.toUpperCase(), args, { replyEncoding: null })
+    try {
+      return toReply(await redis.sendCommand(command))
+    } catch (error) {
+      return asCommandError(error)
+    }
+  }
+
+  return {
+    execute,
+    // Written in one tick on one connection, so nothing can come between MULTI and EXEC.
+    async transaction(commands) {
+      const queued = [['MULTI'] as const, ...commands].map(execute)
+      const outcome = execute(['EXEC'])
+      const refused = (await Promise.all(queued)).find((reply) => reply instanceof CommandError)
+      const replies = await outcome
+      if (Array.isArray(replies)) return replies as readonly Reply[]
+      return discarded(replies, refused)
+    },
+    async close() {
+      redis.disconnect()
+    },
+  }
+}
+
+function discarded(exec: Reply, cause: Reply | undefined): CommandError {
+  if (cause instanceof CommandError) {
+    return new CommandError(`EXECABORT Transaction discarded because of: ${cause.message}`)
+  }
+  return exec instanceof CommandError ? exec : new CommandError('EXECABORT Transaction discarded')
+}
+
+function toReply(raw: unknown): Reply {
+  if (raw === null || Buffer.isBuffer(raw)) return raw
+  if (typeof raw === 'string') return toInteger(raw)
+  if (Array.isArray(raw)) return raw.map(toReply)
+  return asCommandError(raw)
+}
+
+function toInteger(digits: string): number | bigint {
+  const value = Number(digits)
+  return Number.isSafeInteger(value) ? value : BigInt(digits)
+}
+
+function asCommandError(error: unknown): CommandError {
+  if (error instanceof Error && error.name === 'ReplyError') return new CommandError(error.message)
+  throw new EngineDownError('ERR the Redis behind this server did not answer', { cause: error })
+}

@@ -1,0 +1,90 @@
+import type { IncomingMessage } from 'node:http'
+import { CommandError, EngineDownError } from '../engine.ts'
+import type { Command, Engine, Reply } from '../engine.ts'
+import { bearerAuth } from './auth.ts'
+import { parseCommand, parseCommands, readBody } from './body.ts'
+import { refuse } from './commands.ts'
+import { HttpError } from './http-error.ts'
+import { commandFromPath } from './path-command.ts'
+import { errorJson, replyJson } from './reply-json.ts'
+import type { Encoding } from './reply-json.ts'
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT']
+
+/** What to send back: an HTTP status and a JSON text. */
+export interface Answer {
+  status: number
+  json: string
+}
+
+/** Answers HTTP requests in the Upstash REST protocol. What it returns never rejects. */
+export function restHandler(
+  engine: Engine,
+  token: string,
+): (request: IncomingMessage) => Promise<Answer> {
+  const authorize = bearerAuth(token)
+  return async (request) => {
+    try {
+      const url = new URL(`http://local${request.url ?? '/'}`)
+      authorize(request, url.searchParams)
+      return await route(engine, request, url)
+    } catch (error) {
+      return failure(error)
+    }
+  }
+}
+
+async function route(engine: Engine, request: IncomingMessage, url: URL): Promise<Answer> {
+  const method = request.method ?? 'GET'
+  if (!METHODS.includes(method)) throw new HttpError(405, 'ERR method not allowed')
+  const encoding = request.headers['upstash-encoding'] === 'base64' ? 'base64' : 'utf8'
+  const body = await readBody(request)
+  switch (url.pathname) {
+    case '/pipeline':
+      return pipeline(engine, parseCommands(body), encoding)
+    case '/multi-exec':
+      return transaction(engine, parseCommands(body), encoding)
+    case '/':
+      return single(engine, parseCommand(body), encoding)
+    default:
+      return single(engine, commandFromPath(url, body), encoding)
+  }
+}
+
+async function single(engine: Engine, command: Command, encoding: Encoding): Promise<Answer> {
+  const reply = refuse(command) ?? (await engine.execute(command))
+  return { status: reply instanceof CommandError ? 400 : 200, json: replyJson(reply, encoding) }
+}
+
+async function pipeline(engine: Engine, commands: Command[], encoding: Encoding): Promise<Answer> {
+  const outcomes = await Promise.allSettled(
+    commands.map(async (command) => refuse(command) ?? (await engine.execute(command))),
+  )
+  const failed = outcomes.filter((outcome) => outcome.status === 'rejected')
+  if (failed.length === outcomes.length && failed[0]) throw failed[0].reason
+  const items = outcomes.map((outcome) =>
+    outcome.status === 'fulfilled'
+      ? replyJson(outcome.value, encoding)
+      : failure(outcome.reason).json,
+  )
+  return { status: 200, json: `[${items.join()}]` }
+}
+
+async function transaction(
+  engine: Engine,
+  commands: Command[],
+  encoding: Encoding,
+): Promise<Answer> {
+  const refused = commands.map(refuse).find((error) => error !== undefined)
+  const replies: readonly Reply[] | CommandError = refused
+    ? new CommandError(`EXECABORT Transaction discarded because of: ${refused.message}`)
+    : await engine.transaction(commands)
+  if (replies instanceof CommandError) return { status: 400, json: errorJson(replies.message) }
+  return { status: 200, json: `[${replies.map((reply) => replyJson(reply, encoding)).join()}]` }
+}
+
+function failure(error: unknown): Answer {
+  if (error instanceof HttpError) return { status: error.status, json: errorJson(error.message) }
+  if (error instanceof EngineDownError) return { status: 503, json: errorJson(error.message) }
+  return { status: 500, json: errorJson('ERR internal error') }
+}

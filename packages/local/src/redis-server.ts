@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { LocalError } from './errors.ts'
+
+const BINARIES = ['redis-server', 'valkey-server'] as const
+const PORT_ATTEMPTS = 5
+const START_TIMEOUT_MS = 10_000
+const STOP_TIMEOUT_MS = 3_000
+
+/** Options of `startRedisServer`. */
+export interface RedisServerOptions {
+  /**
+   * The TCP port on 127.0.0.1; 0 takes a free one.
+   *
+   * @default 0
+   */
+  port?: number
+}
+
+/** A Redis of one's own: empty at the start, kept in memory only, gone after `stop`. */
+export interface RedisServer extends AsyncDisposable {
+  /** As in `redis://127.0.0.1:6390`. */
+  readonly url: string
+  readonly port: number
+  readonly pid: number
+  /** Ends the process, by its id, and waits until it is gone. May be called again. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the `redis-server` (or `valkey-server`) on the PATH, without persistence.
+ *
+ * It ends with `stop`, and at the latest when this process exits.
+ *
+ * @throws LocalError `ERR_LOCAL_REDIS_MISSING` when there is none on the PATH,
+ * `ERR_LOCAL_REDIS_START` when it does not come up.
+ * @example
+ * await using redis = await startRedisServer()
+ * const client = new Redis(redis.url)
+ */
+export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const { port = 0 } = options
+  const attempts = port === 0 ? PORT_ATTEMPTS : 1
+  let output = ''
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    // Another process may take a free port before Redis does, hence the further attempts.
+    const candidate = port === 0 ? await freePort() : port
+    const outcome = await launch(candidate)
+    if (typeof outcome !== 'string') return outcome
+    output = outcome
+  }
+  throw new LocalError('ERR_LOCAL_REDIS_START', `redis-server did not start: ${lastLine(output)}`)
+}
+
+/** Resolves to the server, or to what it printed when it ended before it was ready. */
+async function launch(port: number): Promise<RedisServer | string> {
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-redis-'))
+  const removeDirectory = (): Promise<void> => rm(directory, { recursive: true, force: true })
+  try {
+    const child = await spawnFirst(port, directory)
+    const exited = once(child, 'exit')
+    const killNow = (): void => void child.kill('SIGKILL')
+    process.once('exit', killNow)
+    let output = ''
+    child.stdout?.on(
+      'data',
+      (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4_096)),
+    )
+    const stop = async (): Promise<void> => {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM')
+        const timer = setTimeout(killNow, STOP_TIMEOUT_MS)
+        await exited
+        clearTimeout(timer)
+      }
+      process.off('exit', killNow)
+      await removeDirectory()
+    }
+    if (!(await answersBeforeExit(child, port))) {
+      await stop()
+      return output
+    }
+    const pid = child.pid ?? 0
+    const url = `redis://127.0.0.1:${port}`
+    return { url, port, pid, stop, [Symbol.asyncDispose]: stop }
+  } catch (error) {
+    await removeDirectory()
+    throw error
+  }
+}
+
+async function spawnFirst(port: number, directory: string): Promise<ChildProcess> {
+  const settings = ['--save', '', '--appendonly', 'no', '--bind', '127.0.0.1', '--dir', directory]
+  for (const binary of BINARIES) {
+    const child = spawn(binary, [...settings, '--port', String(port)], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    try {
+      await once(child, 'spawn')
+      return child
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+        throw new LocalError('ERR_LOCAL_REDIS_START', `${binary} could not be run`, {
+          cause: error,
+        })
+      }
+    }
+  }
+  throw new LocalError(
+    'ERR_LOCAL_REDIS_MISSING',
+    `There is no ${BINARIES.join(' or ')} on the PATH: install one, pass a Redis URL, or use the embedded engine`,
+  )
+}
+
+async function answersBeforeExit(child: ChildProcess, port: number): Promise<boolean> {
+  const deadline = Date.now() + START_TIMEOUT_MS
+  while (child.exitCode === null && child.signalCode === null && Date.now() < deadline) {
+    if ((await answersPing(port)) && child.exitCode === null) return true
+    await delay(10)
+  }
+  return false
+}
+
+function answersPing(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
+    const settle = (answered: boolean): void => {
+      socket.destroy()
+      resolve(answered)
+    }
+    socket.setTimeout(1_000, () => settle(false))
+    socket.once('data', (data) => settle(data.toString().startsWith('+PONG')))
+    socket.once('error', () => settle(false))
+    socket.once('close', () => settle(false))
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+function lastLine(output: string): string {
+  return output.trim().split('\n').at(-1) ?? 'it printed nothing'
+}
