@@ -1,0 +1,43 @@
+import type { Policy } from './policy.ts'
+import { InputError } from './errors.ts'
+import { MAX_UNITS } from './validate.ts'
+
+/**
+ * Units asked for: a number of requests, or a whole number per unit. `request` is 1 unless given; any
+ * other unit that a policy counts must be given, if only as 0.
+ *
+ * @example
+ * const cost: Cost = { request: 1, token: 1_200 }
+ */
+export type Cost = number | Readonly<Record<string, number>>
+
+/**
+ * The cost in each policy's unit, in the policies' order.
+ *
+ * @throws InputError `invalid_cost` when a unit is missing, unknown, or no whole number from 0 to 10^12.
+ */
+export function costsOf(cost: Cost | undefined, policies: readonly Policy[]): number[] {
+  const byUnit = new Map<string, unknown>([['request', 1]])
+  if (typeof cost === 'number') {
+    byUnit.set('request', cost)
+  } else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost)) {
+    const units = new Set(policies.map(({ unit }) => unit)).add('request')
+    for (const [unit, value] of Object.entries(cost)) {
+      if (!units.has(unit)) throw invalid('cost', 'names a unit that no policy counts')
+      byUnit.set(unit, value)
+    }
+  } else if (cost !== undefined) {
+    throw invalid('cost', 'must be a number of requests or an object of units')
+  }
+  return policies.map(({ unit }) => {
+    const value = byUnit.get(unit)
+    if (value === undefined) throw invalid(`cost.${unit}`, 'is missing, and a policy counts it')
+    if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > MAX_UNITS) {
+      throw invalid(`cost.${unit}`, `must be a whole number from 0 to ${MAX_UNITS}`)
+    }
+    return value as number
+  })
+}
+
+const invalid = (input: string, message: string): InputError =>
+  new InputError('invalid_cost', input, message)

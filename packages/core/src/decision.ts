@@ -1,0 +1,114 @@
+import type { StoreErrorCode } from './errors.ts'
+
+/** Why a policy denies. */
+export type PolicyReason =
+  'rate_limit_exceeded' | 'daily_quota_exceeded' | 'monthly_quota_exceeded'
+
+/**
+ * Why a request is denied: a policy is spent, the cost is larger than a policy's limit and so can
+ * never fit, or the store failed and the limiter is set to deny then.
+ */
+export type DenialReason = PolicyReason | 'cost_exceeds_limit' | 'store_unavailable'
+
+/** One policy's state after a decision. */
+export interface PolicyState {
+  readonly name: string
+  /** Whose budget is counted, such as `tenant` or `global`. */
+  readonly scope: string
+  /** What is counted, such as `request`. */
+  readonly unit: string
+  /** Units allowed per window. */
+  readonly limit: number
+  /** Units left, after this decision. */
+  readonly remaining: number
+  /** Units that were asked for. */
+  readonly cost: number
+  /** The window in milliseconds; of a calendar month, 31 days. */
+  readonly windowMs: number
+  /** Milliseconds until units in use come back: the end of a fixed window, the oldest entry's expiry in a sliding one. */
+  readonly resetMs: number
+  /** Whether the cost fitted this policy. */
+  readonly fits: boolean
+  /** Milliseconds until the cost fits this policy if nobody else spends: 0 if it does now, `null` if it never can. */
+  readonly retryAfterMs: number | null
+  /** Why this policy denies what does not fit. */
+  readonly reason: PolicyReason
+}
+
+/** How a decision was made without the store. */
+export interface Degraded {
+  /** What failed. */
+  readonly cause: StoreErrorCode
+  /** What the limiter is set to do then (`onStoreError`). */
+  readonly mode: 'allow' | 'deny' | 'local'
+}
+
+interface DecisionBase {
+  /** Every policy's state, in the limiter's order. Empty when degraded with mode `allow` or `deny`. */
+  readonly policies: readonly PolicyState[]
+  /** The time of the decision by the store's clock, in milliseconds since the Unix epoch. */
+  readonly at: number
+  /** The plan whose limits applied, if the limiter has plans. */
+  readonly plan: string | undefined
+  /** Set when the store could not be asked. */
+  readonly degraded: Degraded | undefined
+}
+
+/** The request may go on; every policy has been charged. */
+export interface AllowedDecision extends DecisionBase {
+  readonly allowed: true
+  readonly reason: undefined
+  readonly violated: undefined
+  readonly retryAfterMs: 0
+}
+
+/** The request must not go on; nothing has been charged. */
+export interface DeniedDecision extends DecisionBase {
+  readonly allowed: false
+  readonly reason: DenialReason
+  /**
+   * The policy that bound: one that can never fit, else the first in the limiter's order that does
+   * not fit now. `undefined` when the store failed. `policies` tells the others by `fits`.
+   */
+  readonly violated: PolicyState | undefined
+  /** Milliseconds until this very cost fits every policy if nobody else spends; `null` if it never can. */
+  readonly retryAfterMs: number | null
+}
+
+/** The answer to a check: a plain value, JSON-serialisable. */
+export type Decision = AllowedDecision | DeniedDecision
+
+/** How long a client is told to wait when the store is down and the limiter denies. */
+const STORE_RETRY_MS = 1_000
+
+/** The decision that follows from every policy's state. */
+export function decide(
+  policies: readonly PolicyState[],
+  context: Pick<DecisionBase, 'at' | 'plan' | 'degraded'>,
+): Decision {
+  const base = { policies, ...context }
+  const failing = policies.filter((policy) => !policy.fits)
+  const never = failing.find((policy) => policy.retryAfterMs === null)
+  const violated = never ?? failing[0]
+  if (violated === undefined) {
+    return { allowed: true, reason: undefined, violated, retryAfterMs: 0, ...base }
+  }
+  return {
+    allowed: false,
+    reason: never ? 'cost_exceeds_limit' : violated.reason,
+    violated,
+    retryAfterMs: never ? null : Math.max(...failing.map((policy) => policy.retryAfterMs ?? 0)),
+    ...base,
+  }
+}
+
+/** The decision when the store failed and nothing is known. */
+export function decideBlind(
+  mode: 'allow' | 'deny',
+  context: Pick<DecisionBase, 'at' | 'plan' | 'degraded'>,
+): Decision {
+  const base = { policies: [], violated: undefined, ...context }
+  return mode === 'allow'
+    ? { allowed: true, reason: undefined, retryAfterMs: 0, ...base }
+    : { allowed: false, reason: 'store_unavailable', retryAfterMs: STORE_RETRY_MS, ...base }
+}

@@ -1,0 +1,7 @@
+export { rateLimitHeaders } from './http/headers.ts'
+export { denialBody, tooManyRequests } from './http/body.ts'
+export type { DenialBody } from './http/body.ts'
+export { createGuard } from './http/guard.ts'
+export type { Guard, GuardOptions, SubjectResolver, Verdict } from './http/guard.ts'
+export { compileRoutes } from './routes.ts'
+export type { Route, RouteInput, RouteMatcher, RouteOptions } from './routes.ts'

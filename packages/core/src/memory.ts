@@ -1,0 +1,2 @@
+export { memory } from './stores/memory.ts'
+export type { MemoryOptions } from './stores/memory.ts'

@@ -1,0 +1,59 @@
+import { ConfigError } from './errors.ts'
+import { knownOptions, plainName, positiveInteger } from './validate.ts'
+
+/** The limits of one plan by name: whole numbers of units. */
+export type PlanLimits = Readonly<Record<string, number>>
+
+/** A set of plans, made by `definePlans`. */
+export interface Plans<Name extends string = string, Limit extends string = string> {
+  /** The plan names, in the order they were declared. */
+  readonly names: readonly Name[]
+  /** The plan that applies to a subject without a plan, or with one that is not defined. */
+  readonly defaultPlan: Name
+  /** The limits of a plan, or `undefined` for a name that is no plan. */
+  get(name: string): Readonly<Record<Limit, number>> | undefined
+}
+
+/**
+ * Names the limits of each plan. Every plan must have the same limits. A subject without a plan, or
+ * with a plan that is not defined here, gets the default plan: never no limit, never a limit of 0.
+ *
+ * @param plans Limits by plan name, each a whole number from 1 to 10^12.
+ * @param options.defaultPlan The plan for subjects without one. @default the first plan
+ * @throws ConfigError `invalid_option` when a limit is missing from a plan or is no such number.
+ * @example
+ * const plans = definePlans({
+ *   starter: { rpm: 20, daily: 500 },
+ *   growth: { rpm: 60, daily: 2_000 },
+ *   professional: { rpm: 150, daily: 8_000 },
+ *   enterprise: { rpm: 400, daily: 30_000 },
+ * })
+ */
+export function definePlans<Name extends string, Limit extends string>(
+  plans: Readonly<Record<Name, Readonly<Record<Limit, number>>>>,
+  options: { readonly defaultPlan?: NoInfer<Name> } = {},
+): Plans<Name, Limit> {
+  knownOptions('definePlans options', options, ['defaultPlan'])
+  const names = Object.keys(plans ?? {}) as Name[]
+  const [first] = names
+  if (first === undefined) {
+    throw new ConfigError('invalid_option', 'definePlans', 'must define at least one plan')
+  }
+  const limitNames = Object.keys(plans[first]) as Limit[]
+  // A Map, so that "constructor" and "__proto__" are unknown plans, not inherited properties.
+  const byName = new Map<string, Readonly<Record<Limit, number>>>()
+  for (const name of names) {
+    plainName(`definePlans.${name}`, name)
+    knownOptions(`definePlans.${name}`, plans[name], limitNames)
+    const limits = Object.create(null) as Record<Limit, number>
+    for (const limit of limitNames) {
+      limits[limit] = positiveInteger(`definePlans.${name}.${limit}`, plans[name][limit])
+    }
+    byName.set(name, Object.freeze(limits))
+  }
+  const defaultPlan = options.defaultPlan ?? first
+  if (!byName.has(defaultPlan)) {
+    throw new ConfigError('invalid_option', 'definePlans.defaultPlan', 'must be a defined plan')
+  }
+  return Object.freeze({ names, defaultPlan, get: (name: string) => byName.get(name) })
+}

@@ -1,0 +1,162 @@
+import type { Algorithm, Entry, Policy, PolicyOptions, Verdict } from '../policy.ts'
+import { durationMs, type Duration } from '../duration.ts'
+import { definePolicy } from '../policy.ts'
+
+/** Options of `slidingWindow`. */
+export interface SlidingWindowOptions extends PolicyOptions {
+  /** The window's length. */
+  readonly window: Duration
+}
+
+/**
+ * Allows `limit` units in any stretch of time as long as `window`: exact, not an estimate. In Redis
+ * it is one sorted set per partition, with one member per allowed request, whatever its cost.
+ *
+ * @throws ConfigError When an option is unknown, missing or out of range.
+ * @example
+ * slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant', 'route'] })
+ */
+export function slidingWindow(options: SlidingWindowOptions): Policy {
+  return definePolicy('slidingWindow', options, ['window'], () => {
+    const windowMs = durationMs('slidingWindow.window', options.window)
+    return { algorithm, params: [windowMs], windowMs, reason: 'rate_limit_exceeded' }
+  })
+}
+
+/** So many expired members are left in the set before they are removed, in one command. */
+const PRUNE_AT = 16
+
+/** So many members are read at once when those at hand do not decide. */
+const CHUNK = 512
+
+interface LogEntry {
+  readonly at: number
+  readonly cost: number
+}
+
+/** Allowed requests, oldest first. Those before `head` have expired. */
+interface SlidingWindowState {
+  log: LogEntry[]
+  head: number
+  /** Units in `log` from `head` on. */
+  used: number
+}
+
+const algorithm: Algorithm<SlidingWindowState> = {
+  id: 'sliding',
+
+  check(
+    state: SlidingWindowState | undefined,
+    { limit, cost, params }: Entry,
+    now: number,
+  ): Verdict {
+    const window = params[0] ?? 0
+    const { log, head, used } = live(state, now - window)
+    const oldest = log[head]
+    const fits = cost === 0 || used + cost <= limit
+    return {
+      fits,
+      available: Math.max(0, limit - used),
+      resetMs: oldest === undefined ? window : oldest.at + window - now,
+      retryMs: fits ? 0 : cost > limit ? -1 : freedAt(log, head, used + cost - limit) + window - now,
+    }
+  },
+
+  add(state: SlidingWindowState | undefined, { cost, params }: Entry, now: number) {
+    const window = params[0] ?? 0
+    const { log, head, used } = live(state, now - window)
+    // Drop expired entries only when they are half of the log, so that each is moved at most once.
+    const kept = head * 2 > log.length ? log.slice(head) : log
+    let place = kept.length
+    while ((kept[place - 1]?.at ?? now) > now) place -= 1
+    kept.splice(place, 0, { at: now, cost })
+    const newest = kept.at(-1)?.at ?? now
+    return {
+      state: { log: kept, head: kept === log ? head : 0, used: used + cost },
+      expiresAt: newest + window,
+    }
+  },
+
+  // Beside the requests, the set holds one member `#` whose score is minus the units in the set. It
+  // sorts before all others, so one short ZRANGE reads the sum and the oldest members, and one ZADD
+  // writes the sum and the new one. Expired members are subtracted while reading and removed when
+  // there are PRUNE_AT of them or the oldest is two windows old; only then is the expiry of the key
+  // moved, to three windows on, which is always at least a window after the newest member.
+  lua: `(function()
+  local function units(member) return tonumber(string.match(member, ':(%d+)$') or 1) end
+  return {
+    check = function(key, now, limit, cost, params)
+      local cutoff = now - params[1]
+      local rows = redis.call('ZRANGE', key, 0, ${PRUNE_AT}, 'WITHSCORES')
+      local total = rows[2] and -tonumber(rows[2]) or 0
+      local used, expired, freed = total, 0, 0
+      local oldest, head, retry = tonumber(rows[4]), nil, nil
+      local at, rank, full = 3, ${PRUNE_AT + 1}, ${2 * (PRUNE_AT + 1)}
+      while true do
+        if at > #rows then
+          if #rows < full then break end
+          rows = redis.call('ZRANGE', key, rank, rank + ${CHUNK - 1}, 'WITHSCORES')
+          at, rank, full = 1, rank + ${CHUNK}, ${2 * CHUNK}
+          if #rows == 0 then break end
+        end
+        local score, cost_of_row = tonumber(rows[at + 1]), units(rows[at])
+        at = at + 2
+        if score <= cutoff then
+          used, expired = used - cost_of_row, expired + 1
+        else
+          head = head or score
+          if cost == 0 or used + cost <= limit or cost > limit then break end
+          freed = freed + cost_of_row
+          if freed >= used + cost - limit then
+            retry = score - cutoff
+            break
+          end
+        end
+      end
+      local fits = cost == 0 or used + cost <= limit
+      return {
+        fits = fits, available = math.max(0, limit - used),
+        reset = head and head - cutoff or params[1],
+        retry = fits and 0 or (cost > limit and -1 or retry or params[1]),
+        used = used, total = total, expired = expired, oldest = oldest,
+      }
+    end,
+    add = function(key, now, limit, cost, params, id, verdict)
+      local window, total = params[1], verdict.total
+      local prune = verdict.expired >= ${PRUNE_AT}
+        or (verdict.oldest and verdict.oldest <= now - 2 * window)
+      if prune then
+        redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
+        total = verdict.used
+      end
+      local member = cost == 1 and id or id .. ':' .. string.format('%.0f', cost)
+      redis.call('ZADD', key, -(total + cost), '#', now, member)
+      if prune or not verdict.oldest then redis.call('PEXPIRE', key, 3 * window) end
+    end,
+  }
+end)()`,
+}
+
+/** The log with everything before `cutoff` (inclusive) behind its head. */
+function live(state: SlidingWindowState | undefined, cutoff: number): SlidingWindowState {
+  if (state === undefined) return { log: [], head: 0, used: 0 }
+  const { log } = state
+  let { head, used } = state
+  for (;;) {
+    const entry = log[head]
+    if (entry === undefined || entry.at > cutoff) return { log, head, used }
+    used -= entry.cost
+    head += 1
+  }
+}
+
+/** When (epoch ms) the entry was added whose expiry frees the last of `need` units. */
+function freedAt(log: readonly LogEntry[], head: number, need: number): number {
+  let freed = 0
+  for (let index = head; index < log.length; index += 1) {
+    const entry = log[index] as LogEntry
+    freed += entry.cost
+    if (freed >= need) return entry.at
+  }
+  return log.at(-1)?.at ?? 0
+}

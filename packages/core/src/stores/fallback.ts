@@ -1,0 +1,31 @@
+import type { Store } from '../store.ts'
+import { SluiceError, StoreError } from '../errors.ts'
+import { memory } from './memory.ts'
+
+/**
+ * What to do when the store fails: let the request pass, refuse it, or hold it to the same policies
+ * counted in this process's own memory.
+ */
+export type OnStoreError = 'allow' | 'deny' | 'local'
+
+/** A store that answers in the stead of `primary` whenever that one fails. `reset` still throws. */
+export function withFallback(primary: Store, mode: OnStoreError): Store {
+  const local = memory()
+  return {
+    async check(request) {
+      try {
+        return await primary.check(request)
+      } catch (error) {
+        if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
+        const cause = error instanceof StoreError ? error.code : 'store_failed'
+        const reply =
+          mode === 'local' ? await local.check(request) : { now: request.now, verdicts: [] }
+        return { ...reply, degraded: { cause, mode } }
+      }
+    },
+    async reset(keys) {
+      await local.reset(keys)
+      await primary.reset(keys)
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import { ConfigError, InputError } from './errors.ts'
+
+/**
+ * Who and what a request is: the values of its dimensions. `tenant`, `user`, `route` and `model` are
+ * customary; any other name works. `plan` picks the plan whose limits apply.
+ *
+ * @example
+ * const subject: Subject = { tenant: 'acme', user: 'u_17', route: 'evaluate', plan: 'growth' }
+ */
+export interface Subject {
+  readonly tenant?: string | undefined
+  readonly user?: string | undefined
+  readonly route?: string | undefined
+  readonly model?: string | undefined
+  readonly plan?: string | undefined
+  readonly [dimension: string]: string | undefined
+}
+
+/**
+ * Whose budget a policy counts: one for each combination of these dimensions, or `'global'` for one
+ * budget shared by everyone.
+ */
+export type Per = readonly string[] | 'global'
+
+/** An encoded part longer than this (in UTF-8 bytes) is replaced by its SHA-256. */
+const MAX_PART_BYTES = 128
+
+/** What would end a part, start a hash tag, look like a digest, or not print. */
+// eslint-disable-next-line no-control-regex -- control characters are exactly what is escaped here
+const RESERVED = /[\u0000-\u0020\u007f%:={}~]/g
+
+const encoder = new TextEncoder()
+
+/** Returns `per` if it is `'global'` or a list of distinct dimension names, else throws. */
+export function validPer(option: string, per: unknown): Per {
+  if (per === 'global') return per
+  if (!Array.isArray(per) || per.length === 0) {
+    throw new ConfigError(
+      'invalid_option',
+      option,
+      'must be "global" or a list of at least one dimension, such as ["tenant"]',
+    )
+  }
+  const names: unknown[] = per
+  for (const name of names) {
+    if (typeof name === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,31}$/.test(name)) continue
+    throw new ConfigError(
+      'invalid_option',
+      option,
+      'must list names of 1 to 32 letters, digits, "_" or "-", starting with a letter',
+    )
+  }
+  if (new Set(names).size !== names.length) {
+    throw new ConfigError('invalid_option', option, 'must not list a dimension twice')
+  }
+  return names as string[]
+}
+
+/**
+ * The key of the partition that `subject` falls in. Distinct values never meet in one key: each part
+ * is escaped, a long one is hashed, and an empty or ill-formed one is refused.
+ *
+ * @throws InputError `missing_dimension` when the subject lacks a dimension of `per`.
+ * @throws InputError `invalid_subject` when a value is not a non-empty, well-formed string.
+ */
+export async function partitionKey(subject: Subject, per: Per): Promise<string> {
+  if (per === 'global') return 'global'
+  let key = ''
+  for (const dimension of per) {
+    const part = encodePart(dimension, subject)
+    const bytes = part.length * 3 > MAX_PART_BYTES ? encoder.encode(part) : undefined
+    const value = bytes && bytes.length > MAX_PART_BYTES ? await digest(bytes) : part
+    key += `${key && ':'}${dimension}=${value}`
+  }
+  return key
+}
+
+function encodePart(dimension: string, subject: Subject): string {
+  const value: unknown = Object.hasOwn(subject, dimension) ? subject[dimension] : undefined
+  const input = `subject.${dimension}`
+  if (value === undefined || value === null) {
+    throw new InputError('missing_dimension', input, 'is missing, and a policy counts per it')
+  }
+  if (typeof value !== 'string' || value === '') {
+    throw new InputError('invalid_subject', input, 'must be a non-empty string')
+  }
+  if (!value.isWellFormed()) {
+    throw new InputError('invalid_subject', input, 'must be well-formed UTF-16: no lone surrogates')
+  }
+  return value.replace(
+    RESERVED,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  )
+}
+
+async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return `~${Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}

@@ -1,0 +1,45 @@
+import { ConfigError } from './errors.ts'
+
+/**
+ * The most units a limit or a cost may name: 10^12, a million dollars in micro-dollars. Sums of
+ * such numbers stay far inside the integers that a double (and so Redis' Lua) holds exactly.
+ */
+export const MAX_UNITS = 1_000_000_000_000
+
+/** Throws unless `value` is a plain options object holding no option outside `known`. */
+export function knownOptions(where: string, value: unknown, known: readonly string[]): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ConfigError('invalid_option', where, 'must be an object of options')
+  }
+  for (const option of Object.keys(value)) {
+    if (known.includes(option)) continue
+    const allowed = known.map((name) => `"${name}"`).join(', ')
+    throw new ConfigError('unknown_option', `${where}.${option}`, `is no option; known: ${allowed}`)
+  }
+}
+
+/** Returns `value` if it is a whole number from 1 to `max`, else throws. */
+export function positiveInteger(option: string, value: unknown, max: number = MAX_UNITS): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) {
+    return value
+  }
+  throw new ConfigError('invalid_option', option, `must be a whole number from 1 to ${max}`)
+}
+
+/** Returns `value` if it is one of `allowed`, else throws. */
+export function oneOf<T extends string>(option: string, value: unknown, allowed: readonly T[]): T {
+  const found = allowed.find((item) => item === value)
+  if (found !== undefined) return found
+  const list = allowed.map((item) => `"${item}"`).join(', ')
+  throw new ConfigError('invalid_option', option, `must be one of ${list}`)
+}
+
+/** A name that is safe in a key, in a structured header field and in a log line, unescaped. */
+export function plainName(option: string, value: unknown): string {
+  if (typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(value)) return value
+  throw new ConfigError(
+    'invalid_option',
+    option,
+    'must be 1 to 64 letters, digits, "_", "." or "-", starting with a letter or digit',
+  )
+}

@@ -1,0 +1,2 @@
+export { rateLimit } from './middleware.ts'
+export type { Middleware, RateLimitOptions } from './middleware.ts'
