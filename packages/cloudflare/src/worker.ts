@@ -33,12 +33,12 @@ export function rateLimit<Env extends object, Context = ExecutionContext>(
   return async (request, env, ctx) => {
     const limiter = limiters.get(env) ?? limiterFor(env)
     limiters.set(env, limiter)
-    const verdict = await guard(limiter, request, new URL(request.url).pathname, env)
-    if (verdict.kind === 'refuse') return verdict.response
+    const outcome = await guard(limiter, request, new URL(request.url).pathname, env)
+    if (outcome.kind === 'refuse') return outcome.response
     const response = await handle(request, env, ctx)
-    return verdict.kind === 'pass'
+    return outcome.kind === 'pass'
       ? response
-      : withHeaders(response, rateLimitHeaders(verdict.decision))
+      : withHeaders(response, rateLimitHeaders(outcome.decision))
   }
 }
 

@@ -11,11 +11,7 @@ export type InputErrorCode = 'invalid_subject' | 'missing_dimension' | 'invalid_
 
 /** How a store failed. Carried by a degraded decision; thrown only by `reset`. */
 export type StoreErrorCode =
-  | 'store_timeout'
-  | 'store_unreachable'
-  | 'store_refused'
-  | 'store_bad_reply'
-  | 'store_failed'
+  'store_timeout' | 'store_unreachable' | 'store_refused' | 'store_bad_reply' | 'store_failed'
 
 /** Every code a Sluice error can carry. Codes are stable; messages are not. */
 export type ErrorCode = ConfigErrorCode | InputErrorCode | StoreErrorCode

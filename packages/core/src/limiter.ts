@@ -83,15 +83,13 @@ export function createLimiter(options: LimiterOptions): Limiter {
     const limits = (plan === undefined ? undefined : plans?.get(plan)) ?? NO_PLAN
     const costs = costsOf(cost, policies)
     const keys = await keysOf(subject, policies)
-    const entries = policies.map(
-      (policy, index): Entry => ({
-        key: keys[index] as string,
-        algorithm: policy.algorithm,
-        limit: resolveLimit(policy, limits, plan),
-        cost: costs[index] as number,
-        params: policy.params,
-      }),
-    )
+    const entries = policies.map((policy, index): Entry => ({
+      key: keys[index] as string,
+      algorithm: policy.algorithm,
+      limit: resolveLimit(policy, limits, plan),
+      cost: costs[index] as number,
+      params: policy.params,
+    }))
     const reply = await store.check({
       entries,
       apply,
@@ -142,7 +140,9 @@ function keysOf(subject: Subject, policies: readonly Policy[]): Promise<string[]
     throw new InputError('invalid_subject', 'subject', 'must be an object of dimensions')
   }
   return Promise.all(
-    policies.map(async (policy) => `${keyPrefix(policy)}:${await partitionKey(subject, policy.per)}`),
+    policies.map(
+      async (policy) => `${keyPrefix(policy)}:${await partitionKey(subject, policy.per)}`,
+    ),
   )
 }
 

@@ -156,4 +156,3 @@ export function keyPrefix(policy: Policy): string {
   // instead of misreading what its former self wrote.
   return `${policy.name}:${policy.algorithm.id}-${policy.params.join('-')}`
 }
-

@@ -63,7 +63,10 @@ function add(router: RouterContext<Route>, options: RouteOptions): void {
 
 /** A pattern's literal text in lower case; the names of its parameters as they are. */
 function lowerCaseLiterals(path: string): string {
-  return path.replace(/(^|\/)([^/:*({]+)/g, (_, slash: string, text: string) => slash + text.toLowerCase())
+  return path.replace(
+    /(^|\/)([^/:*({]+)/g,
+    (_, slash: string, text: string) => slash + text.toLowerCase(),
+  )
 }
 
 /**
@@ -77,5 +80,9 @@ function plainPath(pathname: string): string {
   } catch {
     // What cannot be decoded is matched as it stands.
   }
-  return path.toLowerCase().replace(/;[^/]*/g, '').replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1')
+  return path
+    .toLowerCase()
+    .replace(/;[^/]*/g, '')
+    .replace(/\/{2,}/g, '/')
+    .replace(/(.)\/$/, '$1')
 }

@@ -27,9 +27,9 @@ export function rateLimit(
   let made = typeof limiter === 'function' ? undefined : limiter
   return async (request) => {
     made ??= (limiter as () => Limiter)()
-    const verdict = await guard(made, request, request.nextUrl.pathname)
-    if (verdict.kind === 'refuse') return verdict.response
-    const headers = verdict.kind === 'allow' ? rateLimitHeaders(verdict.decision) : {}
+    const outcome = await guard(made, request, request.nextUrl.pathname)
+    if (outcome.kind === 'refuse') return outcome.response
+    const headers = outcome.kind === 'allow' ? rateLimitHeaders(outcome.decision) : {}
     return NextResponse.next({ headers })
   }
 }

@@ -24,7 +24,7 @@ export interface GuardOptions<Context extends unknown[] = []> {
 }
 
 /** What to do with a request. */
-export type Verdict =
+export type GuardOutcome =
   | { readonly kind: 'pass' }
   | { readonly kind: 'refuse'; readonly response: Response }
   | { readonly kind: 'allow'; readonly decision: Decision & { readonly allowed: true } }
@@ -35,7 +35,7 @@ export type Guard<Context extends unknown[] = []> = (
   request: Request,
   pathname: string,
   ...context: Context
-) => Promise<Verdict>
+) => Promise<GuardOutcome>
 
 /**
  * What all adapters have in common: match the route, find the subject, check, and make the response
@@ -70,7 +70,7 @@ export function createGuard<Context extends unknown[]>(
   }
 }
 
-const refuse = (response: Response): Verdict => ({ kind: 'refuse', response })
+const refuse = (response: Response): GuardOutcome => ({ kind: 'refuse', response })
 
 function unauthenticated(): Response {
   return Response.json(

@@ -7,7 +7,10 @@ export function sfString(text: string): string {
 }
 
 /** One member of an sf-list: a string with integer, string or no parameters. */
-export function sfItem(name: string, parameters: Readonly<Record<string, number | string>>): string {
+export function sfItem(
+  name: string,
+  parameters: Readonly<Record<string, number | string>>,
+): string {
   let item = sfString(name)
   for (const [key, value] of Object.entries(parameters)) {
     item += `;${key}=${typeof value === 'number' ? sfInteger(value) : sfString(value)}`

@@ -58,7 +58,11 @@ const algorithm: Algorithm<SlidingWindowState> = {
       fits,
       available: Math.max(0, limit - used),
       resetMs: oldest === undefined ? window : oldest.at + window - now,
-      retryMs: fits ? 0 : cost > limit ? -1 : freedAt(log, head, used + cost - limit) + window - now,
+      retryMs: fits
+        ? 0
+        : cost > limit
+          ? -1
+          : freedAt(log, head, used + cost - limit) + window - now,
     }
   },
 

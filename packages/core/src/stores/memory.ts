@@ -28,9 +28,7 @@ export function memory(options: MemoryOptions = {}): Store {
 
   function decide({ entries, apply, now }: StoreRequest): StoreReply {
     const states = entries.map(({ key }) => stateOf(key, now))
-    const verdicts = entries.map((entry, index) =>
-      entry.algorithm.check(states[index], entry, now),
-    )
+    const verdicts = entries.map((entry, index) => entry.algorithm.check(states[index], entry, now))
     if (apply && verdicts.every((verdict) => verdict.fits)) {
       entries.forEach((entry, index) => {
         if (entry.cost === 0) return

@@ -38,7 +38,10 @@ export function scriptArguments(request: StoreRequest, id: string): string[] {
 /** Reads the script's answer. @throws StoreError `store_bad_reply` unless it is one for `entries`. */
 export function readReply(reply: unknown, entries: readonly Entry[]): StoreReply {
   if (!Array.isArray(reply) || reply.length !== 1 + 4 * entries.length || !reply.every(isInteger)) {
-    throw new StoreError('store_bad_reply', 'The store answered with something else than a decision')
+    throw new StoreError(
+      'store_bad_reply',
+      'The store answered with something else than a decision',
+    )
   }
   const [now, ...rest] = reply as [number, ...number[]]
   const verdicts = entries.map((_, index) => {

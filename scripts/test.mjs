@@ -1,0 +1,17 @@
+// Everything the tests need, then the tests. Arguments go to vitest: `npm test -- test/core`.
+import { spawnSync } from 'node:child_process'
+import { ensureRedis } from './lib/ensure-redis.mjs'
+
+try {
+  ensureRedis()
+} catch (error) {
+  console.error(error.message)
+  process.exit(1)
+}
+run('turbo', ['run', 'build', '--output-logs=errors-only'])
+run('vitest', ['run', ...process.argv.slice(2)])
+
+function run(command, args) {
+  const { status } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+  if (status !== 0) process.exit(status ?? 1)
+}

@@ -1,0 +1,123 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Who may import whom in the core, from the bottom up. `stores/*` and the like stand for folders. */
+const CORE: Readonly<Record<string, readonly string[]>> = {
+  errors: [],
+  clock: [],
+  validate: ['errors'],
+  duration: ['errors'],
+  subject: ['errors'],
+  plans: ['errors', 'validate'],
+  decision: ['errors'],
+  policy: ['errors', 'validate', 'subject', 'plans', 'decision'],
+  cost: ['errors', 'validate', 'policy'],
+  'policies/*': ['policy', 'duration'],
+  store: ['policy', 'decision'],
+  'stores/memory': ['store', 'validate'],
+  'stores/fallback': ['store', 'errors', 'stores/memory'],
+  'stores/upstash/*': ['stores/upstash/*', 'store', 'policy', 'errors', 'validate'],
+  limiter: [
+    'clock',
+    'cost',
+    'decision',
+    'errors',
+    'plans',
+    'policy',
+    'store',
+    'stores/fallback',
+    'subject',
+    'validate',
+  ],
+  routes: ['cost', 'errors', 'validate', 'rou3'],
+  'http/guard': ['decision', 'errors', 'http/*', 'limiter', 'routes', 'subject'],
+  'http/*': ['decision', 'http/*'],
+  index: ['*'],
+  upstash: ['stores/upstash/*'],
+  memory: ['stores/memory'],
+  http: ['http/*', 'routes'],
+}
+
+/** What the other packages and the apps may import from outside themselves. */
+const OUTSIDE: Readonly<Record<string, RegExp>> = {
+  'packages/next/src': /^(@sluice\/core(\/http)?|next\/server\.js)$/,
+  'packages/cloudflare/src': /^@sluice\/core(\/http)?$/,
+  'packages/local/src': /^(node:|ioredis|fengari)/,
+  'apps/demo': /^(@sluice\/(core|next)(\/(upstash|http|memory))?$|next|react|jose|node:)/,
+  'apps/worker': /^(@sluice\/(core|cloudflare)(\/(upstash|http|memory))?$|jose)/,
+}
+
+describe('the import graph', () => {
+  const src = join(root, 'packages/core/src')
+  for (const file of sources(src)) {
+    const room = relative(src, file).replace(/\.ts$/, '')
+    it(`core's ${room} imports only what its room may`, () => {
+      const allowed = CORE[room] ?? CORE[`${dirname(room)}/*`]
+      expect(allowed, 'a new room: give it a place in the picture').toBeDefined()
+      const imported = imports(file).map((name) =>
+        name.startsWith('.') ? relative(src, join(dirname(file), name)).replace(/\.ts$/, '') : name,
+      )
+      const forbidden = imported.filter((name) => !(allowed ?? []).some((rule) => fits(name, rule)))
+      expect(forbidden).toEqual([])
+    })
+  }
+
+  for (const [folder, allowed] of Object.entries(OUTSIDE)) {
+    it(`${folder} imports only published names and what is its own`, () => {
+      const files = sources(join(root, folder))
+      expect(files.length).toBeGreaterThan(0)
+      for (const file of files) {
+        for (const name of imports(file)) {
+          const inside =
+            name.startsWith('.') && within(join(root, folder), join(dirname(file), name))
+          expect(inside || allowed.test(name), `${relative(root, file)} imports ${name}`).toBe(true)
+        }
+      }
+    })
+  }
+
+  it('has no cycle in the core', () => {
+    const graph = new Map<string, string[]>()
+    for (const file of sources(src)) {
+      const targets = imports(file).filter((name) => name.startsWith('.'))
+      graph.set(
+        file,
+        targets.map((name) => join(dirname(file), name)),
+      )
+    }
+    const visit = (file: string, path: readonly string[]): void => {
+      expect(path, 'a cycle').not.toContain(file)
+      for (const next of graph.get(file) ?? []) visit(next, [...path, file])
+    }
+    for (const file of graph.keys()) visit(file, [])
+  })
+})
+
+function fits(name: string, rule: string): boolean {
+  return rule === '*' || name === rule || (rule.endsWith('/*') && `${dirname(name)}/*` === rule)
+}
+
+function within(folder: string, path: string): boolean {
+  return !relative(folder, path).startsWith('..')
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (/^(node_modules|dist|\.next|\.turbo|\.wrangler)$/.test(entry.name)) return []
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return sources(path)
+    return /(?<!\.d)\.tsx?$/.test(entry.name) ? [path] : []
+  })
+}
+
+function imports(file: string): string[] {
+  const text = readFileSync(file, 'utf8').replace(/^\s*(\/\/|\*).*$/gm, '')
+  return Array.from(
+    text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g),
+    (match) => match[1] ?? '',
+  )
+}
