@@ -1,0 +1,47 @@
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, expect, it } from 'vitest'
+import { typeCheck, WORKER_GLOBALS } from '../support/type-check.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const folder = mkdtempSync(fileURLToPath(new URL('readme-', import.meta.url)))
+
+/** What a page may use without saying where it comes from. */
+const GLOBALS = `
+type Core = typeof import('@sluice/core')
+declare const createLimiter: Core['createLimiter'], slidingWindow: Core['slidingWindow']
+declare const dailyCap: Core['dailyCap'], definePlans: Core['definePlans']
+declare const upstash: typeof import('@sluice/core/upstash').upstash
+declare const rateLimit: typeof import('@sluice/next').rateLimit
+declare const limiter: import('@sluice/core').Limiter, store: import('@sluice/core').Store
+declare const policies: import('@sluice/core').Policy[]
+declare const tenantFromJwt: import('@sluice/core/http').SubjectResolver
+declare const handle: (request: Request) => Response
+declare module '*/auth' { export const tenantFromJwt: import('@sluice/core/http').SubjectResolver }
+declare module '*/limits' {
+  export const limiter: import('@sluice/core').Limiter
+  export const limiterFor: (env: object) => import('@sluice/core').Limiter
+}`
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+it('every TypeScript block of the docs and package READMEs type-checks', () => {
+  const files: string[] = []
+  for (const page of globSync(['docs/*.md', 'packages/*/README.md'], { cwd: root })) {
+    const text = readFileSync(join(root, page), 'utf8')
+    for (const [index, [, code = '']] of Array.from(
+      text.matchAll(/```ts\n([\s\S]*?)```/g),
+    ).entries()) {
+      const file = `${page.replaceAll(/\W/g, '-')}-${index}.ts`
+      // `./auth` and `./limits` are the reader's own files.
+      const own = code.replaceAll(/'\.\/(auth|limits)'/g, "'app/$1'")
+      writeFileSync(join(folder, file), `${own}\nexport {}\n`)
+      files.push(file)
+    }
+  }
+  expect(files.length).toBeGreaterThan(8)
+  expect(typeCheck(folder, files, WORKER_GLOBALS + GLOBALS)).toBe('')
+})

@@ -1,0 +1,112 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startLocal, type LocalServer } from '@sluice/local'
+import { SignJWT } from 'jose'
+import { NextRequest } from 'next/server.js'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { typeCheck, WORKER_GLOBALS } from '../support/type-check.ts'
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const SECRET = 'a secret of at least thirty-two bytes'
+
+let folder: string
+let server: LocalServer
+
+beforeAll(async () => {
+  server = await startLocal({ redisUrl: inject('redisUrl') })
+  vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
+  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
+  vi.stubEnv('JWT_SECRET', SECRET)
+  // Inside the workspace, so that the packages are found as a user's would be.
+  folder = mkdtempSync(fileURLToPath(new URL('readme-', import.meta.url)))
+  const blocks = readme.matchAll(/```ts\n\/\/ ([\w-]+\.ts)\n([\s\S]*?)```/g)
+  for (const [, name = '', code = ''] of blocks) writeFileSync(join(folder, name), code)
+})
+
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  rmSync(folder, { recursive: true, force: true })
+  await server.close()
+})
+
+describe("the README's code", () => {
+  it('type-checks under strict options', () => {
+    const files = ['limits.ts', 'middleware.ts', 'auth.ts', 'worker.ts', 'handler.ts']
+    expect(typeCheck(folder, files, WORKER_GLOBALS)).toBe('')
+  })
+
+  it('limits a Next.js app: 20 a minute for a starter tenant, and 401 for nobody', async () => {
+    const { middleware } = (await import(join(folder, 'middleware.ts'))) as {
+      middleware: (request: NextRequest) => Promise<Response>
+    }
+    const jwt = await new SignJWT({ tenant: `readme-${Date.now()}`, plan: 'starter' })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setExpirationTime('5m')
+      .sign(new TextEncoder().encode(SECRET))
+    const call = (authorization?: string) =>
+      middleware(
+        new NextRequest('https://app.example/api/ai/evaluate', {
+          headers: authorization === undefined ? {} : { authorization },
+        }),
+      )
+    const statuses = await Promise.all(
+      Array.from({ length: 25 }, async () => (await call(`Bearer ${jwt}`)).status),
+    )
+    expect(statuses.filter((status) => status === 200)).toHaveLength(20)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(5)
+    expect((await call()).status).toBe(401)
+  })
+
+  it('limits a Worker', async () => {
+    const { default: worker } = (await import(join(folder, 'worker.ts'))) as {
+      default: { fetch(request: Request, env: object, ctx: object): Promise<Response> }
+    }
+    const env = {
+      UPSTASH_REDIS_REST_URL: server.url,
+      UPSTASH_REDIS_REST_TOKEN: server.token,
+    }
+    const headers = { 'x-tenant': `readme-worker-${Date.now()}` }
+    const statuses = await Promise.all(
+      Array.from({ length: 65 }, async () => {
+        const request = new Request('https://app.example/api/ai/chat', { headers })
+        return (await worker.fetch(request, env, {})).status
+      }),
+    )
+    expect(statuses.filter((status) => status === 429)).toHaveLength(5)
+  })
+
+  it('limits a plain handler', async () => {
+    const { handler } = (await import(join(folder, 'handler.ts'))) as {
+      handler: (request: Request) => Promise<Response>
+    }
+    const headers = { 'x-tenant': `readme-handler-${Date.now()}` }
+    const request = new Request('https://app.example/', { headers })
+    const answers = []
+    for (let call = 0; call < 13; call += 1) answers.push(await handler(request))
+    // 60 a minute at a cost of 5 each.
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(12)
+    const denied = answers.at(-1)
+    expect(denied?.status).toBe(429)
+    // The headers that the README shows of a denial are the headers of a denial.
+    const shown = /```http\n([\s\S]*?)\n\n([\s\S]*?)```/.exec(readme)
+    const names = shown?.[1]?.split('\n').slice(1) ?? []
+    for (const line of names) expect(denied?.headers.has(line.split(':')[0] ?? '')).toBe(true)
+    const body = (await denied?.json()) as object
+    expect(Object.keys(body)).toEqual(Object.keys(JSON.parse(shown?.[2] ?? '') as object))
+  })
+})
+
+describe("the README's commands", () => {
+  it('are scripts of the project', () => {
+    const { scripts } = JSON.parse(
+      readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+    ) as { scripts: Record<string, string> }
+    const commands = Array.from(
+      readme.matchAll(/^npm ci && npm (?:run )?(\w+)/gm),
+      ([, name]) => name,
+    )
+    expect(commands).toEqual(['demo', 'test'])
+    for (const name of commands) expect(scripts).toHaveProperty(name ?? '')
+  })
+})
