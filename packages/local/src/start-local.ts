@@ -8,6 +8,7 @@ import { restHandler } from './http/handler.ts'
 import { resolveOptions } from './options.ts'
 import type { LocalOptions } from './options.ts'
 import { startRedisServer } from './redis-server.ts'
+import type { RedisServer } from './redis-server.ts'
 import { withScriptFlag } from './script-flag.ts'
 
 const KEEP_ALIVE_MS = 60_000
@@ -102,8 +103,15 @@ async function startBackend(
     const engine = await connectRedis(redisUrl)
     return { kind: 'redis', redisUrl, engine, stop: () => engine.close() }
   }
-  if (wanted === 'embedded') throw new LocalError('ERR_LOCAL_REDIS_MISSING', 'Not yet')
-  const child = await startRedisServer()
+  if (wanted === 'embedded') return embeddedBackend()
+  let child: RedisServer
+  try {
+    child = await startRedisServer()
+  } catch (error) {
+    const isMissing = error instanceof LocalError && error.code === 'ERR_LOCAL_REDIS_MISSING'
+    if (wanted === 'auto' && isMissing) return embeddedBackend()
+    throw error
+  }
   try {
     const engine = await connectRedis(child.url)
     const stop = async (): Promise<void> => {
@@ -115,6 +123,13 @@ async function startBackend(
     await child.stop()
     throw error
   }
+}
+
+/** Imported only when it is used: with a Redis at hand nobody pays for a Lua. */
+async function embeddedBackend(): Promise<Backend> {
+  const { startEmbedded } = await import('./engines/embedded/index.ts')
+  const engine = await startEmbedded()
+  return { kind: 'embedded', redisUrl: undefined, engine, stop: () => engine.close() }
 }
 
 async function listen(server: Server, port: number, host: string): Promise<void> {

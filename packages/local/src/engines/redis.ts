@@ -53,12 +53,11 @@ export async function connectRedis(url: string): Promise<Engine> {
     execute,
     // Written in one tick on one connection, so nothing can come between MULTI and EXEC.
     async transaction(commands) {
-      const queued = [['MULTI'] as const, ...commands].map(execute)
-      const outcome = execute(['EXEC'])
-      const refused = (await Promise.all(queued)).find((reply) => reply instanceof CommandError)
-      const replies = await outcome
-      if (Array.isArray(replies)) return replies as readonly Reply[]
-      return discarded(replies, refused)
+      const sent = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(execute)
+      const replies = await Promise.all(sent)
+      const outcome = replies.pop() ?? null
+      if (Array.isArray(outcome)) return outcome as readonly Reply[]
+      return discarded(outcome, replies)
     },
     async close() {
       redis.disconnect()
@@ -66,10 +65,9 @@ export async function connectRedis(url: string): Promise<Engine> {
   }
 }
 
-function discarded(exec: Reply, cause: Reply | undefined): CommandError {
-  if (cause instanceof CommandError) {
-    return new CommandError(`EXECABORT Transaction discarded because of: ${cause.message}`)
-  }
+function discarded(exec: Reply, queued: readonly Reply[]): CommandError {
+  const cause = queued.find((reply) => reply instanceof CommandError)
+  if (cause) return new CommandError(`EXECABORT Transaction discarded because of: ${cause.message}`)
   return exec instanceof CommandError ? exec : new CommandError('EXECABORT Transaction discarded')
 }
 

@@ -9,7 +9,7 @@ import { commandFromPath } from './path-command.ts'
 import { errorJson, replyJson } from './reply-json.ts'
 import type { Encoding } from './reply-json.ts'
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT']
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT'])
 
 /** What to send back: an HTTP status and a JSON text. */
 export interface Answer {
@@ -36,7 +36,7 @@ export function restHandler(
 
 async function route(engine: Engine, request: IncomingMessage, url: URL): Promise<Answer> {
   const method = request.method ?? 'GET'
-  if (!METHODS.includes(method)) throw new HttpError(405, 'ERR method not allowed')
+  if (!METHODS.has(method)) throw new HttpError(405, 'ERR method not allowed')
   const encoding = request.headers['upstash-encoding'] === 'base64' ? 'base64' : 'utf8'
   const body = await readBody(request)
   switch (url.pathname) {

@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util'
+import type { LocalOptions } from './options.ts'
+
+/** The port the command listens on when it is not told another. */
+export const DEFAULT_PORT = 8079
+
+export const USAGE: string = `Usage: sluice-local [options]
+
+The Upstash Redis REST protocol on this machine, for development and tests.
+
+  --redis URL     put this Redis behind it (default: $REDIS_URL)
+  --engine NAME   without a URL: auto, redis-server or embedded (default: auto, which starts a
+                  redis-server or valkey-server from the PATH, or else runs the embedded engine)
+  --port NUMBER   listen on this port, 0 for a free one (default: ${DEFAULT_PORT})
+  --host ADDRESS  listen on this address (default: 127.0.0.1)
+  --token TEXT    the bearer token to accept (default: $UPSTASH_REDIS_REST_TOKEN, or a random one)
+  --help          print this
+  --version       print the version
+`
+
+/** What the command line asks for. */
+export type Request =
+  { kind: 'help' } | { kind: 'version' } | { kind: 'start'; options: LocalOptions }
+
+/**
+ * Reads the command line and the environment; the values are checked by `startLocal`.
+ *
+ * @throws TypeError for an unknown option, or one without its value.
+ */
+export function parseCommandLine(
+  args: string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Request {
+  const { values } = parseArgs({
+    args,
+    options: {
+      redis: { type: 'string' },
+      engine: { type: 'string' },
+      port: { type: 'string' },
+      host: { type: 'string' },
+      token: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean', short: 'v' },
+    },
+  })
+  if (values.help) return { kind: 'help' }
+  if (values.version) return { kind: 'version' }
+  // An engine asked for by name is not to be overruled by the environment.
+  const redisUrl = values.redis ?? (values.engine === undefined ? env['REDIS_URL'] : undefined)
+  const token = values.token ?? env['UPSTASH_REDIS_REST_TOKEN']
+  const options: LocalOptions = { port: toPort(values.port) }
+  if (redisUrl) options.redisUrl = redisUrl
+  if (values.engine !== undefined) options.engine = values.engine as 'auto'
+  if (values.host !== undefined) options.host = values.host
+  if (token) options.token = token
+  return { kind: 'start', options }
+}
+
+function toPort(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_PORT
+  return /^\d+$/.test(text) ? Number(text) : Number.NaN
+}

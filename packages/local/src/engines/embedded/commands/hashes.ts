@@ -1,0 +1,77 @@
+import { at, pairs } from '../command.ts'
+import type { Definitions } from '../command.ts'
+import type { Keyspace } from '../keyspace.ts'
+import { addIntegers, integer, parseBigInteger } from '../numbers.ts'
+import { Fault, OK } from '../value.ts'
+
+export const hashCommands: Definitions = {
+  HSET: { arity: -4, write: true, run: (keyspace, args) => store(keyspace, args, 'hset') },
+  HMSET: {
+    arity: -4,
+    write: true,
+    run: (keyspace, args) => {
+      store(keyspace, args, 'hmset')
+      return OK
+    },
+  },
+  HSETNX: {
+    arity: 4,
+    write: true,
+    run: (keyspace, args) =>
+      keyspace.hash(at(args, 0))?.has(at(args, 1)) ? 0 : store(keyspace, args, 'hsetnx'),
+  },
+  HGET: {
+    arity: 3,
+    run: (keyspace, args) => keyspace.hash(at(args, 0))?.get(at(args, 1)) ?? null,
+  },
+  HMGET: {
+    arity: -3,
+    run: (keyspace, [key = '', ...fields]) => {
+      const hash = keyspace.hash(key)
+      return fields.map((field) => hash?.get(field) ?? null)
+    },
+  },
+  HGETALL: {
+    arity: 2,
+    run: (keyspace, args) => [...(keyspace.hash(at(args, 0)) ?? [])].flat(),
+  },
+  HKEYS: { arity: 2, run: (keyspace, args) => [...(keyspace.hash(at(args, 0))?.keys() ?? [])] },
+  HVALS: { arity: 2, run: (keyspace, args) => [...(keyspace.hash(at(args, 0))?.values() ?? [])] },
+  HLEN: { arity: 2, run: (keyspace, args) => keyspace.hash(at(args, 0))?.size ?? 0 },
+  HEXISTS: {
+    arity: 3,
+    run: (keyspace, args) => (keyspace.hash(at(args, 0))?.has(at(args, 1)) ? 1 : 0),
+  },
+  HDEL: {
+    arity: -3,
+    write: true,
+    run: (keyspace, [key = '', ...fields]) => {
+      const hash = keyspace.hash(key)
+      if (!hash) return 0
+      const removed = fields.filter((field) => hash.delete(field)).length
+      keyspace.deleteIfEmpty(key, hash)
+      return removed
+    },
+  },
+  HINCRBY: {
+    arity: 4,
+    write: true,
+    run: (keyspace, [key = '', field = '', amount = '']) => {
+      const by = parseBigInteger(amount)
+      const current = keyspace.hash(key)?.get(field) ?? '0'
+      const value = addIntegers(parseBigInteger(current, 'ERR hash value is not an integer'), by)
+      store(keyspace, [key, field, String(value)], 'hincrby')
+      return integer(value)
+    },
+  },
+}
+
+function store(keyspace: Keyspace, [key = '', ...rest]: string[], name: string): number {
+  if (rest.length % 2 === 1) throw new Fault(`ERR wrong number of arguments for '${name}' command`)
+  const found = keyspace.hash(key)
+  const hash = found ?? new Map<string, string>()
+  const before = hash.size
+  for (const [field, value] of pairs(rest)) hash.set(field, value)
+  if (!found) keyspace.set(key, hash)
+  return hash.size - before
+}

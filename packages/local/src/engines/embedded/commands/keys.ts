@@ -1,0 +1,118 @@
+import { at } from '../command.ts'
+import type { Definition, Definitions } from '../command.ts'
+import { globMatcher } from '../glob.ts'
+import type { Data, Keyspace } from '../keyspace.ts'
+import { parseInteger } from '../numbers.ts'
+import { Fault, Status, SYNTAX_ERROR } from '../value.ts'
+
+const EXPIRY_FLAGS = new Set(['NX', 'XX', 'GT', 'LT'])
+const MAX_EXPIRY_MS = 2 ** 63
+
+export const keyCommands: Definitions = {
+  DEL: { arity: -2, write: true, run: remove },
+  UNLINK: { arity: -2, write: true, run: remove },
+  EXISTS: { arity: -2, run: (keyspace, keys) => keys.filter((key) => has(keyspace, key)).length },
+  TOUCH: { arity: -2, run: (keyspace, keys) => keys.filter((key) => has(keyspace, key)).length },
+  TYPE: { arity: 2, run: (keyspace, args) => new Status(typeName(keyspace.data(at(args, 0)))) },
+  EXPIRE: expireCommand('expire', 1_000, true),
+  PEXPIRE: expireCommand('pexpire', 1, true),
+  EXPIREAT: expireCommand('expireat', 1_000, false),
+  PEXPIREAT: expireCommand('pexpireat', 1, false),
+  PERSIST: {
+    arity: 2,
+    write: true,
+    run: (keyspace, args) => {
+      if (typeof keyspace.expiry(at(args, 0)) !== 'number') return 0
+      keyspace.expire(at(args, 0), undefined)
+      return 1
+    },
+  },
+  TTL: expiryReader((at_, now) => Math.round((at_ - now) / 1_000)),
+  PTTL: expiryReader((at_, now) => at_ - now),
+  EXPIRETIME: expiryReader((at_) => Math.round(at_ / 1_000)),
+  PEXPIRETIME: expiryReader((at_) => at_),
+  KEYS: { arity: 2, run: (keyspace, args) => keyspace.keys().filter(globMatcher(at(args, 0))) },
+  SCAN: { arity: -2, run: scan },
+}
+
+function has(keyspace: Keyspace, key: string): boolean {
+  return keyspace.data(key) !== undefined
+}
+
+function remove(keyspace: Keyspace, keys: string[]): number {
+  return keys.filter((key) => keyspace.delete(key)).length
+}
+
+function typeName(data: Data | undefined): string {
+  if (data === undefined) return 'none'
+  if (typeof data === 'string') return 'string'
+  return data instanceof Map ? 'hash' : 'zset'
+}
+
+/**
+ * Reads the time of an expiry in epoch milliseconds.
+ *
+ * @throws Fault for a time outside of what Redis can hold.
+ */
+export function expiryTime(text: string, unitMs: number, baseMs: number, command: string): number {
+  const expiresAt = parseInteger(text) * unitMs + baseMs
+  if (Math.abs(expiresAt) >= MAX_EXPIRY_MS) {
+    throw new Fault(`ERR invalid expire time in '${command}' command`)
+  }
+  return expiresAt
+}
+
+function expireCommand(name: string, unitMs: number, relative: boolean): Definition {
+  const run = (keyspace: Keyspace, args: string[]): number => {
+    const [key = '', time = '', ...rest] = args
+    const flags = rest.map((flag) => flag.toUpperCase())
+    const unknown = flags.findIndex((flag) => !EXPIRY_FLAGS.has(flag))
+    if (unknown >= 0) throw new Fault(`ERR Unsupported option ${at(rest, unknown)}`)
+    if (flags.includes('NX') && flags.some((flag) => flag !== 'NX')) {
+      throw new Fault('ERR NX and XX, GT or LT options at the same time are not compatible')
+    }
+    if (flags.includes('GT') && flags.includes('LT')) {
+      throw new Fault('ERR GT and LT options at the same time are not compatible')
+    }
+    const expiresAt = expiryTime(time, unitMs, relative ? keyspace.nowMs : 0, name)
+    const current = keyspace.expiry(key)
+    if (current === null || !mayExpire(flags, expiresAt, current)) return 0
+    keyspace.expire(key, expiresAt)
+    return 1
+  }
+  return { arity: -3, write: true, run }
+}
+
+function mayExpire(flags: string[], next: number, current: number | undefined): boolean {
+  if (flags.includes('NX') && current !== undefined) return false
+  if (flags.includes('XX') && current === undefined) return false
+  // A key that stays counts as one with an infinite time to live.
+  if (flags.includes('GT') && next <= (current ?? Infinity)) return false
+  return !(flags.includes('LT') && next >= (current ?? Infinity))
+}
+
+function expiryReader(read: (expiresAt: number, nowMs: number) => number): Definition {
+  const run = (keyspace: Keyspace, args: string[]): number => {
+    const expiresAt = keyspace.expiry(at(args, 0))
+    if (expiresAt === null) return -2
+    return expiresAt === undefined ? -1 : read(expiresAt, keyspace.nowMs)
+  }
+  return { arity: 2, run }
+}
+
+/** One call sees all keys, so the cursor it answers with is always the last. */
+function scan(keyspace: Keyspace, [cursor = '', ...options]: string[]): [string, string[]] {
+  if (!/^\d+$/.test(cursor)) throw new Fault('ERR invalid cursor')
+  let keys = keyspace.keys()
+  for (let index = 0; index < options.length; index += 2) {
+    const value = options[index + 1]
+    const option = at(options, index).toUpperCase()
+    if (value === undefined || !['MATCH', 'COUNT', 'TYPE'].includes(option)) {
+      throw new Fault(SYNTAX_ERROR)
+    }
+    if (option === 'MATCH') keys = keys.filter(globMatcher(value))
+    if (option === 'TYPE') keys = keys.filter((key) => typeName(keyspace.data(key)) === value)
+    if (option === 'COUNT' && parseInteger(value) < 1) throw new Fault(SYNTAX_ERROR)
+  }
+  return ['0', keys]
+}

@@ -1,0 +1,159 @@
+import { at } from '../command.ts'
+import type { Definition, Definitions } from '../command.ts'
+import type { Keyspace } from '../keyspace.ts'
+import { formatDouble, parseFloatStrictly, parseInteger } from '../numbers.ts'
+import type { Scored, SortedSet } from '../sorted-set.ts'
+import { Fault, SYNTAX_ERROR } from '../value.ts'
+import type { Value } from '../value.ts'
+
+type Positions = readonly [start: number, end: number]
+
+export const sortedSetRangeCommands: Definitions = {
+  ZRANGE: { arity: -4, run: (keyspace, args) => range(keyspace, args, {}) },
+  ZREVRANGE: { arity: -4, run: (keyspace, args) => range(keyspace, args, { reverse: true }) },
+  ZRANGEBYSCORE: { arity: -4, run: (keyspace, args) => range(keyspace, args, { byScore: true }) },
+  ZREVRANGEBYSCORE: {
+    arity: -4,
+    run: (keyspace, args) => range(keyspace, args, { byScore: true, reverse: true }),
+  },
+  ZCOUNT: {
+    arity: 4,
+    run: (keyspace, [key = '', low = '', high = '']) => {
+      const bounds = scoreBounds(low, high)
+      const set = keyspace.sortedSet(key)
+      if (!set) return 0
+      const [start, end] = bounds(set)
+      return Math.max(0, end - start)
+    },
+  },
+  ZREMRANGEBYSCORE: {
+    arity: 4,
+    write: true,
+    run: (keyspace, [key = '', low = '', high = '']) =>
+      removeRange(keyspace, key, scoreBounds(low, high)),
+  },
+  ZREMRANGEBYRANK: {
+    arity: 4,
+    write: true,
+    run: (keyspace, [key = '', start = '', stop = '']) =>
+      removeRange(keyspace, key, indexBounds(start, stop)),
+  },
+}
+
+/** ZPOPMIN or ZPOPMAX, by the members it takes. */
+export function popCommand(take: (set: SortedSet, count: number) => Scored[]): Definition {
+  const run = (keyspace: Keyspace, args: string[]): Value => {
+    const [key = '', countText] = args
+    if (args.length > 2) throw new Fault(SYNTAX_ERROR)
+    const outOfRange = 'ERR value is out of range, must be positive'
+    const count = countText === undefined ? 1 : parseInteger(countText, outOfRange)
+    if (count < 0) throw new Fault(outOfRange)
+    const set = keyspace.sortedSet(key)
+    if (!set) return []
+    const taken = take(set, count)
+    for (const [member] of taken) set.delete(member)
+    keyspace.deleteIfEmpty(key, set)
+    return flattenScored(taken)
+  }
+  return { arity: -2, write: true, run }
+}
+
+function flattenScored(entries: readonly Scored[]): string[] {
+  return entries.flatMap(([member, score]) => [member, formatDouble(score)])
+}
+
+function removeRange(
+  keyspace: Keyspace,
+  key: string,
+  bounds: (set: SortedSet) => Positions,
+): number {
+  const set = keyspace.sortedSet(key)
+  if (!set) return 0
+  const removed = set.deleteRange(...bounds(set))
+  keyspace.deleteIfEmpty(key, set)
+  return removed
+}
+
+interface RangeOptions {
+  byScore?: boolean
+  reverse?: boolean
+  withScores?: boolean
+  limit?: readonly [offset: number, count: number]
+}
+
+/** The older commands fix what ZRANGE takes as options; only ZRANGE may be told. */
+function parseRange(rest: string[], fixed: RangeOptions): RangeOptions {
+  const options = { ...fixed }
+  const isZrange = Object.keys(fixed).length === 0
+  for (let index = 0; index < rest.length; index += 1) {
+    const word = at(rest, index).toUpperCase()
+    if (word === 'WITHSCORES') options.withScores = true
+    else if (word === 'BYSCORE' && isZrange) options.byScore = true
+    else if (word === 'REV' && isZrange) options.reverse = true
+    else if (word === 'LIMIT' && index + 2 < rest.length) {
+      options.limit = [parseInteger(at(rest, index + 1)), parseInteger(at(rest, index + 2))]
+      index += 2
+    } else throw new Fault(SYNTAX_ERROR)
+  }
+  if (options.limit && !options.byScore) {
+    throw new Fault(
+      `${SYNTAX_ERROR}, LIMIT is only supported in combination with either BYSCORE or BYLEX`,
+    )
+  }
+  return options
+}
+
+function range(keyspace: Keyspace, args: string[], fixed: RangeOptions): Value {
+  const [key = '', from = '', to = '', ...rest] = args
+  const { byScore, reverse = false, withScores, limit } = parseRange(rest, fixed)
+  const bounds = byScore
+    ? scoreBounds(...(reverse ? ([to, from] as const) : ([from, to] as const)))
+    : indexBounds(from, to, reverse)
+  const set = keyspace.sortedSet(key)
+  if (!set) return []
+  const [start, end] = bounds(set)
+  let entries = set.slice(start, Math.max(start, end))
+  if (reverse) entries.reverse()
+  if (limit) entries = limited(entries, ...limit)
+  return withScores ? flattenScored(entries) : entries.map(([member]) => member)
+}
+
+function limited(entries: Scored[], offset: number, count: number): Scored[] {
+  if (offset < 0) return []
+  return entries.slice(offset, count < 0 ? undefined : offset + count)
+}
+
+/** Positions for Redis's inclusive indexes, where negative ones count from the end. */
+function indexBounds(
+  startText: string,
+  stopText: string,
+  reverse = false,
+): (set: SortedSet) => Positions {
+  const first = parseInteger(startText)
+  const last = parseInteger(stopText)
+  return ({ size }) => {
+    const start = Math.max(0, first < 0 ? first + size : first)
+    const stop = Math.min(size - 1, last < 0 ? last + size : last)
+    if (start > stop || start >= size) return [0, 0]
+    return reverse ? [size - 1 - stop, size - start] : [start, stop + 1]
+  }
+}
+
+/** Positions for scores, where `(` before one leaves it out. */
+function scoreBounds(low: string, high: string): (set: SortedSet) => Positions {
+  const minimum = parseBound(low)
+  const maximum = parseBound(high)
+  return (set) => [
+    set.bound(minimum.score, minimum.exclusive),
+    set.bound(maximum.score, !maximum.exclusive),
+  ]
+}
+
+function parseBound(text: string): { score: number; exclusive: boolean } {
+  const exclusive = text.startsWith('(')
+  const score = parseFloatStrictly(
+    exclusive ? text.slice(1) : text,
+    'ERR min or max is not a float',
+  )
+  return { score, exclusive }
+}

@@ -1,0 +1,132 @@
+import { at, pairs } from '../command.ts'
+import type { Definitions } from '../command.ts'
+import type { Keyspace } from '../keyspace.ts'
+import { formatDouble, parseFloatStrictly } from '../numbers.ts'
+import { SortedSet } from '../sorted-set.ts'
+import { Fault, SYNTAX_ERROR } from '../value.ts'
+import type { Value } from '../value.ts'
+import { popCommand } from './sorted-set-ranges.ts'
+
+export const sortedSetCommands: Definitions = {
+  ZADD: { arity: -4, write: true, run: add },
+  ZINCRBY: {
+    arity: 4,
+    write: true,
+    run: (keyspace, [key = '', amount = '', member = '']) =>
+      add(keyspace, [key, 'INCR', amount, member]),
+  },
+  ZREM: {
+    arity: -3,
+    write: true,
+    run: (keyspace, [key = '', ...members]) => {
+      const set = keyspace.sortedSet(key)
+      if (!set) return 0
+      const removed = members.filter((member) => set.delete(member)).length
+      keyspace.deleteIfEmpty(key, set)
+      return removed
+    },
+  },
+  ZCARD: { arity: 2, run: (keyspace, args) => keyspace.sortedSet(at(args, 0))?.size ?? 0 },
+  ZSCORE: {
+    arity: 3,
+    run: (keyspace, args) => score(keyspace.sortedSet(at(args, 0)), at(args, 1)),
+  },
+  ZMSCORE: {
+    arity: -3,
+    run: (keyspace, [key = '', ...members]) => {
+      const set = keyspace.sortedSet(key)
+      return members.map((member) => score(set, member))
+    },
+  },
+  ZRANK: { arity: 3, run: (keyspace, args) => rank(keyspace, args, false) },
+  ZREVRANK: { arity: 3, run: (keyspace, args) => rank(keyspace, args, true) },
+  ZPOPMIN: popCommand((set, count) => set.slice(0, count)),
+  ZPOPMAX: popCommand((set, count) =>
+    set.slice(Math.max(0, set.size - count), set.size).toReversed(),
+  ),
+}
+
+function score(set: SortedSet | undefined, member: string): string | null {
+  const value = set?.score(member)
+  return value === undefined ? null : formatDouble(value)
+}
+
+function rank(keyspace: Keyspace, args: string[], reverse: boolean): number | null {
+  const set = keyspace.sortedSet(at(args, 0))
+  const value = set?.score(at(args, 1))
+  if (!set || value === undefined) return null
+  const position = set.rank(at(args, 1), value)
+  return reverse ? set.size - 1 - position : position
+}
+
+interface AddFlags {
+  nx: boolean
+  xx: boolean
+  gt: boolean
+  lt: boolean
+  ch: boolean
+  incr: boolean
+}
+
+const FLAG_NAMES = new Set(['NX', 'XX', 'GT', 'LT', 'CH', 'INCR'])
+
+function parseAdd(args: string[]): { flags: AddFlags; scored: [number, string][] } {
+  const found = new Set<string>()
+  let index = 0
+  while (FLAG_NAMES.has(at(args, index).toUpperCase())) {
+    found.add(at(args, index).toUpperCase())
+    index += 1
+  }
+  const flags = {
+    nx: found.has('NX'),
+    xx: found.has('XX'),
+    gt: found.has('GT'),
+    lt: found.has('LT'),
+    ch: found.has('CH'),
+    incr: found.has('INCR'),
+  }
+  const rest = args.slice(index)
+  if (rest.length === 0 || rest.length % 2 === 1) throw new Fault(SYNTAX_ERROR)
+  if (flags.nx && flags.xx) {
+    throw new Fault('ERR XX and NX options at the same time are not compatible')
+  }
+  if ((flags.gt && flags.nx) || (flags.lt && flags.nx) || (flags.gt && flags.lt)) {
+    throw new Fault('ERR GT, LT, and/or NX options at the same time are not compatible')
+  }
+  if (flags.incr && rest.length > 2) {
+    throw new Fault('ERR INCR option supports a single increment-element pair')
+  }
+  return {
+    flags,
+    scored: pairs(rest).map(([text, member]) => [parseFloatStrictly(text), member]),
+  }
+}
+
+function add(keyspace: Keyspace, [key = '', ...args]: string[]): Value {
+  // All scores are read before the first is stored: a bad one leaves the set as it was.
+  const { flags, scored } = parseAdd(args)
+  const found = keyspace.sortedSet(key)
+  const set = found ?? new SortedSet()
+  let added = 0
+  let updated = 0
+  let result: number | null = null
+  for (const [given, member] of scored) {
+    const current = set.score(member)
+    const next = flags.incr && current !== undefined ? current + given : given
+    if (Number.isNaN(next)) throw new Fault('ERR resulting score is not a number (NaN)')
+    if (!mayStore(flags, current, next)) continue
+    result = next
+    if (current === undefined) added += 1
+    else if (current !== next) updated += 1
+    if (current !== next) set.set(member, next)
+  }
+  if (!found && set.size > 0) keyspace.set(key, set)
+  if (flags.incr) return result === null ? null : formatDouble(result)
+  return flags.ch ? added + updated : added
+}
+
+function mayStore(flags: AddFlags, current: number | undefined, next: number): boolean {
+  if (current === undefined) return !flags.xx
+  if (flags.nx) return false
+  return !(flags.gt && next <= current) && !(flags.lt && next >= current)
+}

@@ -1,0 +1,154 @@
+import { at, pairs } from '../command.ts'
+import type { Definition, Definitions } from '../command.ts'
+import type { Keyspace } from '../keyspace.ts'
+import { addIntegers, integer, parseBigInteger } from '../numbers.ts'
+import { Fault, NOT_AN_INTEGER, OK, SYNTAX_ERROR } from '../value.ts'
+import type { Value } from '../value.ts'
+import { expiryTime } from './keys.ts'
+
+const EXPIRY_UNITS: Record<string, { unitMs: number; relative: boolean }> = {
+  EX: { unitMs: 1_000, relative: true },
+  PX: { unitMs: 1, relative: true },
+  EXAT: { unitMs: 1_000, relative: false },
+  PXAT: { unitMs: 1, relative: false },
+}
+
+export const stringCommands: Definitions = {
+  GET: { arity: 2, run: (keyspace, args) => keyspace.string(at(args, 0)) ?? null },
+  SET: { arity: -3, write: true, run: set },
+  SETEX: { arity: 4, write: true, run: setWithExpiry('setex', 1_000) },
+  PSETEX: { arity: 4, write: true, run: setWithExpiry('psetex', 1) },
+  SETNX: {
+    arity: 3,
+    write: true,
+    run: (keyspace, [key = '', value = '']) => {
+      if (keyspace.data(key) !== undefined) return 0
+      keyspace.set(key, value)
+      return 1
+    },
+  },
+  GETSET: {
+    arity: 3,
+    write: true,
+    run: (keyspace, [key = '', value = '']) => {
+      const previous = keyspace.string(key) ?? null
+      keyspace.set(key, value)
+      return previous
+    },
+  },
+  GETDEL: {
+    arity: 2,
+    write: true,
+    run: (keyspace, args) => {
+      const value = keyspace.string(at(args, 0)) ?? null
+      keyspace.delete(at(args, 0))
+      return value
+    },
+  },
+  MGET: {
+    arity: -2,
+    run: (keyspace, keys) =>
+      keys.map((key) => {
+        const data = keyspace.data(key)
+        return typeof data === 'string' ? data : null
+      }),
+  },
+  MSET: {
+    arity: -3,
+    write: true,
+    run: (keyspace, args) => {
+      if (args.length % 2 === 1) throw new Fault("ERR wrong number of arguments for 'mset' command")
+      for (const [key, value] of pairs(args)) keyspace.set(key, value)
+      return OK
+    },
+  },
+  STRLEN: { arity: 2, run: (keyspace, args) => keyspace.string(at(args, 0))?.length ?? 0 },
+  APPEND: {
+    arity: 3,
+    write: true,
+    run: (keyspace, [key = '', suffix = '']) => {
+      const value = (keyspace.string(key) ?? '') + suffix
+      keyspace.set(key, value, true)
+      return value.length
+    },
+  },
+  INCR: counter(2, () => 1n),
+  DECR: counter(2, () => -1n),
+  INCRBY: counter(3, (args) => parseBigInteger(at(args, 1))),
+  DECRBY: counter(3, (args) => {
+    const amount = parseBigInteger(at(args, 1))
+    if (amount === -(2n ** 63n)) throw new Fault('ERR decrement would overflow')
+    return -amount
+  }),
+}
+
+function counter(arity: number, amount: (args: string[]) => bigint): Definition {
+  const run = (keyspace: Keyspace, args: string[]): Value => {
+    const key = at(args, 0)
+    const by = amount(args)
+    const value = addIntegers(parseBigInteger(keyspace.string(key) ?? '0', NOT_AN_INTEGER), by)
+    keyspace.set(key, String(value), true)
+    return integer(value)
+  }
+  return { arity, write: true, run }
+}
+
+function setWithExpiry(name: string, unitMs: number): Definition['run'] {
+  return (keyspace, [key = '', time = '', value = '']) => {
+    const expiresAt = positiveExpiry(keyspace, time, unitMs, true, name)
+    keyspace.set(key, value)
+    keyspace.expire(key, expiresAt)
+    return OK
+  }
+}
+
+function positiveExpiry(
+  keyspace: Keyspace,
+  time: string,
+  unitMs: number,
+  relative: boolean,
+  name: string,
+): number {
+  const expiresAt = expiryTime(time, unitMs, relative ? keyspace.nowMs : 0, name)
+  if (time.startsWith('-') || time === '0') {
+    throw new Fault(`ERR invalid expire time in '${name}' command`)
+  }
+  return expiresAt
+}
+
+interface SetOptions {
+  condition?: 'NX' | 'XX'
+  get?: true
+  keepExpiry?: true
+  expiry?: { time: string; unitMs: number; relative: boolean }
+}
+
+function parseSetOptions(args: string[]): SetOptions {
+  const options: SetOptions = {}
+  for (let index = 0; index < args.length; index += 1) {
+    const word = at(args, index).toUpperCase()
+    const unit = Object.hasOwn(EXPIRY_UNITS, word) ? EXPIRY_UNITS[word] : undefined
+    const time = args[index + 1]
+    const isExpirySet = options.keepExpiry || options.expiry
+    if ((word === 'NX' || word === 'XX') && !options.condition) options.condition = word
+    else if (word === 'GET') options.get = true
+    else if (word === 'KEEPTTL' && !isExpirySet) options.keepExpiry = true
+    else if (unit && time !== undefined && !isExpirySet) {
+      options.expiry = { time, ...unit }
+      index += 1
+    } else throw new Fault(SYNTAX_ERROR)
+  }
+  return options
+}
+
+function set(keyspace: Keyspace, [key = '', value = '', ...rest]: string[]): Value {
+  const { condition, get, keepExpiry, expiry } = parseSetOptions(rest)
+  const expiresAt =
+    expiry && positiveExpiry(keyspace, expiry.time, expiry.unitMs, expiry.relative, 'set')
+  const previous = get ? (keyspace.string(key) ?? null) : null
+  const exists = keyspace.data(key) !== undefined
+  if ((condition === 'NX' && exists) || (condition === 'XX' && !exists)) return previous
+  keyspace.set(key, value, keepExpiry)
+  if (expiresAt !== undefined) keyspace.expire(key, expiresAt)
+  return get ? previous : OK
+}

@@ -1,0 +1,62 @@
+import { CommandError } from '../../engine.ts'
+import type { Definition, Definitions } from './command.ts'
+import { hashCommands } from './commands/hashes.ts'
+import { keyCommands } from './commands/keys.ts'
+import { serverCommands } from './commands/server.ts'
+import { sortedSetRangeCommands } from './commands/sorted-set-ranges.ts'
+import { sortedSetCommands } from './commands/sorted-sets.ts'
+import { stringCommands } from './commands/strings.ts'
+import type { Keyspace } from './keyspace.ts'
+import { Fault } from './value.ts'
+import type { Value } from './value.ts'
+
+const DEFINITIONS: Definitions = {
+  ...serverCommands,
+  ...keyCommands,
+  ...stringCommands,
+  ...hashCommands,
+  ...sortedSetCommands,
+  ...sortedSetRangeCommands,
+}
+
+/** The command of this name, in any case. */
+export function definitionOf(name: string): Definition | undefined {
+  const upper = name.toUpperCase()
+  return Object.hasOwn(DEFINITIONS, upper) ? DEFINITIONS[upper] : undefined
+}
+
+/** Whether a command with this many arguments, its name not among them, is long enough. */
+export function arityFits(arity: number, count: number): boolean {
+  return arity < 0 ? count + 1 >= -arity : count + 1 === arity
+}
+
+/** Redis's error for a command it does not know, which quotes the beginning of it. */
+export function unknownCommand(name: string, args: readonly string[]): CommandError {
+  let quoted = ''
+  for (const arg of args) {
+    if (quoted.length >= 128) break
+    quoted += `'${arg.slice(0, 128 - quoted.length)}' `
+  }
+  const text = `ERR unknown command '${name.slice(0, 128)}', with args beginning with: ${quoted}`
+  return new CommandError(text.replace(/[\r\n]/g, ' '))
+}
+
+/** Redis's error for too few or too many arguments. */
+export function wrongArity(name: string): CommandError {
+  return new CommandError(`ERR wrong number of arguments for '${name.toLowerCase()}' command`)
+}
+
+/** Runs a command whose arity was checked. */
+export function run(definition: Definition, keyspace: Keyspace, args: string[]): Value {
+  return guarded(() => definition.run(keyspace, args))
+}
+
+/** Makes an error reply of a `Fault`. */
+export function guarded(action: () => Value): Value {
+  try {
+    return action()
+  } catch (error) {
+    if (error instanceof Fault) return new CommandError(error.message)
+    throw error
+  }
+}

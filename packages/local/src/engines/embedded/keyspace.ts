@@ -1,0 +1,107 @@
+import { SortedSet } from './sorted-set.ts'
+import { Fault, WRONG_TYPE } from './value.ts'
+
+/** What a key can hold. */
+export type Data = string | Map<string, string> | SortedSet
+
+interface Entry {
+  data: Data
+  expiresAt: number | undefined
+}
+
+const SWEEP_INTERVAL_MS = 1_000
+
+/** All keys. Time stands still within a command or a script: `beginTick` moves it on. */
+export class Keyspace {
+  readonly #entries = new Map<string, Entry>()
+  #nowMs = 0
+  #sweptAtMs = 0
+
+  /** The time of the current command, in milliseconds since the epoch. */
+  get nowMs(): number {
+    return this.#nowMs
+  }
+
+  beginTick(): void {
+    this.#nowMs = Date.now()
+    if (Math.abs(this.#nowMs - this.#sweptAtMs) >= SWEEP_INTERVAL_MS) this.#sweep()
+  }
+
+  string(key: string): string | undefined {
+    const data = this.data(key)
+    if (data !== undefined && typeof data !== 'string') throw new Fault(WRONG_TYPE)
+    return data
+  }
+
+  hash(key: string): Map<string, string> | undefined {
+    const data = this.data(key)
+    if (data !== undefined && !(data instanceof Map)) throw new Fault(WRONG_TYPE)
+    return data
+  }
+
+  sortedSet(key: string): SortedSet | undefined {
+    const data = this.data(key)
+    if (data !== undefined && !(data instanceof SortedSet)) throw new Fault(WRONG_TYPE)
+    return data
+  }
+
+  data(key: string): Data | undefined {
+    return this.#live(key)?.data
+  }
+
+  /** Sets a value; the key's expiry is dropped unless `keepExpiry`. */
+  set(key: string, data: Data, keepExpiry = false): void {
+    const expiresAt = keepExpiry ? this.#live(key)?.expiresAt : undefined
+    this.#entries.set(key, { data, expiresAt })
+  }
+
+  delete(key: string): boolean {
+    return this.#live(key) !== undefined && this.#entries.delete(key)
+  }
+
+  /** Redis keeps no empty hash or sorted set. */
+  deleteIfEmpty(key: string, data: Map<string, string> | SortedSet): void {
+    if (data.size === 0) this.#entries.delete(key)
+  }
+
+  /** Epoch milliseconds; undefined for a key that stays, null for one that is not there. */
+  expiry(key: string): number | undefined | null {
+    const entry = this.#live(key)
+    return entry ? entry.expiresAt : null
+  }
+
+  /** Sets or drops the expiry of a key that is there; one in the past deletes it. */
+  expire(key: string, expiresAt: number | undefined): void {
+    const entry = this.#live(key)
+    if (!entry) return
+    if (expiresAt !== undefined && expiresAt <= this.#nowMs) this.#entries.delete(key)
+    else entry.expiresAt = expiresAt
+  }
+
+  keys(): string[] {
+    this.#sweep()
+    return [...this.#entries.keys()]
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+
+  #live(key: string): Entry | undefined {
+    const entry = this.#entries.get(key)
+    if (!entry || !this.#isExpired(entry)) return entry
+    this.#entries.delete(key)
+    return undefined
+  }
+
+  #isExpired(entry: Entry): boolean {
+    return entry.expiresAt !== undefined && entry.expiresAt <= this.#nowMs
+  }
+
+  #sweep(): void {
+    this.#sweptAtMs = this.#nowMs
+    for (const [key, entry] of this.#entries) {
+      if (this.#isExpired(entry)) this.#entries.delete(key)
+    }
+  }
+}

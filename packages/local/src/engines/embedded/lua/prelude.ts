@@ -1,0 +1,138 @@
+/**
+ * The Lua side of scripting: what scripts see, and how their errors are told.
+ *
+ * It gets the functions of the host and returns a function that runs a compiled script.
+ *
+ * `redis.call` itself is the host's: a Lua function in its place would, as the last call of a
+ * script, take the place of the line that errors are reported on.
+ */
+export const PRELUDE = `
+local call, tried_call, sha1hex = ...
+local error, getinfo, pcall, rawset, select = error, debug.getinfo, pcall, rawset, select
+local setmetatable, tostring, type, xpcall, unpack = setmetatable, tostring, type, xpcall, unpack
+local format, gsub, match, sub = string.format, string.gsub, string.match, string.sub
+local ceil, floor = math.ceil, math.floor
+local protected = {}
+
+local function readonly()
+  error('Attempt to modify a readonly table', 2)
+end
+
+local function protect(source, missing)
+  local proxy = setmetatable({}, {
+    __index = setmetatable(source, { __index = missing }),
+    __newindex = readonly,
+    __metatable = false,
+  })
+  protected[proxy] = true
+  return proxy
+end
+
+local function single(field)
+  return function(text, extra)
+    if extra ~= nil or type(text) ~= 'string' then
+      return { err = 'ERR wrong number or type of arguments' }
+    end
+    if field == 'err' then
+      text = sub(text, 1, 1) == '-' and sub(text, 2) or text
+      if not match(text, ' ') then text = 'ERR ' .. text end
+    end
+    return { [field] = text }
+  end
+end
+
+local redis = {
+  call = call,
+  pcall = tried_call,
+  error_reply = single('err'),
+  status_reply = single('ok'),
+  sha1hex = function(text) return sha1hex(tostring(text)) end,
+  log = function() end,
+  setresp = function(version)
+    if version ~= 2 then error('RESP version must be 2 or 3.', 0) end
+  end,
+  replicate_commands = function() return true end,
+  LOG_DEBUG = 0, LOG_VERBOSE = 1, LOG_NOTICE = 2, LOG_WARNING = 3,
+}
+
+-- Redis's own pcall hands on the text of an error, not its table.
+local function settled(ok, failure, ...)
+  if ok or type(failure) == 'string' then return ok, failure, ... end
+  if type(failure) ~= 'table' then return ok, tostring(failure) end
+  return ok, type(failure.err) == 'string' and failure.err or 'ERR unknown error'
+end
+
+local function protected_call(...)
+  return settled(pcall(...))
+end
+
+-- The host's long has 32 bits, so an integer is printed as the double it is.
+local function integers(fmt, ...)
+  local args, index = { ... }, 0
+  fmt = gsub(fmt, '%%([-+ #0]*%d*%.?%d*)(.)', function(flags, kind)
+    if kind == '%' then return end
+    index = index + 1
+    local number = (kind == 'd' or kind == 'i') and tonumber(args[index])
+    if not number or match(flags, '%.') then return end
+    args[index] = number < 0 and ceil(number) or floor(number)
+    return '%' .. flags .. '.0f'
+  end)
+  local ok, text = pcall(format, fmt, unpack(args, 1, select('#', ...)))
+  if not ok then error((gsub(text, "'%?'", "'format'")), 2) end
+  return text
+end
+
+local strings = {}
+for name, value in pairs(string) do strings[name] = value end
+strings.format = integers
+strings.dump = nil
+string.format = integers
+
+local base = {
+  redis = protect(redis), string = protect(strings), table = protect(table), math = protect(math),
+  assert = assert, collectgarbage = collectgarbage, error = error, getmetatable = getmetatable,
+  ipairs = ipairs, load = load, loadstring = loadstring, next = next, pairs = pairs, pcall = protected_call,
+  rawequal = rawequal, rawget = rawget, select = select, tonumber = tonumber, tostring = tostring,
+  type = type, unpack = unpack, xpcall = xpcall, _VERSION = _VERSION, _G = _G,
+  rawset = function(target, key, value)
+    if protected[target] then readonly() end
+    return rawset(target, key, value)
+  end,
+  setmetatable = function(target, meta)
+    if protected[target] then readonly() end
+    return setmetatable(target, meta)
+  end,
+}
+
+local globals = _G
+for name in pairs(globals) do globals[name] = nil end
+protected[globals] = true
+setmetatable(base, {
+  __index = function(_, name)
+    error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
+  end,
+})
+setmetatable(globals, { __index = base, __newindex = readonly, __metatable = false })
+
+local function describe(failure)
+  local level, line = 2, nil
+  repeat
+    local info = getinfo(level, 'Sl')
+    if info and info.source == '@user_script' then line = info.currentline end
+    level = level + 1
+  until line or not info
+  if type(failure) ~= 'table' then failure = { err = 'ERR ' .. tostring(failure) } end
+  local text = type(failure.err) == 'string' and failure.err or 'ERR unknown error'
+  return { text = text, line = line }
+end
+
+return function(body, sha, keys, argv)
+  rawset(base, 'KEYS', keys)
+  rawset(base, 'ARGV', argv)
+  local ok, result = xpcall(body, describe)
+  if ok then return result end
+  if type(result) ~= 'table' then result = { text = 'ERR ' .. tostring(result) } end
+  local place = result.line and ', on @user_script:' .. result.line .. '.' or ''
+  return { err = result.text .. ' script: ' .. sha .. place }
+end
+`

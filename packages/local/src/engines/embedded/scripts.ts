@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto'
+import { CommandError } from '../../engine.ts'
+import { arityFits, definitionOf, run, wrongArity } from './dispatch.ts'
+import type { Keyspace } from './keyspace.ts'
+import type { Interpreter, Script, ScriptCall } from './lua/interpreter.ts'
+import { parseInteger } from './numbers.ts'
+import { Fault, OK } from './value.ts'
+import type { Value } from './value.ts'
+
+const NO_SCRIPT = 'NOSCRIPT No matching script. Please use EVAL.'
+const FLAGS = new Set([
+  'no-writes',
+  'allow-oom',
+  'allow-stale',
+  'no-cluster',
+  'allow-cross-slot-keys',
+])
+
+/** The names of the commands scripts may not send and transactions may. */
+export const SCRIPT_ARITIES: Readonly<Record<string, number>> = {
+  EVAL: -3,
+  EVAL_RO: -3,
+  EVALSHA: -3,
+  EVALSHA_RO: -3,
+  SCRIPT: -2,
+}
+
+interface Loaded extends Script {
+  readonly noWrites: boolean
+}
+
+/** The script cache and the commands that use it. */
+export class Scripts {
+  readonly #loaded = new Map<string, Loaded>()
+  readonly #keyspace: Keyspace
+  readonly #interpreter: Interpreter
+
+  constructor(keyspace: Keyspace, interpreter: Interpreter) {
+    this.#keyspace = keyspace
+    this.#interpreter = interpreter
+  }
+
+  /** Runs one of the commands of `SCRIPT_ARITIES`, its arity checked. */
+  execute(name: string, args: string[]): Value {
+    if (name === 'SCRIPT') return this.#script(args)
+    const [text = '', countText = '', ...rest] = args
+    const count = parseInteger(countText)
+    if (count > rest.length) {
+      throw new Fault("ERR Number of keys can't be greater than number of args")
+    }
+    if (count < 0) throw new Fault("ERR Number of keys can't be negative")
+    const script = name.startsWith('EVALSHA') ? this.#find(text) : this.#load(text)
+    const readOnly = script.noWrites || name.endsWith('_RO')
+    const call: ScriptCall = (command) => this.#call(command, readOnly)
+    return this.#interpreter.run(script, rest.slice(0, count), rest.slice(count), call)
+  }
+
+  #script([subcommand = '', ...args]: string[]): Value {
+    switch (subcommand.toUpperCase()) {
+      case 'LOAD':
+        if (args.length !== 1) return wrongArity('script|load')
+        return this.#load(args[0] ?? '').sha
+      case 'EXISTS':
+        if (args.length === 0) return wrongArity('script|exists')
+        return args.map((sha) => (this.#loaded.has(sha.toLowerCase()) ? 1 : 0))
+      case 'FLUSH':
+        if (args.length > 1 || !/^(?:a?sync)?$/i.test(args[0] ?? '')) {
+          throw new Fault('ERR SCRIPT FLUSH only support SYNC|ASYNC option')
+        }
+        for (const script of this.#loaded.values()) this.#interpreter.release(script)
+        this.#loaded.clear()
+        return OK
+      default:
+        throw new Fault(`ERR unknown subcommand '${subcommand}'. Try SCRIPT HELP.`)
+    }
+  }
+
+  #find(sha: string): Loaded {
+    const script = this.#loaded.get(sha.toLowerCase())
+    if (!script) throw new Fault(NO_SCRIPT)
+    return script
+  }
+
+  #load(source: string): Loaded {
+    const sha = createHash('sha1').update(source, 'latin1').digest('hex')
+    const known = this.#loaded.get(sha)
+    if (known) return known
+    const { body, noWrites } = readShebang(source)
+    const compiled = this.#interpreter.compile(body, sha)
+    if (compiled instanceof CommandError) throw new Fault(compiled.message)
+    const script = { ...compiled, noWrites }
+    this.#loaded.set(sha, script)
+    return script
+  }
+
+  #call([name = '', ...args]: string[], readOnly: boolean): Value {
+    const definition = definitionOf(name)
+    if (!definition) {
+      const isOurs = Object.hasOwn(SCRIPT_ARITIES, name.toUpperCase())
+      return new CommandError(
+        isOurs
+          ? 'ERR This Redis command is not allowed from script'
+          : 'ERR Unknown Redis command called from script',
+      )
+    }
+    if (!arityFits(definition.arity, args.length)) {
+      return new CommandError('ERR Wrong number of args calling Redis command from script')
+    }
+    if (readOnly && definition.write) {
+      return new CommandError('ERR Write commands are not allowed from read-only scripts.')
+    }
+    return run(definition, this.#keyspace, args)
+  }
+}
+
+/** Reads a first line as `#!lua flags=no-writes`; the body keeps its line numbers. */
+function readShebang(source: string): { body: string; noWrites: boolean } {
+  if (!source.startsWith('#!')) return { body: source, noWrites: false }
+  const end = source.indexOf('\n')
+  if (end < 0) throw new Fault('ERR Invalid script shebang')
+  const [engine = '', ...options] = source.slice(0, end).split(' ')
+  if (engine !== '#!lua') throw new Fault(`ERR Unexpected engine in script shebang: ${engine}`)
+  const flags = options.flatMap((option) => {
+    if (!option.startsWith('flags=')) throw new Fault(`ERR Unknown lua shebang option: ${option}`)
+    return option.slice('flags='.length).split(',').filter(Boolean)
+  })
+  const unknown = flags.find((flag) => !FLAGS.has(flag))
+  if (unknown !== undefined) throw new Fault(`ERR Unexpected flag in script shebang: ${unknown}`)
+  return { body: source.slice(end), noWrites: flags.includes('no-writes') }
+}

@@ -1,0 +1,65 @@
+/** A member with its score. */
+export type Scored = readonly [member: string, score: number]
+
+/** Members ordered by score, then by their bytes. */
+export class SortedSet {
+  readonly #scores = new Map<string, number>()
+  readonly #order: Scored[] = []
+
+  get size(): number {
+    return this.#order.length
+  }
+
+  score(member: string): number | undefined {
+    return this.#scores.get(member)
+  }
+
+  set(member: string, score: number): void {
+    this.delete(member)
+    this.#scores.set(member, score)
+    this.#order.splice(this.rank(member, score), 0, [member, score])
+  }
+
+  delete(member: string): boolean {
+    const score = this.#scores.get(member)
+    if (score === undefined) return false
+    this.#scores.delete(member)
+    this.#order.splice(this.rank(member, score), 1)
+    return true
+  }
+
+  /** Removes members by position, `end` not included. */
+  deleteRange(start: number, end: number): number {
+    const removed = this.#order.splice(start, Math.max(0, end - start))
+    for (const [member] of removed) this.#scores.delete(member)
+    return removed.length
+  }
+
+  slice(start: number, end: number): Scored[] {
+    return this.#order.slice(start, end)
+  }
+
+  /** The position of a member of this score, or the one it would take. */
+  rank(member: string, score: number): number {
+    return this.#search(
+      ([other, otherScore]) => otherScore < score || (otherScore === score && other < member),
+    )
+  }
+
+  /** The first position at or, with `after`, past all members of this score. */
+  bound(score: number, after: boolean): number {
+    return this.#search(([, other]) => other < score || (after && other === score))
+  }
+
+  #search(isBefore: (entry: Scored) => boolean): number {
+    let low = 0
+    let high = this.#order.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const entry = this.#order[middle]
+      if (entry && isBefore(entry)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
