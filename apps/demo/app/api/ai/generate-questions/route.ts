@@ -1,0 +1,8 @@
+import { answerWith } from '../../../../lib/model'
+
+export const POST = answerWith({
+  stream: false,
+  instructions: 'Write three short questions that test whether someone has understood the text.',
+  sample:
+    '1. What does the limiter count? 2. When does a window end? 3. Why does a denial write nothing?',
+})

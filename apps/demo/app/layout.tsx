@@ -1,0 +1,17 @@
+import type { Metadata } from 'next'
+import type { ReactNode } from 'react'
+// oxlint-disable-next-line import/no-unassigned-import -- a stylesheet exports nothing
+import './globals.css'
+
+export const metadata: Metadata = {
+  title: 'Sluice demo',
+  description: 'Fire traffic at four AI routes and watch the limits hold.',
+}
+
+export default function Layout({ children }: { children: ReactNode }): ReactNode {
+  return (
+    <html lang="en">
+      <body>{children}</body>
+    </html>
+  )
+}

@@ -1,0 +1,43 @@
+import { jwtVerify, SignJWT } from 'jose'
+
+/** Whose request it is, as far as the limits care. */
+export type Tenant = { tenant: string; plan: string }
+
+const ISSUER = 'sluice-demo'
+const AUDIENCE = 'sluice-demo-ai'
+
+/** The tenant in a request's verified JWT; `null`, and so a 401, whatever is wrong with it. */
+export async function tenantFromJwt(request: Request): Promise<Tenant | null> {
+  const jwt = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+  if (jwt === undefined) return null
+  const secret = signingSecret()
+  try {
+    const { payload } = await jwtVerify(jwt, secret, {
+      algorithms: ['HS256'],
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      requiredClaims: ['exp'], // without it `exp` is checked only where a token has one
+    })
+    const { tenant, plan } = payload
+    if (typeof tenant !== 'string' || tenant === '' || typeof plan !== 'string') return null
+    return { tenant, plan }
+  } catch {
+    return null
+  }
+}
+
+/** Signs a token for an hour. In a real app this is the identity provider's part. */
+export function signToken({ tenant, plan }: Tenant): Promise<string> {
+  return new SignJWT({ tenant, plan })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setIssuer(ISSUER)
+    .setAudience(AUDIENCE)
+    .setExpirationTime('1h')
+    .sign(signingSecret())
+}
+
+function signingSecret(): Uint8Array {
+  const secret = new TextEncoder().encode(process.env['DEMO_JWT_SECRET'])
+  if (secret.length < 32) throw new Error('Set DEMO_JWT_SECRET to 32 characters or more')
+  return secret
+}
