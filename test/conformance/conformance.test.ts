@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createLimiter, slidingWindow } from '@sluice/core'
+import { createLimiter, slidingWindow, type Store } from '@sluice/core'
 import { STORES, type StoreMaker, type StoreName } from '../support/stores.ts'
 import { partitions } from './cases/partitions.ts'
 import { severalPolicies } from './cases/policies.ts'
@@ -17,9 +17,10 @@ function conformance(name: StoreName, start: () => Promise<StoreMaker>): void {
     })
     afterAll(() => maker.close())
 
-    it.each([...windows, ...severalPolicies, ...partitions])('$claim', ({ run }) =>
-      run(() => maker.make()),
-    )
+    const make = (): Store => maker.make()
+    windows(make)
+    severalPolicies(make)
+    partitions(make)
 
     const repetitions = FEWER[name] ?? REPETITIONS
     it(`of 25 concurrent checks at limit 20, exactly 5 are denied, ${repetitions} times`, async () => {

@@ -37,7 +37,11 @@ export const STORES = {
 export type StoreName = keyof typeof STORES
 
 async function overRest(options: Parameters<typeof startLocal>[0]): Promise<StoreMaker> {
-  const { url, token, close } = await startLocal(options)
+  const local = await startLocal(options)
+  const { url, token } = local
   // A busy machine must not turn a decision into a degraded one.
-  return { make: () => upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 }), close }
+  return {
+    make: () => upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 }),
+    close: () => local.close(),
+  }
 }

@@ -2,14 +2,6 @@ import type { CheckOptions, Decision, LimiterOptions, Store, Subject } from '@sl
 import { createLimiter, manualClock, type Limiter, type ManualClock } from '@sluice/core'
 import { expect } from 'vitest'
 
-/** A claim that holds for every store. */
-export interface Case {
-  readonly claim: string
-  run(make: () => Store): Promise<void>
-}
-
-export type Cases = readonly Case[]
-
 /** Thursday, in the middle of a day and of a minute. */
 export const NOON = Date.UTC(2026, 0, 15, 12, 0, 30)
 
