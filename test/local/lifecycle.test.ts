@@ -50,6 +50,12 @@ describe('startRedisServer', () => {
     expect(await until(answers, (isThere) => !isThere)).toBe(false)
   })
 
+  it('rejects options that are not allowed', async () => {
+    const code = coded('ERR_LOCAL_OPTION')
+    await expect(startRedisServer({ port: -1 })).rejects.toEqual(code)
+    await expect(startRedisServer({ host: 'x' } as object)).rejects.toEqual(code)
+  })
+
   it('rejects with a code when its port is taken', async () => {
     await using redis = await startRedisServer()
     await expect(startRedisServer({ port: redis.port })).rejects.toEqual(

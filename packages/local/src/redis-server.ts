@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { guardChild } from './child-guard.ts'
 import { LocalError } from './errors.ts'
+import { checkServerOptions } from './options.ts'
 
 const BINARIES = ['redis-server', 'valkey-server'] as const
 const PORT_ATTEMPTS = 5
@@ -39,13 +40,14 @@ export interface RedisServer extends AsyncDisposable {
  *
  * It ends with `stop`, and at the latest when this process ends.
  *
- * @throws LocalError `ERR_LOCAL_REDIS_MISSING` when there is none on the PATH,
+ * @throws LocalError `ERR_LOCAL_OPTION`, `ERR_LOCAL_REDIS_MISSING` when there is none on the PATH,
  * `ERR_LOCAL_REDIS_START` when it does not come up.
  * @example
  * await using redis = await startRedisServer()
  * const client = new Redis(redis.url)
  */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
+  checkServerOptions(options)
   const { port = 0 } = options
   const attempts = port === 0 ? PORT_ATTEMPTS : 1
   let output = ''
