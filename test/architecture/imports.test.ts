@@ -46,7 +46,7 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
 const OUTSIDE: Readonly<Record<string, RegExp>> = {
   'packages/next/src': /^(@sluice\/core(\/http)?|next\/server\.js)$/,
   'packages/cloudflare/src': /^@sluice\/core(\/http)?$/,
-  'packages/local/src': /^(node:|ioredis|fengari)/,
+  'packages/local/src': /^(node:|ioredis$|wasmoon-lua5\.1$)/,
   'apps/demo': /^(@sluice\/(core|next)(\/(upstash|http|memory))?$|next|react|jose|node:)/,
   'apps/worker': /^(@sluice\/(core|cloudflare)(\/(upstash|http|memory))?$|jose)/,
 }
