@@ -32,7 +32,7 @@ if (options.drive) {
   ${stack.url}
 
   The store is ${stack.engine}.
-  Open the page, choose a tenant and a route, and fire a burst of 25 at a limit of 20.
+  Open the page, choose a tenant and a route, and send a burst of 25 to a limit of 20.
   "npm run demo -- --drive" fires a bulk import and a retry storm, and checks what came out.
   Ctrl-C ends everything.
 `)
