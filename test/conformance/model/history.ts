@@ -73,20 +73,14 @@ export function moved(now: number, to: Step, list: readonly Rule[], retryAt: num
 }
 
 function target(now: number, { kind, off, share }: Step, rule: Rule, retryAt: number): number {
-  switch (kind) {
-    case 'stay':
-      return now
-    case 'some':
-      return now + Math.floor(share * rule.windowMs * 0.3)
-    case 'retry':
-      return retryAt + off
-    case 'border':
-      return (rule.kind === 'sliding' ? now + rule.windowMs : endOf(rule, now)) + off
-    case 'windows':
-      return now + Math.ceil(share * 4) * rule.windowMs + off
-    case 'midnight':
-      return endOf({ ...rule, kind: 'daily' }, now) + off
-    case 'month':
-      return endOf({ ...rule, kind: 'monthly' }, now) + off
+  const targets: Record<Step['kind'], number> = {
+    stay: now,
+    some: now + Math.floor(share * rule.windowMs * 0.3),
+    retry: retryAt + off,
+    border: (rule.kind === 'sliding' ? now + rule.windowMs : endOf(rule, now)) + off,
+    windows: now + Math.ceil(share * 4) * rule.windowMs + off,
+    midnight: endOf({ ...rule, kind: 'daily' }, now) + off,
+    month: endOf({ ...rule, kind: 'monthly' }, now) + off,
   }
+  return targets[kind]
 }

@@ -53,8 +53,15 @@ export async function replay(
   expect(oracle.fullest()).toBeLessThanOrEqual(1)
 }
 
-const put = ({ check, peek }: Limiter, { tenant, route, cost }: Ask, apply: boolean) =>
-  (apply ? check : peek)({ tenant, route }, { cost })
+/** Checks or peeks. */
+export function put(
+  limiter: Limiter,
+  { tenant, route, cost }: Ask,
+  apply: boolean,
+): Promise<Decision> {
+  const subject = { tenant, route }
+  return apply ? limiter.check(subject, { cost }) : limiter.peek(subject, { cost })
+}
 
 /** Expects a decision to say what the oracle says. */
 function agree(
@@ -79,20 +86,17 @@ function agree(
   )
 }
 
+const REASONS = {
+  sliding: 'rate_limit_exceeded',
+  fixed: 'rate_limit_exceeded',
+  daily: 'daily_quota_exceeded',
+  monthly: 'monthly_quota_exceeded',
+} as const
+
 function reasonOf(opinions: readonly Opinion[], rules: readonly Rule[]): string | undefined {
   if (opinions.some(({ retryAfterMs }) => retryAfterMs === null)) return 'cost_exceeds_limit'
   const first = rules[opinions.findIndex(({ fits }) => !fits)]
-  switch (first?.kind) {
-    case undefined:
-      return undefined
-    case 'daily':
-      return 'daily_quota_exceeded'
-    case 'monthly':
-      return 'monthly_quota_exceeded'
-    case 'sliding':
-    case 'fixed':
-      return 'rate_limit_exceeded'
-  }
+  return first && REASONS[first.kind]
 }
 
 /** Looks ahead: with nothing else happening, the cost does not fit 1 ms before, and does at the time. */
@@ -113,8 +117,8 @@ async function retryTimeIsExact(
   clock.set(now)
 }
 
-/** A unit that no policy counts would be refused. */
-function costOf({ cost }: Ask, rules: readonly Rule[]): Ask['cost'] {
+/** The costs in units that some policy counts; others would be refused. */
+export function costOf({ cost }: Ask, rules: readonly Rule[]): Ask['cost'] {
   const units = new Set(rules.map(({ unit }) => unit)).add('request')
   return Object.fromEntries(Object.entries(cost).filter(([unit]) => units.has(unit)))
 }

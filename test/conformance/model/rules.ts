@@ -17,6 +17,8 @@ export interface Rule {
   readonly unit: string
 }
 
+const KIND_NAMES = ['sliding', 'sliding', 'sliding', 'fixed', 'daily', 'monthly'] as const
+
 const PARTITIONS: readonly Per[] = [['tenant'], ['tenant', 'route'], ['route'], 'global']
 
 const wholeWindow = (leastMs: number): fc.Arbitrary<number> =>
@@ -30,28 +32,28 @@ const wholeWindow = (leastMs: number): fc.Arbitrary<number> =>
 export const rules = (leastMs: number): fc.Arbitrary<readonly Rule[]> =>
   fc.array(
     fc.record({
-      kind: fc.constantFrom('sliding', 'sliding', 'sliding', 'fixed', 'daily', 'monthly'),
+      kind: fc.constantFrom(...KIND_NAMES),
       limit: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 4 })),
       windowMs: wholeWindow(leastMs),
       per: fc.constantFrom(...PARTITIONS),
       unit: fc.constantFrom('request', 'request', 'token'),
-    }) as fc.Arbitrary<Rule>,
+    }),
     { minLength: 1, maxLength: 4 },
   )
 
+const KINDS = {
+  sliding: slidingWindow,
+  fixed: fixedWindow,
+  daily: dailyCap,
+  monthly: monthlyCap,
+}
+
 /** The rules as policies, named p0, p1, …. */
 export function policiesOf(list: readonly Rule[]): Policy[] {
-  return list.map(({ kind, limit, windowMs, per, unit }, index) => {
+  return list.map(({ kind, limit, windowMs: window, per, unit }, index) => {
     const common = { name: `p${index}`, limit, per, unit }
-    switch (kind) {
-      case 'sliding':
-        return slidingWindow({ ...common, window: windowMs })
-      case 'fixed':
-        return fixedWindow({ ...common, window: windowMs })
-      case 'daily':
-        return dailyCap(common)
-      case 'monthly':
-        return monthlyCap(common)
-    }
+    return kind === 'sliding' || kind === 'fixed'
+      ? KINDS[kind]({ ...common, window })
+      : KINDS[kind](common)
   })
 }
