@@ -100,6 +100,7 @@ const algorithm: Algorithm<SlidingWindowState> = {
     check = function(key, now, limit, cost, params)
       local cutoff = now - params[1]
       local rows = redis.call('ZRANGE', key, 0, ${PRUNE_AT}, 'WITHSCORES')
+      if rows[1] and rows[1] ~= '#' then error('not a sliding window') end
       local total = rows[2] and -tonumber(rows[2]) or 0
       local used, expired, freed = total, 0, 0
       local oldest, head, retry = tonumber(rows[4]), nil, nil
