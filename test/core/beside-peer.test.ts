@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs'
+import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
+import { Ratelimit } from '@upstash/ratelimit'
+import { Redis as UpstashClient } from '@upstash/redis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CommandMeter } from '../support/command-meter.ts'
+import { tableOf } from '../support/markdown.ts'
+import { connect } from '../support/redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+
+const told = tableOf(
+  readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8'),
+  'limits, outcome',
+)
+const LIMIT = 60
+
+let server: RedisServer
+let local: LocalServer
+let meter: CommandMeter
+let disconnect: () => void
+
+beforeAll(async () => {
+  server = await startRedisServer()
+  local = await startLocal({ redisUrl: server.url })
+  const redis = connect(server.url)
+  disconnect = () => redis.disconnect()
+  meter = new CommandMeter(redis)
+})
+afterAll(async () => {
+  disconnect()
+  await local.close()
+  await server.stop()
+})
+
+/** Commands and HTTP requests of one decision. */
+interface Price {
+  readonly commands: number
+  readonly requests: number
+}
+
+type Ask = (id: string) => Promise<boolean>
+
+/** What `ask` costs while it allows and when it denies, with scripts already loaded. */
+async function prices(ask: Ask): Promise<{ allowed: Price; denied: Price }> {
+  await ask('warm')
+  const price = async (times: number, answer: boolean): Promise<Price> => {
+    const before = local.requests
+    const { total } = await meter.measure(async () => {
+      for (let time = 0; time < times; time += 1) expect(await ask('acme')).toBe(answer)
+    })
+    return { commands: total / times, requests: (local.requests - before) / times }
+  }
+  return { allowed: await price(LIMIT, true), denied: await price(20, false) }
+}
+
+const rpm = slidingWindow({ name: 'rpm', limit: LIMIT, window: '30d', per: ['tenant'] })
+const daily = dailyCap({ name: 'daily', limit: 1_000, per: ['tenant'] })
+
+function ours(policies: (typeof rpm)[]): Ask {
+  const { url, token } = local
+  const store = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
+  const limiter = createLimiter({ store, policies })
+  return async (tenant) => (await limiter.check({ tenant })).allowed
+}
+
+/** One call for each limit, the quota first, as its documentation has it. */
+function theirs(algorithms: ConstructorParameters<typeof Ratelimit>[0]['limiter'][]): Ask {
+  const { url, token } = local
+  const limiters = algorithms.map(
+    (limiter) =>
+      new Ratelimit({
+        redis: new UpstashClient({ url, token }),
+        limiter,
+        prefix: freshPrefix(),
+        // Its cache answers repeated denials without Redis, within one instance.
+        ephemeralCache: false,
+        analytics: false,
+      }),
+  )
+  return async (id) => {
+    for (const limiter of limiters) if (!(await limiter.limit(id)).success) return false
+    return true
+  }
+}
+
+const window = Ratelimit.slidingWindow(LIMIT, '30 d')
+
+describe('Redis commands and HTTP requests beside @upstash/ratelimit', () => {
+  it.each([
+    ['a window', () => [ours([rpm]), theirs([window])]],
+    [
+      'a daily cap and a window',
+      () => [ours([daily, rpm]), theirs([Ratelimit.fixedWindow(1_000, '1 d'), window])],
+    ],
+  ] as const)('%s: the page says what is measured', async (limits, start) => {
+    const [mine, other] = start()
+    const measured = { mine: await prices(mine as Ask), other: await prices(other as Ask) }
+    for (const outcome of ['allowed', 'denied'] as const) {
+      const [here, there] = [measured.mine[outcome], measured.other[outcome]]
+      expect({ limits, outcome, ...told.get(`${limits}, ${outcome}`) }).toMatchObject({
+        commands: here.commands.toFixed(2),
+        'their commands': there.commands.toFixed(2),
+        ratio: (here.commands / there.commands).toFixed(2),
+        requests: String(here.requests),
+        'their requests': String(there.requests),
+      })
+    }
+  })
+})

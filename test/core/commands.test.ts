@@ -1,0 +1,201 @@
+import { readFileSync } from 'node:fs'
+import { createLimiter, dailyCap, manualClock, slidingWindow, type Policy } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CommandMeter, type Metered } from '../support/command-meter.ts'
+import { tableOf } from '../support/markdown.ts'
+import { connect } from '../support/redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+
+const page = readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8')
+const ACME = { tenant: 'acme', route: 'evaluate' }
+const OTHER_ROUTE = { ...ACME, route: 'feedback' }
+const NOON = Date.UTC(2026, 0, 15, 12)
+const MINUTE = 60_000
+
+const rpm = slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'] })
+const daily = (limit: number): Policy => dailyCap({ name: 'daily', limit, per: ['tenant'] })
+const byRoute = slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant', 'route'] })
+const both = [daily(30_000), rpm]
+const four = [
+  ...both,
+  slidingWindow({ name: 'rps', limit: 60, window: '1s', per: ['tenant'] }),
+  slidingWindow({ name: 'all', limit: 10_000, window: '1m', per: 'global' }),
+]
+
+// Every command on this Redis is counted, so it is shared with nobody.
+let server: RedisServer
+let local: LocalServer
+let meter: CommandMeter
+let disconnect: () => void
+
+beforeAll(async () => {
+  server = await startRedisServer()
+  local = await startLocal({ redisUrl: server.url })
+  const redis = connect(server.url)
+  disconnect = () => redis.disconnect()
+  meter = new CommandMeter(redis)
+})
+afterAll(async () => {
+  disconnect()
+  await local.close()
+  await server.stop()
+})
+
+/** A warm limiter with an injected clock and keys of its own. */
+async function warm(policies: readonly Policy[]) {
+  const { url, token } = local
+  const store = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
+  const clock = manualClock(NOON)
+  const limiter = createLimiter({ store, policies, clock })
+  await limiter.peek({ tenant: 'warm', route: 'warm' })
+  /** Measures one check. An injected clock saves the TIME that every other check has. */
+  const check = async (allowed: boolean, cost = 1, subject = ACME): Promise<Metered> => {
+    const metered = await meter.measure(async () => {
+      expect(await limiter.check(subject, { cost })).toMatchObject({ allowed, degraded: undefined })
+    })
+    return { ...metered, total: metered.total + 1 }
+  }
+  /** Spends `times` requests, one every `gapMs`. */
+  const spend = async (times: number, gapMs = 0): Promise<void> => {
+    for (let time = 0; time < times; time += 1) {
+      expect(await limiter.check(ACME)).toMatchObject({ allowed: true })
+      clock.advance(gapMs)
+    }
+  }
+  /** Measures allowed checks, with the wait after each, per check. */
+  const average = async (times: number, gap: (time: number) => number): Promise<Metered> => {
+    const { total, writes, calls } = await meter.measure(async () => {
+      for (let time = 0; time < times; time += 1) await spend(1, gap(time))
+    })
+    return { total: total / times + 1, writes: writes / times, calls }
+  }
+  return { limiter, clock, check, spend, average }
+}
+
+/** The same "random" waits every time, exponentially distributed. */
+function waits(meanMs: number): () => number {
+  let seed = 42
+  return () => {
+    seed = (seed * 48_271) % 2_147_483_647
+    return Math.round(-Math.log(seed / 2_147_483_647) * meanMs)
+  }
+}
+
+/** What is measured, by the first column of the page's table. */
+const MEASURED: Record<string, () => Promise<Metered>> = {
+  'first of the day': async () => (await warm(both)).check(true),
+  'first in a window': async () => {
+    const { check, spend, clock } = await warm([daily(30_000), byRoute])
+    await spend(1)
+    clock.advance(1)
+    return check(true, 1, OTHER_ROUTE)
+  },
+  'allowed, 30 a minute at random': async () => (await warm(both)).average(1_500, waits(2_000)),
+  'allowed, one every 2 s': async () => (await warm(both)).average(900, () => 2_000),
+  'allowed, 60 at once every minute': async () =>
+    (await warm(both)).average(600, (time) => (time % 60 === 59 ? MINUTE : 0)),
+  'allowed, one a minute': async () => (await warm(both)).average(60, () => MINUTE),
+  'allowed, one every 2.5 min': async () => (await warm(both)).average(60, () => 2.5 * MINUTE),
+  'denied by the window': async () => {
+    const { check, spend } = await warm(both)
+    await spend(60, 500)
+    return check(false)
+  },
+  'denied by the daily cap': async () => {
+    const { check, spend } = await warm([daily(60), rpm])
+    await spend(60, 500)
+    return check(false)
+  },
+  'denied by the daily cap, 400 expired entries': async () => {
+    const wide = slidingWindow({ name: 'rpm', limit: 400, window: '1m', per: ['tenant'] })
+    const { check, spend, clock } = await warm([daily(400), wide])
+    await spend(400, 10)
+    clock.advance(MINUTE)
+    return check(false)
+  },
+  'denied for ever, a cost above a limit': async () => (await warm(both)).check(false, 61),
+  peek: async () => {
+    const { limiter, spend } = await warm(both)
+    await spend(1)
+    const metered = await meter.measure(() => limiter.peek(ACME))
+    return { ...metered, total: metered.total + 1 }
+  },
+  reset: async () => {
+    const { limiter, spend } = await warm(both)
+    await spend(1)
+    return meter.measure(() => limiter.reset(ACME))
+  },
+  'one policy, allowed, 30 a minute at random': async () =>
+    (await warm([rpm])).average(1_500, waits(2_000)),
+  'one policy, denied': async () => {
+    const { check, spend } = await warm([rpm])
+    await spend(60)
+    return check(false)
+  },
+  'four policies, allowed, 30 a minute at random': async () =>
+    (await warm(four)).average(1_500, waits(2_000)),
+  'four policies, denied': async () => {
+    const { check, spend } = await warm(four)
+    await spend(60)
+    return check(false)
+  },
+}
+
+const rounded = (value: number): number => Math.round(value * 100) / 100
+
+describe('Redis commands per decision', () => {
+  const told = tableOf(page, 'outcome')
+  const measured = new Map<string, Metered>()
+
+  it.each(Object.entries(MEASURED))('%s: as many as the page says', async (outcome, act) => {
+    const metered = await act()
+    measured.set(outcome, metered)
+    const { commands, writes } = told.get(outcome) ?? {}
+    expect({ commands: rounded(metered.total), writes: rounded(metered.writes) }).toEqual({
+      commands: Number(commands),
+      writes: Number(writes),
+    })
+  })
+
+  it('the page tells of nothing else', () => {
+    expect([...told.keys()].toSorted()).toEqual(Object.keys(MEASURED).toSorted())
+  })
+
+  it('an allowed one is at most 7 on average, a denied one at most 5 and none a write', () => {
+    const of = (pattern: RegExp): Metered[] =>
+      Array.from(measured).flatMap(([outcome, metered]) => (pattern.test(outcome) ? [metered] : []))
+    for (const { total } of of(/^allowed, (?!one every 2.5)/)) expect(total).toBeLessThanOrEqual(7)
+    for (const { total } of of(/^denied|^one policy, denied|^peek/))
+      expect(total).toBeLessThanOrEqual(5)
+    for (const { writes } of of(/denied|peek/)) expect(writes).toBe(0)
+    expect(measured.size).toBe(told.size)
+  })
+
+  it("by Redis' own clock there is one TIME in each, and nothing else is different", async () => {
+    const { url, token } = local
+    const store = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
+    const limiter = createLimiter({ store, policies: both })
+    await limiter.peek(ACME)
+    const first = await meter.measure(() => limiter.check(ACME))
+    expect(Object.fromEntries(first.calls)).toEqual({
+      evalsha: 1,
+      time: 1,
+      get: 1,
+      zrange: 1,
+      set: 1,
+      zadd: 1,
+      pexpire: 1,
+    })
+    const second = await meter.measure(() => limiter.check(ACME))
+    expect(Object.fromEntries(second.calls)).toEqual({
+      evalsha: 1,
+      time: 1,
+      get: 1,
+      zrange: 1,
+      set: 1,
+      zadd: 1,
+    })
+  })
+})
