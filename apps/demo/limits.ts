@@ -23,7 +23,9 @@ let limiter: Limiter | undefined
 /** The app's limiter, made at the first request: a build has no UPSTASH_REDIS_REST_URL. */
 export function getLimiter(): Limiter {
   limiter ??= createLimiter({
-    store: upstash(), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN
+    // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN say where it is. When it takes longer than
+    // this, each instance of the app goes on limiting by itself.
+    store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),
     plans,
     policies: [
       dailyCap({ name: 'daily', limit: ({ plan }) => plan.daily, per: ['tenant'] }),

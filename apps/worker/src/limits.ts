@@ -31,6 +31,10 @@ const policies = [
 
 /** The limiter over the database in the Worker's bindings. */
 export function limiterFor(env: Env): Limiter {
-  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = env
-  return createLimiter({ store: upstash({ url, token }), plans, policies })
+  const store = upstash({
+    url: env.UPSTASH_REDIS_REST_URL,
+    token: env.UPSTASH_REDIS_REST_TOKEN,
+    timeoutMs: Number(env.STORE_TIMEOUT_MS ?? 1_000),
+  })
+  return createLimiter({ store, plans, policies })
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { App, Settings } from './target.ts'
+import { STORE_TIMEOUT_MS, type App, type Settings } from './target.ts'
 
 const cwd = fileURLToPath(new URL('../../../apps/demo', import.meta.url))
 const next = fileURLToPath(import.meta.resolve('next/dist/bin/next'))
@@ -17,6 +17,7 @@ export async function startNext(settings: Settings): Promise<App> {
       NEXT_TELEMETRY_DISABLED: '1',
       UPSTASH_REDIS_REST_URL: settings.storeUrl,
       UPSTASH_REDIS_REST_TOKEN: settings.storeToken,
+      STORE_TIMEOUT_MS,
       OPENAI_BASE_URL: settings.upstreamUrl,
       OPENAI_API_KEY: settings.upstreamKey,
       DEMO_JWT_SECRET: settings.secret,

@@ -11,6 +11,12 @@ export interface Target extends AsyncDisposable {
   readonly upstream: Upstream
 }
 
+/**
+ * How long the apps wait for the store. Long, because a test machine may be busy, and an app that
+ * gives up on its store goes on counting from zero.
+ */
+export const STORE_TIMEOUT_MS = '30000'
+
 /** The addresses and secrets an app is started with. */
 export interface Settings {
   readonly storeUrl: string

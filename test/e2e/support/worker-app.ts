@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Miniflare } from 'miniflare'
-import type { App, Settings } from './target.ts'
+import { STORE_TIMEOUT_MS, type App, type Settings } from './target.ts'
 
 const worker = fileURLToPath(new URL('../../../apps/worker/', import.meta.url))
 
@@ -22,6 +22,7 @@ export async function startWorker(settings: Settings): Promise<App> {
           env: {
             UPSTASH_REDIS_REST_URL: text(settings.storeUrl),
             UPSTASH_REDIS_REST_TOKEN: text(settings.storeToken),
+            STORE_TIMEOUT_MS: text(STORE_TIMEOUT_MS),
             OPENAI_BASE_URL: text(settings.upstreamUrl),
             OPENAI_API_KEY: text(settings.upstreamKey),
             JWT_SECRET: text(settings.secret),
