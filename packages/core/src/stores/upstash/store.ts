@@ -5,6 +5,7 @@ import { knownOptions, plainName, positiveInteger } from '../../validate.ts'
 import { assembleScript, readReply, scriptArguments, type Script } from './script.ts'
 import {
   clientTransport,
+  NOT_AN_ANSWER,
   RedisError,
   restTransport,
   type Command,
@@ -95,7 +96,8 @@ export function upstash(options: UpstashOptions = {}): Store {
 
     async reset(keys) {
       const command = ['DEL', ...keys.map((key) => `${prefix}:${key}`)]
-      await withDeadline(timeoutMs, (signal) => transport.send(command, signal))
+      const deleted = await withDeadline(timeoutMs, (signal) => transport.send(command, signal))
+      if (!Number.isInteger(deleted)) throw new StoreError('store_bad_reply', NOT_AN_ANSWER)
     },
   }
 }

@@ -6,6 +6,9 @@ export type Command = readonly (string | number)[]
 /** An error answer of Redis itself, by its leading code word and text. Never shown to a user. */
 export class RedisError extends Error {}
 
+/** The text of `store_bad_reply`. */
+export const NOT_AN_ANSWER = 'The store answered with something else'
+
 /** Sends one command once. */
 export interface Transport {
   /**
@@ -54,7 +57,7 @@ function readBody(text: string, ok: boolean, status: number): unknown {
   if ((ok || status === 400) && typeof body?.['error'] === 'string') {
     throw new RedisError(body['error'])
   }
-  if (ok) throw new StoreError('store_bad_reply', 'The store answered with something else', status)
+  if (ok) throw new StoreError('store_bad_reply', NOT_AN_ANSWER, status)
   throw new StoreError('store_refused', `The store answered with status ${status}`, status)
 }
 
@@ -116,7 +119,7 @@ function translate(error: unknown): Error {
   const name = error instanceof Error ? error.name : ''
   if (name === 'UpstashError') return new RedisError((error as Error).message)
   if (name === 'UpstashJSONParseError') {
-    return new StoreError('store_bad_reply', 'The store answered with something else')
+    return new StoreError('store_bad_reply', NOT_AN_ANSWER)
   }
   return new StoreError('store_unreachable', 'The store cannot be reached')
 }
