@@ -1,0 +1,189 @@
+import {
+  createLimiter,
+  dailyCap,
+  fixedWindow,
+  manualClock,
+  monthlyCap,
+  slidingWindow,
+  type Policy,
+} from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connect, keysUnder } from '../support/redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+
+const ACME = { tenant: 'acme' }
+const DAY = 86_400_000
+const per = ['tenant']
+const daily = dailyCap({ name: 'daily', limit: 9, per })
+const monthly = monthlyCap({ name: 'monthly', limit: 9, per })
+
+let server: RedisServer
+let local: LocalServer
+let redis: Redis
+
+beforeAll(async () => {
+  server = await startRedisServer()
+  local = await startLocal({ redisUrl: server.url })
+  redis = connect(server.url)
+})
+afterAll(async () => {
+  redis.disconnect()
+  await local.close()
+  await server.stop()
+})
+
+function setUp(policies: readonly Policy[], at?: number) {
+  const { url, token } = local
+  const prefix = freshPrefix()
+  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+  const clock = manualClock(at ?? 0)
+  const limiter = createLimiter({ store, policies, ...(at === undefined ? {} : { clock }) })
+  return { limiter, clock, prefix }
+}
+
+/** Redis' clock in epoch ms. */
+async function redisNow(): Promise<number> {
+  const [seconds, micros] = await redis.time()
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+}
+
+/** Waits until Redis lists no key under `prefix`. */
+async function untilGone(prefix: string): Promise<void> {
+  const deadline = Date.now() + 5_000
+  while ((await keysUnder(redis, prefix)).length > 0 && Date.now() < deadline);
+}
+
+/** Moments, and when the month ends that they are in. */
+const MONTH_ENDS: readonly (readonly [string, string])[] = [
+  ['2026-01-31T23:59:59.999Z', '2026-02-01'],
+  ['2026-01-01T00:00:00.000Z', '2026-02-01'],
+  ['2023-02-28T23:59:59.999Z', '2023-03-01'],
+  ['2024-02-28T23:59:59.999Z', '2024-03-01'],
+  ['2024-02-29T00:00:00.000Z', '2024-03-01'],
+  ['2024-02-29T23:59:59.999Z', '2024-03-01'],
+  ['2000-02-28T23:59:59.999Z', '2000-03-01'],
+  ['2000-02-29T23:59:59.999Z', '2000-03-01'],
+  ['2100-02-28T12:00:00.000Z', '2100-03-01'],
+  ['2100-02-28T23:59:59.999Z', '2100-03-01'],
+  ['2100-03-01T00:00:00.000Z', '2100-04-01'],
+  ['2026-04-30T23:59:59.999Z', '2026-05-01'],
+  ['2026-12-31T23:59:59.999Z', '2027-01-01'],
+  ['2028-12-31T00:00:00.000Z', '2029-01-01'],
+  ['1970-01-01T00:00:00.000Z', '1970-02-01'],
+]
+
+describe('a calendar cap in Redis', () => {
+  it.each(MONTH_ENDS)('at %s, a monthly cap counts until %s', async (at, end) => {
+    const { limiter, prefix } = setUp([monthly], Date.parse(at))
+    const [state] = (await limiter.check(ACME)).policies
+    const left = Date.parse(end) - Date.parse(at)
+    expect(state?.resetMs).toBe(left)
+    const [key = ''] = await keysUnder(redis, prefix)
+    const ttl = await redis.pttl(key)
+    // -2 is a key that has expired since.
+    expect(ttl === -2 ? 0 : ttl).toBeLessThanOrEqual(left)
+    expect(ttl === -2 ? left : ttl).toBeGreaterThan(left - 5_000)
+  })
+
+  it.each([daily, monthly])(
+    'of kind $name is gone after the last millisecond of its window',
+    async (policy) => {
+      const { limiter, clock, prefix } = setUp([policy], Date.UTC(2026, 0, 31, 23, 59, 59, 999))
+      const last = await limiter.check(ACME)
+      expect(last).toMatchObject({ allowed: true, policies: [{ resetMs: 1, remaining: 8 }] })
+      await untilGone(prefix)
+      expect(await keysUnder(redis, prefix)).toEqual([])
+      clock.advance(1)
+      expect(await limiter.check(ACME)).toMatchObject({ policies: [{ remaining: 8 }] })
+    },
+  )
+
+  it('expires with its window by the clock of Redis, never after it', async () => {
+    const { limiter, prefix } = setUp([daily, monthly])
+    for (let time = 0; time < 20; time += 1) {
+      const before = await redisNow()
+      await limiter.check(ACME)
+      const after = await redisNow()
+      const midnight = (at: number): number => (Math.floor(at / DAY) + 1) * DAY
+      // Over midnight itself there is nothing to compare with.
+      if (midnight(before) !== midnight(after)) continue
+      const month = new Date(before)
+      const ends = [midnight(before), Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 1)]
+      const expiries = await Promise.all(
+        ['daily', 'monthly'].map(async (name) => {
+          const keys = await keysUnder(redis, `${prefix}:${name}`)
+          return redis.pexpiretime(keys[0] ?? '')
+        }),
+      )
+      for (const [index, end] of ends.entries()) {
+        const early = end - (expiries[index] ?? 0)
+        // As early as TIME is read later than the script began: under a millisecond, but on a busy machine.
+        expect(early).toBeGreaterThanOrEqual(0)
+        expect(early).toBeLessThan(1_000)
+      }
+    }
+  })
+
+  it('counts its last millisecond in full, and the first of the next from nothing', async () => {
+    const { limiter, clock } = setUp([daily], Date.UTC(2024, 1, 29, 23, 59, 50))
+    for (let time = 0; time < 9; time += 1) await limiter.check(ACME)
+    clock.set(Date.UTC(2024, 1, 29, 23, 59, 59, 999))
+    expect(await limiter.check(ACME)).toMatchObject({
+      reason: 'daily_quota_exceeded',
+      retryAfterMs: 1,
+    })
+    clock.advance(1)
+    expect(await limiter.check(ACME)).toMatchObject({ allowed: true, policies: [{ remaining: 8 }] })
+  })
+})
+
+describe('keys in Redis', () => {
+  it('all have a TTL after a long run, at most three windows, and outlive what they hold', async () => {
+    const window = 20_000
+    const policies = [
+      daily,
+      monthly,
+      slidingWindow({ name: 's', limit: 30, window, per }),
+      fixedWindow({ name: 'f', limit: 40, window: '1h', per: ['tenant', 'route'] }),
+      slidingWindow({ name: 'g', limit: 300, window: '1m', per: 'global' }),
+    ]
+    const { limiter, clock, prefix } = setUp(policies, Date.UTC(2026, 0, 15, 12))
+    let seed = 11
+    const random = (below: number): number => {
+      seed = (seed * 48_271) % 2_147_483_647
+      return seed % below
+    }
+    for (let step = 0; step < 1_500; step += 1) {
+      clock.advance(random(4_000))
+      const subject = { tenant: `t${random(4)}`, route: `r${random(2)}` }
+      await limiter.check(subject, { cost: random(4) })
+      if (step % 50 !== 0) continue
+      for (const key of await keysUnder(redis, prefix)) {
+        expect(await redis.pttl(key)).toBeGreaterThan(0)
+      }
+    }
+    const sets = await keysUnder(redis, `${prefix}:s`)
+    expect(sets).toHaveLength(4)
+    for (const key of sets) expect(await redis.pttl(key)).toBeLessThanOrEqual(3 * window)
+  })
+
+  it('of a sliding window live until their newest entry has expired, by the clock of Redis', async () => {
+    const window = 120
+    const { limiter, prefix } = setUp([slidingWindow({ name: 's', limit: 500, window, per })])
+    for (let time = 0; time < 400; time += 1) {
+      await limiter.check(ACME)
+      const [key = ''] = await keysUnder(redis, prefix)
+      const [[, newest], expiry] = await Promise.all([
+        redis.zrange(key, -1, -1, 'WITHSCORES') as Promise<[string, string]>,
+        redis.pexpiretime(key),
+      ])
+      // Either the key has been seen to the end, or it stays for a window after its newest entry.
+      const life = expiry - Number(newest)
+      expect(expiry < 0 ? window : life).toBeGreaterThanOrEqual(window)
+      expect(life).toBeLessThanOrEqual(3 * window + 1)
+    }
+  })
+})
