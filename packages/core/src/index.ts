@@ -16,7 +16,7 @@ export { definePlans } from './plans.ts'
 export type { PlanLimits, Plans } from './plans.ts'
 
 // Subjects and costs
-export type { Per, Subject } from './subject.ts'
+export type { CustomarySubject, Per, Subject } from './subject.ts'
 export type { Cost } from './cost.ts'
 
 // Decisions

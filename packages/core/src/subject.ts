@@ -1,20 +1,23 @@
 import { ConfigError, InputError } from './errors.ts'
 
-/**
- * Who and what a request is: the values of its dimensions. `tenant`, `user`, `route` and `model` are
- * customary; any other name works. `plan` picks the plan whose limits apply.
- *
- * @example
- * const subject: Subject = { tenant: 'acme', user: 'u_17', route: 'evaluate', plan: 'growth' }
- */
-export interface Subject {
+/** The customary dimensions of a subject. */
+export interface CustomarySubject {
   readonly tenant?: string | undefined
   readonly user?: string | undefined
   readonly route?: string | undefined
   readonly model?: string | undefined
+  /** Picks the plan whose limits apply. */
   readonly plan?: string | undefined
-  readonly [dimension: string]: string | undefined
 }
+
+/**
+ * Who and what a request is: the values of its dimensions. Those of `CustomarySubject` are customary;
+ * any other name works.
+ *
+ * @example
+ * const subject: Subject = { tenant: 'acme', user: 'u_17', route: 'evaluate', plan: 'growth' }
+ */
+export type Subject = CustomarySubject | Readonly<Record<string, string | undefined>>
 
 /**
  * Whose budget a policy counts: one for each combination of these dimensions, or `'global'` for one
@@ -76,7 +79,8 @@ export async function partitionKey(subject: Subject, per: Per): Promise<string> 
 }
 
 function encodePart(dimension: string, subject: Subject): string {
-  const value: unknown = Object.hasOwn(subject, dimension) ? subject[dimension] : undefined
+  const values = subject as Readonly<Record<string, unknown>>
+  const value = Object.hasOwn(values, dimension) ? values[dimension] : undefined
   const input = `subject.${dimension}`
   if (value === undefined || value === null) {
     throw new InputError('missing_dimension', input, 'is missing, and a policy counts per it')
