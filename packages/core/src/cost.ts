@@ -32,11 +32,17 @@ export function costsOf(cost: Cost | undefined, policies: readonly Policy[]): nu
   return policies.map(({ unit }) => {
     const value = byUnit.get(unit)
     if (value === undefined) throw invalid(`cost.${unit}`, 'is missing, and a policy counts it')
-    if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > MAX_UNITS) {
-      throw invalid(`cost.${unit}`, `must be a whole number from 0 to ${MAX_UNITS}`)
-    }
-    return value as number
+    if (!isUnits(value)) throw invalid(`cost.${unit}`, MUST_BE_UNITS)
+    return value
   })
+}
+
+/** What `isUnits` asks for, in words. */
+export const MUST_BE_UNITS: string = `must be a whole number from 0 to ${MAX_UNITS}`
+
+/** Whether `value` is a number of units that can be counted. */
+export function isUnits(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_UNITS
 }
 
 const invalid = (input: string, message: string): InputError =>

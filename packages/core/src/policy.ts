@@ -122,8 +122,7 @@ export function definePolicy<State>(
 
 /** The units that `policy` allows under `plan`. Throws if its limit is no usable number. */
 export function resolveLimit(policy: Policy, plan: PlanLimits, planName?: string): number {
-  if (typeof policy.limit === 'number') return policy.limit
-  const limit = policy.limit({ plan })
+  const limit = typeof policy.limit === 'function' ? policy.limit({ plan }) : policy.limit
   const option = `policies.${policy.name}.limit${planName === undefined ? '' : ` for plan "${planName}"`}`
   return positiveInteger(option, limit)
 }
@@ -145,7 +144,8 @@ export function validPolicies(policies: unknown): readonly Policy[] {
     if (names.has(policy.name)) {
       throw new ConfigError('duplicate_policy', 'policies', `names "${policy.name}" twice`)
     }
-    names.add(policy.name)
+    names.add(plainName('policies.name', policy.name))
+    validPer(`policies.${policy.name}.per`, policy.per)
   }
   return [...(policies as Policy[])]
 }

@@ -1,5 +1,6 @@
 import type { Cost } from './cost.ts'
 import { addRoute, createRouter, findRoute, type RouterContext } from 'rou3'
+import { isUnits, MUST_BE_UNITS } from './cost.ts'
 import { ConfigError } from './errors.ts'
 import { knownOptions } from './validate.ts'
 
@@ -12,7 +13,7 @@ export interface RouteOptions {
   readonly path: string
   /** What requests to it are counted as (`subject.route`). @default the pattern */
   readonly id?: string
-  /** The methods it has. @default all */
+  /** The methods it has; `GET` stands for `HEAD` too, which runs the same handler. @default all */
   readonly methods?: readonly string[]
   /** What a request to it costs. @default 1 request */
   readonly cost?: Cost
@@ -53,13 +54,23 @@ function add(router: RouterContext<Route>, options: RouteOptions): void {
   if (typeof id !== 'string' || id === '') {
     throw new ConfigError('invalid_option', 'routes[].id', 'must be a non-empty string')
   }
-  if (!Array.isArray(methods) || methods.length === 0) {
+  if (!Array.isArray(methods) || methods.length === 0 || !methods.every(isText)) {
     throw new ConfigError('invalid_option', 'routes[].methods', 'must list at least one method')
   }
-  for (const method of methods as readonly string[]) {
-    addRoute(router, method.toUpperCase(), lowerCaseLiterals(path), { id, cost })
+  const units = typeof cost === 'object' && cost !== null ? Object.values(cost) : [cost ?? 1]
+  if (!units.every(isUnits)) throw new ConfigError('invalid_option', 'routes[].cost', MUST_BE_UNITS)
+  const names = methods.map((method: string) => method.toUpperCase())
+  if (names.includes('GET')) names.push('HEAD')
+  for (const method of new Set(names)) {
+    try {
+      addRoute(router, method, lowerCaseLiterals(path), { id, cost })
+    } catch {
+      throw new ConfigError('invalid_option', 'routes[].path', 'is no pattern that can be matched')
+    }
   }
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** A pattern's literal text in lower case; the names of its parameters as they are. */
 function lowerCaseLiterals(path: string): string {
