@@ -57,6 +57,9 @@ export interface Limiter {
   reset(subject: Subject): Promise<void>
 }
 
+/** The last moment that a `Date` holds, in epoch ms. */
+const MAX_TIME = 8_640_000_000_000_000
+
 const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimits)
 
 /**
@@ -81,10 +84,10 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }
   tryLimits(policies, plans)
 
-  async function ask(subject: Subject, cost: Cost | undefined, apply: boolean): Promise<Decision> {
+  async function ask(subject: Subject, asked: CheckOptions, apply: boolean): Promise<Decision> {
     const plan = planOf(subject, plans)
     const limits = (plan === undefined ? undefined : plans?.get(plan)) ?? NO_PLAN
-    const costs = costsOf(cost, policies)
+    const costs = costsOf(costIn(asked), policies)
     const keys = await keysOf(subject, policies)
     const entries = policies.map((policy, index): Entry => ({
       key: keys[index] as string,
@@ -96,7 +99,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     const reply = await store.check({
       entries,
       apply,
-      now: clock(),
+      now: timeOf(clock),
       clockIsInjected: options.clock !== undefined,
     })
     const context = { at: reply.now, plan, degraded: reply.degraded }
@@ -111,13 +114,28 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }
 
   return {
-    check: (subject, { cost } = {}) => ask(subject, cost, true),
-    peek: (subject, { cost } = {}) => ask(subject, cost, false),
+    check: (subject, asked = {}) => ask(subject, asked, true),
+    peek: (subject, asked = {}) => ask(subject, asked, false),
     async reset(subject) {
       const own = policies.filter(({ per }) => per !== 'global')
       if (own.length > 0) await store.reset(await keysOf(subject, own))
     },
   }
+}
+
+/** The cost that a call asks for. A misspelt option would otherwise ask for one request. */
+function costIn(asked: CheckOptions): Cost | undefined {
+  if (typeof asked === 'object' && asked !== null) {
+    if (Object.keys(asked).every((option) => option === 'cost')) return asked.cost
+  }
+  throw new InputError('invalid_cost', 'options', 'must be an object with no option but "cost"')
+}
+
+/** A clock's time in whole milliseconds: against NaN, everything would fit. */
+function timeOf(clock: Clock): number {
+  const now = Math.floor(clock())
+  if (now >= 0 && now <= MAX_TIME) return now
+  throw new ConfigError('invalid_option', 'clock', 'must return milliseconds since the Unix epoch')
 }
 
 function stateOf(policy: Policy, entry: Entry, verdict: Verdict, charged: boolean): PolicyState {
