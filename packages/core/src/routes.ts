@@ -89,7 +89,8 @@ function plainPath(pathname: string): string {
   try {
     path = decodeURIComponent(pathname)
   } catch {
-    // What cannot be decoded is matched as it stands.
+    // A router that decodes piece by piece reads the ASCII in it all the same.
+    path = pathname.replace(/%[0-7][\da-f]/gi, (escape) => decodeURIComponent(escape))
   }
   return path
     .toLowerCase()

@@ -1,0 +1,106 @@
+import {
+  createLimiter,
+  dailyCap,
+  fixedWindow,
+  manualClock,
+  slidingWindow,
+  type Limiter,
+  type Policy,
+} from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { startLocal, type LocalServer } from '@sluice/local'
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { connect, keysUnder } from '../support/redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+
+const MINUTE = 60_000
+const NOON = Date.UTC(2026, 0, 15, 12)
+const per = ['tenant']
+
+let local: LocalServer
+let redis: Redis
+
+beforeAll(async () => {
+  local = await startLocal({ redisUrl: inject('redisUrl') })
+  redis = connect(inject('redisUrl'))
+})
+afterAll(async () => {
+  redis.disconnect()
+  await local.close()
+})
+
+function setUp(...policies: Policy[]) {
+  const { url, token } = local
+  const prefix = freshPrefix()
+  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+  const clock = manualClock(NOON)
+  return { limiter: createLimiter({ store, policies, clock }), clock, prefix }
+}
+
+/** Checks one request after another; how many were allowed. */
+async function allowedOf(limiter: Limiter, times: number, tenant = 'acme'): Promise<number> {
+  let allowed = 0
+  for (let time = 0; time < times; time += 1) {
+    if ((await limiter.check({ tenant })).allowed) allowed += 1
+  }
+  return allowed
+}
+
+// Measured of limiters in wide use; each is a claim about ours.
+describe('unlike others, on Redis', () => {
+  it('a cost of 7 out of 10 is denied the second time, and 3 are left', async () => {
+    const { limiter } = setUp(slidingWindow({ name: 'p', limit: 10, window: '1m', per }))
+    const ask = () => limiter.check({ tenant: 'acme' }, { cost: 7 })
+    expect(await ask()).toMatchObject({ allowed: true, policies: [{ remaining: 3 }] })
+    expect(await ask()).toMatchObject({ allowed: false, policies: [{ remaining: 3 }] })
+    expect(await allowedOf(limiter, 10)).toBe(3)
+  })
+
+  it('no trailing minute holds more than the limit, where two buckets let twice of it pass', async () => {
+    const { limiter, clock } = setUp(slidingWindow({ name: 'p', limit: 100, window: '1m', per }))
+    // All at the end of one clock minute, then as early as possible in those after it.
+    clock.set(NOON + MINUTE - 1)
+    expect(await allowedOf(limiter, 120)).toBe(100)
+    for (const after of [1, 1_000, MINUTE / 2, MINUTE - 1]) {
+      clock.set(NOON + MINUTE - 1 + after)
+      expect(await allowedOf(limiter, 5)).toBe(0)
+    }
+    clock.set(NOON + 2 * MINUTE - 1)
+    expect(await allowedOf(limiter, 120)).toBe(100)
+  })
+
+  it('a quota is not spent by what the rate denies', async () => {
+    const { limiter } = setUp(
+      dailyCap({ name: 'daily', limit: 100, per }),
+      slidingWindow({ name: 'rpm', limit: 5, window: '1m', per }),
+    )
+    expect(await allowedOf(limiter, 50)).toBe(5)
+    const { policies } = await limiter.peek({ tenant: 'acme' })
+    expect(policies.map(({ remaining }) => remaining)).toEqual([95, 0])
+  })
+
+  it('every key has a TTL, and 2,000 denied ids leave no key at all', async () => {
+    const { limiter, prefix } = setUp(
+      fixedWindow({ name: 'f', limit: 2, window: '1h', per }),
+      slidingWindow({ name: 's', limit: 2, window: '1m', per }),
+    )
+    await allowedOf(limiter, 5)
+    const keys = await keysUnder(redis, prefix)
+    expect(keys).toHaveLength(2)
+    for (const key of keys) expect(await redis.pttl(key)).toBeGreaterThan(0)
+    for (let id = 0; id < 2_000; id += 1) {
+      await limiter.check({ tenant: `t${id}` }, { cost: 3 })
+    }
+    expect(await keysUnder(redis, prefix)).toEqual(keys)
+  })
+
+  it('a reset of org1 leaves org1:user2 and org10 as they are', async () => {
+    const { limiter } = setUp(slidingWindow({ name: 'p', limit: 1, window: '1m', per }))
+    for (const tenant of ['org1', 'org1:user2', 'org10']) await limiter.check({ tenant })
+    await limiter.reset({ tenant: 'org1' })
+    expect(await allowedOf(limiter, 1, 'org1:user2')).toBe(0)
+    expect(await allowedOf(limiter, 1, 'org10')).toBe(0)
+    expect(await allowedOf(limiter, 1, 'org1')).toBe(1)
+  })
+})

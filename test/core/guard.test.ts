@@ -1,0 +1,220 @@
+import { createLimiter, InputError, manualClock, slidingWindow, type Limiter } from '@sluice/core'
+import { compileRoutes, createGuard, type GuardOutcome, type RouteInput } from '@sluice/core/http'
+import { memory } from '@sluice/core/memory'
+import { describe, expect, it, vi } from 'vitest'
+
+const LIMIT = 100
+
+function limiterOf(limit = LIMIT): Limiter {
+  return createLimiter({
+    store: memory(),
+    clock: manualClock(Date.UTC(2026, 0, 15, 12)),
+    policies: [slidingWindow({ name: 'rpm', limit, window: '1m', per: ['tenant', 'route'] })],
+  })
+}
+
+/** Sends one request through a guard, as an adapter would. */
+function ask(
+  limiter: Limiter,
+  path: string,
+  {
+    routes = ['/api/ai/evaluate'],
+    method = 'GET',
+    tenant = 'acme',
+  }: { routes?: readonly RouteInput[]; method?: string; tenant?: string | null } = {},
+): Promise<GuardOutcome> {
+  const guard = createGuard({ routes, subject: () => (tenant === null ? null : { tenant }) })
+  const request = new Request(`https://app.example${path}`, { method })
+  return guard(limiter, request, new URL(request.url).pathname)
+}
+
+async function used(limiter: Limiter, route: string, tenant = 'acme'): Promise<number> {
+  const { policies } = await limiter.peek({ tenant, route })
+  return LIMIT - (policies[0]?.remaining ?? 0)
+}
+
+/** Spellings that a server may take for `/api/ai/evaluate`. */
+const SPELLINGS = [
+  '/api/ai/evaluate',
+  '/api/ai/evaluate/',
+  '/api/ai//evaluate',
+  '//api/ai/evaluate',
+  '/api/ai/evaluate//',
+  '/API/AI/Evaluate',
+  '/api/ai/%65valuate',
+  '/api/ai/%45VALUATE',
+  '/api%2Fai%2fevaluate',
+  '/api/ai/evaluate;x=1',
+  '/api/ai;v=2/evaluate;x=1;y',
+  '/api/ai/evaluate%3Bx=1',
+  '/api/./ai/evaluate',
+  '/api/ai/x/../evaluate',
+  '/api/%2e/ai/evaluate',
+  '/api\\ai\\evaluate',
+  '/api/ai/evaluate?x=1',
+  '/api/ai/evaluate#x',
+]
+
+describe('a guard', () => {
+  it.each(SPELLINGS)('counts %s in the one budget of the route', async (path) => {
+    const limiter = limiterOf()
+    expect(await ask(limiter, path)).toMatchObject({ kind: 'allow' })
+    expect(await used(limiter, '/api/ai/evaluate')).toBe(1)
+  })
+
+  it.each([
+    ...SPELLINGS,
+    '/api/ai/other',
+    '/api/ai',
+    '/api/ai/a/b/c',
+    '/api/ai/x%zz',
+    '/api/ai/%c0%af',
+    '/%61pi/ai/x%zz',
+    '/api/%61%49/%c0',
+  ])('counts %s under the one id of a catch-all route', async (path) => {
+    const limiter = limiterOf()
+    const routes = [{ path: '/api/ai/**', id: 'ai' }]
+    expect(await ask(limiter, path, { routes })).toMatchObject({ kind: 'allow' })
+    expect(await used(limiter, 'ai')).toBe(1)
+  })
+
+  it.each([
+    '/',
+    '/api',
+    '/api/ai',
+    '/api/ai/evaluate2',
+    '/api/ai/evaluate/x',
+    '/x/api/ai/evaluate',
+    '/%',
+  ])('lets %s pass and charges nothing', async (path) => {
+    const limiter = limiterOf()
+    expect(await ask(limiter, path)).toEqual({ kind: 'pass' })
+    expect(await used(limiter, '/api/ai/evaluate')).toBe(0)
+  })
+
+  it('counts each value of a path parameter in one budget', async () => {
+    const limiter = limiterOf()
+    const routes = ['/api/models/:model']
+    for (const model of ['a', 'b', 'C', '%63', 'a.b'])
+      await ask(limiter, `/api/models/${model}`, { routes })
+    expect(await used(limiter, '/api/models/:model')).toBe(5)
+  })
+
+  it('prefers the more exact route, whatever their order', async () => {
+    for (const routes of [
+      ['/api/ai/**', '/api/ai/evaluate'],
+      ['/api/ai/evaluate', '/api/ai/**'],
+    ]) {
+      const limiter = limiterOf()
+      await ask(limiter, '/api/ai/evaluate', { routes })
+      expect(await used(limiter, '/api/ai/evaluate')).toBe(1)
+    }
+  })
+
+  it('limits only the methods of a route, HEAD with GET, and falls back to a wider route', async () => {
+    const limiter = limiterOf()
+    const only = [{ path: '/api/ai/evaluate', id: 'read', methods: ['get'] }]
+    for (const method of ['GET', 'HEAD']) {
+      expect(await ask(limiter, '/api/ai/evaluate', { routes: only, method })).toMatchObject({
+        kind: 'allow',
+      })
+    }
+    expect(await used(limiter, 'read')).toBe(2)
+    for (const method of ['POST', 'OPTIONS', 'DELETE']) {
+      const outcome = await ask(limiter, '/api/ai/evaluate', { routes: only, method })
+      expect(outcome).toEqual({ kind: 'pass' })
+    }
+    const routes = [...only, { path: '/api/**', id: 'rest' }]
+    await ask(limiter, '/api/ai/evaluate', { routes, method: 'POST' })
+    expect(await used(limiter, 'rest')).toBe(1)
+    expect(await used(limiter, 'read')).toBe(2)
+  })
+
+  it("charges a route's own cost", async () => {
+    const limiter = limiterOf()
+    const routes = [{ path: '/api/ai/evaluate', id: 'ai', cost: 7 }]
+    await ask(limiter, '/api/ai/evaluate', { routes })
+    expect(await used(limiter, 'ai')).toBe(7)
+  })
+
+  it('gives the route that is matched, whatever the subject says', async () => {
+    const limiter = limiterOf()
+    const guard = createGuard({
+      routes: ['/a'],
+      subject: () => ({ tenant: 'acme', route: 'free' }),
+    })
+    await guard(limiter, new Request('https://app.example/a'), '/a')
+    expect([await used(limiter, '/a'), await used(limiter, 'free')]).toEqual([1, 0])
+  })
+
+  it('answers 401 to nobody without asking the limiter', async () => {
+    const limiter = limiterOf()
+    const check = vi.spyOn(limiter, 'check')
+    const outcome = await ask(limiter, '/api/ai/evaluate', { tenant: null })
+    const { response } = outcome as { response: Response }
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe('Bearer')
+    expect(await response.json()).toMatchObject({ error: 'unauthenticated' })
+    expect(check).not.toHaveBeenCalled()
+  })
+
+  it.each(['', 'secret-\ud800'])(
+    'answers 400 to an id that cannot be counted, without it',
+    async (tenant) => {
+      const outcome = await ask(limiterOf(), '/api/ai/evaluate', { tenant })
+      const { response } = outcome as { response: Response }
+      expect(response.status).toBe(400)
+      const text = await response.text()
+      expect(JSON.parse(text)).toMatchObject({ error: 'invalid_subject' })
+      expect(text).not.toContain('secret')
+    },
+  )
+
+  it('answers 429 when the budget is spent, and tells no id', async () => {
+    const limiter = limiterOf(1)
+    const tenant = 'tenant-that-nobody-may-see'
+    await ask(limiter, '/api/ai/evaluate', { tenant })
+    const outcome = await ask(limiter, '/api/ai/evaluate', { tenant })
+    const { response } = outcome as { response: Response }
+    expect(response.status).toBe(429)
+    expect(response.headers.get('retry-after')).toBe('60')
+    const text = `${JSON.stringify([...response.headers])} ${await response.text()}`
+    expect(text).not.toContain(tenant)
+  })
+
+  it("passes on what the resolver throws, and its mistake of leaving out a policy's dimension", async () => {
+    const request = new Request('https://app.example/a')
+    const failing = createGuard({
+      routes: ['/a'],
+      subject: () => Promise.reject(new Error('JWKS unreachable')),
+    })
+    await expect(failing(limiterOf(), request, '/a')).rejects.toThrow('JWKS unreachable')
+    const empty = createGuard({ routes: ['/a'], subject: () => ({ user: 'u' }) })
+    await expect(empty(limiterOf(), request, '/a')).rejects.toThrow(InputError)
+  })
+
+  it('hands the context of an adapter to the resolver', async () => {
+    const guard = createGuard<[string]>({ routes: ['/a'], subject: (_, tenant) => ({ tenant }) })
+    const limiter = limiterOf()
+    await guard(limiter, new Request('https://app.example/a'), '/a', 'from-env')
+    expect(await used(limiter, '/a', 'from-env')).toBe(1)
+  })
+})
+
+it('no path, however strange, makes the matcher throw', () => {
+  const match = compileRoutes(['/api/ai/**', '/a/:b', '/c'])
+  for (const path of [
+    '',
+    '/',
+    '%',
+    '/%',
+    '/%zz',
+    '/%c0%af',
+    '/a/%',
+    '\ud800',
+    '/a/\u0000',
+    '/'.repeat(5_000),
+  ]) {
+    expect(() => match('GET', path)).not.toThrow()
+  }
+})
