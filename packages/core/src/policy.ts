@@ -64,7 +64,7 @@ export interface Algorithm<State = never> {
   /**
    * A Lua table with `check(key, now, limit, cost, params)`, which returns
    * `{ fits, available, resetMs, retryMs }` with whatever `add` needs besides, and
-   * `add(key, now, limit, cost, params, id, verdict)`.
+   * `add(key, now, limit, cost, params, id, verdict, own)`, where `own` tells that `now` is Redis' own.
    */
   readonly lua: string
   check(state: State | undefined, entry: Entry, now: number): Verdict

@@ -89,7 +89,8 @@ const algorithm: Algorithm<FixedWindowState> = {
 
   // The value is `end:used`. It names its window because a key's expiry follows the server's clock
   // alone, and it keeps a window that ends later than the one of `now`: a clock that steps back over
-  // the border must not open a second budget. SET writes count and expiry in one command.
+  // the border must not open a second budget. SET writes count and expiry in one command. By Redis'
+  // own clock the expiry is a moment, because a length would be added to a time read later or earlier.
   lua: `(function()
   local DAY = ${DAY_MS}
   local function leap(year) return (year % 4 == 0 and year % 100 ~= 0) or year % 400 == 0 end
@@ -121,9 +122,10 @@ const algorithm: Algorithm<FixedWindowState> = {
         used = used, finish = finish,
       }
     end,
-    add = function(key, now, limit, cost, params, id, verdict)
+    add = function(key, now, limit, cost, params, id, verdict, own)
       local value = string.format('%.0f:%.0f', verdict.finish, verdict.used + cost)
-      redis.call('SET', key, value, 'PX', verdict.finish - now)
+      local at = own and verdict.finish or verdict.finish - now
+      redis.call('SET', key, value, own and 'PXAT' or 'PX', at)
     end,
   }
 end)()`,

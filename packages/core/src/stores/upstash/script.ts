@@ -75,10 +75,12 @@ local function whole(text)
   end
   return number
 end
-local now = tonumber(ARGV[1])
+local now, own = tonumber(ARGV[1]), false
 if ARGV[2] == '0' then
   local time = redis.pcall('TIME')
-  if not time.err then now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) end
+  if not time.err then
+    now, own = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), true
+  end
 end
 local apply, id, at = ARGV[3] == '1', ARGV[4], 5
 local entries, reply = {}, { now }
@@ -98,7 +100,7 @@ end
 if apply then
   for _, entry in ipairs(entries) do
     local key, algorithm, limit, cost, params, verdict = unpack(entry)
-    if cost > 0 then algorithm.add(key, now, limit, cost, params, id, verdict) end
+    if cost > 0 then algorithm.add(key, now, limit, cost, params, id, verdict, own) end
   end
 end
 return reply
