@@ -78,6 +78,17 @@ describe('a memory store bounded to 1,000 partitions', () => {
   })
 })
 
+it('a memory store bounded to fewer partitions than there are policies still counts in each', async () => {
+  const limiter = createLimiter({
+    store: memory({ maxKeys: 1 }),
+    policies: [1, 2, 3].map((limit) =>
+      slidingWindow({ name: `p${limit}`, limit, window: '1h', per: ['tenant'] }),
+    ),
+  })
+  expect(await limiter.check({ tenant: 'a' })).toMatchObject({ allowed: true })
+  expect(await limiter.check({ tenant: 'a' })).toMatchObject({ violated: { name: 'p1' } })
+})
+
 it('without an option a memory store keeps 10,000 partitions', async () => {
   const limiter = limiterOf()
   const some = names.slice(0, 10_500)

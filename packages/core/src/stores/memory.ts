@@ -35,7 +35,8 @@ export function memory(options: MemoryOptions = {}): Store {
         slots.delete(entry.key)
         slots.set(entry.key, entry.algorithm.add(states[index], entry, now))
       })
-      trim()
+      // What was charged just now stays, or a policy would never count.
+      trim(Math.max(maxKeys, entries.length))
     }
     return { now, verdicts }
   }
@@ -46,9 +47,9 @@ export function memory(options: MemoryOptions = {}): Store {
     return slot !== undefined && slot.expiresAt > now ? (slot.state as never) : undefined
   }
 
-  function trim(): void {
+  function trim(most: number): void {
     for (const key of slots.keys()) {
-      if (slots.size <= maxKeys) return
+      if (slots.size <= most) return
       slots.delete(key)
     }
   }
