@@ -145,4 +145,19 @@ export function windows(make: () => Store): void {
       expect(remaining(lowered)).toEqual({ [kind.name]: 0 })
     }
   })
+
+  it('a clock that steps back by more than a window finds what was removed meanwhile still gone', async () => {
+    const limiter = setUp(make(), [
+      slidingWindow({ name: 'p', limit: 10, window: '10s', per: ['tenant'] }),
+    ])
+    await spend(limiter, 1)
+    limiter.clock.advance(15_000)
+    await spend(limiter, 5)
+    limiter.clock.advance(5_000)
+    await spend(limiter, 1)
+    limiter.clock.set(NOON - 5_000)
+    await spend(limiter, 1)
+    limiter.clock.set(NOON + 6_000)
+    expect(remaining(await limiter.peek(ACME))).toEqual({ p: 4 })
+  })
 }
