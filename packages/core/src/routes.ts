@@ -70,19 +70,29 @@ function lowerCaseLiterals(path: string): string {
 }
 
 /**
- * One spelling for all spellings of a path: decoded, in lower case, with single slashes, no trailing
- * one, and no parameters (`;x=1`) in its segments.
+ * One spelling for all spellings of a path: decoded (what is encoded twice, too; what cannot be
+ * decoded stays as it is), in lower case, with single slashes, no trailing one, and no parameters
+ * (`;x=1`) in its segments.
  */
 function plainPath(pathname: string): string {
-  let path = pathname
-  try {
-    path = decodeURIComponent(pathname)
-  } catch {
-    // What cannot be decoded is matched as it stands.
-  }
-  return path
+  return decoded(pathname)
     .toLowerCase()
     .replace(/;[^/]*/g, '')
-    .replace(/\/{2,}/g, '/')
+    .replace(/[/\\]+/g, '/')
     .replace(/(.)\/$/, '$1')
+}
+
+function decoded(pathname: string): string {
+  let path = pathname
+  // Three layers are more than any proxy adds, and a bound on what a client can make us do.
+  for (let layer = 0; layer < 3 && path.includes('%'); layer += 1) {
+    path = path.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => {
+      try {
+        return decodeURIComponent(bytes)
+      } catch {
+        return bytes
+      }
+    })
+  }
+  return path
 }

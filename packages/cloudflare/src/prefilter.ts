@@ -1,0 +1,67 @@
+import type { DeniedDecision, Limiter, PolicyState, Subject } from '@sluice/core'
+import type { LimiterFor } from './worker.ts'
+
+/** Cloudflare's rate-limiting binding, as far as it is used here. */
+export interface RateLimitBinding {
+  limit(options: { key: string }): Promise<{ success: boolean }>
+}
+
+/** Options of `prefilter`. */
+export interface PrefilterOptions<Env> {
+  /** The binding: `(env) => env.FLOOD`. */
+  readonly binding: (env: Env) => RateLimitBinding
+  /** What the binding's `simple.limit` is. Give it a multiple of the exact limit. */
+  readonly limit: number
+  /** What the binding's `simple.period` is, in seconds. */
+  readonly period: 10 | 60
+  /** Whose requests are counted together. @default (subject) => subject.tenant */
+  readonly key?: (subject: Subject) => string | undefined
+}
+
+/** A limiter that asks the binding first, and denies what the binding denies at no cost. */
+export function prefiltered<Env>(
+  limiterFor: LimiterFor<Env>,
+  options: PrefilterOptions<Env>,
+): LimiterFor<Env> {
+  const { binding, key = (subject: Subject) => subject.tenant } = options
+  return (env): Limiter => {
+    const limiter = limiterFor(env)
+    return {
+      ...limiter,
+      async check(subject, checkOptions) {
+        const partition = key(subject)
+        const asked = partition === undefined ? undefined : binding(env)
+        // It is an optimisation: where it fails, the exact decision is still to come.
+        const passed = await asked?.limit({ key: partition ?? '' }).catch(() => undefined)
+        return passed?.success === false ? denied(options) : limiter.check(subject, checkOptions)
+      },
+    }
+  }
+}
+
+function denied<Env>({ limit, period }: PrefilterOptions<Env>): DeniedDecision {
+  const waitMs = period * 1_000
+  const violated: PolicyState = {
+    name: 'prefilter',
+    scope: 'tenant',
+    unit: 'request',
+    limit,
+    remaining: 0,
+    cost: 1,
+    windowMs: waitMs,
+    resetMs: waitMs,
+    fits: false,
+    retryAfterMs: waitMs,
+    reason: 'rate_limit_exceeded',
+  }
+  return {
+    allowed: false,
+    reason: violated.reason,
+    violated,
+    retryAfterMs: waitMs,
+    policies: [violated],
+    at: Date.now(),
+    plan: undefined,
+    degraded: undefined,
+  }
+}
