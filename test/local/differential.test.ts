@@ -1,7 +1,7 @@
 import { startLocal } from '@sluice/local'
 import type { LocalServer } from '@sluice/local'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { post } from './client.ts'
+import { post, until } from './client.ts'
 import { COMMAND_HISTORIES } from './command-histories.ts'
 import type { Row } from './command-histories.ts'
 import { LIMITER_SCRIPT, SCRIPT_HISTORIES } from './script-histories.ts'
@@ -61,6 +61,28 @@ describe('the embedded engine answers byte for byte as Redis does', () => {
       if (index % 10 === 0) rows.push(['ZRANGE', key, '0', '-1', 'WITHSCORES'])
     }
     expect(await differences(rows)).toEqual([])
+  })
+
+  it('keys expire, by SET PX and by PEXPIRE', async () => {
+    for (const server of [redis, embedded]) {
+      const rows = [
+        ['SET', 'short', '1', 'PX', '40'],
+        ['HSET', 'hash', 'a', '1'],
+        ['PEXPIRE', 'hash', '40'],
+        ['SET', 'long', '1', 'PX', '40000'],
+        ['EVAL', "return redis.call('PTTL', 'short') + redis.call('PTTL', 'hash')", '0'],
+      ]
+      const before = (await post(server, '/pipeline', rows)).body as [...unknown[], unknown]
+      const { result } = before.at(-1) as { result: number }
+      expect(result).toBeGreaterThan(0)
+      expect(result).toBeLessThanOrEqual(80)
+      const left = async (): Promise<string> => ask(server, ['EXISTS', 'short', 'hash', 'long'])
+      const answer = await until(left, (text) => text === '200 {"result":1}')
+      expect(answer).toBe('200 {"result":1}')
+      expect(await ask(server, ['GET', 'short'])).toBe('200 {"result":null}')
+      expect(await ask(server, ['TTL', 'short'])).toBe('200 {"result":-2}')
+      expect(await ask(server, ['DBSIZE'])).toBe('200 {"result":1}')
+    }
   })
 
   it('a transaction with a failing member, and one that is discarded', async () => {

@@ -46,13 +46,15 @@ export function parseCommandLine(
   if (values.help) return { kind: 'help' }
   if (values.version) return { kind: 'version' }
   // An engine asked for by name is not to be overruled by the environment.
-  const redisUrl = values.redis ?? (values.engine === undefined ? env['REDIS_URL'] : undefined)
-  const token = values.token ?? env['UPSTASH_REDIS_REST_TOKEN']
+  const fromEnv = values.engine === undefined ? env['REDIS_URL'] : undefined
+  const redisUrl = values.redis ?? (fromEnv || undefined)
+  // Set but empty is how an environment says unset; on the command line it is a mistake.
+  const token = values.token ?? (env['UPSTASH_REDIS_REST_TOKEN'] || undefined)
   const options: LocalOptions = { port: toPort(values.port) }
-  if (redisUrl) options.redisUrl = redisUrl
+  if (redisUrl !== undefined) options.redisUrl = redisUrl
   if (values.engine !== undefined) options.engine = values.engine as 'auto'
   if (values.host !== undefined) options.host = values.host
-  if (token) options.token = token
+  if (token !== undefined) options.token = token
   return { kind: 'start', options }
 }
 

@@ -47,16 +47,24 @@ export interface LocalOptions {
 
 type Resolved = Required<Omit<LocalOptions, 'redisUrl'>> & { redisUrl: string | undefined }
 
-const CHECKS: Record<keyof LocalOptions, { allowed: string; test: (value: unknown) => boolean }> = {
+/** What an option may be. */
+interface Check {
+  allowed: string
+  test: (value: unknown) => boolean
+}
+
+const PORT_CHECK: Check = {
+  allowed: 'an integer from 0 to 65535',
+  test: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
+}
+
+const LOCAL_CHECKS: Record<keyof LocalOptions, Check> = {
   redisUrl: { allowed: 'a redis:// or rediss:// URL', test: isRedisUrl },
   engine: {
     allowed: "'auto', 'redis-server' or 'embedded'",
     test: (value) => value === 'auto' || value === 'redis-server' || value === 'embedded',
   },
-  port: {
-    allowed: 'an integer from 0 to 65535',
-    test: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
-  },
+  port: PORT_CHECK,
   host: {
     allowed: 'a host name or an IP address',
     test: (value) => typeof value === 'string' && /^[\w.:-]+$/.test(value),
@@ -68,19 +76,33 @@ const CHECKS: Record<keyof LocalOptions, { allowed: string; test: (value: unknow
   scriptFlag: { allowed: 'true or false', test: (value) => typeof value === 'boolean' },
 }
 
-/** Checks the options and fills in the defaults. */
-export function resolveOptions(options: LocalOptions): Resolved {
+/**
+ * Checks that every option is known and allowed.
+ *
+ * @throws LocalError `ERR_LOCAL_OPTION`.
+ */
+function checkOptions(options: object, checks: Readonly<Record<string, Check>>): void {
   for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(CHECKS, name)) {
-      const known = Object.keys(CHECKS).join(', ')
-      throw new LocalError('ERR_LOCAL_OPTION', `Unknown option "${name}"; the options are ${known}`)
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined
+    if (!check) {
+      const known = Object.keys(checks).join(', ')
+      throw new LocalError('ERR_LOCAL_OPTION', `Unknown option "${name}"; there is: ${known}`)
     }
-    const check = CHECKS[name as keyof LocalOptions]
     // The value stays out of the text: it may be a token or hold a password.
     if (value !== undefined && !check.test(value)) {
       throw new LocalError('ERR_LOCAL_OPTION', `Option "${name}" must be ${check.allowed}`)
     }
   }
+}
+
+/** Checks the options of a `redis-server` of one's own. */
+export function checkServerOptions(options: object): void {
+  checkOptions(options, { port: PORT_CHECK })
+}
+
+/** Checks the options and fills in the defaults. */
+export function resolveOptions(options: LocalOptions): Resolved {
+  checkOptions(options, LOCAL_CHECKS)
   const { redisUrl, engine = 'auto' } = options
   if (redisUrl !== undefined && engine !== 'auto') {
     throw new LocalError(

@@ -6,7 +6,9 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { guardChild } from './child-guard.ts'
 import { LocalError } from './errors.ts'
+import { checkServerOptions } from './options.ts'
 
 const BINARIES = ['redis-server', 'valkey-server'] as const
 const PORT_ATTEMPTS = 5
@@ -36,15 +38,16 @@ export interface RedisServer extends AsyncDisposable {
 /**
  * Starts the `redis-server` (or `valkey-server`) on the PATH, without persistence.
  *
- * It ends with `stop`, and at the latest when this process exits.
+ * It ends with `stop`, and at the latest when this process ends.
  *
- * @throws LocalError `ERR_LOCAL_REDIS_MISSING` when there is none on the PATH,
+ * @throws LocalError `ERR_LOCAL_OPTION`, `ERR_LOCAL_REDIS_MISSING` when there is none on the PATH,
  * `ERR_LOCAL_REDIS_START` when it does not come up.
  * @example
  * await using redis = await startRedisServer()
  * const client = new Redis(redis.url)
  */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
+  checkServerOptions(options)
   const { port = 0 } = options
   const attempts = port === 0 ? PORT_ATTEMPTS : 1
   let output = ''
@@ -65,28 +68,27 @@ async function launch(port: number): Promise<RedisServer | string> {
   try {
     const child = await spawnFirst(port, directory)
     const exited = once(child, 'exit')
-    const killNow = (): void => void child.kill('SIGKILL')
-    process.once('exit', killNow)
+    const pid = child.pid ?? 0
+    const release = guardChild(pid)
     let output = ''
     child.stdout?.on(
       'data',
       (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4_096)),
     )
     const stop = async (): Promise<void> => {
+      release()
       if (child.exitCode === null && child.signalCode === null) {
         child.kill('SIGTERM')
-        const timer = setTimeout(killNow, STOP_TIMEOUT_MS)
+        const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
         await exited
         clearTimeout(timer)
       }
-      process.off('exit', killNow)
       await removeDirectory()
     }
     if (!(await answersBeforeExit(child, port))) {
       await stop()
       return output
     }
-    const pid = child.pid ?? 0
     const url = `redis://127.0.0.1:${port}`
     return { url, port, pid, stop, [Symbol.asyncDispose]: stop }
   } catch (error) {
@@ -121,23 +123,29 @@ async function spawnFirst(port: number, directory: string): Promise<ChildProcess
 async function answersBeforeExit(child: ChildProcess, port: number): Promise<boolean> {
   const deadline = Date.now() + START_TIMEOUT_MS
   while (child.exitCode === null && child.signalCode === null && Date.now() < deadline) {
-    if ((await answersPing(port)) && child.exitCode === null) return true
+    if ((await answeringPid(port)) === child.pid) return true
     await delay(10)
   }
   return false
 }
 
-function answersPing(port: number): Promise<boolean> {
+/** Who answers there: on a port that is taken, another Redis may. */
+function answeringPid(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
-    const settle = (answered: boolean): void => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write('INFO server\r\n'))
+    const settle = (): void => {
       socket.destroy()
-      resolve(answered)
+      const pid = /^process_id:(\d+)\r$/m.exec(answer)?.[1]
+      resolve(pid === undefined ? undefined : Number(pid))
     }
-    socket.setTimeout(1_000, () => settle(false))
-    socket.once('data', (data) => settle(data.toString().startsWith('+PONG')))
-    socket.once('error', () => settle(false))
-    socket.once('close', () => settle(false))
+    socket.setTimeout(1_000, settle)
+    socket.on('data', (chunk) => {
+      answer += chunk.toString()
+      if (/^process_id:\d+\r$/m.test(answer)) settle()
+    })
+    socket.once('error', settle)
+    socket.once('close', settle)
   })
 }
 

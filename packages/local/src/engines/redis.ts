@@ -27,12 +27,13 @@ export async function connectRedis(url: string): Promise<Engine> {
     retryStrategy: (attempt) => Math.min(attempt * 25, MAX_RECONNECT_DELAY_MS),
   })
   // Without a listener ioredis prints every failed reconnection.
-  redis.on('error', () => {})
+  let reason: string | undefined
+  redis.on('error', (error) => (reason = error.message))
   try {
     await redis.connect()
   } catch (error) {
     redis.disconnect()
-    const reason = error instanceof Error ? error.message : 'unknown reason'
+    reason ??= error instanceof Error ? error.message : 'unknown reason'
     throw new LocalError(
       'ERR_LOCAL_REDIS_UNREACHABLE',
       `Cannot reach the Redis at ${redis.options.host}:${redis.options.port}: ${reason}`,

@@ -25,7 +25,7 @@ export function restHandler(
   const authorize = bearerAuth(token)
   return async (request) => {
     try {
-      const url = new URL(`http://local${request.url ?? '/'}`)
+      const url = toUrl(request.url)
       authorize(request, url.searchParams)
       return await route(engine, request, url)
     } catch (error) {
@@ -34,9 +34,17 @@ export function restHandler(
   }
 }
 
+function toUrl(target: string | undefined): URL {
+  // Anything but a path is for proxies and for `OPTIONS *`.
+  return new URL(`http://local${target?.startsWith('/') ? target : '/'}`)
+}
+
 async function route(engine: Engine, request: IncomingMessage, url: URL): Promise<Answer> {
   const method = request.method ?? 'GET'
   if (!METHODS.has(method)) throw new HttpError(405, 'ERR method not allowed')
+  if ((request.headers['upstash-response-format'] ?? 'json') !== 'json') {
+    throw new HttpError(400, 'ERR the only Upstash-Response-Format of this server is json')
+  }
   const encoding = request.headers['upstash-encoding'] === 'base64' ? 'base64' : 'utf8'
   const body = await readBody(request)
   switch (url.pathname) {

@@ -1,0 +1,9 @@
+import { rateLimit } from '@sluice/cloudflare'
+import { tenantFromJwt } from './auth.ts'
+import type { Env } from './env.ts'
+import { limiterFor, routes } from './limits.ts'
+import { handle } from './upstream.ts'
+
+export default {
+  fetch: rateLimit(limiterFor, { routes, subject: tenantFromJwt }, handle),
+} satisfies ExportedHandler<Env>

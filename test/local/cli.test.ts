@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { startLocal, startRedisServer } from '@sluice/local'
+import { Redis } from '@upstash/redis'
+import { afterEach, describe, expect, it } from 'vitest'
+import { post } from './client.ts'
+
+const CLI = fileURLToPath(new URL('../../packages/local/dist/cli.js', import.meta.url))
+const started: ChildProcess[] = []
+
+afterEach(async () => {
+  for (const child of started.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+})
+
+interface Run {
+  child: ChildProcess
+  output: () => string
+  errors: () => string
+  exited: Promise<number | null>
+}
+
+function run(args: string[], env: Record<string, string> = {}): Run {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+  })
+  started.push(child)
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  const exited = once(child, 'close').then(([code]) => code as number | null)
+  return { child, output: () => output, errors: () => errors, exited }
+}
+
+/** Waits for the two lines to paste and reads them. */
+async function credentials({ child, output }: Run): Promise<{ url: string; token: string }> {
+  const ended = once(child, 'exit')
+  for (;;) {
+    const url = /^UPSTASH_REDIS_REST_URL=(\S+)$/m.exec(output())?.[1]
+    const token = /^UPSTASH_REDIS_REST_TOKEN=(\S+)$/m.exec(output())?.[1]
+    if (url && token && output().endsWith('\n')) return { url, token }
+    const next = child.stdout ? once(child.stdout, 'data') : ended
+    await Promise.race([next, ended.then(() => Promise.reject(new Error('the command ended')))])
+  }
+}
+
+describe('sluice-local', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'starts a redis-server, prints what to paste, and ends both on %s',
+    async (signal) => {
+      const command = run(['--port', '0'])
+      const server = await credentials(command)
+      expect(command.output()).toContain('redis-server of its own')
+      expect(await new Redis(server).set('a', 1)).toBe('OK')
+      const info = await post(server, '/', ['INFO', 'server'])
+      const pid = Number(/process_id:(\d+)/.exec(JSON.stringify(info.body))?.[1])
+      command.child.kill(signal)
+      expect(await command.exited).toBe(0)
+      expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+    },
+  )
+
+  it('says plainly what the embedded engine is for', async () => {
+    const command = run(['--engine', 'embedded', '--port', '0', '--token', 'my-token'])
+    const server = await credentials(command)
+    expect(server.token).toBe('my-token')
+    expect(command.output()).toMatch(/never a proof of\s+correctness/)
+    expect((await post(server, '/', ['PING'])).body).toEqual({ result: 'PONG' })
+  })
+
+  it('falls back to the embedded engine where there is no redis-server', async () => {
+    const command = run(['--port', '0'], { PATH: '/nowhere' })
+    await credentials(command)
+    expect(command.output()).toContain('the embedded engine')
+    const refused = run(['--port', '0', '--engine', 'redis-server'], { PATH: '/nowhere' })
+    expect(await refused.exited).toBe(1)
+    expect(refused.errors()).toContain('no redis-server or valkey-server on the PATH')
+  })
+
+  it('takes the Redis and the token from the environment, and prints no password', async () => {
+    await using redis = await startRedisServer()
+    const env = {
+      REDIS_URL: redis.url.replace('redis://', 'redis://:hidden-password@'),
+      UPSTASH_REDIS_REST_TOKEN: 'from-env',
+    }
+    const command = run(['--port', '0'], env)
+    const server = await credentials(command)
+    expect(server.token).toBe('from-env')
+    expect((await post(server, '/', ['PING'])).body).toEqual({ result: 'PONG' })
+    expect(command.output()).toContain(`the Redis at ${redis.url}`)
+    expect(command.output() + command.errors()).not.toContain('hidden-password')
+  })
+
+  it('ends with code 1 when the port is in use', async () => {
+    await using taken = await startLocal({ engine: 'embedded' })
+    const { port } = new URL(taken.url)
+    const command = run(['--engine', 'embedded', '--port', port])
+    expect(await command.exited).toBe(1)
+    expect(command.errors()).toContain(`Port ${port} on 127.0.0.1 is in use`)
+  })
+
+  it('warns when other machines can reach it', async () => {
+    const command = run(['--engine', 'embedded', '--port', '0', '--host', '0.0.0.0'])
+    await credentials(command)
+    command.child.kill('SIGTERM')
+    expect(await command.exited).toBe(0)
+    expect(command.errors()).toContain('can be reached from other machines')
+  })
+
+  it('explains itself and refuses what it does not know', async () => {
+    const help = run(['--help'])
+    expect(await help.exited).toBe(0)
+    expect(help.output()).toContain('--redis URL')
+    const version = run(['--version'])
+    expect(await version.exited).toBe(0)
+    expect(version.output()).toMatch(/^\d+\.\d+\.\d+\n$/)
+    const bad = [['--bogus'], ['--port', 'x'], ['--engine', 'sqlite'], ['extra'], ['--token', '']]
+    for (const args of bad) {
+      const command = run(args)
+      expect(await command.exited).toBe(1)
+      expect(command.errors()).toContain('sluice-local: ')
+    }
+  })
+})

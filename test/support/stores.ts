@@ -1,0 +1,47 @@
+import type { Store } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { upstash } from '@sluice/core/upstash'
+import { startLocal } from '@sluice/local'
+import { Redis as UpstashClient } from '@upstash/redis'
+import { inject } from 'vitest'
+
+/** Makes stores of one kind; each has its own keys. */
+export interface StoreMaker {
+  make(): Store
+  close(): Promise<void>
+}
+
+let made = 0
+
+/** A key prefix that no other test uses. */
+export function freshPrefix(): string {
+  made += 1
+  return `t${process.pid}-${made}-${Math.random().toString(36).slice(2, 8)}`
+}
+
+/** Every kind of store that must decide alike. Started on demand. */
+export const STORES = {
+  memory: async () => ({ make: () => memory(), close: async () => {} }),
+  'redis, built-in transport': async () => overRest({ redisUrl: inject('redisUrl') }),
+  'redis, @upstash/redis client': async () => {
+    const local = await startLocal({ redisUrl: inject('redisUrl') })
+    const redis = new UpstashClient({ url: local.url, token: local.token })
+    return {
+      make: () => upstash({ redis, prefix: freshPrefix(), timeoutMs: 30_000 }),
+      close: () => local.close(),
+    }
+  },
+  'embedded engine, built-in transport': async () => overRest({ engine: 'embedded' }),
+} satisfies Record<string, () => Promise<StoreMaker>>
+
+export type StoreName = keyof typeof STORES
+
+async function overRest(options: Parameters<typeof startLocal>[0]): Promise<StoreMaker> {
+  const local = await startLocal(options)
+  const { url, token } = local
+  // A busy machine must not turn a decision into a degraded one.
+  return {
+    make: () => upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 }),
+    close: () => local.close(),
+  }
+}
