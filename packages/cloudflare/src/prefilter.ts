@@ -1,5 +1,6 @@
 import type { DeniedDecision, Limiter, PolicyState, Subject } from '@sluice/core'
 import type { LimiterFor } from './worker.ts'
+import { ConfigError } from '@sluice/core'
 
 /** Cloudflare's rate-limiting binding, as far as it is used here. */
 export interface RateLimitBinding {
@@ -23,19 +24,40 @@ export function prefiltered<Env>(
   limiterFor: LimiterFor<Env>,
   options: PrefilterOptions<Env>,
 ): LimiterFor<Env> {
-  const { binding, key = (subject: Subject) => subject.tenant } = options
+  const { binding, limit, period, key = (subject: Subject) => subject.tenant } = options
+  if (typeof binding !== 'function') {
+    throw new ConfigError('invalid_option', 'prefilter.binding', 'must be a function of env')
+  }
+  if (!Number.isInteger(limit) || limit < 1) {
+    throw new ConfigError('invalid_option', 'prefilter.limit', 'must be a whole number from 1')
+  }
+  if (period !== 10 && period !== 60) {
+    throw new ConfigError('invalid_option', 'prefilter.period', 'must be 10 or 60')
+  }
   return (env): Limiter => {
     const limiter = limiterFor(env)
     return {
       ...limiter,
       async check(subject, checkOptions) {
         const partition = key(subject)
-        const asked = partition === undefined ? undefined : binding(env)
-        // It is an optimisation: where it fails, the exact decision is still to come.
-        const passed = await asked?.limit({ key: partition ?? '' }).catch(() => undefined)
-        return passed?.success === false ? denied(options) : limiter.check(subject, checkOptions)
+        const passes = partition === undefined || (await asks(binding, env, partition))
+        return passes ? limiter.check(subject, checkOptions) : denied(options)
       },
     }
+  }
+}
+
+async function asks<Env>(
+  binding: PrefilterOptions<Env>['binding'],
+  env: Env,
+  key: string,
+): Promise<boolean> {
+  try {
+    const { success } = await binding(env).limit({ key })
+    return success
+  } catch {
+    // It is an optimisation: where it fails, the exact decision is still to come.
+    return true
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type GuardOptions,
   type SubjectResolver,
 } from '@sluice/core/http'
+import { perEnv } from './per-env.ts'
 import { prefiltered, type PrefilterOptions } from './prefilter.ts'
 
 /** Makes the limiter for a Worker's bindings. Called once per `env` object; the result is kept. */
@@ -39,7 +40,7 @@ export function rateLimit<Env extends object>(
 ): (request: Request, env: Env, ctx: ExecutionContext) => Promise<Response> {
   const { prefilter, ...guardOptions } = options
   const source = prefilter === undefined ? limiterFor : prefiltered(limiterFor, prefilter)
-  return fetchRateLimit<[Env, ExecutionContext]>(source, guardOptions, handle)
+  return fetchRateLimit<[Env, ExecutionContext]>(source, guardOptions, handle, perEnv)
 }
 
 /** Finds out whose request it is, with the Worker's bindings at hand. */

@@ -17,10 +17,10 @@ export type {
   Guard,
   GuardOptions,
   GuardOutcome,
-  LimiterSource,
   ResolvedSubject,
   SubjectResolver,
 } from './http/guard.ts'
+export type { KeepLimiter, LimiterSource } from './http/limiter-source.ts'
 export { createHandoff, HANDOFF_HEADER } from './http/handoff.ts'
 export type { Handoff, HandoffTerms } from './http/handoff.ts'
 export { compileRoutes } from './routes.ts'

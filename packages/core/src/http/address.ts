@@ -38,19 +38,20 @@ function ipv6Groups(text: string): number[] | undefined {
   const [address = ''] = text.split('%')
   const halves = address.split('::')
   if (halves.length > 2) return undefined
-  const [left, right] = halves.map(groupsOf)
+  // Only the last group may be written as IPv4.
+  const [left, right] = halves.map((half, index) => groupsOf(half, index === halves.length - 1))
   if (left === undefined) return undefined
   if (halves.length === 1) return left.length === 8 ? left : undefined
   if (right === undefined || left.length + right.length > 7) return undefined
   return [...left, ...Array.from({ length: 8 - left.length - right.length }, () => 0), ...right]
 }
 
-function groupsOf(text: string): number[] | undefined {
+function groupsOf(text: string, last: boolean): number[] | undefined {
   if (text === '') return []
   const groups: number[] = []
   const parts = text.split(':')
   for (const [index, part] of parts.entries()) {
-    if (index === parts.length - 1 && isIpv4(part)) {
+    if (last && index === parts.length - 1 && isIpv4(part)) {
       const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number)
       groups.push(a * 256 + b, c * 256 + d)
     } else if (/^[0-9a-f]{1,4}$/i.test(part)) {

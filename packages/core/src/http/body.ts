@@ -82,11 +82,15 @@ const BODIES: Readonly<Record<DenialFormat, (decision: DeniedDecision) => object
       message: denialBody(decision).message,
       // OpenAI names the unit of a rate; a spent quota has a type of its own, which its clients know
       // not to retry.
-      type: isQuota(decision) ? 'insufficient_quota' : `${decision.violated?.unit ?? 'request'}s`,
+      type: isQuota(decision) ? 'insufficient_quota' : openAiType(decision),
       param: null,
       code: isQuota(decision) ? 'insufficient_quota' : decision.reason,
     },
   }),
+}
+
+function openAiType({ violated }: DeniedDecision): string {
+  return violated === undefined ? 'server_error' : `${violated.unit}s`
 }
 
 function isQuota({ reason }: DeniedDecision): boolean {

@@ -1,4 +1,5 @@
-import { createGuard, withHeaders, type GuardOptions, type LimiterSource } from './guard.ts'
+import { createGuard, withHeaders, type GuardOptions } from './guard.ts'
+import type { KeepLimiter, LimiterSource } from './limiter-source.ts'
 
 /** A handler of the `fetch` shape: a `Request`, whatever the platform adds, and a `Response`. */
 export type FetchHandler<Context extends unknown[] = []> = (
@@ -13,6 +14,7 @@ export type FetchHandler<Context extends unknown[] = []> = (
  * as they are, streams included.
  *
  * @param limiter A limiter, or a function that makes it at the first request (its result is kept).
+ * @param keep How such a limiter is kept. @default the first one, for good
  * @throws ConfigError When an option is missing or malformed.
  * @example
  * export default rateLimit(limiter, { routes: ['/api/ai/**'], subject: tenantFromJwt }, handle)
@@ -21,8 +23,9 @@ export function rateLimit<Context extends unknown[] = []>(
   limiter: LimiterSource<Context>,
   options: GuardOptions<Context>,
   handle: FetchHandler<Context>,
+  keep?: KeepLimiter<Context>,
 ): (request: Request, ...context: Context) => Promise<Response> {
-  const guard = createGuard(limiter, options)
+  const guard = createGuard(limiter, options, keep)
   return async (request, ...context) => {
     const outcome = await guard(request, new URL(request.url).pathname, ...context)
     if (outcome.kind === 'refuse') return outcome.response

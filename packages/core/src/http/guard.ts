@@ -3,9 +3,12 @@ import type { Limiter } from '../limiter.ts'
 import type { Subject } from '../subject.ts'
 import { ConfigError, InputError } from '../errors.ts'
 import { compileRoutes, type Route, type RouteInput } from '../routes.ts'
-import { oneOf } from '../validate.ts'
+import { knownOptions, oneOf } from '../validate.ts'
+import { negotiatedFormat } from './accept.ts'
 import { DENIAL_FORMATS, tooManyRequests, type DenialFormat } from './body.ts'
-import { rateLimitHeaders, type HeaderStyle } from './headers.ts'
+import { EXPOSE, exposed, isPreflight } from './cors.ts'
+import { rateLimitHeaders, validStyles, type HeaderStyle } from './headers.ts'
+import { keepOne, limiterOf, type KeepLimiter, type LimiterSource } from './limiter-source.ts'
 import { Refusal, refusalResponse, refuse, UNAUTHENTICATED } from './refusal.ts'
 
 /**
@@ -19,10 +22,6 @@ export type SubjectResolver<Context extends unknown[] = []> = (
 
 /** What a subject resolver may return. */
 export type ResolvedSubject = Subject | Refusal | null | undefined
-
-/** A limiter, or a function that makes it at the first request; its result is kept. */
-export type LimiterSource<Context extends unknown[] = []> =
-  Limiter | ((...context: Context) => Limiter)
 
 /** Options of every adapter. */
 export interface GuardOptions<Context extends unknown[] = []> {
@@ -51,7 +50,8 @@ export interface GuardOptions<Context extends unknown[] = []> {
   readonly format?: DenialFormat
   /**
    * Answers a denied request in place of the bare 429: with something cached or simplified, say.
-   * `undefined` leaves it at the 429. The limits' headers are added to whatever it returns.
+   * `undefined` leaves it at the 429. The limits' headers are added to whatever it returns. Not asked
+   * about requests that are nobody's. What it throws is not caught.
    */
   readonly onDenied?: (
     decision: DeniedDecision,
@@ -59,6 +59,8 @@ export interface GuardOptions<Context extends unknown[] = []> {
     ...context: Context
   ) => Response | undefined | Promise<Response | undefined>
 }
+
+const OPTIONS = ['routes', 'subject', 'unauthenticated', 'headers', 'format', 'onDenied']
 
 /** What to do with a request. */
 export type GuardOutcome =
@@ -84,37 +86,58 @@ export interface Guard<Context extends unknown[] = []> {
 /**
  * What all adapters have in common: match the route, find the subject, check, and make the response
  * to a denial. An adapter only supplies the request and applies the outcome. CORS preflights pass,
- * uncharged: no handler runs the model for them.
+ * uncharged: no handler may run the model for them.
  *
- * @throws ConfigError When an option is missing or malformed.
+ * @param keep How a limiter that a function makes is kept. @default the first one, for good
+ * @throws ConfigError When an option is unknown, missing or malformed.
  */
 export function createGuard<Context extends unknown[]>(
   limiter: LimiterSource<Context>,
   options: GuardOptions<Context>,
+  keep: KeepLimiter<Context> = keepOne,
 ): Guard<Context> {
-  const { subject: resolve, unauthenticated, headers: styles, onDenied } = options
+  knownOptions('rateLimit', options, OPTIONS)
+  const { unauthenticated } = options
   const match = compileRoutes(options.routes)
-  if (typeof resolve !== 'function') {
-    throw new ConfigError('invalid_option', 'subject', 'must be a function of the request')
-  }
+  const resolve = aFunction('subject', options.subject)
+  const onDenied = options.onDenied && aFunction('onDenied', options.onDenied)
+  const styles = validStyles('headers', options.headers)
   if (options.format !== undefined) oneOf('format', options.format, DENIAL_FORMATS)
-  const limiterFor = keep(limiter)
-  const anonymousLimiterFor = unauthenticated && keep(unauthenticated.limiter)
+  if (unauthenticated) knownOptions('unauthenticated', unauthenticated, ['limiter', 'subject'])
+  const limiterFor = limiterOf('limiter', limiter, keep)
+  const anonymous = unauthenticated && {
+    limiterFor: limiterOf('unauthenticated.limiter', unauthenticated.limiter, keep),
+    resolve: aFunction('unauthenticated.subject', unauthenticated.subject),
+  }
 
   async function as(route: Route, request: Request, ...context: Context): Promise<GuardOutcome> {
     if (isPreflight(request)) return { kind: 'pass' }
-    const format = options.format ?? negotiate(request)
+    const format = options.format ?? negotiatedFormat(request)
     const found = await resolve(request, ...context)
-    if (found instanceof Refusal)
-      return { kind: 'refuse', response: refusalResponse(found, format) }
-    if (found) return charge(limiterFor(...context), found, route, format, request, context)
-    const anonymous = await unauthenticated?.subject(request, ...context)
-    if (anonymousLimiterFor && anonymous && !(anonymous instanceof Refusal)) {
-      const asked = anonymousLimiterFor(...context)
-      const outcome = await charge(asked, anonymous, route, format, request, context)
+    if (found instanceof Refusal) return refused(found, format)
+    if (!found) return challenge(route, format, request, context)
+    const outcome = await charge(limiterFor(...context), found, route, format, request)
+    if (outcome.kind !== 'deny') return outcome
+    const { decision, headers } = outcome
+    const own = await onDenied?.(decision, request, ...context)
+    return { kind: 'refuse', response: own ? withHeaders(own, headers) : outcome.response() }
+  }
+
+  /** A request that is nobody's: 401, or 429 when its own limit is spent. */
+  async function challenge(
+    route: Route,
+    format: DenialFormat,
+    request: Request,
+    context: Context,
+  ): Promise<GuardOutcome> {
+    const subject = await anonymous?.resolve(request, ...context)
+    if (anonymous && subject && !(subject instanceof Refusal)) {
+      const asked = anonymous.limiterFor(...context)
+      const outcome = await charge(asked, subject, route, format, request)
+      if (outcome.kind === 'deny') return { kind: 'refuse', response: outcome.response() }
       if (outcome.kind === 'refuse') return outcome
     }
-    return { kind: 'refuse', response: refusalResponse(UNAUTHENTICATED, format) }
+    return refused(UNAUTHENTICATED, format)
   }
 
   async function charge(
@@ -123,8 +146,7 @@ export function createGuard<Context extends unknown[]>(
     route: Route,
     format: DenialFormat,
     request: Request,
-    context: Context,
-  ): Promise<GuardOutcome> {
+  ) {
     const { cost, id } = route
     let decision
     try {
@@ -132,14 +154,14 @@ export function createGuard<Context extends unknown[]>(
     } catch (error) {
       // A malformed id comes from the client; a missing dimension is the resolver's mistake.
       if (!(error instanceof InputError) || error.code !== 'invalid_subject') throw error
-      const refusal = refuse({ status: 400, code: error.code, message: error.message })
-      return { kind: 'refuse', response: refusalResponse(refusal, format) }
+      return refused(refuse({ status: 400, code: error.code, message: error.message }), format)
     }
     const headers = exposed(rateLimitHeaders(decision, styles), request)
-    if (decision.allowed) return { kind: 'allow', decision, route: id, subject, headers }
-    const own = await onDenied?.(decision, request, ...context)
-    const response = own ?? tooManyRequests(decision, { format, headers: styles })
-    return { kind: 'refuse', response: withHeaders(response, headers) }
+    if (decision.allowed) return { kind: 'allow' as const, decision, route: id, subject, headers }
+    const denied = decision
+    const response = (): Response =>
+      withHeaders(tooManyRequests(denied, { format, headers: false }), headers)
+    return { kind: 'deny' as const, decision: denied, headers, response }
   }
 
   const guard = async (
@@ -151,6 +173,15 @@ export function createGuard<Context extends unknown[]>(
     return route === undefined ? { kind: 'pass' } : as(route, request, ...context)
   }
   return Object.assign(guard, { as })
+}
+
+function refused(refusal: Refusal, format: DenialFormat): GuardOutcome & { kind: 'refuse' } {
+  return { kind: 'refuse', response: refusalResponse(refusal, format) }
+}
+
+function aFunction<T>(option: string, value: T): T {
+  if (typeof value === 'function') return value
+  throw new ConfigError('invalid_option', option, 'must be a function')
 }
 
 /** The response with headers added; a copy, because those of a fetched response cannot be changed. */
@@ -166,42 +197,4 @@ export function withHeaders(
     else copy.headers.set(name, value)
   }
   return copy
-}
-
-const EXPOSE = 'Access-Control-Expose-Headers'
-
-/** Lets a script of another origin read the headers. Whether it may read at all is not ours to say. */
-function exposed(headers: Record<string, string>, request: Request): Record<string, string> {
-  const names = Object.keys(headers)
-  const crossOrigin = request.headers.has('origin') && names.length > 0
-  return crossOrigin ? { ...headers, [EXPOSE]: names.join(', ') } : headers
-}
-
-function isPreflight({ method, headers }: Request): boolean {
-  return (
-    method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
-  )
-}
-
-function negotiate(request: Request): DenialFormat {
-  const accept = request.headers.get('accept') ?? ''
-  return /application\/problem\+json(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(accept)
-    ? 'problem'
-    : 'default'
-}
-
-/** Keeps the limiter that a function makes: one per first argument (a Worker's `env`), or the one. */
-function keep<Context extends unknown[]>(
-  source: LimiterSource<Context>,
-): (...context: Context) => Limiter {
-  if (typeof source !== 'function') return () => source
-  const byEnv = new WeakMap<object, Limiter>()
-  let only: Limiter | undefined
-  return (...context) => {
-    const [env] = context
-    if (typeof env !== 'object' || env === null) return (only ??= source(...context))
-    const limiter = byEnv.get(env) ?? source(...context)
-    byEnv.set(env, limiter)
-    return limiter
-  }
 }

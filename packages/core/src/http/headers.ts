@@ -1,4 +1,6 @@
 import type { Decision, PolicyState } from '../decision.ts'
+import { ConfigError } from '../errors.ts'
+import { oneOf } from '../validate.ts'
 import { sfItem } from './structured-fields.ts'
 
 /**
@@ -49,6 +51,18 @@ const STYLES: Readonly<Record<HeaderStyle, (decision: Decision) => Record<string
   'x-ratelimit': xRateLimitHeaders,
   draft: draftHeaders,
   openai: openAiHeaders,
+}
+
+const STYLE_NAMES = Object.keys(STYLES) as HeaderStyle[]
+
+/** Returns `styles` if they are known, `false` or left out; else throws. */
+export function validStyles(
+  option: string,
+  styles: readonly HeaderStyle[] | false | undefined,
+): readonly HeaderStyle[] | false | undefined {
+  if (styles === undefined || styles === false) return styles
+  if (Array.isArray(styles)) return styles.map((style) => oneOf(`${option}[]`, style, STYLE_NAMES))
+  throw new ConfigError('invalid_option', option, 'must be a list of styles, or false for none')
 }
 
 function xRateLimitHeaders(decision: Decision): Record<string, string> {

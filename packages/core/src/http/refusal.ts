@@ -1,4 +1,5 @@
 import type { DenialFormat } from './body.ts'
+import { ConfigError } from '../errors.ts'
 
 /** Why a request is turned away before any limit is asked, such as 401 for nobody's. */
 export interface RefusalOptions {
@@ -21,7 +22,12 @@ export interface RefusalOptions {
 export class Refusal {
   readonly options: RefusalOptions
 
+  /** @throws ConfigError When `status` is no error's. */
   constructor(options: RefusalOptions) {
+    const { status } = options
+    if (!Number.isInteger(status) || status < 400 || status > 599) {
+      throw new ConfigError('invalid_option', 'refuse.status', 'must be from 400 to 599')
+    }
     this.options = options
   }
 }
@@ -50,13 +56,29 @@ export function refusalResponse({ options }: Refusal, format: DenialFormat = 'de
 const BODIES: Readonly<Record<DenialFormat, (options: RefusalOptions) => object>> = {
   default: ({ code, message }) => ({ error: code, message }),
   nested: ({ code, message }) => ({ error: { code, message } }),
-  openai: ({ code, message }) => ({
-    error: { message, type: 'invalid_request_error', param: null, code },
+  openai: ({ code, message, status }) => ({
+    error: {
+      message,
+      type: status < 500 ? 'invalid_request_error' : 'server_error',
+      param: null,
+      code,
+    },
   }),
+  // Of `about:blank` the title is the status' own phrase (RFC 9457, section 4.2.1).
   problem: ({ code, message, status }) => ({
     type: 'about:blank',
-    title: code,
+    title: PHRASES[status],
     status,
     detail: message,
+    code,
   }),
+}
+
+const PHRASES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  402: 'Payment Required',
+  403: 'Forbidden',
+  404: 'Not Found',
+  503: 'Service Unavailable',
 }

@@ -3,6 +3,7 @@ import type { Subject } from '../subject.ts'
 import { ConfigError } from '../errors.ts'
 import { refuse } from '../http/refusal.ts'
 import { knownOptions } from '../validate.ts'
+import { dimensionName, headerName } from './names.ts'
 
 /** Options of `headerSubject`. */
 export interface HeaderSubjectOptions {
@@ -25,11 +26,8 @@ export function headerSubject(
   options: HeaderSubjectOptions,
 ): (request: Request) => ResolvedSubject {
   knownOptions('headerSubject', options, ['header', 'dimension'])
-  const { dimension } = options
   const header = headerName('headerSubject.header', options.header)
-  if (typeof dimension !== 'string' || dimension === '') {
-    throw new ConfigError('invalid_option', 'headerSubject.dimension', 'must name a dimension')
-  }
+  const dimension = dimensionName('headerSubject.dimension', options.dimension)
   return (request) => {
     const value = request.headers.get(header)?.trim()
     if (value) return { [dimension]: value }
@@ -75,10 +73,4 @@ export function credential(request: Request, header: string): string | undefined
   const value = request.headers.get(header)?.trim()
   if (header.toLowerCase() !== 'authorization') return value || undefined
   return /^Bearer +(\S+)$/i.exec(value ?? '')?.[1]
-}
-
-/** Returns `name` if it can be the name of a header (an RFC 9110 token), else throws. */
-export function headerName(option: string, name: unknown): string {
-  if (typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)) return name
-  throw new ConfigError('invalid_option', option, 'must be the name of a header')
 }

@@ -1,10 +1,12 @@
 import type { ResolvedSubject } from '../http/guard.ts'
 import type { Subject } from '../subject.ts'
-import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
+import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import { ConfigError } from '../errors.ts'
 import { refuse, type Refusal } from '../http/refusal.ts'
 import { knownOptions, positiveInteger } from '../validate.ts'
-import { credential, headerName } from './header.ts'
+import { credential } from './header.ts'
+import { remoteKeys } from './jwks.ts'
+import { dimensionName, headerName } from './names.ts'
 
 /** Options of `jwtSubject`. Give either `secret` or `jwksUrl`. */
 export interface JwtSubjectOptions {
@@ -80,7 +82,9 @@ export function jwtSubject(
     'jwtSubject.maxLifetimeSeconds',
     options.maxLifetimeSeconds ?? 30 * 86_400,
   )
-  const { issuer, audience, clock = Date.now, clockToleranceSeconds = 5 } = options
+  const clockTolerance = validTolerance(options.clockToleranceSeconds ?? 5)
+  const { clock = Date.now } = options
+  const expected = { ...validText('issuer', options), ...validText('audience', options) }
   const key = keySource(options)
 
   return async (request) => {
@@ -93,9 +97,8 @@ export function jwtSubject(
         algorithms,
         requiredClaims: ['exp'],
         currentDate: new Date(now),
-        clockTolerance: clockToleranceSeconds,
-        ...(issuer === undefined ? {} : { issuer }),
-        ...(audience === undefined ? {} : { audience }),
+        clockTolerance,
+        ...expected,
       }))
     } catch (error) {
       return isRefutation(error) ? null : KEYS_UNAVAILABLE
@@ -116,8 +119,7 @@ const KEYS_UNAVAILABLE: Refusal = refuse({
 /** Whether the JWT itself is at fault, rather than the way to the keys. */
 function isRefutation(error: unknown): boolean {
   if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return false
-  // jose's plain JOSEError is what an answer of the key server that is no key set comes as.
-  return error instanceof errors.JOSEError && error.code !== 'ERR_JOSE_GENERIC'
+  return error instanceof errors.JOSEError
 }
 
 function keySource(options: JwtSubjectOptions): JWTVerifyGetKey {
@@ -136,8 +138,10 @@ function keySource(options: JwtSubjectOptions): JWTVerifyGetKey {
   if (typeof jwksUrl !== 'string' || !/^https?:/.test(jwksUrl) || !URL.canParse(jwksUrl)) {
     throw new ConfigError('invalid_option', 'jwtSubject.jwksUrl', 'must be an http(s) URL')
   }
-  return createRemoteJWKSet(new URL(jwksUrl), {
-    timeoutDuration: positiveInteger('jwtSubject.jwksTimeoutMs', options.jwksTimeoutMs ?? 1_000),
+  const timeoutMs = options.jwksTimeoutMs ?? 1_000
+  return remoteKeys(new URL(jwksUrl), {
+    timeoutMs: positiveInteger('jwtSubject.jwksTimeoutMs', timeoutMs, 60_000),
+    clock: options.clock ?? Date.now,
   })
 }
 
@@ -157,12 +161,30 @@ function validAlgorithms({ algorithms, secret }: JwtSubjectOptions): string[] {
   )
 }
 
+function validTolerance(seconds: number): number {
+  if (Number.isInteger(seconds) && seconds >= 0 && seconds <= 300) return seconds
+  const message = 'must be a whole number from 0 to 300'
+  throw new ConfigError('invalid_option', 'jwtSubject.clockToleranceSeconds', message)
+}
+
+/** The option as given. One that is there but `undefined` would silently check nothing. */
+function validText(
+  name: 'issuer' | 'audience',
+  options: JwtSubjectOptions,
+): Partial<Record<typeof name, string>> {
+  if (!(name in options)) return {}
+  const value: unknown = options[name]
+  if (typeof value === 'string' && value !== '') return { [name]: value }
+  throw new ConfigError('invalid_option', `jwtSubject.${name}`, 'must be a non-empty string')
+}
+
 function validClaims(claims: unknown): [dimension: string, claim: string][] {
   const entries = Object.entries((claims ?? {}) as Record<string, unknown>)
   if (
     entries.length > 0 &&
     entries.every(([, claim]) => typeof claim === 'string' && claim !== '')
   ) {
+    for (const [dimension] of entries) dimensionName('jwtSubject.claims', dimension)
     return entries as [string, string][]
   }
   throw new ConfigError('invalid_option', 'jwtSubject.claims', 'must name a claim per dimension')
