@@ -86,6 +86,13 @@ describe('the import graph', () => {
     })
   }
 
+  it('is read whole', () => {
+    const seen = imports(join(src, 'limiter.ts'))
+    expect(seen).toContain('./clock.ts')
+    expect(seen).toContain('./stores/fallback.ts')
+    expect(imports(join(src, 'stores/upstash/store.ts'))).toContain('./transport.ts')
+  })
+
   it('has no cycle in the core', () => {
     const graph = new Map<string, string[]>()
     for (const file of sources(src)) {
@@ -121,9 +128,8 @@ function sources(folder: string): string[] {
 }
 
 function imports(file: string): string[] {
-  const text = readFileSync(file, 'utf8').replace(/^\s*(\/\/|\*).*$/gm, '')
-  return Array.from(
-    text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g),
-    (match) => match[1] ?? '',
-  )
+  const text = readFileSync(file, 'utf8')
+  // `import … from 'x'`, `export … from 'x'`, `import 'x'`, and `import('x')` as an expression or type.
+  const statements = /^(?:import|export)\b(?:[^'";]*\bfrom)?\s*'([^']+)'|\bimport\(\s*'([^']+)'/gm
+  return Array.from(text.matchAll(statements), (match) => match[1] ?? match[2] ?? '')
 }

@@ -8,40 +8,33 @@ import { windows } from './cases/windows.ts'
 const REPETITIONS = 100
 const FEWER: Partial<Record<StoreName, number>> = { 'embedded engine, built-in transport': 20 }
 
-/** Everything a store must do, whatever it is made of. */
-function conformance(name: StoreName, start: () => Promise<StoreMaker>): void {
-  describe(name, () => {
-    let maker: StoreMaker
-    beforeAll(async () => {
-      maker = await start()
-    })
-    afterAll(() => maker.close())
-
-    const make = (): Store => maker.make()
-    windows(make)
-    severalPolicies(make)
-    partitions(make)
-
-    const repetitions = FEWER[name] ?? REPETITIONS
-    it(`of 25 concurrent checks at limit 20, exactly 5 are denied, ${repetitions} times`, async () => {
-      const rpm = slidingWindow({ name: 'rpm', limit: 20, window: '1h', per: ['tenant'] })
-      const limiter = createLimiter({ store: maker.make(), policies: [rpm] })
-      for (let repetition = 0; repetition < repetitions; repetition += 1) {
-        const subject = { tenant: `t${repetition}` }
-        const decisions = await Promise.all(
-          Array.from({ length: 25 }, () => limiter.check(subject)),
-        )
-        expect(decisions.filter(({ degraded }) => degraded)).toEqual([])
-        expect(decisions.filter(({ allowed }) => !allowed)).toHaveLength(5)
-        const left = decisions
-          .filter(({ allowed }) => allowed)
-          .map(({ policies }) => policies[0]?.remaining)
-        expect(left.toSorted((a, b) => (a ?? 0) - (b ?? 0))).toEqual(
-          Array.from({ length: 20 }, (_, n) => n),
-        )
-      }
-    })
+describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
+  let maker: StoreMaker
+  beforeAll(async () => {
+    maker = await STORES[name]()
   })
-}
+  afterAll(() => maker.close())
 
-for (const [name, start] of Object.entries(STORES)) conformance(name as StoreName, start)
+  const make = (): Store => maker.make()
+  windows(make)
+  severalPolicies(make)
+  partitions(make)
+
+  const repetitions = FEWER[name] ?? REPETITIONS
+  it(`of 25 concurrent checks at limit 20, exactly 5 are denied, ${repetitions} times`, async () => {
+    const rpm = slidingWindow({ name: 'rpm', limit: 20, window: '1h', per: ['tenant'] })
+    const limiter = createLimiter({ store: maker.make(), policies: [rpm] })
+    for (let repetition = 0; repetition < repetitions; repetition += 1) {
+      const subject = { tenant: `t${repetition}` }
+      const decisions = await Promise.all(Array.from({ length: 25 }, () => limiter.check(subject)))
+      expect(decisions.filter(({ degraded }) => degraded)).toEqual([])
+      expect(decisions.filter(({ allowed }) => !allowed)).toHaveLength(5)
+      const left = decisions
+        .filter(({ allowed }) => allowed)
+        .map(({ policies }) => policies[0]?.remaining)
+      expect(left.toSorted((a, b) => (a ?? 0) - (b ?? 0))).toEqual(
+        Array.from({ length: 20 }, (_, n) => n),
+      )
+    }
+  })
+})

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { access } from './cases/access.ts'
 import { limits } from './cases/limits.ts'
 import { upstream } from './cases/upstream.ts'
-import { startTarget, type App, type Settings, type Target } from './support/target.ts'
+import { ask, startTarget, type App, type Settings, type Target } from './support/target.ts'
+import { SECRET, signed } from './support/tokens.ts'
 
 /** Makes every claim about one runtime. */
 export function describeTarget(name: string, startApp: (settings: Settings) => Promise<App>): void {
@@ -17,6 +18,28 @@ export function describeTarget(name: string, startApp: (settings: Settings) => P
     it.each([...limits, ...access, ...upstream])('$claim', async ({ check }) => {
       expect.hasAssertions()
       await check(target as Target)
+    })
+
+    it('answers by itself where there is no model to ask, nor a store', async () => {
+      const app = await startApp({
+        storeUrl: 'http://127.0.0.1:1',
+        storeToken: 'none',
+        upstreamUrl: '',
+        upstreamKey: '',
+        secret: SECRET,
+      })
+      try {
+        const authorization = `Bearer ${await signed({ tenant: 'e2e', plan: 'starter' })}`
+        const answer = await ask(app, '/api/ai/evaluate', authorization)
+        expect(answer.status).toBe(200)
+        expect(answer.headers.get('content-type')).toContain('text/event-stream')
+        expect(answer.headers.get('x-ratelimit-remaining')).toBe('19')
+        const events = (await answer.text()).trimEnd().split('\n\n')
+        expect(events.length).toBeGreaterThan(5)
+        expect(events.at(-1)).toBe('data: [DONE]')
+      } finally {
+        await app.stop()
+      }
     })
   })
 }

@@ -14,16 +14,21 @@ export async function keysUnder(redis: Redis, prefix: string): Promise<string[]>
   return [...new Set(found)].toSorted()
 }
 
-/** What is stored under `prefix`, byte for byte, and when (epoch ms) each key expires. */
-export async function snapshot(redis: Redis, prefix: string): Promise<Record<string, string>> {
-  const keys = await keysUnder(redis, prefix)
-  const rows = await Promise.all(
-    keys.map(async (key) => {
-      const [dump, expiry] = await Promise.all([redis.dumpBuffer(key), redis.pexpiretime(key)])
-      return [key, `${dump?.toString('base64')} until ${expiry}`]
-    }),
-  )
-  return Object.fromEntries(rows)
+/**
+ * What is stored under `prefix`, byte for byte, and when (epoch ms) each key expires. Leaves out keys
+ * that expire before `livingAt`, which may be gone by the next look.
+ */
+export async function snapshot(
+  redis: Redis,
+  prefix: string,
+  livingAt = 0,
+): Promise<Record<string, string>> {
+  const rows: Record<string, string> = {}
+  for (const key of await keysUnder(redis, prefix)) {
+    const [dump, expiry] = await Promise.all([redis.dumpBuffer(key), redis.pexpiretime(key)])
+    if (expiry >= livingAt) rows[key] = `${dump?.toString('base64')} until ${expiry}`
+  }
+  return rows
 }
 
 /** Calls of each command since the last `CONFIG RESETSTAT`, by name in lower case. */

@@ -76,6 +76,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
   const { plans, clock = systemClock } = options
   const mode = oneOf('onStoreError', options.onStoreError ?? 'local', ['allow', 'deny', 'local'])
   const store = withFallback(validStore(options.store), mode)
+  if (typeof clock !== 'function') {
+    throw new ConfigError('invalid_option', 'clock', 'must be a function that returns epoch ms')
+  }
   tryLimits(policies, plans)
 
   async function ask(subject: Subject, cost: Cost | undefined, apply: boolean): Promise<Decision> {
@@ -160,7 +163,7 @@ function validStore(store: unknown): Store {
 
 /** Resolves every limit once for every plan, so that a wrong one is found at construction. */
 function tryLimits(policies: readonly Policy[], plans: Plans | undefined): void {
-  if (plans !== undefined && typeof plans.get !== 'function') {
+  if (plans !== undefined && typeof plans?.get !== 'function') {
     throw new ConfigError('invalid_option', 'plans', 'must be made by definePlans')
   }
   for (const policy of policies) {

@@ -39,7 +39,7 @@ export function definePlans<Name extends string, Limit extends string>(
   if (first === undefined) {
     throw new ConfigError('invalid_option', 'definePlans', 'must define at least one plan')
   }
-  const limitNames = Object.keys(plans[first]) as Limit[]
+  const limitNames = Object.keys(plans[first] ?? {}) as Limit[]
   // A Map, so that "constructor" and "__proto__" are unknown plans, not inherited properties.
   const byName = new Map<string, Readonly<Record<Limit, number>>>()
   for (const name of names) {

@@ -15,17 +15,18 @@ export function setUp(
 ): Limiter & { clock: ManualClock } {
   const clock = manualClock(NOON)
   const limiter = createLimiter({ store, policies, clock, ...options })
-  const sound = async (decision: Promise<Decision>): Promise<Decision> => {
-    const made = await decision
-    expect(made.degraded).toBeUndefined()
-    return made
-  }
   return {
     clock,
     check: (subject, given) => sound(limiter.check(subject, given)),
     peek: (subject, given) => sound(limiter.peek(subject, given)),
     reset: (subject) => limiter.reset(subject),
   }
+}
+
+async function sound(decision: Promise<Decision>): Promise<Decision> {
+  const made = await decision
+  expect(made.degraded).toBeUndefined()
+  return made
 }
 
 /** Checks `times` times, one after another, and expects each to be allowed. */

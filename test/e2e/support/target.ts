@@ -90,8 +90,12 @@ export async function newTenant(target: Target, plan = 'starter'): Promise<Asker
 /** Sends one request to a route. */
 export type Asker = (route?: string) => Promise<Response>
 
-export function ask(target: Target, path: string, authorization?: string): Promise<Response> {
-  return fetch(target.url + path, {
+export function ask(
+  { url }: { readonly url: string },
+  path: string,
+  authorization?: string,
+): Promise<Response> {
+  return fetch(url + path, {
     method: 'POST',
     redirect: 'manual',
     headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },

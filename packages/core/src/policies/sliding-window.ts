@@ -34,12 +34,12 @@ interface LogEntry {
   readonly cost: number
 }
 
-/** Allowed requests, oldest first. Those before `head` have expired. */
+/** Allowed requests, oldest first. Those before `head` are removed, as they are in Redis. */
 interface SlidingWindowState {
   log: LogEntry[]
   head: number
   /** Units in `log` from `head` on. */
-  used: number
+  total: number
 }
 
 const algorithm: Algorithm<SlidingWindowState> = {
@@ -51,8 +51,8 @@ const algorithm: Algorithm<SlidingWindowState> = {
     now: number,
   ): Verdict {
     const window = params[0] ?? 0
-    const { log, head, used } = live(state, now - window)
-    const oldest = log[head]
+    const { log, first, used } = live(state, now - window)
+    const oldest = log[first]
     const fits = cost === 0 || used + cost <= limit
     return {
       fits,
@@ -62,22 +62,30 @@ const algorithm: Algorithm<SlidingWindowState> = {
         ? 0
         : cost > limit
           ? -1
-          : freedAt(log, head, used + cost - limit) + window - now,
+          : freedAt(log, first, used + cost - limit) + window - now,
     }
   },
 
+  // Expired entries are removed when the Lua twin removes them: a clock that steps back finds the
+  // same ones in both.
   add(state: SlidingWindowState | undefined, { cost, params }: Entry, now: number) {
     const window = params[0] ?? 0
-    const { log, head, used } = live(state, now - window)
-    // Drop expired entries only when they are half of the log, so that each is moved at most once.
-    const kept = head * 2 > log.length ? log.slice(head) : log
+    const { log, head, first, used } = live(state, now - window)
+    const prune = first - head >= PRUNE_AT || (log[head]?.at ?? now) <= now - 2 * window
+    const keep = prune ? first : head
+    const total = (prune ? used : (state?.total ?? 0)) + cost
+    // The array is cut only when half of it is removed, so that each entry is moved at most once.
+    const cut = keep * 2 > log.length
+    const kept = cut ? log.slice(keep) : log
+    const start = cut ? 0 : keep
     let place = kept.length
-    while ((kept[place - 1]?.at ?? now) > now) place -= 1
+    while (place > start && (kept[place - 1]?.at ?? now) > now) place -= 1
     kept.splice(place, 0, { at: now, cost })
     const newest = kept.at(-1)?.at ?? now
     return {
-      state: { log: kept, head: kept === log ? head : 0, used: used + cost },
-      expiresAt: newest + window,
+      state: { log: kept, head: start, total },
+      // By then the Lua twin would remove every member.
+      expiresAt: newest + 2 * window,
     }
   },
 
@@ -92,6 +100,7 @@ const algorithm: Algorithm<SlidingWindowState> = {
     check = function(key, now, limit, cost, params)
       local cutoff = now - params[1]
       local rows = redis.call('ZRANGE', key, 0, ${PRUNE_AT}, 'WITHSCORES')
+      if rows[1] and rows[1] ~= '#' then error('not a sliding window') end
       local total = rows[2] and -tonumber(rows[2]) or 0
       local used, expired, freed = total, 0, 0
       local oldest, head, retry = tonumber(rows[4]), nil, nil
@@ -141,23 +150,25 @@ const algorithm: Algorithm<SlidingWindowState> = {
 end)()`,
 }
 
-/** The log with everything before `cutoff` (inclusive) behind its head. */
-function live(state: SlidingWindowState | undefined, cutoff: number): SlidingWindowState {
-  if (state === undefined) return { log: [], head: 0, used: 0 }
-  const { log } = state
-  let { head, used } = state
+/** The log, its first entry after `cutoff`, and the units from there on. */
+function live(
+  state: SlidingWindowState | undefined,
+  cutoff: number,
+): { log: LogEntry[]; head: number; first: number; used: number } {
+  const { log, head, total } = state ?? { log: [], head: 0, total: 0 }
+  let [first, used] = [head, total]
   for (;;) {
-    const entry = log[head]
-    if (entry === undefined || entry.at > cutoff) return { log, head, used }
+    const entry = log[first]
+    if (entry === undefined || entry.at > cutoff) return { log, head, first, used }
     used -= entry.cost
-    head += 1
+    first += 1
   }
 }
 
 /** When (epoch ms) the entry was added whose expiry frees the last of `need` units. */
-function freedAt(log: readonly LogEntry[], head: number, need: number): number {
+function freedAt(log: readonly LogEntry[], first: number, need: number): number {
   let freed = 0
-  for (let index = head; index < log.length; index += 1) {
+  for (let index = first; index < log.length; index += 1) {
     const entry = log[index] as LogEntry
     freed += entry.cost
     if (freed >= need) return entry.at

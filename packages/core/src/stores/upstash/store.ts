@@ -61,7 +61,9 @@ export function upstash(options: UpstashOptions = {}): Store {
   }
 
   async function run(script: Script, rest: Command, signal: AbortSignal): Promise<unknown> {
-    const { sha1 } = locking ? script.locking : script.plain
+    // Another call may learn meanwhile that the flag is refused.
+    const flagged = locking
+    const { sha1, text } = flagged ? script.locking : script.plain
     try {
       return await transport.send(['EVALSHA', sha1, ...rest], signal)
     } catch (error) {
@@ -69,12 +71,11 @@ export function upstash(options: UpstashOptions = {}): Store {
       if (!(error instanceof RedisError) || !error.message.startsWith('NOSCRIPT')) throw error
     }
     try {
-      const { text } = locking ? script.locking : script.plain
       return await transport.send(['EVAL', text, ...rest], signal)
     } catch (error) {
       // Redis 7 refuses the flag; older ones do not know a first line like it.
       const refused = error instanceof RedisError && /shebang|near '#'/i.test(error.message)
-      if (!locking || !refused) throw error
+      if (!flagged || !refused) throw error
       locking = false
       return transport.send(['EVAL', script.plain.text, ...rest], signal)
     }
@@ -110,6 +111,9 @@ function chooseTransport(options: UpstashOptions): Transport {
   const env = typeof process === 'undefined' ? undefined : process.env
   const url = options.url ?? env?.['UPSTASH_REDIS_REST_URL']
   const token = options.token ?? env?.['UPSTASH_REDIS_REST_TOKEN']
+  if (options.fetch !== undefined && typeof options.fetch !== 'function') {
+    throw new ConfigError('invalid_option', 'upstash.fetch', 'must be a function like fetch')
+  }
   // Looked up at each call, because tests and instrumentation replace it.
   const send: Fetch = options.fetch ?? ((target, init) => fetch(target, init))
   return restTransport(validUrl(url), validToken(token), send)

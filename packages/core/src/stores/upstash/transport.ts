@@ -78,8 +78,8 @@ interface RestClient {
  * one attempt (the client itself would make up to six, and each may count) and aborts for real (it
  * turns the abort of a signal object into an answer; only of a signal function into an error).
  */
-export function clientTransport(redis: object): Transport {
-  const http = (redis as { client?: unknown }).client
+export function clientTransport(redis: unknown): Transport {
+  const http = (redis as { client?: unknown } | null)?.client
   if (!isRestClient(http)) {
     throw new ConfigError(
       'invalid_option',

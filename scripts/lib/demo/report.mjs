@@ -1,0 +1,62 @@
+import { deniedBy, describe, isAllowed } from './checks.mjs'
+
+const BAR_WIDTH = 30
+
+/** Shows how far a scenario is: a bar on a terminal, one line at the end elsewhere. */
+export function progress(title, total, out = process.stdout) {
+  const startedAt = performance.now()
+  let done = 0
+  const draw = () => {
+    const filled = Math.min(BAR_WIDTH, Math.floor((done / total) * BAR_WIDTH))
+    const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled)
+    out.write(`\r  ${bar} ${done}/${total}`)
+  }
+  out.write(`${title}\n`)
+  return {
+    step() {
+      done += 1
+      if (out.isTTY) draw()
+    },
+    end() {
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
+      out.write(`${out.isTTY ? '\r\u001b[2K' : ''}  ${done} requests in ${seconds} s\n`)
+    },
+  }
+}
+
+/** One line a tenant, in columns. */
+export function table(scenarioRecords) {
+  const rows = [['tenant', 'plan', 'sent', 'allowed', 'denied', 'first Retry-After']]
+  for (const [{ tenants }, records] of scenarioRecords) {
+    for (const [tenant, plan] of Object.entries(tenants)) {
+      const own = records.filter((record) => record.tenant === tenant)
+      const allowed = own.filter(isAllowed).length
+      const first = own.find((record) => record.status === 429)
+      const wait = first ? `${first.retryAfter} s` : '-'
+      rows.push([tenant, plan, `${own.length}`, `${allowed}`, describe(deniedBy(own)), wait])
+    }
+  }
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)))
+  const lines = rows.map((row) => row.map((cell, column) => pad(cell, widths, column)).join('  '))
+  lines.splice(1, 0, widths.map((width) => '─'.repeat(width)).join('  '))
+  return lines.join('\n')
+}
+
+const NUMBER_COLUMNS = new Set([2, 3])
+
+function pad(cell, widths, column) {
+  const width = widths[column]
+  if (NUMBER_COLUMNS.has(column)) return cell.padStart(width)
+  return column === widths.length - 1 ? cell : cell.padEnd(width)
+}
+
+/** The median time of the answers in milliseconds, allowed and denied. */
+export function latencies(records) {
+  const denied = records.filter((record) => record.status === 429)
+  return { allowed: median(records.filter(isAllowed)), denied: median(denied) }
+}
+
+function median(records) {
+  const times = records.map(({ startedAt, endedAt }) => endedAt - startedAt)
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]?.toFixed(0)
+}

@@ -1,0 +1,82 @@
+import { memory } from '@sluice/core/memory'
+import { upstash } from '@sluice/core/upstash'
+import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
+import * as fc from 'fast-check'
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connect, snapshot } from '../support/redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+import { events, start } from './model/history.ts'
+import { replay } from './model/replay.ts'
+import { replaySkewed, shortRules, skewedEvents } from './model/skew.ts'
+import { rules } from './model/rules.ts'
+
+const SEED = 20_260_115
+/** In Redis keys expire by the real clock: windows long enough for a run to end well before. */
+const REDIS_LEAST_MS = 10_000
+
+let server: RedisServer
+let local: LocalServer
+let redis: Redis
+
+beforeAll(async () => {
+  server = await startRedisServer()
+  local = await startLocal({ redisUrl: server.url })
+  redis = connect(server.url)
+})
+afterAll(async () => {
+  redis.disconnect()
+  await local.close()
+  await server.stop()
+})
+
+describe('random histories of checks and peeks', () => {
+  it('get the decisions of a naive oracle from memory', async () => {
+    expect.hasAssertions()
+    await fc.assert(
+      fc.asyncProperty(rules(5), start, events(60), (list, startMs, history) =>
+        replay({ stores: [memory()] }, list, startMs, history),
+      ),
+      { seed: SEED, numRuns: 1_500 },
+    )
+  })
+
+  it('get the same decisions from memory, Redis and a naive oracle, and denials change no byte', async () => {
+    expect.hasAssertions()
+    await fc.assert(
+      fc.asyncProperty(rules(REDIS_LEAST_MS), start, events(60), async (list, startMs, history) => {
+        const prefix = freshPrefix()
+        const { url, token } = local
+        const stores = [memory(), upstash({ url, token, prefix, timeoutMs: 30_000 })]
+        const livingAt = Date.now() + REDIS_LEAST_MS
+        const state = (): Promise<unknown> => snapshot(redis, prefix, livingAt)
+        await replay({ stores, state, realExpiryMs: REDIS_LEAST_MS }, list, startMs, history)
+        await redis.flushall()
+      }),
+      { seed: SEED, numRuns: 250 },
+    )
+  })
+})
+
+describe('random histories by clocks that step back', () => {
+  // The second skew is longer than the windows, where agreement is all that can be asked.
+  it.each([2_000, 25_000])(
+    'by up to %i ms get the same decisions from memory and Redis, and a shorter window never overflows',
+    async (skewMs) => {
+      expect.hasAssertions()
+      const property = fc.asyncProperty(
+        shortRules,
+        start,
+        skewedEvents(skewMs),
+        async (list, startMs, history) => {
+          const { url, token } = local
+          const redisStore = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
+          const options = { skewMs, realExpiryMs: REDIS_LEAST_MS }
+          await replaySkewed([memory(), redisStore], list, startMs, history, options)
+          await redis.flushall()
+        },
+      )
+      await fc.assert(property, { seed: SEED, numRuns: 80 })
+    },
+  )
+})

@@ -1,0 +1,128 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startLocal } from '@sluice/local'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const script = fileURLToPath(new URL('../../scripts/demo.mjs', import.meta.url))
+
+/** What the drive's table says, whatever the store. */
+const TABLE = [
+  /^starter-burst +starter +25 +20 +5 by rpm +[1-9]\d? s$/m,
+  /^starter-import +starter +200 +20 +180 by rpm +[1-9]\d? s$/m,
+  /^starter-near +starter +15 +15 +0 +-$/m,
+  /^growth-near +growth +15 +15 +0 +-$/m,
+  /^professional-near +professional +15 +15 +0 +-$/m,
+  /^enterprise-near +enterprise +15 +15 +0 +-$/m,
+  /^growth-storm +growth +260 +60 +200 by rpm +[1-9]\d? s$/m,
+  /^trial-day +trial +60 +50 +10 by daily +\d+ s$/m,
+]
+
+describe('npm run demo -- --drive', () => {
+  let pathWithoutRedis = ''
+  beforeAll(async () => {
+    pathWithoutRedis = await mkdtemp(join(tmpdir(), 'sluice-path-'))
+    await symlink(process.execPath, join(pathWithoutRedis, 'node'))
+  })
+  afterAll(() => rm(pathWithoutRedis, { recursive: true }))
+
+  it('holds its limits on a redis-server', async () => {
+    const { code, output } = await demo(['--drive', '--engine', 'redis-server'])
+    expect(output).toContain('with a redis-server of its own')
+    for (const line of TABLE) expect(output).toMatch(line)
+    expect(output).toContain('✓ each decision is one request to the store')
+    expect(output).toContain('All 17 checks held.')
+    expect(code).toBe(0)
+  })
+
+  it('holds its limits where there is no Redis, on the embedded engine', async () => {
+    const { code, output } = await demo(['--drive'], { PATH: pathWithoutRedis })
+    expect(output).toContain('with the embedded engine')
+    for (const line of TABLE) expect(output).toMatch(line)
+    expect(output).toContain('All 17 checks held.')
+    expect(code).toBe(0)
+  })
+
+  it('uses Upstash when its address and token are set', async () => {
+    await using upstash = await startLocal({ engine: 'redis-server' })
+    const { code, output } = await demo(['--drive'], {
+      UPSTASH_REDIS_REST_URL: upstash.url,
+      UPSTASH_REDIS_REST_TOKEN: upstash.token,
+    })
+    expect(output).toContain(`with Upstash at ${new URL(upstash.url).host}`)
+    expect(output).toContain('All 16 checks held.')
+    expect(upstash.requests).toBeGreaterThan(600)
+    expect(code).toBe(0)
+  })
+})
+
+describe('npm run demo', () => {
+  it('prints its address, answers there, and ends everything on SIGTERM', async () => {
+    const child = start(['--port', '0', '--engine', 'embedded'])
+    const exited = once(child, 'exit')
+    const url = await printed(child, /http:\/\/127\.0\.0\.1:\d+/)
+    const page = await fetch(url)
+    expect(page.status).toBe(200)
+    expect(await page.text()).toContain('Sluice')
+    child.kill('SIGTERM')
+    expect(await exited).toEqual([0, null])
+    await expect(fetch(url)).rejects.toThrow('fetch failed')
+  })
+
+  it.each([
+    [['--prot', '3000'], "Unknown option '--prot'"],
+    [['--port', 'http'], '--port must be a number from 0 to 65535, not "http"'],
+    [['--engine', 'mysql'], '--engine must be redis-server or embedded, not "mysql"'],
+    [['drive'], "Unexpected argument 'drive'"],
+  ])('says what is wrong with %j', async (args, message) => {
+    const { code, output } = await demo(args)
+    expect(output).toContain(message)
+    expect(code).toBe(1)
+  })
+
+  it('refuses half of the credentials of Upstash', async () => {
+    const { code, output } = await demo([], { UPSTASH_REDIS_REST_URL: 'https://example.invalid' })
+    expect(output).toContain('UPSTASH_REDIS_REST_TOKEN is not set')
+    expect(code).toBe(1)
+  })
+
+  it('explains itself', async () => {
+    const { code, output } = await demo(['--help'])
+    expect(output).toContain('Usage: npm run demo -- [options]')
+    expect(code).toBe(0)
+  })
+})
+
+type Environment = Record<string, string | undefined>
+
+/** Starts the script on what was built before: a build would pull files away under other tests. */
+function start(args: readonly string[], env: Environment = {}) {
+  const credentials = { UPSTASH_REDIS_REST_URL: undefined, UPSTASH_REDIS_REST_TOKEN: undefined }
+  return spawn(process.execPath, [script, '--no-build', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...credentials, ...env },
+  })
+}
+
+async function demo(args: readonly string[], env?: Environment) {
+  const child = start(args, env)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  }
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, output }
+}
+
+async function printed(child: ReturnType<typeof start>, pattern: RegExp): Promise<string> {
+  let output = ''
+  for await (const chunk of child.stdout) {
+    output += String(chunk)
+    const match = pattern.exec(output)?.[0]
+    if (match !== undefined) return match
+  }
+  throw new Error(`It ended without printing its address:\n${output}`)
+}
