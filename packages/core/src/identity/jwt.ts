@@ -75,6 +75,7 @@ export function jwtSubject(
   options: JwtSubjectOptions,
 ): (request: Request) => Promise<ResolvedSubject> {
   knownOptions('jwtSubject', options, OPTIONS)
+  const key = keySource(options)
   const header = headerName('jwtSubject.header', options.header ?? 'Authorization')
   const claims = validClaims(options.claims ?? { tenant: 'tenant' })
   const algorithms = validAlgorithms(options)
@@ -85,7 +86,6 @@ export function jwtSubject(
   const clockTolerance = validTolerance(options.clockToleranceSeconds ?? 5)
   const { clock = Date.now } = options
   const expected = { ...validText('issuer', options), ...validText('audience', options) }
-  const key = keySource(options)
 
   return async (request) => {
     const jwt = credential(request, header)
