@@ -27,24 +27,44 @@ export interface Route {
 /** Finds the route of a request, or `undefined` if it is not to be limited. */
 export type RouteMatcher = (method: string, pathname: string) => Route | undefined
 
+interface Entry {
+  readonly route: Route
+  /** It takes paths of any depth (`**`). */
+  readonly isOpen: boolean
+}
+
 /**
  * Compiles routes. Requests are counted by the id of the route, never by their path, so that no
- * spelling of a path gets a budget of its own.
+ * spelling of a path gets a budget of its own. Where a path can be read in several ways, whoever
+ * routes it may read it in any: it is limited if one of them matches, as the most specific of them.
  *
+ * @param alias A further path that a path stands for on the platform, if there is one.
  * @throws ConfigError When a route is malformed.
  */
-export function compileRoutes(routes: readonly RouteInput[]): RouteMatcher {
+export function compileRoutes(
+  routes: readonly RouteInput[],
+  alias: (path: string) => string = (path) => path,
+): RouteMatcher {
   if (!Array.isArray(routes) || routes.length === 0) {
     throw new ConfigError('invalid_option', 'routes', 'must be a list of at least one route')
   }
-  const router = createRouter<Route>()
+  const router = createRouter<Entry>()
   for (const route of routes as readonly RouteInput[]) {
     add(router, typeof route === 'string' ? { path: route } : route)
   }
-  return (method, pathname) => findRoute(router, method.toUpperCase(), plainPath(pathname))?.data
+  return (method, pathname) => {
+    const readings = readingsOf(pathname)
+    let open: Entry | undefined
+    for (const path of new Set([...readings, ...readings.map(alias)])) {
+      const entry = findRoute(router, method.toUpperCase(), path)?.data
+      if (entry?.isOpen === false) return entry.route
+      open ??= entry
+    }
+    return open?.route
+  }
 }
 
-function add(router: RouterContext<Route>, options: RouteOptions): void {
+function add(router: RouterContext<Entry>, options: RouteOptions): void {
   knownOptions('routes[]', options, ['path', 'id', 'methods', 'cost'])
   const { path, id = path, methods = [''], cost } = options
   if (typeof path !== 'string' || !path.startsWith('/')) {
@@ -57,7 +77,8 @@ function add(router: RouterContext<Route>, options: RouteOptions): void {
     throw new ConfigError('invalid_option', 'routes[].methods', 'must list at least one method')
   }
   for (const method of methods as readonly string[]) {
-    addRoute(router, method.toUpperCase(), lowerCaseLiterals(path), { id, cost })
+    const entry = { route: { id, cost }, isOpen: path.includes('**') }
+    addRoute(router, method.toUpperCase(), lowerCaseLiterals(path), entry)
   }
 }
 
@@ -70,16 +91,39 @@ function lowerCaseLiterals(path: string): string {
 }
 
 /**
- * One spelling for all spellings of a path: decoded (what is encoded twice, too; what cannot be
- * decoded stays as it is), in lower case, with single slashes, no trailing one, and no parameters
- * (`;x=1`) in its segments.
+ * The ways to read a path, one spelling for each: in lower case, with single slashes, no trailing
+ * one, and no parameters (`;x=1`) in its segments. Decoded (what is encoded twice, too; what cannot
+ * be decoded stays as it is),
+ *
+ * 1. segment by segment, as routers do: an encoded slash does not part segments;
+ * 2. as a whole, as proxies do, who then split what they have decoded;
+ * 3. the same as part of a URL, as gateways read it that build one: `..`, `?` and `#` have a meaning.
  */
-function plainPath(pathname: string): string {
-  return decoded(pathname)
-    .toLowerCase()
-    .replace(/;[^/]*/g, '')
-    .replace(/[/\\]+/g, '/')
-    .replace(/(.)\/$/, '$1')
+function readingsOf(pathname: string): string[] {
+  const bySegment = pathname.split(SLASH).map((segment) => decoded(segment).replace(SLASHES, '%2f'))
+  if (!/[%;]/.test(pathname)) return [plainPath(bySegment)]
+  const whole = decoded(pathname).replace(PARAMETERS, '').split(SLASH)
+  return [plainPath(bySegment), plainPath(whole), plainPath(inUrl(whole))]
+}
+
+const SLASH = /[/\\]/
+const SLASHES = /[/\\]/g
+const PARAMETERS = /;[^/\\]*/g
+
+function plainPath(segments: readonly string[]): string {
+  const plain = segments.map((segment) => withoutParameters(segment).toLowerCase())
+  return `/${plain.filter((segment) => segment !== '').join('/')}`
+}
+
+/** A segment that is nothing but parameters stays: it is one that `:id` takes. */
+function withoutParameters(segment: string): string {
+  const at = segment.indexOf(';')
+  return at > 0 ? segment.slice(0, at) : segment
+}
+
+/** The path of the URL that these segments make: without `..`, a query, or what a URL drops. */
+function inUrl(segments: readonly string[]): string[] {
+  return decoded(new URL(`http://host/${segments.join('/')}`).pathname).split(SLASH)
 }
 
 function decoded(pathname: string): string {

@@ -1,5 +1,6 @@
 import type { AllowedDecision } from '@sluice/core'
 import {
+  compileRoutes,
   createGuard,
   createHandoff,
   HANDOFF_HEADER,
@@ -17,7 +18,7 @@ export interface RateLimitOptions extends GuardOptions<[event: NextFetchEvent | 
    * A secret of at least 32 characters, shared with `withRateLimit`: a handler wrapped by it then does
    * not charge again what was charged here. @default none: each decides by itself
    */
-  readonly secret?: string
+  readonly secret?: string | undefined
   /** The app's locales, if it has `i18n`: a leading one is no part of a route. */
   readonly locales?: readonly string[]
   /**
@@ -54,6 +55,7 @@ export function rateLimit(
 ): Middleware {
   const { secret, next, locales = [], ...guardOptions } = options
   const guard = createGuard(limiter, guardOptions)
+  const match = compileRoutes(guardOptions.routes, (path) => routePath(path, locales))
   const handoff = secret === undefined ? undefined : createHandoff(secret)
 
   /** The request's headers with proof of the charge, and without a client's own claim to one. */
@@ -69,7 +71,8 @@ export function rateLimit(
   }
 
   return async (request, event) => {
-    const outcome = await guard(request, routePath(request.nextUrl, locales), event)
+    const route = match(request.method, request.nextUrl.pathname)
+    const outcome = route ? await guard.as(route, request, event) : PASS
     if (outcome.kind === 'refuse') return outcome.response
     const decision = outcome.kind === 'allow' ? outcome.decision : undefined
     const own = await next?.(request, event, decision)
@@ -78,6 +81,8 @@ export function rateLimit(
     return outcome.kind === 'allow' ? withHeaders(response, outcome.headers) : response
   }
 }
+
+const PASS: GuardOutcome = { kind: 'pass' }
 
 const OVERRIDES = 'x-middleware-override-headers'
 const OVERRIDE = 'x-middleware-request-'

@@ -23,7 +23,7 @@ export interface RouteLimitOptions extends Omit<
   /** Finds out whose request it is, as in `rateLimit`. */
   readonly subject: SubjectResolver<[routeContext: unknown]>
   /** The secret given to `rateLimit`. @default none: this wrapper decides by itself, always */
-  readonly secret?: string
+  readonly secret?: string | undefined
 }
 
 /**
@@ -54,10 +54,21 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   }
 
   return async (request, context) => {
-    if (await isCharged(request, context)) return handler(request, context)
+    const charged = await isCharged(request, context)
+    forgetHandoff(request)
+    if (charged) return handler(request, context)
     const outcome = await guard.as({ id: route, cost }, request, context)
     if (outcome.kind === 'refuse') return outcome.response
     const response = await handler(request, context)
     return outcome.kind === 'allow' ? withHeaders(response, outcome.headers) : response
+  }
+}
+
+/** A handler may send its request's headers on; this one is between middleware and wrapper only. */
+function forgetHandoff({ headers }: Request): void {
+  try {
+    headers.delete(HANDOFF_HEADER)
+  } catch {
+    // Some platforms' requests cannot be changed; the value is good for ten seconds, and for this one.
   }
 }
