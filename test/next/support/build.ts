@@ -33,13 +33,17 @@ export async function build({ name, proxy, config }: Variant): Promise<BuiltApp>
     edit(`${folder}/proxy.ts`, 'function middleware(', 'function proxy(')
   }
   if (config !== undefined) edit(`${folder}/next.config.ts`, 'NextConfig = {', `$&\n${config}`)
-  await run([next, 'build'], folder)
+  await nextBuild(folder)
   return { folder, buildId: readFileSync(`${folder}/.next/BUILD_ID`, 'utf8').trim() }
 }
 
-/** Starts a built app with some environment. */
-export async function start({ folder }: BuiltApp, env: NodeJS.ProcessEnv): Promise<RunningApp> {
-  const child = spawn(process.execPath, [next, 'start', '-p', '0', '-H', '127.0.0.1'], {
+/** Starts a built app with some environment. `bin` is its own Next.js, if it has one. */
+export async function start(
+  { folder }: Pick<BuiltApp, 'folder'>,
+  env: NodeJS.ProcessEnv,
+  bin: string = next,
+): Promise<RunningApp> {
+  const child = spawn(process.execPath, [bin, 'start', '-p', '0', '-H', '127.0.0.1'], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...environment(), ...env },
@@ -79,9 +83,13 @@ function environment(): NodeJS.ProcessEnv {
   return { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' }
 }
 
-async function run(args: string[], cwd: string): Promise<void> {
-  const stdio = ['ignore', 'pipe', 'pipe'] as const
-  const child = spawn(process.execPath, args, { cwd, stdio: [...stdio], env: environment() })
+/** Runs `next build` in a folder. */
+export async function nextBuild(cwd: string, bin: string = next): Promise<void> {
+  const child = spawn(process.execPath, [bin, 'build'], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: environment(),
+  })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
