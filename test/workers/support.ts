@@ -37,6 +37,8 @@ export async function startWorker(
   const miniflare = new Miniflare({
     host: '127.0.0.1',
     port: 0,
+    // What a Worker logs about a message that fails on purpose.
+    handleStructuredLogs: () => {},
     workers: [
       {
         config: {

@@ -53,7 +53,7 @@ async function asks<Env>(
   key: string,
 ): Promise<boolean> {
   try {
-    const { success } = await binding(env).limit({ key })
+    const { success = true } = await binding(env).limit({ key })
     return success
   } catch {
     // It is an optimisation: where it fails, the exact decision is still to come.
