@@ -53,8 +53,8 @@ async function asks<Env>(
   key: string,
 ): Promise<boolean> {
   try {
-    const { success = true } = await binding(env).limit({ key })
-    return success
+    const { success }: { success?: boolean } = await binding(env).limit({ key })
+    return success ?? true
   } catch {
     // It is an optimisation: where it fails, the exact decision is still to come.
     return true
