@@ -13,6 +13,7 @@ describe('routes', () => {
     { path: '/api/ai/:tool', id: 'tool' },
     { path: '/api/ai/evaluate', id: 'evaluate', methods: ['POST'] },
     '/api/models/:model',
+    { path: '/api/Prüfen und Werten', id: 'literal', methods: ['GET'] },
   ]
 
   it.each([
@@ -22,6 +23,13 @@ describe('routes', () => {
     ['GET', '/api/ai/a/b', 'ai'],
     ['GET', '/api/ai', 'ai'],
     ['GET', '/api/models/gpt', '/api/models/:model'],
+    ['GET', '/api/models/meta%2fllama', '/api/models/:model'],
+    ['POST', '/api/ai%2Fevaluate', 'evaluate'],
+    ['POST', '/api/ai/evaluate%2f', 'evaluate'],
+    ['GET', '/api/pr%C3%BCfen%20und%20werten', 'literal'],
+    ['GET', '/api/PR%C3%9CFEN und Werten', 'literal'],
+    ['HEAD', '/api/prüfen und werten', 'literal'],
+    ['POST', '/api/prüfen und werten', undefined],
     ['GET', '/api/aix', undefined],
     ['GET', '/', undefined],
   ])('%s %s is counted as %s', async (method, path, id) => {

@@ -10,6 +10,7 @@ describe('a mistake in the options is found at construction', () => {
     ['routes', { routes: [] }],
     ['routes', { routes: '/api' }],
     ['routes[].path', { routes: ['api'] }],
+    ['routes[].path', { routes: ['/api/%61i'] }],
     ['routes[].id', { routes: [{ path: '/a', id: '' }] }],
     ['routes[].methods', { routes: [{ path: '/a', methods: [] }] }],
     ['routes[].route', { routes: [{ path: '/a', route: 'a' }] }],

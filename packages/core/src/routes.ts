@@ -29,8 +29,8 @@ export type RouteMatcher = (method: string, pathname: string) => Route | undefin
 
 interface Entry {
   readonly route: Route
-  /** It takes paths of any depth (`**`). */
-  readonly isOpen: boolean
+  /** How much of a path it leaves open: 0 nothing, 1 single segments, 2 the depth (`**`). */
+  readonly openness: 0 | 1 | 2
 }
 
 /**
@@ -54,21 +54,20 @@ export function compileRoutes(
   }
   return (method, pathname) => {
     const readings = readingsOf(pathname)
-    let open: Entry | undefined
+    let found: Entry | undefined
     for (const path of new Set([...readings, ...readings.map(alias)])) {
       const entry = findRoute(router, method.toUpperCase(), path)?.data
-      if (entry?.isOpen === false) return entry.route
-      open ??= entry
+      if (entry && (found === undefined || entry.openness < found.openness)) found = entry
     }
-    return open?.route
+    return found?.route
   }
 }
 
 function add(router: RouterContext<Entry>, options: RouteOptions): void {
   knownOptions('routes[]', options, ['path', 'id', 'methods', 'cost'])
   const { path, id = path, methods = [''], cost } = options
-  if (typeof path !== 'string' || !path.startsWith('/')) {
-    throw new ConfigError('invalid_option', 'routes[].path', 'must start with "/"')
+  if (typeof path !== 'string' || !path.startsWith('/') || path.includes('%')) {
+    throw new ConfigError('invalid_option', 'routes[].path', 'must start with "/", and have no "%"')
   }
   if (typeof id !== 'string' || id === '') {
     throw new ConfigError('invalid_option', 'routes[].id', 'must be a non-empty string')
@@ -76,9 +75,11 @@ function add(router: RouterContext<Entry>, options: RouteOptions): void {
   if (!Array.isArray(methods) || methods.length === 0) {
     throw new ConfigError('invalid_option', 'routes[].methods', 'must list at least one method')
   }
-  for (const method of methods as readonly string[]) {
-    const entry = { route: { id, cost }, isOpen: path.includes('**') }
-    addRoute(router, method.toUpperCase(), lowerCaseLiterals(path), entry)
+  const openness = path.includes('**') ? 2 : /[:*({]/.test(path) ? 1 : 0
+  const names = methods.map((method) => String(method).toUpperCase())
+  // Where GET has a handler, HEAD runs it.
+  for (const method of new Set(names.includes('GET') ? [...names, 'HEAD'] : names)) {
+    addRoute(router, method, lowerCaseLiterals(path), { route: { id, cost }, openness })
   }
 }
 
@@ -111,8 +112,14 @@ const SLASHES = /[/\\]/g
 const PARAMETERS = /;[^/\\]*/g
 
 function plainPath(segments: readonly string[]): string {
-  const plain = segments.map((segment) => withoutParameters(segment).toLowerCase())
+  const plain = segments.map((segment) => encoded(withoutParameters(segment).toLowerCase()))
   return `/${plain.filter((segment) => segment !== '').join('/')}`
+}
+
+/** As the router keeps the literal text of its patterns. */
+function encoded(text: string): string {
+  // eslint-disable-next-line no-control-regex -- control characters are among what is encoded
+  return text.toWellFormed().replace(/[\0- "#<>?^`{}\x7f-\uffff]+/g, encodeURIComponent)
 }
 
 /** A segment that is nothing but parameters stays: it is one that `:id` takes. */
