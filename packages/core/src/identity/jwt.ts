@@ -11,9 +11,9 @@ import { dimensionName, headerName } from './names.ts'
 /** Options of `jwtSubject`. Give either `secret` or `jwksUrl`. */
 export interface JwtSubjectOptions {
   /** The shared secret of an HMAC signature: at least 32 characters. */
-  readonly secret?: string
+  readonly secret?: string | undefined
   /** Where the issuer publishes its public keys. */
-  readonly jwksUrl?: string
+  readonly jwksUrl?: string | undefined
   /** The algorithms that are accepted, such as `['HS256']` or `['RS256', 'ES256']`. Never `none`. */
   readonly algorithms: readonly string[]
   /** Who must have issued the JWT (`iss`). */
