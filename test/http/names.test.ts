@@ -1,4 +1,5 @@
-import { slidingWindow } from '@sluice/core'
+import { createLimiter, slidingWindow } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
 import { rateLimitHeaders } from '@sluice/core/http'
 import { parseList } from 'structured-headers'
 import { describe, expect, it } from 'vitest'
@@ -18,6 +19,17 @@ describe('what stands in a header', () => {
     expect(() => slidingWindow({ ...policy, scope: name })).toThrow(/\.scope: must be/)
     expect(() => slidingWindow({ ...policy, unit: name })).toThrow(/\.unit: must be/)
   })
+
+  it.each(['name', 'scope', 'unit'])(
+    'a policy whose %s was changed by hand is refused',
+    (field) => {
+      const policy = slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })
+      const policies = [{ ...policy, [field]: 'ü' }]
+      expect(() => createLimiter({ store: memory(), policies })).toThrow(
+        /^policies: must have names/,
+      )
+    },
+  )
 
   it('a quote or a backslash that got there by hand is escaped', () => {
     const headers = rateLimitHeaders(allowed(state({ name: 'a"b\\c' })), ['draft'])
