@@ -152,6 +152,22 @@ describe('the styles', () => {
     expect(rateLimitHeaders(decision, false)).toEqual({})
   })
 
+  it('a wait of a minute is not for a client to wait out by itself, one a millisecond shorter is', () => {
+    const after = (retryAfterMs: number) =>
+      rateLimitHeaders(denied(state({ name: 'rpm', fits: false, retryAfterMs })), [])
+    expect(after(59_999)).toEqual({ 'Retry-After': '60', 'retry-after-ms': '59999' })
+    expect(after(60_000)).toEqual({ 'Retry-After': '60', 'x-should-retry': 'false' })
+  })
+
+  it('x-ratelimit: of several policies the one that allows the fewest more such requests', () => {
+    const requests = state({ name: 'rpm', limit: 20, remaining: 9, cost: 1, scope: 'user' })
+    const tokens = state({ name: 'tpm', unit: 'token', remaining: 4_000, cost: 1_000 })
+    expect(rateLimitHeaders(allowed(requests, tokens), ['x-ratelimit'])).toMatchObject({
+      'X-RateLimit-Remaining': '4000',
+      'X-RateLimit-Scope': 'tenant',
+    })
+  })
+
   it('a decision made blindly tells when to come back and nothing of policies', async () => {
     const headers = { 'Retry-After': '1', 'retry-after-ms': '1000' }
     expect(rateLimitHeaders(await outage(), ALL)).toEqual(headers)
