@@ -91,6 +91,10 @@ describe("the draft's own examples", () => {
   })
 })
 
+/** The retry headers of a denial for so long. */
+const after = (retryAfterMs: number) =>
+  rateLimitHeaders(denied(state({ name: 'rpm', fits: false, retryAfterMs })), [])
+
 describe('the styles', () => {
   it('openai: requests and tokens apart, with a duration until they return', () => {
     const requests = state({ name: 'rpm', limit: 60, remaining: 59, resetMs: 1_000 })
@@ -153,8 +157,6 @@ describe('the styles', () => {
   })
 
   it('a wait of a minute is not for a client to wait out by itself, one a millisecond shorter is', () => {
-    const after = (retryAfterMs: number) =>
-      rateLimitHeaders(denied(state({ name: 'rpm', fits: false, retryAfterMs })), [])
     expect(after(59_999)).toEqual({ 'Retry-After': '60', 'retry-after-ms': '59999' })
     expect(after(60_000)).toEqual({ 'Retry-After': '60', 'x-should-retry': 'false' })
   })
