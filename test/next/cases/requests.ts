@@ -2,7 +2,12 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { newTenant, type SetUp } from '../support/set-up.ts'
 
-const LIMITED = ['/api/ai/evaluate', '/api/both/evaluate', '/api/wrapped/evaluate']
+const LIMITED = [
+  '/api/ai/evaluate',
+  '/api/both/evaluate',
+  '/api/wrapped/evaluate',
+  '/api/named/evaluate',
+]
 
 /** Headers that mean something to Next.js, or to a proxy in front of it. */
 const HEADERS: readonly OutgoingHttpHeaders[] = [

@@ -56,6 +56,8 @@ const POSTED: Readonly<Record<string, Spelling['write']>> = {
   'with an encoded parent segment': swap(/(.)\/e/, '$1/x/%2e%2e/e'),
   'with a parent segment encoded twice': swap(/(.)\/e/, '$1/x/%252e%252e/e'),
   'with a parent segment and an encoded slash': swap(/(.)\/e/, '$1/x/..%2fe'),
+  'with an encoded way to another route': swap(/\/e.*/, '/..%2Fevaluate'),
+  'with an encoded way to a route elsewhere': swap(/\/e.*/, '/..%2F..%2Fai%2Fevaluate'),
   'from elsewhere by a parent segment': before('/static/..'),
   'from elsewhere by an encoded parent segment': before('/static/%2e%2e'),
   'from under _next by a parent segment': before('/_next/static/../..'),
