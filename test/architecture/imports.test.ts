@@ -34,17 +34,25 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
     'validate',
   ],
   routes: ['cost', 'errors', 'validate', 'rou3'],
-  'http/guard': ['decision', 'errors', 'http/*', 'limiter', 'routes', 'subject'],
-  'http/*': ['decision', 'http/*'],
+  'http/guard': ['decision', 'errors', 'http/*', 'limiter', 'routes', 'subject', 'validate'],
+  'http/fetch': ['http/guard', 'http/limiter-source'],
+  'http/limiter-source': ['errors', 'limiter'],
+  'http/handoff': ['errors', 'subject'],
+  'http/*': ['decision', 'errors', 'http/*', 'validate'],
+  'identity/jwks': ['jose'],
+  'identity/jwt': ['errors', 'http/*', 'identity/*', 'subject', 'validate', 'jose'],
+  'identity/*': ['errors', 'http/*', 'identity/*', 'subject', 'validate'],
   index: ['*'],
   upstash: ['stores/upstash/*'],
   memory: ['stores/memory'],
   http: ['http/*', 'routes'],
+  identity: ['identity/*'],
+  jwt: ['identity/jwt'],
 }
 
 /** What the other packages and the apps may import from outside themselves. */
 const OUTSIDE: Readonly<Record<string, RegExp>> = {
-  'packages/next/src': /^(@sluice\/core(\/http)?|next\/server\.js)$/,
+  'packages/next/src': /^(@sluice\/core(\/http)?|next\/server\.js|node:(fs|path))$/,
   'packages/cloudflare/src': /^@sluice\/core(\/http)?$/,
   'packages/local/src': /^(node:|ioredis$|wasmoon-lua5\.1$)/,
   'apps/demo': /^(@sluice\/(core|next)(\/(upstash|http|memory))?$|next|react|jose|node:)/,

@@ -1,7 +1,7 @@
-import { compileRoutes, createGuard } from '@sluice/core/http'
+import { compileRoutes, createGuard, type GuardOptions } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
-import { afterEach, beforeEach, describe, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
 import { loosely, mistakesAreNamed, show, type Mistake } from '../support/mistakes.ts'
 
 const store = loosely(upstash)
@@ -57,6 +57,8 @@ const STORES: Mistake[] = [
 ]
 
 const route = (options: unknown): unknown => compileRoutes([options] as never)
+const guarded = (options: GuardOptions) => createGuard(() => expect.unreachable(), options)
+
 const ROUTES: Mistake[] = [
   ['no routes', () => compileRoutes([]), 'routes'],
   ['routes that are no list', () => loosely(compileRoutes)('/api'), 'routes'],
@@ -75,7 +77,7 @@ const ROUTES: Mistake[] = [
     'unknown_option',
   ],
   ['a pattern that is none', () => compileRoutes(['/a/(']), 'routes[].path'],
-  ['no subject', () => loosely(createGuard)({ routes: ['/a'] }), 'subject'],
+  ['no subject', () => loosely(guarded)({ routes: ['/a'] }), 'subject'],
 ]
 
 describe('a mistake in the options of a store is an error that names the option', () => {

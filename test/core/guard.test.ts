@@ -23,9 +23,10 @@ function ask(
     tenant = 'acme',
   }: { routes?: readonly RouteInput[]; method?: string; tenant?: string | null } = {},
 ): Promise<GuardOutcome> {
-  const guard = createGuard({ routes, subject: () => (tenant === null ? null : { tenant }) })
+  const subject = () => (tenant === null ? null : { tenant })
+  const guard = createGuard(limiter, { routes, subject })
   const request = new Request(`https://app.example${path}`, { method })
-  return guard(limiter, request, new URL(request.url).pathname)
+  return guard(request, new URL(request.url).pathname)
 }
 
 async function used(limiter: Limiter, route: string, tenant = 'acme'): Promise<number> {
@@ -139,11 +140,11 @@ describe('a guard', () => {
 
   it('gives the route that is matched, whatever the subject says', async () => {
     const limiter = limiterOf()
-    const guard = createGuard({
+    const guard = createGuard(limiter, {
       routes: ['/a'],
       subject: () => ({ tenant: 'acme', route: 'free' }),
     })
-    await guard(limiter, new Request('https://app.example/a'), '/a')
+    await guard(new Request('https://app.example/a'), '/a')
     expect([await used(limiter, '/a'), await used(limiter, 'free')]).toEqual([1, 0])
   })
 
@@ -184,19 +185,20 @@ describe('a guard', () => {
 
   it("passes on what the resolver throws, and its mistake of leaving out a policy's dimension", async () => {
     const request = new Request('https://app.example/a')
-    const failing = createGuard({
+    const failing = createGuard(limiterOf(), {
       routes: ['/a'],
       subject: () => Promise.reject(new Error('JWKS unreachable')),
     })
-    await expect(failing(limiterOf(), request, '/a')).rejects.toThrow('JWKS unreachable')
-    const empty = createGuard({ routes: ['/a'], subject: () => ({ user: 'u' }) })
-    await expect(empty(limiterOf(), request, '/a')).rejects.toThrow(InputError)
+    await expect(failing(request, '/a')).rejects.toThrow('JWKS unreachable')
+    const empty = createGuard(limiterOf(), { routes: ['/a'], subject: () => ({ user: 'u' }) })
+    await expect(empty(request, '/a')).rejects.toThrow(InputError)
   })
 
   it('hands the context of an adapter to the resolver', async () => {
-    const guard = createGuard<[string]>({ routes: ['/a'], subject: (_, tenant) => ({ tenant }) })
     const limiter = limiterOf()
-    await guard(limiter, new Request('https://app.example/a'), '/a', 'from-env')
+    const subject = (_: Request, tenant: string) => ({ tenant })
+    const guard = createGuard<[string]>(limiter, { routes: ['/a'], subject })
+    await guard(new Request('https://app.example/a'), '/a', 'from-env')
     expect(await used(limiter, '/a', 'from-env')).toBe(1)
   })
 })

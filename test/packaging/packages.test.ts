@@ -41,14 +41,14 @@ describe('what a Worker bundles', () => {
     expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(10_000)
   })
 
-  it('is the whole adapter, router included, in at most 17 KB, gzipped, and no Node module', async () => {
+  it('is the whole adapter, router included, in at most 19 KB, gzipped, and no Node module', async () => {
     const { text, inputs } = await bundle(`
       export { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
       export { upstash } from '@sluice/core/upstash'
       export { rateLimit } from '@sluice/cloudflare'`)
     const allowed = /^(packages\/(core|cloudflare)\/dist\/|node_modules\/rou3\/)/
     expect(inputs.filter((path) => !allowed.test(path))).toEqual([])
-    expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(17_000)
+    expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(19_000)
   })
 })
 

@@ -1,7 +1,26 @@
+// Headers and bodies
 export { rateLimitHeaders } from './http/headers.ts'
+export type { HeaderStyle } from './http/headers.ts'
 export { denialBody, tooManyRequests } from './http/body.ts'
-export type { DenialBody } from './http/body.ts'
-export { createGuard } from './http/guard.ts'
-export type { Guard, GuardOptions, GuardOutcome, SubjectResolver } from './http/guard.ts'
-export { compileRoutes } from './routes.ts'
+export type { DenialBody, DenialFormat, DenialOptions } from './http/body.ts'
+
+// Handlers
+export { rateLimit } from './http/fetch.ts'
+export type { FetchHandler } from './http/fetch.ts'
+export { refuse, Refusal } from './http/refusal.ts'
+export type { RefusalOptions } from './http/refusal.ts'
 export type { Route, RouteInput, RouteMatcher, RouteOptions } from './routes.ts'
+
+// What adapters are made of
+export { createGuard, withHeaders } from './http/guard.ts'
+export type {
+  Guard,
+  GuardOptions,
+  GuardOutcome,
+  ResolvedSubject,
+  SubjectResolver,
+} from './http/guard.ts'
+export type { KeepLimiter, LimiterSource } from './http/limiter-source.ts'
+export { createHandoff, HANDOFF_HEADER } from './http/handoff.ts'
+export type { Handoff, HandoffTerms } from './http/handoff.ts'
+export { compileRoutes } from './routes.ts'

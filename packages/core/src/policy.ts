@@ -141,6 +141,15 @@ export function validPolicies(policies: unknown): readonly Policy[] {
         'must hold only policies made by slidingWindow, fixedWindow, dailyCap or monthlyCap',
       )
     }
+    // They stand in headers; a policy that was copied and renamed has not been through its factory.
+    for (const text of [policy.name, policy.scope, policy.unit]) {
+      if (typeof text === 'string' && /^[\x21-\x7e]+$/.test(text)) continue
+      throw new ConfigError(
+        'invalid_option',
+        'policies',
+        'must have names, scopes and units of printable ASCII without spaces',
+      )
+    }
     if (names.has(policy.name)) {
       throw new ConfigError('duplicate_policy', 'policies', `names "${policy.name}" twice`)
     }

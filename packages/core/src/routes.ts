@@ -28,28 +28,51 @@ export interface Route {
 /** Finds the route of a request, or `undefined` if it is not to be limited. */
 export type RouteMatcher = (method: string, pathname: string) => Route | undefined
 
+interface Entry {
+  readonly route: Route
+  /** How much of a path it leaves open: 0 nothing, 1 single segments, 2 the depth (`**`). */
+  readonly openness: 0 | 1 | 2
+}
+
 /**
  * Compiles routes. Requests are counted by the id of the route, never by their path, so that no
- * spelling of a path gets a budget of its own.
+ * spelling of a path gets a budget of its own. Where a path can be read in several ways, whoever
+ * serves it may read it in any: it is limited if one of them matches, as the route of a fixed depth
+ * that routers see in it, else as the most specific.
  *
+ * @param alias A further path that a path stands for on the platform, if there is one.
  * @throws ConfigError When a route is malformed.
  */
-export function compileRoutes(routes: readonly RouteInput[]): RouteMatcher {
+export function compileRoutes(
+  routes: readonly RouteInput[],
+  alias: (path: string) => string = (path) => path,
+): RouteMatcher {
   if (!Array.isArray(routes) || routes.length === 0) {
     throw new ConfigError('invalid_option', 'routes', 'must be a list of at least one route')
   }
-  const router = createRouter<Route>()
+  const router = createRouter<Entry>()
   for (const route of routes as readonly RouteInput[]) {
     add(router, typeof route === 'string' ? { path: route } : route)
   }
-  return (method, pathname) => findRoute(router, method.toUpperCase(), plainPath(pathname))?.data
+  return (method, pathname) => {
+    const readings = readingsOf(pathname)
+    let found: Entry | undefined
+    for (const path of new Set([...readings, ...readings.map(alias)])) {
+      const entry = findRoute(router, method.toUpperCase(), path)?.data
+      // Routers take `a%2Fb` for one segment. Where a route does, too, no other reading may put the
+      // request on the budget, or at the cost, of another route.
+      if (entry && path === readings[0] && entry.openness < 2) return entry.route
+      if (entry && (found === undefined || entry.openness < found.openness)) found = entry
+    }
+    return found?.route
+  }
 }
 
-function add(router: RouterContext<Route>, options: RouteOptions): void {
+function add(router: RouterContext<Entry>, options: RouteOptions): void {
   knownOptions('routes[]', options, ['path', 'id', 'methods', 'cost'])
   const { path, id = path, methods = [''], cost } = options
-  if (typeof path !== 'string' || !path.startsWith('/')) {
-    throw new ConfigError('invalid_option', 'routes[].path', 'must start with "/"')
+  if (typeof path !== 'string' || !path.startsWith('/') || path.includes('%')) {
+    throw new ConfigError('invalid_option', 'routes[].path', 'must start with "/", and have no "%"')
   }
   if (typeof id !== 'string' || id === '') {
     throw new ConfigError('invalid_option', 'routes[].id', 'must be a non-empty string')
@@ -59,11 +82,12 @@ function add(router: RouterContext<Route>, options: RouteOptions): void {
   }
   const units = typeof cost === 'object' && cost !== null ? Object.values(cost) : [cost ?? 1]
   if (!units.every(isUnits)) throw new ConfigError('invalid_option', 'routes[].cost', MUST_BE_UNITS)
+  const openness = path.includes('**') ? 2 : /[:*({]/.test(path) ? 1 : 0
   const names = methods.map((method: string) => method.toUpperCase())
-  if (names.includes('GET')) names.push('HEAD')
-  for (const method of new Set(names)) {
+  // Where GET has a handler, HEAD runs it.
+  for (const method of new Set(names.includes('GET') ? [...names, 'HEAD'] : names)) {
     try {
-      addRoute(router, method, lowerCaseLiterals(path), { id, cost })
+      addRoute(router, method, lowerCaseLiterals(path), { route: { id, cost }, openness })
     } catch {
       throw new ConfigError('invalid_option', 'routes[].path', 'is no pattern that can be matched')
     }
@@ -81,20 +105,66 @@ function lowerCaseLiterals(path: string): string {
 }
 
 /**
- * One spelling for all spellings of a path: decoded, in lower case, with single slashes, no trailing
- * one, and no parameters (`;x=1`) in its segments.
+ * The ways to read a path, one spelling for each: in lower case, with single slashes, no trailing
+ * one, and no parameters (`;x=1`) in its segments. Decoded (what is encoded twice, too; what cannot
+ * be decoded stays as it is),
+ *
+ * 1. segment by segment, as routers do: an encoded slash does not part segments;
+ * 2. as a whole, as proxies do, who then split what they have decoded;
+ * 3. the same as part of a URL, as gateways read it that build one: `..`, `?` and `#` have a meaning.
  */
-function plainPath(pathname: string): string {
+function readingsOf(pathname: string): string[] {
+  const bySegment = pathname.split(SLASH).map(inOneSegment)
+  if (!/[%;]/.test(pathname)) return [plainPath(bySegment)]
+  const whole = decoded(pathname).replace(PARAMETERS, '').split(SLASH)
+  return [plainPath(bySegment), plainPath(whole), plainPath(inUrl(whole))]
+}
+
+/** Decoded, but for the slashes in it; those at its end are as good as a trailing one. */
+function inOneSegment(segment: string): string {
+  return decoded(segment)
+    .replace(/([^/\\])[/\\]+$/, '$1')
+    .replace(SLASHES, '%2f')
+}
+
+const SLASH = /[/\\]/
+const SLASHES = /[/\\]/g
+const PARAMETERS = /;[^/\\]*/g
+
+function plainPath(segments: readonly string[]): string {
+  const plain = segments.map((segment) => encoded(withoutParameters(segment).toLowerCase()))
+  return `/${plain.filter((segment) => segment !== '').join('/')}`
+}
+
+/** As the router keeps the literal text of its patterns. */
+function encoded(text: string): string {
+  // eslint-disable-next-line no-control-regex -- control characters are among what is encoded
+  return text.toWellFormed().replace(/[\0- "#<>?^`{}\x7f-\uffff]+/g, encodeURIComponent)
+}
+
+/** A segment that is nothing but parameters stays: it is one that `:id` takes. */
+function withoutParameters(segment: string): string {
+  const at = segment.indexOf(';')
+  return at > 0 ? segment.slice(0, at) : segment
+}
+
+/** The path of the URL that these segments make: without `..`, a query, or what a URL drops. */
+function inUrl(segments: readonly string[]): string[] {
+  return decoded(new URL(`http://host/${segments.join('/')}`).pathname).split(SLASH)
+}
+
+function decoded(pathname: string): string {
   let path = pathname
-  try {
-    path = decodeURIComponent(pathname)
-  } catch {
-    // A router that decodes piece by piece reads the ASCII in it all the same.
-    path = pathname.replace(/%[0-7][\da-f]/gi, (escape) => decodeURIComponent(escape))
+  // Three layers are more than any proxy adds, and a bound on what a client can make us do.
+  for (let layer = 0; layer < 3 && path.includes('%'); layer += 1) {
+    path = path.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => {
+      try {
+        return decodeURIComponent(bytes)
+      } catch {
+        // A router that decodes piece by piece reads the ASCII in it all the same.
+        return bytes.replace(/%[0-7][\da-f]/gi, (escape) => decodeURIComponent(escape))
+      }
+    })
   }
   return path
-    .toLowerCase()
-    .replace(/;[^/]*/g, '')
-    .replace(/\/{2,}/g, '/')
-    .replace(/(.)\/$/, '$1')
 }

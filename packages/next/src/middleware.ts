@@ -1,17 +1,47 @@
-import type { Limiter } from '@sluice/core'
-import { createGuard, rateLimitHeaders, type GuardOptions } from '@sluice/core/http'
-import { NextResponse, type NextRequest } from 'next/server.js'
+import type { AllowedDecision } from '@sluice/core'
+import {
+  compileRoutes,
+  createGuard,
+  createHandoff,
+  HANDOFF_HEADER,
+  withHeaders,
+  type GuardOptions,
+  type GuardOutcome,
+  type LimiterSource,
+} from '@sluice/core/http'
+import { NextResponse, type NextFetchEvent, type NextRequest } from 'next/server.js'
+import { routePath } from './route-path.ts'
 
-/** Options of `rateLimit`: the routes to limit, and whose request it is. */
-export type RateLimitOptions = GuardOptions
+/** Options of `rateLimit`. */
+export interface RateLimitOptions extends GuardOptions<[event: NextFetchEvent | undefined]> {
+  /**
+   * A secret of at least 32 characters, shared with `withRateLimit`: a handler wrapped by it then does
+   * not charge again what was charged here. @default none: each decides by itself
+   */
+  readonly secret?: string | undefined
+  /** The app's locales, if it has `i18n`: a leading one is no part of a route. */
+  readonly locales?: readonly string[]
+  /**
+   * Your own middleware, run for every request that goes on. `decision` is there if the request was
+   * charged. Its headers and cookies are kept; the limits' headers are added to its response.
+   *
+   * @default goes on to the route
+   */
+  readonly next?: (
+    request: NextRequest,
+    event: NextFetchEvent | undefined,
+    decision: AllowedDecision | undefined,
+  ) => Response | undefined | null | Promise<Response | undefined | null>
+}
 
 /** What `middleware.ts` exports as `middleware`, and `proxy.ts` as `proxy`. */
-export type Middleware = (request: NextRequest) => Promise<Response>
+export type Middleware = (request: NextRequest, event?: NextFetchEvent) => Promise<Response>
 
 /**
  * Rate limiting as Next.js middleware (edge) or proxy (Node). A request to one of `routes` is answered
  * here with 401 when it is nobody's and with 429 when a policy is spent; else it goes on, and its
- * response carries the limits' headers. Paths are taken without the app's `basePath`.
+ * response carries the limits' headers. Paths are taken without the app's `basePath`, locale and data
+ * suffixes.
  *
  * @param limiter A limiter, or a function that makes it at the first request (its result is kept).
  * @throws ConfigError When an option is missing or malformed.
@@ -20,16 +50,62 @@ export type Middleware = (request: NextRequest) => Promise<Response>
  * export const config = { matcher: ['/api/ai/:path*'] }
  */
 export function rateLimit(
-  limiter: Limiter | (() => Limiter),
+  limiter: LimiterSource<[event: NextFetchEvent | undefined]>,
   options: RateLimitOptions,
 ): Middleware {
-  const guard = createGuard(options)
-  let made = typeof limiter === 'function' ? undefined : limiter
-  return async (request) => {
-    made ??= (limiter as () => Limiter)()
-    const outcome = await guard(made, request, request.nextUrl.pathname)
-    if (outcome.kind === 'refuse') return outcome.response
-    const headers = outcome.kind === 'allow' ? rateLimitHeaders(outcome.decision) : {}
-    return NextResponse.next({ headers })
+  const { secret, next, locales = [], ...guardOptions } = options
+  const guard = createGuard(limiter, guardOptions)
+  const match = compileRoutes(guardOptions.routes, (path) => routePath(path, locales))
+  const handoff = secret === undefined ? undefined : createHandoff(secret)
+
+  /** The request's headers with proof of the charge, and without a client's own claim to one. */
+  async function handedOn(request: NextRequest, outcome: GuardOutcome): Promise<Headers> {
+    const headers = new Headers(request.headers)
+    headers.delete(HANDOFF_HEADER)
+    if (handoff && outcome.kind === 'allow') {
+      const { route, subject } = outcome
+      const terms = { method: request.method, route, subject }
+      headers.set(HANDOFF_HEADER, await handoff.sign(terms))
+    }
+    return headers
   }
+
+  return async (request, event) => {
+    const route = match(request.method, request.nextUrl.pathname)
+    const outcome = route ? await guard.as(route, request, event) : PASS
+    if (outcome.kind === 'refuse') return outcome.response
+    const decision = outcome.kind === 'allow' ? outcome.decision : undefined
+    const own = await next?.(request, event, decision)
+    const goesOn = NextResponse.next({ request: { headers: await handedOn(request, outcome) } })
+    const response = own ? withRequestHeaders(own, goesOn) : goesOn
+    return outcome.kind === 'allow' ? withHeaders(response, outcome.headers) : response
+  }
+}
+
+const PASS: GuardOutcome = { kind: 'pass' }
+
+const OVERRIDES = 'x-middleware-override-headers'
+const OVERRIDE = 'x-middleware-request-'
+
+/**
+ * `response` with the request headers that `goesOn` passes to the route. Next.js carries them in
+ * response headers of its own; where `response` overrides some itself, only the hand-off is added.
+ */
+function withRequestHeaders(response: Response, goesOn: Response): Response {
+  const overridden = response.headers.get(OVERRIDES)
+  const copy = new Response(response.body, response)
+  for (const [name, value] of goesOn.headers) {
+    if (!name.startsWith(OVERRIDE)) continue
+    if (overridden === null || name === OVERRIDE + HANDOFF_HEADER) copy.headers.set(name, value)
+  }
+  const names =
+    overridden === null ? goesOn.headers.get(OVERRIDES) : withHandoff(overridden, goesOn)
+  if (names) copy.headers.set(OVERRIDES, names)
+  return copy
+}
+
+function withHandoff(overridden: string, goesOn: Response): string {
+  const others = overridden.split(',').filter((name) => name !== HANDOFF_HEADER)
+  const signed = goesOn.headers.has(OVERRIDE + HANDOFF_HEADER)
+  return (signed ? [...others, HANDOFF_HEADER] : others).join()
 }

@@ -1,7 +1,29 @@
 import type { DeniedDecision } from '../decision.ts'
-import { rateLimitHeaders, retryAfterSeconds } from './headers.ts'
+import { rateLimitHeaders, retryAfterSeconds, type HeaderStyle } from './headers.ts'
 
-/** The JSON body of a denial. */
+/**
+ * The shape of a denial's body:
+ *
+ * - `default`: `{ error, message, policy, scope, retryAfter, resetAt }`;
+ * - `nested`: `{ error: { code, message, policy, scope, retryAfter, resetAt } }`;
+ * - `problem`: `application/problem+json` (RFC 9457) with the problem types of
+ *   draft-ietf-httpapi-ratelimit-headers-11;
+ * - `openai`: `{ error: { message, type, param, code } }`, as OpenAI's API answers.
+ */
+export type DenialFormat = 'default' | 'nested' | 'problem' | 'openai'
+
+/** The names of the formats. */
+export const DENIAL_FORMATS: readonly DenialFormat[] = ['default', 'nested', 'problem', 'openai']
+
+/** How `tooManyRequests` answers. */
+export interface DenialOptions {
+  /** The shape of the body. @default 'default' */
+  readonly format?: DenialFormat | undefined
+  /** The headers, as in `rateLimitHeaders`. @default ['x-ratelimit', 'draft'] */
+  readonly headers?: readonly HeaderStyle[] | false | undefined
+}
+
+/** The JSON body of a denial, in the default format. */
 export interface DenialBody {
   /** Why, such as `rate_limit_exceeded` or `daily_quota_exceeded`. */
   readonly error: string
@@ -15,6 +37,8 @@ export interface DenialBody {
   /** When to come back, in epoch seconds, rounded up; `null` when waiting does not help. */
   readonly resetAt: number | null
 }
+
+const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
 
 /** The body that tells a client about a denial. Holds no id of anyone. */
 export function denialBody(decision: DeniedDecision): DenialBody {
@@ -30,6 +54,67 @@ export function denialBody(decision: DeniedDecision): DenialBody {
   }
 }
 
+/**
+ * The response to a denial: 429, or 503 when the store failed and the limiter is set to deny then.
+ *
+ * @example
+ * const decision = await limiter.check({ tenant: 'acme', route: 'evaluate' })
+ * if (!decision.allowed) return tooManyRequests(decision)
+ */
+export function tooManyRequests(decision: DeniedDecision, options: DenialOptions = {}): Response {
+  const status = statusOf(decision)
+  const { format = 'default' } = options
+  const headers = new Headers(rateLimitHeaders(decision, options.headers))
+  headers.set('Cache-Control', 'no-store')
+  if (format === 'problem') headers.set('Content-Type', 'application/problem+json')
+  return Response.json(BODIES[format](decision), { status, headers })
+}
+
+const BODIES: Readonly<Record<DenialFormat, (decision: DeniedDecision) => object>> = {
+  problem,
+  default: denialBody,
+  nested: (decision) => {
+    const { error, ...rest } = denialBody(decision)
+    return { error: { code: error, ...rest } }
+  },
+  openai: (decision) => ({
+    error: {
+      message: denialBody(decision).message,
+      // OpenAI names the unit of a rate; a spent quota has a type of its own, which its clients know
+      // not to retry.
+      type: isQuota(decision) ? 'insufficient_quota' : openAiType(decision),
+      param: null,
+      code: isQuota(decision) ? 'insufficient_quota' : decision.reason,
+    },
+  }),
+}
+
+function openAiType({ violated }: DeniedDecision): string {
+  return violated === undefined ? 'server_error' : `${violated.unit}s`
+}
+
+function isQuota({ reason }: DeniedDecision): boolean {
+  return reason === 'daily_quota_exceeded' || reason === 'monthly_quota_exceeded'
+}
+
+function statusOf({ reason }: DeniedDecision): number {
+  return reason === 'store_unavailable' ? 503 : 429
+}
+
+function problem(decision: DeniedDecision): object {
+  const { message: detail, error, ...rest } = denialBody(decision)
+  const fault = decision.reason === 'store_unavailable'
+  return {
+    type: PROBLEM_TYPES + (fault ? 'temporary-reduced-capacity' : 'quota-exceeded'),
+    title: fault ? 'Temporary reduced capacity' : 'Quota exceeded',
+    status: statusOf(decision),
+    detail,
+    'violated-policies': decision.policies.filter(({ fits }) => !fits).map(({ name }) => name),
+    code: error,
+    ...rest,
+  }
+}
+
 function message({ reason, violated }: DeniedDecision, retryAfter: number | null): string {
   if (violated === undefined) return `Rate limiting is unavailable. Retry in ${retryAfter} s.`
   const { limit, unit, name, cost } = violated
@@ -42,19 +127,4 @@ function message({ reason, violated }: DeniedDecision, retryAfter: number | null
     store_unavailable: 'Limit',
   }[reason]
   return `${what} exceeded: ${limited} is used up. Retry in ${retryAfter} s.`
-}
-
-/**
- * The response to a denial: 429, or 503 when the store failed and the limiter is set to deny then.
- *
- * @example
- * const decision = await limiter.check({ tenant: 'acme', route: 'evaluate' })
- * if (!decision.allowed) return tooManyRequests(decision)
- */
-export function tooManyRequests(decision: DeniedDecision): Response {
-  const status = decision.reason === 'store_unavailable' ? 503 : 429
-  return Response.json(denialBody(decision), {
-    status,
-    headers: { ...rateLimitHeaders(decision), 'Cache-Control': 'no-store' },
-  })
 }

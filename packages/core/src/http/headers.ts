@@ -1,40 +1,102 @@
 import type { Decision, PolicyState } from '../decision.ts'
+import { ConfigError } from '../errors.ts'
+import { oneOf } from '../validate.ts'
 import { sfItem } from './structured-fields.ts'
+
+/**
+ * A family of headers that tell a client where it stands:
+ *
+ * - `x-ratelimit`: `X-RateLimit-Limit`, `-Remaining`, `-Reset` (epoch seconds) and `-Scope` of the
+ *   policy that bound, or that would bind first;
+ * - `draft`: `RateLimit-Policy` of every policy, and `RateLimit` of every policy (on a denial, of
+ *   those that deny), as in draft-ietf-httpapi-ratelimit-headers-11;
+ * - `openai`: `x-ratelimit-limit-requests`, `-remaining-requests`, `-reset-requests` (a duration such
+ *   as `6m0s`), and the same for `-tokens`, as OpenAI's API sends them.
+ */
+export type HeaderStyle = 'x-ratelimit' | 'draft' | 'openai'
+
+/** The styles sent unless others are asked for. */
+export const DEFAULT_HEADERS: readonly HeaderStyle[] = ['x-ratelimit', 'draft']
 
 /** From this wait on a client is told not to retry by itself. */
 const LONG_WAIT_MS = 60_000
 
 /**
- * The headers that tell a client where it stands, for allowed and denied responses alike:
+ * The headers of a decision, for allowed and denied responses alike. Beside those of `styles`, a
+ * denial has
  *
- * - `X-RateLimit-Limit`, `-Remaining`, `-Reset` (epoch seconds) and `-Scope` of the policy that bound,
- *   or that would bind first;
- * - `RateLimit-Policy` of every policy, and `RateLimit` of every policy (on a denial, of those that
- *   deny), as in draft-ietf-httpapi-ratelimit-headers-11;
- * - on a denial `Retry-After` (whole seconds, rounded up; RFC 9110, section 10.2.3), absent when the
- *   cost can never fit;
+ * - `Retry-After` (whole seconds, rounded up; RFC 9110, section 10.2.3), absent when the cost can
+ *   never fit;
  * - for waits under a minute `retry-after-ms`, for longer ones and for never `x-should-retry: false`:
  *   the OpenAI and Anthropic clients read both.
  *
  * A decision made blindly (`degraded` with mode `allow` or `deny`) has no policies to tell of.
+ *
+ * @param styles Which headers to send; none for an empty list, and not even the retry headers for
+ * `false`. @default ['x-ratelimit', 'draft']
  */
-export function rateLimitHeaders(decision: Decision): Record<string, string> {
+export function rateLimitHeaders(
+  decision: Decision,
+  styles: readonly HeaderStyle[] | false = DEFAULT_HEADERS,
+): Record<string, string> {
+  if (styles === false) return {}
   const headers: Record<string, string> = {}
-  const { policies, at } = decision
-  const shown = decision.violated ?? nextToBind(policies)
-  if (shown !== undefined) {
-    const resetMs = (decision.allowed ? undefined : decision.retryAfterMs) ?? shown.resetMs
-    headers['X-RateLimit-Limit'] = String(shown.limit)
-    headers['X-RateLimit-Remaining'] = String(shown.remaining)
-    headers['X-RateLimit-Reset'] = String(Math.ceil((at + resetMs) / 1000))
-    headers['X-RateLimit-Scope'] = shown.scope
-    headers['RateLimit-Policy'] = policies.map(policyItem).join(', ')
-    // The draft wants Retry-After no earlier than any `t` beside it; a quota that does not deny may
-    // well reset later.
-    const told = decision.allowed ? policies : policies.filter(({ fits }) => !fits)
-    headers['RateLimit'] = told.map(stateItem).join(', ')
+  if (decision.policies.length > 0) {
+    for (const style of styles) Object.assign(headers, STYLES[style](decision))
   }
   return decision.allowed ? headers : { ...headers, ...retryHeaders(decision.retryAfterMs) }
+}
+
+const STYLES: Readonly<Record<HeaderStyle, (decision: Decision) => Record<string, string>>> = {
+  'x-ratelimit': xRateLimitHeaders,
+  draft: draftHeaders,
+  openai: openAiHeaders,
+}
+
+const STYLE_NAMES = Object.keys(STYLES) as HeaderStyle[]
+
+/** Returns `styles` if they are known, `false` or left out; else throws. */
+export function validStyles(
+  option: string,
+  styles: readonly HeaderStyle[] | false | undefined,
+): readonly HeaderStyle[] | false | undefined {
+  if (styles === undefined || styles === false) return styles
+  if (Array.isArray(styles)) return styles.map((style) => oneOf(`${option}[]`, style, STYLE_NAMES))
+  throw new ConfigError('invalid_option', option, 'must be a list of styles, or false for none')
+}
+
+function xRateLimitHeaders(decision: Decision): Record<string, string> {
+  const shown = decision.violated ?? nextToBind(decision.policies)
+  if (shown === undefined) return {}
+  const resetMs = (decision.allowed ? undefined : decision.retryAfterMs) ?? shown.resetMs
+  return {
+    'X-RateLimit-Limit': String(shown.limit),
+    'X-RateLimit-Remaining': String(shown.remaining),
+    'X-RateLimit-Reset': String(Math.ceil((decision.at + resetMs) / 1000)),
+    'X-RateLimit-Scope': shown.scope,
+  }
+}
+
+function draftHeaders({ policies, allowed }: Decision): Record<string, string> {
+  // The draft wants Retry-After no earlier than any `t` beside it; a quota that does not deny may
+  // well reset later.
+  const told = allowed ? policies : policies.filter(({ fits }) => !fits)
+  return {
+    'RateLimit-Policy': policies.map(policyItem).join(', '),
+    RateLimit: told.map(stateItem).join(', '),
+  }
+}
+
+function openAiHeaders({ policies }: Decision): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const unit of ['request', 'token']) {
+    const shown = nextToBind(policies.filter((policy) => policy.unit === unit))
+    if (shown === undefined) continue
+    headers[`x-ratelimit-limit-${unit}s`] = String(shown.limit)
+    headers[`x-ratelimit-remaining-${unit}s`] = String(shown.remaining)
+    headers[`x-ratelimit-reset-${unit}s`] = duration(shown.resetMs)
+  }
+  return headers
 }
 
 function retryHeaders(retryAfterMs: number | null): Record<string, string> {
@@ -69,4 +131,12 @@ function policyItem({ name, limit, windowMs, unit }: PolicyState): string {
 
 function stateItem({ name, remaining, resetMs }: PolicyState): string {
   return sfItem(name, { r: remaining, t: Math.ceil(resetMs / 1000) })
+}
+
+/** `250ms`, `12s`, `6m0s`, `11h58m3s`. */
+function duration(ms: number): string {
+  if (ms < 1000) return `${ms}ms`
+  const seconds = Math.ceil(ms / 1000)
+  const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
+  return `${h > 0 ? `${h}h` : ''}${h > 0 || m > 0 ? `${m}m` : ''}${s}s`
 }

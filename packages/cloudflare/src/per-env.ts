@@ -1,0 +1,16 @@
+import type { Limiter } from '@sluice/core'
+
+/**
+ * Keeps one limiter for each `env`. Plain data at module scope: requests share the limiter, never a
+ * promise.
+ */
+export function perEnv<Env extends object, Context extends unknown[]>(
+  make: (env: Env, ...context: Context) => Limiter,
+): (env: Env, ...context: Context) => Limiter {
+  const limiters = new WeakMap<Env, Limiter>()
+  return (env, ...context) => {
+    const limiter = limiters.get(env) ?? make(env, ...context)
+    limiters.set(env, limiter)
+    return limiter
+  }
+}

@@ -1,0 +1,67 @@
+import type { Cost, Decision, DeniedDecision, Subject } from '@sluice/core'
+import type { LimiterFor } from './worker.ts'
+import { ConfigError } from '@sluice/core'
+import { perEnv } from './per-env.ts'
+
+/** The longest delay that a queue takes, in seconds: 12 hours. */
+const MAX_DELAY_SECONDS = 43_200
+
+/** Options of `rateLimitQueue`. */
+export interface QueueOptions<Env, Body> {
+  /** Whose message it is. */
+  readonly subject: (message: Message<Body>, env: Env) => Subject
+  /** What handling it costs. @default 1 request */
+  readonly cost?: (message: Message<Body>, env: Env) => Cost
+}
+
+/**
+ * A queue consumer that handles messages only as fast as the limits allow: a message that is denied
+ * goes back to the queue with the decision's delay, and is tried again then. A handled message is
+ * acknowledged; one whose subject or handler throws goes back as the queue is set to, and does not
+ * keep the others from being handled. A cost that can never fit goes back with the longest delay.
+ *
+ * Each return counts against the queue's `max_retries`, denials too, and what is over goes to its
+ * dead-letter queue: set both.
+ *
+ * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * export default { queue: rateLimitQueue(limiterFor, { subject: ({ body }) => body.subject }, handle) }
+ */
+export function rateLimitQueue<Env extends object, Body>(
+  limiterFor: LimiterFor<Env>,
+  options: QueueOptions<Env, Body>,
+  handle: (message: Message<Body>, env: Env, ctx: ExecutionContext) => void | Promise<void>,
+): (batch: MessageBatch<Body>, env: Env, ctx: ExecutionContext) => Promise<void> {
+  const { subject, cost } = options
+  if (typeof subject !== 'function') {
+    throw new ConfigError('invalid_option', 'subject', 'must be a function of the message')
+  }
+  const kept = perEnv(limiterFor)
+
+  async function ask(message: Message<Body>, env: Env): Promise<Decision> {
+    const asked = cost?.(message, env)
+    return kept(env).check(subject(message, env), asked === undefined ? {} : { cost: asked })
+  }
+
+  return async (batch, env, ctx) => {
+    for (const message of batch.messages) {
+      try {
+        const decision = await ask(message, env)
+        if (decision.allowed) {
+          await handle(message, env, ctx)
+          message.ack()
+        } else {
+          message.retry({ delaySeconds: delaySeconds(decision) })
+        }
+      } catch (error) {
+        console.error('A queued message failed and is retried:', error)
+        message.retry()
+      }
+    }
+  }
+}
+
+function delaySeconds({ retryAfterMs }: DeniedDecision): number {
+  const seconds = retryAfterMs === null ? MAX_DELAY_SECONDS : Math.ceil(retryAfterMs / 1000)
+  return Math.min(MAX_DELAY_SECONDS, Math.max(1, seconds))
+}

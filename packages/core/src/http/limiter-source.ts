@@ -1,0 +1,30 @@
+import type { Limiter } from '../limiter.ts'
+import { ConfigError } from '../errors.ts'
+
+/** A limiter, or a function that makes it at the first request; its result is kept. */
+export type LimiterSource<Context extends unknown[] = []> =
+  Limiter | ((...context: Context) => Limiter)
+
+/** Makes of a function that makes a limiter one that keeps it. */
+export type KeepLimiter<Context extends unknown[]> = (
+  make: (...context: Context) => Limiter,
+) => (...context: Context) => Limiter
+
+/** Keeps the first limiter, whatever the context: most platforms have a new one for each request. */
+export function keepOne<Context extends unknown[]>(
+  make: (...context: Context) => Limiter,
+): (...context: Context) => Limiter {
+  let only: Limiter | undefined
+  return (...context) => (only ??= make(...context))
+}
+
+/** The limiter for a context, made at most once. @throws ConfigError When there is none to come. */
+export function limiterOf<Context extends unknown[]>(
+  option: string,
+  source: LimiterSource<Context>,
+  keep: KeepLimiter<Context>,
+): (...context: Context) => Limiter {
+  if (typeof source === 'function') return keep(source)
+  if (typeof source?.check === 'function') return () => source
+  throw new ConfigError('invalid_option', option, 'must be a limiter or a function that makes one')
+}

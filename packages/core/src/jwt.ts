@@ -1,0 +1,2 @@
+export { jwtSubject } from './identity/jwt.ts'
+export type { JwtSubjectOptions } from './identity/jwt.ts'

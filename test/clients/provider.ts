@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { createLimiter, dailyCap, slidingWindow, type Policy } from '@sluice/core'
+import { rateLimit, type DenialFormat } from '@sluice/core/http'
+import { memory } from '@sluice/core/memory'
+import { addressOf } from '../e2e/support/ports.ts'
+
+/** A request as the provider saw it, and what it answered. */
+export interface Attempt {
+  /** When it was answered, in milliseconds. */
+  readonly answeredAt: number
+  /** When it came, on the same clock. */
+  readonly at: number
+  readonly status: number
+  readonly headers: Headers
+}
+
+/** An endpoint that stands for a model provider's, behind a limit that is spent when it is first asked. */
+export interface Provider extends AsyncDisposable {
+  readonly url: string
+  readonly attempts: readonly Attempt[]
+}
+
+export const LIMITS: Readonly<Record<'short' | 'daily', Policy>> = {
+  short: slidingWindow({ name: 'short', limit: 1, window: '300ms', per: ['tenant'] }),
+  daily: dailyCap({ name: 'daily', limit: 1, per: ['tenant'] }),
+}
+
+export async function startProvider(policy: Policy, format: DenialFormat): Promise<Provider> {
+  const subject = { tenant: 'acme' }
+  const noon = new Date().setUTCHours(12, 0, 0, 0)
+  const limiter = createLimiter({
+    store: memory(),
+    policies: [policy],
+    // Midnight must not come while a test runs.
+    ...(policy === LIMITS.daily && { clock: () => noon }),
+  })
+  const options = { routes: ['/v1/**'], subject: () => subject, format }
+  const answer = rateLimit(limiter, options, ({ url }) =>
+    Response.json(url.endsWith('/messages') ? MESSAGE : COMPLETION),
+  )
+  const attempts: Attempt[] = []
+
+  async function respond(path: string): Promise<Response> {
+    const at = performance.now()
+    if (attempts.length === 0) await limiter.check({ ...subject, route: '/v1/**' })
+    const response = await answer(new Request(`http://provider.example${path}`, { method: 'POST' }))
+    const { status, headers } = response
+    attempts.push({ at, answeredAt: performance.now(), status, headers })
+    return response
+  }
+
+  const server = createServer((request, response) => {
+    request.resume()
+    void respond(request.url ?? '/').then(async (answered) => {
+      response.writeHead(answered.status, Object.fromEntries(answered.headers))
+      response.end(await answered.text())
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${addressOf(server).port}`,
+    attempts,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+const COMPLETION = {
+  id: 'completion',
+  object: 'chat.completion',
+  created: 0,
+  model: 'model',
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'blue' } }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+}
+
+const MESSAGE = {
+  id: 'message',
+  type: 'message',
+  role: 'assistant',
+  model: 'model',
+  content: [{ type: 'text', text: 'blue' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 1, output_tokens: 1 },
+}

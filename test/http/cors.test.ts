@@ -1,0 +1,77 @@
+import { describe, expect, it, vi } from 'vitest'
+import { app, perMinute } from './support.ts'
+
+const ORIGIN = { origin: 'https://page.example' }
+const PREFLIGHT = { ...ORIGIN, 'access-control-request-method': 'POST' }
+const OPTIONS = { method: 'OPTIONS' }
+
+const exposed = (answer: Response) =>
+  (answer.headers.get('access-control-expose-headers') ?? '').split(', ')
+
+describe('what another origin may read', () => {
+  it('is every header we send, beside those that the handler exposes', async () => {
+    const headers = { 'Access-Control-Expose-Headers': 'x-model' }
+    const answer = await app(perMinute(9), {}, () => new Response('', { headers }))(ORIGIN)
+    expect(exposed(answer)).toEqual([
+      'x-model',
+      'X-RateLimit-Limit',
+      'X-RateLimit-Remaining',
+      'X-RateLimit-Reset',
+      'X-RateLimit-Scope',
+      'RateLimit-Policy',
+      'RateLimit',
+    ])
+  })
+
+  it('is the retry headers, too, on a denial', async () => {
+    const ask = app(perMinute(1))
+    await ask(ORIGIN)
+    const denied = await ask(ORIGIN)
+    expect(denied.status).toBe(429)
+    for (const name of exposed(denied)) expect(denied.headers.has(name)).toBe(true)
+    expect(exposed(denied)).toContain('Retry-After')
+  })
+
+  it('is not said to the same origin, nor where no header is sent', async () => {
+    const name = 'access-control-expose-headers'
+    expect((await app(perMinute(9))()).headers.has(name)).toBe(false)
+    expect((await app(perMinute(9), { headers: false })(ORIGIN)).headers.has(name)).toBe(false)
+  })
+
+  it('is never opened by us: no Allow-Origin', async () => {
+    const answer = await app(perMinute(9))(ORIGIN)
+    expect(answer.headers.has('access-control-allow-origin')).toBe(false)
+  })
+})
+
+describe('a preflight', () => {
+  it('reaches the handler uncharged, and needs no credentials', async () => {
+    const own = { status: 204, headers: { allow: 'POST' } }
+    const limiter = perMinute(1)
+    const ask = app(limiter, { subject: () => null }, () => new Response(null, own))
+    for (let time = 0; time < 5; time += 1) {
+      const answer = await ask(PREFLIGHT, OPTIONS)
+      expect(answer.status).toBe(204)
+      expect([...answer.headers.keys()]).toEqual(['allow'])
+    }
+    expect((await app(limiter)()).status).toBe(200)
+  })
+
+  it.each([
+    ['without an origin', { 'access-control-request-method': 'POST' }, OPTIONS],
+    ['without the method it asks for', ORIGIN, OPTIONS],
+    ['of another method', PREFLIGHT, { method: 'POST' }],
+    ['with a body', PREFLIGHT, { ...OPTIONS, body: '{"prompt":"free?"}' }],
+    ['with a length', { ...PREFLIGHT, 'content-length': '18' }, OPTIONS],
+    ['with a length that is none', { ...PREFLIGHT, 'content-length': 'x' }, OPTIONS],
+    ['with chunks', { ...PREFLIGHT, 'transfer-encoding': 'chunked' }, OPTIONS],
+    ['with credentials', { ...PREFLIGHT, authorization: 'Bearer x' }, OPTIONS],
+    ['with a cookie', { ...PREFLIGHT, cookie: 'a=b' }, OPTIONS],
+  ])('%s is none, and charged', async (_, headers, init) => {
+    const handle = vi.fn<() => Response>(() => new Response('answer'))
+    const ask = app(perMinute(1), {}, handle)
+    expect((await ask(headers, init)).status).toBe(200)
+    expect((await ask(headers, init)).status).toBe(429)
+    expect(handle).toHaveBeenCalledOnce()
+  })
+})

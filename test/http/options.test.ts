@@ -1,0 +1,43 @@
+import { ConfigError } from '@sluice/core'
+import { rateLimit, type GuardOptions } from '@sluice/core/http'
+import { describe, expect, it } from 'vitest'
+import { perMinute, subject } from './support.ts'
+
+const unauthenticated = { limiter: perMinute(1), subject }
+
+describe('a mistake in the options is found at construction', () => {
+  it.each<[string, object]>([
+    ['routes', { routes: [] }],
+    ['routes', { routes: '/api' }],
+    ['routes[].path', { routes: ['api'] }],
+    ['routes[].path', { routes: ['/api/%61i'] }],
+    ['routes[].id', { routes: [{ path: '/a', id: '' }] }],
+    ['routes[].methods', { routes: [{ path: '/a', methods: [] }] }],
+    ['routes[].route', { routes: [{ path: '/a', route: 'a' }] }],
+    ['subject', { subject: undefined }],
+    ['subject', { subject: { tenant: 'acme' } }],
+    ['format', { format: 'xml' }],
+    ['headers', { headers: true }],
+    ['headers', { headers: 'draft' }],
+    ['headers[]', { headers: ['X-RateLimit'] }],
+    ['headers[]', { headers: ['toString'] }],
+    ['onDenied', { onDenied: new Response() }],
+    ['rateLimit.onDeny', { onDeny: () => undefined }],
+    ['unauthenticated', { unauthenticated: perMinute }],
+    ['unauthenticated.limit', { unauthenticated: { ...unauthenticated, limit: 1 } }],
+    ['unauthenticated.limiter', { unauthenticated: { subject } }],
+    ['unauthenticated.subject', { unauthenticated: { limiter: perMinute(1) } }],
+  ])('%s: %j', (option, wrong) => {
+    const options = { routes: ['/**'], subject, ...wrong } as GuardOptions
+    const make = () => rateLimit(perMinute(1), options, () => new Response())
+    expect(make).toThrow(ConfigError)
+    expect(make).toThrow(expect.objectContaining({ option }))
+  })
+
+  it.each([undefined, null, {}, 'limiter'])('%j is no limiter', (limiter) => {
+    const options = { routes: ['/**'], subject }
+    expect(() => rateLimit(limiter as never, options, () => new Response())).toThrow(
+      expect.objectContaining({ option: 'limiter' }),
+    )
+  })
+})

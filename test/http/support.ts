@@ -1,0 +1,93 @@
+import {
+  createLimiter,
+  fixedWindow,
+  manualClock,
+  type Decision,
+  type DeniedDecision,
+  type Limiter,
+  type Policy,
+  type PolicyState,
+} from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { rateLimit, type GuardOptions } from '@sluice/core/http'
+
+/** Midnight: a border of every fixed window. */
+export const START = Date.UTC(2026, 0, 1)
+
+/** A limiter in memory, and the clock that it goes by. */
+export function limiterWith(...policies: Policy[]) {
+  const clock = manualClock(START)
+  return { clock, limiter: createLimiter({ store: memory(), clock, policies }) }
+}
+
+/** A limiter that allows so many requests a minute to each tenant. */
+export function perMinute(limit: number): Limiter {
+  const policy = fixedWindow({ name: 'rpm', limit, window: '1m', per: ['tenant'] })
+  return limiterWith(policy).limiter
+}
+
+/** Who asks: what the header `x-tenant` says. */
+export function subject(request: Request) {
+  const tenant = request.headers.get('x-tenant')
+  return tenant === null ? null : { tenant }
+}
+
+/** A handler behind the limiter, and a way to ask it. */
+export function app(
+  limiter: Limiter,
+  options: Partial<GuardOptions> = {},
+  handle: (request: Request) => Response | Promise<Response> = () => new Response('answer'),
+) {
+  const fetch = rateLimit(limiter, { routes: ['/api/ai/**'], subject, ...options }, handle)
+  return (headers: Record<string, string> = {}, init: RequestInit = {}, path = '/api/ai/chat') =>
+    fetch(
+      new Request(`https://app.example${path}`, {
+        ...init,
+        headers: { 'x-tenant': 'acme', ...headers },
+      }),
+    )
+}
+
+/** What a policy's state is where a test does not care. */
+export function state(fields: Partial<PolicyState> & { name: string }): PolicyState {
+  return {
+    scope: 'tenant',
+    unit: 'request',
+    limit: 100,
+    remaining: 0,
+    cost: 1,
+    windowMs: 60_000,
+    resetMs: 30_000,
+    fits: true,
+    retryAfterMs: 0,
+    reason: 'rate_limit_exceeded',
+    ...fields,
+  }
+}
+
+/** A decision that allows, with these policies. */
+export function allowed(...policies: PolicyState[]): Decision {
+  const none = { reason: undefined, violated: undefined, plan: undefined, degraded: undefined }
+  return { allowed: true, retryAfterMs: 0, policies, at: START, ...none }
+}
+
+/** A denial by the first of these policies. */
+export function denied(violated: PolicyState, ...others: PolicyState[]): DeniedDecision {
+  const { reason, retryAfterMs } = violated
+  const policies = [violated, ...others]
+  const none = { plan: undefined, degraded: undefined }
+  return { allowed: false, reason, violated, retryAfterMs, policies, at: START, ...none }
+}
+
+const down = () => Promise.reject(new Error('down'))
+
+/** What a limiter answers when its store is down and it is set to deny then. */
+export async function outage(): Promise<DeniedDecision> {
+  const decision = await createLimiter({
+    store: { check: down, reset: down },
+    policies: [fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })],
+    onStoreError: 'deny',
+  }).check({ tenant: 'acme' })
+  if (decision.allowed) throw new Error('It should have denied')
+  return decision
+}

@@ -1,0 +1,105 @@
+import { createLimiter, fixedWindow, type Limiter } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { rateLimit, refuse } from '@sluice/core/http'
+import { addressSubject, allOf, firstOf, headerSubject } from '@sluice/core/identity'
+import { describe, expect, it, vi } from 'vitest'
+
+const request = (headers: Record<string, string> = {}) =>
+  new Request('https://app.example/', { headers })
+const acme = () => ({ tenant: 'acme', plan: 'growth' })
+const nobody = () => null
+const banned = refuse({ status: 403, code: 'banned', message: 'You are banned.' })
+
+describe('firstOf', () => {
+  it('asks in order, and no further than the first who is found', async () => {
+    const last = vi.fn<() => { tenant: string }>(() => ({ tenant: 'last' }))
+    expect(await firstOf(nobody, acme, last)(request())).toEqual(acme())
+    expect(last).not.toHaveBeenCalled()
+  })
+
+  it('finds nobody where none does', async () => {
+    expect(await firstOf(nobody, () => undefined)(request())).toBeNull()
+  })
+
+  it('lets a refusal stand: whom one turns away, the next does not let in', async () => {
+    expect(await firstOf(nobody, () => banned, acme)(request())).toBe(banned)
+  })
+})
+
+describe('allOf', () => {
+  const project = headerSubject({ header: 'X-Project-ID', dimension: 'project' })
+
+  it('puts together what each finds', async () => {
+    const subject = await allOf(acme, project)(request({ 'x-project-id': 'p1' }))
+    expect(subject).toEqual({ tenant: 'acme', plan: 'growth', project: 'p1' })
+  })
+
+  it('finds nobody unless each finds somebody', async () => {
+    expect(await allOf(acme, nobody)(request())).toBeNull()
+    expect(await allOf(acme, () => banned)(request())).toBe(banned)
+    expect(await allOf(acme, project)(request())).toMatchObject({ options: { status: 400 } })
+  })
+
+  it('a claimed id replaces none that is proven before it', async () => {
+    const claimed = headerSubject({ header: 'X-Tenant', dimension: 'tenant' })
+    expect(await allOf(acme, claimed)(request({ 'x-tenant': 'rival' }))).toEqual(acme())
+  })
+
+  it('hands each what the platform adds', async () => {
+    const resolve = vi.fn<(request: Request, env: object) => { tenant: string }>(acme)
+    const env = {}
+    await firstOf<[object]>(allOf<[object]>(resolve))(request(), env)
+    expect(resolve.mock.calls[0]?.[1]).toBe(env)
+  })
+})
+
+const limiterOf = (limit: number, per: string): Limiter =>
+  createLimiter({
+    store: memory(),
+    policies: [fixedWindow({ name: `${per}-hourly`, limit, window: '1h', per: [per] })],
+  })
+
+describe('unauthenticated', () => {
+  it('guesses are charged by address and end in 429; nobody’s quota is touched', async () => {
+    const tenants = limiterOf(3, 'tenant')
+    const addresses = limiterOf(2, 'address')
+    const ask = async (address: string, tenant?: string) => {
+      const headers = { 'cf-connecting-ip': address, ...(tenant && { 'x-tenant': tenant }) }
+      return (await app(request(headers))).status
+    }
+    const app = rateLimit(
+      tenants,
+      {
+        routes: ['/**'],
+        subject: ({ headers }) => (headers.has('x-tenant') ? { tenant: 'acme' } : null),
+        unauthenticated: { limiter: addresses, subject: addressSubject({ from: 'cloudflare' }) },
+      },
+      () => new Response(),
+    )
+    const guesses = []
+    for (let time = 0; time < 4; time += 1) guesses.push(await ask('192.0.2.1'))
+    expect(guesses).toEqual([401, 401, 429, 429])
+    // Another address, and one that is no address at all, are told 401.
+    expect(await ask('192.0.2.2')).toBe(401)
+    expect(await ask('unknown')).toBe(401)
+    // With credentials it is the tenant's quota that counts, whatever the address has guessed.
+    expect([await ask('192.0.2.1', 'acme'), await ask('192.0.2.1', 'acme')]).toEqual([200, 200])
+    const { policies } = await tenants.peek({ tenant: 'acme' })
+    expect(policies[0]?.remaining).toBe(1)
+  })
+
+  it('a refusal is no guess: it is not charged', async () => {
+    const addresses = limiterOf(1, 'address')
+    const app = rateLimit(
+      limiterOf(1, 'tenant'),
+      {
+        routes: ['/**'],
+        subject: () => banned,
+        unauthenticated: { limiter: addresses, subject: () => ({ address: '192.0.2.1' }) },
+      },
+      () => new Response(),
+    )
+    expect([(await app(request())).status, (await app(request())).status]).toEqual([403, 403])
+    expect((await addresses.check({ address: '192.0.2.1' })).allowed).toBe(true)
+  })
+})

@@ -1,0 +1,150 @@
+import { createLimiter, slidingWindow, type AllowedDecision } from '@sluice/core'
+import { HANDOFF_HEADER } from '@sluice/core/http'
+import { memory } from '@sluice/core/memory'
+import { rateLimit, withRateLimit } from '@sluice/next'
+import { NextRequest, NextResponse, type NextFetchEvent } from 'next/server.js'
+import { describe, expect, it, vi } from 'vitest'
+
+const secret = 'a secret that middleware and handlers share'
+const subject = (): { tenant: string } => ({ tenant: 'acme' })
+const routes = [{ path: '/api/ai/evaluate', id: 'evaluate' }]
+const policy = slidingWindow({ name: 'one', limit: 1, window: '1h', per: ['tenant', 'route'] })
+const limiterOfOne = () => createLimiter({ store: memory(), policies: [policy] })
+
+const request = (path: string, init: ConstructorParameters<typeof NextRequest>[1] = {}) =>
+  new NextRequest(`https://app.example${path}`, { method: 'POST', ...init })
+
+const options = () => ({ limiter: limiterOfOne(), route: 'evaluate', subject })
+
+describe('paths', () => {
+  it.each([
+    '/en/api/ai/evaluate',
+    '/EN/api/ai/evaluate',
+    '/de-AT/api/ai/evaluate',
+    '/de%2DAT/api/ai/evaluate',
+    '//en//api/ai/evaluate/',
+    '/en/api/ai/evaluate.rsc',
+    '/en/api/ai/evaluate;x=1',
+    '/_next/data/build/api/ai/evaluate.json',
+    '/_next/data/build/en/api/ai/evaluate.json',
+    '/api/ai/evaluate.segments/_tree.segment.rsc',
+    '/api/ai/evaluate%2ERSC',
+  ])('%s is counted as the route it stands for', async (path) => {
+    const middleware = rateLimit(limiterOfOne(), { routes, subject, locales: ['en', 'de-AT'] })
+    expect((await middleware(request('/api/ai/evaluate'))).status).toBe(200)
+    expect((await middleware(request(path))).status).toBe(429)
+  })
+
+  it.each(['/fr/api/ai/evaluate', '/english/api/ai/evaluate', '/en', '/'])(
+    '%s is not limited',
+    async (path) => {
+      const middleware = rateLimit(limiterOfOne(), { routes, subject, locales: ['en'] })
+      for (const _ of [1, 2]) expect((await middleware(request(path))).status).toBe(200)
+    },
+  )
+
+  it('are taken without the basePath', async () => {
+    const middleware = rateLimit(limiterOfOne(), { routes, subject })
+    const nextConfig = { basePath: '/app' }
+    for (const status of [200, 429]) {
+      const asked = request('/app/api/ai/evaluate', { nextConfig })
+      expect((await middleware(asked)).status).toBe(status)
+    }
+  })
+})
+
+describe('the next option', () => {
+  it('is given the request, the event and the decision', async () => {
+    const next =
+      vi.fn<
+        (request: NextRequest, event?: NextFetchEvent, decision?: AllowedDecision) => undefined
+      >()
+    const middleware = rateLimit(limiterOfOne(), { routes, subject, next })
+    const asked = request('/api/ai/evaluate')
+    const event = { waitUntil: vi.fn<() => void>() } as unknown as NextFetchEvent
+    await middleware(asked, event)
+    expect(next).toHaveBeenCalledExactlyOnceWith(
+      asked,
+      event,
+      expect.objectContaining({ allowed: true }),
+    )
+    await middleware(request('/other'), event)
+    expect(next).toHaveBeenLastCalledWith(expect.anything(), event, undefined)
+    await middleware(request('/api/ai/evaluate'), event)
+    expect(next).toHaveBeenCalledTimes(2)
+  })
+
+  it('has its request headers handed on, with the hand-off among them and no client’s', async () => {
+    const middleware = rateLimit(limiterOfOne(), {
+      routes,
+      subject,
+      secret,
+      next: (asked) => {
+        const headers = new Headers(asked.headers)
+        headers.set('x-own', 'yes')
+        return NextResponse.next({ request: { headers } })
+      },
+    })
+    const headers = { [HANDOFF_HEADER]: 'mine', 'x-client': 'yes' }
+    const response = await middleware(request('/api/ai/evaluate', { headers }))
+    const overridden = response.headers.get('x-middleware-override-headers')?.split(',')
+    expect(overridden?.toSorted()).toEqual(['x-client', 'x-own', HANDOFF_HEADER])
+    expect(response.headers.get(`x-middleware-request-${HANDOFF_HEADER}`)).toMatch(/^\d+\./)
+    const other = await middleware(request('/other', { headers }))
+    expect(other.headers.get('x-middleware-override-headers')).not.toContain(HANDOFF_HEADER)
+  })
+
+  it('may answer by itself, and a response that says so goes on', async () => {
+    const answers = [Response.json({ cached: true }), null, NextResponse.json({}, { status: 403 })]
+    for (const answer of answers) {
+      const middleware = rateLimit(limiterOfOne(), { routes, subject, next: () => answer })
+      const response = await middleware(request('/api/ai/evaluate'))
+      expect(response.status).toBe(answer?.status ?? 200)
+      expect(response.headers.get('x-ratelimit-remaining')).toBe('0')
+    }
+  })
+})
+
+describe('withRateLimit', () => {
+  it('hands the request and its context to the handler as they came', async () => {
+    const handler = vi.fn<(asked: Request, context: { id: string }) => Response>(() =>
+      Response.json({}),
+    )
+    const [asked, context] = [request('/x'), { id: '7' }]
+    await withRateLimit(handler, options())(asked, context)
+    expect(handler).toHaveBeenCalledExactlyOnceWith(asked, context)
+  })
+
+  it('takes the hand-off of the middleware with its secret, and of no other', async () => {
+    for (const [theirs, remaining] of [
+      [secret, null],
+      ['another secret that nobody here shares', '0'],
+    ] as const) {
+      const middleware = rateLimit(limiterOfOne(), { routes, subject, secret: theirs })
+      const passed = await middleware(request('/api/ai/evaluate'))
+      const value = passed.headers.get(`x-middleware-request-${HANDOFF_HEADER}`) ?? ''
+      const handler = withRateLimit(() => Response.json({}), { ...options(), secret })
+      const answer = await handler(request('/x', { headers: { [HANDOFF_HEADER]: value } }), {})
+      expect(answer.headers.get('x-ratelimit-remaining')).toBe(remaining)
+    }
+  })
+
+  it('works where a request’s headers cannot be changed', async () => {
+    const asked = request('/x', { headers: { [HANDOFF_HEADER]: 'x' } })
+    vi.spyOn(asked.headers, 'delete').mockImplementation(() => {
+      throw new TypeError('immutable')
+    })
+    const handler = withRateLimit(() => Response.json({}), { ...options(), secret })
+    expect((await handler(asked, {})).status).toBe(200)
+  })
+
+  it.each([
+    [{ secret: 'short' }, 'secret'],
+    [{ route: '' }, 'routes[].id'],
+    [{ subject: undefined }, 'subject'],
+    [{ limitr: 1 }, 'limitr'],
+  ])('refuses %j at construction', (wrong, named) => {
+    const make = () => withRateLimit(() => Response.json({}), { ...options(), ...wrong } as never)
+    expect(make).toThrow(named)
+  })
+})

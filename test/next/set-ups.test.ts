@@ -1,0 +1,66 @@
+import { startLocal, type LocalServer } from '@sluice/local'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { describeChaining } from './cases/chaining.ts'
+import { describeConcurrency } from './cases/concurrency.ts'
+import { describeHandoff } from './cases/handoff.ts'
+import { describeRequests } from './cases/requests.ts'
+import { describeServerFunctions } from './cases/server-functions.ts'
+import { describeSpellings } from './cases/spellings.ts'
+import { build, start, type RunningApp, type Variant } from './support/build.ts'
+import type { SetUp } from './support/set-up.ts'
+
+const SECRET = 'a secret that middleware and handlers share'
+
+const VARIANTS: readonly (Variant & { basePath?: string; trailingSlash?: true })[] = [
+  { name: 'edge middleware' },
+  { name: 'proxy on Node', proxy: true },
+  { name: 'edge middleware under a basePath', basePath: '/app' },
+  { name: 'proxy on Node with trailing slashes', proxy: true, trailingSlash: true },
+]
+
+describe.each(VARIANTS)('next start, $name:', ({ basePath = '', trailingSlash, ...variant }) => {
+  const running: RunningApp[] = []
+  let local: LocalServer
+  let setUp: SetUp
+  let withoutSecret: SetUp
+
+  beforeAll(async () => {
+    const config = [
+      basePath && `  basePath: '${basePath}',`,
+      trailingSlash && '  trailingSlash: true,',
+    ]
+    const app = await build({ ...variant, config: config.filter(Boolean).join('\n') })
+    local = await startLocal({ redisUrl: inject('redisUrl') })
+    const env = { UPSTASH_REDIS_REST_URL: local.url, UPSTASH_REDIS_REST_TOKEN: local.token }
+    const serve = async (secret: string | undefined): Promise<SetUp> => {
+      const server = await start(
+        app,
+        secret === undefined ? env : { ...env, HANDOFF_SECRET: secret },
+      )
+      running.push(server)
+      const { buildId } = app
+      return { url: server.url, basePath, trailingSlash: trailingSlash === true, buildId, secret }
+    }
+    setUp = await serve(SECRET)
+    withoutSecret = await serve(undefined)
+  })
+
+  afterAll(async () => {
+    await Promise.all(running.map((server) => server.stop()))
+    await local?.close()
+  })
+
+  describeSpellings(() => setUp)
+  describeRequests(() => setUp)
+  describeHandoff(
+    () => setUp,
+    () => withoutSecret,
+  )
+  describeConcurrency(() => setUp)
+  describeChaining(() => setUp)
+  describeServerFunctions(() => setUp)
+
+  it('prints no error of the limiter', () => {
+    expect(running.map((server) => server.output()).join('')).not.toMatch(/sluice|ConfigError/i)
+  })
+})

@@ -1,0 +1,166 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { SignJWT } from 'jose'
+import { Miniflare } from 'miniflare'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { nextBuild, start } from '../next/support/build.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const run = promisify(execFile)
+const require = createRequire(import.meta.url)
+const JWT_SECRET = 'a secret of at least thirty-two bytes'
+
+let folder: string
+let tarballs: Map<string, string>
+let local: { child: ChildProcess; url: string; token: string }
+
+beforeAll(async () => {
+  // Outside the workspace: nothing is found but what is installed.
+  folder = mkdtempSync(join(tmpdir(), 'sluice-consumer-'))
+  const names = ['core', 'next', 'cloudflare', 'local']
+  tarballs = new Map(await Promise.all(names.map(pack)))
+  const tools = `${folder}/tools`
+  await install(tools, ['local'], [])
+  local = await startLocalCommand(tools)
+})
+
+afterAll(async () => {
+  local?.child.kill('SIGTERM')
+  if (local) await once(local.child, 'exit')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+it('a new Next.js app limits a route with the README’s lines', async () => {
+  const cwd = `${folder}/next-app`
+  const dependencies = ['next', 'react', 'react-dom', 'jose']
+  const types = ['typescript', '@types/node', '@types/react', '@types/react-dom']
+  await install(cwd, ['core', 'next'], [...dependencies, ...types])
+  const blocks = readmeBlocks()
+  for (const name of ['limits.ts', 'middleware.ts', 'auth.ts']) {
+    writeFileSync(`${cwd}/${name}`, blocks.get(name) ?? '')
+  }
+  mkdirSync(`${cwd}/app/api/ai/evaluate`, { recursive: true })
+  const handler = 'export const POST = (): Response => Response.json({ answer: 42 })\n'
+  writeFileSync(`${cwd}/app/api/ai/evaluate/route.ts`, handler)
+
+  const bin = `${cwd}/node_modules/next/dist/bin/next`
+  await nextBuild(cwd, bin)
+  const app = await start({ folder: cwd }, { ...storeEnv(), JWT_SECRET }, bin)
+  try {
+    const authorization = `Bearer ${await jwt()}`
+    const statuses = await statusesOf(25, () =>
+      fetch(`${app.url}/api/ai/evaluate`, { method: 'POST', headers: { authorization } }),
+    )
+    expect(statuses).toEqual({ 200: 20, 429: 5 })
+    expect((await fetch(`${app.url}/api/ai/evaluate`, { method: 'POST' })).status).toBe(401)
+  } finally {
+    await app.stop()
+  }
+})
+
+it('a new Worker limits a route with the README’s lines', async () => {
+  const cwd = `${folder}/worker`
+  await install(cwd, ['core', 'cloudflare'], ['@cloudflare/workers-types'])
+  writeFileSync(`${cwd}/worker.ts`, readmeBlocks().get('worker.ts') ?? '')
+  const config = { name: 'consumer', main: 'worker.ts', compatibility_date: '2026-10-01' }
+  writeFileSync(`${cwd}/wrangler.json`, JSON.stringify({ ...config, send_metrics: false }))
+  const wrangler = join(dirname(require.resolve('wrangler/package.json')), 'bin/wrangler.js')
+  await run(process.execPath, [wrangler, 'deploy', '--dry-run', '--outdir', 'dist'], { cwd })
+
+  const contents = readFileSync(`${cwd}/dist/worker.js`, 'utf8')
+  const env = Object.entries(storeEnv()).map(([name, value]) => [name, { type: 'text', value }])
+  const miniflare = new Miniflare({
+    host: '127.0.0.1',
+    port: 0,
+    workers: [
+      {
+        config: {
+          name: config.name,
+          compatibilityDate: config.compatibility_date,
+          manifest: { mainModule: 'index.js', modules: { 'index.js': { type: 'esm', contents } } },
+          env: Object.fromEntries(env) as Record<string, { type: 'text'; value: string }>,
+        },
+      },
+    ],
+  })
+  try {
+    const url = new URL('/api/ai/chat', await miniflare.ready)
+    const headers = { 'x-tenant': `consumer-${Date.now()}` }
+    expect(await statusesOf(65, () => fetch(url, { headers }))).toEqual({ 200: 60, 429: 5 })
+    expect((await fetch(url)).status).toBe(401)
+  } finally {
+    await miniflare.dispose()
+  }
+})
+
+async function pack(name: string): Promise<[string, string]> {
+  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
+  const { stdout } = await run('npm', args, { cwd: `${root}/packages/${name}` })
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
+  return [name, join(folder, filename)]
+}
+
+/** A new project with packed packages of ours and, in the workspace's versions, those of others. */
+async function install(cwd: string, ours: readonly string[], others: readonly string[]) {
+  mkdirSync(cwd)
+  writeFileSync(`${cwd}/package.json`, JSON.stringify({ private: true, type: 'module' }))
+  const packed = ours.map((name) => tarballs.get(name) ?? name)
+  const pinned = others.map((name) => `${name}@${lockedVersion(name)}`)
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
+  await run('npm', ['install', ...flags, ...packed, ...pinned], { cwd })
+}
+
+function lockedVersion(name: string): string {
+  const { packages } = JSON.parse(readFileSync(`${root}/package-lock.json`, 'utf8')) as {
+    packages: Record<string, { version: string }>
+  }
+  return packages[`node_modules/${name}`]?.version ?? 'latest'
+}
+
+/** The code blocks of the README that begin with a file's name. */
+function readmeBlocks(): Map<string, string> {
+  const readme = readFileSync(`${root}/README.md`, 'utf8')
+  const blocks = readme.matchAll(/```ts\n\/\/ ([\w-]+\.ts)\n([\s\S]*?)```/g)
+  return new Map(Array.from(blocks, ([, name = '', code = '']) => [name, code]))
+}
+
+/** `sluice-local`, as installed, in front of the tests' Redis. */
+async function startLocalCommand(cwd: string): Promise<typeof local> {
+  const args = [`${cwd}/node_modules/.bin/sluice-local`, '--port', '0']
+  const child = spawn(process.execPath, [...args, '--redis', inject('redisUrl')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  for await (const chunk of child.stdout) {
+    output += String(chunk)
+    const url = /^UPSTASH_REDIS_REST_URL=(\S+)\n/m.exec(output)?.[1]
+    const token = /^UPSTASH_REDIS_REST_TOKEN=(\S+)\n/m.exec(output)?.[1]
+    if (url !== undefined && token !== undefined) return { child, url, token }
+  }
+  throw new Error(`sluice-local ended before it was ready:\n${output}`)
+}
+
+function storeEnv(): Record<string, string> {
+  return { UPSTASH_REDIS_REST_URL: local.url, UPSTASH_REDIS_REST_TOKEN: local.token }
+}
+
+function jwt(): Promise<string> {
+  return new SignJWT({ tenant: `consumer-${Date.now()}`, plan: 'starter' })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('5m')
+    .sign(new TextEncoder().encode(JWT_SECRET))
+}
+
+async function statusesOf(count: number, send: () => Promise<Response>) {
+  const answers = await Promise.all(Array.from({ length: count }, send))
+  const statuses: Record<number, number> = {}
+  for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1
+  await Promise.all(answers.map(async (answer) => answer.body?.cancel()))
+  return statuses
+}

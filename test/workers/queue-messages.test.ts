@@ -1,0 +1,105 @@
+import { rateLimitQueue, type QueueOptions } from '@sluice/cloudflare'
+import { createLimiter, fixedWindow, manualClock, type Limiter } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+
+interface Job {
+  readonly tenant: string
+  readonly cost?: number
+}
+
+const clock = manualClock(Date.UTC(2026, 0, 1, 12))
+const limiterFor = vi.fn<(env: object) => Limiter>(() =>
+  createLimiter({
+    store: memory(),
+    clock,
+    policies: [fixedWindow({ name: 'daily', limit: 2, window: '1d', per: ['tenant'] })],
+  }),
+)
+const handle = vi.fn<(message: { body: Job }) => Promise<void>>(async () => {})
+const error = vi.spyOn(console, 'error').mockImplementation(() => {})
+
+const options: QueueOptions<object, Job> = {
+  subject: ({ body }: { body: Job }) => ({ tenant: body.tenant }),
+  cost: ({ body }: { body: Job }) => body.cost ?? 1,
+}
+
+/** A message that notes what is done with it. */
+function message(tenant: string, cost?: number) {
+  return {
+    body: { tenant, ...(cost === undefined ? {} : { cost }) },
+    ack: vi.fn<() => void>(),
+    retry: vi.fn<(options?: { delaySeconds: number }) => void>(),
+  }
+}
+
+const consume = (messages: ReturnType<typeof message>[], env = {}) =>
+  rateLimitQueue(limiterFor, options, handle)({ queue: 'jobs', messages }, env, {})
+
+beforeEach(() => {
+  vi.clearAllMocks()
+})
+
+describe('a message', () => {
+  it('that fits is handled, then acknowledged', async () => {
+    const fits = message('acme')
+    handle.mockImplementationOnce(async () => {
+      expect(fits.ack).not.toHaveBeenCalled()
+    })
+    await consume([fits])
+    expect(fits.ack).toHaveBeenCalledOnce()
+    expect(fits.retry).not.toHaveBeenCalled()
+  })
+
+  it('that is denied goes back until it fits, at most for the twelve hours a queue allows', async () => {
+    const messages = [message('acme'), message('acme'), message('acme')]
+    await consume(messages)
+    expect(messages[2]?.retry).toHaveBeenCalledWith({ delaySeconds: 12 * 3_600 })
+    clock.advance(12 * 3_600_000 - 1_500)
+    const late = [message('acme'), message('acme'), message('acme')]
+    await consume(late)
+    expect(late[2]?.retry).toHaveBeenCalledWith({ delaySeconds: 2 })
+    expect(late[2]?.ack).not.toHaveBeenCalled()
+    expect(handle).toHaveBeenCalledTimes(4)
+  })
+
+  it('that can never fit goes back for as long as a queue allows', async () => {
+    const never = message('acme', 3)
+    await consume([never])
+    expect(never.retry).toHaveBeenCalledWith({ delaySeconds: 43_200 })
+    expect(handle).not.toHaveBeenCalled()
+  })
+
+  it('with a tenant that is none, or a cost that is none, goes back as the queue is set to', async () => {
+    const bad = [message(''), message('acme', -1), message('acme')]
+    await consume(bad)
+    expect(bad[0]?.retry).toHaveBeenCalledWith()
+    expect(bad[1]?.retry).toHaveBeenCalledWith()
+    expect(bad[2]?.ack).toHaveBeenCalledOnce()
+    expect(error).toHaveBeenCalledTimes(2)
+  })
+
+  it('whose handler throws goes back as the queue is set to', async () => {
+    handle.mockRejectedValueOnce(new Error('failed'))
+    const failing = message('acme')
+    await consume([failing])
+    expect(failing.retry).toHaveBeenCalledWith()
+    expect(failing.ack).not.toHaveBeenCalled()
+  })
+})
+
+describe('the consumer', () => {
+  it('makes one limiter for each env', async () => {
+    const queue = rateLimitQueue(limiterFor, options, handle)
+    const [one, other] = [{}, {}]
+    for (const env of [one, one, other, one])
+      await queue({ queue: 'jobs', messages: [message('acme')] }, env, {})
+    expect(limiterFor).toHaveBeenCalledTimes(2)
+  })
+
+  it('needs to know whose a message is', () => {
+    expect(() => rateLimitQueue(limiterFor, {} as never, handle)).toThrow(
+      expect.objectContaining({ option: 'subject' }),
+    )
+  })
+})
