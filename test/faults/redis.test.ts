@@ -106,10 +106,12 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
   })
 })
 
-it('a Redis that is stopped makes reset throw', async () => {
-  const limiter = limiterAt(local.url, 'the built-in transport', 'allow')
+it('a Redis that is stopped makes reset throw; what was counted in its stead is forgotten', async () => {
+  const limiter = limiterAt(local.url, 'the built-in transport', 'local')
   await server.stop()
+  expect(allowedOf(await checks(limiter, 25))).toBe(20)
   await expect(limiter.reset(subject)).rejects.toMatchObject({ code: 'store_refused' })
+  expect(allowedOf(await checks(limiter, 25))).toBe(20)
 })
 
 it("a user's client keeps its own settings, and goes on working by them", async () => {
