@@ -196,8 +196,10 @@ describe('a guard', () => {
 
   it('hands the context of an adapter to the resolver', async () => {
     const limiter = limiterOf()
-    const subject = (_: Request, tenant: string) => ({ tenant })
-    const guard = createGuard<[string]>(limiter, { routes: ['/a'], subject })
+    const guard = createGuard<[string]>(limiter, {
+      routes: ['/a'],
+      subject: (_, tenant) => ({ tenant }),
+    })
     await guard(new Request('https://app.example/a'), '/a', 'from-env')
     expect(await used(limiter, '/a', 'from-env')).toBe(1)
   })

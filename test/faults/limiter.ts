@@ -25,9 +25,13 @@ export function limiterAt(
   url: string,
   transport: TransportName,
   onStoreError: OnStoreError,
-  { timeoutMs = 30_000, token = SECRET }: { timeoutMs?: number; token?: string } = {},
+  {
+    timeoutMs = 30_000,
+    token = SECRET,
+    prefix = freshPrefix(),
+  }: { timeoutMs?: number; token?: string; prefix?: string } = {},
 ): Limiter {
-  const options = { timeoutMs, prefix: freshPrefix() }
+  const options = { timeoutMs, prefix }
   const store =
     transport === 'the built-in transport'
       ? upstash({ url, token, ...options })
