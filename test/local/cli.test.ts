@@ -7,7 +7,7 @@ import { Redis } from '@upstash/redis'
 import { afterEach, describe, expect, it } from 'vitest'
 import { post } from './client.ts'
 
-const CLI = fileURLToPath(new URL('../../packages/local/dist/cli.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../packages/local/bin/sluice-local.js', import.meta.url))
 const started: ChildProcess[] = []
 
 afterEach(async () => {

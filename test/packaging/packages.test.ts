@@ -27,7 +27,7 @@ describe.each(PACKAGES)('@sluice/%s as packed', (name) => {
     expect(paths).toContain('README.md')
     expect(paths).toContain('dist/index.d.ts')
     expect(
-      paths.filter((path) => !/^(dist\/|(README\.md|LICENSE|package\.json)$)/.test(path)),
+      paths.filter((path) => !/^(dist\/|bin\/|(README\.md|LICENSE|package\.json)$)/.test(path)),
     ).toEqual([])
   })
 })

@@ -1,6 +1,5 @@
 import type { Metadata } from 'next'
 import type { ReactNode } from 'react'
-// oxlint-disable-next-line import/no-unassigned-import -- a stylesheet exports nothing
 import './globals.css'
 
 export const metadata: Metadata = {

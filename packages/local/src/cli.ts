@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { parseCommandLine, USAGE } from './cli-options.ts'
 import type { Request } from './cli-options.ts'
