@@ -1,4 +1,4 @@
-import { createLimiter, dailyCap, slidingWindow, type Limiter } from '@sluice/core'
+import { createLimiter, dailyCap, fixedWindow, slidingWindow, type Limiter } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
 import type { Redis } from 'ioredis'
@@ -81,6 +81,27 @@ describe('on Redis', () => {
     expect(await limiter.check(ACME)).toMatchObject({ allowed: false, retryAfterMs: 1 })
     setMachineClock(start + 60_000)
     expect(await limiter.check(ACME)).toMatchObject({ allowed: true, at: start + 60_000 })
+    await local.close()
+  })
+})
+
+describe('where callers decide, by clocks that differ by seconds', () => {
+  it.each([
+    ['a fixed window', fixedWindow({ name: 'f', limit: 5, window: '5s', per: ['tenant'] })],
+    ['a sliding window', slidingWindow({ name: 's', limit: 5, window: '1s', per: ['tenant'] })],
+  ])('%s holds: no fast clock lets its keys expire early', async (_, { algorithm, params }) => {
+    const local = await restricted('skewed', '~*', '+@all', '-time')
+    const { url, token } = local
+    const prefix = freshPrefix()
+    const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+    const entries = [{ key: 'k', algorithm, params, limit: 5, cost: 1 }]
+    const start = Date.UTC(2026, 0, 15, 12)
+    const ask = (now: number) => store.check({ entries, apply: true, now, clockIsInjected: false })
+    for (let time = 0; time < 5; time += 1) await ask(start + 4_900)
+    // The slow caller's window is not over when the fast one's is: its key outlives both.
+    const [key = ''] = await keysUnder(redis, prefix)
+    expect(await redis.pttl(key)).toBeGreaterThan(10_000)
+    expect((await ask(start)).verdicts[0]?.fits).toBe(false)
     await local.close()
   })
 })

@@ -49,8 +49,9 @@ describe('a preflight', () => {
     const own = { status: 204, headers: { allow: 'POST' } }
     const limiter = perMinute(1)
     const ask = app(limiter, { subject: () => null }, () => new Response(null, own))
+    const asked = { ...PREFLIGHT, 'access-control-request-headers': 'authorization, x-api-key' }
     for (let time = 0; time < 5; time += 1) {
-      const answer = await ask(PREFLIGHT, OPTIONS)
+      const answer = await ask({ ...asked, 'sec-fetch-mode': 'cors', accept: '*/*' }, OPTIONS)
       expect(answer.status).toBe(204)
       expect([...answer.headers.keys()]).toEqual(['allow'])
     }
@@ -67,6 +68,8 @@ describe('a preflight', () => {
     ['with chunks', { ...PREFLIGHT, 'transfer-encoding': 'chunked' }, OPTIONS],
     ['with credentials', { ...PREFLIGHT, authorization: 'Bearer x' }, OPTIONS],
     ['with a cookie', { ...PREFLIGHT, cookie: 'a=b' }, OPTIONS],
+    ['with an API key', { ...PREFLIGHT, 'x-api-key': 'k' }, OPTIONS],
+    ['with a token of its own kind', { ...PREFLIGHT, 'x-acme-token': 't' }, OPTIONS],
   ])('%s is none, and charged', async (_, headers, init) => {
     const handle = vi.fn<() => Response>(() => new Response('answer'))
     const ask = app(perMinute(1), {}, handle)

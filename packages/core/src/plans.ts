@@ -20,7 +20,8 @@ export interface Plans<Name extends string = string, Limit extends string = stri
  *
  * @param plans Limits by plan name, each a whole number from 1 to 10^12.
  * @param options.defaultPlan The plan for subjects without one. @default the first plan
- * @throws ConfigError `invalid_option` when a limit is missing from a plan or is no such number.
+ * @throws ConfigError `invalid_option` when a limit is missing from a plan or is no such number,
+ * `unknown_option` when a plan has one that the first plan has not.
  * @example
  * const plans = definePlans({
  *   starter: { rpm: 20, daily: 500 },

@@ -63,8 +63,9 @@ export interface Algorithm<State = never> {
   readonly id: string
   /**
    * A Lua table with `check(key, now, limit, cost, params)`, which returns
-   * `{ fits, available, resetMs, retryMs }` with whatever `add` needs besides, and
-   * `add(key, now, limit, cost, params, id, verdict, own)`, where `own` tells that `now` is Redis' own.
+   * `{ fits, available, reset, retry }` with whatever `add` needs besides, and
+   * `add(key, now, limit, cost, params, id, verdict, own, slack)`, where `own` tells that `now` is
+   * Redis' own, and keys are to live `slack` milliseconds longer than they need to by `now`.
    */
   readonly lua: string
   check(state: State | undefined, entry: Entry, now: number): Verdict
@@ -134,7 +135,11 @@ export function validPolicies(policies: unknown): readonly Policy[] {
   }
   const names = new Set<string>()
   for (const policy of policies as Partial<Policy>[]) {
-    if (typeof policy?.algorithm?.check !== 'function' || policy.name === undefined) {
+    const isPolicy =
+      typeof policy?.algorithm?.check === 'function' &&
+      policy.name !== undefined &&
+      policy.params?.every((number) => Number.isInteger(number) && number >= 0)
+    if (!isPolicy) {
       throw new ConfigError(
         'invalid_option',
         'policies',

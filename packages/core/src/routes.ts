@@ -51,8 +51,9 @@ export function compileRoutes(
     throw new ConfigError('invalid_option', 'routes', 'must be a list of at least one route')
   }
   const router = createRouter<Entry>()
+  const taken = new Set<string>()
   for (const route of routes as readonly RouteInput[]) {
-    add(router, typeof route === 'string' ? { path: route } : route)
+    add(router, taken, typeof route === 'string' ? { path: route } : route)
   }
   return (method, pathname) => {
     const readings = readingsOf(pathname)
@@ -68,39 +69,54 @@ export function compileRoutes(
   }
 }
 
-function add(router: RouterContext<Entry>, options: RouteOptions): void {
+function add(router: RouterContext<Entry>, taken: Set<string>, options: RouteOptions): void {
   knownOptions('routes[]', options, ['path', 'id', 'methods', 'cost'])
-  const { path, id = path, methods = [''], cost } = options
-  if (typeof path !== 'string' || !path.startsWith('/') || path.includes('%')) {
-    throw new ConfigError('invalid_option', 'routes[].path', 'must start with "/", and have no "%"')
+  const { path, id = path, methods, cost } = options
+  if (typeof path !== 'string' || !path.startsWith('/') || UNMATCHABLE.test(path)) {
+    throw new ConfigError('invalid_option', 'routes[].path', MUST_BE_PATTERN)
   }
   if (typeof id !== 'string' || id === '') {
     throw new ConfigError('invalid_option', 'routes[].id', 'must be a non-empty string')
   }
-  if (!Array.isArray(methods) || methods.length === 0 || !methods.every(isText)) {
-    throw new ConfigError('invalid_option', 'routes[].methods', 'must list at least one method')
-  }
+  const names = methods === undefined ? [''] : validMethods(methods)
   const units = typeof cost === 'object' && cost !== null ? Object.values(cost) : [cost ?? 1]
   if (!units.every(isUnits)) throw new ConfigError('invalid_option', 'routes[].cost', MUST_BE_UNITS)
   const openness = path.includes('**') ? 2 : /[:*({]/.test(path) ? 1 : 0
-  const names = methods.map((method: string) => method.toUpperCase())
+  const pattern = lowerCaseLiterals(path)
+  const shape = pattern.replace(/:\w+/g, ':')
   // Where GET has a handler, HEAD runs it.
   for (const method of new Set(names.includes('GET') ? [...names, 'HEAD'] : names)) {
+    if (taken.has(`${method} ${shape}`)) {
+      throw new ConfigError('invalid_option', 'routes[].path', 'is that of another route already')
+    }
+    taken.add(`${method} ${shape}`)
     try {
-      addRoute(router, method, lowerCaseLiterals(path), { route: { id, cost }, openness })
+      addRoute(router, method, pattern, { route: { id, cost }, openness })
     } catch {
-      throw new ConfigError('invalid_option', 'routes[].path', 'is no pattern that can be matched')
+      throw new ConfigError('invalid_option', 'routes[].path', MUST_BE_PATTERN)
     }
   }
 }
 
-const isText = (value: unknown): value is string => typeof value === 'string'
+/** What no path has any more when it is matched: escapes, parameters, empty and dot segments, upper case. */
+const UNMATCHABLE = /[%;]|\/\/|\/\.\.?(\/|$)|\([^)]*[A-Z]/
 
-/** A pattern's literal text in lower case; the names of its parameters as they are. */
+const MUST_BE_PATTERN =
+  'must be a pattern that can match: start with "/", with no "%", ";", "//" or dot segment in it, and no upper case in a group'
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']
+
+function validMethods(methods: unknown): string[] {
+  const names = Array.isArray(methods) ? methods.map((name) => String(name).toUpperCase()) : []
+  if (names.length > 0 && names.every((name) => METHODS.includes(name))) return names
+  const message = `must list at least one of ${METHODS.join(', ')}`
+  throw new ConfigError('invalid_option', 'routes[].methods', message)
+}
+
+/** A pattern's literal text in lower case; escapes, groups and the names of parameters as they are. */
 function lowerCaseLiterals(path: string): string {
-  return path.replace(
-    /(^|\/)([^/:*({]+)/g,
-    (_, slash: string, text: string) => slash + text.toLowerCase(),
+  return path.replace(/\\.|:\w+|\([^)]*\)|[^\\:(]+/g, (part) =>
+    /^[\\:(]/.test(part) ? part : part.toLowerCase(),
   )
 }
 

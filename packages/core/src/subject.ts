@@ -56,7 +56,7 @@ export function validPer(option: string, per: unknown): Per {
   if (new Set(names).size !== names.length) {
     throw new ConfigError('invalid_option', option, 'must not list a dimension twice')
   }
-  return names as string[]
+  return Object.freeze([...(names as string[])])
 }
 
 /**

@@ -11,13 +11,14 @@ export function exposed(
   return crossOrigin ? { ...headers, [EXPOSE]: names.join(', ') } : headers
 }
 
-/** What a browser never sends with a preflight: credentials, and what announces a body. */
-const NOT_IN_A_PREFLIGHT = ['authorization', 'cookie', 'content-type', 'transfer-encoding']
+/** What a browser never sends with a preflight: what announces a body, and whatever may be a credential. */
+const NOT_IN_A_PREFLIGHT =
+  /^(content-type|transfer-encoding)$|^(?!sec-|access-control-).*(auth|cookie|credential|jwt|key|secret|session|token)/
 
 /**
- * Whether this is a CORS preflight, as a browser sends it. It passes uncharged, so nothing else may
- * look like one: not a request with a body or credentials, which a handler that does not look at the
- * method would answer.
+ * Whether this is a CORS preflight, as a browser sends it. It passes uncharged, so as little else as
+ * can be told by its headers may look like one: not a request that announces a body or carries
+ * credentials, which a handler that does not look at the method would answer.
  */
 export function isPreflight({ method, headers }: Request): boolean {
   return (
@@ -25,6 +26,6 @@ export function isPreflight({ method, headers }: Request): boolean {
     headers.has('origin') &&
     headers.has('access-control-request-method') &&
     Number(headers.get('content-length') ?? 0) === 0 &&
-    !NOT_IN_A_PREFLIGHT.some((name) => headers.has(name))
+    ![...headers.keys()].some((name) => NOT_IN_A_PREFLIGHT.test(name))
   )
 }

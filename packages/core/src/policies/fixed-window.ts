@@ -122,9 +122,9 @@ const algorithm: Algorithm<FixedWindowState> = {
         used = used, finish = finish,
       }
     end,
-    add = function(key, now, limit, cost, params, id, verdict, own)
+    add = function(key, now, limit, cost, params, id, verdict, own, slack)
       local value = string.format('%.0f:%.0f', verdict.finish, verdict.used + cost)
-      local at = own and verdict.finish or verdict.finish - now
+      local at = own and verdict.finish or verdict.finish - now + slack
       redis.call('SET', key, value, own and 'PXAT' or 'PX', at)
     end,
   }

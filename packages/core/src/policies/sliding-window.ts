@@ -134,7 +134,7 @@ const algorithm: Algorithm<SlidingWindowState> = {
         used = used, total = total, expired = expired, oldest = oldest,
       }
     end,
-    add = function(key, now, limit, cost, params, id, verdict)
+    add = function(key, now, limit, cost, params, id, verdict, own, slack)
       local window, total = params[1], verdict.total
       local prune = verdict.expired >= ${PRUNE_AT}
         or (verdict.oldest and verdict.oldest <= now - 2 * window)
@@ -144,7 +144,9 @@ const algorithm: Algorithm<SlidingWindowState> = {
       end
       local member = cost == 1 and id or id .. ':' .. string.format('%.0f', cost)
       redis.call('ZADD', key, -(total + cost), '#', now, member)
-      if prune or not verdict.oldest then redis.call('PEXPIRE', key, 3 * window) end
+      if prune or not verdict.oldest or slack > 0 then
+        redis.call('PEXPIRE', key, 3 * window + slack)
+      end
     end,
   }
 end)()`,

@@ -14,7 +14,9 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
   return {
     async check(request) {
       try {
-        return await primary.check(request)
+        const reply = await primary.check(request)
+        if (reply.degraded || reply.verdicts.length === request.entries.length) return reply
+        throw new StoreError('store_bad_reply', 'The store gave no verdict for some of the entries')
       } catch (error) {
         if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
         const cause = error instanceof StoreError ? error.code : 'store_failed'

@@ -63,6 +63,12 @@ async function digest(text: string): Promise<ScriptText> {
   return { text, sha1: Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('') }
 }
 
+/**
+ * How far callers' clocks may differ, in milliseconds, where Redis refuses TIME and theirs decide: keys
+ * then live that much longer, so that a fast one's do not expire too early for the others.
+ */
+const CALLER_SKEW_MS = 60_000
+
 // Phase one reads every entry, phase two writes to all of them only if all fit. The numbers are
 // checked here too, because in Lua a comparison with NaN is false and so lets everything pass.
 const BODY = `local algorithms = {
@@ -75,11 +81,13 @@ local function whole(text)
   end
   return number
 end
-local now, own = tonumber(ARGV[1]), false
+local now, own, slack = tonumber(ARGV[1]), false, 0
 if ARGV[2] == '0' then
   local time = redis.pcall('TIME')
   if not time.err then
     now, own = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), true
+  else
+    slack = ${CALLER_SKEW_MS}
   end
 end
 local apply, id, at = ARGV[3] == '1', ARGV[4], 5
@@ -100,7 +108,7 @@ end
 if apply then
   for _, entry in ipairs(entries) do
     local key, algorithm, limit, cost, params, verdict = unpack(entry)
-    if cost > 0 then algorithm.add(key, now, limit, cost, params, id, verdict, own) end
+    if cost > 0 then algorithm.add(key, now, limit, cost, params, id, verdict, own, slack) end
   end
 end
 return reply

@@ -1,0 +1,36 @@
+import { createLimiter, slidingWindow, type StoreReply } from '@sluice/core'
+import { describe, expect, it } from 'vitest'
+
+const policies = [slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })]
+
+describe('a store of your own that answers wrongly', () => {
+  it.each<[string, unknown, string]>([
+    ['no verdicts', { now: 0, verdicts: [] }, 'store_bad_reply'],
+    ['nothing', undefined, 'store_failed'],
+    ['an error of its own', new Error('disk full'), 'store_failed'],
+  ])('with %s degrades the decision, and never throws', async (_, reply, cause) => {
+    const check = () =>
+      reply instanceof Error ? Promise.reject(reply) : Promise.resolve(reply as StoreReply)
+    const store = { check, reset: () => Promise.resolve() }
+    const limiter = createLimiter({ store, policies })
+    const decisions = [await limiter.check({ tenant: 'a' }), await limiter.check({ tenant: 'a' })]
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, false])
+    expect(decisions[0]?.degraded).toEqual({ cause, mode: 'local' })
+  })
+})
+
+describe('a policy', () => {
+  it('does not change with the list that it was made of', () => {
+    const per = ['tenant']
+    const policy = slidingWindow({ name: 'rpm', limit: 1, window: '1m', per })
+    per.push('user')
+    expect(policy.per).toEqual(['tenant'])
+    expect(Object.isFrozen(policy.per)).toBe(true)
+  })
+
+  it('that was copied with other numbers is refused', () => {
+    const store = { check: () => expect.unreachable(), reset: () => Promise.resolve() }
+    const forged = policies.map((policy) => ({ ...policy, params: [Number.NaN] }))
+    expect(() => createLimiter({ store, policies: forged })).toThrow(/policies/)
+  })
+})
