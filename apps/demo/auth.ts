@@ -16,7 +16,7 @@ export async function tenantFromJwt(request: Request): Promise<Tenant | null> {
       algorithms: ['HS256'],
       issuer: ISSUER,
       audience: AUDIENCE,
-      requiredClaims: ['exp'], // without it `exp` is checked only where a token has one
+      requiredClaims: ['exp'], // without it `exp` is checked only where a JWT has one
     })
     const { tenant, plan } = payload
     if (typeof tenant !== 'string' || tenant === '' || typeof plan !== 'string') return null
@@ -26,7 +26,7 @@ export async function tenantFromJwt(request: Request): Promise<Tenant | null> {
   }
 }
 
-/** Signs a token for an hour. In a real app this is the identity provider's part. */
+/** Signs a JWT for an hour. In a real app this is the identity provider's part. */
 export function signToken({ tenant, plan }: Tenant): Promise<string> {
   return new SignJWT({ tenant, plan })
     .setProtectedHeader({ alg: 'HS256' })

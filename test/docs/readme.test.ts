@@ -32,7 +32,7 @@ afterAll(async () => {
 
 describe("the README's code", () => {
   it('type-checks under strict options', () => {
-    const files = ['limits.ts', 'middleware.ts', 'auth.ts', 'worker.ts', 'handler.ts']
+    const files = ['limits.ts', 'middleware.ts', 'auth.ts', 'worker.ts', 'handler.ts', 'server.ts']
     expect(typeCheck(folder, files, WORKER_GLOBALS)).toBe('')
   })
 
@@ -74,6 +74,14 @@ describe("the README's code", () => {
       statuses.push((await worker.fetch(request, env, {})).status)
     }
     expect(statuses.filter((status) => status === 429)).toHaveLength(5)
+  })
+
+  it('limits any handler of the fetch shape', async () => {
+    const { default: serve } = (await import(join(folder, 'server.ts'))) as {
+      default: (request: Request) => Promise<Response>
+    }
+    expect((await serve(new Request('https://app.example/api/ai/chat'))).status).toBe(401)
+    expect((await serve(new Request('https://app.example/health'))).status).toBe(200)
   })
 
   it('limits a plain handler', async () => {

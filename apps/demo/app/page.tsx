@@ -60,7 +60,7 @@ export default function Page(): ReactNode {
                   {known.tenant} ({known.plan} plan)
                 </option>
               ))}
-              <option value={NOBODY}>nobody (no token)</option>
+              <option value={NOBODY}>nobody (no JWT)</option>
             </select>
           </label>
           <label>
@@ -98,7 +98,7 @@ export default function Page(): ReactNode {
           </div>
 
           <h2>What is left</h2>
-          <Budgets budgets={budgets} ageMs={ageMs} />
+          <Budgets budgets={budgets} ageMs={ageMs} isNobody={tenant === NOBODY} />
         </section>
 
         <section className="card" aria-labelledby="answers">

@@ -13,7 +13,7 @@ export async function tenantFromJwt(request: Request, env: Env): Promise<Subject
       algorithms: ['HS256'],
       issuer: 'sluice-demo',
       audience: 'sluice-demo-ai',
-      requiredClaims: ['exp'], // without it `exp` is checked only where a token has one
+      requiredClaims: ['exp'], // without it `exp` is checked only where a JWT has one
     })
     const { tenant, plan } = payload
     if (typeof tenant !== 'string' || tenant === '' || typeof plan !== 'string') return null

@@ -7,10 +7,16 @@ const LABELS: Readonly<Record<string, string>> = {
   rpm: 'This minute, this route',
 }
 
+interface BudgetsProps {
+  readonly budgets: readonly Budget[]
+  readonly ageMs: number
+  readonly isNobody: boolean
+}
+
 /** What is left of each budget, as bars. */
-export function Budgets({ budgets, ageMs }: { budgets: readonly Budget[]; ageMs: number }) {
-  if (budgets.length === 0)
-    return <p className="hint">Nobody has no budget: every answer is 401.</p>
+export function Budgets({ budgets, ageMs, isNobody }: BudgetsProps): ReactNode {
+  if (isNobody) return <p className="hint">Nobody has no budget: every answer is 401.</p>
+  if (budgets.length === 0) return <p className="hint">What is left is not known at the moment.</p>
   return (
     <ul className="budgets">
       {budgets.map((budget) => (
