@@ -1,9 +1,9 @@
 import type { AllowedDecision, DeniedDecision } from '../decision.ts'
 import type { Limiter } from '../limiter.ts'
 import type { Subject } from '../subject.ts'
-import { ConfigError, InputError } from '../errors.ts'
+import { InputError } from '../errors.ts'
 import { compileRoutes, type Route, type RouteInput } from '../routes.ts'
-import { knownOptions, oneOf } from '../validate.ts'
+import { aFunction, knownOptions, oneOf } from '../validate.ts'
 import { negotiatedFormat } from './accept.ts'
 import { DENIAL_FORMATS, tooManyRequests, type DenialFormat } from './body.ts'
 import { EXPOSE, exposed, isPreflight } from './cors.ts'
@@ -34,7 +34,9 @@ export interface GuardOptions<Context extends unknown[] = []> {
   readonly subject: SubjectResolver<Context>
   /**
    * A limit on requests that are nobody's, by their address say, so that guessing credentials has a
-   * price: such a request is charged here, and answered with 429 when that is spent, else with 401.
+   * price: such a request is charged here. Where that is spent, every request of that address is
+   * answered with 429 before its credentials are looked at, good ones too. Asking costs each request
+   * one more round trip to this limiter's store.
    */
   readonly unauthenticated?: {
     readonly limiter: LimiterSource<Context>
@@ -113,35 +115,30 @@ export function createGuard<Context extends unknown[]>(
   async function as(route: Route, request: Request, ...context: Context): Promise<GuardOutcome> {
     if (isPreflight(request)) return { kind: 'pass' }
     const format = options.format ?? negotiatedFormat(request)
+    const stranger = await anonymous?.resolve(request, ...context)
+    const asStranger = async (verb: 'check' | 'peek'): Promise<GuardOutcome | undefined> => {
+      if (!anonymous || !stranger || stranger instanceof Refusal) return undefined
+      const asked = anonymous.limiterFor(...context)
+      const outcome = await ask(asked, verb, stranger, route, format, request)
+      if (outcome.kind === 'deny') return { kind: 'refuse', response: outcome.response() }
+      return outcome.kind === 'refuse' ? outcome : undefined
+    }
+    // Before the credentials are looked at, so that one guess too many finds out nothing.
+    const spent = await asStranger('peek')
+    if (spent) return spent
     const found = await resolve(request, ...context)
     if (found instanceof Refusal) return refused(found, format)
-    if (!found) return challenge(route, format, request, context)
-    const outcome = await charge(limiterFor(...context), found, route, format, request)
+    if (!found) return (await asStranger('check')) ?? refused(UNAUTHENTICATED, format)
+    const outcome = await ask(limiterFor(...context), 'check', found, route, format, request)
     if (outcome.kind !== 'deny') return outcome
     const { decision, headers } = outcome
     const own = await onDenied?.(decision, request, ...context)
     return { kind: 'refuse', response: own ? withHeaders(own, headers) : outcome.response() }
   }
 
-  /** A request that is nobody's: 401, or 429 when its own limit is spent. */
-  async function challenge(
-    route: Route,
-    format: DenialFormat,
-    request: Request,
-    context: Context,
-  ): Promise<GuardOutcome> {
-    const subject = await anonymous?.resolve(request, ...context)
-    if (anonymous && subject && !(subject instanceof Refusal)) {
-      const asked = anonymous.limiterFor(...context)
-      const outcome = await charge(asked, subject, route, format, request)
-      if (outcome.kind === 'deny') return { kind: 'refuse', response: outcome.response() }
-      if (outcome.kind === 'refuse') return outcome
-    }
-    return refused(UNAUTHENTICATED, format)
-  }
-
-  async function charge(
+  async function ask(
     asked: Limiter,
+    verb: 'check' | 'peek',
     subject: Subject,
     route: Route,
     format: DenialFormat,
@@ -150,7 +147,7 @@ export function createGuard<Context extends unknown[]>(
     const { cost, id } = route
     let decision
     try {
-      decision = await asked.check({ ...subject, route: id }, cost === undefined ? {} : { cost })
+      decision = await asked[verb]({ ...subject, route: id }, cost === undefined ? {} : { cost })
     } catch (error) {
       // A malformed id comes from the client; a missing dimension is the resolver's mistake.
       if (!(error instanceof InputError) || error.code !== 'invalid_subject') throw error
@@ -179,18 +176,13 @@ function refused(refusal: Refusal, format: DenialFormat): GuardOutcome & { kind:
   return { kind: 'refuse', response: refusalResponse(refusal, format) }
 }
 
-function aFunction<T>(option: string, value: T): T {
-  if (typeof value === 'function') return value
-  throw new ConfigError('invalid_option', option, 'must be a function')
-}
-
 /** The response with headers added; a copy, because those of a fetched response cannot be changed. */
 export function withHeaders(
   response: Response,
   headers: Readonly<Record<string, string>>,
 ): Response {
-  // A 101 carries a WebSocket, and a copy of it would lose that.
-  if (response.status === 101) return response
+  // A 101 carries a WebSocket, and a copy of it would lose that; of a network error there is none.
+  if (response.status === 101 || response.status === 0) return response
   const copy = new Response(response.body, response)
   for (const [name, value] of Object.entries(headers)) {
     if (name === EXPOSE) copy.headers.append(name, value)
