@@ -35,7 +35,7 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
   ],
   routes: ['cost', 'errors', 'validate', 'rou3'],
   'http/guard': ['decision', 'errors', 'http/*', 'limiter', 'routes', 'subject', 'validate'],
-  'http/fetch': ['http/guard', 'http/limiter-source'],
+  'http/fetch': ['http/guard', 'http/limiter-source', 'validate'],
   'http/limiter-source': ['errors', 'limiter'],
   'http/handoff': ['errors', 'subject'],
   'http/*': ['decision', 'errors', 'http/*', 'validate'],
@@ -45,7 +45,7 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
   index: ['*'],
   upstash: ['stores/upstash/*'],
   memory: ['stores/memory'],
-  http: ['http/*', 'routes'],
+  http: ['http/*', 'routes', 'validate'],
   identity: ['identity/*'],
   jwt: ['identity/jwt'],
 }

@@ -165,6 +165,11 @@ describe('the handler', () => {
     expect(withHeaders(response, { 'X-RateLimit-Limit': '1' })).toBe(response)
   })
 
+  it('may answer with a network error, which passes as the object it is', async () => {
+    const error = Response.error()
+    expect(await app(perMinute(1), {}, () => error)()).toBe(error)
+  })
+
   it('does not run when the subject resolver throws', async () => {
     const handle = vi.fn<() => Response>(() => new Response())
     const options = { subject: () => Promise.reject(new Error('no database')) }

@@ -32,6 +32,8 @@ describe('a mistake is found at construction', () => {
     ['jwtSubject.clockToleranceSeconds', { ...JWT, clockToleranceSeconds: -1 }],
     ['jwtSubject.clockToleranceSeconds', { ...JWT, clockToleranceSeconds: Infinity }],
     ['jwtSubject.jwksTimeoutMs', { ...KEYS, jwksTimeoutMs: 0 }],
+    ['jwtSubject.clock', { ...JWT, clock: 1_767_225_600_000 }],
+    ['jwtSubject.clock', { ...JWT, clock: null }],
     ['jwtSubject.audiences', { ...JWT, audiences: ['x'] }],
   ])('%s: %j', (option, options) => {
     expect(() => jwtSubject(options as JwtSubjectOptions)).toThrow(

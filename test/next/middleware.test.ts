@@ -1,5 +1,5 @@
-import { createLimiter, slidingWindow, type AllowedDecision } from '@sluice/core'
-import { HANDOFF_HEADER } from '@sluice/core/http'
+import { ConfigError, createLimiter, slidingWindow, type AllowedDecision } from '@sluice/core'
+import { createHandoff, HANDOFF_HEADER, refuse } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { rateLimit, withRateLimit } from '@sluice/next'
 import { NextRequest, NextResponse, type NextFetchEvent } from 'next/server.js'
@@ -15,6 +15,10 @@ const request = (path: string, init: ConstructorParameters<typeof NextRequest>[1
   new NextRequest(`https://app.example${path}`, { method: 'POST', ...init })
 
 const options = () => ({ limiter: limiterOfOne(), route: 'evaluate', subject })
+
+/** The names of the headers in which Next.js is told what the route's request headers are. */
+const overrides = (response: Response) =>
+  Array.from(response.headers.keys()).filter((name) => /^x-middleware-(o|req)/.test(name))
 
 describe('paths', () => {
   it.each([
@@ -105,7 +109,95 @@ describe('the next option', () => {
   })
 })
 
+describe('a response of the next option', () => {
+  const headers = { authorization: 'Bearer secret', [HANDOFF_HEADER]: 'mine' }
+  const answerTo = (own: Response) =>
+    rateLimit(limiterOfOne(), { routes, subject, secret, next: () => own })(
+      request('/api/ai/evaluate', { headers }),
+    )
+
+  it.each<[string, () => Response]>([
+    ['that answers', () => Response.json({ cached: true })],
+    ['that redirects', () => NextResponse.redirect('https://app.example/login')],
+    ['that rewrites to another origin', () => NextResponse.rewrite('https://other.example/x')],
+    ['that rewrites with a password', () => NextResponse.rewrite('https://a:b@other.example/x')],
+    ['that rewrites to another port', () => NextResponse.rewrite('https://app.example:8080/x')],
+    [
+      'that rewrites to nowhere',
+      () => new Response(null, { headers: { 'x-middleware-rewrite': 'https://' } }),
+    ],
+  ])('%s tells nothing of the request', async (_, own) => {
+    const response = await answerTo(own())
+    expect(overrides(response)).toEqual([])
+    expect(response.headers.get('x-ratelimit-remaining')).toBe('0')
+  })
+
+  it.each<[string, () => Response]>([
+    ['that goes on', () => NextResponse.next()],
+    ['that rewrites', () => NextResponse.rewrite('https://app.example/api/other')],
+    [
+      'that rewrites to a path',
+      () => new Response(null, { headers: { 'x-middleware-rewrite': '/api/other' } }),
+    ],
+  ])('%s hands the request on, with the hand-off', async (_, own) => {
+    const response = await answerTo(own())
+    expect(response.headers.get('x-middleware-request-authorization')).toBe('Bearer secret')
+    expect(response.headers.get(`x-middleware-request-${HANDOFF_HEADER}`)).toMatch(/^\d+\./)
+  })
+
+  it('may rewrite by any name of the local host', async () => {
+    const own = NextResponse.rewrite('http://127.0.0.1:3000/api/other')
+    const middleware = rateLimit(limiterOfOne(), { routes, subject, secret, next: () => own })
+    const asked = new NextRequest('http://localhost:3000/api/ai/evaluate', { method: 'POST' })
+    expect(overrides(await middleware(asked))).toContain(`x-middleware-request-${HANDOFF_HEADER}`)
+  })
+})
+
+describe('a mistake in the options of rateLimit is found at construction', () => {
+  it.each<[string, object | undefined]>([
+    ['rateLimit', undefined],
+    ['next', { next: 5 }],
+    ['next', { next: null }],
+    ['locales', { locales: 'en' }],
+    ['locales', { locales: [5] }],
+    ['locales', { locales: null }],
+  ])('%s: %j', (option, wrong) => {
+    const all = wrong && { routes, subject, ...wrong }
+    expect(() => rateLimit(limiterOfOne(), all as never)).toThrow(
+      expect.objectContaining({ name: 'ConfigError', option }),
+    )
+  })
+})
+
 describe('withRateLimit', () => {
+  it('finds out once whose a request is, with a hand-off that is worth nothing', async () => {
+    const terms = { method: 'POST', route: 'evaluate', subject: { tenant: 'acme' } }
+    for (const value of [
+      'x',
+      await createHandoff(secret, () => Date.now() - 10_001).sign(terms),
+      await createHandoff('another secret that nobody here shares').sign(terms),
+    ]) {
+      for (const [whose, status] of [
+        [{ tenant: 'acme' }, 200],
+        [null, 401],
+        [refuse({ status: 403, code: 'blocked', message: 'No.' }), 403],
+      ] as const) {
+        const resolve = vi.fn<() => typeof whose>(() => whose)
+        const handler = withRateLimit(() => Response.json({}), {
+          ...options(),
+          secret,
+          subject: resolve,
+        })
+        const asked = request('/x', { headers: { [HANDOFF_HEADER]: value } })
+        expect((await handler(asked, {})).status).toBe(status)
+        expect(resolve).toHaveBeenCalledOnce()
+        // The same object again is a request of its own.
+        await handler(asked, {})
+        expect(resolve).toHaveBeenCalledTimes(2)
+      }
+    }
+  })
+
   it('hands the request and its context to the handler as they came', async () => {
     const handler = vi.fn<(asked: Request, context: { id: string }) => Response>(() =>
       Response.json({}),
@@ -143,8 +235,31 @@ describe('withRateLimit', () => {
     [{ route: '' }, 'routes[].id'],
     [{ subject: undefined }, 'subject'],
     [{ limitr: 1 }, 'limitr'],
+    [{ cost: NaN }, 'routes[].cost'],
+    [{ cost: 1.5 }, 'routes[].cost'],
+    [{ cost: { token: -1 } }, 'routes[].cost'],
   ])('refuses %j at construction', (wrong, named) => {
     const make = () => withRateLimit(() => Response.json({}), { ...options(), ...wrong } as never)
     expect(make).toThrow(named)
+    expect(make).toThrow(ConfigError)
+  })
+
+  it.each([
+    ['withRateLimit', () => withRateLimit(() => Response.json({}), undefined as never)],
+    ['handler', () => withRateLimit(undefined as never, options())],
+    ['handler', () => withRateLimit(Response.json({}) as never, options())],
+  ])('needs its %s at construction', (option, make) => {
+    expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
+  })
+
+  it('charges its cost', async () => {
+    const policyOfFive = slidingWindow({ name: 'five', limit: 5, window: '1h', per: ['tenant'] })
+    const handler = withRateLimit(() => Response.json({}), {
+      ...options(),
+      limiter: createLimiter({ store: memory(), policies: [policyOfFive] }),
+      cost: 3,
+    })
+    const ask = async () => (await handler(request('/x'), {})).status
+    expect([await ask(), await ask()]).toEqual([200, 429])
   })
 })

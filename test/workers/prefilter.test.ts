@@ -79,11 +79,15 @@ describe("the pre-filter's options", () => {
   const policies = [fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })]
   const limiterFor = () => createLimiter({ store: memory(), policies })
 
-  it.each<[string, object]>([
+  it.each<[string, object | string | null]>([
     ['prefilter.binding', { ...good, binding: 'FLOOD' }],
     ['prefilter.limit', { ...good, limit: 0 }],
     ['prefilter.limit', { ...good, limit: undefined }],
     ['prefilter.period', { ...good, period: 30 }],
+    ['prefilter.key', { ...good, key: 'tenant' }],
+    ['prefilter.keys', { ...good, keys: () => 'acme' }],
+    ['prefilter', null],
+    ['prefilter', 'FLOOD'],
   ])('%s is checked at construction', (option, prefilter) => {
     const options = {
       routes: ['/**'],
@@ -91,7 +95,15 @@ describe("the pre-filter's options", () => {
       prefilter: prefilter as PrefilterOptions<object>,
     }
     expect(() => rateLimit(limiterFor, options, () => new Response())).toThrow(
-      expect.objectContaining({ option }),
+      expect.objectContaining({ name: 'ConfigError', option }),
+    )
+  })
+
+  it('need a function that makes the limiter', () => {
+    const prefilter = good as PrefilterOptions<object>
+    const options = { routes: ['/**'], subject: () => null, prefilter }
+    expect(() => rateLimit(limiterFor() as never, options, () => new Response())).toThrow(
+      expect.objectContaining({ name: 'ConfigError', option: 'limiterFor' }),
     )
   })
 })

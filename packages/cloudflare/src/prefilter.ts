@@ -1,6 +1,7 @@
 import type { DeniedDecision, Limiter, PolicyState, Subject } from '@sluice/core'
 import type { LimiterFor } from './worker.ts'
 import { ConfigError } from '@sluice/core'
+import { aFunction, knownOptions } from '@sluice/core/http'
 
 /** Cloudflare's rate-limiting binding, as far as it is used here. */
 export interface RateLimitBinding {
@@ -24,10 +25,11 @@ export function prefiltered<Env>(
   limiterFor: LimiterFor<Env>,
   options: PrefilterOptions<Env>,
 ): LimiterFor<Env> {
+  knownOptions('prefilter', options, ['binding', 'limit', 'period', 'key'])
   const { binding, limit, period, key = (subject: Subject) => subject.tenant } = options
-  if (typeof binding !== 'function') {
-    throw new ConfigError('invalid_option', 'prefilter.binding', 'must be a function of env')
-  }
+  aFunction('limiterFor', limiterFor)
+  aFunction('prefilter.binding', binding)
+  aFunction('prefilter.key', key)
   if (!Number.isInteger(limit) || limit < 1) {
     throw new ConfigError('invalid_option', 'prefilter.limit', 'must be a whole number from 1')
   }

@@ -1,6 +1,6 @@
 import type { Cost, Decision, DeniedDecision, Subject } from '@sluice/core'
 import type { LimiterFor } from './worker.ts'
-import { ConfigError } from '@sluice/core'
+import { aFunction, knownOptions } from '@sluice/core/http'
 import { perEnv } from './per-env.ts'
 
 /** The longest delay that a queue takes, in seconds: 12 hours. */
@@ -32,11 +32,12 @@ export function rateLimitQueue<Env extends object, Body>(
   options: QueueOptions<Env, Body>,
   handle: (message: Message<Body>, env: Env, ctx: ExecutionContext) => void | Promise<void>,
 ): (batch: MessageBatch<Body>, env: Env, ctx: ExecutionContext) => Promise<void> {
+  knownOptions('rateLimitQueue', options, ['subject', 'cost'])
   const { subject, cost } = options
-  if (typeof subject !== 'function') {
-    throw new ConfigError('invalid_option', 'subject', 'must be a function of the message')
-  }
-  const kept = perEnv(limiterFor)
+  aFunction('subject', subject)
+  if (cost !== undefined) aFunction('cost', cost)
+  aFunction('handle', handle)
+  const kept = perEnv(aFunction('limiterFor', limiterFor))
 
   async function ask(message: Message<Body>, env: Env): Promise<Decision> {
     const asked = cost?.(message, env)

@@ -1,5 +1,6 @@
 import type { Limiter } from '@sluice/core'
 import {
+  optionsObject,
   rateLimit as fetchRateLimit,
   type FetchHandler,
   type GuardOptions,
@@ -38,6 +39,7 @@ export function rateLimit<Env extends object>(
   options: RateLimitOptions<Env>,
   handle: WorkerHandler<Env>,
 ): (request: Request, env: Env, ctx: ExecutionContext) => Promise<Response> {
+  optionsObject('rateLimit', options)
   const { prefilter, ...guardOptions } = options
   const source = prefilter === undefined ? limiterFor : prefiltered(limiterFor, prefilter)
   return fetchRateLimit<[Env, ExecutionContext]>(source, guardOptions, handle, perEnv)

@@ -6,16 +6,27 @@ import { ConfigError } from './errors.ts'
  */
 export const MAX_UNITS = 1_000_000_000_000
 
-/** Throws unless `value` is a plain options object holding no option outside `known`. */
-export function knownOptions(where: string, value: unknown, known: readonly string[]): void {
+/** @throws ConfigError Unless `value` is an object that may hold options. */
+export function optionsObject(where: string, value: unknown): asserts value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ConfigError('invalid_option', where, 'must be an object of options')
   }
+}
+
+/** @throws ConfigError Unless `value` is an object of options with none outside `known`. */
+export function knownOptions(where: string, value: unknown, known: readonly string[]): void {
+  optionsObject(where, value)
   for (const option of Object.keys(value)) {
     if (known.includes(option)) continue
     const allowed = known.map((name) => `"${name}"`).join(', ')
     throw new ConfigError('unknown_option', `${where}.${option}`, `is no option; known: ${allowed}`)
   }
+}
+
+/** Returns `value` if it is a function, else throws. */
+export function aFunction<T>(option: string, value: T): T {
+  if (typeof value === 'function') return value
+  throw new ConfigError('invalid_option', option, 'must be a function')
 }
 
 /** Returns `value` if it is a whole number from 1 to `max`, else throws. */

@@ -1,9 +1,11 @@
-import type { AllowedDecision } from '@sluice/core'
+import { ConfigError, type AllowedDecision } from '@sluice/core'
 import {
+  aFunction,
   compileRoutes,
   createGuard,
   createHandoff,
   HANDOFF_HEADER,
+  optionsObject,
   withHeaders,
   type GuardOptions,
   type GuardOutcome,
@@ -23,7 +25,8 @@ export interface RateLimitOptions extends GuardOptions<[event: NextFetchEvent | 
   readonly locales?: readonly string[]
   /**
    * Your own middleware, run for every request that goes on. `decision` is there if the request was
-   * charged. Its headers and cookies are kept; the limits' headers are added to its response.
+   * charged. Its headers and cookies are kept; the limits' headers are added to its response. A
+   * rewrite to another origin is not told of the charge.
    *
    * @default goes on to the route
    */
@@ -53,8 +56,13 @@ export function rateLimit(
   limiter: LimiterSource<[event: NextFetchEvent | undefined]>,
   options: RateLimitOptions,
 ): Middleware {
+  optionsObject('rateLimit', options)
   const { secret, next, locales = [], ...guardOptions } = options
   const guard = createGuard(limiter, guardOptions)
+  if (next !== undefined) aFunction('next', next)
+  if (!Array.isArray(locales) || !locales.every((locale) => typeof locale === 'string')) {
+    throw new ConfigError('invalid_option', 'locales', 'must be a list of strings')
+  }
   const match = compileRoutes(guardOptions.routes, (path) => routePath(path, locales))
   const handoff = secret === undefined ? undefined : createHandoff(secret)
 
@@ -70,19 +78,40 @@ export function rateLimit(
     return headers
   }
 
+  /** The response of the user's own middleware, with what the route is to know if it goes there. */
+  async function answer(
+    own: Response | undefined | null,
+    request: NextRequest,
+    outcome: GuardOutcome,
+  ): Promise<Response> {
+    if (own && !staysInApp(own, request)) return own
+    const goesOn = NextResponse.next({ request: { headers: await handedOn(request, outcome) } })
+    return own ? withRequestHeaders(own, goesOn) : goesOn
+  }
+
   return async (request, event) => {
     const route = match(request.method, request.nextUrl.pathname)
     const outcome = route ? await guard.as(route, request, event) : PASS
     if (outcome.kind === 'refuse') return outcome.response
     const decision = outcome.kind === 'allow' ? outcome.decision : undefined
     const own = await next?.(request, event, decision)
-    const goesOn = NextResponse.next({ request: { headers: await handedOn(request, outcome) } })
-    const response = own ? withRequestHeaders(own, goesOn) : goesOn
+    const response = await answer(own, request, outcome)
     return outcome.kind === 'allow' ? withHeaders(response, outcome.headers) : response
   }
 }
 
 const PASS: GuardOutcome = { kind: 'pass' }
+
+/** Whether the request goes on to a route of this app, by what Next.js says in a response's headers. */
+function staysInApp({ headers }: Response, { nextUrl, url }: NextRequest): boolean {
+  const target = headers.get('x-middleware-rewrite')
+  if (target === null) return headers.has('x-middleware-next')
+  if (!URL.canParse(target, url)) return false
+  // A URL of Next.js' own kind, for which all names of the local host are one.
+  const rewritten = nextUrl.clone()
+  rewritten.href = new URL(target, url).href
+  return rewritten.origin === nextUrl.origin
+}
 
 const OVERRIDES = 'x-middleware-override-headers'
 const OVERRIDE = 'x-middleware-request-'

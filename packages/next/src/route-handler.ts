@@ -1,11 +1,14 @@
 import {
+  aFunction,
   createGuard,
   createHandoff,
   HANDOFF_HEADER,
+  optionsObject,
   Refusal,
   withHeaders,
   type GuardOptions,
   type LimiterSource,
+  type ResolvedSubject,
   type RouteOptions,
   type SubjectResolver,
 } from '@sluice/core/http'
@@ -40,17 +43,34 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   handler: (request: HandledRequest, context: RouteContext) => Response | Promise<Response>,
   options: RouteLimitOptions,
 ): (request: HandledRequest, context: RouteContext) => Promise<Response> {
-  const { limiter, route, cost, secret, ...guardOptions } = options
-  // The path is of no interest here, but the id is validated as everywhere.
-  const guard = createGuard(limiter, { ...guardOptions, routes: [{ path: '/**', id: route }] })
+  aFunction('handler', handler)
+  optionsObject('withRateLimit', options)
+  const { limiter, route, cost, secret, subject, ...guardOptions } = options
+  const resolve = aFunction('subject', subject)
+  /** Whose the requests are whose hand-off was refused: that need not be found out again. */
+  const resolved = new WeakMap<Request, { readonly subject: ResolvedSubject }>()
+  // The path is of no interest here, but the id and the cost are validated as everywhere.
+  const guard = createGuard<[routeContext: unknown]>(limiter, {
+    ...guardOptions,
+    routes: [{ path: '/**', id: route, ...(cost === undefined ? {} : { cost }) }],
+    subject(request, context) {
+      const found = resolved.get(request)
+      resolved.delete(request)
+      return found ? found.subject : resolve(request, context)
+    },
+  })
   const handoff = secret === undefined ? undefined : createHandoff(secret)
 
   async function isCharged(request: Request, context: unknown): Promise<boolean> {
     const value = request.headers.get(HANDOFF_HEADER)
     if (handoff === undefined || value === null) return false
-    const subject = await options.subject(request, context)
-    if (!subject || subject instanceof Refusal) return false
-    return handoff.verify(value, { method: request.method, route, subject })
+    const found = await resolve(request, context)
+    if (found && !(found instanceof Refusal)) {
+      const terms = { method: request.method, route, subject: found }
+      if (await handoff.verify(value, terms)) return true
+    }
+    resolved.set(request, { subject: found })
+    return false
   }
 
   return async (request, context) => {

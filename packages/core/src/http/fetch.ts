@@ -1,5 +1,6 @@
 import { createGuard, withHeaders, type GuardOptions } from './guard.ts'
 import type { KeepLimiter, LimiterSource } from './limiter-source.ts'
+import { aFunction } from '../validate.ts'
 
 /** A handler of the `fetch` shape: a `Request`, whatever the platform adds, and a `Response`. */
 export type FetchHandler<Context extends unknown[] = []> = (
@@ -26,6 +27,7 @@ export function rateLimit<Context extends unknown[] = []>(
   keep?: KeepLimiter<Context>,
 ): (request: Request, ...context: Context) => Promise<Response> {
   const guard = createGuard(limiter, options, keep)
+  aFunction('handle', handle)
   return async (request, ...context) => {
     const outcome = await guard(request, new URL(request.url).pathname, ...context)
     if (outcome.kind === 'refuse') return outcome.response

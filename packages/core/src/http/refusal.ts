@@ -32,7 +32,7 @@ export class Refusal {
   }
 }
 
-/** Makes a `Refusal`. */
+/** Makes a `Refusal`. @throws ConfigError When `status` is no error's. */
 export function refuse(options: RefusalOptions): Refusal {
   return new Refusal(options)
 }

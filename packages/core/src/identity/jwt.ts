@@ -3,7 +3,7 @@ import type { Subject } from '../subject.ts'
 import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import { ConfigError } from '../errors.ts'
 import { refuse, type Refusal } from '../http/refusal.ts'
-import { knownOptions, positiveInteger } from '../validate.ts'
+import { aFunction, knownOptions, positiveInteger } from '../validate.ts'
 import { credential } from './header.ts'
 import { remoteKeys } from './jwks.ts'
 import { dimensionName, headerName } from './names.ts'
@@ -85,6 +85,7 @@ export function jwtSubject(
   )
   const clockTolerance = validTolerance(options.clockToleranceSeconds ?? 5)
   const { clock = Date.now } = options
+  aFunction('jwtSubject.clock', clock)
   const expected = { ...validText('issuer', options), ...validText('audience', options) }
 
   return async (request) => {
