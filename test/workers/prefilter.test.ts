@@ -31,8 +31,9 @@ describe("Cloudflare's rate-limiting binding in front", () => {
     worker = await startWorker('flood', {}, { env: { FLOOD } })
     const statuses = await flood(100)
     expect([count(statuses, 200), count(statuses, 429)]).toEqual([3, 97])
-    // Ten a minute reach Redis (twenty if a minute ends meanwhile), and one loads the script.
-    expect(worker.storeRequests).toBeLessThanOrEqual(21)
+    // Ten a minute reach Redis (twenty if a minute ends meanwhile), each of them by two requests where
+    // the script is not loaded yet; not a hundred.
+    expect(worker.storeRequests).toBeLessThanOrEqual(40)
     expect(worker.storeRequests).toBeGreaterThanOrEqual(10)
   })
 
