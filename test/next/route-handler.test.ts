@@ -1,0 +1,112 @@
+import { ConfigError, createLimiter, slidingWindow } from '@sluice/core'
+import { createHandoff, HANDOFF_HEADER, refuse } from '@sluice/core/http'
+import { memory } from '@sluice/core/memory'
+import { rateLimit, withRateLimit } from '@sluice/next'
+import { NextRequest } from 'next/server.js'
+import { describe, expect, it, vi } from 'vitest'
+
+const secret = 'a secret that middleware and handlers share'
+const subject = (): { tenant: string } => ({ tenant: 'acme' })
+const routes = [{ path: '/api/ai/evaluate', id: 'evaluate' }]
+const policy = slidingWindow({ name: 'one', limit: 1, window: '1h', per: ['tenant', 'route'] })
+const limiterOfOne = () => createLimiter({ store: memory(), policies: [policy] })
+
+const request = (path: string, init: ConstructorParameters<typeof NextRequest>[1] = {}) =>
+  new NextRequest(`https://app.example${path}`, { method: 'POST', ...init })
+
+const options = () => ({ limiter: limiterOfOne(), route: 'evaluate', subject })
+
+describe('withRateLimit', () => {
+  it('finds out once whose a request is, with a hand-off that is worth nothing', async () => {
+    const terms = { method: 'POST', route: 'evaluate', subject: { tenant: 'acme' } }
+    for (const value of [
+      'x',
+      await createHandoff(secret, () => Date.now() - 10_001).sign(terms),
+      await createHandoff('another secret that nobody here shares').sign(terms),
+    ]) {
+      for (const [whose, status] of [
+        [{ tenant: 'acme' }, 200],
+        [null, 401],
+        [refuse({ status: 403, code: 'blocked', message: 'No.' }), 403],
+      ] as const) {
+        const resolve = vi.fn<() => typeof whose>(() => whose)
+        const handler = withRateLimit(() => Response.json({}), {
+          ...options(),
+          secret,
+          subject: resolve,
+        })
+        const asked = request('/x', { headers: { [HANDOFF_HEADER]: value } })
+        expect((await handler(asked, {})).status).toBe(status)
+        expect(resolve).toHaveBeenCalledOnce()
+        // The same object again is a request of its own.
+        await handler(asked, {})
+        expect(resolve).toHaveBeenCalledTimes(2)
+      }
+    }
+  })
+
+  it('hands the request and its context to the handler as they came', async () => {
+    const handler = vi.fn<(asked: Request, context: { id: string }) => Response>(() =>
+      Response.json({}),
+    )
+    const [asked, context] = [request('/x'), { id: '7' }]
+    await withRateLimit(handler, options())(asked, context)
+    expect(handler).toHaveBeenCalledExactlyOnceWith(asked, context)
+  })
+
+  it('takes the hand-off of the middleware with its secret, and of no other', async () => {
+    for (const [theirs, remaining] of [
+      [secret, null],
+      ['another secret that nobody here shares', '0'],
+    ] as const) {
+      const middleware = rateLimit(limiterOfOne(), { routes, subject, secret: theirs })
+      const passed = await middleware(request('/api/ai/evaluate'))
+      const value = passed.headers.get(`x-middleware-request-${HANDOFF_HEADER}`) ?? ''
+      const handler = withRateLimit(() => Response.json({}), { ...options(), secret })
+      const answer = await handler(request('/x', { headers: { [HANDOFF_HEADER]: value } }), {})
+      expect(answer.headers.get('x-ratelimit-remaining')).toBe(remaining)
+    }
+  })
+
+  it('works where a request’s headers cannot be changed', async () => {
+    const asked = request('/x', { headers: { [HANDOFF_HEADER]: 'x' } })
+    vi.spyOn(asked.headers, 'delete').mockImplementation(() => {
+      throw new TypeError('immutable')
+    })
+    const handler = withRateLimit(() => Response.json({}), { ...options(), secret })
+    expect((await handler(asked, {})).status).toBe(200)
+  })
+
+  it.each([
+    [{ secret: 'short' }, 'secret'],
+    [{ route: '' }, 'routes[].id'],
+    [{ subject: undefined }, 'subject'],
+    [{ limitr: 1 }, 'limitr'],
+    [{ cost: NaN }, 'routes[].cost'],
+    [{ cost: 1.5 }, 'routes[].cost'],
+    [{ cost: { token: -1 } }, 'routes[].cost'],
+  ])('refuses %j at construction', (wrong, named) => {
+    const make = () => withRateLimit(() => Response.json({}), { ...options(), ...wrong } as never)
+    expect(make).toThrow(named)
+    expect(make).toThrow(ConfigError)
+  })
+
+  it.each([
+    ['withRateLimit', () => withRateLimit(() => Response.json({}), undefined as never)],
+    ['handler', () => withRateLimit(undefined as never, options())],
+    ['handler', () => withRateLimit(Response.json({}) as never, options())],
+  ])('needs its %s at construction', (option, make) => {
+    expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
+  })
+
+  it('charges its cost', async () => {
+    const policyOfFive = slidingWindow({ name: 'five', limit: 5, window: '1h', per: ['tenant'] })
+    const handler = withRateLimit(() => Response.json({}), {
+      ...options(),
+      limiter: createLimiter({ store: memory(), policies: [policyOfFive] }),
+      cost: 3,
+    })
+    const ask = async () => (await handler(request('/x'), {})).status
+    expect([await ask(), await ask()]).toEqual([200, 429])
+  })
+})
