@@ -1,18 +1,9 @@
-import { createLimiter, slidingWindow, type AllowedDecision } from '@sluice/core'
+import { type AllowedDecision } from '@sluice/core'
 import { HANDOFF_HEADER } from '@sluice/core/http'
-import { memory } from '@sluice/core/memory'
 import { rateLimit } from '@sluice/next'
 import { NextRequest, NextResponse, type NextFetchEvent } from 'next/server.js'
 import { describe, expect, it, vi } from 'vitest'
-
-const secret = 'a secret that middleware and handlers share'
-const subject = (): { tenant: string } => ({ tenant: 'acme' })
-const routes = [{ path: '/api/ai/evaluate', id: 'evaluate' }]
-const policy = slidingWindow({ name: 'one', limit: 1, window: '1h', per: ['tenant', 'route'] })
-const limiterOfOne = () => createLimiter({ store: memory(), policies: [policy] })
-
-const request = (path: string, init: ConstructorParameters<typeof NextRequest>[1] = {}) =>
-  new NextRequest(`https://app.example${path}`, { method: 'POST', ...init })
+import { limiterOfOne, request, routes, secret, subject } from './support/one-request.ts'
 
 /** The names of the headers in which Next.js is told what the route's request headers are. */
 const overrides = (response: Response) =>

@@ -2,17 +2,8 @@ import { ConfigError, createLimiter, slidingWindow } from '@sluice/core'
 import { createHandoff, HANDOFF_HEADER, refuse } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { rateLimit, withRateLimit } from '@sluice/next'
-import { NextRequest } from 'next/server.js'
 import { describe, expect, it, vi } from 'vitest'
-
-const secret = 'a secret that middleware and handlers share'
-const subject = (): { tenant: string } => ({ tenant: 'acme' })
-const routes = [{ path: '/api/ai/evaluate', id: 'evaluate' }]
-const policy = slidingWindow({ name: 'one', limit: 1, window: '1h', per: ['tenant', 'route'] })
-const limiterOfOne = () => createLimiter({ store: memory(), policies: [policy] })
-
-const request = (path: string, init: ConstructorParameters<typeof NextRequest>[1] = {}) =>
-  new NextRequest(`https://app.example${path}`, { method: 'POST', ...init })
+import { limiterOfOne, request, routes, secret, subject } from './support/one-request.ts'
 
 const options = () => ({ limiter: limiterOfOne(), route: 'evaluate', subject })
 
