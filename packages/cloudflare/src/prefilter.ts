@@ -70,11 +70,14 @@ function denied<Env>({ limit, period }: PrefilterOptions<Env>): DeniedDecision {
     scope: 'tenant',
     unit: 'request',
     limit,
+    burst: limit,
     remaining: 0,
     cost: 1,
     windowMs: waitMs,
     resetMs: waitMs,
     fits: false,
+    enforced: true,
+    delayMs: 0,
     retryAfterMs: waitMs,
     reason: 'rate_limit_exceeded',
   }
@@ -83,9 +86,12 @@ function denied<Env>({ limit, period }: PrefilterOptions<Env>): DeniedDecision {
     reason: violated.reason,
     violated,
     retryAfterMs: waitMs,
+    delayMs: 0,
     policies: [violated],
+    skipped: [],
     at: Date.now(),
     plan: undefined,
+    planSource: undefined,
     degraded: undefined,
   }
 }

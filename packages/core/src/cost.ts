@@ -12,11 +12,15 @@ import { MAX_UNITS } from './validate.ts'
 export type Cost = number | Readonly<Record<string, number>>
 
 /**
- * The cost in each policy's unit, in the policies' order.
+ * The cost by unit, for units that some policy counts.
  *
- * @throws InputError `invalid_cost` when a unit is missing, unknown, or no whole number from 0 to 10^12.
+ * @throws InputError `invalid_cost` when a unit is unknown or no whole number from 0 to 10^12; and, from
+ * what is returned, when a unit that is asked for is missing.
  */
-export function costsOf(cost: Cost | undefined, policies: readonly Policy[]): number[] {
+export function costsOf(
+  cost: Cost | undefined,
+  policies: readonly Policy[],
+): (unit: string) => number {
   const byUnit = new Map<string, unknown>([['request', 1]])
   if (typeof cost === 'number') {
     byUnit.set('request', cost)
@@ -29,12 +33,14 @@ export function costsOf(cost: Cost | undefined, policies: readonly Policy[]): nu
   } else if (cost !== undefined) {
     throw invalid('cost', 'must be a number of requests or an object of units')
   }
-  return policies.map(({ unit }) => {
+  for (const [unit, value] of byUnit) {
+    if (value !== undefined && !isUnits(value)) throw invalid(`cost.${unit}`, MUST_BE_UNITS)
+  }
+  return (unit) => {
     const value = byUnit.get(unit)
     if (value === undefined) throw invalid(`cost.${unit}`, 'is missing, and a policy counts it')
-    if (!isUnits(value)) throw invalid(`cost.${unit}`, MUST_BE_UNITS)
-    return value
-  })
+    return value as number
+  }
 }
 
 /** What `isUnits` asks for, in words. */

@@ -18,7 +18,9 @@ export interface PolicyState {
   readonly unit: string
   /** Units allowed per window. */
   readonly limit: number
-  /** Units left, after this decision. */
+  /** The most units at once: the limit, except of a bucket with a burst. */
+  readonly burst: number
+  /** Units left, after this decision; of a policy with `shards`, in the part that was asked. */
   readonly remaining: number
   /** Units that were asked for. */
   readonly cost: number
@@ -28,6 +30,10 @@ export interface PolicyState {
   readonly resetMs: number
   /** Whether the cost fitted this policy. */
   readonly fits: boolean
+  /** Whether it denies what does not fit; `false` of a shadow, which only tells. */
+  readonly enforced: boolean
+  /** Milliseconds to wait before the request goes on: its turn in a leaky bucket, or backpressure. */
+  readonly delayMs: number
   /** Milliseconds until the cost fits this policy if nobody else spends: 0 if it does now, `null` if it never can. */
   readonly retryAfterMs: number | null
   /** Why this policy denies what does not fit. */
@@ -42,13 +48,39 @@ export interface Degraded {
   readonly mode: 'allow' | 'deny' | 'local'
 }
 
+/**
+ * Why a policy did not take part in a decision: it is for other routes, the subject lacks a dimension
+ * of its `per`, it is not enabled for this partition, its limit is 0 or less, or it has none until one
+ * is configured.
+ */
+export type SkipReason =
+  'other_route' | 'missing_dimension' | 'not_enabled' | 'unlimited' | 'unconfigured'
+
+/** A policy that did not take part in a decision. */
+export interface SkippedPolicy {
+  readonly name: string
+  readonly scope: string
+  readonly why: SkipReason
+}
+
+/**
+ * Where the plan of a decision comes from: the subject itself; the plans' resolver, now or less than
+ * its `cacheFor` ago; the resolver, longer ago, because it does not answer; or nowhere, so that it is
+ * the default plan.
+ */
+export type PlanSource = 'subject' | 'resolver' | 'stale' | 'default'
+
 interface DecisionBase {
-  /** Every policy's state, in the limiter's order. Empty when degraded with mode `allow` or `deny`. */
+  /** The state of every policy that took part, in the limiter's order. Empty when degraded with mode `allow` or `deny`. */
   readonly policies: readonly PolicyState[]
+  /** The policies that did not take part, and why. */
+  readonly skipped: readonly SkippedPolicy[]
   /** The time of the decision by the store's clock, in milliseconds since the Unix epoch. */
   readonly at: number
   /** The plan whose limits applied, if the limiter has plans. */
   readonly plan: string | undefined
+  /** Where that plan comes from, if the limiter has plans. */
+  readonly planSource: PlanSource | undefined
   /** Set when the store could not be asked. */
   readonly degraded: Degraded | undefined
 }
@@ -59,6 +91,8 @@ export interface AllowedDecision extends DecisionBase {
   readonly reason: undefined
   readonly violated: undefined
   readonly retryAfterMs: 0
+  /** Milliseconds to hold the request before it goes on: the longest of its policies'. The adapters do. */
+  readonly delayMs: number
 }
 
 /** The request must not go on; nothing has been charged. */
@@ -72,6 +106,7 @@ export interface DeniedDecision extends DecisionBase {
   readonly violated: PolicyState | undefined
   /** Milliseconds until this very cost fits every policy if nobody else spends; `null` if it never can. */
   readonly retryAfterMs: number | null
+  readonly delayMs: 0
 }
 
 /** The answer to a check: a plain value, JSON-serialisable. */
@@ -80,33 +115,35 @@ export type Decision = AllowedDecision | DeniedDecision
 /** How long a client is told to wait when the store is down and the limiter denies. */
 const STORE_RETRY_MS = 1_000
 
+/** What is known beside the policies' states. */
+export type DecisionContext = Pick<
+  DecisionBase,
+  'at' | 'skipped' | 'plan' | 'planSource' | 'degraded'
+>
+
 /** The decision that follows from every policy's state. */
-export function decide(
-  policies: readonly PolicyState[],
-  context: Pick<DecisionBase, 'at' | 'plan' | 'degraded'>,
-): Decision {
+export function decide(policies: readonly PolicyState[], context: DecisionContext): Decision {
   const base = { policies, ...context }
-  const failing = policies.filter((policy) => !policy.fits)
+  const failing = policies.filter(({ fits, enforced }) => enforced && !fits)
   const never = failing.find((policy) => policy.retryAfterMs === null)
   const violated = never ?? failing[0]
   if (violated === undefined) {
-    return { allowed: true, reason: undefined, violated, retryAfterMs: 0, ...base }
+    const delayMs = Math.max(0, ...policies.map((policy) => policy.delayMs))
+    return { allowed: true, reason: undefined, violated, retryAfterMs: 0, delayMs, ...base }
   }
   return {
     allowed: false,
     reason: never ? 'cost_exceeds_limit' : violated.reason,
     violated,
     retryAfterMs: never ? null : Math.max(...failing.map((policy) => policy.retryAfterMs ?? 0)),
+    delayMs: 0,
     ...base,
   }
 }
 
 /** The decision when the store failed and nothing is known. */
-export function decideBlind(
-  mode: 'allow' | 'deny',
-  context: Pick<DecisionBase, 'at' | 'plan' | 'degraded'>,
-): Decision {
-  const base = { policies: [], violated: undefined, ...context }
+export function decideBlind(mode: 'allow' | 'deny', context: DecisionContext): Decision {
+  const base = { policies: [], violated: undefined, delayMs: 0 as const, ...context }
   return mode === 'allow'
     ? { allowed: true, reason: undefined, retryAfterMs: 0, ...base }
     : { allowed: false, reason: 'store_unavailable', retryAfterMs: STORE_RETRY_MS, ...base }

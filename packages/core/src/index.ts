@@ -8,7 +8,10 @@ export { slidingWindow } from './policies/sliding-window.ts'
 export type { SlidingWindowOptions } from './policies/sliding-window.ts'
 export { dailyCap, fixedWindow, monthlyCap } from './policies/fixed-window.ts'
 export type { FixedWindowOptions } from './policies/fixed-window.ts'
-export type { Limit, LimitContext, Policy, PolicyOptions } from './policy.ts'
+export type { Policy, PolicyOptions } from './policy.ts'
+export type { Burst, Limit, LimitContext } from './limit.ts'
+export type { Mode, Rollout, RolloutOptions } from './rollout.ts'
+export type { Backpressure } from './backpressure.ts'
 export type { Duration } from './duration.ts'
 
 // Plans
@@ -26,12 +29,23 @@ export type {
   Degraded,
   DenialReason,
   DeniedDecision,
+  PlanSource,
   PolicyReason,
   PolicyState,
+  SkippedPolicy,
+  SkipReason,
 } from './decision.ts'
+export type { Hooks, PolicyEvent, Problem } from './hooks.ts'
 
 // Stores of your own
-export type { Store, StoreReply, StoreRequest } from './store.ts'
+export type {
+  RecordCondition,
+  RecordField,
+  RecordWrite,
+  Store,
+  StoreReply,
+  StoreRequest,
+} from './store.ts'
 export type { Algorithm, Entry, Verdict } from './policy.ts'
 
 // Time

@@ -1,17 +1,22 @@
 import type { Clock } from './clock.ts'
 import type { Cost } from './cost.ts'
-import type { Decision, PolicyState } from './decision.ts'
-import type { Entry, Policy, Verdict } from './policy.ts'
+import type { Decision, PlanSource, PolicyState, SkippedPolicy } from './decision.ts'
+import type { Asked, PolicySettings } from './entries.ts'
+import type { Hooks } from './hooks.ts'
+import type { Policy, Verdict } from './policy.ts'
 import type { PlanLimits, Plans } from './plans.ts'
 import type { Store } from './store.ts'
 import type { Subject } from './subject.ts'
+import type { Watch } from './watch.ts'
 import { systemClock } from './clock.ts'
 import { costsOf } from './cost.ts'
 import { decide, decideBlind } from './decision.ts'
+import { entryOf, keysOf, stateOf } from './entries.ts'
 import { ConfigError, InputError } from './errors.ts'
-import { keyPrefix, resolveLimit, validPolicies } from './policy.ts'
+import { crossed, DEFAULT_THRESHOLDS, safeHooks, validThresholds } from './hooks.ts'
+import { allowanceOf } from './limit.ts'
+import { validPolicies } from './policy.ts'
 import { withFallback, type OnStoreError } from './stores/fallback.ts'
-import { partitionKey } from './subject.ts'
 import { knownOptions, oneOf } from './validate.ts'
 
 /** Options of `createLimiter`. */
@@ -27,6 +32,10 @@ export interface LimiterOptions {
    * counted in this process's memory, `'allow'` lets it pass, `'deny'` refuses it. @default 'local'
    */
   readonly onStoreError?: OnStoreError
+  /** Functions that are told of what happens. @default problems go to console.error */
+  readonly hooks?: Hooks
+  /** The shares of a limit of which the hook `threshold` tells. @default [0.8, 0.95] */
+  readonly thresholds?: readonly number[]
   /** The time, for tests: it then decides even where the store has a clock. @default the store's clock */
   readonly clock?: Clock
 }
@@ -60,6 +69,8 @@ export interface Limiter {
 /** The last moment that a `Date` holds, in epoch ms. */
 const MAX_TIME = 8_640_000_000_000_000
 
+const OPTIONS = ['store', 'policies', 'plans', 'onStoreError', 'clock', 'hooks', 'thresholds']
+
 const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimits)
 
 /**
@@ -74,7 +85,7 @@ const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimits)
  * const decision = await limiter.check({ tenant: 'acme', route: 'evaluate' })
  */
 export function createLimiter(options: LimiterOptions): Limiter {
-  knownOptions('createLimiter', options, ['store', 'policies', 'plans', 'onStoreError', 'clock'])
+  knownOptions('createLimiter', options, OPTIONS)
   const policies = validPolicies(options.policies)
   const { plans, clock = systemClock } = options
   const mode = oneOf('onStoreError', options.onStoreError ?? 'local', ['allow', 'deny', 'local'])
@@ -82,35 +93,64 @@ export function createLimiter(options: LimiterOptions): Limiter {
   if (typeof clock !== 'function') {
     throw new ConfigError('invalid_option', 'clock', 'must be a function that returns epoch ms')
   }
+  const hooks = safeHooks(options.hooks ?? {})
+  const thresholds = validThresholds(options.thresholds ?? DEFAULT_THRESHOLDS)
   tryLimits(policies, plans)
 
   async function ask(subject: Subject, asked: CheckOptions, apply: boolean): Promise<Decision> {
+    const cost = costsOf(costIn(asked), policies)
     const plan = planOf(subject, plans)
-    const limits = (plan === undefined ? undefined : plans?.get(plan)) ?? NO_PLAN
-    const costs = costsOf(costIn(asked), policies)
-    const keys = await keysOf(subject, policies)
-    const entries = policies.map((policy, index): Entry => ({
-      key: keys[index] as string,
-      algorithm: policy.algorithm,
-      limit: resolveLimit(policy, limits, plan),
-      cost: costs[index] as number,
-      params: policy.params,
-    }))
+    const watches: Watch[] = []
+    const settings = (): PolicySettings | undefined => undefined
+    const situation = {
+      subject: validSubject(subject),
+      context: { plan: plan.limits, route: subject.route },
+      plan: plan.name,
+      cost,
+      settings,
+    }
+    const parts = await Promise.all(policies.map((policy) => entryOf(policy, situation)))
+    const counted = parts.filter((part) => 'entry' in part)
     const reply = await store.check({
-      entries,
+      entries: counted.map(({ entry }) => entry),
       apply,
       now: timeOf(clock),
       clockIsInjected: options.clock !== undefined,
+      reads: watches.map(({ read }) => read),
     })
-    const context = { at: reply.now, plan, degraded: reply.degraded }
+    const context = {
+      at: reply.now,
+      skipped: parts.filter((part): part is SkippedPolicy => !('entry' in part)),
+      plan: plan.name,
+      planSource: plan.source,
+      degraded: reply.degraded,
+    }
     if (reply.degraded && reply.degraded.mode !== 'local') {
       return decideBlind(reply.degraded.mode, context)
     }
-    const charged = apply && reply.verdicts.every(({ fits }) => fits)
-    const states = policies.map((policy, index) =>
-      stateOf(policy, entries[index] as Entry, reply.verdicts[index] as Verdict, charged),
+    const fits = (index: number): boolean => reply.verdicts[index]?.fits === true
+    const charged = apply && counted.every(({ entry }, index) => !entry.enforced || fits(index))
+    const states = counted.map((part, index) =>
+      stateOf(part, reply.verdicts[index] as Verdict, charged && fits(index)),
     )
+    if (apply) report(subject, counted, states, charged)
     return decide(states, context)
+  }
+
+  function report(
+    subject: Subject,
+    counted: readonly Asked[],
+    states: readonly PolicyState[],
+    charged: boolean,
+  ): void {
+    for (const [index, policy] of states.entries()) {
+      if (!policy.fits && !policy.enforced) hooks.shadowDenial({ policy, subject })
+      const most = counted[index]?.entry.burst
+      if (!charged || !policy.fits || most === undefined) continue
+      for (const threshold of crossed(most, policy, thresholds)) {
+        hooks.threshold({ policy, subject, threshold })
+      }
+    }
   }
 
   return {
@@ -118,7 +158,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
     peek: (subject, asked = {}) => ask(subject, asked, false),
     async reset(subject) {
       const own = policies.filter(({ per }) => per !== 'global')
-      if (own.length > 0) await store.reset(await keysOf(subject, own))
+      const keys = await Promise.all(own.map((policy) => keysOf(policy, validSubject(subject))))
+      if (keys.length > 0) await store.reset([...new Set(keys.flat())])
     },
   }
 }
@@ -138,44 +179,30 @@ function timeOf(clock: Clock): number {
   throw new ConfigError('invalid_option', 'clock', 'must return milliseconds since the Unix epoch')
 }
 
-function stateOf(policy: Policy, entry: Entry, verdict: Verdict, charged: boolean): PolicyState {
-  const { name, scope, unit, windowMs, reason } = policy
-  const { limit, cost } = entry
-  return {
-    name,
-    scope,
-    unit,
-    limit,
-    remaining: verdict.available - (charged ? cost : 0),
-    cost,
-    windowMs,
-    resetMs: verdict.resetMs,
-    fits: verdict.fits,
-    retryAfterMs: verdict.retryMs < 0 ? null : verdict.retryMs,
-    reason,
-  }
+function validSubject(subject: Subject): Subject {
+  if (typeof subject === 'object' && subject !== null) return subject
+  throw new InputError('invalid_subject', 'subject', 'must be an object of dimensions')
 }
 
-function keysOf(subject: Subject, policies: readonly Policy[]): Promise<string[]> {
-  if (typeof subject !== 'object' || subject === null) {
-    throw new InputError('invalid_subject', 'subject', 'must be an object of dimensions')
-  }
-  return Promise.all(
-    policies.map(
-      async (policy) => `${keyPrefix(policy)}:${await partitionKey(subject, policy.per)}`,
-    ),
-  )
+/** The plan whose limits apply, and where it comes from. */
+interface FoundPlan {
+  readonly name: string | undefined
+  readonly limits: PlanLimits
+  readonly source: PlanSource | undefined
 }
 
-function planOf(subject: Subject, plans: Plans | undefined): string | undefined {
-  if (plans === undefined) return undefined
+function planOf(subject: Subject, plans: Plans | undefined): FoundPlan {
+  if (plans === undefined) return { name: undefined, limits: NO_PLAN, source: undefined }
   const name = subject?.plan
-  return name !== undefined && plans.get(name) ? name : plans.defaultPlan
+  const limits = name === undefined ? undefined : plans.get(name)
+  if (limits) return { name, limits, source: 'subject' }
+  const { defaultPlan } = plans
+  return { name: defaultPlan, limits: plans.get(defaultPlan) ?? NO_PLAN, source: 'default' }
 }
 
 function validStore(store: unknown): Store {
-  const { check, reset } = (store ?? {}) as Partial<Store>
-  if (typeof check === 'function' && typeof reset === 'function') return store as Store
+  const { check, write, reset } = (store ?? {}) as Partial<Store>
+  if ([check, write, reset].every((method) => typeof method === 'function')) return store as Store
   throw new ConfigError('invalid_option', 'store', 'must be a store, such as upstash() or memory()')
 }
 
@@ -185,7 +212,11 @@ function tryLimits(policies: readonly Policy[], plans: Plans | undefined): void 
     throw new ConfigError('invalid_option', 'plans', 'must be made by definePlans')
   }
   for (const policy of policies) {
-    if (plans === undefined) resolveLimit(policy, NO_PLAN)
-    for (const name of plans?.names ?? []) resolveLimit(policy, plans?.get(name) ?? NO_PLAN, name)
+    for (const route of policy.routes ?? [undefined]) {
+      if (plans === undefined) allowanceOf(policy, { plan: NO_PLAN, route })
+      for (const name of plans?.names ?? []) {
+        allowanceOf(policy, { plan: plans?.get(name) ?? NO_PLAN, route }, {}, name)
+      }
+    }
   }
 }

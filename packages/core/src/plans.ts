@@ -1,7 +1,7 @@
 import { ConfigError } from './errors.ts'
-import { knownOptions, plainName, positiveInteger } from './validate.ts'
+import { aLimit, knownOptions, plainName } from './validate.ts'
 
-/** The limits of one plan by name: whole numbers of units. */
+/** The limits of one plan by name: whole numbers of units. 0 and less mean no limit. */
 export type PlanLimits = Readonly<Record<string, number>>
 
 /** A set of plans, made by `definePlans`. */
@@ -18,7 +18,7 @@ export interface Plans<Name extends string = string, Limit extends string = stri
  * Names the limits of each plan. Every plan must have the same limits. A subject without a plan, or
  * with a plan that is not defined here, gets the default plan: never no limit, never a limit of 0.
  *
- * @param plans Limits by plan name, each a whole number from 1 to 10^12.
+ * @param plans Limits by plan name, each a whole number up to 10^12. 0 and less mean no limit.
  * @param options.defaultPlan The plan for subjects without one. @default the first plan
  * @throws ConfigError `invalid_option` when a limit is missing from a plan or is no such number,
  * `unknown_option` when a plan has one that the first plan has not.
@@ -48,7 +48,7 @@ export function definePlans<Name extends string, Limit extends string>(
     knownOptions(`definePlans.${name}`, plans[name], limitNames)
     const limits = Object.create(null) as Record<Limit, number>
     for (const limit of limitNames) {
-      limits[limit] = positiveInteger(`definePlans.${name}.${limit}`, plans[name][limit])
+      limits[limit] = aLimit(`definePlans.${name}.${limit}`, plans[name][limit])
     }
     byName.set(name, Object.freeze(limits))
   }

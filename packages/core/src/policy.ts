@@ -1,27 +1,20 @@
-import type { Per } from './subject.ts'
-import type { PlanLimits } from './plans.ts'
+import type { Backpressure } from './backpressure.ts'
 import type { PolicyReason } from './decision.ts'
+import type { Burst, Limit } from './limit.ts'
+import type { Rollout, RolloutOptions } from './rollout.ts'
+import type { Per } from './subject.ts'
+import { validBackpressure } from './backpressure.ts'
 import { ConfigError } from './errors.ts'
+import { validBurst, validLimit } from './limit.ts'
+import { rolloutOf } from './rollout.ts'
 import { validPer } from './subject.ts'
-import { knownOptions, plainName, positiveInteger } from './validate.ts'
-
-/** What a limit may depend on. */
-export interface LimitContext {
-  /** The limits of the subject's plan. Empty when the limiter has no plans. */
-  readonly plan: PlanLimits
-}
-
-/**
- * The units a policy allows per window: a whole number from 1 to 10^12, or a function of the plan.
- * A function is tried against every plan at construction, so a misspelt limit is found there.
- */
-export type Limit = number | ((context: LimitContext) => number | undefined)
+import { knownOptions, MAX_UNITS, oneOf, plainName, positiveInteger } from './validate.ts'
 
 /** Options that every policy has. */
-export interface PolicyOptions {
+export interface PolicyOptions extends RolloutOptions {
   /** Unique in its limiter; stands in keys, headers and denials. Letters, digits, `_`, `.`, `-`. */
   readonly name: string
-  /** Units allowed per window. */
+  /** Units allowed per window. 0 and less mean no limit. */
   readonly limit: Limit
   /** Whose budget is counted: one for each combination of these dimensions, or `'global'`. */
   readonly per: Per
@@ -29,16 +22,35 @@ export interface PolicyOptions {
   readonly unit?: string
   /** How a denial names whose budget is spent (`X-RateLimit-Scope`). @default the dimensions of `per` joined by `+` */
   readonly scope?: string
+  /** The ids of the routes that it applies to; no other request is counted. @default all */
+  readonly routes?: readonly string[]
+  /**
+   * What to do with a subject that lacks one of the dimensions of `per`: throw an `InputError`, or
+   * leave this policy out, such as one per user for requests without a user. @default 'error'
+   */
+  readonly onMissing?: 'error' | 'skip'
+  /** A delay that grows from a share of the limit on (`delayMs`). @default none */
+  readonly backpressure?: Backpressure
+  /**
+   * Parts that the limit is split into, each with a key of its own, so that a key that everyone counts
+   * in is not locked by every request. A request is counted in one of them, at random: the limit is
+   * never exceeded, but a part may be spent a little before the others. At most 64. @default 1
+   */
+  readonly shards?: number
 }
 
 /** One policy's part in a store call: a key, and numbers for the algorithm. */
 export interface Entry {
   readonly key: string
   readonly algorithm: Algorithm
-  /** Units allowed. */
+  /** Units allowed per window. */
   readonly limit: number
+  /** The most units at once; the limit, except of a bucket. */
+  readonly burst: number
   /** Units asked for; 0 reads without asking for any. */
   readonly cost: number
+  /** Whether it denies what does not fit. If not, it is left out of what is added then. */
+  readonly enforced: boolean
   /** The algorithm's own numbers, such as the window in milliseconds. */
   readonly params: readonly number[]
 }
@@ -52,20 +64,25 @@ export interface Verdict {
   readonly resetMs: number
   /** Milliseconds until this cost fits if nobody else spends: 0 now, -1 never. */
   readonly retryMs: number
+  /** Milliseconds that a cost that fits is to wait for its turn; left out, 0. */
+  readonly waitMs?: number
 }
 
 /**
  * How a policy counts, as two twins that must agree: TypeScript for the memory store, Lua for Redis.
- * `check` only reads; `add` is called only after every policy of the decision has fitted.
+ * `check` only reads; `add` is called only after every enforced policy of the decision has fitted, once
+ * per key.
  */
 export interface Algorithm<State = never> {
   /** Names the Lua twin and the key. */
   readonly id: string
   /**
-   * A Lua table with `check(key, now, limit, cost, params)`, which returns
-   * `{ fits, available, reset, retry }` with whatever `add` needs besides, and
-   * `add(key, now, limit, cost, params, id, verdict, own, slack)`, where `own` tells that `now` is
-   * Redis' own, and keys are to live `slack` milliseconds longer than they need to by `now`.
+   * A Lua table of two functions. `check(entry, now)` gets the entry (`key`, `limit`, `burst`, `cost`,
+   * `params`, and `shared`, a table that is the same for entries of one key) and returns a table with
+   * `fits`, `available`, `reset`, `retry`, perhaps `wait`, and whatever `add` needs besides.
+   * `add(entry, now, verdict, call)` has in `call` an `id` for what is added, `own`, which tells that
+   * `now` is Redis' own, and `slack`, the milliseconds that keys are to live longer than they need to
+   * by `now`.
    */
   readonly lua: string
   check(state: State | undefined, entry: Entry, now: number): Verdict
@@ -73,19 +90,30 @@ export interface Algorithm<State = never> {
   add(state: State | undefined, entry: Entry, now: number): { state: State; expiresAt: number }
 }
 
-/** A named rule, made by `slidingWindow`, `fixedWindow`, `dailyCap` or `monthlyCap`. */
+/** A named rule, made by a factory such as `slidingWindow`. */
 export interface Policy {
   readonly name: string
   readonly limit: Limit
+  /** `'limit'` of a bucket that holds as much as its limit, `undefined` of what is no bucket. */
+  readonly burst: Burst | 'limit' | undefined
+  /** The most units that the algorithm can count, given its window. */
+  readonly maxUnits: number
   readonly per: Per
   readonly unit: string
   readonly scope: string
+  readonly routes: readonly string[] | undefined
+  readonly onMissing: 'error' | 'skip'
+  readonly rollout: Rollout
+  readonly backpressure: Required<Backpressure> | undefined
+  readonly shards: number
   /** Why a request that this policy does not fit is denied. */
   readonly reason: PolicyReason
   /** The window in milliseconds; of a calendar month, 31 days. */
   readonly windowMs: number
   readonly algorithm: Algorithm
   readonly params: readonly number[]
+  /** Names its keys in place of `name` and `params`, for policies that count in the same ones. */
+  readonly log: { readonly name: string; readonly params: readonly number[] } | undefined
 }
 
 /** What a policy factory adds to the options that every policy has. */
@@ -94,7 +122,28 @@ interface Counting<State> {
   readonly params: readonly number[]
   readonly windowMs: number
   readonly reason: PolicyReason
+  readonly burst?: Burst | 'limit'
+  readonly maxUnits?: number
+  readonly log?: Policy['log']
 }
+
+const OPTIONS = [
+  'name',
+  'limit',
+  'per',
+  'unit',
+  'scope',
+  'routes',
+  'onMissing',
+  'backpressure',
+  'shards',
+  'mode',
+  'enabled',
+  'enforced',
+]
+
+/** More would make a limit's parts small and its reset long. */
+const MAX_SHARDS = 64
 
 /** Validates the options that every policy has, and makes the policy. */
 export function definePolicy<State>(
@@ -103,29 +152,44 @@ export function definePolicy<State>(
   ownOptions: readonly string[],
   counting: () => Counting<State>,
 ): Policy {
-  knownOptions(where, options, ['name', 'limit', 'per', 'unit', 'scope', ...ownOptions])
-  const { limit } = options
+  knownOptions(where, options, [...OPTIONS, ...ownOptions])
+  const { backpressure, shards = 1, routes } = options
+  const name = plainName(`${where}.name`, options.name)
+  const limit = validLimit(`${where}.limit`, options.limit)
   const per = validPer(`${where}.per`, options.per)
+  const own = counting()
   return Object.freeze({
-    name: plainName(`${where}.name`, options.name),
-    limit: typeof limit === 'function' ? limit : positiveInteger(`${where}.limit`, limit),
+    name,
+    limit,
+    maxUnits: MAX_UNITS,
     per,
     unit: plainName(`${where}.unit`, options.unit ?? 'request'),
-    scope:
-      options.scope === undefined
-        ? per === 'global'
-          ? 'global'
-          : per.join('+')
-        : plainName(`${where}.scope`, options.scope),
-    ...counting(),
+    scope: scopeOf(where, options.scope, per),
+    routes: routes === undefined ? undefined : validRoutes(`${where}.routes`, routes),
+    onMissing: oneOf(`${where}.onMissing`, options.onMissing ?? 'error', ['error', 'skip']),
+    rollout: rolloutOf(where, options, per === 'global'),
+    backpressure: backpressure && validBackpressure(`${where}.backpressure`, backpressure),
+    shards: positiveInteger(`${where}.shards`, shards, MAX_SHARDS),
+    log: undefined,
+    ...own,
+    burst:
+      own.burst === undefined || own.burst === 'limit'
+        ? own.burst
+        : validBurst(`${where}.burst`, own.burst),
   }) as Policy
 }
 
-/** The units that `policy` allows under `plan`. Throws if its limit is no usable number. */
-export function resolveLimit(policy: Policy, plan: PlanLimits, planName?: string): number {
-  const limit = typeof policy.limit === 'function' ? policy.limit({ plan }) : policy.limit
-  const option = `policies.${policy.name}.limit${planName === undefined ? '' : ` for plan "${planName}"`}`
-  return positiveInteger(option, limit)
+function scopeOf(where: string, scope: unknown, per: Per): string {
+  if (scope !== undefined) return plainName(`${where}.scope`, scope)
+  return per === 'global' ? 'global' : per.join('+')
+}
+
+function validRoutes(option: string, routes: unknown): readonly string[] {
+  const ids: unknown[] = Array.isArray(routes) ? routes : []
+  if (ids.length > 0 && ids.every((id) => typeof id === 'string' && id !== '')) {
+    return Object.freeze([...(ids as string[])])
+  }
+  throw new ConfigError('invalid_option', option, 'must be a list of at least one route id')
 }
 
 /** Throws unless `policies` is a non-empty list of policies with distinct names. */
@@ -138,12 +202,13 @@ export function validPolicies(policies: unknown): readonly Policy[] {
     const isPolicy =
       typeof policy?.algorithm?.check === 'function' &&
       policy.name !== undefined &&
+      policy.rollout !== undefined &&
       policy.params?.every((number) => Number.isInteger(number) && number >= 0)
     if (!isPolicy) {
       throw new ConfigError(
         'invalid_option',
         'policies',
-        'must hold only policies made by slidingWindow, fixedWindow, dailyCap or monthlyCap',
+        'must hold only policies made by a factory, such as slidingWindow or dailyCap',
       )
     }
     // They stand in headers; a policy that was copied and renamed has not been through its factory.
@@ -165,8 +230,8 @@ export function validPolicies(policies: unknown): readonly Policy[] {
 }
 
 /** What names a policy's partition in a store, before the partition's own values. */
-export function keyPrefix(policy: Policy): string {
+export function keyPrefix({ name, params, log = { name, params }, algorithm }: Policy): string {
   // The algorithm and its numbers are part of the key: a policy that is changed starts afresh
   // instead of misreading what its former self wrote.
-  return `${policy.name}:${policy.algorithm.id}-${policy.params.join('-')}`
+  return `${log.name}:${algorithm.id}-${log.params.join('-')}`
 }

@@ -10,6 +10,27 @@ export interface StoreRequest {
   readonly now: number
   /** Whether `now` is the time, as in tests, even if the store has a clock of its own. */
   readonly clockIsInjected: boolean
+  /** Fields of records to read in the same step, such as the plan of a tenant. */
+  readonly reads: readonly RecordField[]
+}
+
+/** A field of a record: a small named value that lives beside the counts (in Redis, of a hash). */
+export interface RecordField {
+  readonly key: string
+  readonly field: string
+}
+
+/** Fields to set in one record. */
+export interface RecordWrite {
+  readonly key: string
+  readonly set: Readonly<Record<string, string>>
+  /** When the whole record is to be forgotten, in milliseconds from now. @default never */
+  readonly ttlMs?: number
+}
+
+/** What a field must hold for a write to be made: this text, or nothing. */
+export interface RecordCondition extends RecordField {
+  readonly is: string | undefined
 }
 
 /** What a store found, entry by entry, in the order of the request. */
@@ -17,19 +38,27 @@ export interface StoreReply {
   /** The store's time in epoch ms. */
   readonly now: number
   readonly verdicts: readonly Verdict[]
+  /** What the fields to read hold, in the order of the request. */
+  readonly read: readonly (string | undefined)[]
   /** Set by a store that stands in for another. With mode `allow` or `deny` there are no verdicts. */
   readonly degraded?: Degraded
 }
 
 /**
- * Where counts live. The only thing a store must get right: `check` looks at every entry, then adds
- * to all of them only if all fit, in one atomic step.
+ * Where counts live. The only thing a store must get right: `check` looks at every entry, then, only
+ * if all that are enforced fit, adds to all that fit, once per key, in one atomic step.
  */
 export interface Store {
   /**
    * @throws StoreError When the store does not answer as it should. What was asked may have been done.
    */
   check(request: StoreRequest): Promise<StoreReply>
-  /** Forgets these keys. @throws StoreError When it cannot be told that they are forgotten. */
+  /**
+   * Makes all of these writes if the condition holds, in one atomic step, and tells whether it did.
+   *
+   * @throws StoreError As `check` does.
+   */
+  write(writes: readonly RecordWrite[], condition?: RecordCondition): Promise<boolean>
+  /** Forgets these keys, counts and records. @throws StoreError When it cannot be told that they are forgotten. */
   reset(keys: readonly string[]): Promise<void>
 }

@@ -78,11 +78,20 @@ export async function partitionKey(subject: Subject, per: Per): Promise<string> 
   return key
 }
 
-function encodePart(dimension: string, subject: Subject): string {
+/** Whether `subject` has no value for a dimension of `per`. */
+export function lacksDimension(subject: Subject, per: Per): boolean {
+  return per !== 'global' && per.some((dimension) => valueOf(dimension, subject) === undefined)
+}
+
+function valueOf(dimension: string, subject: Subject): unknown {
   const values = subject as Readonly<Record<string, unknown>>
-  const value = Object.hasOwn(values, dimension) ? values[dimension] : undefined
+  return (Object.hasOwn(values, dimension) ? values[dimension] : undefined) ?? undefined
+}
+
+function encodePart(dimension: string, subject: Subject): string {
+  const value = valueOf(dimension, subject)
   const input = `subject.${dimension}`
-  if (value === undefined || value === null) {
+  if (value === undefined) {
     throw new InputError('missing_dimension', input, 'is missing, and a policy counts per it')
   }
   if (typeof value !== 'string' || value === '') {

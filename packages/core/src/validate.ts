@@ -37,6 +37,21 @@ export function positiveInteger(option: string, value: unknown, max: number = MA
   throw new ConfigError('invalid_option', option, `must be a whole number from 1 to ${max}`)
 }
 
+/** Returns `value` if it is a whole number of at most `MAX_UNITS`, be it 0 or less; else throws. */
+export function aLimit(option: string, value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= MAX_UNITS) {
+    return value
+  }
+  const message = `must be a whole number up to ${MAX_UNITS}; 0 and less mean no limit`
+  throw new ConfigError('invalid_option', option, message)
+}
+
+/** Returns `value` if it is a percentage, else throws. */
+export function percentage(option: string, value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value <= 100) return value
+  throw new ConfigError('invalid_option', option, 'must be a percentage from 0 to 100')
+}
+
 /** Returns `value` if it is one of `allowed`, else throws. */
 export function oneOf<T extends string>(option: string, value: unknown, allowed: readonly T[]): T {
   const found = allowed.find((item) => item === value)

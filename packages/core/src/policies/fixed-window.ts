@@ -106,10 +106,10 @@ const algorithm: Algorithm<FixedWindowState> = {
     end
   end
   return {
-    check = function(key, now, limit, cost, params)
-      local window = params[1]
+    check = function(entry, now)
+      local window, limit, cost = entry.params[1], entry.limit, entry.cost
       local finish = window == ${CALENDAR_MONTH} and month_end(now) or now - now % window + window
-      local used, stored = 0, redis.call('GET', key)
+      local used, stored = 0, redis.call('GET', entry.key)
       if stored then
         local stored_finish, stored_used = string.match(stored, '^(%d+):(%d+)$')
         stored_finish = tonumber(stored_finish)
@@ -122,10 +122,10 @@ const algorithm: Algorithm<FixedWindowState> = {
         used = used, finish = finish,
       }
     end,
-    add = function(key, now, limit, cost, params, id, verdict, own, slack)
-      local value = string.format('%.0f:%.0f', verdict.finish, verdict.used + cost)
-      local at = own and verdict.finish or verdict.finish - now + slack
-      redis.call('SET', key, value, own and 'PXAT' or 'PX', at)
+    add = function(entry, now, verdict, call)
+      local value = string.format('%.0f:%.0f', verdict.finish, verdict.used + entry.cost)
+      local at = call.own and verdict.finish or verdict.finish - now + call.slack
+      redis.call('SET', entry.key, value, call.own and 'PXAT' or 'PX', at)
     end,
   }
 end)()`,

@@ -97,8 +97,9 @@ const algorithm: Algorithm<SlidingWindowState> = {
   lua: `(function()
   local function units(member) return tonumber(string.match(member, ':(%d+)$') or 1) end
   return {
-    check = function(key, now, limit, cost, params)
-      local cutoff = now - params[1]
+    check = function(entry, now)
+      local key, window, limit, cost = entry.key, entry.params[1], entry.limit, entry.cost
+      local cutoff = now - window
       local rows = redis.call('ZRANGE', key, 0, ${PRUNE_AT}, 'WITHSCORES')
       if rows[1] and rows[1] ~= '#' then error('not a sliding window') end
       local total = rows[2] and -tonumber(rows[2]) or 0
@@ -129,23 +130,24 @@ const algorithm: Algorithm<SlidingWindowState> = {
       local fits = cost == 0 or used + cost <= limit
       return {
         fits = fits, available = math.max(0, limit - used),
-        reset = head and head - cutoff or params[1],
-        retry = fits and 0 or (cost > limit and -1 or retry or params[1]),
+        reset = head and head - cutoff or window,
+        retry = fits and 0 or (cost > limit and -1 or retry or window),
         used = used, total = total, expired = expired, oldest = oldest,
       }
     end,
-    add = function(key, now, limit, cost, params, id, verdict, own, slack)
-      local window, total = params[1], verdict.total
+    add = function(entry, now, verdict, call)
+      local key, cost, window = entry.key, entry.cost, entry.params[1]
+      local total = verdict.total
       local prune = verdict.expired >= ${PRUNE_AT}
         or (verdict.oldest and verdict.oldest <= now - 2 * window)
       if prune then
         redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
         total = verdict.used
       end
-      local member = cost == 1 and id or id .. ':' .. string.format('%.0f', cost)
+      local member = cost == 1 and call.id or call.id .. ':' .. string.format('%.0f', cost)
       redis.call('ZADD', key, -(total + cost), '#', now, member)
-      if prune or not verdict.oldest or slack > 0 then
-        redis.call('PEXPIRE', key, 3 * window + slack)
+      if prune or not verdict.oldest or call.slack > 0 then
+        redis.call('PEXPIRE', key, 3 * window + call.slack)
       end
     end,
   }

@@ -8,7 +8,7 @@ import { memory } from './memory.ts'
  */
 export type OnStoreError = 'allow' | 'deny' | 'local'
 
-/** A store that answers in the stead of `primary` whenever that one fails. `reset` still throws. */
+/** A store that answers in the stead of `primary` whenever that one fails. `write` and `reset` still throw. */
 export function withFallback(primary: Store, mode: OnStoreError): Store {
   const local = memory()
   return {
@@ -21,10 +21,13 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
         if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
         const cause = error instanceof StoreError ? error.code : 'store_failed'
         const reply =
-          mode === 'local' ? await local.check(request) : { now: request.now, verdicts: [] }
+          mode === 'local'
+            ? await local.check({ ...request, reads: [] })
+            : { now: request.now, verdicts: [], read: [] }
         return { ...reply, degraded: { cause, mode } }
       }
     },
+    write: (writes, condition) => primary.write(writes, condition),
     async reset(keys) {
       await local.reset(keys)
       await primary.reset(keys)

@@ -1,10 +1,23 @@
-import type { Store, StoreReply, StoreRequest } from '../store.ts'
+import type {
+  RecordCondition,
+  RecordField,
+  RecordWrite,
+  Store,
+  StoreReply,
+  StoreRequest,
+} from '../store.ts'
 import { knownOptions, positiveInteger } from '../validate.ts'
 
 /** Options of `memory`. */
 export interface MemoryOptions {
   /** Partitions kept at most; past that, the least recently charged is forgotten. @default 10_000 */
   readonly maxKeys?: number
+}
+
+/** A record with its fields. It expires by the machine's clock, as in Redis by the server's. */
+interface Stored {
+  readonly fields: ReadonlyMap<string, string>
+  readonly expiresAt: number
 }
 
 interface Slot {
@@ -25,20 +38,26 @@ export function memory(options: MemoryOptions = {}): Store {
   const maxKeys = positiveInteger('memory.maxKeys', options.maxKeys ?? 10_000)
   // In order of last charge, so that the first is the one to forget.
   const slots = new Map<string, Slot>()
+  const records = new Map<string, Stored>()
+  // Records without an end, such as a configuration, are few, and none may be forgotten.
+  const lasting = new Map<string, Stored>()
 
-  function decide({ entries, apply, now }: StoreRequest): StoreReply {
+  function decide({ entries, apply, now, reads }: StoreRequest): StoreReply {
     const states = entries.map(({ key }) => stateOf(key, now))
     const verdicts = entries.map((entry, index) => entry.algorithm.check(states[index], entry, now))
-    if (apply && verdicts.every((verdict) => verdict.fits)) {
+    const denied = entries.some(({ enforced }, index) => enforced && !verdicts[index]?.fits)
+    if (apply && !denied) {
+      const added = new Set<string>()
       entries.forEach((entry, index) => {
-        if (entry.cost === 0) return
+        if (entry.cost === 0 || !verdicts[index]?.fits || added.has(entry.key)) return
+        added.add(entry.key)
         slots.delete(entry.key)
         slots.set(entry.key, entry.algorithm.add(states[index], entry, now))
       })
       // What was charged just now stays, or a policy would never count.
-      trim(Math.max(maxKeys, entries.length))
+      trim(slots, Math.max(maxKeys, entries.length))
     }
-    return { now, verdicts }
+    return { now, verdicts, read: reads.map(fieldOf) }
   }
 
   function stateOf(key: string, now: number): never | undefined {
@@ -47,18 +66,46 @@ export function memory(options: MemoryOptions = {}): Store {
     return slot !== undefined && slot.expiresAt > now ? (slot.state as never) : undefined
   }
 
-  function trim(most: number): void {
-    for (const key of slots.keys()) {
-      if (slots.size <= most) return
-      slots.delete(key)
+  function forget(key: string): void {
+    for (const map of [slots, records, lasting]) map.delete(key)
+  }
+
+  function liveRecord(key: string): Stored | undefined {
+    const record = records.get(key) ?? lasting.get(key)
+    return record !== undefined && record.expiresAt > Date.now() ? record : undefined
+  }
+
+  function fieldOf({ key, field }: RecordField): string | undefined {
+    return liveRecord(key)?.fields.get(field)
+  }
+
+  function write(writes: readonly RecordWrite[], condition?: RecordCondition): boolean {
+    if (condition && fieldOf(condition) !== condition.is) return false
+    for (const { key, set, ttlMs } of writes) {
+      const fields = new Map([...(liveRecord(key)?.fields ?? []), ...Object.entries(set)])
+      forget(key)
+      const [map, expiresAt] =
+        ttlMs === undefined ? [lasting, Infinity] : [records, Date.now() + ttlMs]
+      map.set(key, { fields, expiresAt })
     }
+    trim(records, Math.max(maxKeys, writes.length))
+    return true
   }
 
   return {
     check: (request) => Promise.resolve(decide(request)),
+    write: (writes, condition) => Promise.resolve(write(writes, condition)),
     reset: (keys) => {
-      for (const key of keys) slots.delete(key)
+      for (const key of keys) forget(key)
       return Promise.resolve()
     },
+  }
+}
+
+/** Forgets the first of `map` until no more than `most` are left. */
+function trim(map: Map<string, unknown>, most: number): void {
+  for (const key of map.keys()) {
+    if (map.size <= most) return
+    map.delete(key)
   }
 }

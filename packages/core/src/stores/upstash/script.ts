@@ -1,5 +1,5 @@
-import type { Algorithm, Entry } from '../../policy.ts'
-import type { StoreReply, StoreRequest } from '../../store.ts'
+import type { Algorithm } from '../../policy.ts'
+import type { RecordCondition, RecordWrite, StoreReply, StoreRequest } from '../../store.ts'
 import { StoreError } from '../../errors.ts'
 import { MAX_UNITS } from '../../validate.ts'
 
@@ -19,44 +19,86 @@ export interface ScriptText {
 const LOCKING_LINE = '#!lua flags=allow-key-locking\n'
 
 /** The script that decides for the given algorithms: their Lua twins around one check-then-add. */
-export async function assembleScript(algorithms: Iterable<Algorithm>): Promise<Script> {
+export function assembleScript(algorithms: Iterable<Algorithm>): Promise<Script> {
   const twins = Array.from(algorithms, ({ id, lua }) => `['${id}'] = ${lua}`)
-  const text = BODY.replace('--TWINS--', () => twins.join(',\n'))
-  return { locking: await digest(LOCKING_LINE + text), plain: await digest(text) }
+  return scriptOf(DECIDE.replace('--TWINS--', () => twins.join(',\n')))
 }
 
-/** The script's ARGV. Keys go in KEYS, in the order of the entries. */
+/** The script that writes records on a condition. */
+export function writeScript(): Promise<Script> {
+  return scriptOf(WRITE)
+}
+
+/** The deciding script's keys: those of the entries, then those of the records. */
+export function scriptKeys({ entries, reads }: StoreRequest): string[] {
+  return [...entries, ...reads].map(({ key }) => key)
+}
+
+/** The deciding script's ARGV, in the order of its keys. */
 export function scriptArguments(request: StoreRequest, id: string): string[] {
-  const { now, clockIsInjected, apply, entries } = request
+  const { now, clockIsInjected, apply, entries, reads } = request
   const args = [String(now), clockIsInjected ? '1' : '0', apply ? '1' : '0', id]
-  for (const { algorithm, limit, cost, params } of entries) {
-    args.push(algorithm.id, ...[limit, cost, params.length, ...params].map(String))
+  args.push(String(entries.length))
+  for (const { algorithm, limit, burst, cost, enforced, params } of entries) {
+    const numbers = [limit, burst, cost, enforced ? 1 : 0, params.length, ...params]
+    args.push(algorithm.id, ...numbers.map(String))
   }
+  for (const { field } of reads) args.push(field)
   return args
 }
 
-/** Reads the script's answer. @throws StoreError `store_bad_reply` unless it is one for `entries`. */
-export function readReply(reply: unknown, entries: readonly Entry[]): StoreReply {
-  if (!Array.isArray(reply) || reply.length !== 1 + 4 * entries.length || !reply.every(isInteger)) {
+/** The writing script's keys and arguments. */
+export function writeArguments(
+  writes: readonly RecordWrite[],
+  condition: RecordCondition | undefined,
+): { keys: string[]; args: string[] } {
+  const keys = writes.map(({ key }) => key)
+  const args = condition ? [condition.is === undefined ? '2' : '1'] : ['0']
+  if (condition) {
+    keys.unshift(condition.key)
+    args.push(condition.field, condition.is ?? '')
+  }
+  for (const { set, ttlMs } of writes) {
+    const fields = Object.entries(set).flat()
+    args.push(String(ttlMs ?? 0), String(fields.length), ...fields)
+  }
+  return { keys, args }
+}
+
+/** Reads the script's answer. @throws StoreError `store_bad_reply` unless it is one to `request`. */
+export function readReply(reply: unknown, { entries, reads }: StoreRequest): StoreReply {
+  const numbers = 1 + PER_ENTRY * entries.length
+  const isReply =
+    Array.isArray(reply) &&
+    reply.length === numbers + reads.length &&
+    reply.every((value, index) => (index < numbers ? Number.isInteger(value) : isField(value)))
+  if (!isReply) {
     throw new StoreError(
       'store_bad_reply',
       'The store answered with something else than a decision',
     )
   }
-  const [now, ...rest] = reply as [number, ...number[]]
+  const [now, ...rest] = (reply as number[]).slice(0, numbers) as [number, ...number[]]
   const verdicts = entries.map((_, index) => {
-    const [fits, available, resetMs, retryMs] = rest.slice(4 * index) as [
-      number,
-      number,
-      number,
-      number,
-    ]
-    return { fits: fits === 1, available, resetMs, retryMs }
+    const [fits, available = 0, resetMs = 0, retryMs = 0, waitMs = 0] = rest.slice(
+      PER_ENTRY * index,
+    )
+    return { fits: fits === 1, available, resetMs, retryMs, waitMs }
   })
-  return { now, verdicts }
+  const read = (reply as unknown[])
+    .slice(numbers)
+    .map((value) => (value ?? undefined) as string | undefined)
+  return { now, verdicts, read }
 }
 
-const isInteger = (value: unknown): boolean => Number.isInteger(value)
+/** So many integers tell of one entry. */
+const PER_ENTRY = 5
+
+const isField = (value: unknown): boolean => value === null || typeof value === 'string'
+
+async function scriptOf(text: string): Promise<Script> {
+  return { locking: await digest(LOCKING_LINE + text), plain: await digest(text) }
+}
 
 async function digest(text: string): Promise<ScriptText> {
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text)))
@@ -69,9 +111,10 @@ async function digest(text: string): Promise<ScriptText> {
  */
 const CALLER_SKEW_MS = 60_000
 
-// Phase one reads every entry, phase two writes to all of them only if all fit. The numbers are
-// checked here too, because in Lua a comparison with NaN is false and so lets everything pass.
-const BODY = `local algorithms = {
+// Phase one reads every entry, phase two writes to all that fit only if all that are enforced do. The
+// numbers are checked here too, because in Lua a comparison with NaN is false and so lets everything
+// pass.
+const DECIDE = `local algorithms = {
 --TWINS--
 }
 local function whole(text)
@@ -90,26 +133,53 @@ if ARGV[2] == '0' then
     slack = ${CALLER_SKEW_MS}
   end
 end
-local apply, id, at = ARGV[3] == '1', ARGV[4], 5
-local entries, reply = {}, { now }
-for index, key in ipairs(KEYS) do
-  local algorithm = algorithms[ARGV[at]]
-  local limit, cost, params = whole(ARGV[at + 1]), whole(ARGV[at + 2]), {}
-  for offset = 1, whole(ARGV[at + 3]) do params[offset] = whole(ARGV[at + 3 + offset]) end
-  at = at + 4 + #params
-  local verdict = algorithm.check(key, now, limit, cost, params)
-  if not verdict.fits then apply = false end
-  entries[index] = { key, algorithm, limit, cost, params, verdict }
+local apply, count, at = ARGV[3] == '1', whole(ARGV[5]), 6
+local entries, verdicts, shared, reply = {}, {}, {}, { now }
+for index = 1, count do
+  local key, params = KEYS[index], {}
+  for offset = 1, whole(ARGV[at + 5]) do params[offset] = whole(ARGV[at + 5 + offset]) end
+  shared[key] = shared[key] or {}
+  local entry = {
+    key = key, algorithm = algorithms[ARGV[at]], limit = whole(ARGV[at + 1]), burst = whole(ARGV[at + 2]),
+    cost = whole(ARGV[at + 3]), params = params, shared = shared[key],
+  }
+  local verdict = entry.algorithm.check(entry, now)
+  if whole(ARGV[at + 4]) == 1 and not verdict.fits then apply = false end
+  entries[index], verdicts[index] = entry, verdict
   reply[#reply + 1] = verdict.fits and 1 or 0
   reply[#reply + 1] = verdict.available
   reply[#reply + 1] = verdict.reset
   reply[#reply + 1] = verdict.retry
+  reply[#reply + 1] = verdict.wait or 0
+  at = at + 6 + #params
 end
 if apply then
-  for _, entry in ipairs(entries) do
-    local key, algorithm, limit, cost, params, verdict = unpack(entry)
-    if cost > 0 then algorithm.add(key, now, limit, cost, params, id, verdict, own, slack) end
+  local call, added = { id = ARGV[4], own = own, slack = slack }, {}
+  for index, entry in ipairs(entries) do
+    if entry.cost > 0 and verdicts[index].fits and not added[entry.key] then
+      added[entry.key] = true
+      entry.algorithm.add(entry, now, verdicts[index], call)
+    end
   end
 end
+for index = count + 1, #KEYS do
+  reply[#reply + 1] = redis.call('HGET', KEYS[index], ARGV[at])
+  at = at + 1
+end
 return reply
+`
+
+const WRITE = `local first, at = 1, 2
+if ARGV[1] ~= '0' then
+  local held = redis.call('HGET', KEYS[1], ARGV[2])
+  if ARGV[1] == '1' and held ~= ARGV[3] or ARGV[1] == '2' and held then return 0 end
+  first, at = 2, 4
+end
+for index = first, #KEYS do
+  local ttl, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  redis.call('HSET', KEYS[index], unpack(ARGV, at + 2, at + 1 + count))
+  if ttl > 0 then redis.call('PEXPIRE', KEYS[index], ttl) else redis.call('PERSIST', KEYS[index]) end
+  at = at + 2 + count
+end
+return 1
 `

@@ -2,7 +2,15 @@ import type { Algorithm } from '../../policy.ts'
 import type { Store } from '../../store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { knownOptions, plainName, positiveInteger } from '../../validate.ts'
-import { assembleScript, readReply, scriptArguments, type Script } from './script.ts'
+import {
+  assembleScript,
+  readReply,
+  scriptArguments,
+  scriptKeys,
+  writeArguments,
+  writeScript,
+  type Script,
+} from './script.ts'
 import {
   clientTransport,
   NOT_AN_ANSWER,
@@ -52,6 +60,7 @@ export function upstash(options: UpstashOptions = {}): Store {
   const transport = chooseTransport(options)
   // Plain data only: a promise made for one request must not be awaited by another on Cloudflare.
   const scripts = new Map<string, Script>()
+  let writing: Script | undefined
   let locking = true
 
   async function scriptFor(algorithms: ReadonlyMap<string, Algorithm>): Promise<Script> {
@@ -82,16 +91,31 @@ export function upstash(options: UpstashOptions = {}): Store {
     }
   }
 
+  /** Runs a script on keys under one deadline. */
+  function call(
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> {
+    const rest = [keys.length, ...keys.map((key) => `${prefix}:${key}`), ...args]
+    return withDeadline(timeoutMs, (signal) => run(script, rest, signal))
+  }
+
   return {
     async check(request) {
-      const { entries } = request
       const script = await scriptFor(
-        new Map(entries.map(({ algorithm }) => [algorithm.id, algorithm])),
+        new Map(request.entries.map(({ algorithm }) => [algorithm.id, algorithm])),
       )
-      const keys = entries.map(({ key }) => `${prefix}:${key}`)
-      const rest = [keys.length, ...keys, ...scriptArguments(request, randomId())]
-      const reply = await withDeadline(timeoutMs, (signal) => run(script, rest, signal))
-      return readReply(reply, entries)
+      const args = scriptArguments(request, randomId())
+      return readReply(await call(script, scriptKeys(request), args), request)
+    },
+
+    async write(writes, condition) {
+      writing ??= await writeScript()
+      const { keys, args } = writeArguments(writes, condition)
+      const written = await call(writing, keys, args)
+      if (written === 1 || written === 0) return written === 1
+      throw new StoreError('store_bad_reply', NOT_AN_ANSWER)
     },
 
     async reset(keys) {

@@ -1,0 +1,107 @@
+import type { PolicyState, SkippedPolicy, SkipReason } from './decision.ts'
+import type { Allowance, LimitContext, LimitSettings } from './limit.ts'
+import type { Entry, Policy, Verdict } from './policy.ts'
+import type { Rollout } from './rollout.ts'
+import type { Subject } from './subject.ts'
+import { delayAt } from './backpressure.ts'
+import { allowanceOf } from './limit.ts'
+import { keyPrefix } from './policy.ts'
+import { inShare } from './rollout.ts'
+import { lacksDimension, partitionKey } from './subject.ts'
+
+/** What may be set at run time for a policy, or for one of its partitions. */
+export interface PolicySettings extends LimitSettings, Partial<Rollout> {}
+
+/** A policy's part in one decision. */
+export interface Asked {
+  readonly policy: Policy
+  readonly entry: Entry
+  /** The limit and burst of the whole policy; an entry has those of its shard. */
+  readonly allowance: Exclude<Allowance, string>
+}
+
+/** What decides about a policy beside the policy itself. */
+export interface Case {
+  readonly subject: Subject
+  readonly context: LimitContext
+  readonly plan: string | undefined
+  /** The cost in a unit. */
+  cost(unit: string): number
+  /** What is set at run time. */
+  settings(policy: Policy, partition: string): PolicySettings | undefined
+}
+
+/** A policy's part in a decision about `subject`, or why it takes none. */
+export async function entryOf(
+  policy: Policy,
+  { subject, context, plan, settings, cost: costIn }: Case,
+): Promise<Asked | SkippedPolicy> {
+  const { name, scope, routes, per, onMissing } = policy
+  const skipped = (why: SkipReason): SkippedPolicy => ({ name, scope, why })
+  if (routes && !routes.includes(context.route ?? '')) return skipped('other_route')
+  if (onMissing === 'skip' && lacksDimension(subject, per)) return skipped('missing_dimension')
+  const cost = costIn(policy.unit)
+  const partition = await partitionKey(subject, per)
+  const set = settings(policy, partition)
+  const allowance = allowanceOf(policy, context, set, plan)
+  if (typeof allowance === 'string') return skipped(allowance)
+  const { enabled, enforced } = { ...policy.rollout, ...set }
+  if (!inShare(`${name}/enabled:${partition}`, enabled)) return skipped('not_enabled')
+  const shards = Math.min(policy.shards, allowance.limit, allowance.burst)
+  const shard = shards > 1 ? Math.floor(Math.random() * shards) : 0
+  const entry = {
+    key: keyOf(policy, partition, shard),
+    algorithm: policy.algorithm,
+    limit: part(allowance.limit, shard, shards),
+    burst: part(allowance.burst, shard, shards),
+    cost,
+    enforced: inShare(`${name}/enforced:${partition}`, enforced),
+    params: policy.params,
+  }
+  return { policy, entry, allowance }
+}
+
+/** The keys that hold what a partition has used. */
+export async function keysOf(policy: Policy, subject: Subject): Promise<string[]> {
+  const partition = await partitionKey(subject, policy.per)
+  return Array.from({ length: policy.shards }, (_, shard) => keyOf(policy, partition, shard))
+}
+
+function keyOf(policy: Policy, partition: string, shard: number): string {
+  const key = `${keyPrefix(policy)}:${partition}`
+  return policy.shards > 1 ? `${key}:${shard}/${policy.shards}` : key
+}
+
+/** One of `shards` parts of `units`, which differ by at most one. */
+function part(units: number, shard: number, shards: number): number {
+  return Math.floor(units / shards) + (shard < units % shards ? 1 : 0)
+}
+
+/** A policy's state after a decision. */
+export function stateOf(
+  { policy, entry, allowance }: Asked,
+  verdict: Verdict,
+  charged: boolean,
+): PolicyState {
+  const { name, scope, unit, windowMs, reason, backpressure } = policy
+  const { cost, enforced, burst } = entry
+  const remaining = verdict.available - (charged ? cost : 0)
+  const delayMs =
+    backpressure && enforced && verdict.fits ? delayAt(1 - remaining / burst, backpressure) : 0
+  return {
+    name,
+    scope,
+    unit,
+    limit: allowance.limit,
+    burst: allowance.burst,
+    remaining,
+    cost,
+    windowMs,
+    resetMs: verdict.resetMs,
+    fits: verdict.fits,
+    enforced,
+    delayMs: enforced ? Math.max(delayMs, verdict.waitMs ?? 0) : 0,
+    retryAfterMs: verdict.retryMs < 0 ? null : verdict.retryMs,
+    reason,
+  }
+}

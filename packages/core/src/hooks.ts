@@ -1,0 +1,77 @@
+import type { PolicyState } from './decision.ts'
+import type { Subject } from './subject.ts'
+import { ConfigError } from './errors.ts'
+import { aFunction, knownOptions } from './validate.ts'
+
+/** What a limiter tells as it happens. What a hook throws is logged, and changes no decision. */
+export interface Hooks {
+  /** A charge has brought a policy past one of the limiter's `thresholds`. Once for each crossing. */
+  readonly threshold?: (event: PolicyEvent & { readonly threshold: number }) => void
+  /** A shadow policy would have denied the request. */
+  readonly shadowDenial?: (event: PolicyEvent) => void
+  /** Something is wrong that does not stop decisions, such as an unknown plan. @default console.error */
+  readonly problem?: (problem: Problem) => void
+}
+
+/** A policy's state in one decision. */
+export interface PolicyEvent {
+  readonly policy: PolicyState
+  readonly subject: Subject
+}
+
+/** Something that is wrong and does not stop decisions. */
+export interface Problem {
+  readonly code: 'unknown_plan' | 'plan_resolver_failed' | 'invalid_configuration'
+  /** A sentence for the log. Holds no id of anyone. */
+  readonly message: string
+  /** What was thrown, if something was. */
+  readonly error?: unknown
+}
+
+/** The shares of a limit of which `threshold` tells unless others are given. */
+export const DEFAULT_THRESHOLDS: readonly number[] = [0.8, 0.95]
+
+/** Returns `thresholds` if they are shares of a limit, else throws. */
+export function validThresholds(thresholds: unknown): readonly number[] {
+  const isShare = (value: unknown): boolean => typeof value === 'number' && value > 0 && value <= 1
+  if (Array.isArray(thresholds) && thresholds.every(isShare)) return [...(thresholds as number[])]
+  const message = 'must be a list of shares of a limit, above 0 and up to 1, such as [0.8, 0.95]'
+  throw new ConfigError('invalid_option', 'thresholds', message)
+}
+
+/** The hooks with their defaults, made so that none can throw. @throws ConfigError When malformed. */
+export function safeHooks(hooks: Hooks): Required<Hooks> {
+  knownOptions('hooks', hooks, ['threshold', 'shadowDenial', 'problem'])
+  const { threshold = () => {}, shadowDenial = () => {}, problem = logged } = hooks
+  return {
+    threshold: safe('threshold', threshold),
+    shadowDenial: safe('shadowDenial', shadowDenial),
+    problem: safe('problem', problem),
+  }
+}
+
+function safe<Event>(name: string, hook: (event: Event) => void): (event: Event) => void {
+  aFunction(`hooks.${name}`, hook)
+  return (event) => {
+    try {
+      hook(event)
+    } catch (error) {
+      console.error(`The hook "${name}" failed:`, error)
+    }
+  }
+}
+
+function logged({ message, error }: Problem): void {
+  if (error === undefined) console.error(message)
+  else console.error(message, error)
+}
+
+/** The thresholds that a charge of `cost` has brought a count past that can hold `most` units. */
+export function crossed(
+  most: number,
+  { remaining, cost }: PolicyState,
+  thresholds: readonly number[],
+): number[] {
+  const after = most - remaining
+  return thresholds.filter((share) => after >= share * most && after - cost < share * most)
+}
