@@ -21,9 +21,9 @@ const misspelt = slidingWindow({
 })
 const plans = definePlans({ starter: { rpm: 1 }, growth: { rpm: 2 } })
 
-const oneLess = slidingWindow({
+const halved = slidingWindow({
   name: 'rpm',
-  limit: ({ plan }) => (plan['rpm'] ?? 0) - 1,
+  limit: ({ plan }) => (plan['rpm'] ?? 0) / 2,
   window: '1m',
   per: ['tenant'],
 })
@@ -53,7 +53,7 @@ const LIMITERS: Mistake[] = [
     () => limiter({ store: memory(), policies: [undefined] }),
     'policies',
   ],
-  ['a forged limit', () => forged({ limit: -5 }), 'policies.p.limit'],
+  ['a forged limit', () => forged({ limit: 1.5 }), 'policies.p.limit'],
   ['a forged per', () => forged({ per: [] }), 'policies.p.per'],
   ['a forged name', () => forged({ name: 'a:b' }), 'policies.name'],
   [
@@ -92,7 +92,7 @@ const LIMITERS: Mistake[] = [
   ],
   [
     'a limit that is wrong for one plan only',
-    () => limiter({ store: memory(), plans, policies: [oneLess] }),
+    () => limiter({ store: memory(), plans, policies: [halved] }),
     'policies.rpm.limit for plan "starter"',
   ],
 ]
@@ -118,7 +118,7 @@ const PLANS: Mistake[] = [
     'definePlans.b.day',
     'unknown_option',
   ],
-  ['a limit of 0', () => plansOf({ a: { rpm: 0 } }), 'definePlans.a.rpm'],
+  ['a limit of 1.5', () => plansOf({ a: { rpm: 1.5 } }), 'definePlans.a.rpm'],
   ['a limit that is NaN', () => plansOf({ a: { rpm: Number.NaN } }), 'definePlans.a.rpm'],
   ['a plan with a strange name', () => plansOf({ 'a b': { rpm: 1 } }), 'definePlans.a b'],
   [

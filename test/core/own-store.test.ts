@@ -3,15 +3,17 @@ import { describe, expect, it } from 'vitest'
 
 const policies = [slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })]
 
+const NO_RECORDS = { write: () => Promise.resolve(true), reset: () => Promise.resolve() }
+
 describe('a store of your own that answers wrongly', () => {
   it.each<[string, unknown, string]>([
-    ['no verdicts', { now: 0, verdicts: [] }, 'store_bad_reply'],
+    ['no verdicts', { now: 0, verdicts: [], read: [] }, 'store_bad_reply'],
     ['nothing', undefined, 'store_failed'],
     ['an error of its own', new Error('disk full'), 'store_failed'],
   ])('with %s degrades the decision, and never throws', async (_, reply, cause) => {
     const check = () =>
       reply instanceof Error ? Promise.reject(reply) : Promise.resolve(reply as StoreReply)
-    const store = { check, reset: () => Promise.resolve() }
+    const store = { check, ...NO_RECORDS }
     const limiter = createLimiter({ store, policies })
     const decisions = [await limiter.check({ tenant: 'a' }), await limiter.check({ tenant: 'a' })]
     expect(decisions.map(({ allowed }) => allowed)).toEqual([true, false])
@@ -29,7 +31,7 @@ describe('a policy', () => {
   })
 
   it('that was copied with other numbers is refused', () => {
-    const store = { check: () => expect.unreachable(), reset: () => Promise.resolve() }
+    const store = { check: () => expect.unreachable(), ...NO_RECORDS }
     const [policy] = policies as [Policy]
     const forged = { ...policy, params: [Number.NaN] }
     expect(() => createLimiter({ store, policies: [forged] })).toThrow(/policies/)

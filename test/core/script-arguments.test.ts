@@ -23,19 +23,26 @@ const entryOf = ({ algorithm, params, name }: Policy): Entry => ({
   algorithm,
   params,
   limit: 10,
+  burst: 10,
   cost: 1,
+  enforced: true,
 })
 const sliding = entryOf(slidingWindow({ name: 's', limit: 10, window: '1m', per: 'global' }))
 const fixed = entryOf(fixedWindow({ name: 'f', limit: 10, window: '1h', per: 'global' }))
 
-const largest = (entry: Entry): Entry => ({ ...entry, limit: 10 ** 12, cost: 10 ** 12 })
+const largest = (entry: Entry): Entry => ({
+  ...entry,
+  limit: 10 ** 12,
+  burst: 10 ** 12,
+  cost: 10 ** 12,
+})
 
 const BAD = [Number.NaN, Infinity, -Infinity, -1, 0.5, 10 ** 12 + 1, 2 ** 63, 'nan', '', 'one']
 
 // A comparison with NaN is false in Lua, so an unchecked one would let everything pass.
 describe('the script', () => {
   const forged = BAD.flatMap((value) =>
-    (['limit', 'cost', 'params'] as const).map((field) => ({ field, value })),
+    (['limit', 'burst', 'cost', 'params'] as const).map((field) => ({ field, value })),
   )
 
   it.each(forged)('refuses $value as $field, and writes nothing', async ({ field, value }) => {
@@ -46,7 +53,7 @@ describe('the script', () => {
       const bad = { ...good, [field]: field === 'params' ? [value] : value } as Entry
       const other = good === sliding ? fixed : sliding
       for (const entries of [[bad], [other, bad], [bad, other]]) {
-        const asked = { entries, apply: true, now: Date.now(), clockIsInjected: false }
+        const asked = { entries, apply: true, now: Date.now(), clockIsInjected: false, reads: [] }
         await expect(store.check(asked)).rejects.toMatchObject({ code: 'store_refused' })
       }
     }
@@ -57,7 +64,7 @@ describe('the script', () => {
     const { url, token } = local
     const store = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
     const entries = [sliding, fixed].map(largest)
-    const asked = { entries, apply: true, now: Date.now(), clockIsInjected: false }
+    const asked = { entries, apply: true, now: Date.now(), clockIsInjected: false, reads: [] }
     expect((await store.check(asked)).verdicts.map(({ fits }) => fits)).toEqual([true, true])
     const { verdicts } = await store.check(asked)
     expect(verdicts.map(({ fits, available }) => [fits, available])).toEqual([
