@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
+import { createLimiter, dailyCap, slidingWindow, type Per, type Policy } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
 import { Ratelimit } from '@upstash/ratelimit'
@@ -58,11 +58,31 @@ async function prices(ask: Ask): Promise<{ allowed: Price; denied: Price }> {
 const rpm = slidingWindow({ name: 'rpm', limit: LIMIT, window: '30d', per: ['tenant'] })
 const daily = dailyCap({ name: 'daily', limit: 1_000, per: ['tenant'] })
 
-function ours(policies: (typeof rpm)[]): Ask {
+const COST = 500
+const tier = (name: string, per: Per): Policy =>
+  slidingWindow({ name, limit: 1_000, window: '30d', per })
+const six = [
+  tier('all', 'global'),
+  tier('tenant', ['tenant']),
+  tier('endpoint', ['tenant', 'route']),
+  tier('user', ['tenant', 'user']),
+  daily,
+  slidingWindow({
+    name: 'budget',
+    limit: LIMIT * COST,
+    window: '30d',
+    per: ['tenant'],
+    unit: 'usd',
+  }),
+]
+
+function ours(policies: Policy[]): Ask {
   const { url, token } = local
   const store = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
   const limiter = createLimiter({ store, policies })
-  return async (tenant) => (await limiter.check({ tenant })).allowed
+  const cost = policies.some(({ unit }) => unit === 'usd') ? { usd: COST } : {}
+  return async (tenant) =>
+    (await limiter.check({ tenant, route: 'evaluate', user: 'u1' }, { cost })).allowed
 }
 
 /** One call for each limit, the quota first, as its documentation has it. */
@@ -80,20 +100,28 @@ function theirs(algorithms: ConstructorParameters<typeof Ratelimit>[0]['limiter'
       }),
   )
   return async (id) => {
-    for (const limiter of limiters) if (!(await limiter.limit(id)).success) return false
+    for (const [index, limiter] of limiters.entries()) {
+      const rate = index === SIXTH ? COST : 1
+      if (!(await limiter.limit(id, { rate })).success) return false
+    }
     return true
   }
 }
 
+/** The place of the budget among six limits. */
+const SIXTH = 5
+
 const window = Ratelimit.slidingWindow(LIMIT, '30 d')
+const tierThere = Ratelimit.slidingWindow(1_000, '30 d')
+const dayThere = Ratelimit.fixedWindow(1_000, '1 d')
+const budgetThere = Ratelimit.slidingWindow(LIMIT * COST, '30 d')
+const sixThere = [tierThere, tierThere, tierThere, tierThere, dayThere, budgetThere]
 
 describe('Redis commands and HTTP requests beside @upstash/ratelimit', () => {
   it.each([
     ['a window', () => [ours([rpm]), theirs([window])]],
-    [
-      'a daily cap and a window',
-      () => [ours([daily, rpm]), theirs([Ratelimit.fixedWindow(1_000, '1 d'), window])],
-    ],
+    ['a daily cap and a window', () => [ours([daily, rpm]), theirs([dayThere, window])]],
+    ['four tiers, a daily cap and a budget', () => [ours(six), theirs(sixThere)]],
   ] as const)('%s: the page says what is measured', async (limits, start) => {
     const [mine, other] = start()
     const measured = { mine: await prices(mine as Ask), other: await prices(other as Ask) }
