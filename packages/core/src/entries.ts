@@ -26,9 +26,9 @@ export interface Case {
   readonly context: LimitContext
   readonly plan: string | undefined
   /** The cost in a unit. */
-  cost(unit: string): number
+  readonly cost: (unit: string) => number
   /** What is set at run time. */
-  settings(policy: Policy, partition: string): PolicySettings | undefined
+  readonly settings: (policy: Policy, partition: string) => PolicySettings | undefined
 }
 
 /** A policy's part in a decision about `subject`, or why it takes none. */

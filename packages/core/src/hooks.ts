@@ -31,9 +31,10 @@ export interface Problem {
 /** The shares of a limit of which `threshold` tells unless others are given. */
 export const DEFAULT_THRESHOLDS: readonly number[] = [0.8, 0.95]
 
+const isShare = (value: unknown): boolean => typeof value === 'number' && value > 0 && value <= 1
+
 /** Returns `thresholds` if they are shares of a limit, else throws. */
 export function validThresholds(thresholds: unknown): readonly number[] {
-  const isShare = (value: unknown): boolean => typeof value === 'number' && value > 0 && value <= 1
   if (Array.isArray(thresholds) && thresholds.every(isShare)) return [...(thresholds as number[])]
   const message = 'must be a list of shares of a limit, above 0 and up to 1, such as [0.8, 0.95]'
   throw new ConfigError('invalid_option', 'thresholds', message)

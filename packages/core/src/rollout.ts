@@ -26,8 +26,9 @@ export interface Rollout {
 /** Validates the options, and makes the rollout. */
 export function rolloutOf(where: string, options: RolloutOptions, isGlobal: boolean): Rollout {
   const mode = oneOf(`${where}.mode`, options.mode ?? 'enforce', ['enforce', 'shadow'])
-  for (const option of ['enabled', 'enforced'] as const) {
-    const share = percentage(`${where}.${option}`, options[option] ?? 100)
+  const { enabled = 100, enforced = 100 } = options
+  for (const [option, value] of Object.entries({ enabled, enforced })) {
+    const share = percentage(`${where}.${option}`, value)
     if (isGlobal && share > 0 && share < 100) {
       const message = 'must be 0 or 100 with per "global", which has one partition'
       throw new ConfigError('invalid_option', `${where}.${option}`, message)
@@ -36,8 +37,7 @@ export function rolloutOf(where: string, options: RolloutOptions, isGlobal: bool
   if (mode === 'shadow' && options.enforced !== undefined) {
     throw new ConfigError('invalid_option', `${where}.enforced`, 'has no meaning in mode "shadow"')
   }
-  const enforced = mode === 'shadow' ? 0 : (options.enforced ?? 100)
-  return { enabled: options.enabled ?? 100, enforced }
+  return { enabled, enforced: mode === 'shadow' ? 0 : enforced }
 }
 
 /**

@@ -1,0 +1,181 @@
+import {
+  createLimiter,
+  dailyCap,
+  definePlans,
+  InputError,
+  manualClock,
+  slidingWindow,
+  type LimiterOptions,
+  type Policy,
+} from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { describe, expect, it } from 'vitest'
+import { NOON, remaining } from '../conformance/cases/case.ts'
+import { mistakesAreNamed, loosely, type Mistake } from '../support/mistakes.ts'
+
+const limiterOf = (policies: Policy[], options: Partial<LimiterOptions> = {}) =>
+  createLimiter({ store: memory(), clock: manualClock(NOON), policies, ...options })
+
+const rpm = slidingWindow({ name: 'rpm', limit: 5, window: '1m', per: ['tenant'] })
+
+const perRoute = slidingWindow({
+  name: 'r',
+  limit: ({ route }) => (route === 'chat' ? 3 : 10),
+  window: '1m',
+  per: ['tenant'],
+})
+
+describe('a policy for some routes', () => {
+  const search = slidingWindow({
+    name: 'search',
+    limit: 2,
+    window: '1m',
+    per: ['tenant'],
+    unit: 'query',
+    routes: ['search', 'suggest'],
+  })
+  const limiter = limiterOf([rpm, search])
+
+  it('does not take part in requests to others, and asks them for no unit of its own', async () => {
+    const decision = await limiter.check({ tenant: 'a', route: 'chat' })
+    expect(decision.skipped).toEqual([{ name: 'search', scope: 'tenant', why: 'other_route' }])
+    expect(remaining(decision)).toEqual({ rpm: 4 })
+    expect((await limiter.check({ tenant: 'a' })).skipped).toHaveLength(1)
+  })
+  it('counts those to its own in one budget', async () => {
+    const cost = { query: 1 }
+    expect(remaining(await limiter.check({ tenant: 'b', route: 'search' }, { cost }))).toEqual({
+      rpm: 4,
+      search: 1,
+    })
+    expect(remaining(await limiter.check({ tenant: 'b', route: 'suggest' }, { cost }))).toEqual({
+      rpm: 3,
+      search: 0,
+    })
+    expect(await limiter.check({ tenant: 'b', route: 'search' }, { cost })).toMatchObject({
+      allowed: false,
+      violated: { name: 'search' },
+    })
+    await expect(limiter.check({ tenant: 'b', route: 'search' })).rejects.toMatchObject({
+      code: 'invalid_cost',
+      input: 'cost.query',
+    })
+  })
+  it('may allow each route another number, in one count', async () => {
+    const byRoute = limiterOf([perRoute])
+    for (const left of [9, 8, 7]) {
+      expect(remaining(await byRoute.check({ tenant: 'a', route: 'x' }))).toEqual({ r: left })
+    }
+    expect(await byRoute.check({ tenant: 'a', route: 'chat' })).toMatchObject({ allowed: false })
+    expect(remaining(await byRoute.check({ tenant: 'a', route: 'x' }))).toEqual({ r: 6 })
+  })
+})
+
+const perUser = (onMissing: 'error' | 'skip') =>
+  slidingWindow({ name: 'user', limit: 2, window: '1m', per: ['user'], onMissing })
+
+describe('a policy per user', () => {
+  it('is left out for requests without a user if it is to be', async () => {
+    const limiter = limiterOf([rpm, perUser('skip')])
+    const anonymous = await limiter.check({ tenant: 'a' })
+    expect(anonymous.skipped).toEqual([{ name: 'user', scope: 'user', why: 'missing_dimension' }])
+    expect(anonymous.policies.map(({ name }) => name)).toEqual(['rpm'])
+    const known = await limiter.check({ tenant: 'a', user: 'u' })
+    expect(remaining(known)).toEqual({ rpm: 3, user: 1 })
+  })
+  it.each(['', 7, '\ud800'])('is not got around by the user %j', async (user) => {
+    const limiter = limiterOf([rpm, perUser('skip')])
+    const asked = limiter.check({ tenant: 'a', user: user as string })
+    await expect(asked).rejects.toBeInstanceOf(InputError)
+  })
+  it('asks for a user unless told otherwise', async () => {
+    const asked = limiterOf([perUser('error')]).check({ tenant: 'a' })
+    await expect(asked).rejects.toMatchObject({ code: 'missing_dimension', input: 'subject.user' })
+  })
+})
+
+describe('a limit of 0 or less', () => {
+  it.each([0, -1, -(10 ** 12)])(
+    'such as %i is no limit, and the decision says so',
+    async (limit) => {
+      const free = dailyCap({ name: 'daily', limit, per: ['tenant'] })
+      const limiter = limiterOf([free, rpm])
+      const decision = await limiter.check({ tenant: 'a' })
+      expect(decision.skipped).toEqual([{ name: 'daily', scope: 'tenant', why: 'unlimited' }])
+      expect(remaining(decision)).toEqual({ rpm: 4 })
+      const alone = await limiterOf([free]).check({ tenant: 'a' }, { cost: 10 ** 12 })
+      expect(alone).toMatchObject({ allowed: true, policies: [], retryAfterMs: 0 })
+    },
+  )
+  it('is none for one plan, and a limit for another', async () => {
+    const plans = definePlans({ starter: { rpm: 1 }, own: { rpm: 0 } })
+    const perPlan = slidingWindow({
+      name: 'rpm',
+      limit: ({ plan }) => plan['rpm'],
+      window: '1m',
+      per: ['tenant'],
+    })
+    const limiter = limiterOf([perPlan], { plans })
+    for (let time = 0; time < 3; time += 1) {
+      const decision = await limiter.check({ tenant: 'a', plan: 'own' })
+      expect(decision).toMatchObject({ allowed: true, skipped: [{ why: 'unlimited' }] })
+    }
+    expect((await limiter.check({ tenant: 'a' })).allowed).toBe(true)
+    expect((await limiter.check({ tenant: 'a' })).allowed).toBe(false)
+    expect((await limiter.check({ tenant: 'a', plan: 'gone' })).planSource).toBe('default')
+  })
+})
+
+describe('a mistake in which policies take part', () => {
+  const policy = loosely(slidingWindow)
+  const good = { name: 'p', limit: 1, window: '1m', per: ['tenant'] }
+  const MISTAKES: Mistake[] = [
+    ...[[], 'search', [''], [7], null].map((routes): Mistake => [
+      `routes ${JSON.stringify(routes)}`,
+      () => policy({ ...good, routes }),
+      'slidingWindow.routes',
+    ]),
+    [
+      'an unknown onMissing',
+      () => policy({ ...good, onMissing: 'allow' }),
+      'slidingWindow.onMissing',
+    ],
+    ...[-1, 100.1, Number.NaN, '50', null].flatMap((share): Mistake[] => [
+      [`enabled ${share}`, () => policy({ ...good, enabled: share }), 'slidingWindow.enabled'],
+      [`enforced ${share}`, () => policy({ ...good, enforced: share }), 'slidingWindow.enforced'],
+    ]),
+    ['an unknown mode', () => policy({ ...good, mode: 'dry-run' }), 'slidingWindow.mode'],
+    [
+      'a share of a shadow',
+      () => policy({ ...good, mode: 'shadow', enforced: 50 }),
+      'slidingWindow.enforced',
+    ],
+    [
+      'a share of one partition',
+      () => policy({ ...good, per: 'global', enabled: 50 }),
+      'slidingWindow.enabled',
+    ],
+    ...[0, 65, 1.5, '8', null].map((shards): Mistake => [
+      `shards ${shards}`,
+      () => policy({ ...good, shards }),
+      'slidingWindow.shards',
+    ]),
+    ...[-0.1, 1, Number.NaN, '0.8'].map((from): Mistake => [
+      `backpressure from ${from}`,
+      () => policy({ ...good, backpressure: { from } }),
+      'slidingWindow.backpressure.from',
+    ]),
+    ...[0, 30_001, 1.5, '2s'].map((maxMs): Mistake => [
+      `backpressure up to ${maxMs}`,
+      () => policy({ ...good, backpressure: { maxMs } }),
+      'slidingWindow.backpressure.maxMs',
+    ]),
+    [
+      'an unknown option of backpressure',
+      () => policy({ ...good, backpressure: { max: 5 } }),
+      'slidingWindow.backpressure.max',
+      'unknown_option',
+    ],
+  ]
+  mistakesAreNamed(MISTAKES)
+})
