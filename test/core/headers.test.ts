@@ -162,6 +162,9 @@ describe('a decision made without the store', () => {
       reason: 'store_unavailable',
       retryAfterMs: 1_000,
       degraded,
+      delayMs: 0,
+      skipped: [],
+      planSource: undefined,
     })
     expect(response.status).toBe(503)
     expect(Object.fromEntries(response.headers)).toEqual({
