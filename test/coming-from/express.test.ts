@@ -1,0 +1,148 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Limiter } from '@sluice/core'
+import type { GuardOptions } from '@sluice/core/http'
+import express, { type Express, type RequestHandler } from 'express'
+import { MemoryStore, rateLimit, type Options } from 'express-rate-limit'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { at, block, BROKEN, cleanUp, member, requestFrom, source, stillClock } from './page.ts'
+
+interface OnExpress {
+  readonly limitExpress: (limiter: Limiter, options: GuardOptions) => RequestHandler
+}
+
+interface ExpressBlock {
+  readonly limiter: Limiter
+  readonly options: GuardOptions
+  readonly serve: (request: Request) => Promise<Response>
+}
+
+cleanUp()
+stillClock()
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.closeAllConnections()
+})
+
+const MINUTE = 60_000
+const WINDOW = 15 * MINUTE
+const [A, B] = ['192.0.2.7', '198.51.100.9']
+
+/** Two clients' requests by the milliseconds after midnight: three windows, which begin for both with the clock's. */
+const SEQUENCE: (readonly [ms: number, client: string])[] = []
+for (const start of [0, WINDOW, 2 * WINDOW]) {
+  SEQUENCE.push([start, A], [start, B])
+  // More than the limit of the one, and less of the other.
+  for (let sent = 0; sent < 120; sent += 1) SEQUENCE.push([start + sent * 1_900, A])
+  for (let sent = 0; sent < 40; sent += 1) SEQUENCE.push([start + 700_000 + sent * 250, B])
+  SEQUENCE.push([start + WINDOW - 1, A])
+}
+
+describe('express-rate-limit', () => {
+  it('lets the same requests pass, with the same headers, status and body', async () => {
+    const { serve } = await block<ExpressBlock>('express')
+    const ask = await listen(theirs())
+    const answers = await answersOf(ask)
+    expect(await answersOf(serve)).toEqual(answers)
+    expect(answers).toContainEqual(expect.objectContaining({ status: 429, client: A }))
+  })
+
+  it('is matched inside of Express, too', async () => {
+    const { limiter, options } = await block<ExpressBlock>('express')
+    const { limitExpress } = await block<OnExpress>('express-app')
+    const [ask, askOurs] = [
+      await listen(theirs()),
+      await listen((app) => void app.use('/api', limitExpress(limiter, options))),
+    ]
+    expect(await answersOf(askOurs)).toEqual(await answersOf(ask))
+  })
+
+  it('skips whom `skip` skips', async () => {
+    vi.stubEnv('PROBE_KEY', 'k')
+    const { serve } = await block<ExpressBlock>('express')
+    const ask = await listen(theirs())
+    const request = requestFrom(A, '/api/search', { authorization: 'Bearer k' })
+    for (let sent = 0; sent < 105; sent += 1) {
+      const answer = await seen(await ask(request))
+      expect(await seen(await serve(request))).toEqual(answer)
+      expect(answer.status).toBe(200)
+    }
+  })
+
+  it('lets requests pass when the store fails, with `passOnStoreError`', async () => {
+    const { serve } = await block<ExpressBlock>('express', { store: BROKEN })
+    const store = new MemoryStore()
+    store.increment = () => Promise.reject(new Error('down'))
+    const ask = await listen(theirs({ store, logger: { warn: () => {}, error: () => {} } }))
+    const request = requestFrom(A)
+    expect(await seen(await serve(request))).toEqual(await seen(await ask(request)))
+  })
+
+  it('leaves other paths alone', async () => {
+    const { serve } = await block<ExpressBlock>('express')
+    const ask = await listen(theirs())
+    const request = requestFrom(A, '/elsewhere')
+    expect(await seen(await serve(request))).toEqual(await seen(await ask(request)))
+  })
+
+  it('begins its windows with a client, and ours begin with the clock: the page says so', async () => {
+    const { serve } = await block<ExpressBlock>('express')
+    const ask = await listen(theirs())
+    const request = requestFrom(A)
+    at(14 * MINUTE)
+    for (let sent = 0; sent < 100; sent += 1) await Promise.all([ask(request), serve(request)])
+    at(15 * MINUTE)
+    expect([(await ask(request)).status, (await serve(request)).status]).toEqual([429, 200])
+  })
+})
+
+type Ask = (request: Request) => Promise<Response>
+
+/** An Express app with what `setUp` puts in it, and a way to ask it. */
+async function listen(setUp: (app: Express) => void): Promise<Ask> {
+  const app = express()
+  setUp(app)
+  app.use((_, response) => void response.send('answer'))
+  const server = app.listen(0, '127.0.0.1')
+  servers.push(server)
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  return ({ url, headers }) =>
+    fetch(`http://127.0.0.1:${port}${new URL(url).pathname}`, { headers })
+}
+
+/** Sets an app up as the page does, perhaps with more options. */
+function theirs(more: Partial<Options> = {}): (app: Express) => void {
+  // eslint-disable-next-line no-new-func, typescript/no-implied-eval -- the page's own block
+  const setUp = new Function('app', 'rateLimit', source('app.js'))
+  return (app) => {
+    setUp(app, (options: Partial<Options>) => rateLimit({ ...options, ...more }))
+  }
+}
+
+/** The whole sequence, and what was answered. */
+async function answersOf(ask: Ask): Promise<object[]> {
+  const answers = []
+  for (const [ms, client] of SEQUENCE) {
+    at(ms)
+    answers.push({ ms, client, ...(await seen(await ask(requestFrom(client)))) })
+  }
+  return answers
+}
+
+/** What a client sees of an answer: the numbers of each header, whatever way it is written. */
+async function seen(response: Response) {
+  const { status, headers } = response
+  const legacy = ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
+  const policy = member(headers.get('ratelimit-policy'), 'api')
+  const state = member(headers.get('ratelimit'), 'api')
+  return {
+    status,
+    legacy,
+    retryAfter: headers.get('retry-after'),
+    policy: [policy?.get('q'), policy?.get('w')],
+    state: [state?.get('r'), state?.get('t')],
+    body: await response.text(),
+  }
+}
