@@ -152,7 +152,15 @@ describe('headers and body', () => {
 })
 
 describe('a decision made without the store', () => {
-  const base = { policies: [], violated: undefined, at: 1_768_478_400_500, plan: undefined }
+  const base = {
+    policies: [],
+    skipped: [],
+    violated: undefined,
+    delayMs: 0,
+    at: 1_768_478_400_500,
+    plan: undefined,
+    planSource: undefined,
+  } as const
   const degraded = { cause: 'store_timeout', mode: 'deny' } as const
 
   it('that denies is a 503 to be retried in a second', async () => {
@@ -162,9 +170,6 @@ describe('a decision made without the store', () => {
       reason: 'store_unavailable',
       retryAfterMs: 1_000,
       degraded,
-      delayMs: 0,
-      skipped: [],
-      planSource: undefined,
     })
     expect(response.status).toBe(503)
     expect(Object.fromEntries(response.headers)).toEqual({
