@@ -54,11 +54,14 @@ export function state(fields: Partial<PolicyState> & { name: string }): PolicySt
     scope: 'tenant',
     unit: 'request',
     limit: 100,
+    burst: fields.limit ?? 100,
     remaining: 0,
     cost: 1,
     windowMs: 60_000,
     resetMs: 30_000,
     fits: true,
+    enforced: true,
+    delayMs: 0,
     retryAfterMs: 0,
     reason: 'rate_limit_exceeded',
     ...fields,
@@ -67,24 +70,26 @@ export function state(fields: Partial<PolicyState> & { name: string }): PolicySt
 
 /** A decision that allows, with these policies. */
 export function allowed(...policies: PolicyState[]): Decision {
-  const none = { reason: undefined, violated: undefined, plan: undefined, degraded: undefined }
-  return { allowed: true, retryAfterMs: 0, policies, at: START, ...none }
+  const none = { reason: undefined, violated: undefined, ...NOTHING_ELSE }
+  return { allowed: true, retryAfterMs: 0, delayMs: 0, policies, at: START, ...none }
 }
 
 /** A denial by the first of these policies. */
 export function denied(violated: PolicyState, ...others: PolicyState[]): DeniedDecision {
   const { reason, retryAfterMs } = violated
   const policies = [violated, ...others]
-  const none = { plan: undefined, degraded: undefined }
+  const none = { delayMs: 0, ...NOTHING_ELSE } as const
   return { allowed: false, reason, violated, retryAfterMs, policies, at: START, ...none }
 }
+
+const NOTHING_ELSE = { skipped: [], plan: undefined, planSource: undefined, degraded: undefined }
 
 const down = () => Promise.reject(new Error('down'))
 
 /** What a limiter answers when its store is down and it is set to deny then. */
 export async function outage(): Promise<DeniedDecision> {
   const decision = await createLimiter({
-    store: { check: down, reset: down },
+    store: { check: down, write: down, reset: down },
     policies: [fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })],
     onStoreError: 'deny',
   }).check({ tenant: 'acme' })

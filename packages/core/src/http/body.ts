@@ -1,5 +1,5 @@
 import type { DeniedDecision } from '../decision.ts'
-import { rateLimitHeaders, retryAfterSeconds, type HeaderStyle } from './headers.ts'
+import { enforcedOf, rateLimitHeaders, retryAfterSeconds, type HeaderStyle } from './headers.ts'
 
 /**
  * The shape of a denial's body:
@@ -109,7 +109,9 @@ function problem(decision: DeniedDecision): object {
     title: fault ? 'Temporary reduced capacity' : 'Quota exceeded',
     status: statusOf(decision),
     detail,
-    'violated-policies': decision.policies.filter(({ fits }) => !fits).map(({ name }) => name),
+    'violated-policies': enforcedOf(decision)
+      .filter(({ fits }) => !fits)
+      .map(({ name }) => name),
     code: error,
     ...rest,
   }
@@ -117,9 +119,14 @@ function problem(decision: DeniedDecision): object {
 
 function message({ reason, violated }: DeniedDecision, retryAfter: number | null): string {
   if (violated === undefined) return `Rate limiting is unavailable. Retry in ${retryAfter} s.`
-  const { limit, unit, name, cost } = violated
-  const limited = `the limit of ${limit} ${unit}${limit === 1 ? '' : 's'} of policy "${name}"`
-  if (reason === 'cost_exceeds_limit') return `A cost of ${cost} is above ${limited}.`
+  const { burst, unit, name, cost } = violated
+  const limited = `the limit of ${burst} ${unit}${burst === 1 ? '' : 's'} of policy "${name}"`
+  if (reason === 'cost_exceeds_limit') {
+    // Of a policy with `shards`, a part that is smaller than its limit has to hold it.
+    return cost > burst
+      ? `A cost of ${cost} is above ${limited}.`
+      : `A cost of ${cost} is more than policy "${name}" can count at once.`
+  }
   const what = {
     rate_limit_exceeded: 'Rate limit',
     daily_quota_exceeded: 'Daily quota',

@@ -12,6 +12,9 @@ import { sfItem } from './structured-fields.ts'
  *   those that deny), as in draft-ietf-httpapi-ratelimit-headers-11;
  * - `openai`: `x-ratelimit-limit-requests`, `-remaining-requests`, `-reset-requests` (a duration such
  *   as `6m0s`), and the same for `-tokens`, as OpenAI's API sends them.
+ *
+ * The limit shown of a bucket is its burst, the most that may remain. Policies that are not enforced
+ * (shadows) are not told of.
  */
 export type HeaderStyle = 'x-ratelimit' | 'draft' | 'openai'
 
@@ -30,7 +33,8 @@ const LONG_WAIT_MS = 60_000
  * - for waits under a minute `retry-after-ms`, for longer ones and for never `x-should-retry: false`:
  *   the OpenAI and Anthropic clients read both.
  *
- * A decision made blindly (`degraded` with mode `allow` or `deny`) has no policies to tell of.
+ * A decision made blindly (`degraded` with mode `allow` or `deny`), or whose policies were all skipped,
+ * has no policies to tell of.
  *
  * @param styles Which headers to send; none for an empty list, and not even the retry headers for
  * `false`. @default ['x-ratelimit', 'draft']
@@ -41,13 +45,21 @@ export function rateLimitHeaders(
 ): Record<string, string> {
   if (styles === false) return {}
   const headers: Record<string, string> = {}
-  if (decision.policies.length > 0) {
-    for (const style of styles) Object.assign(headers, STYLES[style](decision))
+  const told = enforcedOf(decision)
+  if (told.length > 0) {
+    for (const style of styles) Object.assign(headers, STYLES[style](decision, told))
   }
   return decision.allowed ? headers : { ...headers, ...retryHeaders(decision.retryAfterMs) }
 }
 
-const STYLES: Readonly<Record<HeaderStyle, (decision: Decision) => Record<string, string>>> = {
+/** The policies that a client is told of: what a shadow would do is for its owner only. */
+export function enforcedOf({ policies }: Decision): readonly PolicyState[] {
+  return policies.filter(({ enforced }) => enforced)
+}
+
+type Style = (decision: Decision, told: readonly PolicyState[]) => Record<string, string>
+
+const STYLES: Readonly<Record<HeaderStyle, Style>> = {
   'x-ratelimit': xRateLimitHeaders,
   draft: draftHeaders,
   openai: openAiHeaders,
@@ -65,34 +77,37 @@ export function validStyles(
   throw new ConfigError('invalid_option', option, 'must be a list of styles, or false for none')
 }
 
-function xRateLimitHeaders(decision: Decision): Record<string, string> {
-  const shown = decision.violated ?? nextToBind(decision.policies)
+function xRateLimitHeaders(
+  decision: Decision,
+  told: readonly PolicyState[],
+): Record<string, string> {
+  const shown = decision.violated ?? nextToBind(told)
   if (shown === undefined) return {}
   const resetMs = (decision.allowed ? undefined : decision.retryAfterMs) ?? shown.resetMs
   return {
-    'X-RateLimit-Limit': String(shown.limit),
+    'X-RateLimit-Limit': String(shown.burst),
     'X-RateLimit-Remaining': String(shown.remaining),
     'X-RateLimit-Reset': String(Math.ceil((decision.at + resetMs) / 1000)),
     'X-RateLimit-Scope': shown.scope,
   }
 }
 
-function draftHeaders({ policies, allowed }: Decision): Record<string, string> {
+function draftHeaders({ allowed }: Decision, told: readonly PolicyState[]): Record<string, string> {
   // The draft wants Retry-After no earlier than any `t` beside it; a quota that does not deny may
   // well reset later.
-  const told = allowed ? policies : policies.filter(({ fits }) => !fits)
+  const states = allowed ? told : told.filter(({ fits }) => !fits)
   return {
-    'RateLimit-Policy': policies.map(policyItem).join(', '),
-    RateLimit: told.map(stateItem).join(', '),
+    'RateLimit-Policy': told.map(policyItem).join(', '),
+    RateLimit: states.map(stateItem).join(', '),
   }
 }
 
-function openAiHeaders({ policies }: Decision): Record<string, string> {
+function openAiHeaders(_: Decision, told: readonly PolicyState[]): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const unit of ['request', 'token']) {
-    const shown = nextToBind(policies.filter((policy) => policy.unit === unit))
+    const shown = nextToBind(told.filter((policy) => policy.unit === unit))
     if (shown === undefined) continue
-    headers[`x-ratelimit-limit-${unit}s`] = String(shown.limit)
+    headers[`x-ratelimit-limit-${unit}s`] = String(shown.burst)
     headers[`x-ratelimit-remaining-${unit}s`] = String(shown.remaining)
     headers[`x-ratelimit-reset-${unit}s`] = duration(shown.resetMs)
   }
@@ -123,10 +138,12 @@ function nextToBind(policies: readonly PolicyState[]): PolicyState | undefined {
   return next
 }
 
-function policyItem({ name, limit, windowMs, unit }: PolicyState): string {
-  const w = Math.max(1, Math.ceil(windowMs / 1000))
+function policyItem({ name, limit, burst: q, windowMs, unit }: PolicyState): string {
+  // A bucket's burst, in the time that it takes to fill: the same rate, and a quota that covers what
+  // may remain of it.
+  const w = Math.max(1, Math.ceil((windowMs * q) / limit / 1000))
   // `qu` is for registered units only, and absent it means requests.
-  return sfItem(name, unit === 'request' ? { q: limit, w } : { q: limit, w, 'sluice-unit': unit })
+  return sfItem(name, unit === 'request' ? { q, w } : { q, w, 'sluice-unit': unit })
 }
 
 function stateItem({ name, remaining, resetMs }: PolicyState): string {
