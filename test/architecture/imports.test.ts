@@ -19,7 +19,7 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
   backpressure: ['errors', 'validate'],
   policy: ['backpressure', 'errors', 'limit', 'rollout', 'validate', 'subject', 'decision'],
   cost: ['errors', 'validate', 'policy'],
-  'policies/*': ['policy', 'duration'],
+  'policies/*': ['duration', 'errors', 'limit', 'policies/*', 'policy', 'validate'],
   store: ['policy', 'decision'],
   entries: ['backpressure', 'decision', 'limit', 'policy', 'rollout', 'subject'],
   hooks: ['decision', 'errors', 'subject', 'validate'],

@@ -1,33 +1,88 @@
-import { dailyCap, fixedWindow, monthlyCap, slidingWindow, type Policy } from '@sluice/core'
+import {
+  dailyCap,
+  fixedWindow,
+  leakyBucket,
+  monthlyCap,
+  slidingWindow,
+  slidingWindowCounter,
+  tokenBucket,
+  type Policy,
+} from '@sluice/core'
 import type { Store } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
 import { ACME, NOON, remaining, setUp, spend } from './case.ts'
 
-const KINDS: Record<string, { policy: Policy; endsAt: number; reason: string }> = {
+interface Kind {
+  readonly policy: Policy
+  /** When one unit more fits after 3 were spent at noon, and how many are left then with it. */
+  readonly endsAt: number
+  readonly leftThen: number
+  readonly reason: string
+}
+
+const common = { name: 'p', limit: 3, per: ['tenant'] }
+const rate = { reason: 'rate_limit_exceeded' }
+
+const KINDS: Record<string, Kind> = {
   'a sliding window': {
-    policy: slidingWindow({ name: 'p', limit: 3, window: '10s', per: ['tenant'] }),
+    policy: slidingWindow({ ...common, window: '10s' }),
     endsAt: NOON + 10_000,
-    reason: 'rate_limit_exceeded',
+    leftThen: 2,
+    ...rate,
+  },
+  'a sliding window counter': {
+    policy: slidingWindowCounter({ ...common, window: '10s' }),
+    // Of 3 units in a segment, 2 are counted when 6,666 ms of it are left.
+    endsAt: NOON + 13_334,
+    leftThen: 0,
+    ...rate,
+  },
+  'a sliding window counter of 10 segments': {
+    policy: slidingWindowCounter({ ...common, window: '10s', segments: 10 }),
+    endsAt: NOON + 10_334,
+    leftThen: 0,
+    ...rate,
+  },
+  'a token bucket': {
+    policy: tokenBucket({ ...common, window: '10s' }),
+    endsAt: NOON + 3_334,
+    leftThen: 0,
+    ...rate,
+  },
+  'a token bucket that is refilled at intervals': {
+    policy: tokenBucket({ ...common, window: '20s', refill: 'interval' }),
+    endsAt: NOON + 10_000,
+    leftThen: 2,
+    ...rate,
+  },
+  'a leaky bucket': {
+    policy: leakyBucket({ ...common, window: '10s', burst: 3 }),
+    endsAt: NOON + 3_334,
+    leftThen: 0,
+    ...rate,
   },
   'a fixed window': {
-    policy: fixedWindow({ name: 'p', limit: 3, window: '1m', per: ['tenant'] }),
+    policy: fixedWindow({ ...common, window: '1m' }),
     endsAt: NOON + 30_000,
-    reason: 'rate_limit_exceeded',
+    leftThen: 2,
+    ...rate,
   },
   'a daily cap': {
-    policy: dailyCap({ name: 'p', limit: 3, per: ['tenant'] }),
+    policy: dailyCap(common),
     endsAt: Date.UTC(2026, 0, 16),
+    leftThen: 2,
     reason: 'daily_quota_exceeded',
   },
   'a monthly cap': {
-    policy: monthlyCap({ name: 'p', limit: 3, per: ['tenant'] }),
+    policy: monthlyCap(common),
     endsAt: Date.UTC(2026, 1, 1),
+    leftThen: 2,
     reason: 'monthly_quota_exceeded',
   },
 }
 
 function perKind(make: () => Store): void {
-  describe.each(Object.entries(KINDS))('%s', (_, { policy, endsAt, reason }) => {
+  describe.each(Object.entries(KINDS))('%s', (_, { policy, endsAt, leftThen, reason }) => {
     it('allows its limit and denies the next, with when and why', async () => {
       const limiter = setUp(make(), [policy])
       await spend(limiter, 3)
@@ -68,7 +123,7 @@ function perKind(make: () => Store): void {
       limiter.clock.set(endsAt - 1)
       expect(await limiter.check(ACME)).toMatchObject({ allowed: false, retryAfterMs: 1 })
       limiter.clock.set(endsAt)
-      expect(remaining(await limiter.check(ACME))).toEqual({ p: 2 })
+      expect(remaining(await limiter.check(ACME))).toEqual({ p: leftThen })
     })
     it('adds nothing for a denied request', async () => {
       const limiter = setUp(make(), [policy])

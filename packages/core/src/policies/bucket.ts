@@ -1,0 +1,114 @@
+import type { Algorithm, Entry, Verdict } from '../policy.ts'
+
+/**
+ * What a bucket holds that has not leaked yet, in units times milliseconds of its window: `limit` of
+ * these leak each millisecond, so that every step is a whole number, and none is rounded.
+ */
+interface BucketState {
+  readonly used: number
+  /** The moment of `used`, in epoch ms. */
+  readonly at: number
+}
+
+/** The most units that a bucket with this window can hold or leak and still count exactly. */
+export const maxUnitsOf = (windowMs: number): number =>
+  Math.floor(Number.MAX_SAFE_INTEGER / windowMs)
+
+/** Stands for a wait of any length where the longest wait would stand, in milliseconds. */
+export const ANY_WAIT = 1_000_000_000_000
+
+/**
+ * The algorithm of all buckets. Its params: the window in milliseconds; the quantum, the milliseconds
+ * after each of which the bucket leaks at once what it leaks in them (1 when left out); the longest
+ * that a cost may wait for what came before it to leak, in milliseconds (0 when left out: it does not
+ * wait, and goes on at once).
+ */
+export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
+  id,
+
+  check(state: BucketState | undefined, entry: Entry, now: number): Verdict {
+    const { limit, burst, cost, params } = entry
+    const [window = 1, quantum = 1, longestWait = 0] = params
+    const { used, at } = leaked(state, entry, now)
+    const until = (amount: number): number =>
+      amount <= 0 ? 0 : at + Math.ceil(amount / (limit * quantum)) * quantum - now
+    // Multiplied only when small enough: a product above 2^53 would be rounded.
+    const over = cost > burst ? 0 : used - (burst - cost) * window
+    const wait = longestWait === 0 ? 0 : until(used)
+    const fits = cost === 0 || (cost <= burst && over <= 0 && wait <= longestWait)
+    const units = Math.ceil(used / window)
+    return {
+      fits,
+      available: Math.max(0, burst - units),
+      resetMs: until(used === 0 ? window : used - (units - 1) * window),
+      retryMs: fits ? 0 : cost > burst ? -1 : Math.max(until(over), wait - longestWait),
+      waitMs: fits && cost > 0 ? wait : 0,
+    }
+  },
+
+  add(state: BucketState | undefined, entry: Entry, now: number) {
+    const [window = 1, quantum = 1] = entry.params
+    const { used: before, at } = leaked(state, entry, now)
+    const used = before + entry.cost * window
+    const emptyAt = at + Math.ceil(used / (entry.limit * quantum)) * quantum
+    return { state: { used, at }, expiresAt: emptyAt + window }
+  },
+
+  // The value is `used:at`. A key lives a window longer than it holds something, so that a clock that
+  // steps back finds it. A clock behind `at` has nothing leak, and its times count from `at`.
+  lua: `(function()
+  local function leaked(entry, now)
+    local used, at = 0, now - now % (entry.params[2] or 1)
+    local stored = redis.call('GET', entry.key)
+    if stored then
+      local held, since = string.match(stored, '^(%d+):(%d+)$')
+      at = math.max(at, tonumber(since))
+      used = math.max(0, tonumber(held) - (at - tonumber(since)) * entry.limit)
+    end
+    return used, at
+  end
+  return {
+    check = function(entry, now)
+      local limit, burst, cost = entry.limit, entry.burst, entry.cost
+      local window, quantum = entry.params[1], entry.params[2] or 1
+      local longest_wait = entry.params[3] or 0
+      local used, at = leaked(entry, now)
+      local function ends(amount)
+        if amount <= 0 then return 0 end
+        return at + math.ceil(amount / (limit * quantum)) * quantum - now
+      end
+      local over = cost > burst and 0 or used - (burst - cost) * window
+      local wait = longest_wait == 0 and 0 or ends(used)
+      local fits = cost == 0 or (cost <= burst and over <= 0 and wait <= longest_wait)
+      local units = math.ceil(used / window)
+      local retry = math.max(ends(over), wait - longest_wait)
+      return {
+        fits = fits, available = math.max(0, burst - units),
+        reset = ends(used == 0 and window or used - (units - 1) * window),
+        retry = fits and 0 or (cost > burst and -1 or retry),
+        wait = fits and cost > 0 and wait or 0, used = used, at = at,
+      }
+    end,
+    add = function(entry, now, verdict, call)
+      local window, quantum = entry.params[1], entry.params[2] or 1
+      local used = verdict.used + entry.cost * window
+      local gone = verdict.at + math.ceil(used / (entry.limit * quantum)) * quantum + window
+      local value = string.format('%.0f:%.0f', used, verdict.at)
+      local expiry = string.format('%.0f', call.own and gone or gone - now + call.slack)
+      redis.call('SET', entry.key, value, call.own and 'PXAT' or 'PX', expiry)
+    end,
+  }
+end)()`,
+})
+
+/** What the bucket holds at `now`, and since when; if `now` is before the last charge, at that. */
+function leaked(
+  state: BucketState | undefined,
+  { limit, params: [, quantum = 1] }: Entry,
+  now: number,
+): BucketState {
+  const tick = now - (now % quantum)
+  if (state === undefined) return { used: 0, at: tick }
+  const at = Math.max(state.at, tick)
+  return { used: Math.max(0, state.used - (at - state.at) * limit), at }
+}

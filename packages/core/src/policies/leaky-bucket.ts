@@ -1,0 +1,53 @@
+import type { Burst } from '../limit.ts'
+import type { Policy, PolicyOptions } from '../policy.ts'
+import { durationMs, type Duration } from '../duration.ts'
+import { validBurst } from '../limit.ts'
+import { definePolicy } from '../policy.ts'
+import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from './bucket.ts'
+
+/** Options of `leakyBucket`. */
+export interface LeakyBucketOptions extends PolicyOptions {
+  /** The time in which `limit` units leak, and go on. */
+  readonly window: Duration
+  /**
+   * The most units that the bucket holds, the one that goes on at once included: nginx's `burst=20` is
+   * a bucket of 21. A number, or a function of the plan and the route.
+   */
+  readonly burst: Burst
+  /**
+   * Whether what is admitted waits for its turn (`delayMs`): `true`, or `false` to let it go on at
+   * once (nginx's `nodelay`), or the longest that it may wait; what would wait longer is denied.
+   * @default true
+   */
+  readonly wait?: boolean | Duration
+}
+
+/**
+ * Shapes traffic: what is admitted goes on one after another, `limit` units per `window`, and waits
+ * for its turn as long as `delayMs` says. What finds the bucket full is denied. Exact, in whole
+ * numbers. One short string in Redis, whatever the traffic.
+ *
+ * @throws ConfigError When an option is unknown, missing or out of range. Limit and burst may be at
+ * most 2^53 divided by the window in milliseconds: 1.5 × 10^11 for a minute, 10^8 for a day.
+ * @example
+ * leakyBucket({ name: 'shape', limit: 5, window: '1s', burst: 21, wait: '2s', per: ['tenant'] })
+ */
+export function leakyBucket(options: LeakyBucketOptions): Policy {
+  return definePolicy('leakyBucket', options, ['window', 'burst', 'wait'], () => {
+    const { name, wait = true } = options
+    const windowMs = durationMs('leakyBucket.window', options.window)
+    const longestWait = typeof wait === 'boolean' ? ANY_WAIT : durationMs('leakyBucket.wait', wait)
+    return {
+      algorithm,
+      params: [windowMs, 1, wait === false ? 0 : longestWait],
+      windowMs,
+      reason: 'rate_limit_exceeded',
+      burst: validBurst('leakyBucket.burst', options.burst),
+      maxUnits: maxUnitsOf(windowMs),
+      // The key names the window alone: whoever waits shorter from now on finds the same bucket.
+      log: { name, params: [windowMs] },
+    }
+  })
+}
+
+const algorithm = /* @__PURE__ */ bucketAlgorithm('leaky-bucket')

@@ -1,0 +1,51 @@
+import type { Burst } from '../limit.ts'
+import type { Policy, PolicyOptions } from '../policy.ts'
+import { durationMs, type Duration } from '../duration.ts'
+import { definePolicy } from '../policy.ts'
+import { oneOf } from '../validate.ts'
+import { bucketAlgorithm, maxUnitsOf } from './bucket.ts'
+
+/** Options of `tokenBucket`. */
+export interface TokenBucketOptions extends PolicyOptions {
+  /** The time in which `limit` units flow in. */
+  readonly window: Duration
+  /**
+   * The most units that the bucket holds, and so the most at once: a number, or a function of the plan
+   * and the route. May be below the limit, too. @default the limit
+   */
+  readonly burst?: Burst
+  /**
+   * `'continuous'` has units flow in one after another, evenly; `'interval'` adds `limit` units at
+   * once, at each border of a grid of windows that is aligned to the Unix epoch. @default 'continuous'
+   */
+  readonly refill?: 'continuous' | 'interval'
+}
+
+/**
+ * Allows as many units at once as the bucket holds, and `limit` units per `window` on average: units
+ * flow in steadily, up to `burst`. Exact, in whole numbers. One short string in Redis, whatever the
+ * traffic. A trailing window may hold up to `burst` + `limit` units: use it where a burst after a
+ * quiet time is welcome, and `slidingWindow` where it is not.
+ *
+ * @throws ConfigError When an option is unknown, missing or out of range. Limit and burst may be at
+ * most 2^53 divided by the window in milliseconds: 1.5 × 10^11 for a minute, 10^8 for a day.
+ * @example
+ * tokenBucket({ name: 'rpm', limit: 60, window: '1m', burst: 10, per: ['tenant'] })
+ */
+export function tokenBucket(options: TokenBucketOptions): Policy {
+  return definePolicy('tokenBucket', options, ['window', 'burst', 'refill'], () => {
+    const { burst = 'limit', refill = 'continuous' } = options
+    const windowMs = durationMs('tokenBucket.window', options.window)
+    const steps = oneOf('tokenBucket.refill', refill, ['continuous', 'interval'])
+    return {
+      algorithm,
+      params: steps === 'interval' ? [windowMs, windowMs] : [windowMs],
+      windowMs,
+      reason: 'rate_limit_exceeded',
+      burst,
+      maxUnits: maxUnitsOf(windowMs),
+    }
+  })
+}
+
+const algorithm = /* @__PURE__ */ bucketAlgorithm('token-bucket')
