@@ -1,3 +1,4 @@
+import type { Clock } from './clock.ts'
 import type { PolicyState } from './decision.ts'
 import type { Subject } from './subject.ts'
 import { ConfigError } from './errors.ts'
@@ -9,7 +10,10 @@ export interface Hooks {
   readonly threshold?: (event: PolicyEvent & { readonly threshold: number }) => void
   /** A shadow policy would have denied the request. */
   readonly shadowDenial?: (event: PolicyEvent) => void
-  /** Something is wrong that does not stop decisions, such as an unknown plan. @default console.error */
+  /**
+   * Something is wrong that does not stop decisions, such as an unknown plan. The same thing is told
+   * once a minute. @default console.error
+   */
   readonly problem?: (problem: Problem) => void
 }
 
@@ -41,13 +45,13 @@ export function validThresholds(thresholds: unknown): readonly number[] {
 }
 
 /** The hooks with their defaults, made so that none can throw. @throws ConfigError When malformed. */
-export function safeHooks(hooks: Hooks): Required<Hooks> {
+export function safeHooks(hooks: Hooks, clock: Clock): Required<Hooks> {
   knownOptions('hooks', hooks, ['threshold', 'shadowDenial', 'problem'])
   const { threshold = () => {}, shadowDenial = () => {}, problem = logged } = hooks
   return {
     threshold: safe('threshold', threshold),
     shadowDenial: safe('shadowDenial', shadowDenial),
-    problem: safe('problem', problem),
+    problem: seldom(safe('problem', problem), clock),
   }
 }
 
@@ -59,6 +63,18 @@ function safe<Event>(name: string, hook: (event: Event) => void): (event: Event)
     } catch (error) {
       console.error(`The hook "${name}" failed:`, error)
     }
+  }
+}
+
+/** Tells of each problem at most once a minute, and of at most a hundred in one. */
+function seldom(tell: (problem: Problem) => void, clock: Clock): (problem: Problem) => void {
+  const told = new Map<string, number>()
+  return (problem) => {
+    const now = clock()
+    for (const [message, at] of told) if (now - at >= 60_000) told.delete(message)
+    if (told.has(problem.message) || told.size >= 100) return
+    told.set(problem.message, now)
+    tell(problem)
   }
 }
 

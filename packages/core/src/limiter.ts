@@ -1,19 +1,19 @@
 import type { Clock } from './clock.ts'
 import type { Cost } from './cost.ts'
-import type { Decision, PlanSource, PolicyState, SkippedPolicy } from './decision.ts'
-import type { Asked, PolicySettings } from './entries.ts'
+import type { Decision } from './decision.ts'
 import type { Hooks } from './hooks.ts'
-import type { Policy, Verdict } from './policy.ts'
-import type { PlanLimits, Plans } from './plans.ts'
+import type { PlanResolver } from './plan-resolver.ts'
+import type { PlanSearch } from './plan-search.ts'
+import type { Policy } from './policy.ts'
+import type { Plans } from './plans.ts'
 import type { Store } from './store.ts'
 import type { Subject } from './subject.ts'
-import type { Watch } from './watch.ts'
+import type { Lent, WaitUntil } from './watch.ts'
 import { systemClock } from './clock.ts'
-import { costsOf } from './cost.ts'
-import { decide, decideBlind } from './decision.ts'
-import { entryOf, keysOf, stateOf } from './entries.ts'
+import { decider, NO_PLAN, type Question } from './deciding.ts'
+import { keysOf } from './entries.ts'
 import { ConfigError, InputError } from './errors.ts'
-import { crossed, DEFAULT_THRESHOLDS, safeHooks, validThresholds } from './hooks.ts'
+import { DEFAULT_THRESHOLDS, safeHooks, validThresholds } from './hooks.ts'
 import { allowanceOf } from './limit.ts'
 import { validPolicies } from './policy.ts'
 import { withFallback, type OnStoreError } from './stores/fallback.ts'
@@ -27,6 +27,8 @@ export interface LimiterOptions {
   readonly policies: readonly Policy[]
   /** The plans that limits may depend on, made by `definePlans`. @default none */
   readonly plans?: Plans
+  /** Finds the plan of a subject that names none, made by `planResolver`. @default the default plan */
+  readonly planOf?: PlanResolver
   /**
    * What to do when the store fails or is too slow: `'local'` holds the request to the same policies
    * counted in this process's memory, `'allow'` lets it pass, `'deny'` refuses it. @default 'local'
@@ -44,6 +46,12 @@ export interface LimiterOptions {
 export interface CheckOptions {
   /** Units asked for. @default 1 request */
   readonly cost?: Cost
+  /**
+   * Lets work go on past the response, such as looking up a plan: `(promise) => ctx.waitUntil(promise)`.
+   * Without it, a platform that stops a request's work with its response may cut that off; it is then
+   * done by a later request. @default the work is not waited for
+   */
+  readonly waitUntil?: WaitUntil
 }
 
 /** Decides whether requests may go on. */
@@ -64,14 +72,30 @@ export interface Limiter {
    * @throws InputError As `check` does.
    */
   reset(subject: Subject): Promise<void>
+  /**
+   * Makes the plan of a tenant (or whatever `planOf` is by) be looked up again: in this isolate by its
+   * next request, which waits for it, in the others within 5 seconds and the time that the look-up takes.
+   *
+   * @throws ConfigError When the limiter has no `planOf`.
+   * @throws StoreError When the store fails; then in this isolate only.
+   * @throws InputError When it is no id.
+   */
+  invalidate(tenant: string): Promise<void>
 }
 
 /** The last moment that a `Date` holds, in epoch ms. */
 const MAX_TIME = 8_640_000_000_000_000
 
-const OPTIONS = ['store', 'policies', 'plans', 'onStoreError', 'clock', 'hooks', 'thresholds']
-
-const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimits)
+const OPTIONS = [
+  'store',
+  'policies',
+  'plans',
+  'planOf',
+  'onStoreError',
+  'clock',
+  'hooks',
+  'thresholds',
+]
 
 /**
  * Creates a limiter: an ordered list of policies over one store. Does no I/O.
@@ -87,71 +111,22 @@ const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimits)
 export function createLimiter(options: LimiterOptions): Limiter {
   knownOptions('createLimiter', options, OPTIONS)
   const policies = validPolicies(options.policies)
-  const { plans, clock = systemClock } = options
+  const { plans, clock: given = systemClock } = options
   const mode = oneOf('onStoreError', options.onStoreError ?? 'local', ['allow', 'deny', 'local'])
-  const store = withFallback(validStore(options.store), mode)
-  if (typeof clock !== 'function') {
-    throw new ConfigError('invalid_option', 'clock', 'must be a function that returns epoch ms')
-  }
-  const hooks = safeHooks(options.hooks ?? {})
+  const primary = validStore(options.store)
+  const store = withFallback(primary, mode)
+  const clock = validClock(given)
+  const hooks = safeHooks(options.hooks ?? {}, clock)
   const thresholds = validThresholds(options.thresholds ?? DEFAULT_THRESHOLDS)
   tryLimits(policies, plans)
+  const lent = { store: primary, clock, problem: hooks.problem }
+  const search = searchOf(options, lent)
+  const clockIsInjected = options.clock !== undefined
+  const means = { policies, store, clock, clockIsInjected, plans, search, hooks, thresholds }
+  const decide = decider(means)
 
-  async function ask(subject: Subject, asked: CheckOptions, apply: boolean): Promise<Decision> {
-    const cost = costsOf(costIn(asked), policies)
-    const plan = planOf(subject, plans)
-    const watches: Watch[] = []
-    const settings = (): PolicySettings | undefined => undefined
-    const situation = {
-      subject: validSubject(subject),
-      context: { plan: plan.limits, route: subject.route },
-      plan: plan.name,
-      cost,
-      settings,
-    }
-    const parts = await Promise.all(policies.map((policy) => entryOf(policy, situation)))
-    const counted = parts.filter((part) => 'entry' in part)
-    const reply = await store.check({
-      entries: counted.map(({ entry }) => entry),
-      apply,
-      now: timeOf(clock),
-      clockIsInjected: options.clock !== undefined,
-      reads: watches.map(({ read }) => read),
-    })
-    const context = {
-      at: reply.now,
-      skipped: parts.filter((part): part is SkippedPolicy => !('entry' in part)),
-      plan: plan.name,
-      planSource: plan.source,
-      degraded: reply.degraded,
-    }
-    if (reply.degraded && reply.degraded.mode !== 'local') {
-      return decideBlind(reply.degraded.mode, context)
-    }
-    const fits = (index: number): boolean => reply.verdicts[index]?.fits === true
-    const charged = apply && counted.every(({ entry }, index) => !entry.enforced || fits(index))
-    const states = counted.map((part, index) =>
-      stateOf(part, reply.verdicts[index] as Verdict, charged && fits(index)),
-    )
-    if (apply) report(subject, counted, states, charged)
-    return decide(states, context)
-  }
-
-  function report(
-    subject: Subject,
-    counted: readonly Asked[],
-    states: readonly PolicyState[],
-    charged: boolean,
-  ): void {
-    for (const [index, policy] of states.entries()) {
-      if (!policy.fits && !policy.enforced) hooks.shadowDenial({ policy, subject })
-      const most = counted[index]?.entry.burst
-      if (!charged || !policy.fits || most === undefined) continue
-      for (const threshold of crossed(most, policy, thresholds)) {
-        hooks.threshold({ policy, subject, threshold })
-      }
-    }
-  }
+  const ask = async (subject: Subject, asked: CheckOptions, apply: boolean): Promise<Decision> =>
+    decide({ subject: validSubject(subject), apply, ...validAsked(asked) })
 
   return {
     check: (subject, asked = {}) => ask(subject, asked, true),
@@ -161,22 +136,38 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const keys = await Promise.all(own.map((policy) => keysOf(policy, validSubject(subject))))
       if (keys.length > 0) await store.reset([...new Set(keys.flat())])
     },
+    async invalidate(tenant) {
+      if (search) return search.invalidate(tenant)
+      throw new ConfigError('invalid_option', 'planOf', 'is needed to invalidate a plan')
+    },
   }
 }
 
-/** The cost that a call asks for. A misspelt option would otherwise ask for one request. */
-function costIn(asked: CheckOptions): Cost | undefined {
+/** The options of a call. A misspelt one would otherwise ask for one request. */
+function validAsked(asked: CheckOptions): Pick<Question, 'cost' | 'waitUntil'> {
   if (typeof asked === 'object' && asked !== null) {
-    if (Object.keys(asked).every((option) => option === 'cost')) return asked.cost
+    const { cost, waitUntil, ...unknown } = asked
+    const isUsable = waitUntil === undefined || typeof waitUntil === 'function'
+    if (isUsable && Object.keys(unknown).length === 0) return { cost, waitUntil }
   }
-  throw new InputError('invalid_cost', 'options', 'must be an object with no option but "cost"')
+  const message = 'must be an object with no option but "cost" and "waitUntil", a function'
+  throw new InputError('invalid_cost', 'options', message)
 }
 
-/** A clock's time in whole milliseconds: against NaN, everything would fit. */
-function timeOf(clock: Clock): number {
-  const now = Math.floor(clock())
-  if (now >= 0 && now <= MAX_TIME) return now
-  throw new ConfigError('invalid_option', 'clock', 'must return milliseconds since the Unix epoch')
+/** A clock of whole milliseconds: against NaN, everything would fit. */
+function validClock(clock: Clock): Clock {
+  if (typeof clock !== 'function') {
+    throw new ConfigError('invalid_option', 'clock', 'must be a function that returns epoch ms')
+  }
+  return () => {
+    const now = Math.floor(clock())
+    if (now >= 0 && now <= MAX_TIME) return now
+    throw new ConfigError(
+      'invalid_option',
+      'clock',
+      'must return milliseconds since the Unix epoch',
+    )
+  }
 }
 
 function validSubject(subject: Subject): Subject {
@@ -184,20 +175,14 @@ function validSubject(subject: Subject): Subject {
   throw new InputError('invalid_subject', 'subject', 'must be an object of dimensions')
 }
 
-/** The plan whose limits apply, and where it comes from. */
-interface FoundPlan {
-  readonly name: string | undefined
-  readonly limits: PlanLimits
-  readonly source: PlanSource | undefined
-}
-
-function planOf(subject: Subject, plans: Plans | undefined): FoundPlan {
-  if (plans === undefined) return { name: undefined, limits: NO_PLAN, source: undefined }
-  const name = subject?.plan
-  const limits = name === undefined ? undefined : plans.get(name)
-  if (limits) return { name, limits, source: 'subject' }
-  const { defaultPlan } = plans
-  return { name: defaultPlan, limits: plans.get(defaultPlan) ?? NO_PLAN, source: 'default' }
+/** What finds plans, if the limiter is to. */
+function searchOf({ planOf, plans }: LimiterOptions, lent: Lent): PlanSearch | undefined {
+  if (planOf === undefined) return undefined
+  if (typeof planOf?.connect !== 'function') {
+    throw new ConfigError('invalid_option', 'planOf', 'must be made by planResolver')
+  }
+  if (plans) return planOf.connect(lent, plans)
+  throw new ConfigError('invalid_option', 'plans', 'is missing, and planOf names them')
 }
 
 function validStore(store: unknown): Store {

@@ -1,3 +1,4 @@
+import type { Problem } from './hooks.ts'
 import { ConfigError } from './errors.ts'
 import { aLimit, knownOptions, plainName } from './validate.ts'
 
@@ -57,4 +58,11 @@ export function definePlans<Name extends string, Limit extends string>(
     throw new ConfigError('invalid_option', 'definePlans.defaultPlan', 'must be a defined plan')
   }
   return Object.freeze({ names, defaultPlan, get: (name: string) => byName.get(name) })
+}
+
+/** Tells of a name that is no plan's. Cut short: it comes from outside. */
+export function unknownPlan(name: unknown): Problem {
+  const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 64)) : typeof name
+  const message = `No plan is named ${shown}; the last known or the default plan applies`
+  return { code: 'unknown_plan', message }
 }

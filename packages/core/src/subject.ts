@@ -70,12 +70,16 @@ export async function partitionKey(subject: Subject, per: Per): Promise<string> 
   if (per === 'global') return 'global'
   let key = ''
   for (const dimension of per) {
-    const part = encodePart(dimension, subject)
-    const bytes = part.length * 3 > MAX_PART_BYTES ? encoder.encode(part) : undefined
-    const value = bytes && bytes.length > MAX_PART_BYTES ? await digest(bytes) : part
-    key += `${key && ':'}${dimension}=${value}`
+    key += `${key && ':'}${dimension}=${await partOf(dimension, subject)}`
   }
   return key
+}
+
+/** One value of `subject` as it stands in keys. @throws InputError As `partitionKey` does. */
+export async function partOf(dimension: string, subject: Subject): Promise<string> {
+  const part = encodePart(dimension, subject)
+  const bytes = part.length * 3 > MAX_PART_BYTES ? encoder.encode(part) : undefined
+  return bytes && bytes.length > MAX_PART_BYTES ? digest(bytes) : part
 }
 
 /** Whether `subject` has no value for a dimension of `per`. */

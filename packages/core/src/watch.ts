@@ -1,4 +1,6 @@
-import type { RecordField } from './store.ts'
+import type { Clock } from './clock.ts'
+import type { Problem } from './hooks.ts'
+import type { RecordField, Store } from './store.ts'
 
 /** Something in the store that decisions depend on and that others may change. */
 export interface Watch {
@@ -9,3 +11,41 @@ export interface Watch {
 
 /** How long an isolate relies on what it knows of the store's records, in milliseconds. */
 export const RELY_MS = 5_000
+
+/** What a limiter lends to what it is extended with. */
+export interface Lent {
+  /** Throws when it fails: nothing stands in for records. */
+  readonly store: Store
+  readonly clock: Clock
+  problem(problem: Problem): void
+}
+
+/** Keeps a promise alive past the response, as `ctx.waitUntil` does. */
+export type WaitUntil = (promise: Promise<unknown>) => void
+
+/** Lets `work` go on past the response; whoever started it has no use for how it ends. */
+export function background(work: Promise<unknown>, waitUntil?: WaitUntil): void {
+  const safe = work.catch(() => {})
+  try {
+    waitUntil?.(safe)
+  } catch {
+    // Cloudflare's own throws when it is passed unbound; the work goes on as if there were none.
+  }
+}
+
+/** What these fields hold, in a round trip of its own. @throws StoreError When the store fails. */
+export async function readFields(
+  { store, clock }: Lent,
+  reads: readonly RecordField[],
+): Promise<readonly (string | undefined)[]> {
+  const now = Math.floor(clock())
+  const request = { entries: [], apply: false, now, clockIsInjected: false, reads }
+  return (await store.check(request)).read
+}
+
+/** Resolves after so many milliseconds. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
+}

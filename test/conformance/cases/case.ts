@@ -16,10 +16,10 @@ export function setUp(
   const clock = manualClock(NOON)
   const limiter = createLimiter({ store, policies, clock, ...options })
   return {
+    ...limiter,
     clock,
     check: (subject, given) => sound(limiter.check(subject, given)),
     peek: (subject, given) => sound(limiter.peek(subject, given)),
-    reset: (subject) => limiter.reset(subject),
   }
 }
 

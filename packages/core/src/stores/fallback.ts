@@ -1,4 +1,4 @@
-import type { Store } from '../store.ts'
+import type { Store, StoreReply, StoreRequest } from '../store.ts'
 import { SluiceError, StoreError } from '../errors.ts'
 import { memory } from './memory.ts'
 
@@ -8,23 +8,35 @@ import { memory } from './memory.ts'
  */
 export type OnStoreError = 'allow' | 'deny' | 'local'
 
-/** A store that answers in the stead of `primary` whenever that one fails. `write` and `reset` still throw. */
-export function withFallback(primary: Store, mode: OnStoreError): Store {
+/** A store whose `check` is answered in its stead whenever it fails. `write` and `reset` still throw. */
+export interface FallbackStore extends Store {
+  /** Answers without asking a store that has just failed by `error`. */
+  instead(request: StoreRequest, error: unknown): Promise<StoreReply>
+}
+
+/** A store that answers in the stead of `primary` whenever that one fails. */
+export function withFallback(primary: Store, mode: OnStoreError): FallbackStore {
   const local = memory()
+
+  async function instead(request: StoreRequest, error: unknown): Promise<StoreReply> {
+    if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
+    const cause = error instanceof StoreError ? error.code : 'store_failed'
+    const reply =
+      mode === 'local'
+        ? await local.check({ ...request, reads: [] })
+        : { now: request.now, verdicts: [], read: [] }
+    return { ...reply, degraded: { cause, mode } }
+  }
+
   return {
+    instead,
     async check(request) {
       try {
         const reply = await primary.check(request)
-        if (reply.degraded || reply.verdicts.length === request.entries.length) return reply
-        throw new StoreError('store_bad_reply', 'The store gave no verdict for some of the entries')
+        if (reply.degraded || isWhole(reply, request)) return reply
+        throw new StoreError('store_bad_reply', 'The store left out some of what it was asked')
       } catch (error) {
-        if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
-        const cause = error instanceof StoreError ? error.code : 'store_failed'
-        const reply =
-          mode === 'local'
-            ? await local.check({ ...request, reads: [] })
-            : { now: request.now, verdicts: [], read: [] }
-        return { ...reply, degraded: { cause, mode } }
+        return instead(request, error)
       }
     },
     write: (writes, condition) => primary.write(writes, condition),
@@ -33,4 +45,11 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
       await primary.reset(keys)
     },
   }
+}
+
+function isWhole(
+  { verdicts, read }: Partial<StoreReply>,
+  { entries, reads }: StoreRequest,
+): boolean {
+  return verdicts?.length === entries.length && (read ?? []).length === reads.length
 }

@@ -113,7 +113,8 @@ const CALLER_SKEW_MS = 60_000
 
 // Phase one reads every entry, phase two writes to all that fit only if all that are enforced do. The
 // numbers are checked here too, because in Lua a comparison with NaN is false and so lets everything
-// pass.
+// pass. A record that is none reads as nothing: by then the charge has been made, and an error would
+// hide it.
 const DECIDE = `local algorithms = {
 --TWINS--
 }
@@ -163,7 +164,8 @@ if apply then
   end
 end
 for index = count + 1, #KEYS do
-  reply[#reply + 1] = redis.call('HGET', KEYS[index], ARGV[at])
+  local value = redis.pcall('HGET', KEYS[index], ARGV[at])
+  reply[#reply + 1] = type(value) == 'string' and value
   at = at + 1
 end
 return reply

@@ -1,6 +1,7 @@
 import type { Algorithm } from '../../policy.ts'
 import type { Store } from '../../store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
+import { randomId } from '../../random-id.ts'
 import { knownOptions, plainName, positiveInteger } from '../../validate.ts'
 import {
   assembleScript,
@@ -200,10 +201,4 @@ async function withDeadline<T>(
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** Names one request in a log: 64 random bits. */
-function randomId(): string {
-  const [bits] = crypto.getRandomValues(new BigUint64Array(1))
-  return (bits as bigint).toString(36)
 }

@@ -1,0 +1,144 @@
+import type { Clock } from './clock.ts'
+import type { Cost } from './cost.ts'
+import type { Decision, PlanSource, PolicyState, SkippedPolicy } from './decision.ts'
+import type { Asked, PolicySettings } from './entries.ts'
+import type { Hooks } from './hooks.ts'
+import type { PlanSearch } from './plan-search.ts'
+import type { PlanLimits, Plans } from './plans.ts'
+import type { Policy, Verdict } from './policy.ts'
+import type { FallbackStore } from './stores/fallback.ts'
+import type { Subject } from './subject.ts'
+import type { WaitUntil, Watch } from './watch.ts'
+import { costsOf } from './cost.ts'
+import { decide, decideBlind } from './decision.ts'
+import { entryOf, stateOf } from './entries.ts'
+import { crossed } from './hooks.ts'
+import { unknownPlan } from './plans.ts'
+
+/** What a limiter decides with. */
+export interface Means {
+  readonly policies: readonly Policy[]
+  readonly store: FallbackStore
+  /** Whole milliseconds. */
+  readonly clock: Clock
+  readonly clockIsInjected: boolean
+  readonly plans: Plans | undefined
+  readonly search: PlanSearch | undefined
+  readonly hooks: Required<Hooks>
+  readonly thresholds: readonly number[]
+}
+
+/** One question to a limiter. */
+export interface Question {
+  readonly subject: Subject
+  readonly cost: Cost | undefined
+  /** Whether to charge what fits. */
+  readonly apply: boolean
+  readonly waitUntil: WaitUntil | undefined
+}
+
+/** What applies to a subject now. */
+interface Terms {
+  readonly plan: string | undefined
+  readonly planSource: PlanSource | undefined
+  readonly limits: PlanLimits
+  readonly settings: (policy: Policy, partition: string) => PolicySettings | undefined
+  readonly watches: readonly Watch[]
+  /** How the store has just failed. */
+  readonly failed: unknown
+}
+
+/** What came of asking the store once. */
+interface Answer {
+  readonly decision: Decision
+  readonly counted: readonly Asked[]
+  readonly charged: boolean
+  /** Whether it might be another decision by what has been read along with it. */
+  readonly isOutdated: boolean
+}
+
+/** The limits of no plan. */
+export const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimits)
+
+/** Makes the function that decides. */
+export function decider(means: Means): (question: Question) => Promise<Decision> {
+  const { policies, store, clock, clockIsInjected, plans, search, hooks, thresholds } = means
+
+  async function termsFor(subject: Subject, waitUntil: WaitUntil | undefined): Promise<Terms> {
+    const base = { settings: () => undefined, watches: [], failed: undefined }
+    if (plans === undefined) {
+      return { ...base, plan: undefined, planSource: undefined, limits: NO_PLAN }
+    }
+    const given = subject.plan ?? undefined
+    const own = given === undefined ? undefined : plans.get(given)
+    if (own) return { ...base, plan: given, planSource: 'subject', limits: own }
+    if (given !== undefined) hooks.problem(unknownPlan(given))
+    const found = await search?.find(subject, waitUntil)
+    const plan = found?.name ?? plans.defaultPlan
+    return {
+      ...base,
+      plan,
+      planSource: found?.source ?? 'default',
+      limits: plans.get(plan) ?? NO_PLAN,
+      watches: found?.watch ? [found.watch] : [],
+      failed: found?.failed,
+    }
+  }
+
+  async function answer(
+    { subject, apply }: Question,
+    costs: (unit: string) => number,
+    { plan, planSource, limits, settings, watches, failed }: Terms,
+  ): Promise<Answer> {
+    const context = { plan: limits, route: subject.route }
+    const situation = { subject, context, plan, cost: costs, settings }
+    const parts = await Promise.all(policies.map((policy) => entryOf(policy, situation)))
+    const counted = parts.filter((part) => 'entry' in part)
+    const request = {
+      entries: counted.map(({ entry }) => entry),
+      apply,
+      now: clock(),
+      clockIsInjected,
+      reads: watches.map(({ read }) => read),
+    }
+    const { now, verdicts, read, degraded } =
+      failed === undefined ? await store.check(request) : await store.instead(request, failed)
+    const skipped = parts.filter((part): part is SkippedPolicy => !('entry' in part))
+    const facts = { at: now, skipped, plan, planSource, degraded }
+    if (degraded && degraded.mode !== 'local') {
+      const decision = decideBlind(degraded.mode, facts)
+      return { decision, counted: [], charged: false, isOutdated: false }
+    }
+    // Every one of them takes note.
+    const news = degraded ? [] : watches.filter((watch, index) => watch.seen(read[index]))
+    const fits = (index: number): boolean => verdicts[index]?.fits === true
+    const charged = apply && counted.every(({ entry }, index) => !entry.enforced || fits(index))
+    const states = counted.map((part, index) =>
+      stateOf(part, verdicts[index] as Verdict, charged && fits(index)),
+    )
+    return { decision: decide(states, facts), counted, charged, isOutdated: news.length > 0 }
+  }
+
+  function report(subject: Subject, { decision, counted, charged }: Answer): void {
+    decision.policies.forEach((policy: PolicyState, index) => {
+      if (!policy.fits && !policy.enforced) hooks.shadowDenial({ policy, subject })
+      const most = counted[index]?.entry.burst
+      if (!charged || !policy.fits || most === undefined) return
+      for (const threshold of crossed(most, policy, thresholds)) {
+        hooks.threshold({ policy, subject, threshold })
+      }
+    })
+  }
+
+  return async (question) => {
+    const { subject, cost, apply, waitUntil } = question
+    const costs = costsOf(cost, policies)
+    const ask = async (): Promise<Answer> =>
+      answer(question, costs, await termsFor(subject, waitUntil))
+    const first = await ask()
+    // What was denied was charged nowhere, so it can be asked again; what was allowed stands.
+    const last = first.isOutdated && !first.decision.allowed ? await ask() : first
+    if (apply) report(subject, last)
+    return last.decision
+  }
+}

@@ -1,0 +1,77 @@
+import type { RecordCondition, RecordField } from './store.ts'
+import { readFields, type Lent } from './watch.ts'
+
+/** What the store knows of one plan. */
+export interface PlanRecord {
+  /** The plan, less than its time to live ago. */
+  readonly plan: string | undefined
+  /** Who looks, or has looked, it up; `FAILED` when that has just come to nothing. */
+  readonly claim: string | undefined
+  /** The last plan that was found, up to a week ago. */
+  readonly last: string | undefined
+}
+
+/** In place of a claim whose look-up has come to nothing. Nobody looks again until it expires. */
+export const FAILED = 'failed'
+
+const LAST_MS = 7 * 86_400_000
+
+/**
+ * The records of plans. The claim is a field beside the plan: who finds no plan and takes the claim is
+ * the only one to look the plan up, and whatever removes the record ends the claim as well.
+ */
+export class PlanRecords {
+  readonly #lent: Lent
+  readonly #cacheMs: number
+  readonly #claimMs: number
+
+  constructor(lent: Lent, cacheMs: number, claimMs: number) {
+    this.#lent = lent
+    this.#cacheMs = cacheMs
+    this.#claimMs = claimMs
+  }
+
+  /** Where a plan's name is. */
+  plan(key: string): RecordField {
+    return { key, field: 'plan' }
+  }
+
+  async read(key: string): Promise<PlanRecord> {
+    const [plan, claim, last] = await readFields(this.#lent, [
+      this.plan(key),
+      { key, field: 'claim' },
+      { key: lastKey(key), field: 'plan' },
+    ])
+    return { plan, claim, last }
+  }
+
+  claim(key: string, claim: string): Promise<boolean> {
+    return this.#lent.store.write([{ key, set: { claim }, ttlMs: this.#claimMs }], held(key))
+  }
+
+  /** Writes what was found, unless the claim has been lost. */
+  keep(key: string, claim: string, plan: string): Promise<boolean> {
+    const writes = [
+      { key, set: { plan }, ttlMs: this.#cacheMs },
+      { key: lastKey(key), set: { plan }, ttlMs: LAST_MS },
+    ]
+    return this.#lent.store.write(writes, held(key, claim))
+  }
+
+  giveUp(key: string, claim: string): Promise<boolean> {
+    const failed = { key, set: { claim: FAILED }, ttlMs: this.#claimMs }
+    return this.#lent.store.write([failed], held(key, claim))
+  }
+
+  forget(key: string): Promise<void> {
+    return this.#lent.store.reset([key])
+  }
+}
+
+function held(key: string, is?: string): RecordCondition {
+  return { key, field: 'claim', is }
+}
+
+function lastKey(key: string): string {
+  return `${key}:last`
+}

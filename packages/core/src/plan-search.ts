@@ -1,0 +1,229 @@
+import type { Clock } from './clock.ts'
+import type { PlanSource } from './decision.ts'
+import type { PlanRecords } from './plan-records.ts'
+import { systemClock } from './clock.ts'
+import { FAILED } from './plan-records.ts'
+import { randomId } from './random-id.ts'
+import { lacksDimension, partOf, type Subject } from './subject.ts'
+import { background, pause, RELY_MS, type WaitUntil, type Watch } from './watch.ts'
+
+/** Finds the plans of subjects that name none. */
+export interface PlanSearch {
+  find(subject: Subject, waitUntil?: WaitUntil): Promise<FoundPlan>
+  invalidate(id: string): Promise<void>
+}
+
+/** The plan of a subject that names none. */
+export interface FoundPlan {
+  /** `undefined` for the default plan. */
+  readonly name: string | undefined
+  readonly source: PlanSource
+  /** What to read along with the decision. */
+  readonly watch?: Watch | undefined
+  /** How the store has just failed, so that there is no use in asking it again. */
+  readonly failed?: unknown
+}
+
+/** What finds plans. */
+export interface PlanSearchParts {
+  readonly records: PlanRecords
+  /** The dimension whose values have plans. */
+  readonly by: string
+  readonly clock: Clock
+  /** How long one look-up may take, in milliseconds. */
+  readonly timeoutMs: number
+  /** How long nobody else looks meanwhile, and after one that failed, in milliseconds. */
+  readonly claimMs: number
+  /** How long a plan lasts that the store could not be told of, in milliseconds. */
+  readonly cacheMs: number
+  /** Looks a plan up; `undefined` if nothing comes of it. Does not throw. */
+  readonly ask: (id: string) => Promise<string | undefined>
+  /** `name`, if it names a plan. */
+  readonly known: (name: string | undefined) => string | undefined
+}
+
+/** Whose plan it is. */
+interface Owner {
+  readonly id: string
+  readonly key: string
+}
+
+/** What an isolate knows of one plan. Plain data: no request can wait for another's promise. */
+interface Copy {
+  name: string | undefined
+  /** Whether the store had it when it was last looked at. */
+  isFresh: boolean
+  reliableUntil: number
+  /** Whether the first search for it has ended. */
+  isReady: boolean
+  /** When that search has ended even if its request was cut off; by the machine's clock. */
+  searchEndsAt: number
+  /** When to have it looked up again, if the store has not got it. */
+  askAgainAt: number
+  /** When to search for it anew. */
+  endsAt: number
+  /** How the store failed. */
+  failed?: unknown
+  /** Whether the last known plan is no answer, if the resolver has one. */
+  readonly isInvalidated: boolean
+}
+
+/** Isolates forget plans past that number. */
+const MAX_COPIES = 10_000
+/** The shortest and the longest pause between looks at what another request, or isolate, is finding. */
+const LOOKS_MS = { isolate: [2, 50], store: [20, 200] } as const
+
+/** The part of a plan resolver that belongs to one limiter. */
+export function planSearch(parts: PlanSearchParts): PlanSearch {
+  const { records, by, clock, timeoutMs, claimMs, cacheMs, ask, known } = parts
+  // In order of use, so that the first is the one to forget.
+  const copies = new Map<string, Copy>()
+
+  const keyOf = async (subject: Subject): Promise<string> =>
+    `${by}:${await partOf(by, subject)}:plan`
+
+  function put(key: string, copy: Copy): Copy {
+    copies.delete(key)
+    copies.set(key, copy)
+    for (const oldest of copies.keys()) {
+      if (copies.size <= MAX_COPIES) break
+      copies.delete(oldest)
+    }
+    return copy
+  }
+
+  function copyOf(key: string): Copy {
+    const copy = copies.get(key)
+    return put(key, copy && clock() < copy.endsAt ? copy : newCopy(copy?.name))
+  }
+
+  /** Takes note of the plan that the store had at `since`. */
+  function note(copy: Copy, name: string, since: number): void {
+    const reliableUntil = since + RELY_MS
+    // What was read earlier may arrive later.
+    if (copy.isFresh && reliableUntil < copy.reliableUntil) return
+    Object.assign(copy, { name, isFresh: true, reliableUntil, endsAt: Infinity })
+  }
+
+  /** Takes note of what the resolver says when the store cannot be told. */
+  function noteAlone(copy: Copy, name: string | undefined, failed: unknown): void {
+    const isFresh = name !== undefined
+    const endsAt = clock() + (isFresh ? cacheMs : claimMs)
+    const reliableUntil = clock() + RELY_MS
+    Object.assign(copy, { name: name ?? copy.name, isFresh, reliableUntil, endsAt, failed })
+  }
+
+  /** Has the plan looked up if nobody else does, and tells whether nobody did. */
+  async function lookUp(copy: Copy, { id, key }: Owner): Promise<boolean> {
+    copy.askAgainAt = clock() + claimMs
+    const claim = randomId()
+    if (!(await records.claim(key, claim))) return false
+    const name = await ask(id)
+    try {
+      if (name === undefined) return await records.giveUp(key, claim)
+      const since = clock()
+      // A claim that is lost makes the answer void: the plan may have changed since it was asked for.
+      const isKept = await records.keep(key, claim, name)
+      if (isKept) note(copy, name, since)
+      return isKept
+    } catch (error) {
+      noteAlone(copy, name, error)
+      return true
+    }
+  }
+
+  function lookUpMeanwhile(copy: Copy, owner: Owner, waitUntil?: WaitUntil): void {
+    if (clock() >= copy.askAgainAt) background(lookUp(copy, owner), waitUntil)
+  }
+
+  async function search(copy: Copy, owner: Owner, waitUntil?: WaitUntil): Promise<void> {
+    const deadline = systemClock() + timeoutMs
+    for (const waitMs of pauses(LOOKS_MS.store)) {
+      const since = clock()
+      const record = await records.read(owner.key)
+      const plan = known(record.plan)
+      if (plan !== undefined) return note(copy, plan, since)
+      copy.name = known(record.last) ?? copy.name
+      if (record.claim === FAILED) return
+      if (copy.name !== undefined && !copy.isInvalidated) {
+        return lookUpMeanwhile(copy, owner, waitUntil)
+      }
+      if (record.claim === undefined && (await lookUp(copy, owner))) return
+      if (systemClock() >= deadline) return
+      await pause(waitMs)
+    }
+  }
+
+  async function searchFirst(copy: Copy, owner: Owner, waitUntil?: WaitUntil): Promise<void> {
+    copy.searchEndsAt = systemClock() + 2 * claimMs
+    try {
+      await search(copy, owner, waitUntil)
+    } catch (error) {
+      noteAlone(copy, await ask(owner.id), error)
+    }
+    copy.isReady = true
+  }
+
+  function found(copy: Copy, owner: Owner, waitUntil?: WaitUntil): FoundPlan {
+    const { name, isFresh } = copy
+    const source = name === undefined ? 'default' : isFresh ? 'resolver' : 'stale'
+    const since = clock()
+    if (isFresh && since < copy.reliableUntil) return { name, source }
+    const seen = (value: string | undefined): boolean => {
+      const plan = known(value)
+      if (plan !== undefined) {
+        note(copy, plan, since)
+      } else if (copy.reliableUntil <= since) {
+        copy.isFresh = false
+        lookUpMeanwhile(copy, owner, waitUntil)
+      }
+      return copy.name !== name
+    }
+    return { name, source, watch: { read: records.plan(owner.key), seen } }
+  }
+
+  return {
+    async find(subject, waitUntil) {
+      if (lacksDimension(subject, [by])) return { name: undefined, source: 'default' }
+      const owner = { key: await keyOf(subject), id: (subject as Record<string, string>)[by] ?? '' }
+      const deadline = systemClock() + timeoutMs
+      let copy = copyOf(owner.key)
+      for (const waitMs of pauses(LOOKS_MS.isolate)) {
+        if (copy.isReady || systemClock() >= deadline) break
+        // Whoever comes first searches for all; but it may have been cut off.
+        if (systemClock() >= copy.searchEndsAt) await searchFirst(copy, owner, waitUntil)
+        else await pause(waitMs)
+        if (copy.isReady) return { ...found(copy, owner, waitUntil), failed: copy.failed }
+        copy = copyOf(owner.key)
+      }
+      return found(copy, owner, waitUntil)
+    },
+
+    async invalidate(id) {
+      const key = await keyOf({ [by]: id })
+      try {
+        await records.forget(key)
+      } finally {
+        put(key, newCopy(copies.get(key)?.name, true))
+      }
+    },
+  }
+}
+
+function newCopy(name: string | undefined, isInvalidated = false): Copy {
+  return {
+    name,
+    isFresh: false,
+    reliableUntil: 0,
+    isReady: false,
+    searchEndsAt: 0,
+    askAgainAt: 0,
+    endsAt: Infinity,
+    isInvalidated,
+  }
+}
+
+/** Each twice as long as the one before. */
+function* pauses([shortest, longest]: readonly [number, number]): Generator<number, never> {
+  for (let ms = shortest; ; ms = Math.min(2 * ms, longest)) yield ms
+}
