@@ -47,6 +47,7 @@ describe('rateLimitQueue: a mistake is found at construction', () => {
     ['no subject', queue({}), 'subject'],
     ['a subject that is no function', queue({ subject: { tenant: 'acme' } }), 'subject'],
     ['a cost that is no function', queue({ subject: whose, cost: 3 }), 'cost'],
+    ['a delay below 0', queue({ subject: whose, maxDelayMs: -1 }), 'maxDelayMs'],
     ['no handler', queue({ subject: whose }, null), 'handle'],
     ['a limiter', queue({ subject: whose }, () => {}, limiter), 'limiterFor'],
     ['no limiter', queue({ subject: whose }, () => {}, null), 'limiterFor'],

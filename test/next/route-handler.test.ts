@@ -73,9 +73,10 @@ describe('withRateLimit', () => {
     [{ route: '' }, 'routes[].id'],
     [{ subject: undefined }, 'subject'],
     [{ limitr: 1 }, 'limitr'],
-    [{ cost: NaN }, 'routes[].cost'],
-    [{ cost: 1.5 }, 'routes[].cost'],
-    [{ cost: { token: -1 } }, 'routes[].cost'],
+    [{ cost: NaN }, 'cost: must be'],
+    [{ cost: 1.5 }, 'cost: must be'],
+    [{ cost: { token: -1 } }, 'cost: must be'],
+    [{ maxDelayMs: -1 }, 'maxDelayMs'],
   ])('refuses %j at construction', (wrong, named) => {
     const make = () => withRateLimit(() => Response.json({}), { ...options(), ...wrong } as never)
     expect(make).toThrow(named)

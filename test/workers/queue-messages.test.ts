@@ -1,7 +1,7 @@
 import { rateLimitQueue, type QueueOptions } from '@sluice/cloudflare'
 import { createLimiter, fixedWindow, manualClock, type Limiter } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 interface Job {
   readonly tenant: string
@@ -102,4 +102,77 @@ describe('the consumer', () => {
       expect.objectContaining({ option: 'subject' }),
     )
   })
+})
+
+/** A consumer whose limiter lets every message wait for so long. */
+function delaying(delayMs: number, maxDelayMs?: number) {
+  const limiter = limiterFor({})
+  const check: Limiter['check'] = async (subject) => {
+    const decision = await limiter.peek(subject, { cost: 0 })
+    return { ...decision, delayMs } as typeof decision
+  }
+  const own = { ...options, ...(maxDelayMs === undefined ? {} : { maxDelayMs }) }
+  const queue = rateLimitQueue(() => ({ ...limiter, check }), own, handle)
+  return (count: number) =>
+    queue({ queue: 'jobs', messages: Array.from({ length: count }, () => message('a')) }, {}, {})
+}
+
+describe('a message that fits and is to be delayed', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('is held, then handled; the next is asked about after that', async () => {
+    const done = delaying(1_000)(2)
+    await vi.advanceTimersByTimeAsync(999)
+    expect(handle).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(handle).toHaveBeenCalledOnce()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(handle).toHaveBeenCalledTimes(2)
+    await done
+  })
+
+  it.each([
+    [undefined, 30_000],
+    [500, 500],
+  ])('is held for a maximum of %s at most', async (maxDelayMs, ms) => {
+    const done = delaying(90_000, maxDelayMs)(1)
+    await vi.advanceTimersByTimeAsync(ms - 1)
+    expect(handle).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    await done
+    expect(handle).toHaveBeenCalledOnce()
+  })
+
+  it('is not held with a maximum of 0', async () => {
+    await delaying(90_000, 0)(3)
+    expect(handle).toHaveBeenCalledTimes(3)
+  })
+
+  it('is held for ten minutes at most together with the others of its batch', async () => {
+    const done = delaying(30_000)(30)
+    await vi.advanceTimersByTimeAsync(600_000 - 1)
+    expect(handle).toHaveBeenCalledTimes(19)
+    await vi.advanceTimersByTimeAsync(1)
+    await done
+    expect(handle).toHaveBeenCalledTimes(30)
+  })
+})
+
+it('a subject and a cost may be promised', async () => {
+  const queue = rateLimitQueue<object, Job>(
+    limiterFor,
+    {
+      subject: async ({ body }: { body: Job }) => ({ tenant: body.tenant }),
+      cost: async () => 2,
+    },
+    handle,
+  )
+  const messages = [message('acme'), message('acme')]
+  await queue({ queue: 'jobs', messages }, {}, {})
+  expect(messages.map(({ ack }) => ack.mock.calls.length)).toEqual([1, 0])
 })

@@ -1,22 +1,32 @@
 import type { Cost, Decision, DeniedDecision, Subject } from '@sluice/core'
 import type { LimiterFor } from './worker.ts'
-import { aFunction, knownOptions } from '@sluice/core/http'
+import { aFunction, hold, knownOptions, validMaxDelay } from '@sluice/core/http'
 import { perEnv } from './per-env.ts'
 
 /** The longest delay that a queue takes, in seconds: 12 hours. */
 const MAX_DELAY_SECONDS = 43_200
 
+/** The messages of one batch are held for so long together, in milliseconds: a consumer ends after 15 minutes. */
+const MAX_BATCH_DELAY_MS = 600_000
+
 /** Options of `rateLimitQueue`. */
 export interface QueueOptions<Env, Body> {
   /** Whose message it is. */
-  readonly subject: (message: Message<Body>, env: Env) => Subject
+  readonly subject: (message: Message<Body>, env: Env) => Subject | Promise<Subject>
   /** What handling it costs. @default 1 request */
-  readonly cost?: (message: Message<Body>, env: Env) => Cost
+  readonly cost?: (message: Message<Body>, env: Env) => Cost | Promise<Cost>
+  /**
+   * How long a message that fits is held at most, in milliseconds, when its decision asks for a delay
+   * (`delayMs`). Those of a batch together are held for ten minutes at most. After that it is handled,
+   * early. 0 never holds. @default 30_000
+   */
+  readonly maxDelayMs?: number
 }
 
 /**
  * A queue consumer that handles messages only as fast as the limits allow: a message that is denied
- * goes back to the queue with the decision's delay, and is tried again then. A handled message is
+ * goes back to the queue with the decision's delay, and is tried again then; one that fits and is to
+ * be delayed is held, since going back would charge it again. A handled message is
  * acknowledged; one whose subject or handler throws goes back as the queue is set to, and does not
  * keep the others from being handled. A cost that can never fit goes back with the longest delay.
  *
@@ -32,23 +42,28 @@ export function rateLimitQueue<Env extends object, Body>(
   options: QueueOptions<Env, Body>,
   handle: (message: Message<Body>, env: Env, ctx: ExecutionContext) => void | Promise<void>,
 ): (batch: MessageBatch<Body>, env: Env, ctx: ExecutionContext) => Promise<void> {
-  knownOptions('rateLimitQueue', options, ['subject', 'cost'])
+  knownOptions('rateLimitQueue', options, ['subject', 'cost', 'maxDelayMs'])
   const { subject, cost } = options
   aFunction('subject', subject)
   if (cost !== undefined) aFunction('cost', cost)
   aFunction('handle', handle)
+  const maxDelayMs = validMaxDelay('maxDelayMs', options.maxDelayMs)
   const kept = perEnv(aFunction('limiterFor', limiterFor))
 
   async function ask(message: Message<Body>, env: Env): Promise<Decision> {
-    const asked = cost?.(message, env)
-    return kept(env).check(subject(message, env), asked === undefined ? {} : { cost: asked })
+    const asked = cost === undefined ? 1 : await cost(message, env)
+    return kept(env).check(await subject(message, env), { cost: asked })
   }
 
   return async (batch, env, ctx) => {
+    let leftMs = MAX_BATCH_DELAY_MS
     for (const message of batch.messages) {
       try {
         const decision = await ask(message, env)
         if (decision.allowed) {
+          const delayMs = Math.min(decision.delayMs, maxDelayMs, leftMs)
+          leftMs -= delayMs
+          if (delayMs > 0) await hold(delayMs)
           await handle(message, env, ctx)
           message.ack()
         } else {

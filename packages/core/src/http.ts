@@ -9,7 +9,7 @@ export { rateLimit } from './http/fetch.ts'
 export type { FetchHandler } from './http/fetch.ts'
 export { refuse, Refusal } from './http/refusal.ts'
 export type { RefusalOptions } from './http/refusal.ts'
-export type { Route, RouteInput, RouteMatcher, RouteOptions } from './routes.ts'
+export type { Route, RouteCost, RouteInput, RouteMatcher, RouteOptions } from './routes.ts'
 
 // What adapters are made of
 export { createGuard, withHeaders } from './http/guard.ts'
@@ -20,6 +20,7 @@ export type {
   ResolvedSubject,
   SubjectResolver,
 } from './http/guard.ts'
+export { hold, validMaxDelay } from './http/hold.ts'
 export type { KeepLimiter, LimiterSource } from './http/limiter-source.ts'
 export { createHandoff, HANDOFF_HEADER } from './http/handoff.ts'
 export type { Handoff, HandoffTerms } from './http/handoff.ts'

@@ -5,31 +5,47 @@ import { ConfigError } from './errors.ts'
 import { knownOptions } from './validate.ts'
 
 /** A route to limit: a path pattern, or a pattern with options. */
-export type RouteInput = string | RouteOptions
+export type RouteInput<Context extends unknown[] = []> = string | RouteOptions<Context>
+
+/**
+ * What a request costs: units, or a function that finds them out. One that reads the body must clone
+ * the request, which the handler reads after it. What it throws is not caught.
+ *
+ * @example
+ * const cost: RouteCost = async (request) => {
+ *   const { max_tokens } = await request.clone().json()
+ *   return { token: Number.isInteger(max_tokens) ? Math.min(max_tokens, 4_096) : 4_096 }
+ * }
+ */
+export type RouteCost<Context extends unknown[] = []> =
+  Cost | ((request: Request, ...context: Context) => Cost | Promise<Cost>)
 
 /** A route to limit. */
-export interface RouteOptions {
+export interface RouteOptions<Context extends unknown[] = []> {
   /** A path pattern: `/api/ai/evaluate`, `/api/models/:model`, `/api/ai/**`. */
   readonly path: string
   /** What requests to it are counted as (`subject.route`). @default the pattern */
   readonly id?: string
   /** The methods it has; `GET` stands for `HEAD` too, which runs the same handler. @default all */
   readonly methods?: readonly string[]
-  /** What a request to it costs. @default 1 request */
-  readonly cost?: Cost
+  /** What a request to it costs. @default the adapter's own `cost`, else 1 request */
+  readonly cost?: RouteCost<Context>
 }
 
 /** A route as matched. */
-export interface Route {
+export interface Route<Context extends unknown[] = []> {
   readonly id: string
-  readonly cost: Cost | undefined
+  readonly cost: RouteCost<Context> | undefined
 }
 
 /** Finds the route of a request, or `undefined` if it is not to be limited. */
-export type RouteMatcher = (method: string, pathname: string) => Route | undefined
+export type RouteMatcher<Context extends unknown[] = []> = (
+  method: string,
+  pathname: string,
+) => Route<Context> | undefined
 
-interface Entry {
-  readonly route: Route
+interface Entry<Context extends unknown[]> {
+  readonly route: Route<Context>
   /** How much of a path it leaves open: 0 nothing, 1 single segments, 2 the depth (`**`). */
   readonly openness: 0 | 1 | 2
 }
@@ -41,23 +57,25 @@ interface Entry {
  * that routers see in it, else as the most specific.
  *
  * @param alias A further path that a path stands for on the platform, if there is one.
+ * @param place How an error names the route with an index. @default 'routes[]'
  * @throws ConfigError When a route is malformed.
  */
-export function compileRoutes(
-  routes: readonly RouteInput[],
+export function compileRoutes<Context extends unknown[] = []>(
+  routes: readonly RouteInput<Context>[],
   alias: (path: string) => string = (path) => path,
-): RouteMatcher {
+  place: (index: number) => string = () => 'routes[]',
+): RouteMatcher<Context> {
   if (!Array.isArray(routes) || routes.length === 0) {
     throw new ConfigError('invalid_option', 'routes', 'must be a list of at least one route')
   }
-  const router = createRouter<Entry>()
+  const router = createRouter<Entry<Context>>()
   const taken = new Set<string>()
-  for (const route of routes as readonly RouteInput[]) {
-    add(router, taken, typeof route === 'string' ? { path: route } : route)
+  for (const [index, route] of (routes as readonly RouteInput<Context>[]).entries()) {
+    add(router, taken, place(index), typeof route === 'string' ? { path: route } : route)
   }
   return (method, pathname) => {
     const readings = readingsOf(pathname)
-    let found: Entry | undefined
+    let found: Entry<Context> | undefined
     for (const path of new Set([...readings, ...readings.map(alias)])) {
       const entry = findRoute(router, method.toUpperCase(), path)?.data
       // Routers take `a%2Fb` for one segment. Where a route does, too, no other reading may put the
@@ -69,31 +87,35 @@ export function compileRoutes(
   }
 }
 
-function add(router: RouterContext<Entry>, taken: Set<string>, options: RouteOptions): void {
-  knownOptions('routes[]', options, ['path', 'id', 'methods', 'cost'])
+function add<Context extends unknown[]>(
+  router: RouterContext<Entry<Context>>,
+  taken: Set<string>,
+  where: string,
+  options: RouteOptions<Context>,
+): void {
+  knownOptions(where, options, ['path', 'id', 'methods', 'cost'])
   const { path, id = path, methods, cost } = options
   if (typeof path !== 'string' || !path.startsWith('/') || UNMATCHABLE.test(path)) {
-    throw new ConfigError('invalid_option', 'routes[].path', MUST_BE_PATTERN)
+    throw new ConfigError('invalid_option', `${where}.path`, MUST_BE_PATTERN)
   }
   if (typeof id !== 'string' || id === '') {
-    throw new ConfigError('invalid_option', 'routes[].id', 'must be a non-empty string')
+    throw new ConfigError('invalid_option', `${where}.id`, 'must be a non-empty string')
   }
-  const names = methods === undefined ? [''] : validMethods(methods)
-  const units = typeof cost === 'object' && cost !== null ? Object.values(cost) : [cost ?? 1]
-  if (!units.every(isUnits)) throw new ConfigError('invalid_option', 'routes[].cost', MUST_BE_UNITS)
+  const names = methods === undefined ? [''] : validMethods(`${where}.methods`, methods)
+  validCost(`${where}.cost`, cost)
   const openness = path.includes('**') ? 2 : /[:*({]/.test(path) ? 1 : 0
   const pattern = lowerCaseLiterals(path)
   const shape = pattern.replace(/:\w+/g, ':')
   // Where GET has a handler, HEAD runs it.
   for (const method of new Set(names.includes('GET') ? [...names, 'HEAD'] : names)) {
     if (taken.has(`${method} ${shape}`)) {
-      throw new ConfigError('invalid_option', 'routes[].path', 'is that of another route already')
+      throw new ConfigError('invalid_option', `${where}.path`, 'is that of another route already')
     }
     taken.add(`${method} ${shape}`)
     try {
       addRoute(router, method, pattern, { route: { id, cost }, openness })
     } catch {
-      throw new ConfigError('invalid_option', 'routes[].path', MUST_BE_PATTERN)
+      throw new ConfigError('invalid_option', `${where}.path`, MUST_BE_PATTERN)
     }
   }
 }
@@ -106,11 +128,22 @@ const MUST_BE_PATTERN =
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']
 
-function validMethods(methods: unknown): string[] {
+/** Returns `methods` in upper case if they are some, else throws. */
+export function validMethods(option: string, methods: unknown): string[] {
   const names = Array.isArray(methods) ? methods.map((name) => String(name).toUpperCase()) : []
   if (names.length > 0 && names.every((name) => METHODS.includes(name))) return names
   const message = `must list at least one of ${METHODS.join(', ')}`
-  throw new ConfigError('invalid_option', 'routes[].methods', message)
+  throw new ConfigError('invalid_option', option, message)
+}
+
+/** @throws ConfigError Unless `cost` is a cost, a function that returns one, or left out. */
+export function validCost(option: string, cost: unknown): void {
+  if (cost === undefined || typeof cost === 'function') return
+  const byUnit = typeof cost === 'object' && cost !== null && !Array.isArray(cost)
+  const units: unknown[] = byUnit ? Object.values(cost) : [cost]
+  if (units.every(isUnits)) return
+  const message = `${MUST_BE_UNITS}, an object of such numbers by unit, or a function that returns one of these`
+  throw new ConfigError('invalid_option', option, message)
 }
 
 /** A pattern's literal text in lower case; escapes, groups and the names of parameters as they are. */

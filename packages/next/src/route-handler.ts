@@ -9,7 +9,6 @@ import {
   type GuardOptions,
   type LimiterSource,
   type ResolvedSubject,
-  type RouteOptions,
   type SubjectResolver,
 } from '@sluice/core/http'
 
@@ -21,8 +20,6 @@ export interface RouteLimitOptions extends Omit<
   readonly limiter: LimiterSource<[routeContext: unknown]>
   /** What requests are counted as: the id (or, without one, the pattern) of this route in `rateLimit`. */
   readonly route: string
-  /** What a request costs. @default 1 request */
-  readonly cost?: RouteOptions['cost']
   /** Finds out whose request it is, as in `rateLimit`. */
   readonly subject: SubjectResolver<[routeContext: unknown]>
   /** The secret given to `rateLimit`. @default none: this wrapper decides by itself, always */
@@ -45,14 +42,14 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
 ): (request: HandledRequest, context: RouteContext) => Promise<Response> {
   aFunction('handler', handler)
   optionsObject('withRateLimit', options)
-  const { limiter, route, cost, secret, subject, ...guardOptions } = options
+  const { limiter, route, secret, subject, ...guardOptions } = options
   const resolve = aFunction('subject', subject)
   /** Whose the requests are whose hand-off was refused: that need not be found out again. */
   const resolved = new WeakMap<Request, { readonly subject: ResolvedSubject }>()
-  // The path is of no interest here, but the id and the cost are validated as everywhere.
+  // The path is of no interest here, but the id is validated as everywhere.
   const guard = createGuard<[routeContext: unknown]>(limiter, {
     ...guardOptions,
-    routes: [{ path: '/**', id: route, ...(cost === undefined ? {} : { cost }) }],
+    routes: [{ path: '/**', id: route }],
     subject(request, context) {
       const found = resolved.get(request)
       resolved.delete(request)
@@ -77,7 +74,7 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
     const charged = await isCharged(request, context)
     forgetHandoff(request)
     if (charged) return handler(request, context)
-    const outcome = await guard.as({ id: route, cost }, request, context)
+    const outcome = await guard.as({ id: route, cost: undefined }, request, context)
     if (outcome.kind === 'refuse') return outcome.response
     const response = await handler(request, context)
     return outcome.kind === 'allow' ? withHeaders(response, outcome.headers) : response

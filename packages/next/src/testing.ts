@@ -9,7 +9,7 @@ export interface ProtectionOptions {
   /** Only routes below this path are looked at, such as `/api/ai`. */
   readonly under: string
   /** The `routes` given to `rateLimit`. */
-  readonly routes: readonly RouteInput[]
+  readonly routes: readonly RouteInput<never[]>[]
 }
 
 /**

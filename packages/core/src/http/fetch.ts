@@ -1,6 +1,7 @@
-import { createGuard, withHeaders, type GuardOptions } from './guard.ts'
+import type { GuardOptions } from './guard-options.ts'
 import type { KeepLimiter, LimiterSource } from './limiter-source.ts'
 import { aFunction } from '../validate.ts'
+import { createGuard, withHeaders } from './guard.ts'
 
 /** A handler of the `fetch` shape: a `Request`, whatever the platform adds, and a `Response`. */
 export type FetchHandler<Context extends unknown[] = []> = (

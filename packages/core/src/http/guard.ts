@@ -1,68 +1,22 @@
-import type { AllowedDecision, DeniedDecision } from '../decision.ts'
-import type { Limiter } from '../limiter.ts'
+import type { Cost } from '../cost.ts'
+import type { AllowedDecision } from '../decision.ts'
+import type { CheckOptions, Limiter } from '../limiter.ts'
 import type { Subject } from '../subject.ts'
+import type { DenialFormat } from './body.ts'
+import type { GuardOptions } from './guard-options.ts'
 import { InputError } from '../errors.ts'
-import { compileRoutes, type Route, type RouteInput } from '../routes.ts'
+import { compileRoutes, validCost, type Route } from '../routes.ts'
 import { aFunction, knownOptions, oneOf } from '../validate.ts'
 import { negotiatedFormat } from './accept.ts'
-import { DENIAL_FORMATS, tooManyRequests, type DenialFormat } from './body.ts'
+import { DENIAL_FORMATS, tooManyRequests } from './body.ts'
 import { EXPOSE, exposed, isPreflight } from './cors.ts'
-import { rateLimitHeaders, validStyles, type HeaderStyle } from './headers.ts'
+import { GUARD_OPTIONS } from './guard-options.ts'
+import { rateLimitHeaders, validStyles } from './headers.ts'
+import { hold, validMaxDelay } from './hold.ts'
 import { keepOne, limiterOf, type KeepLimiter, type LimiterSource } from './limiter-source.ts'
 import { Refusal, refusalResponse, refuse, UNAUTHENTICATED } from './refusal.ts'
 
-/**
- * Finds out whose request it is; `undefined` or `null` when it is nobody's, a `Refusal` to turn it
- * away with a status of its own.
- */
-export type SubjectResolver<Context extends unknown[] = []> = (
-  request: Request,
-  ...context: Context
-) => ResolvedSubject | Promise<ResolvedSubject>
-
-/** What a subject resolver may return. */
-export type ResolvedSubject = Subject | Refusal | null | undefined
-
-/** Options of every adapter. */
-export interface GuardOptions<Context extends unknown[] = []> {
-  /** The routes to limit; a request to any other passes untouched. The most specific one counts. */
-  readonly routes: readonly RouteInput[]
-  /**
-   * Finds out whose request it is. When it finds nobody the request is answered with 401 and nothing
-   * is charged. What it throws is not caught.
-   */
-  readonly subject: SubjectResolver<Context>
-  /**
-   * A limit on requests that are nobody's, by their address say, so that guessing credentials has a
-   * price: such a request is charged here. Where that is spent, every request of that address is
-   * answered with 429 before its credentials are looked at, good ones too. Asking costs each request
-   * one more round trip to this limiter's store.
-   */
-  readonly unauthenticated?: {
-    readonly limiter: LimiterSource<Context>
-    readonly subject: SubjectResolver<Context>
-  }
-  /** Which headers to send, as in `rateLimitHeaders`. @default ['x-ratelimit', 'draft'] */
-  readonly headers?: readonly HeaderStyle[] | false
-  /**
-   * The shape of the bodies of denials and refusals.
-   *
-   * @default 'problem' for a client that accepts `application/problem+json`, else 'default'
-   */
-  readonly format?: DenialFormat
-  /**
-   * Answers a denied request in place of the bare 429: with something cached or simplified, say.
-   * `undefined` leaves it at the 429. The limits' headers are added to whatever it returns. Not asked
-   * about requests that are nobody's. What it throws is not caught.
-   */
-  readonly onDenied?: (
-    decision: DeniedDecision,
-    request: Request,
-    ...context: Context
-  ) => Response | undefined | Promise<Response | undefined>
-}
-
-const OPTIONS = ['routes', 'subject', 'unauthenticated', 'headers', 'format', 'onDenied']
+export type { GuardOptions, ResolvedSubject, SubjectResolver } from './guard-options.ts'
 
 /** What to do with a request. */
 export type GuardOutcome =
@@ -82,13 +36,13 @@ export interface Guard<Context extends unknown[] = []> {
   /** By the route that the path matches. */
   (request: Request, pathname: string, ...context: Context): Promise<GuardOutcome>
   /** As a request to a given route, whatever its path. */
-  as(route: Route, request: Request, ...context: Context): Promise<GuardOutcome>
+  as(route: Route<Context>, request: Request, ...context: Context): Promise<GuardOutcome>
 }
 
 /**
- * What all adapters have in common: match the route, find the subject, check, and make the response
- * to a denial. An adapter only supplies the request and applies the outcome. CORS preflights pass,
- * uncharged: no handler may run the model for them.
+ * What all adapters have in common: match the route, find the subject, check, hold what is to be
+ * delayed, and make the response to a denial. An adapter only supplies the request and applies the
+ * outcome. CORS preflights pass, uncharged: no handler may run the model for them.
  *
  * @param keep How a limiter that a function makes is kept. @default the first one, for good
  * @throws ConfigError When an option is unknown, missing or malformed.
@@ -98,10 +52,12 @@ export function createGuard<Context extends unknown[]>(
   options: GuardOptions<Context>,
   keep: KeepLimiter<Context> = keepOne,
 ): Guard<Context> {
-  knownOptions('rateLimit', options, OPTIONS)
+  knownOptions('rateLimit', options, GUARD_OPTIONS)
   const { unauthenticated } = options
   const match = compileRoutes(options.routes)
   const resolve = aFunction('subject', options.subject)
+  validCost('cost', options.cost)
+  const maxDelayMs = validMaxDelay('maxDelayMs', options.maxDelayMs)
   const onDenied = options.onDenied && aFunction('onDenied', options.onDenied)
   const styles = validStyles('headers', options.headers)
   if (options.format !== undefined) oneOf('format', options.format, DENIAL_FORMATS)
@@ -112,14 +68,18 @@ export function createGuard<Context extends unknown[]>(
     resolve: aFunction('unauthenticated.subject', unauthenticated.subject),
   }
 
-  async function as(route: Route, request: Request, ...context: Context): Promise<GuardOutcome> {
+  async function as(
+    route: Route<Context>,
+    request: Request,
+    ...context: Context
+  ): Promise<GuardOutcome> {
     if (isPreflight(request)) return { kind: 'pass' }
     const format = options.format ?? negotiatedFormat(request)
     const stranger = await anonymous?.resolve(request, ...context)
     const asStranger = async (verb: 'check' | 'peek'): Promise<GuardOutcome | undefined> => {
       if (!anonymous || !stranger || stranger instanceof Refusal) return undefined
       const asked = anonymous.limiterFor(...context)
-      const outcome = await ask(asked, verb, stranger, route, format, request)
+      const outcome = await ask(asked, verb, { ...stranger, route: route.id }, {}, format, request)
       if (outcome.kind === 'deny') return { kind: 'refuse', response: outcome.response() }
       return outcome.kind === 'refuse' ? outcome : undefined
     }
@@ -129,32 +89,49 @@ export function createGuard<Context extends unknown[]>(
     const found = await resolve(request, ...context)
     if (found instanceof Refusal) return refused(found, format)
     if (!found) return (await asStranger('check')) ?? refused(UNAUTHENTICATED, format)
-    const outcome = await ask(limiterFor(...context), 'check', found, route, format, request)
-    if (outcome.kind !== 'deny') return outcome
+    const subject = { ...found, route: route.id }
+    const asked = { cost: await costOf(route, request, context) }
+    const outcome = await ask(limiterFor(...context), 'check', subject, asked, format, request)
+    if (outcome.kind === 'allow') {
+      const delayMs = Math.min(maxDelayMs, outcome.decision.delayMs)
+      if (delayMs > 0 && !(await hold(delayMs, request.signal))) return gone()
+      return { ...outcome, route: route.id, subject: found }
+    }
+    if (outcome.kind === 'refuse') return outcome
     const { decision, headers } = outcome
     const own = await onDenied?.(decision, request, ...context)
     return { kind: 'refuse', response: own ? withHeaders(own, headers) : outcome.response() }
+  }
+
+  /** What the request costs. A function that returns nothing must not cost less than it meant to. */
+  async function costOf(route: Route<Context>, request: Request, context: Context): Promise<Cost> {
+    const cost = route.cost ?? options.cost ?? 1
+    if (typeof cost !== 'function') return cost
+    const found: Cost | undefined = await cost(request, ...context)
+    if (found !== undefined) return found
+    throw onRoute(new InputError('invalid_cost', 'cost', 'must not be undefined'), route.id)
   }
 
   async function ask(
     asked: Limiter,
     verb: 'check' | 'peek',
     subject: Subject,
-    route: Route,
+    checkOptions: CheckOptions,
     format: DenialFormat,
     request: Request,
   ) {
-    const { cost, id } = route
     let decision
     try {
-      decision = await asked[verb]({ ...subject, route: id }, cost === undefined ? {} : { cost })
+      decision = await asked[verb](subject, checkOptions)
     } catch (error) {
+      if (!(error instanceof InputError)) throw error
+      if (error.code === 'invalid_cost') throw onRoute(error, subject.route)
       // A malformed id comes from the client; a missing dimension is the resolver's mistake.
-      if (!(error instanceof InputError) || error.code !== 'invalid_subject') throw error
+      if (error.code !== 'invalid_subject') throw error
       return refused(refuse({ status: 400, code: error.code, message: error.message }), format)
     }
     const headers = exposed(rateLimitHeaders(decision, styles), request)
-    if (decision.allowed) return { kind: 'allow' as const, decision, route: id, subject, headers }
+    if (decision.allowed) return { kind: 'allow' as const, decision, headers }
     const denied = decision
     const response = (): Response =>
       withHeaders(tooManyRequests(denied, { format, headers: false }), headers)
@@ -170,6 +147,17 @@ export function createGuard<Context extends unknown[]>(
     return route === undefined ? { kind: 'pass' } : as(route, request, ...context)
   }
   return Object.assign(guard, { as })
+}
+
+/** Names the route whose cost is malformed. */
+function onRoute({ input, message }: InputError, route: string | undefined): InputError {
+  const what = message.slice(`${input}: `.length)
+  return new InputError('invalid_cost', input, `${what}, on the route "${route}"`)
+}
+
+/** The end of a request whose client is gone: nobody reads it, and no handler runs. */
+function gone(): GuardOutcome {
+  return { kind: 'refuse', response: new Response(null, { status: 499 }) }
 }
 
 function refused(refusal: Refusal, format: DenialFormat): GuardOutcome & { kind: 'refuse' } {

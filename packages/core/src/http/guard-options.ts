@@ -1,0 +1,81 @@
+import type { DeniedDecision } from '../decision.ts'
+import type { RouteCost, RouteInput } from '../routes.ts'
+import type { Subject } from '../subject.ts'
+import type { DenialFormat } from './body.ts'
+import type { HeaderStyle } from './headers.ts'
+import type { LimiterSource } from './limiter-source.ts'
+import type { Refusal } from './refusal.ts'
+
+/**
+ * Finds out whose request it is; `undefined` or `null` when it is nobody's, a `Refusal` to turn it
+ * away with a status of its own.
+ */
+export type SubjectResolver<Context extends unknown[] = []> = (
+  request: Request,
+  ...context: Context
+) => ResolvedSubject | Promise<ResolvedSubject>
+
+/** What a subject resolver may return. */
+export type ResolvedSubject = Subject | Refusal | null | undefined
+
+/** Options of every adapter. */
+export interface GuardOptions<Context extends unknown[] = []> {
+  /** The routes to limit; a request to any other passes untouched. The most specific one counts. */
+  readonly routes: readonly RouteInput<Context>[]
+  /**
+   * Finds out whose request it is. When it finds nobody the request is answered with 401 and nothing
+   * is charged. What it throws is not caught.
+   */
+  readonly subject: SubjectResolver<Context>
+  /** What a request costs on a route without a `cost` of its own. @default 1 request */
+  readonly cost?: RouteCost<Context>
+  /**
+   * How long an allowed request is held at most, in milliseconds, when its decision asks for a delay
+   * (`delayMs`: a leaky bucket's turn, or backpressure). After that it goes on, early: the limit holds
+   * all the same, only the spacing does not. 0 never holds, and leaves it to you. A request whose
+   * client goes away meanwhile stays charged; it is answered with a bodiless 499 that nobody reads.
+   *
+   * @default 30_000
+   */
+  readonly maxDelayMs?: number
+  /**
+   * A limit on requests that are nobody's, by their address say, so that guessing credentials has a
+   * price: such a request is charged here, as 1 request. Where that is spent, every request of that address is
+   * answered with 429 before its credentials are looked at, good ones too. Asking costs each request
+   * one more round trip to this limiter's store.
+   */
+  readonly unauthenticated?: {
+    readonly limiter: LimiterSource<Context>
+    readonly subject: SubjectResolver<Context>
+  }
+  /** Which headers to send, as in `rateLimitHeaders`. @default ['x-ratelimit', 'draft'] */
+  readonly headers?: readonly HeaderStyle[] | false
+  /**
+   * The shape of the bodies of denials and refusals.
+   *
+   * @default 'problem' for a client that accepts `application/problem+json`, else 'default'
+   */
+  readonly format?: DenialFormat
+  /**
+   * Answers a denied request in place of the bare 429: with something cached or simplified, say.
+   * `undefined` leaves it at the 429. The limits' headers are added to whatever it returns. Not asked
+   * about requests that are nobody's. What it throws is not caught.
+   */
+  readonly onDenied?: (
+    decision: DeniedDecision,
+    request: Request,
+    ...context: Context
+  ) => Response | undefined | Promise<Response | undefined>
+}
+
+/** The names of the options. */
+export const GUARD_OPTIONS: readonly string[] = [
+  'routes',
+  'subject',
+  'cost',
+  'maxDelayMs',
+  'unauthenticated',
+  'headers',
+  'format',
+  'onDenied',
+]
