@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLimiter, slidingWindow, type Store } from '@sluice/core'
 import { STORES, type StoreMaker, type StoreName } from '../support/stores.ts'
+import { buckets } from './cases/buckets.ts'
+import { logs } from './cases/logs.ts'
 import { partitions } from './cases/partitions.ts'
 import { severalPolicies } from './cases/policies.ts'
 import { windows } from './cases/windows.ts'
@@ -19,6 +21,8 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   windows(make)
   severalPolicies(make)
   partitions(make)
+  buckets(make)
+  logs(make)
 
   const repetitions = FEWER[name] ?? REPETITIONS
   it(`of 25 concurrent checks at limit 20, exactly 5 are denied, ${repetitions} times`, async () => {

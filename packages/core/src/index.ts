@@ -5,7 +5,9 @@ export type { OnStoreError } from './stores/fallback.ts'
 
 // Policies
 export { slidingWindow } from './policies/sliding-window.ts'
-export type { SlidingWindowOptions } from './policies/sliding-window.ts'
+export type { SlidingWindowOptions, SlidingWindowsOptions } from './policies/sliding-window.ts'
+export { projectLimits } from './policies/project-limits.ts'
+export type { ProjectLimitsOptions } from './policies/project-limits.ts'
 export { slidingWindowCounter } from './policies/sliding-window-counter.ts'
 export type { SlidingWindowCounterOptions } from './policies/sliding-window-counter.ts'
 export { tokenBucket } from './policies/token-bucket.ts'
@@ -23,6 +25,8 @@ export type { Duration } from './duration.ts'
 // Plans
 export { definePlans } from './plans.ts'
 export type { PlanLimits, Plans } from './plans.ts'
+export { planResolver } from './plan-resolver.ts'
+export type { PlanOf, PlanResolver, PlanResolverOptions } from './plan-resolver.ts'
 
 // Subjects and costs
 export type { CustomarySubject, Per, Subject } from './subject.ts'

@@ -1,26 +1,65 @@
 import type { Algorithm, Entry, Policy, PolicyOptions, Verdict } from '../policy.ts'
+import type { Limit } from '../limit.ts'
 import { durationMs, type Duration } from '../duration.ts'
+import { ConfigError } from '../errors.ts'
+import { validLimit } from '../limit.ts'
 import { definePolicy } from '../policy.ts'
+import { knownOptions, optionsObject, plainName } from '../validate.ts'
+import { logPolicies, type LogOptions, type LogWindow } from './sliding-log.ts'
 
-/** Options of `slidingWindow`. */
+/** Options of `slidingWindow` with one window. */
 export interface SlidingWindowOptions extends PolicyOptions {
   /** The window's length. */
   readonly window: Duration
+}
+
+/** Options of `slidingWindow` with several windows. */
+export interface SlidingWindowsOptions extends LogOptions {
+  /** The windows by name, each with its own limit; the policy of each is named `<name>.<window>`. */
+  readonly windows: Readonly<Record<string, { readonly limit: Limit; readonly window: Duration }>>
 }
 
 /**
  * Allows `limit` units in any stretch of time as long as `window`: exact, not an estimate. In Redis
  * it is one sorted set per partition, with one member per allowed request, whatever its cost.
  *
+ * With `windows` it makes a policy of each, to be spread into a limiter's. All of them count in one
+ * sorted set, so that each request is stored once.
+ *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
  * slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant', 'route'] })
+ * @example
+ * const windows = { minute: { limit: 60, window: '1m' }, day: { limit: 9_000, window: '1d' } } as const
+ * const policies = [...slidingWindow({ name: 'project', windows, per: ['project'] })]
  */
-export function slidingWindow(options: SlidingWindowOptions): Policy {
-  return definePolicy('slidingWindow', options, ['window'], () => {
+export function slidingWindow(options: SlidingWindowsOptions): Policy[]
+export function slidingWindow(options: SlidingWindowOptions): Policy
+export function slidingWindow(
+  options: SlidingWindowOptions | SlidingWindowsOptions,
+): Policy | Policy[] {
+  if (typeof options === 'object' && options !== null && 'windows' in options) {
+    return logPolicies('slidingWindow', options, ['windows'], windowsIn(options))
+  }
+  return definePolicy('slidingWindow', options, ['window', 'windows'], () => {
     const windowMs = durationMs('slidingWindow.window', options.window)
     return { algorithm, params: [windowMs], windowMs, reason: 'rate_limit_exceeded' }
   })
+}
+
+function windowsIn({ windows }: SlidingWindowsOptions): Map<string, LogWindow> {
+  const where = 'slidingWindow.windows'
+  optionsObject(where, windows)
+  const found = new Map<string, LogWindow>()
+  for (const [name, own] of Object.entries(windows)) {
+    knownOptions(`${where}.${plainName(`${where}.${name}`, name)}`, own, ['limit', 'window'])
+    found.set(name, {
+      limit: validLimit(`${where}.${name}.limit`, own.limit),
+      windowMs: durationMs(`${where}.${name}.window`, own.window),
+    })
+  }
+  if (found.size > 0) return found
+  throw new ConfigError('invalid_option', where, 'must name at least one window')
 }
 
 /** So many expired members are left in the set before they are removed, in one command. */

@@ -1,0 +1,40 @@
+import type { Limit } from '../limit.ts'
+import type { Policy } from '../policy.ts'
+import { validLimit } from '../limit.ts'
+import { optionsObject } from '../validate.ts'
+import { logPolicies, type LogOptions, type LogWindow } from './sliding-log.ts'
+
+/** Options of `projectLimits`. */
+export interface ProjectLimitsOptions extends Partial<LogOptions> {
+  /** Units in any minute. @default 60 */
+  readonly minute?: Limit
+  /** Units in any hour. @default 1_000 */
+  readonly hour?: Limit
+  /** Units in any 24 hours. @default 10_000 */
+  readonly day?: Limit
+}
+
+/**
+ * The limits of a project's API keys: policies `project.minute`, `project.hour` and `project.day`, which
+ * count in one sorted set, as `slidingWindow` with `windows` does. Name and `per` are `'project'` and
+ * `['project']` unless given.
+ *
+ * @throws ConfigError When an option is unknown or out of range.
+ * @example
+ * createLimiter({ store, policies: [...projectLimits({ minute: ({ plan }) => plan.rpm })] })
+ */
+export function projectLimits(options: ProjectLimitsOptions = {}): Policy[] {
+  optionsObject('projectLimits', options)
+  const { minute = 60, hour = 1_000, day = 10_000 } = options
+  const windows = new Map([
+    windowOf('minute', minute, 60_000),
+    windowOf('hour', hour, 3_600_000),
+    windowOf('day', day, 86_400_000),
+  ])
+  const named = { name: 'project', per: ['project'], ...options }
+  return logPolicies('projectLimits', named, ['minute', 'hour', 'day'], windows)
+}
+
+function windowOf(name: string, limit: Limit, windowMs: number): [string, LogWindow] {
+  return [name, { limit: validLimit(`projectLimits.${name}`, limit), windowMs }]
+}
