@@ -76,6 +76,7 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
   'http/guard-options': ['decision', 'http/*', 'routes', 'subject'],
   'http/fetch': ['http/guard', 'http/guard-options', 'http/limiter-source', 'validate'],
   'http/limiter-source': ['errors', 'limiter'],
+  'http/wait-until': ['limiter'],
   'http/handoff': ['errors', 'subject'],
   'http/*': ['decision', 'errors', 'http/*', 'validate'],
   'identity/jwks': ['jose'],

@@ -50,16 +50,17 @@ export function rateLimitQueue<Env extends object, Body>(
   const maxDelayMs = validMaxDelay('maxDelayMs', options.maxDelayMs)
   const kept = perEnv(aFunction('limiterFor', limiterFor))
 
-  async function ask(message: Message<Body>, env: Env): Promise<Decision> {
+  async function ask(message: Message<Body>, env: Env, ctx: ExecutionContext): Promise<Decision> {
+    const waitUntil = (promise: Promise<unknown>): void => ctx.waitUntil(promise)
     const asked = cost === undefined ? 1 : await cost(message, env)
-    return kept(env).check(await subject(message, env), { cost: asked })
+    return kept(env).check(await subject(message, env), { cost: asked, waitUntil })
   }
 
   return async (batch, env, ctx) => {
     let leftMs = MAX_BATCH_DELAY_MS
     for (const message of batch.messages) {
       try {
-        const decision = await ask(message, env)
+        const decision = await ask(message, env, ctx)
         if (decision.allowed) {
           const delayMs = Math.min(decision.delayMs, maxDelayMs, leftMs)
           leftMs -= delayMs

@@ -15,6 +15,7 @@ import { rateLimitHeaders, validStyles } from './headers.ts'
 import { hold, validMaxDelay } from './hold.ts'
 import { keepOne, limiterOf, type KeepLimiter, type LimiterSource } from './limiter-source.ts'
 import { Refusal, refusalResponse, refuse, UNAUTHENTICATED } from './refusal.ts'
+import { waitUntilOf } from './wait-until.ts'
 
 export type { GuardOptions, ResolvedSubject, SubjectResolver } from './guard-options.ts'
 
@@ -42,7 +43,8 @@ export interface Guard<Context extends unknown[] = []> {
 /**
  * What all adapters have in common: match the route, find the subject, check, hold what is to be
  * delayed, and make the response to a denial. An adapter only supplies the request and applies the
- * outcome. CORS preflights pass, uncharged: no handler may run the model for them.
+ * outcome. CORS preflights pass, uncharged: no handler may run the model for them. The `waitUntil` of
+ * the last thing in the context, where it has one, lets the limiter's work outlast the response.
  *
  * @param keep How a limiter that a function makes is kept. @default the first one, for good
  * @throws ConfigError When an option is unknown, missing or malformed.
@@ -75,11 +77,19 @@ export function createGuard<Context extends unknown[]>(
   ): Promise<GuardOutcome> {
     if (isPreflight(request)) return { kind: 'pass' }
     const format = options.format ?? negotiatedFormat(request)
+    const lasting = waitUntilOf(context)
     const stranger = await anonymous?.resolve(request, ...context)
     const asStranger = async (verb: 'check' | 'peek'): Promise<GuardOutcome | undefined> => {
       if (!anonymous || !stranger || stranger instanceof Refusal) return undefined
       const asked = anonymous.limiterFor(...context)
-      const outcome = await ask(asked, verb, { ...stranger, route: route.id }, {}, format, request)
+      const outcome = await ask(
+        asked,
+        verb,
+        { ...stranger, route: route.id },
+        lasting,
+        format,
+        request,
+      )
       if (outcome.kind === 'deny') return { kind: 'refuse', response: outcome.response() }
       return outcome.kind === 'refuse' ? outcome : undefined
     }
@@ -90,7 +100,7 @@ export function createGuard<Context extends unknown[]>(
     if (found instanceof Refusal) return refused(found, format)
     if (!found) return (await asStranger('check')) ?? refused(UNAUTHENTICATED, format)
     const subject = { ...found, route: route.id }
-    const asked = { cost: await costOf(route, request, context) }
+    const asked = { ...lasting, cost: await costOf(route, request, context) }
     const outcome = await ask(limiterFor(...context), 'check', subject, asked, format, request)
     if (outcome.kind === 'allow') {
       const delayMs = Math.min(maxDelayMs, outcome.decision.delayMs)

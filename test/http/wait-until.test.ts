@@ -1,0 +1,112 @@
+import { rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
+import { rateLimit } from '@sluice/core/http'
+import type { CheckOptions, Limiter, Subject } from '@sluice/core'
+import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
+import { NextRequest, type NextFetchEvent } from 'next/server.js'
+import { describe, expect, it } from 'vitest'
+import { perMinute } from './support.ts'
+
+const WORK = Promise.resolve('work')
+
+/** A platform's context: its method refuses to be called as anything else's, as workerd's does. */
+class Context {
+  readonly #kept: Promise<unknown>[] = []
+  passThroughOnException(): void {}
+  waitUntil(promise: Promise<unknown>): void {
+    this.#kept.push(promise)
+  }
+  get kept(): readonly Promise<unknown>[] {
+    return this.#kept
+  }
+}
+
+/** A limiter that has work to do past the response, if it is let. */
+function busy(): Limiter & { readonly asked: CheckOptions[] } {
+  const limiter = perMinute(9)
+  const asked: CheckOptions[] = []
+  const check = (subject: Subject, options: CheckOptions = {}) => {
+    asked.push(options)
+    options.waitUntil?.(WORK)
+    return limiter.check(subject, options)
+  }
+  return { ...limiter, check, asked }
+}
+
+const subject = () => ({ tenant: 'acme' })
+const routes = ['/**']
+const url = 'https://app.example/api/ai/chat'
+const answer = () => new Response()
+
+describe('what keeps work alive past the response is handed to the limiter', () => {
+  it('by a Worker: ctx.waitUntil, with the pre-filter before it as well', async () => {
+    for (const prefilter of [
+      undefined,
+      {
+        binding: () => ({ limit: async () => ({ success: true }) }),
+        limit: 9,
+        period: 10 as const,
+      },
+    ]) {
+      const [ctx, limiter] = [new Context(), busy()]
+      const options = { routes, subject, ...(prefilter && { prefilter }) }
+      const handle = rateLimitWorker<object>(() => limiter, options, answer)
+      expect((await handle(new Request(url), {}, ctx)).status).toBe(200)
+      expect(ctx.kept).toEqual([WORK])
+    }
+  })
+
+  it('by a queue consumer: ctx.waitUntil', async () => {
+    const [ctx, limiter] = [new Context(), busy()]
+    const message = { body: {}, ack() {}, retry() {} }
+    await rateLimitQueue(
+      () => limiter,
+      { subject },
+      () => {},
+    )({ queue: 'jobs', messages: [message] }, {}, ctx)
+    expect(ctx.kept).toEqual([WORK])
+  })
+
+  it('by Next.js middleware: event.waitUntil', async () => {
+    const [event, limiter] = [new Context(), busy()]
+    const handle = rateLimitNext(limiter, { routes, subject })
+    await handle(new NextRequest(url), event as unknown as NextFetchEvent)
+    expect(event.kept).toEqual([WORK])
+  })
+
+  it('by any fetch handler whose platform passes it last', async () => {
+    const [context, limiter] = [new Context(), busy()]
+    const handle = rateLimit<[object, Context]>(limiter, { routes, subject }, answer)
+    await handle(new Request(url), {}, context)
+    expect(context.kept).toEqual([WORK])
+  })
+
+  it('to the limiter of strangers, too', async () => {
+    const [context, limiter] = [new Context(), busy()]
+    const unauthenticated = { limiter, subject }
+    const options = { routes, subject: () => null, unauthenticated }
+    const handle = rateLimit<[Context]>(perMinute(1), options, answer)
+    expect((await handle(new Request(url), context)).status).toBe(401)
+    expect(context.kept).toEqual([WORK])
+  })
+})
+
+describe('nothing is handed to the limiter', () => {
+  it.each<[string, unknown[]]>([
+    ['no context', []],
+    ['a context without it', [{}]],
+    ['a context that is none', [null]],
+    ['an event that is missing', [undefined]],
+    ['a property of that name', [{ waitUntil: true }]],
+  ])('by a platform with %s', async (_, context) => {
+    const limiter = busy()
+    await rateLimit<unknown[]>(limiter, { routes, subject }, answer)(new Request(url), ...context)
+    expect(limiter.asked).toEqual([{ cost: 1 }])
+  })
+
+  it('by a wrapped Next.js handler, whose context has none', async () => {
+    const limiter = busy()
+    const handle = withRateLimit(answer, { limiter, route: 'chat', subject })
+    await handle(new Request(url), { params: Promise.resolve({}) })
+    expect(limiter.asked).toEqual([{ cost: 1 }])
+  })
+})
