@@ -65,8 +65,8 @@ export interface SkippedPolicy {
 
 /**
  * Where the plan of a decision comes from: the subject itself; the plans' resolver, now or less than
- * its `cacheFor` ago; the resolver, longer ago, because it does not answer; or nowhere, so that it is
- * the default plan.
+ * its `cacheFor` ago; the resolver, longer ago, because it is being asked again or does not answer; or
+ * nowhere, so that it is the default plan.
  */
 export type PlanSource = 'subject' | 'resolver' | 'stale' | 'default'
 

@@ -102,7 +102,7 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
     const reliableUntil = since + RELY_MS
     // What was read earlier may arrive later.
     if (copy.isFresh && reliableUntil < copy.reliableUntil) return
-    Object.assign(copy, { name, isFresh: true, reliableUntil, endsAt: Infinity })
+    Object.assign(copy, { name, isFresh: true, reliableUntil, askAgainAt: 0, endsAt: Infinity })
   }
 
   /** Takes note of what the resolver says when the store cannot be told. */
