@@ -10,6 +10,19 @@ import { policiesOf, type Rule } from './model/rules.ts'
 const WINDOW_MS = 60_000
 const NOON = Date.UTC(2026, 0, 15, 12)
 const subject = { tenant: 'a', route: 'x' }
+const RULE: Rule = {
+  kind: 'sliding',
+  limit: 1,
+  burst: 1,
+  windowMs: WINDOW_MS,
+  per: ['tenant'],
+  unit: 'request',
+  enforced: true,
+  route: undefined,
+  segments: 1,
+  wait: false,
+  log: undefined,
+}
 
 let local: LocalServer
 
@@ -20,9 +33,7 @@ afterAll(() => local.close())
 
 /** A sliding window in memory, in Redis and in the oracle, which must say the same at each step. */
 function setUp(limit: number) {
-  const rules: Rule[] = [
-    { kind: 'sliding', limit, windowMs: WINDOW_MS, per: ['tenant'], unit: 'request' },
-  ]
+  const rules: Rule[] = [{ ...RULE, limit }]
   const { url, token } = local
   const redis = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
   const clock = manualClock(NOON)

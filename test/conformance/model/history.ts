@@ -1,10 +1,11 @@
 import * as fc from 'fast-check'
-import { endOf, type Ask } from './oracle.ts'
+import type { Ask } from './oracle.ts'
 import type { Rule } from './rules.ts'
+import { endOf } from './usage.ts'
 
 /** How the clock moves before an event: often exactly onto a moment at which something changes. */
 export interface Step {
-  readonly kind: 'stay' | 'some' | 'retry' | 'border' | 'windows' | 'midnight' | 'month'
+  readonly kind: 'stay' | 'some' | 'retry' | 'reset' | 'border' | 'windows' | 'midnight' | 'month'
   readonly rule: number
   /** Off the moment by so much, in milliseconds. */
   readonly off: number
@@ -25,6 +26,7 @@ const step: fc.Arbitrary<Step> = fc.record({
     'some',
     'some',
     'retry',
+    'reset',
     'border',
     'windows',
     'midnight',
@@ -66,21 +68,37 @@ export const start: fc.Arbitrary<number> = fc.oneof(
     .map(({ year, month, before }) => Date.UTC(year, month + 1, 1) - before),
 )
 
-/** Where the clock stands after `step`; never before `now`. `retryAt` is the last retry time told. */
-export function moved(now: number, to: Step, list: readonly Rule[], retryAt: number): number {
-  const rule = list[to.rule % list.length] as Rule
-  return Math.max(now, target(now, to, rule, retryAt))
+/** What the last decision told of. */
+export interface Told {
+  readonly retryAt: number
+  readonly resetAt: number
 }
 
-function target(now: number, { kind, off, share }: Step, rule: Rule, retryAt: number): number {
+/** Where the clock stands after `step`; never before `now`. */
+export function moved(now: number, to: Step, list: readonly Rule[], told: Told): number {
+  const rule = list[to.rule % list.length] as Rule
+  return Math.max(now, target(now, to, rule, told))
+}
+
+function target(now: number, { kind, off, share }: Step, rule: Rule, told: Told): number {
   const targets: Record<Step['kind'], number> = {
     stay: now,
     some: now + Math.floor(share * rule.windowMs * 0.3),
-    retry: retryAt + off,
-    border: (rule.kind === 'sliding' ? now + rule.windowMs : endOf(rule, now)) + off,
+    retry: told.retryAt + off,
+    reset: told.resetAt + off,
+    border: borderAfter(rule, now) + off,
     windows: now + Math.ceil(share * 4) * rule.windowMs + off,
     midnight: endOf({ ...rule, kind: 'daily' }, now) + off,
     month: endOf({ ...rule, kind: 'monthly' }, now) + off,
   }
   return targets[kind]
+}
+
+/** The next moment at which what is charged now, or the grid of the rule, changes something. */
+function borderAfter(rule: Rule, now: number): number {
+  const { kind, windowMs, limit, segments } = rule
+  if (kind === 'sliding') return now + windowMs
+  if (kind === 'token' || kind === 'leaky') return now + Math.ceil(windowMs / limit)
+  if (kind === 'counter') return endOf({ kind: 'fixed', windowMs: windowMs / segments }, now)
+  return endOf(rule, now)
 }

@@ -1,15 +1,12 @@
-import type { Rule } from './rules.ts'
+import { mostHeld } from './bounds.ts'
+import { capacity, takingPart, type Rule } from './rules.ts'
+import { firstMoment, usageOf, type Charge } from './usage.ts'
 
 /** What a request is, to the oracle. */
 export interface Ask {
   readonly tenant: string
   readonly route: string
   readonly cost: Readonly<Record<string, number>>
-}
-
-interface Spent {
-  readonly at: number
-  readonly cost: number
 }
 
 /** What the oracle says of one rule, in the words of a decision. */
@@ -19,89 +16,82 @@ export interface Opinion {
   readonly cost: number
   readonly resetMs: number
   readonly retryAfterMs: number | null
-}
-
-/** When (epoch ms) the calendar window that holds `now` ends. */
-export function endOf({ kind, windowMs }: Rule, now: number): number {
-  const date = new Date(now)
-  if (kind === 'daily') return date.setUTCHours(24, 0, 0, 0)
-  if (kind === 'fixed') return (Math.floor(now / windowMs) + 1) * windowMs
-  date.setUTCHours(0, 0, 0, 0)
-  date.setUTCDate(1)
-  return date.setUTCMonth(date.getUTCMonth() + 1)
+  readonly enforced: boolean
+  readonly delayMs: number
 }
 
 /**
  * A rate limiter as one would explain it: it keeps every allowed request for ever, and adds up those
- * that count at a moment. It looks for a retry time by trying every moment at which something changes.
+ * that count at a moment. It looks for a moment at which something changes by trying moments.
  */
 export class Oracle {
   readonly #rules: readonly Rule[]
   /** Allowed requests by rule and partition. */
-  readonly #spent: Map<string, Spent[]>[]
+  readonly #charges: Map<Rule, Map<string, Charge[]>>
 
   constructor(rules: readonly Rule[]) {
     this.#rules = rules
-    this.#spent = rules.map(() => new Map())
+    this.#charges = new Map(rules.map((rule) => [rule, new Map()]))
   }
 
+  /** The opinions are on the rules that take part, in their order. */
   decide(ask: Ask, now: number, apply: boolean): { allowed: boolean; opinions: Opinion[] } {
-    const opinions = this.#rules.map((rule, index) => {
-      const spent = this.#of(index, ask)
-      const cost = ask.cost[rule.unit] ?? 1
-      const free = (at: number): number => rule.limit - used(rule, spent, at)
-      const fitsAt = (at: number): boolean => cost === 0 || cost <= free(at)
-      const changes = spent
-        .map(({ at }) => (rule.kind === 'sliding' ? at + rule.windowMs : endOf(rule, at)))
-        .filter((at) => at > now)
-        .toSorted((a, b) => a - b)
-      const first = [now, ...changes].find(fitsAt)
-      return {
-        fits: fitsAt(now),
-        remaining: Math.max(0, free(now)),
-        resetMs:
-          (rule.kind === 'sliding' ? (changes[0] ?? now + rule.windowMs) : endOf(rule, now)) - now,
-        retryAfterMs: first === undefined ? null : first - now,
-        cost,
-      }
-    })
-    const allowed = opinions.every(({ fits }) => fits)
-    if (allowed && apply) {
-      for (const [index, opinion] of opinions.entries()) {
-        if (opinion.cost === 0) continue
-        this.#of(index, ask).push({ at: now, cost: opinion.cost })
-        opinion.remaining -= opinion.cost
-      }
+    const asked = takingPart(this.#rules, ask.route)
+    const opinions = asked.map((rule) => opinionOf(rule, this.#of(rule, ask), ask, now))
+    const allowed = opinions.every(({ fits, enforced }) => fits || !enforced)
+    if (!allowed || !apply) return { allowed, opinions }
+    const logs = new Set<number>()
+    for (const [index, rule] of asked.entries()) {
+      const opinion = opinions[index] as Opinion
+      if (!opinion.fits) continue
+      opinion.remaining -= opinion.cost
+      if (opinion.cost === 0 || logs.has(rule.log ?? -1)) continue
+      if (rule.log !== undefined) logs.add(rule.log)
+      const together = rule.log === undefined ? [rule] : this.#inLog(rule.log)
+      for (const one of together) this.#of(one, ask).push({ at: now, cost: opinion.cost })
     }
     return { allowed, opinions }
   }
 
-  /** The most that any window of any rule has ever held, as a share of its limit. */
+  /** The most that any rule has ever held of what it may, as a share. */
   fullest(): number {
-    const shares = this.#rules.flatMap((rule, index) =>
-      Array.from(this.#spent[index]?.values() ?? [], (spent) =>
-        Math.max(0, ...spent.map(({ at }) => used(rule, spent, at) / rule.limit)),
-      ),
+    const shares = Array.from(this.#charges, ([rule, byPartition]) =>
+      Array.from(byPartition.values(), (charges) => mostHeld(rule, charges)),
     )
-    return Math.max(0, ...shares)
+    return Math.max(0, ...shares.flat())
   }
 
-  #of(index: number, { tenant, route }: Ask): Spent[] {
-    const { per = 'global' } = this.#rules[index] ?? {}
-    const partition = JSON.stringify(
-      per === 'global' ? [] : per.map((name) => (name === 'tenant' ? tenant : route)),
-    )
-    const byPartition = this.#spent[index] as Map<string, Spent[]>
+  #inLog(log: number): Rule[] {
+    return this.#rules.filter((rule) => rule.log === log)
+  }
+
+  #of(rule: Rule, { tenant, route }: Ask): Charge[] {
+    const names = rule.per === 'global' ? [] : rule.per
+    const partition = JSON.stringify(names.map((name) => (name === 'tenant' ? tenant : route)))
+    const byPartition = this.#charges.get(rule) as Map<string, Charge[]>
     if (!byPartition.has(partition)) byPartition.set(partition, [])
-    return byPartition.get(partition) as Spent[]
+    return byPartition.get(partition) as Charge[]
   }
 }
 
-/** Units that count at `now`: in the stretch `(now - window, now]`, or in the calendar window of `now`. */
-function used(rule: Rule, spent: readonly Spent[], now: number): number {
-  const counts = ({ at }: Spent): boolean =>
-    rule.kind === 'sliding'
-      ? at > now - rule.windowMs && at <= now
-      : endOf(rule, at) === endOf(rule, now)
-  return spent.filter(counts).reduce((sum, { cost }) => sum + cost, 0)
+function opinionOf(rule: Rule, charges: readonly Charge[], ask: Ask, now: number): Opinion {
+  const cost = ask.cost[rule.unit] ?? 1
+  const longestWait = typeof rule.wait === 'number' ? rule.wait : Infinity
+  const { units, wait } = usageOf(rule, charges)
+  const fitsAt = (at: number): boolean =>
+    cost === 0 || (units(at) + cost <= capacity(rule) && wait(at) <= longestWait)
+  const used = units(now)
+  // Where nothing is in use, one unit is taken to be.
+  const { units: after } = used > 0 ? { units } : usageOf(rule, [{ at: now, cost: 1 }])
+  const fits = fitsAt(now)
+  const never = cost > capacity(rule)
+  return {
+    fits,
+    remaining: Math.max(0, capacity(rule) - used),
+    resetMs: firstMoment(now, (at) => after(at) < Math.max(1, used)) - now,
+    retryAfterMs: never && !fits ? null : firstMoment(now, fitsAt) - now,
+    cost,
+    enforced: rule.enforced,
+    delayMs: rule.enforced && fits && cost > 0 ? wait(now) : 0,
+  }
 }

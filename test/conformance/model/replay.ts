@@ -1,10 +1,10 @@
 import type { Decision, Limiter, Store } from '@sluice/core'
 import { createLimiter, manualClock, type ManualClock } from '@sluice/core'
 import { expect } from 'vitest'
-import type { Event } from './history.ts'
-import { moved } from './history.ts'
-import { endOf, Oracle, type Ask, type Opinion } from './oracle.ts'
-import { policiesOf, type Rule } from './rules.ts'
+import { moved, type Event } from './history.ts'
+import { Oracle, type Ask, type Opinion } from './oracle.ts'
+import { policiesOf, takingPart, type Rule } from './rules.ts'
+import { endOf } from './usage.ts'
 
 /** What runs beside the oracle. */
 export interface Subjects {
@@ -29,29 +29,37 @@ export async function replay(
   const clock = manualClock(startMs)
   const policies = policiesOf(rules)
   const limiters = stores.map((store) => createLimiter({ store, policies, clock }))
-  let retryAt = startMs
+  const told = { retryAt: startMs, resetAt: startMs }
   let notBefore = startMs
-  for (const { step, ask: asked, apply } of events) {
-    const ask = { ...asked, cost: costOf(asked, rules) }
-    clock.set(Math.max(notBefore, moved(clock(), step, rules, retryAt)))
+  for (const { step, ask: given, apply } of events) {
+    const ask = { ...given, cost: costOf(given, rules) }
+    clock.set(Math.max(notBefore, moved(clock(), step, rules, told)))
     const now = clock()
     const before = await state?.()
     const expected = oracle.decide(ask, now, apply)
     const decisions = await Promise.all(limiters.map((limiter) => put(limiter, ask, apply)))
-    for (const decision of decisions) agree(decision, expected, rules)
+    const asked = takingPart(rules, ask.route)
+    for (const decision of decisions) agree(decision, expected, asked)
     const [decision] = decisions as [Decision]
     for (const other of decisions) expect(other).toEqual(decision)
+    expect(decision.skipped).toHaveLength(rules.length - asked.length)
     if (!decision.allowed || !apply) expect(await state?.()).toEqual(before)
+    const resets = decision.policies.map(({ resetMs }) => resetMs)
+    if (resets.length > 0) told.resetAt = now + Math.min(...resets)
     if (decision.allowed) {
-      const ends = rules.filter(({ kind }) => kind !== 'sliding').map((rule) => endOf(rule, now))
+      const ends = asked.filter(hasEnd).map((rule) => endOf(rule, now))
       if (apply) notBefore = Math.max(now, ...ends.filter((end) => end - now < realExpiryMs))
     } else if (decision.retryAfterMs !== null) {
-      retryAt = now + decision.retryAfterMs
-      await retryTimeIsExact(limiters, clock, ask, retryAt)
+      told.retryAt = now + decision.retryAfterMs
+      await retryTimeIsExact(limiters, clock, ask, told.retryAt)
     }
   }
   expect(oracle.fullest()).toBeLessThanOrEqual(1)
 }
+
+/** Whether its count is gone in Redis at the very end of its window. */
+export const hasEnd = ({ kind }: Rule): boolean =>
+  kind === 'fixed' || kind === 'daily' || kind === 'monthly'
 
 /** Checks or peeks. */
 export function put(
@@ -63,40 +71,46 @@ export function put(
   return apply ? limiter.check(subject, { cost }) : limiter.peek(subject, { cost })
 }
 
-/** Expects a decision to say what the oracle says. */
+/** Expects a decision to say what the oracle says of the rules that take part. */
 function agree(
   decision: Decision,
   { allowed, opinions }: ReturnType<Oracle['decide']>,
-  rules: readonly Rule[],
+  asked: readonly Rule[],
 ): void {
-  const said = decision.policies.map(({ fits, remaining, resetMs, retryAfterMs, cost }) => ({
-    fits,
-    remaining,
-    resetMs,
-    retryAfterMs,
-    cost,
-  }))
+  const said = decision.policies.map(
+    ({ fits, remaining, resetMs, retryAfterMs, cost, enforced, delayMs }) => ({
+      fits,
+      remaining,
+      resetMs,
+      retryAfterMs,
+      cost,
+      enforced,
+      delayMs,
+    }),
+  )
   expect(said).toEqual(opinions)
   expect(decision.degraded).toBeUndefined()
   expect(decision.allowed).toBe(allowed)
-  expect(decision.reason).toBe(reasonOf(opinions, rules))
-  const waits = opinions.map(({ retryAfterMs }) => retryAfterMs)
+  expect(decision.reason).toBe(reasonOf(opinions, asked))
+  const waits = opinions
+    .filter(({ fits, enforced }) => enforced && !fits)
+    .map(({ retryAfterMs }) => retryAfterMs)
   expect(decision.retryAfterMs).toBe(
-    waits.includes(null) ? null : Math.max(...waits.map((wait) => wait ?? 0)),
+    waits.includes(null) ? null : Math.max(0, ...waits.map((wait) => wait ?? 0)),
+  )
+  expect(decision.delayMs).toBe(
+    allowed ? Math.max(0, ...opinions.map(({ delayMs }) => delayMs)) : 0,
   )
 }
 
-const REASONS = {
-  sliding: 'rate_limit_exceeded',
-  fixed: 'rate_limit_exceeded',
-  daily: 'daily_quota_exceeded',
-  monthly: 'monthly_quota_exceeded',
-} as const
-
-function reasonOf(opinions: readonly Opinion[], rules: readonly Rule[]): string | undefined {
-  if (opinions.some(({ retryAfterMs }) => retryAfterMs === null)) return 'cost_exceeds_limit'
-  const first = rules[opinions.findIndex(({ fits }) => !fits)]
-  return first && REASONS[first.kind]
+function reasonOf(opinions: readonly Opinion[], asked: readonly Rule[]): string | undefined {
+  const denying = opinions.map(({ fits, enforced }) => enforced && !fits)
+  const never = opinions.some(({ retryAfterMs }, index) => denying[index] && retryAfterMs === null)
+  if (never) return 'cost_exceeds_limit'
+  const first = asked[denying.indexOf(true)]
+  if (first === undefined) return undefined
+  if (first.kind === 'daily') return 'daily_quota_exceeded'
+  return first.kind === 'monthly' ? 'monthly_quota_exceeded' : 'rate_limit_exceeded'
 }
 
 /** Looks ahead: with nothing else happening, the cost does not fit 1 ms before, and does at the time. */

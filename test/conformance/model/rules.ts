@@ -1,25 +1,52 @@
 import {
   dailyCap,
   fixedWindow,
+  leakyBucket,
   monthlyCap,
   slidingWindow,
+  slidingWindowCounter,
+  tokenBucket,
   type Per,
   type Policy,
 } from '@sluice/core'
 import * as fc from 'fast-check'
 
+const KINDS = [
+  'sliding',
+  'fixed',
+  'daily',
+  'monthly',
+  'counter',
+  'token',
+  'interval',
+  'leaky',
+] as const
+
 /** A policy as plain data, which the oracle reads in its own way. */
 export interface Rule {
-  readonly kind: 'sliding' | 'fixed' | 'daily' | 'monthly'
+  readonly kind: (typeof KINDS)[number]
   readonly limit: number
   readonly windowMs: number
   readonly per: Per
   readonly unit: string
+  /** Whether it denies, or is a shadow. */
+  readonly enforced: boolean
+  /** The only route that it is for. */
+  readonly route: string | undefined
+  /** Of a bucket: the most that it holds. */
+  readonly burst: number
+  /** Of a counter: the parts of its window. */
+  readonly segments: number
+  /** Of a leaky bucket: whether there is a wait, or the longest in milliseconds. */
+  readonly wait: boolean | number
+  /** Of a sliding window: those of one number count in one log. */
+  readonly log: number | undefined
 }
 
-const KIND_NAMES = ['sliding', 'sliding', 'sliding', 'fixed', 'daily', 'monthly'] as const
-
 const PARTITIONS: readonly Per[] = [['tenant'], ['tenant', 'route'], ['route'], 'global']
+
+/** Of windows that are a whole number of milliseconds in each of these parts. */
+const SEGMENTS = [1, 1, 2, 4, 5, 10]
 
 const wholeWindow = (leastMs: number): fc.Arbitrary<number> =>
   fc.oneof(
@@ -28,32 +55,107 @@ const wholeWindow = (leastMs: number): fc.Arbitrary<number> =>
     fc.integer({ min: leastMs, max: 40 * 86_400_000 }),
   )
 
-/** One to four rules with windows of at least `leastMs`. */
-export const rules = (leastMs: number): fc.Arbitrary<readonly Rule[]> =>
-  fc.array(
-    fc.record({
-      kind: fc.constantFrom(...KIND_NAMES),
+const aRule = (leastMs: number): fc.Arbitrary<Rule> =>
+  fc
+    .record({
+      kind: fc.constantFrom('sliding', 'sliding', ...KINDS),
       limit: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 4 })),
       windowMs: wholeWindow(leastMs),
       per: fc.constantFrom(...PARTITIONS),
       unit: fc.constantFrom('request', 'request', 'token'),
-    }),
-    { minLength: 1, maxLength: 4 },
-  )
+      enforced: fc.constantFrom(true, true, true, true, false),
+      route: fc.constantFrom(undefined, undefined, undefined, 'x'),
+      burst: fc.integer({ min: 1, max: 30 }),
+      segments: fc.constantFrom(...SEGMENTS),
+      wait: fc.oneof(fc.boolean(), fc.integer({ min: 1, max: leastMs * 20 })),
+      log: fc.constant(undefined),
+    })
+    .map(cutWhole)
 
-const KINDS = {
-  sliding: slidingWindow,
-  fixed: fixedWindow,
-  daily: dailyCap,
-  monthly: monthlyCap,
+/** A window that can be cut into the rule's segments. */
+const cutWhole = (rule: Rule): Rule => ({
+  ...rule,
+  windowMs: Math.ceil(rule.windowMs / rule.segments) * rule.segments,
+})
+
+/** Rules that differ in limit and window alone, to count in one log. */
+const aLog = (leastMs: number): fc.Arbitrary<readonly Rule[]> =>
+  fc
+    .record({
+      first: aRule(leastMs),
+      others: fc.array(
+        fc.record({ limit: fc.integer({ min: 1, max: 30 }), windowMs: wholeWindow(leastMs) }),
+        { maxLength: 2 },
+      ),
+    })
+    .map(({ first, others }) =>
+      [first, ...others].map(({ limit, windowMs }) => inLog(first, 0, { limit, windowMs })),
+    )
+
+const inLog = (rule: Rule, log: number, own: Partial<Rule> = {}): Rule => ({
+  ...rule,
+  ...own,
+  kind: 'sliding',
+  log,
+})
+
+/** Up to four rules and logs, with windows of at least `leastMs`. */
+export const rules = (leastMs: number): fc.Arbitrary<readonly Rule[]> =>
+  fc
+    .array(
+      fc.oneof(
+        { weight: 4, arbitrary: aRule(leastMs).map((rule) => [rule]) },
+        { weight: 1, arbitrary: aLog(leastMs) },
+      ),
+      { minLength: 1, maxLength: 4 },
+    )
+    .map((list) =>
+      list.flatMap((some, log) =>
+        some.map((rule) => (rule.log === undefined ? rule : inLog(rule, log))),
+      ),
+    )
+
+export const isBucket = ({ kind }: Rule): boolean =>
+  kind === 'token' || kind === 'interval' || kind === 'leaky'
+
+/** The most units at once. */
+export const capacity = (rule: Rule): number => (isBucket(rule) ? rule.burst : rule.limit)
+
+/** The rules that take part in a decision about a request on `route`. */
+export const takingPart = (list: readonly Rule[], route: string): Rule[] =>
+  list.filter((rule) => rule.route === undefined || rule.route === route)
+
+/** The rules as policies, in their order. */
+export function policiesOf(list: readonly Rule[]): Policy[] {
+  return list.flatMap((rule, index) => {
+    if (rule.log === undefined) return [policyOf(rule, `p${index}`)]
+    const together = list.filter(({ log }) => log === rule.log)
+    if (together[0] !== rule) return []
+    const windows = Object.fromEntries(
+      together.map(({ limit, windowMs }, place) => [`w${place}`, { limit, window: windowMs }]),
+    )
+    const { limit: _, ...common } = commonOf(rule, `p${index}`)
+    return slidingWindow({ ...common, windows })
+  })
 }
 
-/** The rules as policies, named p0, p1, …. */
-export function policiesOf(list: readonly Rule[]): Policy[] {
-  return list.map(({ kind, limit, windowMs: window, per, unit }, index) => {
-    const common = { name: `p${index}`, limit, per, unit }
-    return kind === 'sliding' || kind === 'fixed'
-      ? KINDS[kind]({ ...common, window })
-      : KINDS[kind](common)
-  })
+function commonOf({ limit, per, unit, enforced, route }: Rule, name: string) {
+  const mode = enforced ? ('enforce' as const) : ('shadow' as const)
+  return { name, limit, per, unit, mode, ...(route === undefined ? {} : { routes: [route] }) }
+}
+
+function policyOf(rule: Rule, name: string): Policy {
+  const common = commonOf(rule, name)
+  const { kind, windowMs: window, burst, segments, wait } = rule
+  const make: Record<Rule['kind'], () => Policy> = {
+    sliding: () => slidingWindow({ ...common, window }),
+    fixed: () => fixedWindow({ ...common, window }),
+    daily: () => dailyCap(common),
+    monthly: () => monthlyCap(common),
+    counter: () => slidingWindowCounter({ ...common, window, segments }),
+    token: () => tokenBucket({ ...common, window, burst }),
+    interval: () => tokenBucket({ ...common, window, burst, refill: 'interval' }),
+    leaky: () => leakyBucket({ ...common, window, burst, wait }),
+  }
+  return make[kind]()
 }

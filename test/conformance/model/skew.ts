@@ -1,9 +1,11 @@
 import { createLimiter, type Store } from '@sluice/core'
-import { expect } from 'vitest'
-import { costOf, put } from './replay.ts'
-import { policiesOf, rules, type Rule } from './rules.ts'
 import * as fc from 'fast-check'
-import { endOf, type Ask } from './oracle.ts'
+import { expect } from 'vitest'
+import { mostHeld } from './bounds.ts'
+import type { Ask } from './oracle.ts'
+import { costOf, hasEnd, put } from './replay.ts'
+import { policiesOf, rules, takingPart, type Rule } from './rules.ts'
+import type { Charge } from './usage.ts'
 
 /** A check by a clock that may stand behind the furthest one so far. */
 export interface SkewedEvent {
@@ -22,6 +24,7 @@ export const shortRules: fc.Arbitrary<readonly Rule[]> = rules(SHORT_MS).map((li
     ...rule,
     windowMs: SHORT_MS + (rule.windowMs % 2) * 2_000,
     limit: 1 + (rule.limit % 6),
+    burst: 1 + (rule.burst % 6),
   })),
 )
 
@@ -45,12 +48,6 @@ export const skewedEvents = (skewMs: number): fc.Arbitrary<readonly SkewedEvent[
     { minLength: 1, maxLength: 120, size: 'max' },
   )
 
-interface Charge {
-  /** The furthest clock that had charged the partition until then. */
-  readonly furthest: number
-  readonly cost: number
-}
-
 /**
  * Lives through a history with every store, and compares what they say. What no store can promise
  * under such clocks is an exact window: one that is shorter by the skew is what must never overflow.
@@ -63,48 +60,42 @@ export async function replaySkewed(
   { skewMs, realExpiryMs }: { readonly skewMs: number; readonly realExpiryMs: number },
 ): Promise<void> {
   const policies = policiesOf(list)
-  const charges = list.map(() => new Map<string, Charge[]>())
+  // By the furthest clock that had charged the partition until then.
+  const charges = new Map(list.map((rule) => [rule, new Map<string, Charge[]>()]))
   let furthest = startMs
-  for (const { onMs, behindMs, ask: asked } of events) {
+  for (const { onMs, behindMs, ask: given } of events) {
     furthest += onMs
     const now = furthest - behindMs
-    const ask = { ...asked, cost: costOf(asked, list) }
+    const ask = { ...given, cost: costOf(given, list) }
+    const asked = takingPart(list, ask.route)
     const limiters = stores.map((store) => createLimiter({ store, policies, clock: () => now }))
     const peeked = await Promise.all(limiters.map((limiter) => put(limiter, ask, false)))
     for (const other of peeked) expect(other).toEqual(peeked[0])
     // In Redis a key expires by the real clock, so one that is about to is better not written.
-    const expiresSoon = peeked[0]?.policies.some(
-      ({ resetMs }, index) => list[index]?.kind !== 'sliding' && resetMs < realExpiryMs,
-    )
-    if (expiresSoon) continue
+    const states = peeked[0]?.policies ?? []
+    const expiresSoon = (rule: Rule, index: number): boolean =>
+      hasEnd(rule) && (states[index]?.resetMs ?? 0) < realExpiryMs
+    if (asked.some(expiresSoon)) continue
     const decisions = await Promise.all(limiters.map((limiter) => put(limiter, ask, true)))
     for (const other of decisions) expect(other).toEqual(decisions[0])
     if (!decisions[0]?.allowed) continue
-    for (const [index, { per, unit }] of list.entries()) {
-      const partition = per === 'global' || !per.includes('tenant') ? '' : ask.tenant
-      const earlier = charges[index]?.get(partition) ?? []
-      charges[index]?.set(partition, earlier)
-      const cost = ask.cost[unit] ?? 0
-      const last = earlier.at(-1)?.furthest ?? now
-      if (cost > 0) earlier.push({ furthest: Math.max(now, last), cost })
+    for (const [index, rule] of asked.entries()) {
+      const { fits, cost } = decisions[0].policies[index] ?? { fits: false, cost: 0 }
+      if (!fits || cost === 0) continue
+      const partition = rule.per === 'global' || !rule.per.includes('tenant') ? '' : ask.tenant
+      const byPartition = charges.get(rule)
+      const earlier = byPartition?.get(partition) ?? []
+      byPartition?.set(partition, [
+        ...earlier,
+        { at: Math.max(now, earlier.at(-1)?.at ?? now), cost },
+      ])
     }
   }
-  for (const [index, rule] of list.entries()) {
-    for (const partition of charges[index]?.values() ?? []) {
-      expect(mostHeld(rule, partition, skewMs)).toBeLessThanOrEqual(rule.limit)
+  for (const [rule, byPartition] of charges) {
+    // A log's times never go back, so that its windows are exact by the furthest clock.
+    const shorterMs = rule.log === undefined ? skewMs : 0
+    for (const partition of byPartition.values()) {
+      expect(mostHeld(rule, partition, shorterMs)).toBeLessThanOrEqual(1)
     }
   }
-}
-
-/** The most units that a window of `rule` held; of a sliding one, a window shorter by the skew. */
-function mostHeld(rule: Rule, charges: readonly Charge[], skewMs: number): number {
-  const held = (last: Charge): number =>
-    charges
-      .filter(({ furthest }) =>
-        rule.kind === 'sliding'
-          ? furthest > last.furthest - (rule.windowMs - skewMs) && furthest <= last.furthest
-          : endOf(rule, furthest) === endOf(rule, last.furthest),
-      )
-      .reduce((sum, { cost }) => sum + cost, 0)
-  return Math.max(0, ...charges.map(held))
 }
