@@ -6,8 +6,9 @@ export type ConfigErrorCode =
   | 'duplicate_policy'
   | 'missing_credentials'
 
-/** What is wrong with the input of one call. Thrown by `check`, `peek` and `reset`. */
-export type InputErrorCode = 'invalid_subject' | 'missing_dimension' | 'invalid_cost'
+/** What is wrong with the input of one call. Thrown by `check`, `peek` and `reset`, and by what `llm` has. */
+export type InputErrorCode =
+  'invalid_subject' | 'missing_dimension' | 'invalid_cost' | 'invalid_body' | 'unknown_model'
 
 /** How a store failed. Carried by a degraded decision; thrown only by `reset`. */
 export type StoreErrorCode =
