@@ -1,0 +1,109 @@
+import type { Burst, Limit, LimitContext } from '../limit.ts'
+import type { Policy } from '../policy.ts'
+import type { Entry } from './routes.ts'
+import type { PolicyOverride } from './types.ts'
+import { ConfigError } from '../errors.ts'
+import { allowanceOf, validBurst, validLimit } from '../limit.ts'
+import { knownOptions, optionsObject } from '../validate.ts'
+import { inPlaceOf } from './place.ts'
+import { limitOf, resolved } from './policies.ts'
+
+/** What is different about a policy on one route. */
+interface Override {
+  /** Where the manifest says so. */
+  readonly place: string
+  readonly limit: Limit | undefined
+  readonly burst: Burst | undefined
+}
+
+/** The policies for every route, with what the routes say is different about them. */
+export function overridden<Context extends unknown[]>(
+  policies: readonly Policy[],
+  entries: readonly Entry<Context>[],
+): readonly Policy[] {
+  const byName = new Map(policies.map((policy) => [policy.name, policy]))
+  const overrides = new Map(policies.map(({ name }) => [name, new Map<string, Override>()]))
+  const leftOut = new Map(policies.map(({ name }) => [name, new Set<string>()]))
+  for (const {
+    place: route,
+    options,
+    route: { id },
+  } of entries) {
+    optionsObject(`${route}.overrides`, options.overrides ?? {})
+    for (const [name, override] of Object.entries(options.overrides ?? {})) {
+      const place = `${route}.overrides.${name}`
+      const policy = byName.get(name)
+      if (policy === undefined || policy.routes?.includes(id) === false) {
+        const message = 'must name a policy of the manifest that applies to this route'
+        throw new ConfigError('invalid_option', place, message)
+      }
+      if (override === false) leftOut.get(name)?.add(id)
+      else overrides.get(name)?.set(id, overrideOf(place, policy, override))
+    }
+  }
+  const ids = entries.map(({ route }) => route.id)
+  return policies.map((policy) => {
+    const without = leftOut.get(policy.name)
+    const own = withOverrides(policy, overrides.get(policy.name) ?? new Map())
+    if (!without?.size) return own
+    const routes = (policy.routes ?? ids).filter((id) => !without.has(id))
+    return Object.freeze({ ...own, routes: Object.freeze(routes) })
+  })
+}
+
+/** Validates what is different about `policy` on one route. */
+function overrideOf(place: string, policy: Policy, options: PolicyOverride): Override {
+  knownOptions(place, options, ['limit', 'burst'])
+  const limit = limitOf(`${place}.limit`, options.limit)
+  const burst = limitOf(`${place}.burst`, options.burst)
+  if (limit === undefined && burst === undefined) {
+    throw new ConfigError('invalid_option', place, 'must have a limit or a burst, or be false')
+  }
+  if (burst !== undefined && policy.burst === undefined) {
+    const message = 'has no meaning for a policy that is no bucket'
+    throw new ConfigError('invalid_option', `${place}.burst`, message)
+  }
+  if ((limit as Limit) === 'configured') {
+    throw new ConfigError('invalid_option', `${place}.limit`, 'cannot be configured by route')
+  }
+  const override = {
+    place,
+    limit: limit === undefined ? undefined : validLimit(`${place}.limit`, limit),
+    burst: burst === undefined ? undefined : validBurst(`${place}.burst`, burst),
+  }
+  // What depends on no plan is tried now; a limiter tries the rest.
+  const isFixed = [override.limit ?? policy.limit, override.burst ?? policy.burst].every(
+    (value) => typeof value !== 'function',
+  )
+  if (isFixed) tryOn(policy, override, { plan: {}, route: undefined })
+  return override
+}
+
+/** `policy` with other limits on some routes. Its counts stay the same ones. */
+function withOverrides(policy: Policy, overrides: ReadonlyMap<string, Override>): Policy {
+  if (overrides.size === 0) return policy
+  const on = ({ route }: LimitContext): Override | undefined => overrides.get(route ?? '')
+  const limit = (context: LimitContext): number | undefined => {
+    // Limiters try a limit without a route at construction: the overrides are to be found sound then.
+    if (context.route === undefined) {
+      for (const [route, override] of overrides) tryOn(policy, override, { ...context, route })
+    }
+    return resolved(on(context)?.limit ?? policy.limit, context)
+  }
+  const burst = (context: LimitContext): number | undefined => {
+    const own = on(context)?.burst ?? policy.burst
+    return own === 'limit' || own === undefined ? limit(context) : resolved(own, context)
+  }
+  const changesBurst = [...overrides.values()].some((override) => override.burst !== undefined)
+  return Object.freeze({ ...policy, limit, burst: changesBurst ? burst : policy.burst })
+}
+
+/** @throws ConfigError When the override makes no usable limit in this case. */
+function tryOn(policy: Policy, { place, limit, burst }: Override, context: LimitContext): void {
+  const own = {
+    ...policy,
+    limit: limit ?? policy.limit,
+    burst: burst ?? policy.burst,
+  }
+  inPlaceOf(`policies.${policy.name}`, place, () => allowanceOf(own, context))
+}

@@ -1,0 +1,85 @@
+import type { Limit, LimitContext } from '../limit.ts'
+import type { ManifestPolicy, OptionsOf, PlanLimit } from './types.ts'
+import { ConfigError } from '../errors.ts'
+import { dailyCap, fixedWindow, monthlyCap } from '../policies/fixed-window.ts'
+import { leakyBucket } from '../policies/leaky-bucket.ts'
+import { slidingWindowCounter } from '../policies/sliding-window-counter.ts'
+import { slidingWindow } from '../policies/sliding-window.ts'
+import { tokenBucket } from '../policies/token-bucket.ts'
+import { validPolicies, type Policy } from '../policy.ts'
+import { knownOptions, oneOf, optionsObject } from '../validate.ts'
+import { inPlaceOf } from './place.ts'
+
+type Factories = {
+  readonly [Name in keyof OptionsOf]: (options: OptionsOf[Name]) => Policy | Policy[]
+}
+
+const FACTORIES: Factories = {
+  slidingWindow: slidingWindow as Factories['slidingWindow'],
+  slidingWindowCounter,
+  fixedWindow,
+  tokenBucket,
+  leakyBucket,
+  dailyCap,
+  monthlyCap,
+}
+
+const ALGORITHMS = Object.keys(FACTORIES) as (keyof OptionsOf)[]
+
+/** The policies that one of a manifest makes: one, or those of several windows. */
+export function policiesOf(place: string, policy: ManifestPolicy): readonly Policy[] {
+  optionsObject(place, policy)
+  if (typeof policy.algorithm === 'object') {
+    return inPlaceOf('policies', place, () => validPolicies([policy]))
+  }
+  const { algorithm, ...options } = policy
+  const name = oneOf(`${place}.algorithm`, algorithm, ALGORITHMS)
+  const make = FACTORIES[name] as (given: object) => Policy | Policy[]
+  const given = withFunctions(place, options)
+  return [inPlaceOf(name, place, () => make(given))].flat()
+}
+
+/** Options in which each limit of a plan, by its name, is a function. */
+function withFunctions(place: string, options: object): object {
+  const given = new Map<string, unknown>(Object.entries(options))
+  for (const option of ['limit', 'burst']) {
+    if (given.has(option)) given.set(option, limitOf(`${place}.${option}`, given.get(option)))
+  }
+  const windows = given.get('windows')
+  if (isObject(windows)) {
+    const entries = Object.entries(windows).map(([name, window]) => {
+      const own = `${place}.windows.${name}`
+      return [name, isObject(window) ? withFunctions(own, window) : window] as const
+    })
+    given.set('windows', Object.fromEntries(entries))
+  }
+  return Object.fromEntries(given)
+}
+
+/** The limit that a limit of a plan stands for; any other is what it is. */
+export function limitOf<T>(
+  place: string,
+  limit: T | PlanLimit,
+): T | ((context: LimitContext) => number | undefined) {
+  if (!isObject(limit)) return limit
+  knownOptions(place, limit, ['plan'])
+  const { plan: name } = limit
+  if (typeof name !== 'string' || name === '') {
+    throw new ConfigError('invalid_option', `${place}.plan`, 'must be the name of a limit of plans')
+  }
+  return ({ plan }) => {
+    if (Object.hasOwn(plan, name)) return plan[name]
+    const message = 'must be the name of a limit that the plans of the limiter have'
+    throw new ConfigError('invalid_option', `${place}.plan`, message)
+  }
+}
+
+/** A limit, in one case. */
+export function resolved(limit: Limit, context: LimitContext): number | undefined {
+  // A limiter takes 'configured' from a function as well.
+  return typeof limit === 'function' ? limit(context) : (limit as number)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,86 @@
+import type { Burst, Limit, LimitContext } from '../limit.ts'
+import type { Policy } from '../policy.ts'
+import type { ManifestRoute } from './types.ts'
+import { ConfigError } from '../errors.ts'
+import { allowanceOf, validBurst, validLimit } from '../limit.ts'
+import { tokenBucket } from '../policies/token-bucket.ts'
+import { validPer } from '../subject.ts'
+import { inPlaceOf } from './place.ts'
+import { limitOf, resolved } from './policies.ts'
+
+/** The `rpm` of one route. */
+export interface Shorthand {
+  readonly place: string
+  readonly id: string
+  readonly per: readonly string[]
+  readonly limit: Limit
+  readonly burst: Burst | undefined
+}
+
+/** The `rpm` of a route, if it has one. */
+export function shorthandOf(
+  place: string,
+  id: string,
+  { rpm, burst, per }: Pick<ManifestRoute, 'rpm' | 'burst' | 'per'>,
+): readonly Shorthand[] {
+  if (rpm === undefined) {
+    const lonely = Object.entries({ burst, per }).find(([, value]) => value !== undefined)
+    if (lonely === undefined) return []
+    throw new ConfigError('invalid_option', `${place}.${lonely[0]}`, 'has no meaning without "rpm"')
+  }
+  if ((rpm as Limit) === 'configured') {
+    throw new ConfigError('invalid_option', `${place}.rpm`, 'cannot be configured; use a policy')
+  }
+  const whose = per === undefined ? [] : validPer(`${place}.per`, per)
+  if (whose === 'global') {
+    throw new ConfigError('invalid_option', `${place}.per`, 'must be a list; leave it out for all')
+  }
+  const own = {
+    place,
+    id,
+    per: [...new Set([...whose, 'route'])],
+    limit: validLimit(`${place}.rpm`, limitOf(`${place}.rpm`, rpm)),
+    burst:
+      burst === undefined
+        ? undefined
+        : validBurst(`${place}.burst`, limitOf(`${place}.burst`, burst)),
+  }
+  return [own]
+}
+
+/** One policy for all routes that count the same subjects: its limit depends on the route. */
+export function shorthandPolicies(
+  all: readonly Shorthand[],
+): readonly { readonly place: string; readonly policy: Policy }[] {
+  const groups = new Map<string, Shorthand[]>()
+  for (const own of all) {
+    const name = `rpm-per-${own.per.join('-')}`
+    groups.set(name, [...(groups.get(name) ?? []), own])
+  }
+  return Array.from(groups, ([name, group]) => ({
+    place: `${group[0]?.place}.rpm`,
+    policy: policyOf(name, group),
+  }))
+}
+
+function policyOf(name: string, group: readonly Shorthand[]): Policy {
+  const byRoute = new Map(group.map((own) => [own.id, own]))
+  const limitOn = ({ route = '' }: LimitContext): Limit => byRoute.get(route)?.limit ?? 0
+  const burstOn = ({ route = '' }: LimitContext): Burst | undefined => byRoute.get(route)?.burst
+  const policy = tokenBucket({
+    name,
+    limit: (context) => resolved(limitOn(context), context),
+    burst: (context) => resolved(burstOn(context) ?? limitOn(context), context),
+    window: '1m',
+    per: group[0]?.per ?? [],
+    routes: [...byRoute.keys()],
+  })
+  for (const { place, id, limit, burst } of group) {
+    // What depends on a plan is tried by the limiter.
+    if (typeof limit === 'function' || typeof burst === 'function') continue
+    const attempt = () => allowanceOf(policy, { plan: {}, route: id })
+    const option = `policies.${name}`
+    inPlaceOf(option, place, () => inPlaceOf(`${option}.limit`, `${place}.rpm`, attempt))
+  }
+  return policy
+}

@@ -1,0 +1,26 @@
+import type { Policy } from '../policy.ts'
+import type { Entry } from './routes.ts'
+import { ConfigError } from '../errors.ts'
+
+/**
+ * Holds a route's fixed cost against the policies: it must have each unit that one of them counts there,
+ * and no unit that none of them counts. Every request would be refused as an error otherwise.
+ */
+export function holdCost<Context extends unknown[]>(
+  { place, route: { id, cost } }: Entry<Context>,
+  policies: readonly Policy[],
+): void {
+  if (cost === undefined || typeof cost === 'function') return
+  const has = new Set(typeof cost === 'object' ? Object.keys(cost) : []).add('request')
+  const counted = new Set(policies.map(({ unit }) => unit)).add('request')
+  for (const unit of has) {
+    if (counted.has(unit)) continue
+    const message = `names the unit "${unit}", which no policy counts`
+    throw new ConfigError('invalid_option', `${place}.cost`, message)
+  }
+  for (const { name, unit, routes } of policies) {
+    if (has.has(unit) || (routes !== undefined && !routes.includes(id))) continue
+    const message = `lacks the unit "${unit}", which the policy "${name}" counts`
+    throw new ConfigError('invalid_option', `${place}.cost`, message)
+  }
+}

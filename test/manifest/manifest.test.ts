@@ -1,0 +1,406 @@
+import {
+  definePlans,
+  fixedWindow,
+  leakyBucket,
+  slidingWindow,
+  tokenBucket,
+  type FixedWindowOptions,
+} from '@sluice/core'
+import { compileRoutes } from '@sluice/core/http'
+import { defineManifest, type Manifest } from '@sluice/core/manifest'
+import { describe, expect, it } from 'vitest'
+import { allowedOf, limiterOf, loosely, took } from './support.ts'
+import fromFile from './limits.json' with { type: 'json' }
+
+const plans = definePlans({ starter: { rpm: 2, burst: 5 }, growth: { rpm: 6, burst: 9 } })
+const rpm = { algorithm: 'fixedWindow', name: 'rpm', limit: 2, window: '1h' } as const
+
+describe('the routes of a manifest', () => {
+  const { routes } = defineManifest({
+    basePath: '/api',
+    defaults: { methods: ['POST'], cost: 3 },
+    routes: [
+      '/ai/**',
+      '/',
+      { path: '/ai/evaluate', id: 'evaluate', cost: { request: 1 } },
+      { path: '/items/:id', methods: ['GET', 'PUT'] },
+    ],
+  })
+
+  it('are those of every adapter, below the base path and with its defaults', () => {
+    expect(routes).toEqual([
+      { path: '/api/ai/**', id: '/api/ai/**', methods: ['POST'], cost: 3 },
+      { path: '/api', id: '/api', methods: ['POST'], cost: 3 },
+      { path: '/api/ai/evaluate', id: 'evaluate', methods: ['POST'], cost: { request: 1 } },
+      { path: '/api/items/:id', id: '/api/items/:id', methods: ['GET', 'PUT'], cost: 3 },
+    ])
+  })
+
+  it.each([
+    ['POST', '/api/ai/evaluate', 'evaluate'],
+    ['POST', '/API/AI/%65valuate/', 'evaluate'],
+    ['POST', '/api/ai/other', '/api/ai/**'],
+    ['POST', '/api/', '/api'],
+    ['PUT', '/api/items/7', '/api/items/:id'],
+    ['GET', '/api/ai/evaluate', undefined],
+    ['POST', '/ai/evaluate', undefined],
+  ])('%s %s is counted as %s', (method, path, id) => {
+    expect(compileRoutes(routes)(method, path)?.id).toBe(id)
+  })
+
+  it('have nothing that nobody said', () => {
+    expect(defineManifest({ routes: ['/a'] })).toMatchObject({
+      routes: [{ path: '/a', id: '/a' }],
+      policies: [],
+    })
+  })
+})
+
+describe('a policy for every route', () => {
+  it('counts every route, and a request without one', async () => {
+    const limiter = limiterOf(
+      defineManifest({ policies: [{ ...rpm, per: ['tenant'] }], routes: ['/a', '/b'] }),
+    )
+    expect((await limiter.check({ tenant: 'acme', route: '/a' })).allowed).toBe(true)
+    expect((await limiter.check({ tenant: 'acme', route: '/elsewhere' })).allowed).toBe(true)
+    expect((await limiter.check({ tenant: 'acme' })).allowed).toBe(false)
+  })
+
+  it('may be one that a factory made', async () => {
+    const made = slidingWindow({ name: 'made', limit: 1, window: '1m', per: 'global' })
+    const limiter = limiterOf(defineManifest({ policies: [made], routes: ['/a'] }))
+    expect(await allowedOf(limiter, { route: '/a' })).toBe(1)
+  })
+
+  it('may be for some of the routes only', async () => {
+    const limiter = limiterOf(
+      defineManifest({
+        policies: [{ ...rpm, per: 'global', routes: ['a'] }],
+        routes: [{ path: '/a', id: 'a' }, '/b'],
+      }),
+    )
+    expect(await allowedOf(limiter, { route: '/b' })).toBe(20)
+    expect(await allowedOf(limiter, { route: 'a' })).toBe(2)
+  })
+
+  it('has every option that its factory has', () => {
+    const options: FixedWindowOptions = {
+      name: 'x',
+      limit: 7,
+      per: ['user'],
+      unit: 'token',
+      scope: 'user',
+      onMissing: 'skip',
+      mode: 'shadow',
+      enabled: 50,
+      shards: 2,
+      backpressure: { from: 0.5, maxMs: 100 },
+      window: '1h',
+    }
+    for (const [algorithm, factory] of [
+      ['fixedWindow', fixedWindow],
+      ['slidingWindow', slidingWindow],
+      ['tokenBucket', tokenBucket],
+    ] as const) {
+      const { policies } = loosely({ policies: [{ algorithm, ...options }], routes: ['/a'] })
+      expect(policies).toEqual([factory(options)])
+    }
+    const bucket = {
+      name: 'x',
+      limit: 5,
+      window: '1s',
+      burst: 9,
+      wait: '2s',
+      per: 'global',
+    } as const
+    expect(
+      defineManifest({ policies: [{ algorithm: 'leakyBucket', ...bucket }], routes: ['/a'] }),
+    ).toMatchObject({ policies: [leakyBucket(bucket)] })
+  })
+
+  it('with several windows is a policy of each', async () => {
+    const windows = {
+      minute: { limit: { plan: 'rpm' }, window: '1m' },
+      day: { limit: 4, window: '1d' },
+    } as const
+    const manifest = defineManifest({
+      policies: [{ algorithm: 'slidingWindow', name: 'project', windows, per: ['tenant'] }],
+      routes: ['/a'],
+    })
+    const limiter = limiterOf(manifest, { plans })
+    expect(took(await limiter.check({ tenant: 'acme', route: '/a' }))).toEqual({
+      'project.minute': 2,
+      'project.day': 4,
+    })
+  })
+})
+
+describe('a limit of the plan, by its name', () => {
+  const manifest = defineManifest({
+    policies: [
+      {
+        algorithm: 'tokenBucket',
+        name: 'bucket',
+        limit: { plan: 'rpm' },
+        burst: { plan: 'burst' },
+        window: '1h',
+        per: ['tenant'],
+      },
+    ],
+    routes: ['/a'],
+  })
+
+  it('is the limit of the subject’s plan', async () => {
+    const limiter = limiterOf(manifest, { plans })
+    expect(await allowedOf(limiter, { tenant: 'one', route: '/a' })).toBe(5)
+    expect(await allowedOf(limiter, { tenant: 'two', route: '/a', plan: 'growth' })).toBe(9)
+    const decision = await limiter.peek({ tenant: 'two', plan: 'growth' })
+    expect(decision.policies[0]).toMatchObject({ limit: 6, burst: 9 })
+  })
+
+  it.each(['rmp', 'constructor', 'toString', '__proto__'])(
+    'is found missing when a limiter is made of it: %s',
+    (plan) => {
+      const wrong = defineManifest({
+        policies: [{ ...rpm, limit: { plan }, per: ['tenant'] }],
+        routes: ['/a'],
+      })
+      const error = { name: 'ConfigError', option: 'manifest.policies[0].limit.plan' }
+      expect(() => limiterOf(wrong, { plans })).toThrow(expect.objectContaining(error))
+      expect(() => limiterOf(wrong)).toThrow(expect.objectContaining(error))
+    },
+  )
+})
+
+describe('a policy of one route', () => {
+  const made = fixedWindow({ name: 'made', limit: 1, window: '1h', per: 'global' })
+
+  it('counts requests to it, and to no other', async () => {
+    const on = limiterOf(
+      defineManifest({
+        policies: [{ ...rpm, limit: 9, per: ['tenant'] }],
+        routes: [
+          { path: '/a', id: 'a', policies: [{ ...rpm, name: 'own', per: ['tenant'] }] },
+          { path: '/b', policies: [made] },
+          '/c',
+        ],
+      }),
+    )
+    expect(took(await on.check({ tenant: 'acme', route: 'a' }))).toEqual({ rpm: 9, own: 2 })
+    expect(took(await on.check({ tenant: 'acme', route: '/b' }))).toEqual({ rpm: 9, made: 1 })
+    expect(took(await on.check({ tenant: 'acme', route: '/c' }))).toEqual({ rpm: 9 })
+    expect(took(await on.check({ tenant: 'acme' }))).toEqual({ rpm: 9 })
+    expect(await allowedOf(on, { tenant: 'acme', route: 'a' })).toBe(1)
+    expect(await allowedOf(on, { tenant: 'acme', route: '/b' })).toBe(0)
+  })
+})
+
+describe('an override', () => {
+  const routes = [
+    { path: '/a', id: 'a' },
+    { path: '/b', id: 'b', overrides: { rpm: { limit: 5 } } },
+    { path: '/c', id: 'c', overrides: { rpm: false } },
+  ] as const
+
+  it('is another limit on that route, on the same count', async () => {
+    const limiter = limiterOf(
+      defineManifest({ policies: [{ ...rpm, per: ['tenant'] }], routes: routes.slice(0, 2) }),
+    )
+    const tenant = 'acme'
+    expect(await allowedOf(limiter, { tenant, route: 'a' })).toBe(2)
+    expect(await allowedOf(limiter, { tenant, route: 'b' })).toBe(3)
+    expect(await allowedOf(limiter, { tenant, route: 'a' })).toBe(0)
+    expect(await allowedOf(limiter, { tenant: 'other' })).toBe(2)
+  })
+
+  it('is another limit on a count of its own where routes are counted apart', async () => {
+    const limiter = limiterOf(
+      defineManifest({ policies: [{ ...rpm, per: ['tenant', 'route'] }], routes }),
+    )
+    const tenant = 'acme'
+    expect(await allowedOf(limiter, { tenant, route: 'a' })).toBe(2)
+    expect(await allowedOf(limiter, { tenant, route: 'b' })).toBe(5)
+  })
+
+  it('of false leaves the policy out: nothing is counted, and no dimension is missed', async () => {
+    const limiter = limiterOf(defineManifest({ policies: [{ ...rpm, per: ['tenant'] }], routes }))
+    expect(await allowedOf(limiter, { route: 'c' })).toBe(20)
+    expect((await limiter.peek({ route: 'c' })).skipped).toEqual([
+      { name: 'rpm', scope: 'tenant', why: 'other_route' },
+    ])
+    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(2)
+    await expect(limiter.check({ route: 'a' })).rejects.toThrow('subject.tenant')
+  })
+
+  it('of a bucket may be its burst, its limit, or both', async () => {
+    const bucket = { algorithm: 'tokenBucket', name: 'rpm', limit: 2, window: '1h' } as const
+    const limiter = limiterOf(
+      defineManifest({
+        policies: [{ ...bucket, per: ['route'] }],
+        routes: [
+          { path: '/a', id: 'a' },
+          { path: '/b', id: 'b', overrides: { rpm: { burst: 7 } } },
+          { path: '/c', id: 'c', overrides: { rpm: { limit: 3 } } },
+          { path: '/d', id: 'd', overrides: { rpm: { limit: 3, burst: 9 } } },
+        ],
+      }),
+    )
+    const found = []
+    for (const route of ['a', 'b', 'c', 'd']) {
+      const [state] = (await limiter.check({ route })).policies
+      found.push([state?.limit, state?.burst])
+    }
+    expect(found).toEqual([
+      [2, 2],
+      [2, 7],
+      [3, 3],
+      [3, 9],
+    ])
+  })
+
+  it('may be a limit of the plan, or a function', async () => {
+    const limiter = limiterOf(
+      defineManifest({
+        policies: [{ ...rpm, limit: 1, per: ['tenant', 'route'] }],
+        routes: [
+          { path: '/a', id: 'a', overrides: { rpm: { limit: { plan: 'rpm' } } } },
+          {
+            path: '/b',
+            id: 'b',
+            overrides: { rpm: { limit: ({ plan }) => (plan['rpm'] ?? 0) * 2 } },
+          },
+        ],
+      }),
+      { plans },
+    )
+    const subject = { tenant: 'acme', plan: 'growth' }
+    expect(await allowedOf(limiter, { ...subject, route: 'a' })).toBe(6)
+    expect(await allowedOf(limiter, { ...subject, route: 'b' })).toBe(12)
+  })
+
+  it('of 0 is no limit there', async () => {
+    const limiter = limiterOf(
+      defineManifest({
+        policies: [{ ...rpm, per: ['tenant'] }],
+        routes: [{ path: '/a', id: 'a', overrides: { rpm: { limit: 0 } } }],
+      }),
+    )
+    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(20)
+  })
+
+  it.each([
+    ['for every route', { rpm: { limit: { plan: 'rmp' } } }, {}],
+    ['for every route but one', { rpm: { limit: { plan: 'rmp' } } }, { rpm: false }],
+  ])('of a plan’s limit that no plan has is found by the limiter: %s', (_, first, second) => {
+    const manifest = loosely({
+      policies: [{ ...rpm, per: ['tenant'] }],
+      routes: [
+        { path: '/a', overrides: first },
+        { path: '/b', overrides: second },
+      ],
+    })
+    expect(() => limiterOf(manifest, { plans })).toThrow(
+      expect.objectContaining({ option: 'manifest.routes[0].overrides.rpm.limit.plan' }),
+    )
+  })
+})
+
+const rpmOf = (plan: string) =>
+  defineManifest({ routes: [{ path: '/a', id: 'a', rpm: { plan }, per: ['tenant'] }] })
+
+describe('rpm of a route', () => {
+  it('is a token bucket of so many a minute, of everyone together', async () => {
+    const manifest = defineManifest({
+      routes: [
+        { path: '/a', id: 'a', rpm: 3, burst: 5 },
+        { path: '/b', id: 'b', rpm: 2 },
+        { path: '/c', id: 'c' },
+      ],
+    })
+    expect(manifest.policies.map(({ name, scope }) => [name, scope])).toEqual([
+      ['rpm-per-route', 'route'],
+    ])
+    const limiter = limiterOf(manifest)
+    expect(await allowedOf(limiter, { tenant: 'one', route: 'a' })).toBe(5)
+    expect(await allowedOf(limiter, { tenant: 'two', route: 'a' })).toBe(0)
+    expect(await allowedOf(limiter, { tenant: 'two', route: 'b' })).toBe(2)
+    const [state] = (await limiter.peek({ route: 'a' })).policies
+    expect(state).toMatchObject({ limit: 3, burst: 5, windowMs: 60_000 })
+  })
+
+  it.each([0, -1])('of %d is no limit, as none is', async (none) => {
+    const limiter = limiterOf(
+      defineManifest({
+        routes: [
+          { path: '/a', id: 'a', rpm: none },
+          { path: '/b', rpm: 1 },
+        ],
+      }),
+    )
+    const decision = await limiter.check({ route: 'a' })
+    expect([decision.allowed, decision.policies]).toEqual([true, []])
+    expect(await allowedOf(limiter, { route: '/c' })).toBe(20)
+  })
+
+  it('may count somebody’s requests to the route', async () => {
+    const manifest = defineManifest({
+      routes: [
+        { path: '/a', id: 'a', rpm: 3, per: ['user'] },
+        { path: '/b', id: 'b', rpm: 1, per: ['user'] },
+        { path: '/c', id: 'c', rpm: 2 },
+      ],
+    })
+    expect(manifest.policies.map(({ name }) => name)).toEqual([
+      'rpm-per-user-route',
+      'rpm-per-route',
+    ])
+    const limiter = limiterOf(manifest)
+    expect(await allowedOf(limiter, { user: 'ann', route: 'a' })).toBe(3)
+    expect(await allowedOf(limiter, { user: 'bob', route: 'a' })).toBe(3)
+    expect(await allowedOf(limiter, { user: 'ann', route: 'b' })).toBe(1)
+    expect(await allowedOf(limiter, { route: 'c' })).toBe(2)
+  })
+
+  it('may be a limit of the plan, found missing by the limiter', async () => {
+    const limiter = limiterOf(rpmOf('rpm'), { plans })
+    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a', plan: 'growth' })).toBe(6)
+    expect(() => limiterOf(rpmOf('rmp'), { plans })).toThrow(
+      expect.objectContaining({ option: 'manifest.routes[0].rpm.plan' }),
+    )
+  })
+})
+
+const cost = () => 4
+
+describe('manifest.route', () => {
+  const manifest = defineManifest({
+    routes: [{ path: '/a', id: 'a', cost }, '/b'],
+  })
+
+  it('is the id and the cost of a route, for its wrapped handler', () => {
+    expect(manifest.route('a')).toEqual({ route: 'a', cost })
+    expect(manifest.route('/b')).toEqual({ route: '/b' })
+  })
+
+  it.each(['c', '', 'constructor', '__proto__'])('has no route %j', (id) => {
+    expect(() => manifest.route(id)).toThrow(expect.objectContaining({ name: 'ConfigError' }))
+  })
+})
+
+describe('a manifest out of a JSON file', () => {
+  it('is one', async () => {
+    const manifest = defineManifest(fromFile as Manifest)
+    const limiter = limiterOf(manifest, { plans })
+    const subject = { tenant: 'acme', user: 'ann', plan: 'growth' }
+    const evaluate = { ...subject, route: 'evaluate' }
+    const decision = await limiter.check(evaluate, { cost: { request: 1, token: 500 } })
+    expect(took(decision)).toEqual({ rpm: 6, tpm: 90_000, 'rpm-per-user-route': 30 })
+    const items = { ...subject, route: '/api/items/**' }
+    expect(took(await limiter.check(items, { cost: { token: 0 } }))).toEqual({
+      rpm: 600,
+      tpm: 90_000,
+    })
+    const logo = { ...subject, route: '/api/exports' }
+    expect(took(await limiter.check(logo))).toEqual({ rpm: 6, exports: 5 })
+  })
+})
