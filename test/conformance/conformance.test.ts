@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createLimiter, slidingWindow, type Store } from '@sluice/core'
+import {
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  slidingWindow,
+  slidingWindowCounter,
+  tokenBucket,
+  type Policy,
+  type Store,
+} from '@sluice/core'
 import { STORES, type StoreMaker, type StoreName } from '../support/stores.ts'
 import { buckets } from './cases/buckets.ts'
 import { logs } from './cases/logs.ts'
@@ -7,8 +16,26 @@ import { partitions } from './cases/partitions.ts'
 import { severalPolicies } from './cases/policies.ts'
 import { windows } from './cases/windows.ts'
 
-const REPETITIONS = 100
-const FEWER: Partial<Record<StoreName, number>> = { 'embedded engine, built-in transport': 20 }
+const HOUR = { name: 'p', limit: 20, window: '1h', per: ['tenant'] } as const
+
+/** Limits of 20, and how often each is tried. */
+const TWENTY: readonly (readonly [what: string, policies: readonly Policy[], times: number])[] = [
+  ['a sliding window', [slidingWindow(HOUR)], 100],
+  ['a fixed window', [fixedWindow(HOUR)], 20],
+  ['a sliding window counter', [slidingWindowCounter({ ...HOUR, segments: 6 })], 20],
+  ['a token bucket', [tokenBucket(HOUR)], 20],
+  ['a leaky bucket', [leakyBucket({ ...HOUR, limit: 1, burst: 20 })], 20],
+  [
+    'a log',
+    slidingWindow({
+      name: 'p',
+      per: ['tenant'],
+      windows: { hour: { limit: 20, window: '1h' }, day: { limit: 400, window: '1d' } },
+    }),
+    20,
+  ],
+]
+const FEWER: Partial<Record<StoreName, number>> = { 'embedded engine, built-in transport': 0.2 }
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   let maker: StoreMaker
@@ -24,18 +51,17 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   buckets(make)
   logs(make)
 
-  const repetitions = FEWER[name] ?? REPETITIONS
-  it(`of 25 concurrent checks at limit 20, exactly 5 are denied, ${repetitions} times`, async () => {
-    const rpm = slidingWindow({ name: 'rpm', limit: 20, window: '1h', per: ['tenant'] })
-    const limiter = createLimiter({ store: maker.make(), policies: [rpm] })
-    for (let repetition = 0; repetition < repetitions; repetition += 1) {
-      const subject = { tenant: `t${repetition}` }
+  it.each(TWENTY)('of 25 concurrent checks of %s of 20, exactly 5 are denied', async (...row) => {
+    const [, policies, times] = row
+    const limiter = createLimiter({ store: maker.make(), policies })
+    for (let time = 0; time < times * (FEWER[name] ?? 1); time += 1) {
+      const subject = { tenant: `t${time}` }
       const decisions = await Promise.all(Array.from({ length: 25 }, () => limiter.check(subject)))
       expect(decisions.filter(({ degraded }) => degraded)).toEqual([])
       expect(decisions.filter(({ allowed }) => !allowed)).toHaveLength(5)
       const left = decisions
         .filter(({ allowed }) => allowed)
-        .map(({ policies }) => policies[0]?.remaining)
+        .map(({ policies: [state] }) => state?.remaining)
       expect(left.toSorted((a, b) => (a ?? 0) - (b ?? 0))).toEqual(
         Array.from({ length: 20 }, (_, n) => n),
       )

@@ -31,9 +31,9 @@ beforeAll(async () => {
 })
 afterAll(() => local.close())
 
-/** A sliding window in memory, in Redis and in the oracle, which must say the same at each step. */
-function setUp(limit: number) {
-  const rules: Rule[] = [{ ...RULE, limit }]
+/** Rules in memory, in Redis and in the oracle, which must say the same at each step. */
+function setUp(...own: readonly Partial<Rule>[]) {
+  const rules = own.map((one): Rule => Object.assign({}, RULE, one))
   const { url, token } = local
   const redis = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
   const clock = manualClock(NOON)
@@ -71,14 +71,14 @@ const DEPTHS = [1, 2, 15, 16, 17, 18, 511, 512, 513, 528, 529, 530, 699, 700]
 
 describe('a sliding window with more entries than the script reads at once', () => {
   it('finds the retry time of any cost, however deep it lies', async () => {
-    const { ask, fill } = setUp(700)
+    const { ask, fill } = setUp({ limit: 700 })
     await fill(700, 50)
     for (const cost of DEPTHS) expect(await ask(cost)).toBe(false)
     expect(await ask(701)).toBe(false)
   })
 
   it('finds it behind expired entries, at each border of what is read', async () => {
-    const { ask, fill, clock } = setUp(1_200)
+    const { ask, fill, clock } = setUp({ limit: 1_200 })
     await fill(1_200, 40)
     const lastAt = clock()
     for (const expired of [
@@ -94,7 +94,7 @@ describe('a sliding window with more entries than the script reads at once', () 
   })
 
   it('goes on counting exactly after more than 600 expired entries are removed', async () => {
-    const { ask, fill, clock, oracle } = setUp(700)
+    const { ask, fill, clock, oracle } = setUp({ limit: 700 })
     await fill(700, 50)
     clock.set(NOON + 649 * 50 + WINDOW_MS)
     expect(await ask(650)).toBe(true)
@@ -105,13 +105,69 @@ describe('a sliding window with more entries than the script reads at once', () 
   })
 
   it('removes expired entries sixteen at a time without losing a unit', async () => {
-    const { fill, oracle } = setUp(40)
+    const { fill, oracle } = setUp({ limit: 40 })
     await fill(300, 1_499)
     await fill(120, 2_000, 3)
     await fill(60, 31_000, 7)
     await fill(60, 61_000, 20)
     await fill(60, 1, 2)
     await fill(30, 130_000, 40)
+    expect(oracle.fullest()).toBe(1)
+  })
+})
+
+/** How many members are in the shorter window, around what is read at once. */
+const HELD = [1, 2, 62, 63, 64, 65, 66, 127, 128, 129, 575, 576, 577, 578, 699, 700]
+
+describe('a log with more entries than the script reads at once', () => {
+  const short = { limit: 700, log: 1 }
+  const long = { limit: 1_300, windowMs: 3 * WINDOW_MS, log: 1 }
+
+  it('finds the units and the retry time of each window, wherever they begin', async () => {
+    const { ask, fill, clock } = setUp(short, long)
+    await fill(700, 50)
+    for (const cost of DEPTHS) expect(await ask(cost)).toBe(false)
+    for (const held of HELD.toReversed()) {
+      clock.set(NOON + (700 - held - 1) * 50 + WINDOW_MS)
+      expect(await ask(700 - held, false)).toBe(held >= 100)
+      expect(await ask(701 - held, false)).toBe(false)
+      expect(await ask(600, false)).toBe(held <= 100)
+      expect(await ask(0)).toBe(true)
+    }
+  })
+
+  it('goes on counting exactly while it removes what has expired', async () => {
+    const { ask, fill, clock, oracle } = setUp(short, long)
+    await fill(700, 50)
+    clock.set(NOON + 649 * 50 + WINDOW_MS)
+    expect(await ask(600)).toBe(true)
+    expect(await ask(1)).toBe(false)
+    clock.set(NOON + 599 * 50 + long.windowMs)
+    expect(await ask(1_201)).toBe(false)
+    await fill(80, 700)
+    await fill(40, 1_300, 9)
+    await fill(60, 61_000, 20)
+    await fill(60, 1, 2)
+    await fill(30, 130_000, 40)
+    expect(oracle.fullest()).toBe(1)
+  })
+
+  it('loses nothing when its sums begin again', async () => {
+    const limit = 10 ** 12
+    const { ask, clock, oracle } = setUp({ limit, log: 1 })
+    for (let time = 0; time < 7_997; time += 1) {
+      expect(await ask(limit)).toBe(true)
+      clock.advance(WINDOW_MS)
+    }
+    // The sums begin again among these, several of which are in one millisecond.
+    for (let time = 0; time < 12; time += 1) {
+      for (const cost of [1, limit / 4, limit / 4 - 1, limit / 2 - 7]) {
+        expect(await ask(cost)).toBe(true)
+      }
+      expect(await ask(8)).toBe(false)
+      expect(await ask(7)).toBe(true)
+      clock.advance(WINDOW_MS)
+    }
     expect(oracle.fullest()).toBe(1)
   })
 })

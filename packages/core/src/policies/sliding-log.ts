@@ -13,8 +13,11 @@ export interface LogWindow {
   readonly windowMs: number
 }
 
-/** The sums in a log begin again from 0 here, below which every sum and difference is exact. */
-const TURN = 9_000_000_000_000_000
+/**
+ * Sums in a log begin again from 0 here: far enough below 2^53 for every sum and difference to be exact.
+ * Not within a millisecond, whose members are in the order of their sums.
+ */
+const TURN = 8_000_000_000_000_000
 
 /** So many of the newest members are read at once: a window that begins among them costs no more. */
 const LATEST = 64
@@ -90,8 +93,9 @@ const algorithm: Algorithm<LogState> = {
   add(state: LogState | undefined, { cost, params }: Entry, now: number) {
     const longest = params[1] ?? 1
     const newest = state?.log.at(-1)
-    const sum = turned((newest?.sum ?? 0) + cost)
-    const at = Math.max(now, timeAfter(newest, sum))
+    const at = Math.max(now, newest?.at ?? 0)
+    const total = (newest?.sum ?? 0) + cost
+    const sum = at === newest?.at ? total : turned(total)
     const prune = slotOf(at, longest) > slotOf(newest?.at ?? at, longest)
     const log = state?.log ?? []
     const kept = prune ? log.slice(firstOf(log, (entry) => entry.at > now - longest)) : log
@@ -159,8 +163,9 @@ const algorithm: Algorithm<LogState> = {
     end,
     add = function(entry, now, verdict, call)
       local key, longest, log = entry.key, entry.params[2], entry.shared
-      local slot, sum, at = math.ceil(longest / 8), (log.sum + entry.cost) % TURN, now
-      if log.newest then at = math.max(at, sum < log.sum and log.newest + 1 or log.newest) end
+      local slot, at = math.ceil(longest / 8), math.max(now, log.newest or 0)
+      local sum = log.sum + entry.cost
+      if at ~= log.newest then sum = sum % TURN end
       local later = log.newest and math.floor(at / slot) > math.floor(log.newest / slot)
       if later then redis.call('ZREMRANGEBYSCORE', key, '-inf', now - longest) end
       redis.call('ZADD', key, at, string.format('%016.0f:%.0f', sum, entry.cost))
@@ -175,10 +180,6 @@ end)()`,
 /** Sums go on from 0 after a turn, and differences with them. */
 const turned = (units: number): number =>
   units < 0 ? units + TURN : units >= TURN ? units - TURN : units
-
-/** When the next entry may be at the earliest: later than the last if its sum is smaller. */
-const timeAfter = (newest: LogEntry | undefined, sum: number): number =>
-  newest === undefined ? 0 : sum < newest.sum ? newest.at + 1 : newest.at
 
 const slotOf = (at: number, longest: number): number => Math.floor(at / Math.ceil(longest / 8))
 
