@@ -2,9 +2,12 @@ import {
   createLimiter,
   dailyCap,
   fixedWindow,
+  leakyBucket,
   manualClock,
   monthlyCap,
   slidingWindow,
+  slidingWindowCounter,
+  tokenBucket,
   type Policy,
 } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
@@ -146,6 +149,15 @@ describe('keys in Redis', () => {
       slidingWindow({ name: 's', limit: 30, window, per }),
       fixedWindow({ name: 'f', limit: 40, window: '1h', per: ['tenant', 'route'] }),
       slidingWindow({ name: 'g', limit: 300, window: '1m', per: 'global' }),
+      slidingWindowCounter({ name: 'c', limit: 30, window, segments: 4, per }),
+      tokenBucket({ name: 't', limit: 30, window, per }),
+      tokenBucket({ name: 'i', limit: 30, window, refill: 'interval', per }),
+      leakyBucket({ name: 'l', limit: 30, window, burst: 30, per }),
+      ...slidingWindow({
+        name: 'w',
+        windows: { short: { limit: 30, window: 5_000 }, long: { limit: 60, window } },
+        per,
+      }),
     ]
     const { limiter, clock, prefix } = setUp(policies, Date.UTC(2026, 0, 15, 12))
     let seed = 11
@@ -162,9 +174,56 @@ describe('keys in Redis', () => {
         expect(await redis.pttl(key)).toBeGreaterThan(0)
       }
     }
-    const sets = await keysUnder(redis, `${prefix}:s`)
-    expect(sets).toHaveLength(4)
-    for (const key of sets) expect(await redis.pttl(key)).toBeLessThanOrEqual(3 * window)
+    for (const name of ['s', 'c', 't', 'i', 'l', 'w']) {
+      const keys = await keysUnder(redis, `${prefix}:${name}`)
+      expect(keys).toHaveLength(4)
+      for (const key of keys) expect(await redis.pttl(key)).toBeLessThanOrEqual(3 * window)
+    }
+  })
+
+  it.each([
+    tokenBucket({ name: 't', limit: 3, window: 50, burst: 9, per }),
+    tokenBucket({ name: 'i', limit: 3, window: 50, burst: 9, refill: 'interval', per }),
+    leakyBucket({ name: 'l', limit: 3, window: 50, burst: 9, per }),
+  ])('of the bucket $name live a window longer than they hold something', async (policy) => {
+    const { limiter, prefix } = setUp([policy])
+    for (let time = 0; time < 60; time += 1) {
+      await limiter.check(ACME, { cost: 1 + (time % 4) })
+      const [key = ''] = await keysUnder(redis, prefix)
+      const [value, expiry] = await Promise.all([redis.get(key), redis.pexpiretime(key)])
+      const [used = 0, at = 0] = (value ?? '').split(':').map(Number)
+      // In an interval, all of a window comes at its end.
+      const leaked = policy.params.length === 2 ? Math.ceil(used / 150) * 50 : Math.ceil(used / 3)
+      expect(expiry < 0 ? at + leaked + 50 : expiry).toBe(at + leaked + 50)
+    }
+  })
+
+  it('of a counter live a window longer than their newest count is of any use', async () => {
+    const policy = slidingWindowCounter({ name: 'c', limit: 90, window: 60, segments: 3, per })
+    const { limiter, prefix } = setUp([policy])
+    for (let time = 0; time < 60; time += 1) {
+      await limiter.check(ACME)
+      const [key = ''] = await keysUnder(redis, prefix)
+      const [value, expiry] = await Promise.all([redis.get(key), redis.pexpiretime(key)])
+      const end = (Number((value ?? '').split(':')[0]) + 4) * 20 + 60
+      expect(expiry < 0 ? end : expiry).toBe(end)
+    }
+  })
+
+  it('of a log live until their newest entry has expired, by the clock of Redis', async () => {
+    const windows = { short: { limit: 500, window: 40 }, long: { limit: 900, window: 160 } }
+    const { limiter, prefix } = setUp(slidingWindow({ name: 'w', windows, per }))
+    for (let time = 0; time < 400; time += 1) {
+      await limiter.check(ACME)
+      const [key = ''] = await keysUnder(redis, prefix)
+      const [[, newest], expiry] = await Promise.all([
+        redis.zrange(key, -1, -1, 'WITHSCORES') as Promise<[string, string]>,
+        redis.pexpiretime(key),
+      ])
+      const life = expiry - Number(newest)
+      expect(expiry < 0 ? 160 : life).toBeGreaterThanOrEqual(160)
+      expect(expiry < 0 ? 320 : life).toBeLessThanOrEqual(2 * 160 + 1)
+    }
   })
 
   it('of a sliding window live until their newest entry has expired, by the clock of Redis', async () => {
