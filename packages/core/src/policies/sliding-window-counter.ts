@@ -40,7 +40,8 @@ export function slidingWindowCounter(options: SlidingWindowCounterOptions): Poli
   return definePolicy('slidingWindowCounter', options, ['window', 'segments'], () => {
     const windowMs = durationMs('slidingWindowCounter.window', options.window)
     const option = 'slidingWindowCounter.segments'
-    const segments = positiveInteger(option, options.segments ?? 1, MAX_SEGMENTS)
+    const { segments: parts = 1 } = options
+    const segments = positiveInteger(option, parts, MAX_SEGMENTS)
     if (windowMs % segments !== 0) {
       const message = 'must cut the window into parts of whole milliseconds'
       throw new ConfigError('invalid_option', option, message)
