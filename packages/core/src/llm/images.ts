@@ -1,0 +1,38 @@
+import { baseName } from './model-name.ts'
+
+/**
+ * The most input tokens that an image can cost, whatever its size: a request rarely tells the size, and
+ * a reservation must not be too small.
+ *
+ * OpenAI, https://developers.openai.com/api/docs/guides/images-vision (as of 2026-09): tile models cost
+ * 85 and 170 for each of at most 2 × 4 tiles (gpt-4o-mini 2833 and 5667), with `detail: low` the 85 or
+ * 2833 alone; patch models cost at most 30,000 patches × 1.2, with `detail: high` at most 6144 × 2.46,
+ * with `low` the 256 patches of 512 × 512 pixels × 2.46.
+ */
+export function openAiImageTokens(model: string | undefined, detail: unknown): number {
+  const name = model === undefined ? '' : baseName(model)
+  if (TILE_MODELS.has(name)) return detail === 'low' ? 85 : 85 + 8 * 170
+  // A name that is no vendor's may stand for the dearest.
+  const known = /^(gpt-|o\d)/.test(name) && !name.startsWith('gpt-4o-mini')
+  if (!known) return detail === 'low' ? 2833 : 2833 + 8 * 5667
+  if (detail === 'low') return Math.ceil(256 * 2.46)
+  return detail === 'high' ? Math.ceil(6144 * 2.46) : 30_000 * 1.2
+}
+
+/** Their smaller siblings count patches. */
+const TILE_MODELS: ReadonlySet<string> = /* @__PURE__ */ new Set([
+  'gpt-4-turbo',
+  'gpt-4o',
+  'gpt-4.1',
+  'gpt-4.5-preview',
+  'gpt-5',
+  'gpt-5.1',
+  'o1',
+  'o3',
+])
+
+/**
+ * The most that Claude makes of an image: patches of 28 × 28 pixels, at most 4784 of them (1568 before
+ * Claude 4.7). https://platform.claude.com/docs/en/build-with-claude/vision
+ */
+export const CLAUDE_IMAGE_TOKENS = 4784

@@ -1,0 +1,179 @@
+import { aFunction, knownOptions, positiveInteger } from '../validate.ts'
+import { answerReader } from './answer.ts'
+import { watched, type End } from './pipe.ts'
+import { Tally, type Known } from './tally.ts'
+import type { Settle, Usage } from './usage.ts'
+
+export interface MeterOptions extends Known {
+  /**
+   * Receives the usage, once: when the answer has come to its end, and else as soon as it breaks off. It
+   * is not waited for, and what it throws goes to `onError`.
+   */
+  readonly settle: Settle
+  /**
+   * Keeps the platform's request alive until the usage is settled: `(promise) => ctx.waitUntil(promise)`.
+   * On Cloudflare Workers, without it, nothing is settled when the client goes away.
+   */
+  readonly waitUntil?: (promise: Promise<unknown>) => void
+  /** Gives the answer up: settles what is known, cancels the source, and breaks what is passed on. */
+  readonly signal?: AbortSignal
+  /** Hears of what `settle` throws, and of faults in here. @default console.error */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface MeterResponseOptions extends MeterOptions {
+  /**
+   * Whether an answer with a status outside 200 to 299 is metered like any other, and not settled as
+   * nothing. @default false
+   */
+  readonly chargeErrors?: boolean
+}
+
+const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputTokens', 'count']
+
+/**
+ * A provider's response, unchanged, that settles what it has used by itself. Reads OpenAI's chat
+ * completions and responses and Anthropic's messages, as JSON and as server-sent events. Bytes are passed
+ * on as they come, and read from the provider only as fast as they are read here. Where the provider does
+ * not tell the usage, or the answer breaks off, the text that has passed is counted.
+ *
+ * An error of the provider (a status outside 200 to 299) has used nothing.
+ *
+ * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * const response = await fetch('https://api.openai.com/v1/chat/completions', init)
+ * return meter(response, {
+ *   settle: (usage) => console.log(usage.input + usage.output),
+ *   waitUntil: (promise) => ctx.waitUntil(promise),
+ * })
+ */
+export function meter(response: Response, options: MeterResponseOptions): Response {
+  const { chargeErrors = false, ...rest } = validOptions('meter', options, ['chargeErrors'])
+  const { body, headers, ok } = response
+  if (body === null || (!ok && !chargeErrors)) {
+    settling(rest)(nothing(rest.model))
+    return response
+  }
+  const type = headers.get('content-type') ?? ''
+  return new Response(bytesMetered(body, rest, type), response)
+}
+
+/**
+ * As `meter`, for a stream of bytes alone.
+ *
+ * @param contentType Its `content-type`. @default told by how it begins
+ * @throws ConfigError When an option is unknown, missing or malformed.
+ */
+export function meterStream(
+  stream: ReadableStream<Uint8Array>,
+  options: MeterOptions,
+  contentType = '',
+): ReadableStream<Uint8Array> {
+  return bytesMetered(stream, validOptions('meterStream', options), contentType)
+}
+
+function bytesMetered(
+  stream: ReadableStream<Uint8Array>,
+  options: MeterOptions,
+  contentType: string,
+): ReadableStream<Uint8Array> {
+  const decoder = new TextDecoder()
+  return metered<Uint8Array>(stream, options, settling(options), (tally) => {
+    const reader = answerReader(tally, contentType)
+    return {
+      see: (chunk) => reader.push(decoder.decode(chunk, { stream: true })),
+      end: () => {
+        reader.push(decoder.decode())
+        reader.end()
+      },
+    }
+  })
+}
+
+/** Reads the chunks of an answer into a tally. */
+export interface ChunkReader<T> {
+  see(chunk: T): void
+  /** The answer is over: reads what is left. */
+  end(): void
+}
+
+/** A stream that settles by itself what `read` finds in it. */
+export function metered<T>(
+  stream: ReadableStream<T>,
+  options: MeterOptions,
+  settle: (usage: Usage) => void,
+  read: (tally: Tally) => ChunkReader<T>,
+): ReadableStream<T> {
+  const tally = new Tally(options)
+  const reader = read(tally)
+  /** Whatever happens in here, the stream goes on. */
+  const safely = (work: () => void): void => {
+    try {
+      work()
+    } catch (error) {
+      report(options, error)
+    }
+  }
+  const see = (chunk: T): void => {
+    if (tally.ended) return
+    safely(() => reader.see(chunk))
+    if (tally.ended) settle(tally.usage(false))
+  }
+  const end = (how: End): void => {
+    safely(() => reader.end())
+    settle(tally.usage(how === 'closed'))
+  }
+  return watched(stream, { see, end }, options.signal)
+}
+
+/** Calls `settle` the first time only, and never lets it disturb the caller. */
+export function settling(options: MeterOptions): (usage: Usage) => void {
+  let done: (() => void) | undefined
+  let settled = false
+  // The platform is told at the beginning: when a client is gone it is too late.
+  options.waitUntil?.(new Promise<void>((resolve) => (done = resolve)))
+  return (usage) => {
+    if (settled) return
+    settled = true
+    void (async () => {
+      try {
+        await options.settle(usage)
+      } catch (error) {
+        report(options, error)
+      }
+      done?.()
+    })()
+  }
+}
+
+/** The usage of a request that a provider turned away. */
+export function nothing(model: string | undefined): Usage {
+  const none = { input: 0, cachedInput: 0, cacheWrite: 0, longCacheWrite: 0, output: 0 }
+  return { model, ...none, source: 'provider', complete: true }
+}
+
+function report({ onError }: MeterOptions, error: unknown): void {
+  try {
+    if (onError === undefined) console.error(error)
+    else onError(error)
+  } catch {
+    // There is nobody left to tell.
+  }
+}
+
+export function validOptions<T extends MeterOptions>(
+  where: string,
+  options: T,
+  more: readonly string[] = [],
+): T {
+  knownOptions(where, options, [...OPTIONS, ...more])
+  const { inputTokens, waitUntil, onError, count } = options
+  aFunction(`${where}.settle`, options.settle)
+  for (const [name, option] of Object.entries({ waitUntil, onError, count })) {
+    if (option !== undefined) aFunction(`${where}.${name}`, option)
+  }
+  if (inputTokens !== undefined && inputTokens !== 0) {
+    positiveInteger(`${where}.inputTokens`, inputTokens)
+  }
+  return options
+}
