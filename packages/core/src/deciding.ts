@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import type { LimiterConfiguration } from './configuration.ts'
 import type { Cost } from './cost.ts'
 import type { Decision, PlanSource, PolicyState, SkippedPolicy } from './decision.ts'
 import type { Asked, PolicySettings } from './entries.ts'
@@ -24,6 +25,7 @@ export interface Means {
   readonly clockIsInjected: boolean
   readonly plans: Plans | undefined
   readonly search: PlanSearch | undefined
+  readonly configuration: LimiterConfiguration | undefined
   readonly hooks: Required<Hooks>
   readonly thresholds: readonly number[]
 }
@@ -37,11 +39,17 @@ export interface Question {
   readonly waitUntil: WaitUntil | undefined
 }
 
-/** What applies to a subject now. */
-interface Terms {
+/** Which plan applies to a subject now. */
+interface PlanTerms {
   readonly plan: string | undefined
   readonly planSource: PlanSource | undefined
   readonly limits: PlanLimits
+  readonly watch?: Watch | undefined
+  readonly failed?: unknown
+}
+
+/** What applies to a subject now. */
+interface Terms extends PlanTerms {
   readonly settings: (policy: Policy, partition: string) => PolicySettings | undefined
   readonly watches: readonly Watch[]
   /** How the store has just failed. */
@@ -60,28 +68,35 @@ interface Answer {
 /** The limits of no plan. */
 export const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimits)
 
+const noSettings = (): undefined => undefined
+
 /** Makes the function that decides. */
 export function decider(means: Means): (question: Question) => Promise<Decision> {
-  const { policies, store, clock, clockIsInjected, plans, search, hooks, thresholds } = means
+  const { policies, store, clock, clockIsInjected, plans, search } = means
+  const { configuration, hooks, thresholds } = means
 
-  async function termsFor(subject: Subject, waitUntil: WaitUntil | undefined): Promise<Terms> {
-    const base = { settings: () => undefined, watches: [], failed: undefined }
-    if (plans === undefined) {
-      return { ...base, plan: undefined, planSource: undefined, limits: NO_PLAN }
-    }
+  async function planFor(subject: Subject, waitUntil: WaitUntil | undefined): Promise<PlanTerms> {
+    if (plans === undefined) return { plan: undefined, planSource: undefined, limits: NO_PLAN }
     const given = subject.plan ?? undefined
     const own = given === undefined ? undefined : plans.get(given)
-    if (own) return { ...base, plan: given, planSource: 'subject', limits: own }
+    if (own) return { plan: given, planSource: 'subject', limits: own }
     if (given !== undefined) hooks.problem(unknownPlan(given))
     const found = await search?.find(subject, waitUntil)
     const plan = found?.name ?? plans.defaultPlan
+    const planSource = found?.source ?? 'default'
+    return { ...found, plan, planSource, limits: plans.get(plan) ?? NO_PLAN }
+  }
+
+  async function termsFor(subject: Subject, waitUntil: WaitUntil | undefined): Promise<Terms> {
+    const [plan, current] = await Promise.all([
+      planFor(subject, waitUntil),
+      configuration?.current(),
+    ])
     return {
-      ...base,
-      plan,
-      planSource: found?.source ?? 'default',
-      limits: plans.get(plan) ?? NO_PLAN,
-      watches: found?.watch ? [found.watch] : [],
-      failed: found?.failed,
+      ...plan,
+      settings: current?.settings ?? noSettings,
+      watches: [plan.watch, current?.watch].filter((watch) => watch !== undefined),
+      failed: plan.failed ?? current?.failed,
     }
   }
 
@@ -137,7 +152,8 @@ export function decider(means: Means): (question: Question) => Promise<Decision>
       answer(question, costs, await termsFor(subject, waitUntil))
     const first = await ask()
     // What was denied was charged nowhere, so it can be asked again; what was allowed stands.
-    const last = first.isOutdated && !first.decision.allowed ? await ask() : first
+    const second = first.isOutdated && !first.decision.allowed ? await ask() : undefined
+    const last = second && !second.decision.degraded ? second : first
     if (apply) report(subject, last)
     return last.decision
   }

@@ -1,18 +1,30 @@
-/** What went wrong in the caller's configuration. Thrown while a limiter, policy, plan or store is constructed. */
+/**
+ * What went wrong in the caller's configuration. Thrown while a limiter, policy, plan or store is
+ * constructed, and by `configure` and `reset`.
+ */
 export type ConfigErrorCode =
   | 'invalid_option'
   | 'unknown_option'
   | 'invalid_duration'
   | 'duplicate_policy'
   | 'missing_credentials'
+  | 'configuration_full'
 
 /** What is wrong with the input of one call. Thrown by `check`, `peek` and `reset`, and by what `llm` has. */
 export type InputErrorCode =
   'invalid_subject' | 'missing_dimension' | 'invalid_cost' | 'invalid_body' | 'unknown_model'
 
-/** How a store failed. Carried by a degraded decision; thrown only by `reset`. */
+/**
+ * How a store failed. Carried by a degraded decision; thrown by `reset`, `invalidate`, `configure` and
+ * `configuration` only.
+ */
 export type StoreErrorCode =
-  'store_timeout' | 'store_unreachable' | 'store_refused' | 'store_bad_reply' | 'store_failed'
+  | 'store_timeout'
+  | 'store_unreachable'
+  | 'store_refused'
+  | 'store_bad_reply'
+  | 'store_failed'
+  | 'store_conflict'
 
 /** Every code a Sluice error can carry. Codes are stable; messages are not. */
 export type ErrorCode = ConfigErrorCode | InputErrorCode | StoreErrorCode
@@ -31,7 +43,7 @@ export abstract class SluiceError extends Error {
   abstract readonly code: ErrorCode
 }
 
-/** A mistake in configuration, found at construction. `option` names the culprit. */
+/** A mistake in configuration, found at construction or by `configure`. `option` names the culprit. */
 export class ConfigError extends SluiceError {
   override readonly name = 'ConfigError'
   readonly code: ConfigErrorCode

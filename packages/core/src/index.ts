@@ -1,6 +1,6 @@
 // Limiters
 export { createLimiter } from './limiter.ts'
-export type { CheckOptions, Limiter, LimiterOptions } from './limiter.ts'
+export type { CheckOptions, Limiter, LimiterOptions, ResetOptions } from './limiter.ts'
 export type { OnStoreError } from './stores/fallback.ts'
 
 // Policies
@@ -27,6 +27,13 @@ export { definePlans } from './plans.ts'
 export type { PlanLimits, Plans } from './plans.ts'
 export { planResolver } from './plan-resolver.ts'
 export type { PlanOf, PlanResolver, PlanResolverOptions } from './plan-resolver.ts'
+
+// Changes at run time
+export { runtimeConfiguration } from './configuration.ts'
+export type { RuntimeConfiguration, RuntimeConfigurationOptions } from './configuration.ts'
+export type { ConfigurationChanges } from './configuration-changes.ts'
+export type { Configured } from './configuration-document.ts'
+export type { Setting, SettingChanges, Settings } from './settings.ts'
 
 // Subjects and costs
 export type { CustomarySubject, Per, Subject } from './subject.ts'

@@ -76,7 +76,8 @@ function bucketSize(option: string, burst: unknown, maxUnits: number): number {
   return countable(option, positiveInteger(option, burst), maxUnits)
 }
 
-function countable(option: string, units: number, maxUnits: number): number {
+/** Returns `units` if an algorithm can count that many, else throws. */
+export function countable(option: string, units: number, maxUnits: number): number {
   if (units <= maxUnits) return units
   const message =
     maxUnits === MAX_UNITS

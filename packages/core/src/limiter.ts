@@ -1,46 +1,17 @@
-import type { Clock } from './clock.ts'
+import type { ConfigurationChanges } from './configuration-changes.ts'
+import type { Configured } from './configuration-document.ts'
 import type { Cost } from './cost.ts'
 import type { Decision } from './decision.ts'
-import type { Hooks } from './hooks.ts'
-import type { PlanResolver } from './plan-resolver.ts'
-import type { PlanSearch } from './plan-search.ts'
 import type { Policy } from './policy.ts'
-import type { Plans } from './plans.ts'
-import type { Store } from './store.ts'
-import type { Subject } from './subject.ts'
-import type { Lent, WaitUntil } from './watch.ts'
-import { systemClock } from './clock.ts'
-import { decider, NO_PLAN, type Question } from './deciding.ts'
+import type { WaitUntil } from './watch.ts'
+import { decider, type Question } from './deciding.ts'
 import { keysOf } from './entries.ts'
 import { ConfigError, InputError } from './errors.ts'
-import { DEFAULT_THRESHOLDS, safeHooks, validThresholds } from './hooks.ts'
-import { allowanceOf } from './limit.ts'
-import { validPolicies } from './policy.ts'
-import { withFallback, type OnStoreError } from './stores/fallback.ts'
-import { knownOptions, oneOf } from './validate.ts'
+import { meansOf, type LimiterOptions } from './limiter-options.ts'
+import { lacksDimension, type Subject } from './subject.ts'
+import { knownOptions } from './validate.ts'
 
-/** Options of `createLimiter`. */
-export interface LimiterOptions {
-  /** Where counts live: `upstash()` or `memory()`. */
-  readonly store: Store
-  /** The rules, in the order in which a denial names them. */
-  readonly policies: readonly Policy[]
-  /** The plans that limits may depend on, made by `definePlans`. @default none */
-  readonly plans?: Plans
-  /** Finds the plan of a subject that names none, made by `planResolver`. @default the default plan */
-  readonly planOf?: PlanResolver
-  /**
-   * What to do when the store fails or is too slow: `'local'` holds the request to the same policies
-   * counted in this process's memory, `'allow'` lets it pass, `'deny'` refuses it. @default 'local'
-   */
-  readonly onStoreError?: OnStoreError
-  /** Functions that are told of what happens. @default problems go to console.error */
-  readonly hooks?: Hooks
-  /** The shares of a limit of which the hook `threshold` tells. @default [0.8, 0.95] */
-  readonly thresholds?: readonly number[]
-  /** The time, for tests: it then decides even where the store has a clock. @default the store's clock */
-  readonly clock?: Clock
-}
+export type { LimiterOptions } from './limiter-options.ts'
 
 /** Options of one check. */
 export interface CheckOptions {
@@ -52,6 +23,14 @@ export interface CheckOptions {
    * done by a later request. @default the work is not waited for
    */
   readonly waitUntil?: WaitUntil
+}
+
+/** Options of `reset`. */
+export interface ResetOptions {
+  /** The policies to reset, by name. @default all that are not per `'global'` */
+  readonly policies?: readonly string[]
+  /** Whether to remove what is configured for these partitions as well. @default false */
+  readonly configuration?: boolean
 }
 
 /** Decides whether requests may go on. */
@@ -66,12 +45,14 @@ export interface Limiter {
   /** What `check` would decide now, charging nothing. @throws InputError As `check` does. */
   peek(subject: Subject, options?: CheckOptions): Promise<Decision>
   /**
-   * Forgets what the subject's partitions have used, in every policy that is not `'global'`.
+   * Forgets what the subject's partitions have used: exactly those, in every policy that is not per
+   * `'global'`, or in those that are named. Leaves out what is skipped where a dimension is missing.
    *
    * @throws StoreError When the store fails.
    * @throws InputError As `check` does.
+   * @throws ConfigError When an option is unknown or names no policy.
    */
-  reset(subject: Subject): Promise<void>
+  reset(subject: Subject, options?: ResetOptions): Promise<void>
   /**
    * Makes the plan of a tenant (or whatever `planOf` is by) be looked up again: in this isolate by its
    * next request, which waits for it, in the others within 5 seconds and the time that the look-up takes.
@@ -81,21 +62,23 @@ export interface Limiter {
    * @throws InputError When it is no id.
    */
   invalidate(tenant: string): Promise<void>
+  /**
+   * Changes settings of policies while the app runs: for all of a policy, or, with a subject, for the
+   * partition that it falls in, which comes first. `null` removes what is set. In effect with the next
+   * request of this isolate, and within 5 seconds in the others. Nothing is written unless all of it is
+   * valid.
+   *
+   * @throws ConfigError When the limiter's `configuration` does not allow it, or a value is out of range.
+   * @throws InputError When the subject lacks a dimension of one of the policies.
+   * @throws StoreError When the store fails; the change may have been made, and can be made again.
+   * @example
+   * await limiter.configure({ rpm: { limit: 30 } })
+   * await limiter.configure({ rpm: { limit: 5 } }, { tenant: 'acme' })
+   */
+  configure(changes: ConfigurationChanges, subject?: Subject): Promise<void>
+  /** What is configured, as the store has it now. @throws StoreError When it fails. */
+  configuration(): Promise<readonly Configured[]>
 }
-
-/** The last moment that a `Date` holds, in epoch ms. */
-const MAX_TIME = 8_640_000_000_000_000
-
-const OPTIONS = [
-  'store',
-  'policies',
-  'plans',
-  'planOf',
-  'onStoreError',
-  'clock',
-  'hooks',
-  'thresholds',
-]
 
 /**
  * Creates a limiter: an ordered list of policies over one store. Does no I/O.
@@ -109,20 +92,8 @@ const OPTIONS = [
  * const decision = await limiter.check({ tenant: 'acme', route: 'evaluate' })
  */
 export function createLimiter(options: LimiterOptions): Limiter {
-  knownOptions('createLimiter', options, OPTIONS)
-  const policies = validPolicies(options.policies)
-  const { plans, clock: given = systemClock } = options
-  const mode = oneOf('onStoreError', options.onStoreError ?? 'local', ['allow', 'deny', 'local'])
-  const primary = validStore(options.store)
-  const store = withFallback(primary, mode)
-  const clock = validClock(given)
-  const hooks = safeHooks(options.hooks ?? {}, clock)
-  const thresholds = validThresholds(options.thresholds ?? DEFAULT_THRESHOLDS)
-  tryLimits(policies, plans)
-  const lent = { store: primary, clock, problem: hooks.problem }
-  const search = searchOf(options, lent)
-  const clockIsInjected = options.clock !== undefined
-  const means = { policies, store, clock, clockIsInjected, plans, search, hooks, thresholds }
+  const means = meansOf(options)
+  const { policies, store, search, configuration } = means
   const decide = decider(means)
 
   const ask = async (subject: Subject, asked: CheckOptions, apply: boolean): Promise<Decision> =>
@@ -131,16 +102,46 @@ export function createLimiter(options: LimiterOptions): Limiter {
   return {
     check: (subject, asked = {}) => ask(subject, asked, true),
     peek: (subject, asked = {}) => ask(subject, asked, false),
-    async reset(subject) {
-      const own = policies.filter(({ per }) => per !== 'global')
-      const keys = await Promise.all(own.map((policy) => keysOf(policy, validSubject(subject))))
+    async reset(subject, asked = {}) {
+      const own = resettable(policies, validSubject(subject), asked)
+      const keys = await Promise.all(own.map((policy) => keysOf(policy, subject)))
+      const part = asked.configuration ? needed('configuration', configuration) : undefined
       if (keys.length > 0) await store.reset([...new Set(keys.flat())])
+      await part?.forget(own, subject)
     },
-    async invalidate(tenant) {
-      if (search) return search.invalidate(tenant)
-      throw new ConfigError('invalid_option', 'planOf', 'is needed to invalidate a plan')
+    invalidate: async (tenant) => needed('planOf', search).invalidate(tenant),
+    async configure(changes, ...subject) {
+      const part = needed('configuration', configuration)
+      // A subject that turns out to be none must not set the limits of everyone.
+      await part.configure(changes, subject.length > 0 ? validSubject(subject[0]) : undefined)
     },
+    configuration: async () => needed('configuration', configuration).configured(),
   }
+}
+
+/** Returns `part` if the limiter was made with the option that it comes of, else throws. */
+function needed<Part>(option: string, part: Part | undefined): Part {
+  if (part !== undefined) return part
+  throw new ConfigError('invalid_option', option, 'is missing, and this call needs it')
+}
+
+/** The policies that a reset is of. */
+function resettable(
+  policies: readonly Policy[],
+  subject: Subject,
+  asked: ResetOptions,
+): readonly Policy[] {
+  knownOptions('reset', asked, ['policies', 'configuration'])
+  const { policies: names } = asked
+  for (const name of names ?? []) {
+    if (policies.some((policy) => policy.name === name)) continue
+    throw new ConfigError('invalid_option', 'reset.policies', 'must hold names of policies only')
+  }
+  return policies.filter(
+    ({ name, per, onMissing }) =>
+      (names ? names.includes(name) : per !== 'global') &&
+      !(onMissing === 'skip' && lacksDimension(subject, per)),
+  )
 }
 
 /** The options of a call. A misspelt one would otherwise ask for one request. */
@@ -154,54 +155,7 @@ function validAsked(asked: CheckOptions): Pick<Question, 'cost' | 'waitUntil'> {
   throw new InputError('invalid_cost', 'options', message)
 }
 
-/** A clock of whole milliseconds: against NaN, everything would fit. */
-function validClock(clock: Clock): Clock {
-  if (typeof clock !== 'function') {
-    throw new ConfigError('invalid_option', 'clock', 'must be a function that returns epoch ms')
-  }
-  return () => {
-    const now = Math.floor(clock())
-    if (now >= 0 && now <= MAX_TIME) return now
-    throw new ConfigError(
-      'invalid_option',
-      'clock',
-      'must return milliseconds since the Unix epoch',
-    )
-  }
-}
-
-function validSubject(subject: Subject): Subject {
+function validSubject(subject: unknown): Subject {
   if (typeof subject === 'object' && subject !== null) return subject
   throw new InputError('invalid_subject', 'subject', 'must be an object of dimensions')
-}
-
-/** What finds plans, if the limiter is to. */
-function searchOf({ planOf, plans }: LimiterOptions, lent: Lent): PlanSearch | undefined {
-  if (planOf === undefined) return undefined
-  if (typeof planOf?.connect !== 'function') {
-    throw new ConfigError('invalid_option', 'planOf', 'must be made by planResolver')
-  }
-  if (plans) return planOf.connect(lent, plans)
-  throw new ConfigError('invalid_option', 'plans', 'is missing, and planOf names them')
-}
-
-function validStore(store: unknown): Store {
-  const { check, write, reset } = (store ?? {}) as Partial<Store>
-  if ([check, write, reset].every((method) => typeof method === 'function')) return store as Store
-  throw new ConfigError('invalid_option', 'store', 'must be a store, such as upstash() or memory()')
-}
-
-/** Resolves every limit once for every plan, so that a wrong one is found at construction. */
-function tryLimits(policies: readonly Policy[], plans: Plans | undefined): void {
-  if (plans !== undefined && typeof plans?.get !== 'function') {
-    throw new ConfigError('invalid_option', 'plans', 'must be made by definePlans')
-  }
-  for (const policy of policies) {
-    for (const route of policy.routes ?? [undefined]) {
-      if (plans === undefined) allowanceOf(policy, { plan: NO_PLAN, route })
-      for (const name of plans?.names ?? []) {
-        allowanceOf(policy, { plan: plans?.get(name) ?? NO_PLAN, route }, {}, name)
-      }
-    }
-  }
 }

@@ -1,0 +1,143 @@
+import type { PolicySettings } from './entries.ts'
+import type { Rule, SettingChanges, Settings } from './settings.ts'
+import { ConfigError, SluiceError } from './errors.ts'
+import { changed, meaningOf, validSettings } from './settings.ts'
+import { partitionKey } from './subject.ts'
+import { knownOptions, optionsObject } from './validate.ts'
+
+/** What is set at run time for a policy, or for one of its partitions. */
+export interface Configured {
+  readonly policy: string
+  /** The dimensions of the partition; `undefined` for the whole policy. */
+  readonly subject: Readonly<Record<string, string>> | undefined
+  readonly settings: Settings
+}
+
+/** A change to what is set in one place. */
+export interface Change {
+  readonly rule: Rule
+  readonly subject: Configured['subject']
+  /** `null` to set nothing any more. */
+  readonly changes: SettingChanges | null
+}
+
+/** What is valid in a document. */
+export interface Reading {
+  readonly configured: readonly Configured[]
+  /** By policy and partition, as `placeOf` says. */
+  readonly byPlace: ReadonlyMap<string, PolicySettings>
+}
+
+/** What may be set, by policy. */
+export type Rules = ReadonlyMap<string, Rule>
+
+/** More would make what isolates load large. */
+const MAX_PARTITIONS = 1_000
+const MAX_CHARACTERS = 500_000
+
+/** Names a policy, or one of its partitions. */
+export function placeOf(policy: string, partition?: string): string {
+  return partition === undefined ? policy : `${policy}:${partition}`
+}
+
+/** The entries of a document, valid or not. What is no document is as good as an empty one. */
+export function entriesIn(text: string | undefined, complain: (what: string) => void): unknown[] {
+  if (text === undefined) return []
+  try {
+    const entries: unknown = JSON.parse(text)
+    if (Array.isArray(entries)) return entries
+  } catch {
+    // Told below.
+  }
+  complain('is not a list of settings')
+  return []
+}
+
+/** Reads entries; those that are not valid are left out, one by one. */
+export async function readEntries(
+  entries: readonly unknown[],
+  rules: Rules,
+  complain: (what: string) => void,
+): Promise<Reading> {
+  const configured: Configured[] = []
+  const byPlace = new Map<string, PolicySettings>()
+  for (const [index, entry] of entries.entries()) {
+    try {
+      const { policy, subject, settings } = validEntry(`[${index}]`, entry, rules)
+      const { per } = (rules.get(policy) as Rule).policy
+      const partition = subject && (await partitionKey(subject, per))
+      byPlace.set(placeOf(policy, partition), meaningOf(settings))
+      configured.push({ policy, subject, settings })
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error
+      complain(error.message)
+    }
+  }
+  return { configured, byPlace }
+}
+
+/**
+ * The text of a document with these changes. Entries that are not valid stay as they are: they may be
+ * of another version of the app.
+ *
+ * @throws ConfigError `configuration_full` When it would be too large.
+ */
+export function changedText(
+  entries: readonly unknown[],
+  changes: readonly Change[],
+  rules: Rules,
+): string {
+  const edited = [...entries]
+  for (const { rule, subject, changes: change } of changes) {
+    const policy = rule.policy.name
+    const at = edited.findIndex((entry) => isPlace(entry, policy, subject))
+    const settings = change ? changed(settingsOf(edited[at], rules), change) : {}
+    const isEmpty = Object.keys(settings).length === 0
+    const kept = isEmpty ? [] : [{ policy, ...(subject && { subject }), settings }]
+    edited.splice(at < 0 ? edited.length : at, 1, ...kept)
+  }
+  const text = JSON.stringify(edited)
+  const partitions = edited.filter((entry) => (entry as Partial<Configured> | null)?.subject)
+  if (partitions.length <= MAX_PARTITIONS && text.length <= MAX_CHARACTERS) return text
+  const most = `${MAX_PARTITIONS} partitions and ${MAX_CHARACTERS} characters`
+  throw new ConfigError('configuration_full', 'configure', `would set more than ${most}`)
+}
+
+function validEntry(where: string, entry: unknown, rules: Rules): Configured {
+  optionsObject(where, entry)
+  const { policy, subject, settings } = entry as Partial<Configured>
+  const rule = rules.get(policy as string)
+  if (!rule || policy === undefined) {
+    throw new ConfigError('invalid_option', `${where}.policy`, 'is none that may be configured')
+  }
+  if (subject === undefined) {
+    return { policy, subject, settings: validSettings(where, settings, rule, false) }
+  }
+  const { per } = rule.policy
+  if (per === 'global') {
+    throw new ConfigError('invalid_option', `${where}.subject`, 'is of a policy with per "global"')
+  }
+  // A partition of what the policy once was per is none of it now, and no larger or smaller one either.
+  knownOptions(`${where}.subject`, subject, per)
+  return { policy, subject, settings: validSettings(where, settings, rule, true) }
+}
+
+function settingsOf(entry: unknown, rules: Rules): Settings {
+  try {
+    return validEntry('', entry, rules).settings
+  } catch {
+    return {}
+  }
+}
+
+function isPlace(entry: unknown, policy: string, subject: Configured['subject']): boolean {
+  const { policy: name, subject: own } = (entry ?? {}) as Partial<Configured>
+  if (name !== policy || !own || !subject) return name === policy && !own && !subject
+  const dimensions = Object.entries(subject)
+  return (
+    Object.keys(own).length === dimensions.length &&
+    dimensions.every(
+      ([dimension, value]) => Object.hasOwn(own, dimension) && own[dimension] === value,
+    )
+  )
+}

@@ -1,0 +1,77 @@
+import type { PolicySettings } from './entries.ts'
+import type { Policy } from './policy.ts'
+import type { Mode } from './rollout.ts'
+import { ConfigError } from './errors.ts'
+import { countable } from './limit.ts'
+import { aLimit, knownOptions, oneOf, percentage, positiveInteger } from './validate.ts'
+
+/** What may be set at run time for a policy, or for one of its partitions. */
+export interface Settings {
+  /** Units allowed per window. 0 and less mean no limit. */
+  readonly limit?: number
+  /** The most units that a bucket holds. */
+  readonly burst?: number
+  /** `'shadow'` counts and never denies; `'enforce'` denies, in all partitions unless `enforced` says fewer. */
+  readonly mode?: Mode
+  /** The percentage of partitions that are counted at all; for one partition, 0 or 100. */
+  readonly enabled?: number
+  /** The percentage of counted partitions that are enforced; for one partition, 0 or 100. */
+  readonly enforced?: number
+}
+
+/** The name of something that may be set at run time. */
+export type Setting = keyof Settings
+
+export const SETTINGS: readonly Setting[] = ['limit', 'burst', 'mode', 'enabled', 'enforced']
+
+/** What to set, and, as `null`, what to set no longer. */
+export type SettingChanges = { readonly [Name in Setting]?: Settings[Name] | null }
+
+/** A policy, and what may be set of it. */
+export interface Rule {
+  readonly policy: Policy
+  readonly allowed: readonly Setting[]
+}
+
+/** Returns `settings` if they may be set, for a whole policy or for one of its partitions; else throws. */
+export function validSettings(
+  where: string,
+  settings: unknown,
+  { policy: { per, maxUnits }, allowed }: Rule,
+  isPartition: boolean,
+): Settings {
+  knownOptions(where, settings, allowed)
+  const { limit, burst, mode, enabled, enforced } = settings as Settings
+  if (limit !== undefined) countable(`${where}.limit`, aLimit(`${where}.limit`, limit), maxUnits)
+  if (burst !== undefined) positiveInteger(`${where}.burst`, burst, maxUnits)
+  if (mode !== undefined) oneOf(`${where}.mode`, mode, ['enforce', 'shadow'])
+  for (const [name, share] of Object.entries({ enabled, enforced })) {
+    if (share === undefined) continue
+    percentage(`${where}.${name}`, share)
+    if ((isPartition || per === 'global') && share > 0 && share < 100) {
+      throw new ConfigError(
+        'invalid_option',
+        `${where}.${name}`,
+        'must be 0 or 100 for a partition',
+      )
+    }
+  }
+  return settings as Settings
+}
+
+/** `settings` with these changes; the changes have been validated. */
+export function changed(settings: Settings, changes: SettingChanges): Settings {
+  const entries = Object.entries({ ...settings, ...changes })
+  return Object.fromEntries(entries.filter(([, value]) => value !== null && value !== undefined))
+}
+
+/** What settings mean for a decision. */
+export function meaningOf({ limit, burst, mode, enabled, enforced }: Settings): PolicySettings {
+  const share = mode === 'shadow' ? 0 : (enforced ?? (mode === 'enforce' ? 100 : undefined))
+  return {
+    ...(limit !== undefined && { limit }),
+    ...(burst !== undefined && { burst }),
+    ...(enabled !== undefined && { enabled }),
+    ...(share !== undefined && { enforced: share }),
+  }
+}
