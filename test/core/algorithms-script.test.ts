@@ -1,0 +1,96 @@
+import {
+  leakyBucket,
+  slidingWindow,
+  slidingWindowCounter,
+  tokenBucket,
+  type Entry,
+  type Policy,
+} from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { startLocal, type LocalServer } from '@sluice/local'
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { connect, keysUnder } from '../support/redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+
+let local: LocalServer
+let redis: Redis
+
+beforeAll(async () => {
+  local = await startLocal({ redisUrl: inject('redisUrl') })
+  redis = connect(inject('redisUrl'))
+})
+afterAll(async () => {
+  redis.disconnect()
+  await local.close()
+})
+
+const common = { name: 'p', limit: 10, window: '1m', per: 'global' } as const
+
+const one = { limit: 10, window: '1m' } as const
+
+const POLICIES: readonly (readonly [what: string, policy: Policy | undefined])[] = [
+  ['a token bucket', tokenBucket(common)],
+  ['a token bucket of intervals', tokenBucket({ ...common, refill: 'interval' })],
+  ['a leaky bucket', leakyBucket({ ...common, burst: 10, wait: '2s' })],
+  ['a counter', slidingWindowCounter({ ...common, segments: 6 })],
+  ['a log', slidingWindow({ name: 'p', per: 'global', windows: { w: one } })[0]],
+]
+
+const BAD = [Number.NaN, Infinity, -1, 0.5, 10 ** 12 + 1, 'nan', '', 'one']
+
+function setUp(policy: Policy | undefined) {
+  const { url, token } = local
+  const prefix = freshPrefix()
+  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+  const { algorithm, params } = policy as Policy
+  const entry = { key: 'p', algorithm, params, limit: 10, burst: 10, cost: 1, enforced: true }
+  const check = (changed: Partial<Record<keyof Entry, unknown>> = {}) =>
+    store.check({
+      entries: [{ ...entry, ...changed } as Entry],
+      apply: true,
+      now: Date.now(),
+      clockIsInjected: false,
+      reads: [],
+    })
+  return { prefix, check, params }
+}
+
+describe.each(POLICIES)('the script of %s', (_what, policy) => {
+  it('refuses what is no whole number, and writes nothing', async () => {
+    const { prefix, check, params } = setUp(policy)
+    for (const bad of BAD) {
+      const forged = [
+        { limit: bad },
+        { burst: bad },
+        { cost: bad },
+        ...params.map((_, place) => ({ params: params.with(place, bad as number) })),
+      ]
+      for (const changed of forged) {
+        await expect(check(changed)).rejects.toMatchObject({ code: 'store_refused' })
+      }
+    }
+    expect(await keysUnder(redis, prefix)).toEqual([])
+  })
+
+  it('fails, rather than lets pass, when its key holds something else', async () => {
+    const { prefix, check } = setUp(policy)
+    await check()
+    const [key = ''] = await keysUnder(redis, prefix)
+    for (const write of [
+      () => redis.set(key, 'text'),
+      () => redis.zadd(key, 1, 'text'),
+      () => redis.hset(key, 'a', '1:2'),
+    ]) {
+      await redis.del(key)
+      await write()
+      await expect(check()).rejects.toMatchObject({ code: 'store_refused' })
+    }
+  })
+
+  it('never fits a cost above the most at once, however large', async () => {
+    const { check } = setUp(policy)
+    const { verdicts } = await check({ cost: 10 ** 12 })
+    expect(verdicts).toMatchObject([{ fits: false, available: 10, retryMs: -1 }])
+  })
+})
