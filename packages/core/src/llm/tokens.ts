@@ -48,7 +48,7 @@ const PER_LATE_MARK = 0.67
 /** The same mark or blank again: long runs of one character are few tokens. */
 const PER_REPEAT = 0.07
 const PER_BREAK = 1.1
-const PER_NEXT_BREAK = 0.1
+const PER_NEXT_BREAK = 0.13
 
 const ASCII: Uint8Array = /* @__PURE__ */ asciiKinds()
 const WEIGHTS: Float32Array = /* @__PURE__ */ weights()
@@ -146,7 +146,7 @@ function weights(): Float32Array {
   const blocks: readonly (readonly [number, number])[] = [
     [0x0080, 1], // signs of Latin-1
     [0x0370, 0.45], // Greek
-    [0x0400, 0.42], // Cyrillic
+    [0x0400, 0.41], // Cyrillic
     [0x0500, 0.55], // Armenian; Hebrew shares its block
     [0x0580, 0.45], // Hebrew
     [0x0600, 0.42], // Arabic
