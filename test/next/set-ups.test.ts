@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { describeChaining } from './cases/chaining.ts'
 import { describeConcurrency } from './cases/concurrency.ts'
 import { describeHandoff } from './cases/handoff.ts'
+import { describeHolding } from './cases/holding.ts'
 import { describeRequests } from './cases/requests.ts'
 import { describeServerFunctions } from './cases/server-functions.ts'
 import { describeSpellings } from './cases/spellings.ts'
@@ -38,8 +39,14 @@ describe.each(VARIANTS)('next start, $name:', ({ basePath = '', trailingSlash, .
         secret === undefined ? env : { ...env, HANDOFF_SECRET: secret },
       )
       running.push(server)
-      const { buildId } = app
-      return { url: server.url, basePath, trailingSlash: trailingSlash === true, buildId, secret }
+      return {
+        url: server.url,
+        basePath,
+        trailingSlash: trailingSlash === true,
+        buildId: app.buildId,
+        secret,
+        storeRequests: () => local.requests,
+      }
     }
     setUp = await serve(SECRET)
     withoutSecret = await serve(undefined)
@@ -58,6 +65,7 @@ describe.each(VARIANTS)('next start, $name:', ({ basePath = '', trailingSlash, .
   )
   describeConcurrency(() => setUp)
   describeChaining(() => setUp)
+  describeHolding(() => setUp)
   describeServerFunctions(() => setUp)
 
   it('prints no error of the limiter', () => {

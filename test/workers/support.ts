@@ -22,7 +22,13 @@ export interface TestWorker extends AsyncDisposable {
 export async function startWorker(
   fixture: string,
   variables: Record<string, string> = {},
-  config: { env?: Config['env']; triggers?: Config['triggers'] } = {},
+  config: {
+    env?: Config['env']
+    triggers?: Config['triggers']
+    compatibilityFlags?: string[]
+    /** A fixture that stands in front of it, with it bound as `BEHIND`. */
+    front?: string
+  } = {},
 ): Promise<TestWorker> {
   const local = await startLocal({ redisUrl: inject('redisUrl') })
   const text = {
@@ -34,16 +40,19 @@ export async function startWorker(
   const env = Object.fromEntries(
     Object.entries(text).map(([name, value]) => [name, { type: 'text' as const, value }]),
   )
+  const front = config.front === undefined ? [] : [await frontWorker(config.front, env)]
   const miniflare = new Miniflare({
     host: '127.0.0.1',
     port: 0,
     // What a Worker logs about a message that fails on purpose.
     handleStructuredLogs: () => {},
     workers: [
+      ...front,
       {
         config: {
           name: 'worker',
           compatibilityDate: '2026-01-01',
+          compatibilityFlags: config.compatibilityFlags ?? [],
           manifest: {
             mainModule: 'index.js',
             modules: { 'index.js': { type: 'esm', contents: await bundle(fixture) } },
@@ -64,6 +73,18 @@ export async function startWorker(
     async [Symbol.asyncDispose]() {
       await miniflare.dispose()
       await local.close()
+    },
+  }
+}
+
+async function frontWorker(fixture: string, env: Config['env']): Promise<Workers[number]> {
+  const contents = await bundle(fixture)
+  return {
+    config: {
+      name: 'front',
+      compatibilityDate: '2026-01-01',
+      manifest: { mainModule: 'index.js', modules: { 'index.js': { type: 'esm', contents } } },
+      env: { ...env, BEHIND: { type: 'worker', worker: 'worker' } },
     },
   }
 }

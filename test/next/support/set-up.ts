@@ -10,6 +10,8 @@ export interface SetUp {
   readonly buildId: string
   /** The secret that its middleware and its wrapped handlers share. */
   readonly secret: string | undefined
+  /** HTTP requests that its store has had. */
+  readonly storeRequests: () => number
 }
 
 /** A path of the app as its own links would have it. */
