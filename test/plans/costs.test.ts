@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { CommandMeter } from '../support/command-meter.ts'
 import { connect } from '../support/redis.ts'
 import { freshPrefix } from '../support/stores.ts'
-import { callsOf, flood, isolates, NOON, planOf, RELY_MS, type Isolates } from './support.ts'
+import { callsOf } from '../support/watched-store.ts'
+import { flood, isolates, NOON, planOf, RELY_MS, type Isolates } from './support.ts'
 
 const ACME = { tenant: 'acme' }
 

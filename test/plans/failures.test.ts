@@ -1,7 +1,9 @@
 import type { Limiter } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
-import { Answer, callsOf, flood, isolates, planOf, plansOf, RELY_MS, untilPlan } from './support.ts'
+import { Answer } from '../support/answer.ts'
+import { callsOf } from '../support/watched-store.ts'
+import { flood, isolates, planOf, plansOf, RELY_MS, untilPlan } from './support.ts'
 
 const ACME = { tenant: 'acme' }
 const TIMEOUT_MS = 60

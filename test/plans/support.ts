@@ -4,7 +4,6 @@ import {
   fixedWindow,
   manualClock,
   planResolver,
-  StoreError,
   type Decision,
   type Limiter,
   type LimiterOptions,
@@ -14,6 +13,7 @@ import {
   type Store,
 } from '@sluice/core'
 import { vi } from 'vitest'
+import { Watched } from '../support/watched-store.ts'
 
 export const NOON = Date.UTC(2026, 0, 15, 12)
 /** How long an isolate relies on what it knows. */
@@ -44,54 +44,6 @@ export class Database {
     const answer = this.instead ? this.instead(tenant, signal) : this.plans.get(tenant)
     return Promise.resolve(answer as string)
   }
-}
-
-/** A store that counts what it is asked, and fails when told to. */
-export class Watched implements Store {
-  isDown = false
-  readonly calls = { decisions: 0, reads: 0, writes: 0, resets: 0 }
-  readonly #store: Store
-
-  constructor(store: Store) {
-    this.#store = store
-  }
-
-  check(...[request]: Parameters<Store['check']>): ReturnType<Store['check']> {
-    this.#count(request.entries.length > 0 ? 'decisions' : 'reads')
-    return this.#answer(() => this.#store.check(request))
-  }
-
-  write(...args: Parameters<Store['write']>): Promise<boolean> {
-    this.#count('writes')
-    return this.#answer(() => this.#store.write(...args))
-  }
-
-  reset(keys: readonly string[]): Promise<void> {
-    this.#count('resets')
-    return this.#answer(() => this.#store.reset(keys))
-  }
-
-  #count(kind: keyof Watched['calls']): void {
-    this.calls[kind] += 1
-  }
-
-  #answer<T>(ask: () => Promise<T>): Promise<T> {
-    return this.isDown ? Promise.reject(new StoreError('store_unreachable', 'down')) : ask()
-  }
-}
-
-/** What an act has asked of the store. */
-export async function callsOf(
-  store: Watched,
-  act: () => Promise<unknown>,
-): Promise<Watched['calls']> {
-  const before = { ...store.calls }
-  await act()
-  const after = Object.entries(store.calls).map(([kind, count]) => [
-    kind,
-    count - before[kind as keyof Watched['calls']],
-  ])
-  return Object.fromEntries(after) as Watched['calls']
 }
 
 export interface Isolates {
@@ -153,15 +105,5 @@ export async function untilPlan(limiter: Limiter, plan: string): Promise<void> {
   await vi.waitUntil(async () => (await limiter.peek({ tenant: 'acme' })).plan === plan, {
     timeout: 20_000,
     interval: 5,
-  })
-}
-
-/** An answer that comes when the test says so. */
-export class Answer {
-  resolve: (plan: string) => void = () => {}
-  reject: (error: Error) => void = () => {}
-  readonly promise: Promise<string> = new Promise((resolve, reject) => {
-    this.resolve = resolve
-    this.reject = reject
   })
 }

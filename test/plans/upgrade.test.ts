@@ -1,7 +1,8 @@
 import type { Limiter, Store } from '@sluice/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Answer } from '../support/answer.ts'
 import { STORES, type StoreMaker, type StoreName } from '../support/stores.ts'
-import { Answer, flood, isolates, planOf, plansOf, RELY_MS, untilPlan } from './support.ts'
+import { flood, isolates, planOf, plansOf, RELY_MS, untilPlan } from './support.ts'
 
 const ACME = { tenant: 'acme' }
 

@@ -1,6 +1,6 @@
 import type { PolicySettings } from './entries.ts'
 import type { Rule, SettingChanges, Settings } from './settings.ts'
-import { ConfigError, SluiceError } from './errors.ts'
+import { ConfigError, InputError, SluiceError } from './errors.ts'
 import { changed, meaningOf, validSettings } from './settings.ts'
 import { partitionKey } from './subject.ts'
 import { knownOptions, optionsObject } from './validate.ts'
@@ -70,7 +70,8 @@ export async function readEntries(
       configured.push({ policy, subject, settings })
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error
-      complain(error.message)
+      // The path of an id begins at the subject.
+      complain(error instanceof InputError ? `[${index}].${error.message}` : error.message)
     }
   }
   return { configured, byPlace }

@@ -9,6 +9,9 @@ export interface Stored {
   readonly text: string | undefined
 }
 
+/** What is set when nothing is. */
+const EMPTY = '[]'
+
 /** How often a change is tried when others come first. */
 const ATTEMPTS = 20
 
@@ -40,7 +43,7 @@ export class ConfigurationRecord {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const { version, text } = await this.read()
       const edited = edit(text)
-      if (edited === text) return
+      if (edited === (text ?? EMPTY)) return
       const set = { [this.version.field]: randomId(), [field]: edited }
       if (await this.#lent.store.write([{ key, set }], { ...this.version, is: version })) return
       // Apart, so that not all of them come back at once.

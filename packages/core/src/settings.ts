@@ -59,10 +59,11 @@ export function validSettings(
   return settings as Settings
 }
 
-/** `settings` with these changes; the changes have been validated. */
+/** `settings` with these changes, which have been validated; `undefined` changes nothing. */
 export function changed(settings: Settings, changes: SettingChanges): Settings {
-  const entries = Object.entries({ ...settings, ...changes })
-  return Object.fromEntries(entries.filter(([, value]) => value !== null && value !== undefined))
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined)
+  const entries = Object.entries({ ...settings, ...Object.fromEntries(given) })
+  return Object.fromEntries(entries.filter(([, value]) => value !== null))
 }
 
 /** What settings mean for a decision. */

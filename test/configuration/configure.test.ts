@@ -1,0 +1,216 @@
+import { runtimeConfiguration, type Limiter, type Store } from '@sluice/core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { STORES, type StoreMaker, type StoreName } from '../support/stores.ts'
+import { ACME, ALLOW, app, limitOf, limitsIn, RELY_MS } from './support.ts'
+
+describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
+  let maker: StoreMaker
+  beforeAll(async () => {
+    maker = await STORES[name]()
+  })
+  afterAll(() => maker.close())
+  const make = (): Store => maker.make()
+
+  it('a limit that is set holds at once in its isolate, and within 5 s in the others', async () => {
+    const { clock, isolate } = app(make())
+    const [here, there, idle] = [isolate(), isolate(), isolate()]
+    expect(await limitOf(here, 'rpm')).toBe(10)
+    expect(await limitOf(there, 'rpm')).toBe(10)
+    await here.configure({ rpm: { limit: 3 } })
+    expect(await limitOf(here, 'rpm')).toBe(3)
+    // One that starts afterwards has it from its first decision on.
+    expect(await limitOf(idle, 'rpm')).toBe(3)
+    clock.advance(RELY_MS - 1)
+    expect(await limitOf(there, 'rpm')).toBe(10)
+    clock.advance(1)
+    // It is read along with a decision, and what that allows stands.
+    await there.check(ACME)
+    expect(await limitOf(there, 'rpm')).toBe(3)
+  })
+
+  it('what was denied by an outdated limit is decided once more by the new one', async () => {
+    const { clock, isolate } = app(make())
+    const [here, there] = [isolate(), isolate()]
+    for (let time = 0; time < 10; time += 1) await there.check(ACME)
+    expect(await there.check(ACME)).toMatchObject({ allowed: false })
+    await here.configure({ rpm: { limit: 64 + 10 } })
+    clock.advance(RELY_MS)
+    const decisions = await Promise.all(Array.from({ length: 64 }, () => there.check(ACME)))
+    // The bucket of 40, of which 10 were used, is what binds now.
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(32)
+    for (const { violated } of decisions) expect(violated?.name ?? 'bucket').toBe('bucket')
+  })
+
+  it('a partition comes before its policy, its policy before the code, and null takes it back', async () => {
+    const { isolate } = app(make())
+    const limiter = isolate()
+    const limits = async () => [
+      await limitOf(limiter, 'rpm'),
+      await limitOf(limiter, 'rpm', { tenant: 'other' }),
+    ]
+    await limiter.configure({ rpm: { limit: 5 } }, ACME)
+    expect(await limits()).toEqual([5, 10])
+    await limiter.configure({ rpm: { limit: 30 } })
+    expect(await limits()).toEqual([5, 30])
+    await limiter.configure({ rpm: { limit: null } }, ACME)
+    expect(await limits()).toEqual([30, 30])
+    await limiter.configure({ rpm: { limit: 6 } }, ACME)
+    await limiter.configure({ rpm: null })
+    expect(await limits()).toEqual([6, 10])
+    await limiter.configure({ rpm: null }, ACME)
+    expect(await limits()).toEqual([10, 10])
+    expect(await limiter.configuration()).toEqual([])
+  })
+
+  it('0 and less mean no limit, for everyone or for one', async () => {
+    const { isolate } = app(make())
+    const limiter = isolate()
+    await limiter.configure({ rpm: { limit: 0 } }, ACME)
+    expect(await limitOf(limiter, 'rpm')).toBe('unlimited')
+    expect(await limitOf(limiter, 'rpm', { tenant: 'other' })).toBe(10)
+    await limiter.configure({ rpm: { limit: -1 } })
+    expect(await limitOf(limiter, 'rpm', { tenant: 'other' })).toBe('unlimited')
+  })
+
+  it('a policy to be configured has no limit until it is', async () => {
+    const { isolate } = app(make())
+    const limiter = isolate()
+    expect((await limiter.check(ACME)).skipped).toContainEqual({
+      name: 'later',
+      scope: 'tenant',
+      why: 'unconfigured',
+    })
+    await limiter.configure({ later: { limit: 2 } }, ACME)
+    expect(limitsIn(await limiter.check(ACME))).toMatchObject({ later: 2 })
+    expect(await limitOf(limiter, 'later', { tenant: 'other' })).toBe('unconfigured')
+    await limiter.check(ACME)
+    expect(await limiter.check(ACME)).toMatchObject({ violated: { name: 'later' } })
+  })
+
+  it('several policies are set in one step, each for the partition of its own dimensions', async () => {
+    const { isolate } = app(make())
+    const limiter = isolate()
+    const subject = { tenant: 'acme', user: 'u1', route: 'evaluate' }
+    await limiter.configure({ rpm: { limit: 7 }, byUser: { limit: 8 } }, subject)
+    await limiter.configure({ bucket: { burst: 9, limit: 60 }, all: { limit: 500 } })
+    expect(limitsIn(await limiter.peek(subject))).toEqual({
+      rpm: 7,
+      byUser: 8,
+      bucket: 60,
+      all: 500,
+    })
+    expect((await limiter.peek(subject)).policies[2]).toMatchObject({ burst: 9 })
+    expect(await limitOf(limiter, 'byUser', { tenant: 'acme', user: 'u2' })).toBe(20)
+    expect(await limitOf(limiter, 'rpm', { tenant: 'acme', user: 'u2' })).toBe(7)
+    expect(await limiter.configuration()).toEqual([
+      { policy: 'rpm', subject: { tenant: 'acme' }, settings: { limit: 7 } },
+      { policy: 'byUser', subject: { tenant: 'acme', user: 'u1' }, settings: { limit: 8 } },
+      { policy: 'bucket', settings: { burst: 9, limit: 60 } },
+      { policy: 'all', settings: { limit: 500 } },
+    ])
+  })
+
+  it('changes add to what is set; those of one setting leave the others', async () => {
+    const { isolate } = app(make())
+    const limiter = isolate()
+    await limiter.configure({ bucket: { limit: 60 } })
+    await limiter.configure({ bucket: { burst: 9 } })
+    await limiter.configure({ bucket: { limit: 61, burst: undefined as never } })
+    expect(await limiter.configuration()).toEqual([
+      { policy: 'bucket', settings: { limit: 61, burst: 9 } },
+    ])
+    await limiter.configure({ bucket: { limit: null, burst: 8 } })
+    expect((await limiter.peek(ACME)).policies[1]).toMatchObject({ limit: 30, burst: 8 })
+  })
+
+  it('a shadow denies nobody until it is enforced, for all or for one, whatever is configured besides', async () => {
+    const { isolate } = app(make())
+    const limiter = isolate()
+    const enforced = async (tenant = 'acme') =>
+      (await limiter.peek({ tenant })).policies[0]?.enforced
+    await limiter.configure({ rpm: { mode: 'shadow' } })
+    expect([await enforced(), await enforced('other')]).toEqual([false, false])
+    await limiter.configure({ rpm: { mode: 'enforce' } }, ACME)
+    expect([await enforced(), await enforced('other')]).toEqual([true, false])
+    await limiter.configure({ rpm: { enforced: 0, mode: null } }, ACME)
+    await limiter.configure({ rpm: { mode: 'enforce' } })
+    expect([await enforced(), await enforced('other')]).toEqual([false, true])
+    // A shadow is one whatever the share, so that one word is enough to stop denials.
+    await limiter.configure({ rpm: { enforced: 100 } })
+    await limiter.configure({ rpm: { mode: 'shadow' } })
+    expect(await enforced('other')).toBe(false)
+    await limiter.configure({ rpm: { mode: 'enforce' } })
+    expect(await enforced('other')).toBe(true)
+  })
+
+  it('a share of the partitions is enabled, and a partition may be taken out', async () => {
+    const { isolate } = app(make())
+    const limiter = isolate()
+    await limiter.configure({ rpm: { enabled: 50 } })
+    const tenants = Array.from({ length: 200 }, (_, index) => `t${index}`)
+    const found = await Promise.all(tenants.map((tenant) => limitOf(limiter, 'rpm', { tenant })))
+    const share = found.filter((limit) => limit === 10).length
+    expect(share).toBeGreaterThan(60)
+    expect(share).toBeLessThan(140)
+    await limiter.configure({ rpm: { enabled: 100 } })
+    await limiter.configure({ rpm: { enabled: 0 } }, ACME)
+    expect(await limitOf(limiter, 'rpm')).toBe('not_enabled')
+    expect(await limitOf(limiter, 'rpm', { tenant: 't1' })).toBe(10)
+  })
+
+  it('of 16 changes at once by four isolates none is lost', async () => {
+    const { isolate } = app(make())
+    const limiters = Array.from({ length: 4 }, () => isolate())
+    await Promise.all(
+      Array.from({ length: 16 }, (_, index) =>
+        (limiters[index % 4] as Limiter).configure(
+          { rpm: { limit: index + 1 } },
+          { tenant: `t${index}` },
+        ),
+      ),
+    )
+    const fresh = isolate()
+    for (let index = 0; index < 16; index += 1) {
+      expect(await limitOf(fresh, 'rpm', { tenant: `t${index}` })).toBe(index + 1)
+    }
+    for (const limiter of limiters) expect(await limitOf(limiter, 'rpm', { tenant: 't9' })).toBe(10)
+  })
+
+  it('no two ids meet in one setting, whatever characters they hold', async () => {
+    const { isolate } = app(make())
+    const limiter = isolate()
+    const ids = [
+      'a',
+      'a:user=b',
+      'a%3A',
+      '*',
+      '{a}',
+      '__proto__',
+      'constructor',
+      'x'.repeat(300),
+      `${'x'.repeat(300)}y`,
+      '🙂',
+      'a"\\',
+    ]
+    for (const [index, tenant] of ids.entries()) {
+      await limiter.configure({ rpm: { limit: index + 1 } }, { tenant })
+    }
+    const fresh = isolate()
+    for (const [index, tenant] of ids.entries()) {
+      expect([tenant, await limitOf(fresh, 'rpm', { tenant })]).toEqual([tenant, index + 1])
+    }
+    const subjects = (await fresh.configuration()).map(({ subject }) => subject?.['tenant'])
+    expect(subjects).toEqual(ids)
+    expect(await limitOf(fresh, 'rpm', { tenant: 'b' })).toBe(10)
+  })
+
+  it('limiters of another name, or over another store, do not see it', async () => {
+    const store = make()
+    const { isolate } = app(store)
+    await isolate().configure({ rpm: { limit: 3 } })
+    const configuration = runtimeConfiguration({ name: 'other', allow: ALLOW })
+    const other = isolate({ configuration })
+    expect(await limitOf(other, 'rpm')).toBe(10)
+    expect(await limitOf(app(make()).isolate(), 'rpm')).toBe(10)
+  })
+})

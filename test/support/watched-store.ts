@@ -1,0 +1,49 @@
+import { StoreError, type Store } from '@sluice/core'
+
+/** A store that counts what it is asked, and fails when told to. */
+export class Watched implements Store {
+  isDown = false
+  readonly calls = { decisions: 0, reads: 0, writes: 0, resets: 0 }
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  check(...[request]: Parameters<Store['check']>): ReturnType<Store['check']> {
+    this.#count(request.entries.length > 0 ? 'decisions' : 'reads')
+    return this.#answer(() => this.#store.check(request))
+  }
+
+  write(...args: Parameters<Store['write']>): Promise<boolean> {
+    this.#count('writes')
+    return this.#answer(() => this.#store.write(...args))
+  }
+
+  reset(keys: readonly string[]): Promise<void> {
+    this.#count('resets')
+    return this.#answer(() => this.#store.reset(keys))
+  }
+
+  #count(kind: keyof Watched['calls']): void {
+    this.calls[kind] += 1
+  }
+
+  #answer<T>(ask: () => Promise<T>): Promise<T> {
+    return this.isDown ? Promise.reject(new StoreError('store_unreachable', 'down')) : ask()
+  }
+}
+
+/** What an act has asked of the store. */
+export async function callsOf(
+  store: Watched,
+  act: () => Promise<unknown>,
+): Promise<Watched['calls']> {
+  const before = { ...store.calls }
+  await act()
+  const after = Object.entries(store.calls).map(([kind, count]) => [
+    kind,
+    count - before[kind as keyof Watched['calls']],
+  ])
+  return Object.fromEntries(after) as Watched['calls']
+}
