@@ -51,6 +51,7 @@ function setUp(policy: Policy | undefined) {
       apply: true,
       now: Date.now(),
       clockIsInjected: false,
+      id: 'x',
       reads: [],
     })
   return { prefix, check, params }

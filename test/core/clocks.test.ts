@@ -96,7 +96,7 @@ describe('where callers decide, by clocks that differ by seconds', () => {
     const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
     const entries = [{ key: 'k', algorithm, params, limit: 5, burst: 5, cost: 1, enforced: true }]
     const start = Date.UTC(2026, 0, 15, 12)
-    const request = { entries, apply: true, clockIsInjected: false, reads: [] }
+    const request = { id: 'x', entries, apply: true, clockIsInjected: false, reads: [] }
     const ask = (now: number) => store.check({ ...request, now })
     for (let time = 0; time < 5; time += 1) await ask(start + 4_900)
     // The slow caller's window is not over when the fast one's is: its key outlives both.

@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest'
 
 const policies = [slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })]
 
-const NO_RECORDS = { write: () => Promise.resolve(true), reset: () => Promise.resolve() }
+const done = () => Promise.resolve(true)
+const NO_RECORDS = { settle: done, write: done, reset: () => Promise.resolve() }
 
 describe('a store of your own that answers wrongly', () => {
   it.each<[string, unknown, string]>([
-    ['no verdicts', { now: 0, verdicts: [], read: [] }, 'store_bad_reply'],
+    ['no verdicts', { now: 0, verdicts: [], places: [], read: [] }, 'store_bad_reply'],
     ['nothing', undefined, 'store_failed'],
     ['an error of its own', new Error('disk full'), 'store_failed'],
   ])('with %s degrades the decision, and never throws', async (_, reply, cause) => {

@@ -37,6 +37,8 @@ const largest = (entry: Entry): Entry => ({
   cost: 10 ** 12,
 })
 
+const ASKED = { id: 'x', apply: true, clockIsInjected: false, reads: [] }
+
 const BAD = [Number.NaN, Infinity, -Infinity, -1, 0.5, 10 ** 12 + 1, 2 ** 63, 'nan', '', 'one']
 
 // A comparison with NaN is false in Lua, so an unchecked one would let everything pass.
@@ -53,7 +55,7 @@ describe('the script', () => {
       const bad = { ...good, [field]: field === 'params' ? [value] : value } as Entry
       const other = good === sliding ? fixed : sliding
       for (const entries of [[bad], [other, bad], [bad, other]]) {
-        const asked = { entries, apply: true, now: Date.now(), clockIsInjected: false, reads: [] }
+        const asked = { ...ASKED, entries, now: Date.now() }
         await expect(store.check(asked)).rejects.toMatchObject({ code: 'store_refused' })
       }
     }
@@ -64,7 +66,7 @@ describe('the script', () => {
     const { url, token } = local
     const store = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
     const entries = [sliding, fixed].map(largest)
-    const asked = { entries, apply: true, now: Date.now(), clockIsInjected: false, reads: [] }
+    const asked = { ...ASKED, entries, now: Date.now() }
     expect((await store.check(asked)).verdicts.map(({ fits }) => fits)).toEqual([true, true])
     const { verdicts } = await store.check(asked)
     expect(verdicts.map(({ fits, available }) => [fits, available])).toEqual([

@@ -15,6 +15,10 @@ export class Watched implements Store {
     return this.#answer(() => this.#store.check(request))
   }
 
+  settle(...args: Parameters<Store['settle']>): Promise<boolean> {
+    return this.#store.settle(...args)
+  }
+
   write(...args: Parameters<Store['write']>): Promise<boolean> {
     this.#count('writes')
     return this.#answer(() => this.#store.write(...args))

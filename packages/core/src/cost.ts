@@ -3,13 +3,20 @@ import { InputError } from './errors.ts'
 import { MAX_UNITS } from './validate.ts'
 
 /**
- * Units asked for: a number of requests, or a whole number per unit. `request` is 1 unless given; any
- * other unit that a policy counts must be given, if only as 0.
+ * Units asked for: a number of requests, or a whole number per unit. `request` and `call` (what
+ * `concurrency` counts) are 1 unless given; any other unit that a policy counts must be given, if only
+ * as 0.
  *
  * @example
  * const cost: Cost = { request: 1, token: 1_200 }
  */
 export type Cost = number | Readonly<Record<string, number>>
+
+/** What every request is, unless its cost says otherwise. */
+const ONE_EACH: readonly (readonly [string, number])[] = [
+  ['request', 1],
+  ['call', 1],
+]
 
 /**
  * The cost by unit, for units that some policy counts.
@@ -21,7 +28,7 @@ export function costsOf(
   cost: Cost | undefined,
   policies: readonly Policy[],
 ): (unit: string) => number {
-  const byUnit = new Map<string, unknown>([['request', 1]])
+  const byUnit = new Map<string, unknown>(ONE_EACH)
   if (typeof cost === 'number') {
     byUnit.set('request', cost)
   } else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost)) {

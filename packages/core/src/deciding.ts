@@ -15,6 +15,8 @@ import { decide, decideBlind } from './decision.ts'
 import { entryOf, stateOf } from './entries.ts'
 import { crossed } from './hooks.ts'
 import { unknownPlan } from './plans.ts'
+import { randomId } from './random-id.ts'
+import { chargesOf, holdKey, type ReservationData } from './reservation.ts'
 
 /** What a limiter decides with. */
 export interface Means {
@@ -36,7 +38,15 @@ export interface Question {
   readonly cost: Cost | undefined
   /** Whether to charge what fits. */
   readonly apply: boolean
+  /** For how long a charge is to be settled, in milliseconds; 0 if it is final. */
+  readonly settleWithinMs: number
   readonly waitUntil: WaitUntil | undefined
+}
+
+/** A decision, and what is needed to settle its charges. */
+export interface Decided {
+  readonly decision: Decision
+  readonly reservation: ReservationData
 }
 
 /** Which plan applies to a subject now. */
@@ -57,8 +67,7 @@ interface Terms extends PlanTerms {
 }
 
 /** What came of asking the store once. */
-interface Answer {
-  readonly decision: Decision
+interface Answer extends Decided {
   readonly counted: readonly Asked[]
   readonly charged: boolean
   /** Whether it might be another decision by what has been read along with it. */
@@ -71,7 +80,7 @@ export const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimi
 const noSettings = (): undefined => undefined
 
 /** Makes the function that decides. */
-export function decider(means: Means): (question: Question) => Promise<Decision> {
+export function decider(means: Means): (question: Question) => Promise<Decided> {
   const { policies, store, clock, clockIsInjected, plans, search } = means
   const { configuration, hooks, thresholds } = means
 
@@ -101,28 +110,33 @@ export function decider(means: Means): (question: Question) => Promise<Decision>
   }
 
   async function answer(
-    { subject, apply }: Question,
+    { subject, apply, settleWithinMs }: Question,
     costs: (unit: string) => number,
     { plan, planSource, limits, settings, watches, failed }: Terms,
   ): Promise<Answer> {
-    const context = { plan: limits, route: subject.route }
+    const context = { plan: limits, route: subject.route, model: subject.model }
     const situation = { subject, context, plan, cost: costs, settings }
     const parts = await Promise.all(policies.map((policy) => entryOf(policy, situation)))
     const counted = parts.filter((part) => 'entry' in part)
+    const id = randomId()
     const request = {
+      id,
+      hold: settleWithinMs > 0 ? { key: holdKey(id), ttlMs: settleWithinMs } : undefined,
       entries: counted.map(({ entry }) => entry),
       apply,
       now: clock(),
       clockIsInjected,
       reads: watches.map(({ read }) => read),
     }
-    const { now, verdicts, read, degraded } =
+    const reply =
       failed === undefined ? await store.check(request) : await store.instead(request, failed)
+    const { now, verdicts, read, degraded } = reply
     const skipped = parts.filter((part): part is SkippedPolicy => !('entry' in part))
     const facts = { at: now, skipped, plan, planSource, degraded }
     if (degraded && degraded.mode !== 'local') {
       const decision = decideBlind(degraded.mode, facts)
-      return { decision, counted: [], charged: false, isOutdated: false }
+      const reservation = { id, local: true, charges: [] }
+      return { decision, reservation, counted: [], charged: false, isOutdated: false }
     }
     // Every one of them takes note.
     const news = degraded ? [] : watches.filter((watch, index) => watch.seen(read[index]))
@@ -131,7 +145,14 @@ export function decider(means: Means): (question: Question) => Promise<Decision>
     const states = counted.map((part, index) =>
       stateOf(part, verdicts[index] as Verdict, charged && fits(index)),
     )
-    return { decision: decide(states, facts), counted, charged, isOutdated: news.length > 0 }
+    const charges = charged ? chargesOf(counted, reply) : []
+    return {
+      decision: decide(states, facts),
+      reservation: { id, local: degraded !== undefined, charges },
+      counted,
+      charged,
+      isOutdated: news.length > 0,
+    }
   }
 
   function report(subject: Subject, { decision, counted, charged }: Answer): void {
@@ -155,6 +176,6 @@ export function decider(means: Means): (question: Question) => Promise<Decision>
     const second = first.isOutdated && !first.decision.allowed ? await ask() : undefined
     const last = second && !second.decision.degraded ? second : first
     if (apply) report(subject, last)
-    return last.decision
+    return last
   }
 }

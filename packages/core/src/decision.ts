@@ -1,7 +1,8 @@
 import type { StoreErrorCode } from './errors.ts'
 
 /** Why a policy denies. */
-export type PolicyReason = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'monthly_quota_exceeded'
+export type PolicyReason =
+  'rate_limit_exceeded' | 'daily_quota_exceeded' | 'monthly_quota_exceeded' | 'concurrency_exceeded'
 
 /**
  * Why a request is denied: a policy is spent, the cost is larger than a policy's limit and so can

@@ -10,13 +10,18 @@ export type ConfigErrorCode =
   | 'missing_credentials'
   | 'configuration_full'
 
-/** What is wrong with the input of one call. Thrown by `check`, `peek` and `reset`, and by what `llm` has. */
+/** What is wrong with the input of one call to a limiter, or to what `llm` has. */
 export type InputErrorCode =
-  'invalid_subject' | 'missing_dimension' | 'invalid_cost' | 'invalid_body' | 'unknown_model'
+  | 'invalid_subject'
+  | 'missing_dimension'
+  | 'invalid_cost'
+  | 'invalid_reservation'
+  | 'invalid_body'
+  | 'unknown_model'
 
 /**
- * How a store failed. Carried by a degraded decision; thrown by `reset`, `invalidate`, `configure` and
- * `configuration` only.
+ * How a store failed. Carried by a degraded decision; thrown by `settle`, `cancel`, `reset`, `invalidate`,
+ * `configure` and `configuration` only.
  */
 export type StoreErrorCode =
   | 'store_timeout'

@@ -1,6 +1,12 @@
 // Limiters
 export { createLimiter } from './limiter.ts'
-export type { CheckOptions, Limiter, LimiterOptions, ResetOptions } from './limiter.ts'
+export type {
+  CheckOptions,
+  Limiter,
+  LimiterOptions,
+  ReserveOptions,
+  ResetOptions,
+} from './limiter.ts'
 export type { OnStoreError } from './stores/fallback.ts'
 
 // Policies
@@ -16,6 +22,8 @@ export { leakyBucket } from './policies/leaky-bucket.ts'
 export type { LeakyBucketOptions } from './policies/leaky-bucket.ts'
 export { dailyCap, fixedWindow, monthlyCap } from './policies/fixed-window.ts'
 export type { FixedWindowOptions } from './policies/fixed-window.ts'
+export { concurrency } from './policies/concurrency.ts'
+export type { ConcurrencyOptions } from './policies/concurrency.ts'
 export type { Policy, PolicyOptions } from './policy.ts'
 export type { Burst, Limit, LimitContext } from './limit.ts'
 export type { Mode, Rollout, RolloutOptions } from './rollout.ts'
@@ -54,8 +62,13 @@ export type {
 } from './decision.ts'
 export type { Hooks, PolicyEvent, Problem } from './hooks.ts'
 
+// Reservations
+export type { Reservation, ReservationData, ReserveDecision, Settled } from './reservation.ts'
+
 // Stores of your own
 export type {
+  Hold,
+  SettleRequest,
   RecordCondition,
   RecordField,
   RecordWrite,
@@ -63,7 +76,7 @@ export type {
   StoreReply,
   StoreRequest,
 } from './store.ts'
-export type { Algorithm, Entry, Verdict } from './policy.ts'
+export type { Algorithm, Entry, Settlement, Verdict } from './policy.ts'
 
 // Time
 export { manualClock } from './clock.ts'

@@ -8,11 +8,13 @@ export interface LimitContext {
   readonly plan: PlanLimits
   /** The route of the subject, if it has one. */
   readonly route: string | undefined
+  /** The model of the subject, if it has one. */
+  readonly model: string | undefined
 }
 
 /**
- * The units a policy allows per window: a whole number up to 10^12, or a function of the plan and the
- * route. 0 and less mean no limit. A function is tried against every plan at construction, so a
+ * The units a policy allows per window: a whole number up to 10^12, or a function of plan, route and
+ * model. 0 and less mean no limit. A function is tried against every plan at construction, so a
  * misspelt limit is found there. `'configured'` means none until one is configured at run time.
  */
 export type Limit = number | 'configured' | ((context: LimitContext) => number | undefined)

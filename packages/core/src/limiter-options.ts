@@ -129,8 +129,9 @@ function configurationOf(
 }
 
 function validStore(store: unknown): Store {
-  const { check, write, reset } = (store ?? {}) as Partial<Store>
-  if ([check, write, reset].every((method) => typeof method === 'function')) return store as Store
+  const { check, settle, write, reset } = (store ?? {}) as Partial<Store>
+  if ([check, settle, write, reset].every((method) => typeof method === 'function'))
+    return store as Store
   throw new ConfigError('invalid_option', 'store', 'must be a store, such as upstash() or memory()')
 }
 
@@ -141,9 +142,14 @@ function tryLimits(policies: readonly Policy[], plans: Plans | undefined): void 
   }
   for (const policy of policies) {
     for (const route of policy.routes ?? [undefined]) {
-      if (plans === undefined) allowanceOf(policy, { plan: NO_PLAN, route })
+      if (plans === undefined) allowanceOf(policy, { plan: NO_PLAN, route, model: undefined })
       for (const name of plans?.names ?? []) {
-        allowanceOf(policy, { plan: plans?.get(name) ?? NO_PLAN, route }, {}, name)
+        allowanceOf(
+          policy,
+          { plan: plans?.get(name) ?? NO_PLAN, route, model: undefined },
+          {},
+          name,
+        )
       }
     }
   }

@@ -5,9 +5,17 @@ import type { Decision } from './decision.ts'
 import type { Policy } from './policy.ts'
 import type { WaitUntil } from './watch.ts'
 import { decider, type Question } from './deciding.ts'
+import { durationMs, type Duration } from './duration.ts'
 import { keysOf } from './entries.ts'
 import { ConfigError, InputError } from './errors.ts'
 import { meansOf, type LimiterOptions } from './limiter-options.ts'
+import {
+  reservationOf,
+  validReservation,
+  type Reservation,
+  type ReserveDecision,
+  type Settler,
+} from './reservation.ts'
 import { lacksDimension, type Subject } from './subject.ts'
 import { knownOptions } from './validate.ts'
 
@@ -23,6 +31,12 @@ export interface CheckOptions {
    * done by a later request. @default the work is not waited for
    */
   readonly waitUntil?: WaitUntil
+}
+
+/** Options of one reservation. */
+export interface ReserveOptions extends CheckOptions {
+  /** For how long it can be settled; then the estimate is final. @default '1h' */
+  readonly settleWithin?: Duration
 }
 
 /** Options of `reset`. */
@@ -44,6 +58,25 @@ export interface Limiter {
   check(subject: Subject, options?: CheckOptions): Promise<Decision>
   /** What `check` would decide now, charging nothing. @throws InputError As `check` does. */
   peek(subject: Subject, options?: CheckOptions): Promise<Decision>
+  /**
+   * Checks and charges an estimate, to be settled when it is known what was really used. If allowed,
+   * the decision carries `settle`, `cancel` and `toJSON`. One round trip.
+   *
+   * @throws InputError As `check` does.
+   * @example
+   * const decision = await limiter.reserve(subject, { cost: { token: 2_000, usd: usd(0.01) } })
+   * if (!decision.allowed) return tooManyRequests(decision)
+   * const { usage } = await callModel()
+   * await decision.settle({ token: usage.total_tokens, usd: usd(0.004) })
+   */
+  reserve(subject: Subject, options?: ReserveOptions): Promise<ReserveDecision>
+  /**
+   * A reservation made elsewhere, from its data or its JSON text, such as out of a queue. It is
+   * settled in this limiter's store; a policy that this limiter has not got is left out.
+   *
+   * @throws InputError `invalid_reservation` When it is none.
+   */
+  reservation(data: unknown): Reservation
   /**
    * Forgets what the subject's partitions have used: exactly those, in every policy that is not per
    * `'global'`, or in those that are named. Leaves out what is skipped where a dimension is missing.
@@ -96,12 +129,29 @@ export function createLimiter(options: LimiterOptions): Limiter {
   const { policies, store, search, configuration } = means
   const decide = decider(means)
 
-  const ask = async (subject: Subject, asked: CheckOptions, apply: boolean): Promise<Decision> =>
-    decide({ subject: validSubject(subject), apply, ...validAsked(asked) })
+  const settler: Settler = {
+    policies,
+    clockIsInjected: means.clockIsInjected,
+    now: means.clock,
+    storeFor: ({ local }) => (local ? store.local : store),
+  }
+
+  async function ask(subject: Subject, asked: CheckOptions, apply: boolean): Promise<Decision> {
+    const question = { subject: validSubject(subject), apply, settleWithinMs: 0 }
+    return (await decide({ ...question, ...validAsked(asked, ['cost', 'waitUntil']) })).decision
+  }
 
   return {
     check: (subject, asked = {}) => ask(subject, asked, true),
     peek: (subject, asked = {}) => ask(subject, asked, false),
+    async reserve(subject, asked = {}) {
+      const given = validAsked(asked, ['cost', 'waitUntil', 'settleWithin'])
+      const settleWithinMs = durationMs('settleWithin', asked.settleWithin ?? '1h')
+      const question = { subject: validSubject(subject), apply: true, settleWithinMs, ...given }
+      const { decision, reservation } = await decide(question)
+      return decision.allowed ? { ...decision, ...reservationOf(reservation, settler) } : decision
+    },
+    reservation: (data) => reservationOf(validReservation(data), settler),
     async reset(subject, asked = {}) {
       const own = resettable(policies, validSubject(subject), asked)
       const keys = await Promise.all(own.map((policy) => keysOf(policy, subject)))
@@ -145,13 +195,19 @@ function resettable(
 }
 
 /** The options of a call. A misspelt one would otherwise ask for one request. */
-function validAsked(asked: CheckOptions): Pick<Question, 'cost' | 'waitUntil'> {
+function validAsked(
+  asked: CheckOptions,
+  known: readonly string[],
+): Pick<Question, 'cost' | 'waitUntil'> {
   if (typeof asked === 'object' && asked !== null) {
-    const { cost, waitUntil, ...unknown } = asked
+    const { cost, waitUntil } = asked
     const isUsable = waitUntil === undefined || typeof waitUntil === 'function'
-    if (isUsable && Object.keys(unknown).length === 0) return { cost, waitUntil }
+    if (isUsable && Object.keys(asked).every((name) => known.includes(name))) {
+      return { cost, waitUntil }
+    }
   }
-  const message = 'must be an object with no option but "cost" and "waitUntil", a function'
+  const options = known.map((name) => `"${name}"`).join(', ')
+  const message = `must be an object with no option but ${options}; waitUntil is a function`
   throw new InputError('invalid_cost', 'options', message)
 }
 

@@ -1,3 +1,9 @@
+// Budgets and limits
+export { budget, usd } from './llm/budget.ts'
+export type { BudgetOptions } from './llm/budget.ts'
+export { modelLimits } from './llm/model-limits.ts'
+export type { ModelLimits, ModelLimitsOptions, ModelPolicies } from './llm/model-limits.ts'
+
 // Estimates
 export { estimateTokens, tokenCounter } from './llm/tokens.ts'
 export type { TokenCounter } from './llm/tokens.ts'

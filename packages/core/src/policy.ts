@@ -68,26 +68,53 @@ export interface Verdict {
   readonly waitMs?: number
 }
 
+/** A charge that turned out to be of another size, in one entry's terms. */
+export interface Settlement extends Omit<Entry, 'cost' | 'enforced'> {
+  /** What tells the charge from others. */
+  readonly id: string
+  /** Where it was made, as `add` told. */
+  readonly place: number
+  /** Units charged. */
+  readonly reserved: number
+  /** Units to have been charged. */
+  readonly actual: number
+}
+
 /**
  * How a policy counts, as two twins that must agree: TypeScript for the memory store, Lua for Redis.
  * `check` only reads; `add` is called only after every enforced policy of the decision has fitted, once
- * per key.
+ * per key; `settle` corrects what `add` charged, where it was charged, if that still counts.
  */
 export interface Algorithm<State = never> {
   /** Names the Lua twin and the key. */
   readonly id: string
+  /** Whether all is given back when a reservation is settled, whatever was used: a call is over then. */
+  readonly released?: boolean
   /**
    * A Lua table of two functions. `check(entry, now)` gets the entry (`key`, `limit`, `burst`, `cost`,
    * `params`, and `shared`, a table that is the same for entries of one key) and returns a table with
    * `fits`, `available`, `reset`, `retry`, perhaps `wait`, and whatever `add` needs besides.
    * `add(entry, now, verdict, call)` has in `call` an `id` for what is added, `own`, which tells that
    * `now` is Redis' own, and `slack`, the milliseconds that keys are to live longer than they need to
-   * by `now`.
+   * by `now`; it returns the place of the charge, a whole number.
    */
   readonly lua: string
+  /** A Lua function `(entry, now, call)`, the twin of `settle`; the entry has what a `Settlement` has. */
+  readonly luaSettle: string
   check(state: State | undefined, entry: Entry, now: number): Verdict
-  /** Returns the new state, and when (epoch ms) it is as good as none. */
-  add(state: State | undefined, entry: Entry, now: number): { state: State; expiresAt: number }
+  /** Returns the new state, when (epoch ms) it is as good as none, and the place of the charge. */
+  add(
+    state: State | undefined,
+    entry: Entry,
+    now: number,
+    id: string,
+  ): { state: State; expiresAt: number; place: number }
+  /** Returns the new state, or `undefined` if nothing is left to correct. */
+  settle(
+    state: State,
+    settlement: Settlement,
+    now: number,
+  ): { state: State; expiresAt: number } | undefined
 }
 
 /** A named rule, made by a factory such as `slidingWindow`. */

@@ -1,5 +1,5 @@
 import type { Degraded } from './decision.ts'
-import type { Entry, Verdict } from './policy.ts'
+import type { Entry, Settlement, Verdict } from './policy.ts'
 
 /** One decision to be made by a store. */
 export interface StoreRequest {
@@ -12,6 +12,26 @@ export interface StoreRequest {
   readonly clockIsInjected: boolean
   /** Fields of records to read in the same step, such as the plan of a tenant. */
   readonly reads: readonly RecordField[]
+  /** Tells what is added from what others add. */
+  readonly id: string
+  /** A mark to set if something is charged, which allows that to be settled once. */
+  readonly hold?: Hold | undefined
+}
+
+/** A mark that a charge may still be settled. */
+export interface Hold {
+  readonly key: string
+  /** How long it stands, in milliseconds. */
+  readonly ttlMs: number
+}
+
+/** Charges to be corrected. */
+export interface SettleRequest {
+  /** The key of the mark: without it nothing is done. */
+  readonly hold: string
+  readonly settlements: readonly Settlement[]
+  readonly now: number
+  readonly clockIsInjected: boolean
 }
 
 /** A field of a record: a small named value that lives beside the counts (in Redis, of a hash). */
@@ -38,6 +58,8 @@ export interface StoreReply {
   /** The store's time in epoch ms. */
   readonly now: number
   readonly verdicts: readonly Verdict[]
+  /** Where each entry was charged, if it was, in the order of the request. */
+  readonly places: readonly number[]
   /** What the fields to read hold, in the order of the request. */
   readonly read: readonly (string | undefined)[]
   /** Set by a store that stands in for another. With mode `allow` or `deny` there are no verdicts. */
@@ -53,6 +75,13 @@ export interface Store {
    * @throws StoreError When the store does not answer as it should. What was asked may have been done.
    */
   check(request: StoreRequest): Promise<StoreReply>
+  /**
+   * Takes the mark away and corrects the charges, in one atomic step; does nothing if there is no mark.
+   * Tells whether there was one.
+   *
+   * @throws StoreError As `check` does.
+   */
+  settle(request: SettleRequest): Promise<boolean>
   /**
    * Makes all of these writes if the condition holds, in one atomic step, and tells whether it did.
    *

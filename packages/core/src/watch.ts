@@ -39,7 +39,7 @@ export async function readFields(
   reads: readonly RecordField[],
 ): Promise<readonly (string | undefined)[]> {
   const now = Math.floor(clock())
-  const request = { entries: [], apply: false, now, clockIsInjected: false, reads }
+  const request = { id: '', entries: [], apply: false, now, clockIsInjected: false, reads }
   return (await store.check(request)).read
 }
 

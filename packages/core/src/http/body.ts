@@ -131,6 +131,7 @@ function message({ reason, violated }: DeniedDecision, retryAfter: number | null
     rate_limit_exceeded: 'Rate limit',
     daily_quota_exceeded: 'Daily quota',
     monthly_quota_exceeded: 'Monthly quota',
+    concurrency_exceeded: 'Concurrency limit',
     store_unavailable: 'Limit',
   }[reason]
   return `${what} exceeded: ${limited} is used up. Retry in ${retryAfter} s.`

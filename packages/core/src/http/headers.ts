@@ -143,6 +143,7 @@ function policyItem({ name, limit, burst: q, windowMs, unit }: PolicyState): str
   // may remain of it.
   const w = Math.max(1, Math.ceil((windowMs * q) / limit / 1000))
   // `qu` is for registered units only, and absent it means requests.
+  if (unit === 'call') return sfItem(name, { q, qu: 'concurrent-requests' })
   return sfItem(name, unit === 'request' ? { q, w } : { q, w, 'sluice-unit': unit })
 }
 

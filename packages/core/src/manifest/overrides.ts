@@ -75,7 +75,7 @@ function overrideOf(place: string, policy: Policy, options: PolicyOverride): Ove
   const isFixed = [override.limit ?? policy.limit, override.burst ?? policy.burst].every(
     (value) => typeof value !== 'function',
   )
-  if (isFixed) tryOn(policy, override, { plan: {}, route: undefined })
+  if (isFixed) tryOn(policy, override, { plan: {}, route: undefined, model: undefined })
   return override
 }
 

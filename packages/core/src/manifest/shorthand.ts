@@ -78,7 +78,7 @@ function policyOf(name: string, group: readonly Shorthand[]): Policy {
   for (const { place, id, limit, burst } of group) {
     // What depends on a plan is tried by the limiter.
     if (typeof limit === 'function' || typeof burst === 'function') continue
-    const attempt = () => allowanceOf(policy, { plan: {}, route: id })
+    const attempt = () => allowanceOf(policy, { plan: {}, route: id, model: undefined })
     const option = `policies.${name}`
     inPlaceOf(option, place, () => inPlaceOf(`${option}.limit`, `${place}.rpm`, attempt))
   }

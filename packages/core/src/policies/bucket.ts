@@ -1,4 +1,4 @@
-import type { Algorithm, Entry, Verdict } from '../policy.ts'
+import type { Algorithm, Entry, Settlement, Verdict } from '../policy.ts'
 
 /**
  * What a bucket holds that has not leaked yet, in units times milliseconds of its window: `limit` of
@@ -51,22 +51,27 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
     const { used: before, at } = leaked(state, entry, now)
     const used = before + entry.cost * window
     const emptyAt = at + Math.ceil(used / (entry.limit * quantum)) * quantum
+    return { state: { used, at }, expiresAt: emptyAt + window, place: at }
+  },
+
+  // What was charged may have leaked by now, and what has leaked is not given back: as if it had been
+  // the first to leak, so that never more is given back than is there because of it.
+  settle(state: BucketState, settlement: Settlement, now: number) {
+    const [window = 1, quantum = 1] = settlement.params
+    const { used: before, at } = leaked(state, settlement, now)
+    const gone = (at - settlement.place) * settlement.limit
+    const left = (units: number): number => Math.max(0, units * window - gone)
+    const { reserved, actual } = settlement
+    const more = (actual - reserved) * window
+    const used = Math.max(0, before + (more > 0 ? more : left(actual) - left(reserved)))
+    const emptyAt = at + Math.ceil(used / (settlement.limit * quantum)) * quantum
     return { state: { used, at }, expiresAt: emptyAt + window }
   },
 
   // The value is `used:at`. A key lives a window longer than it holds something, so that a clock that
   // steps back finds it. A clock behind `at` has nothing leak, and its times count from `at`.
   lua: `(function()
-  local function leaked(entry, now)
-    local used, at = 0, now - now % (entry.params[2] or 1)
-    local stored = redis.call('GET', entry.key)
-    if stored then
-      local held, since = string.match(stored, '^(%d+):(%d+)$')
-      at = math.max(at, tonumber(since))
-      used = math.max(0, tonumber(held) - (at - tonumber(since)) * entry.limit)
-    end
-    return used, at
-  end
+  ${LEAKED}
   return {
     check = function(entry, now)
       local limit, burst, cost = entry.limit, entry.burst, entry.cost
@@ -90,21 +95,50 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
       }
     end,
     add = function(entry, now, verdict, call)
-      local window, quantum = entry.params[1], entry.params[2] or 1
-      local used = verdict.used + entry.cost * window
-      local gone = verdict.at + math.ceil(used / (entry.limit * quantum)) * quantum + window
-      local value = string.format('%.0f:%.0f', used, verdict.at)
-      local expiry = string.format('%.0f', call.own and gone or gone - now + call.slack)
-      redis.call('SET', entry.key, value, call.own and 'PXAT' or 'PX', expiry)
+      local window = entry.params[1]
+      keep(entry, now, verdict.used + entry.cost * window, verdict.at, call)
+      return verdict.at
     end,
   }
 end)()`,
+
+  luaSettle: `(function()
+  ${LEAKED}
+  return function(entry, now, call)
+    local window, reserved, actual = entry.params[1], entry.reserved, entry.actual
+    local used, at, stored = leaked(entry, now)
+    if not stored then return end
+    local gone = (at - entry.place) * entry.limit
+    local function left(units) return math.max(0, units * window - gone) end
+    local more = actual > reserved and (actual - reserved) * window or left(actual) - left(reserved)
+    keep(entry, now, math.max(0, used + more), at, call)
+  end
+end)()`,
 })
+
+/** What the Lua twins read and write. */
+const LEAKED = `local function leaked(entry, now)
+    local used, at = 0, now - now % (entry.params[2] or 1)
+    local stored = redis.call('GET', entry.key)
+    if stored then
+      local held, since = string.match(stored, '^(%d+):(%d+)$')
+      at = math.max(at, tonumber(since))
+      used = math.max(0, tonumber(held) - (at - tonumber(since)) * entry.limit)
+    end
+    return used, at, stored
+  end
+  local function keep(entry, now, used, at, call)
+    local window, quantum = entry.params[1], entry.params[2] or 1
+    local gone = at + math.ceil(used / (entry.limit * quantum)) * quantum + window
+    local value = string.format('%.0f:%.0f', used, at)
+    local expiry = string.format('%.0f', call.own and gone or gone - now + call.slack)
+    redis.call('SET', entry.key, value, call.own and 'PXAT' or 'PX', expiry)
+  end`
 
 /** What the bucket holds at `now`, and since when; if `now` is before the last charge, at that. */
 function leaked(
   state: BucketState | undefined,
-  { limit, params: [, quantum = 1] }: Entry,
+  { limit, params: [, quantum = 1] }: Pick<Entry, 'limit' | 'params'>,
   now: number,
 ): BucketState {
   const tick = now - (now % quantum)

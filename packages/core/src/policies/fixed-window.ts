@@ -1,4 +1,4 @@
-import type { Algorithm, Entry, Policy, PolicyOptions, Verdict } from '../policy.ts'
+import type { Algorithm, Entry, Policy, PolicyOptions, Settlement, Verdict } from '../policy.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { definePolicy } from '../policy.ts'
 
@@ -84,7 +84,12 @@ const algorithm: Algorithm<FixedWindowState> = {
 
   add(state: FixedWindowState | undefined, { cost, params }: Entry, now: number) {
     const { used, end } = current(state, now, params[0] ?? DAY_MS)
-    return { state: { used: used + cost, end }, expiresAt: end }
+    return { state: { used: used + cost, end }, expiresAt: end, place: end }
+  },
+
+  settle({ used, end }: FixedWindowState, { place, reserved, actual }: Settlement) {
+    if (end !== place) return undefined
+    return { state: { used: used + actual - reserved, end }, expiresAt: end }
   },
 
   // The value is `end:used`. It names its window because a key's expiry follows the server's clock
@@ -126,9 +131,19 @@ const algorithm: Algorithm<FixedWindowState> = {
       local value = string.format('%.0f:%.0f', verdict.finish, verdict.used + entry.cost)
       local at = call.own and verdict.finish or verdict.finish - now + call.slack
       redis.call('SET', entry.key, value, call.own and 'PXAT' or 'PX', at)
+      return verdict.finish
     end,
   }
 end)()`,
+
+  // The window that was charged may be over, and another one counted in its place.
+  luaSettle: `function(entry)
+    local stored = redis.call('GET', entry.key)
+    local finish, used = string.match(stored or '', '^(%d+):(%d+)$')
+    if tonumber(finish) ~= entry.place then return end
+    local corrected = tonumber(used) + entry.actual - entry.reserved
+    redis.call('SET', entry.key, string.format('%.0f:%.0f', entry.place, corrected), 'KEEPTTL')
+  end`,
 }
 
 function current(

@@ -1,5 +1,5 @@
 import type { Limit } from '../limit.ts'
-import type { Algorithm, Entry, Policy, PolicyOptions, Verdict } from '../policy.ts'
+import type { Algorithm, Entry, Policy, PolicyOptions, Settlement, Verdict } from '../policy.ts'
 import { ConfigError } from '../errors.ts'
 import { definePolicy } from '../policy.ts'
 import { MAX_UNITS, plainName } from '../validate.ts'
@@ -100,7 +100,19 @@ const algorithm: Algorithm<LogState> = {
     const log = state?.log ?? []
     const kept = prune ? log.slice(firstOf(log, (entry) => entry.at > now - longest)) : log
     kept.push({ at, cost, sum })
-    return { state: { log: kept }, expiresAt: at + longest }
+    return { state: { log: kept }, expiresAt: at + longest, place: at }
+  },
+
+  // Which of several alike is taken makes no difference. The sums after it change with it.
+  settle({ log }: LogState, { place, reserved, actual, params }: Settlement, now: number) {
+    const index = log.findIndex(({ at, cost }) => at === place && cost === reserved)
+    if (index < 0) return undefined
+    const kept = log.slice(0, index)
+    for (const { at, cost, sum } of log.slice(index)) {
+      const own = sum === log[index]?.sum ? actual : cost
+      if (own > 0) kept.push({ at, cost: own, sum: turned(sum + actual - reserved) })
+    }
+    return { state: { log: kept }, expiresAt: (kept.at(-1)?.at ?? now) + (params[1] ?? 1) }
   },
 
   // A member is `sum:cost`, its score the time, which never goes back: so sums rise with scores, and
@@ -172,9 +184,38 @@ const algorithm: Algorithm<LogState> = {
       if later or not log.newest or call.slack > 0 then
         redis.call('PEXPIRE', key, 2 * longest + call.slack)
       end
+      return at
     end,
   }
 end)()`,
+
+  // A set that loses its last member loses its expiry with it.
+  luaSettle: `function(entry, now, call)
+    local from, more = string.format('%.0f', entry.place), entry.actual - entry.reserved
+    local rows = redis.call('ZRANGE', entry.key, from, '+inf', 'BYSCORE', 'WITHSCORES')
+    local first, before, after = nil, {}, {}
+    for at = 1, #rows, 2 do
+      local sum, cost = string.match(rows[at], '^(%d+):(%d+)$')
+      local is_it = not first and tonumber(rows[at + 1]) == entry.place and tonumber(cost) == entry.reserved
+      first = first or is_it
+      if first then
+        if is_it then cost = entry.actual end
+        before[#before + 1] = rows[at]
+        if tonumber(cost) > 0 then
+          after[#after + 1] = rows[at + 1]
+          after[#after + 1] = string.format('%016.0f:%.0f', (tonumber(sum) + more) % ${TURN}, cost)
+        end
+      end
+    end
+    local function each(command, list)
+      for at = 1, #list, 1000 do
+        redis.call(command, entry.key, unpack(list, at, math.min(#list, at + 999)))
+      end
+    end
+    each('ZREM', before)
+    each('ZADD', after)
+    if after[1] then redis.call('PEXPIRE', entry.key, 2 * entry.params[2] + call.slack) end
+  end`,
 }
 
 /** Sums go on from 0 after a turn, and differences with them. */

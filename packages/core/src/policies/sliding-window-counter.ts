@@ -1,4 +1,4 @@
-import type { Algorithm, Entry, Policy, PolicyOptions, Verdict } from '../policy.ts'
+import type { Algorithm, Entry, Policy, PolicyOptions, Settlement, Verdict } from '../policy.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
 import { definePolicy } from '../policy.ts'
@@ -99,7 +99,21 @@ const algorithm: Algorithm<CounterState> = {
     const { index, counts } = current(state, entry, now)
     const [newest = 0, ...older] = counts
     const goneAt = (index + segments + 1) * (window / segments)
-    return { state: { index, counts: [newest + cost, ...older] }, expiresAt: goneAt + window }
+    return {
+      state: { index, counts: [newest + cost, ...older] },
+      expiresAt: goneAt + window,
+      place: index,
+    }
+  },
+
+  settle(state: CounterState, { place, reserved, actual, params }: Settlement) {
+    const [window = 1, segments = 1] = params
+    const which = state.index - place
+    const count = state.counts[which]
+    if (count === undefined) return undefined
+    const counts = state.counts.with(which, count + actual - reserved)
+    const goneAt = (state.index + segments + 1) * (window / segments)
+    return { state: { index: state.index, counts }, expiresAt: goneAt + window }
   },
 
   // The value is `index:newest:…:oldest`, without the zeros at its end. It keeps a segment that is
@@ -161,9 +175,22 @@ const algorithm: Algorithm<CounterState> = {
       local expiry = call.own and gone or gone - now + call.slack
       redis.call('SET', entry.key, string.format('%.0f', verdict.index) .. value,
         call.own and 'PXAT' or 'PX', expiry)
+      return verdict.index
     end,
   }
 end)()`,
+
+  luaSettle: `function(entry)
+    local stored = redis.call('GET', entry.key)
+    if not stored then return end
+    local numbers = {}
+    for number in string.gmatch(stored, '%d+') do numbers[#numbers + 1] = number end
+    local which = tonumber(numbers[1]) - entry.place + 2
+    if which < 2 or not numbers[which] then return end
+    local count = tonumber(numbers[which]) + entry.actual - entry.reserved
+    numbers[which] = string.format('%.0f', count)
+    redis.call('SET', entry.key, table.concat(numbers, ':'), 'KEEPTTL')
+  end`,
 }
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)

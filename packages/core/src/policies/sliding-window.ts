@@ -1,5 +1,5 @@
-import type { Algorithm, Entry, Policy, PolicyOptions, Verdict } from '../policy.ts'
 import type { Limit } from '../limit.ts'
+import type { Algorithm, Entry, Policy, PolicyOptions, Settlement, Verdict } from '../policy.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
 import { validLimit } from '../limit.ts'
@@ -125,6 +125,21 @@ const algorithm: Algorithm<SlidingWindowState> = {
       state: { log: kept, head: start, total },
       // By then the Lua twin would remove every member.
       expiresAt: newest + 2 * window,
+      place: now,
+    }
+  },
+
+  // Which of several alike is taken makes no difference.
+  settle(state: SlidingWindowState, { place, reserved, actual, params }: Settlement) {
+    const { log, head, total } = state
+    const index = log.findLastIndex(({ at, cost }) => at === place && cost === reserved)
+    if (index < head) return undefined
+    if (actual > 0) log[index] = { at: place, cost: actual }
+    else log.splice(index, 1)
+    const newest = log.at(-1)?.at ?? place
+    return {
+      state: { log, head, total: total + actual - reserved },
+      expiresAt: newest + 2 * (params[0] ?? 0),
     }
   },
 
@@ -188,9 +203,20 @@ const algorithm: Algorithm<SlidingWindowState> = {
       if prune or not verdict.oldest or call.slack > 0 then
         redis.call('PEXPIRE', key, 3 * window + call.slack)
       end
+      return now
     end,
   }
 end)()`,
+
+  luaSettle: `function(entry)
+    local key, units = entry.key, entry.actual
+    local function member(cost)
+      return cost == 1 and entry.id or entry.id .. ':' .. string.format('%.0f', cost)
+    end
+    if redis.call('ZREM', key, member(entry.reserved)) == 0 then return end
+    if units > 0 then redis.call('ZADD', key, entry.place, member(units)) end
+    redis.call('ZINCRBY', key, entry.reserved - units, '#')
+  end`,
 }
 
 /** The log, its first entry after `cutoff`, and the units from there on. */

@@ -10,6 +10,8 @@ export type OnStoreError = 'allow' | 'deny' | 'local'
 
 /** A store whose `check` is answered in its stead whenever it fails. `write` and `reset` still throw. */
 export interface FallbackStore extends Store {
+  /** Settles what was charged in the stead of the store. */
+  readonly local: Pick<Store, 'settle'>
   /** Answers without asking a store that has just failed by `error`. */
   instead(request: StoreRequest, error: unknown): Promise<StoreReply>
 }
@@ -24,11 +26,12 @@ export function withFallback(primary: Store, mode: OnStoreError): FallbackStore 
     const reply =
       mode === 'local'
         ? await local.check({ ...request, reads: [] })
-        : { now: request.now, verdicts: [], read: [] }
+        : { now: request.now, verdicts: [], places: [], read: [] }
     return { ...reply, degraded: { cause, mode } }
   }
 
   return {
+    local,
     instead,
     async check(request) {
       try {
@@ -39,6 +42,7 @@ export function withFallback(primary: Store, mode: OnStoreError): FallbackStore 
         return instead(request, error)
       }
     },
+    settle: (request) => primary.settle(request),
     write: (writes, condition) => primary.write(writes, condition),
     async reset(keys) {
       await local.reset(keys)

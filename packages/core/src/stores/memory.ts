@@ -2,6 +2,7 @@ import type {
   RecordCondition,
   RecordField,
   RecordWrite,
+  SettleRequest,
   Store,
   StoreReply,
   StoreRequest,
@@ -42,22 +43,49 @@ export function memory(options: MemoryOptions = {}): Store {
   // Records without an end, such as a configuration, are few, and none may be forgotten.
   const lasting = new Map<string, Stored>()
 
-  function decide({ entries, apply, now, reads }: StoreRequest): StoreReply {
+  function decide({ entries, apply, now, reads, id, hold }: StoreRequest): StoreReply {
     const states = entries.map(({ key }) => stateOf(key, now))
     const verdicts = entries.map((entry, index) => entry.algorithm.check(states[index], entry, now))
+    const places = entries.map(() => 0)
     const denied = entries.some(({ enforced }, index) => enforced && !verdicts[index]?.fits)
     if (apply && !denied) {
       const added = new Set<string>()
       entries.forEach((entry, index) => {
         if (entry.cost === 0 || !verdicts[index]?.fits || added.has(entry.key)) return
         added.add(entry.key)
-        slots.delete(entry.key)
-        slots.set(entry.key, entry.algorithm.add(states[index], entry, now))
+        const slot = entry.algorithm.add(states[index], entry, now, id)
+        keep(entry.key, slot)
+        places[index] = slot.place
       })
+      if (hold) write([{ key: hold.key, set: {}, ttlMs: hold.ttlMs }])
       // What was charged just now stays, or a policy would never count.
       trim(slots, Math.max(maxKeys, entries.length))
     }
-    return { now, verdicts, read: reads.map(fieldOf) }
+    return { now, verdicts, places, read: reads.map(fieldOf) }
+  }
+
+  function settle({ hold, settlements, now }: SettleRequest): boolean {
+    if (liveRecord(hold) === undefined) return false
+    forget(hold)
+    const settled = new Set<string>()
+    for (const settlement of settlements) {
+      const { key, algorithm, reserved, actual, id } = settlement
+      if (settled.has(key)) continue
+      settled.add(key)
+      const state = stateOf(key, now)
+      // Where nothing was charged there is nothing to correct, only something to add.
+      const slot =
+        reserved === 0
+          ? algorithm.add(state, { ...settlement, cost: actual, enforced: false }, now, id)
+          : state && algorithm.settle(state, settlement, now)
+      if (slot) keep(key, slot)
+    }
+    return true
+  }
+
+  function keep(key: string, slot: Slot): void {
+    slots.delete(key)
+    slots.set(key, slot)
   }
 
   function stateOf(key: string, now: number): never | undefined {
@@ -94,6 +122,7 @@ export function memory(options: MemoryOptions = {}): Store {
 
   return {
     check: (request) => Promise.resolve(decide(request)),
+    settle: (request) => Promise.resolve(settle(request)),
     write: (writes, condition) => Promise.resolve(write(writes, condition)),
     reset: (keys) => {
       for (const key of keys) forget(key)

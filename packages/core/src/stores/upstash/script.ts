@@ -1,5 +1,11 @@
 import type { Algorithm } from '../../policy.ts'
-import type { RecordCondition, RecordWrite, StoreReply, StoreRequest } from '../../store.ts'
+import type {
+  RecordCondition,
+  RecordWrite,
+  SettleRequest,
+  StoreReply,
+  StoreRequest,
+} from '../../store.ts'
 import { StoreError } from '../../errors.ts'
 import { MAX_UNITS } from '../../validate.ts'
 
@@ -20,8 +26,21 @@ const LOCKING_LINE = '#!lua flags=allow-key-locking\n'
 
 /** The script that decides for the given algorithms: their Lua twins around one check-then-add. */
 export function assembleScript(algorithms: Iterable<Algorithm>): Promise<Script> {
+  return scriptOf(`${twinsOf(algorithms)}${PRELUDE}${DECIDE}`)
+}
+
+/** The script that settles charges of the given algorithms. */
+export function settleScript(algorithms: Iterable<Algorithm>): Promise<Script> {
+  const list = [...algorithms]
+  const settlers = list.map(({ id, luaSettle }) => `['${id}'] = ${luaSettle}`)
+  return scriptOf(
+    `${twinsOf(list)}local settlers = {\n${settlers.join(',\n')}\n}\n${PRELUDE}${SETTLE}`,
+  )
+}
+
+function twinsOf(algorithms: Iterable<Algorithm>): string {
   const twins = Array.from(algorithms, ({ id, lua }) => `['${id}'] = ${lua}`)
-  return scriptOf(DECIDE.replace('--TWINS--', () => twins.join(',\n')))
+  return `local algorithms = {\n${twins.join(',\n')}\n}\n`
 }
 
 /** The script that writes records on a condition. */
@@ -29,16 +48,16 @@ export function writeScript(): Promise<Script> {
   return scriptOf(WRITE)
 }
 
-/** The deciding script's keys: those of the entries, then those of the records. */
-export function scriptKeys({ entries, reads }: StoreRequest): string[] {
-  return [...entries, ...reads].map(({ key }) => key)
+/** The deciding script's keys: those of the entries, then of the records, then the mark's. */
+export function scriptKeys({ entries, reads, hold }: StoreRequest): string[] {
+  return [...entries, ...reads, ...(hold ? [hold] : [])].map(({ key }) => key)
 }
 
 /** The deciding script's ARGV, in the order of its keys. */
-export function scriptArguments(request: StoreRequest, id: string): string[] {
-  const { now, clockIsInjected, apply, entries, reads } = request
-  const args = [String(now), clockIsInjected ? '1' : '0', apply ? '1' : '0', id]
-  args.push(String(entries.length))
+export function scriptArguments(request: StoreRequest): string[] {
+  const { apply, id, entries, reads, hold } = request
+  const args = [...clockOf(request), apply ? '1' : '0', id]
+  args.push(String(hold?.ttlMs ?? 0), String(entries.length))
   for (const { algorithm, limit, burst, cost, enforced, params } of entries) {
     const numbers = [limit, burst, cost, enforced ? 1 : 0, params.length, ...params]
     args.push(algorithm.id, ...numbers.map(String))
@@ -46,6 +65,22 @@ export function scriptArguments(request: StoreRequest, id: string): string[] {
   for (const { field } of reads) args.push(field)
   return args
 }
+
+/** The settling script's ARGV. Its keys: the mark's, then those of the settlements. */
+export function settleArguments(request: SettleRequest): string[] {
+  const args = clockOf(request)
+  for (const settlement of request.settlements) {
+    const { algorithm, id, limit, burst, place, reserved, actual, params } = settlement
+    const numbers = [limit, burst, place, reserved, actual, params.length, ...params]
+    args.push(algorithm.id, id, ...numbers.map(String))
+  }
+  return args
+}
+
+const clockOf = ({ now, clockIsInjected }: StoreRequest | SettleRequest): string[] => [
+  String(now),
+  clockIsInjected ? '1' : '0',
+]
 
 /** The writing script's keys and arguments. */
 export function writeArguments(
@@ -79,20 +114,21 @@ export function readReply(reply: unknown, { entries, reads }: StoreRequest): Sto
     )
   }
   const [now, ...rest] = (reply as number[]).slice(0, numbers) as [number, ...number[]]
+  const places: number[] = []
   const verdicts = entries.map((_, index) => {
-    const [fits, available = 0, resetMs = 0, retryMs = 0, waitMs = 0] = rest.slice(
-      PER_ENTRY * index,
-    )
+    const numbersOfEntry = rest.slice(PER_ENTRY * index)
+    const [fits, available = 0, resetMs = 0, retryMs = 0, waitMs = 0, place = 0] = numbersOfEntry
+    places.push(place)
     return { fits: fits === 1, available, resetMs, retryMs, waitMs }
   })
   const read = (reply as unknown[])
     .slice(numbers)
     .map((value) => (value ?? undefined) as string | undefined)
-  return { now, verdicts, read }
+  return { now, verdicts, places, read }
 }
 
 /** So many integers tell of one entry. */
-const PER_ENTRY = 5
+const PER_ENTRY = 6
 
 const isField = (value: unknown): boolean => value === null || typeof value === 'string'
 
@@ -111,16 +147,11 @@ async function digest(text: string): Promise<ScriptText> {
  */
 const CALLER_SKEW_MS = 60_000
 
-// Phase one reads every entry, phase two writes to all that fit only if all that are enforced do. The
-// numbers are checked here too, because in Lua a comparison with NaN is false and so lets everything
-// pass. A record that is none reads as nothing: by then the charge has been made, and an error would
-// hide it.
-const DECIDE = `local algorithms = {
---TWINS--
-}
-local function whole(text)
+// Numbers are checked here too, because in Lua a comparison with NaN is false and so lets everything
+// pass. Places are beyond the largest number of units: they are times, or sums over a long one.
+const PRELUDE = `local function whole(text, most)
   local number = tonumber(text)
-  if not number or number ~= math.floor(number) or number < 0 or number > ${MAX_UNITS} then
+  if not number or number ~= math.floor(number) or number < 0 or number > (most or ${MAX_UNITS}) then
     error('bad argument')
   end
   return number
@@ -134,8 +165,11 @@ if ARGV[2] == '0' then
     slack = ${CALLER_SKEW_MS}
   end
 end
-local apply, count, at = ARGV[3] == '1', whole(ARGV[5]), 6
-local entries, verdicts, shared, reply = {}, {}, {}, { now }
+`
+
+// Phase one reads every entry, phase two writes to all that fit only if all that are enforced do.
+const DECIDE = `local apply, hold, count, at = ARGV[3] == '1', whole(ARGV[5]), whole(ARGV[6]), 7
+local entries, verdicts, shared, places = {}, {}, {}, {}
 for index = 1, count do
   local key, params = KEYS[index], {}
   for offset = 1, whole(ARGV[at + 5]) do params[offset] = whole(ARGV[at + 5 + offset]) end
@@ -147,11 +181,6 @@ for index = 1, count do
   local verdict = entry.algorithm.check(entry, now)
   if whole(ARGV[at + 4]) == 1 and not verdict.fits then apply = false end
   entries[index], verdicts[index] = entry, verdict
-  reply[#reply + 1] = verdict.fits and 1 or 0
-  reply[#reply + 1] = verdict.available
-  reply[#reply + 1] = verdict.reset
-  reply[#reply + 1] = verdict.retry
-  reply[#reply + 1] = verdict.wait or 0
   at = at + 6 + #params
 end
 if apply then
@@ -159,16 +188,52 @@ if apply then
   for index, entry in ipairs(entries) do
     if entry.cost > 0 and verdicts[index].fits and not added[entry.key] then
       added[entry.key] = true
-      entry.algorithm.add(entry, now, verdicts[index], call)
+      places[index] = entry.algorithm.add(entry, now, verdicts[index], call)
     end
   end
+  if hold > 0 then redis.call('SET', KEYS[#KEYS], '', 'PX', hold) end
 end
-for index = count + 1, #KEYS do
+local reply = { now }
+for index, verdict in ipairs(verdicts) do
+  reply[#reply + 1] = verdict.fits and 1 or 0
+  reply[#reply + 1] = verdict.available
+  reply[#reply + 1] = verdict.reset
+  reply[#reply + 1] = verdict.retry
+  reply[#reply + 1] = verdict.wait or 0
+  reply[#reply + 1] = places[index] or 0
+end
+for index = count + 1, #KEYS - (hold > 0 and 1 or 0) do
+  -- A record that is none reads as nothing: by now the charge has been made, and an error would hide it.
   local value = redis.pcall('HGET', KEYS[index], ARGV[at])
   reply[#reply + 1] = type(value) == 'string' and value
   at = at + 1
 end
 return reply
+`
+
+const SETTLE = `if redis.call('DEL', KEYS[1]) == 0 then return 0 end
+local at, settled = 3, {}
+for index = 2, #KEYS do
+  local entry = {
+    key = KEYS[index], shared = {}, id = ARGV[at + 1], limit = whole(ARGV[at + 2]),
+    burst = whole(ARGV[at + 3]), place = whole(ARGV[at + 4], 2 ^ 53), reserved = whole(ARGV[at + 5]),
+    actual = whole(ARGV[at + 6]), params = {},
+  }
+  for offset = 1, whole(ARGV[at + 7]) do entry.params[offset] = whole(ARGV[at + 7 + offset]) end
+  local name = ARGV[at]
+  at = at + 8 + #entry.params
+  if not settled[entry.key] and entry.actual ~= entry.reserved then
+    local call = { id = entry.id, own = own, slack = slack }
+    if entry.reserved > 0 then
+      settlers[name](entry, now, call)
+    else
+      entry.cost = entry.actual
+      algorithms[name].add(entry, now, algorithms[name].check(entry, now), call)
+    end
+  end
+  settled[entry.key] = true
+end
+return 1
 `
 
 const WRITE = `local first, at = 1, 2

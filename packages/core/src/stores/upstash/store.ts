@@ -1,13 +1,14 @@
 import type { Algorithm } from '../../policy.ts'
 import type { Store } from '../../store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
-import { randomId } from '../../random-id.ts'
 import { knownOptions, plainName, positiveInteger } from '../../validate.ts'
 import {
   assembleScript,
   readReply,
   scriptArguments,
   scriptKeys,
+  settleArguments,
+  settleScript,
   writeArguments,
   writeScript,
   type Script,
@@ -64,9 +65,15 @@ export function upstash(options: UpstashOptions = {}): Store {
   let writing: Script | undefined
   let locking = true
 
-  async function scriptFor(algorithms: ReadonlyMap<string, Algorithm>): Promise<Script> {
-    const key = [...algorithms.keys()].toSorted().join()
-    const script = scripts.get(key) ?? (await assembleScript(algorithms.values()))
+  async function scriptFor(
+    assemble: (algorithms: Iterable<Algorithm>) => Promise<Script>,
+    entries: readonly { readonly algorithm: Algorithm }[],
+  ): Promise<Script> {
+    const byId = new Map(entries.map(({ algorithm }) => [algorithm.id, algorithm]))
+    const ids = [...byId.keys()].toSorted()
+    const key = [assemble === settleScript ? 'settle' : 'decide', ...ids].join()
+    const algorithms = ids.map((id) => byId.get(id) as Algorithm)
+    const script = scripts.get(key) ?? (await assemble(algorithms))
     scripts.set(key, script)
     return script
   }
@@ -104,19 +111,22 @@ export function upstash(options: UpstashOptions = {}): Store {
 
   return {
     async check(request) {
-      const script = await scriptFor(
-        new Map(request.entries.map(({ algorithm }) => [algorithm.id, algorithm])),
-      )
-      const args = scriptArguments(request, randomId())
+      const script = await scriptFor(assembleScript, request.entries)
+      const args = scriptArguments(request)
       return readReply(await call(script, scriptKeys(request), args), request)
+    },
+
+    async settle(request) {
+      const { hold, settlements } = request
+      const script = await scriptFor(settleScript, settlements)
+      const keys = [hold, ...settlements.map(({ key }) => key)]
+      return doneBy(await call(script, keys, settleArguments(request)))
     },
 
     async write(writes, condition) {
       writing ??= await writeScript()
       const { keys, args } = writeArguments(writes, condition)
-      const written = await call(writing, keys, args)
-      if (written === 1 || written === 0) return written === 1
-      throw new StoreError('store_bad_reply', NOT_AN_ANSWER)
+      return doneBy(await call(writing, keys, args))
     },
 
     async reset(keys) {
@@ -125,6 +135,12 @@ export function upstash(options: UpstashOptions = {}): Store {
       if (!Number.isInteger(deleted)) throw new StoreError('store_bad_reply', NOT_AN_ANSWER)
     },
   }
+}
+
+/** Whether a script did what it was to do. @throws StoreError Unless it says so in its way. */
+function doneBy(reply: unknown): boolean {
+  if (reply === 1 || reply === 0) return reply === 1
+  throw new StoreError('store_bad_reply', NOT_AN_ANSWER)
 }
 
 function chooseTransport(options: UpstashOptions): Transport {

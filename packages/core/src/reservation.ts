@@ -1,0 +1,147 @@
+import type { Cost } from './cost.ts'
+import type { AllowedDecision, DeniedDecision } from './decision.ts'
+import type { Asked } from './entries.ts'
+import type { Policy, Settlement } from './policy.ts'
+import type { Store, StoreReply } from './store.ts'
+import { costsOf, isUnits } from './cost.ts'
+import { InputError } from './errors.ts'
+
+/** What became of a reservation. */
+export interface Settled {
+  /** Whether this call did it: `false` if it was settled before, or too long ago to be. */
+  readonly applied: boolean
+  /** Units given back, by unit. */
+  readonly returned: Readonly<Record<string, number>>
+  /** Units charged beyond what was reserved, by unit. */
+  readonly overrun: Readonly<Record<string, number>>
+}
+
+/** A charge that is an estimate until it is settled. Left unsettled, the estimate stays charged. */
+export interface Reservation {
+  /**
+   * Corrects the charge to what was really used: units left out keep their estimate. Less is given
+   * back where it was taken, more is charged there, even past the limit. One round trip. The first
+   * call counts, so it can be repeated when its reply was lost.
+   *
+   * @throws InputError `invalid_cost` When a unit is unknown or no whole number.
+   * @throws StoreError When the store fails; the estimate then stays charged, unless it was the reply
+   * that was lost.
+   */
+  settle(actual: Cost): Promise<Settled>
+  /** Gives everything back: settles at 0. @throws StoreError As `settle` does. */
+  cancel(): Promise<Settled>
+  /** The reservation as plain data, for `limiter.reservation` in another process. */
+  toJSON(): ReservationData
+}
+
+/** The decision of `reserve`: if allowed, with the reservation. */
+export type ReserveDecision = (AllowedDecision & Reservation) | DeniedDecision
+
+/** A reservation as plain data. It names keys of the store: keep it from clients. */
+export interface ReservationData {
+  readonly id: string
+  /** Whether it was made without the store, in the memory of one process, where alone it can be settled. */
+  readonly local: boolean
+  readonly charges: readonly Charge[]
+}
+
+/** What a reservation has charged to one policy. */
+interface Charge {
+  readonly policy: string
+  readonly key: string
+  readonly limit: number
+  readonly burst: number
+  readonly place: number
+  readonly units: number
+}
+
+/** What a reservation charges, from the reply that allowed it. */
+export function chargesOf(counted: readonly Asked[], reply: StoreReply): Charge[] {
+  return counted.flatMap(({ policy, entry }, index) => {
+    if (reply.verdicts[index]?.fits !== true) return []
+    const { key, limit, burst, cost: units } = entry
+    return [{ policy: policy.name, key, limit, burst, place: reply.places[index] ?? 0, units }]
+  })
+}
+
+/** The key of the mark that a reservation may still be settled. */
+export const holdKey = (id: string): string => `hold:${id}`
+
+/** What settles reservations: a limiter's store, clock and policies. */
+export interface Settler {
+  readonly policies: readonly Policy[]
+  readonly clockIsInjected: boolean
+  now(): number
+  storeFor(data: ReservationData): Pick<Store, 'settle'>
+}
+
+/** A reservation out of its data. */
+export function reservationOf(data: ReservationData, settler: Settler): Reservation {
+  async function correct(actual: (unit: string, reserved: number) => number): Promise<Settled> {
+    const [returned, overrun] = [new Map<string, number>(), new Map<string, number>()]
+    const settlements: Settlement[] = []
+    for (const { policy: name, units: reserved, ...charge } of data.charges) {
+      const policy = settler.policies.find((one) => one.name === name)
+      // A policy that is gone since then counts nothing any more.
+      if (policy === undefined) continue
+      const { algorithm, params, unit } = policy
+      const units = algorithm.released ? 0 : actual(unit, reserved)
+      if (units < reserved) returned.set(unit, reserved - units)
+      if (units > reserved) overrun.set(unit, units - reserved)
+      if (units === reserved) continue
+      settlements.push({ ...charge, algorithm, params, id: data.id, reserved, actual: units })
+    }
+    const applied = await settler.storeFor(data).settle({
+      hold: holdKey(data.id),
+      settlements,
+      now: settler.now(),
+      clockIsInjected: settler.clockIsInjected,
+    })
+    const told = (units: Map<string, number>) => Object.fromEntries(applied ? units : [])
+    return { applied, returned: told(returned), overrun: told(overrun) }
+  }
+
+  return {
+    async settle(actual) {
+      const costs = costsOf(actual, settler.policies)
+      const given = new Set(typeof actual === 'number' ? ['request'] : Object.keys(actual))
+      return correct((unit, reserved) => (given.has(unit) ? costs(unit) : reserved))
+    },
+    cancel: () => correct(() => 0),
+    toJSON: () => data,
+  }
+}
+
+/** Returns `value` if it is the data of a reservation, be it as JSON text; else throws. */
+export function validReservation(value: unknown): ReservationData {
+  const data = (
+    typeof value === 'string' ? parsed(value) : value
+  ) as Partial<ReservationData> | null
+  const isData =
+    typeof data?.id === 'string' &&
+    /^[0-9a-z]{1,16}$/.test(data.id) &&
+    typeof data.local === 'boolean' &&
+    Array.isArray(data.charges) &&
+    data.charges.every(isCharge)
+  if (isData) return data as ReservationData
+  throw new InputError('invalid_reservation', 'reservation', 'must be what toJSON of one returned')
+}
+
+function isCharge(value: unknown): boolean {
+  const { policy, key, limit, burst, place, units } = (value ?? {}) as Partial<Charge>
+  return (
+    typeof policy === 'string' &&
+    typeof key === 'string' &&
+    [limit, burst, units].every(isUnits) &&
+    Number.isSafeInteger(place) &&
+    Number(place) >= 0
+  )
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,201 @@
+import {
+  concurrency,
+  createLimiter,
+  dailyCap,
+  leakyBucket,
+  slidingWindow,
+  slidingWindowCounter,
+  tokenBucket,
+  type Policy,
+} from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connect, keysUnder, snapshot } from '../support/redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+import { reserved } from './reserved.ts'
+
+const common = { limit: 100, per: ['tenant'], unit: 'token' } as const
+const windows = {
+  minute: { limit: 100, window: '1m' },
+  hour: { limit: 500, window: '1h' },
+} as const
+const { limit: _, ...several } = common
+const POLICIES: Policy[] = [
+  dailyCap({ name: 'daily', ...common }),
+  slidingWindow({ name: 'window', window: '1m', ...common }),
+  ...slidingWindow({ name: 'log', windows, ...several }),
+  slidingWindowCounter({ name: 'counter', window: '1m', ...common }),
+  tokenBucket({ name: 'bucket', window: '1m', ...common }),
+  leakyBucket({ name: 'queue', window: '1m', burst: 100, ...common }),
+  concurrency({ name: 'calls', limit: 3, per: ['tenant'] }),
+]
+const ACME = { tenant: 'acme' }
+const COST = { token: 30 }
+
+let server: RedisServer
+let local: LocalServer
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedisServer()
+  local = await startLocal({ redisUrl: server.url })
+  redis = connect(server.url)
+})
+afterAll(async () => {
+  redis.disconnect()
+  await local.close()
+  await server.stop()
+})
+
+function setUp() {
+  const prefix = freshPrefix()
+  const { url, token } = local
+  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+  return { prefix, limiter: createLimiter({ store, policies: POLICIES }) }
+}
+
+describe('a reservation in Redis', () => {
+  it('is one HTTP request to make and one to settle', async () => {
+    const { limiter } = setUp()
+    const warm = await reserved(limiter, { tenant: 'warm' }, { cost: COST })
+    await warm.settle({ token: 1 })
+    const before = local.requests
+    const decision = await reserved(limiter, ACME, { cost: COST })
+    expect(local.requests - before).toBe(1)
+    await decision.settle({ token: 10 })
+    expect(local.requests - before).toBe(2)
+  })
+
+  it('leaves an expiry on every key, its mark only until it is settled, and nothing of a call', async () => {
+    const { limiter, prefix } = setUp()
+    const expiries = async (): Promise<Map<string, number>> => {
+      const keys = await keysUnder(redis, prefix)
+      const pairs = keys.map(
+        async (key) => [key.slice(prefix.length + 1), await redis.pttl(key)] as const,
+      )
+      return new Map(await Promise.all(pairs))
+    }
+    const decision = await reserved(limiter, ACME, { cost: COST, settleWithin: '10m' })
+    const held = await expiries()
+    const marks = [...held].filter(([key]) => key.startsWith('hold:'))
+    expect(marks).toHaveLength(1)
+    expect(marks[0]?.[1]).toBeGreaterThan(0)
+    expect(marks[0]?.[1]).toBeLessThanOrEqual(600_000)
+    expect(held.size).toBe(8)
+    expect(Math.min(...held.values())).toBeGreaterThan(0)
+    await decision.settle({ token: 7 })
+    const settled = await expiries()
+    expect([...settled.keys()].toSorted()).toEqual(
+      [...held.keys()].filter((key) => !/^(hold|calls):/.test(key)).toSorted(),
+    )
+    expect(Math.min(...settled.values())).toBeGreaterThan(0)
+  })
+
+  it('that is denied changes no byte and leaves no mark', async () => {
+    const { limiter, prefix } = setUp()
+    await limiter.reserve(ACME, { cost: { token: 90 } })
+    const before = await snapshot(redis, prefix)
+    expect(await limiter.reserve(ACME, { cost: COST })).toMatchObject({ allowed: false })
+    expect(await snapshot(redis, prefix)).toEqual(before)
+  })
+
+  it('that is settled after its mark has gone changes no byte', async () => {
+    const { limiter, prefix } = setUp()
+    const decision = await reserved(limiter, ACME, { cost: COST })
+    const keys = await keysUnder(redis, prefix)
+    await redis.del(keys.find((key) => key.includes(':hold:')) ?? '')
+    const before = await snapshot(redis, prefix)
+    const done = await decision.settle({ token: 1 })
+    expect(done).toEqual({ applied: false, returned: {}, overrun: {} })
+    expect(await snapshot(redis, prefix)).toEqual(before)
+  })
+
+  it('that was lost on the way is told, and may be settled again', async () => {
+    const { url, token } = local
+    const options = { url, token, prefix: freshPrefix(), timeoutMs: 30_000 }
+    let lose = false
+    const store = upstash({
+      ...options,
+      async fetch(target, init) {
+        const response = await fetch(target, init)
+        if (!lose) return response
+        lose = false
+        throw new TypeError('The reply is lost')
+      },
+    })
+    const limiter = createLimiter({ store, policies: POLICIES })
+    const decision = await reserved(limiter, ACME, { cost: COST })
+    await limiter.peek(ACME, { cost: { token: 0 } })
+    // Load the script first: what is lost is the reply to the settling itself.
+    const other = await reserved(limiter, ACME, { cost: COST })
+    await other.cancel()
+    lose = true
+    await expect(decision.settle({ token: 10 })).rejects.toMatchObject({
+      code: 'store_unreachable',
+    })
+    expect((await decision.settle({ token: 10 })).applied).toBe(false)
+    const { policies } = await limiter.peek(ACME, { cost: { token: 0 } })
+    expect(policies.find(({ name }) => name === 'window')?.remaining).toBe(90)
+  })
+})
+
+describe('a reservation without the store', () => {
+  it('is settled in the memory that it was made in', async () => {
+    const store = upstash({ url: 'http://127.0.0.1:9', token: 'none' })
+    const [policy] = POLICIES as [Policy]
+    const limiter = createLimiter({ store, policies: [policy] })
+    const decision = await reserved(limiter, ACME, { cost: COST })
+    expect(decision).toMatchObject({ allowed: true, degraded: { mode: 'local' } })
+    expect((await decision.settle({ token: 10 })).returned).toEqual({ token: 20 })
+    const { policies } = await limiter.peek(ACME, { cost: { token: 0 } })
+    expect(policies[0]?.remaining).toBe(90)
+  })
+  it('that allowed blindly has nothing to settle', async () => {
+    const store = upstash({ url: 'http://127.0.0.1:9', token: 'none' })
+    const limiter = createLimiter({ store, policies: POLICIES, onStoreError: 'allow' })
+    const decision = await reserved(limiter, ACME, { cost: COST })
+    expect(await decision.settle({ token: 1 })).toEqual({
+      applied: false,
+      returned: {},
+      overrun: {},
+    })
+  })
+})
+
+describe('malformed data of a reservation', () => {
+  const store = upstash({ url: 'http://127.0.0.1:9', token: 'none' })
+  const limiter = createLimiter({ store, policies: POLICIES })
+  const good = { id: 'a1', local: false, charges: [] }
+  const charge = { policy: 'daily', key: 'k', limit: 1, burst: 1, place: 0, units: 1 }
+  it.each([
+    undefined,
+    null,
+    7,
+    'no JSON',
+    '"text"',
+    [],
+    {},
+    { ...good, id: 'a:b' },
+    { ...good, id: 7 },
+    { ...good, local: 'yes' },
+    { ...good, charges: {} },
+    { ...good, charges: [{ ...charge, units: -1 }] },
+    { ...good, charges: [{ ...charge, place: 0.5 }] },
+    { ...good, charges: [{ ...charge, key: 7 }] },
+    { ...good, charges: [null] },
+  ])('%j is refused', (data) => {
+    const act = () => limiter.reservation(data)
+    expect(act).toThrow(expect.objectContaining({ code: 'invalid_reservation' }))
+  })
+  it.each([
+    ['an unknown unit', { yen: 1 }],
+    ['half a token', { token: 0.5 }],
+    ['less than none', { token: -1 }],
+    ['no number', { token: Number.NaN }],
+  ])('%s is no settlement', async (_name, actual) => {
+    await expect(limiter.reservation(good).settle(actual as never)).rejects.toMatchObject({
+      code: 'invalid_cost',
+    })
+  })
+})
