@@ -14,6 +14,7 @@ import { buckets } from './cases/buckets.ts'
 import { logs } from './cases/logs.ts'
 import { partitions } from './cases/partitions.ts'
 import { severalPolicies } from './cases/policies.ts'
+import { records } from './cases/records.ts'
 import { windows } from './cases/windows.ts'
 
 const HOUR = { name: 'p', limit: 20, window: '1h', per: ['tenant'] } as const
@@ -48,6 +49,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   windows(make)
   severalPolicies(make)
   partitions(make)
+  records(make)
   buckets(make)
   logs(make)
 

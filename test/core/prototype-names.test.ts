@@ -1,0 +1,168 @@
+import {
+  createLimiter,
+  definePlans,
+  fixedWindow,
+  planResolver,
+  runtimeConfiguration,
+  type DeniedDecision,
+  type Limiter,
+  type Subject,
+} from '@sluice/core'
+import { tooManyRequests, rateLimitHeaders } from '@sluice/core/http'
+import { memory } from '@sluice/core/memory'
+import { describe, expect, it } from 'vitest'
+
+/** What every object has, and what nobody means who says it. */
+const NAMES = [
+  'constructor',
+  '__proto__',
+  'prototype',
+  'toString',
+  'valueOf',
+  'hasOwnProperty',
+  'isPrototypeOf',
+  '__defineGetter__',
+  'then',
+  'length',
+] as const
+
+const plans = definePlans({ starter: { rpm: 2 }, growth: { rpm: 4 } })
+const perTenant = fixedWindow({
+  name: 'rpm',
+  limit: ({ plan }) => plan['rpm'],
+  window: '1h',
+  per: ['tenant'],
+})
+
+/** As JSON from outside: `__proto__` is then a property of its own. */
+const parsed = (text: string): Subject => JSON.parse(text) as Subject
+
+function limiterOf(answer: string): Limiter {
+  return createLimiter({
+    store: memory(),
+    plans,
+    planOf: planResolver(() => answer),
+    policies: [perTenant],
+    configuration: runtimeConfiguration({ allow: { rpm: ['limit'] } }),
+    hooks: { problem: () => {} },
+  })
+}
+
+describe.each(NAMES)('%s', (name) => {
+  it('as a plan, of a subject or of a resolver, is unknown: the default plan applies', async () => {
+    const limiter = limiterOf(name)
+    for (const subject of [{ tenant: 'a', plan: name }, { tenant: 'a' }]) {
+      expect(await limiter.peek(subject)).toMatchObject({
+        plan: 'starter',
+        planSource: 'default',
+        policies: [{ limit: 2 }],
+      })
+    }
+    expect(plans.get(name)).toBeUndefined()
+  })
+
+  it('as a tenant has a budget, a plan and a configuration of its own, like any other', async () => {
+    const limiter = limiterOf('growth')
+    for (const tenant of NAMES) {
+      const { plan, policies } = await limiter.check({ tenant })
+      expect([plan, policies[0]?.remaining]).toEqual(['growth', 3])
+    }
+    await limiter.configure({ rpm: { limit: 9 } }, { tenant: name })
+    await limiter.invalidate(name)
+    for (const tenant of NAMES) {
+      const { policies } = await limiter.peek({ tenant })
+      expect([tenant, policies[0]?.limit]).toEqual([tenant, tenant === name ? 9 : 4])
+    }
+    await limiter.reset({ tenant: name }, { configuration: true })
+    for (const tenant of NAMES) {
+      const { policies } = await limiter.peek({ tenant })
+      expect([tenant, policies[0]?.remaining]).toEqual([tenant, tenant === name ? 4 : 3])
+    }
+  })
+
+  it('as a route has a budget of its own, and is no route of a policy for others', async () => {
+    const limiter = createLimiter({
+      store: memory(),
+      policies: [
+        fixedWindow({ name: 'byRoute', limit: 2, window: '1h', per: ['route'] }),
+        fixedWindow({ name: 'chat', limit: 1, window: '1h', per: 'global', routes: ['chat'] }),
+      ],
+    })
+    for (const route of NAMES) {
+      const decision = await limiter.check({ route })
+      expect(decision.policies.map((policy) => [policy.name, policy.remaining])).toEqual([
+        ['byRoute', 1],
+      ])
+      expect(decision.skipped).toMatchObject([{ name: 'chat', why: 'other_route' }])
+    }
+  })
+
+  it('as a unit that nobody counts is refused, also as a property of its own', async () => {
+    const limiter = limiterOf('growth')
+    const costs = [{ [name]: 1 }, JSON.parse(`{"${name}":1}`) as Record<string, number>]
+    for (const cost of costs) {
+      const error: unknown = await limiter
+        .check({ tenant: 'a' }, { cost })
+        .catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ name: 'InputError', code: 'invalid_cost' })
+    }
+    expect((await limiter.peek({ tenant: 'a' })).policies[0]?.remaining).toBe(4)
+  })
+
+  it('as a dimension is not taken from what every object inherits', async () => {
+    if (!/^[a-z]/i.test(name)) return
+    const limiter = createLimiter({
+      store: memory(),
+      policies: [fixedWindow({ name: 'p', limit: 2, window: '1h', per: [name] })],
+    })
+    await expect(limiter.check({ tenant: 'a' })).rejects.toMatchObject({
+      code: 'missing_dimension',
+    })
+    const own = parsed(`{"${name}":"a"}`)
+    expect((await limiter.check(own)).policies[0]?.remaining).toBe(1)
+    expect((await limiter.peek({ ...own })).policies[0]?.remaining).toBe(1)
+  })
+
+  it('as an option or as a setting is unknown', async () => {
+    const limiter = limiterOf('growth')
+    const options = parsed(`{"${name}":1}`)
+    await expect(limiter.check({ tenant: 'a' }, options as never)).rejects.toThrow(/options/)
+    await expect(limiter.configure(options as never)).rejects.toMatchObject({
+      code: 'unknown_option',
+    })
+    await expect(limiter.configure({ rpm: options as never })).rejects.toMatchObject({
+      code: 'unknown_option',
+    })
+    await expect(limiter.reset({ tenant: 'a' }, options as never)).rejects.toMatchObject({
+      code: 'unknown_option',
+    })
+    expect(await limiter.configuration()).toEqual([])
+  })
+})
+
+it('names of policies, units and plans may be such names, where they are names at all', async () => {
+  const name = 'constructor'
+  const limiter = createLimiter({
+    store: memory(),
+    plans: definePlans({ [name]: { [name]: 1 }, toString: { [name]: 2 } }),
+    policies: [
+      fixedWindow({
+        name,
+        limit: ({ plan }) => plan[name],
+        window: '1h',
+        per: ['tenant'],
+        unit: 'valueOf',
+      }),
+    ],
+    configuration: runtimeConfiguration({ allow: { constructor: ['limit'] } }),
+  })
+  const cost = { valueOf: 1 }
+  const ask = (plan?: string) => limiter.check({ tenant: 'a', plan }, { cost })
+  expect(await ask('toString')).toMatchObject({ plan: 'toString', policies: [{ limit: 2 }] })
+  const denied = await ask()
+  expect(denied).toMatchObject({ allowed: false, plan: name, violated: { name } })
+  expect(JSON.stringify(rateLimitHeaders(denied))).toContain('constructor')
+  expect(await tooManyRequests(denied as DeniedDecision).text()).toContain('"error"')
+  await limiter.configure({ [name]: { limit: 3 } })
+  expect(await ask()).toMatchObject({ allowed: true, policies: [{ limit: 3 }] })
+})
