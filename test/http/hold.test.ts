@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { rateLimit as rateLimitWorker } from '@sluice/cloudflare'
-import { slidingWindow, type Limiter } from '@sluice/core'
+import { leakyBucket, slidingWindow, type Limiter } from '@sluice/core'
 import { HANDOFF_HEADER, hold, rateLimit } from '@sluice/core/http'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { NextRequest } from 'next/server.js'
@@ -218,6 +218,45 @@ describe('backpressure', () => {
     const answer = ask({}, { method: 'POST', body: 'prompt' })
     await pass(10)
     expect(await (await answer).text()).toBe('prompt')
+  })
+})
+
+describe('a leaky bucket', () => {
+  const policy = leakyBucket({ name: 'shape', limit: 1, window: '1s', burst: 4, per: ['tenant'] })
+
+  it('lets requests that come together go on one after another, each at its turn', async () => {
+    const order: string[] = []
+    const handle = (request: Request) => {
+      order.push(request.headers.get('x-name') ?? '')
+      return new Response()
+    }
+    const controller = new AbortController()
+    const ask = app(limiterWith(policy).limiter, {}, handle)
+    const answers = ['a', 'b', 'c', 'd', 'e'].map((name) =>
+      ask({ 'x-name': name }, name === 'c' ? { signal: controller.signal } : {}),
+    )
+    expect((await answers[4])?.status).toBe(429)
+    await pass(0)
+    expect(order).toEqual(['a'])
+    await pass(999)
+    expect(order).toEqual(['a'])
+    await pass(1)
+    expect(order).toEqual(['a', 'b'])
+    controller.abort()
+    // Who goes away does not bring the others forward.
+    await pass(1_999)
+    expect(order).toEqual(['a', 'b'])
+    await pass(1)
+    expect(order).toEqual(['a', 'b', 'd'])
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    expect(statuses).toEqual([200, 200, 499, 200, 429])
+  })
+
+  it('shows its burst as the limit, of which no more remains', async () => {
+    const answer = await app(limiterWith(policy).limiter)()
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('4')
+    expect(answer.headers.get('x-ratelimit-remaining')).toBe('3')
+    expect(answer.headers.get('ratelimit-policy')).toBe('"shape";q=4;w=4')
   })
 })
 

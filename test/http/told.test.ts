@@ -1,5 +1,12 @@
-import { fixedWindow, type FixedWindowOptions, type Policy } from '@sluice/core'
+import {
+  createLimiter,
+  fixedWindow,
+  runtimeConfiguration,
+  type FixedWindowOptions,
+  type Policy,
+} from '@sluice/core'
 import { denialBody, rateLimitHeaders, tooManyRequests, type HeaderStyle } from '@sluice/core/http'
+import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { allowed, app, denied, limiterWith, state } from './support.ts'
 import { items } from './truth.ts'
@@ -100,7 +107,9 @@ describe('a request that no policy counts', () => {
     ['a policy per a dimension it lacks', perTenant({ per: ['user'], onMissing: 'skip' })],
     ['a policy that is not enabled', perTenant({ enabled: 0 })],
   ])('passes with no header: %s', async (_, only) => {
-    const ask = app(limiterWith(only).limiter, { headers: ALL })
+    const configuration = runtimeConfiguration({ allow: { rpm: ['limit'] } })
+    const limiter = createLimiter({ store: memory(), policies: [only], configuration })
+    const ask = app(limiter, { headers: ALL })
     for (let time = 0; time < 3; time += 1) {
       const answer = await ask({}, { method: 'POST' })
       expect(answer.status).toBe(200)

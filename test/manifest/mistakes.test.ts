@@ -165,6 +165,11 @@ const OVERRIDES: Mistake[] = [
     `${ROUTE}.overrides.rpm`,
   ],
   [
+    'a policy that is to be configured',
+    route({ overrides: { rpm: { limit: 5 } } }, { policies: [{ ...rpm, limit: 'configured' }] }),
+    `${ROUTE}.overrides.rpm`,
+  ],
+  [
     'a policy of its own',
     route({ policies: [{ ...rpm, name: 'own' }], overrides: { own: false } }),
     `${ROUTE}.overrides.own`,

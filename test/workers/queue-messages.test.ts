@@ -163,6 +163,18 @@ describe('a message that fits and is to be delayed', () => {
   })
 })
 
+it('a cost that is left out is none, and the message goes back', async () => {
+  const own = { subject: options.subject, cost: () => undefined as never }
+  const left = message('acme')
+  await rateLimitQueue<object, Job>(limiterFor, own, handle)(
+    { queue: 'jobs', messages: [left] },
+    {},
+    {},
+  )
+  expect(left.retry).toHaveBeenCalledWith()
+  expect(handle).not.toHaveBeenCalled()
+})
+
 it('a subject and a cost may be promised', async () => {
   const queue = rateLimitQueue<object, Job>(
     limiterFor,

@@ -52,7 +52,9 @@ export function rateLimitQueue<Env extends object, Body>(
 
   async function ask(message: Message<Body>, env: Env, ctx: ExecutionContext): Promise<Decision> {
     const waitUntil = (promise: Promise<unknown>): void => ctx.waitUntil(promise)
-    const asked = cost === undefined ? 1 : await cost(message, env)
+    const found: Cost | undefined = cost === undefined ? 1 : await cost(message, env)
+    // A function that returns nothing must not cost less than it meant to.
+    const asked = found ?? Number.NaN
     return kept(env).check(await subject(message, env), { cost: asked, waitUntil })
   }
 

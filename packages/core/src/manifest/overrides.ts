@@ -59,6 +59,10 @@ function overrideOf(place: string, policy: Policy, options: PolicyOverride): Ove
   if (limit === undefined && burst === undefined) {
     throw new ConfigError('invalid_option', place, 'must have a limit or a burst, or be false')
   }
+  if (policy.limit === 'configured') {
+    const message = 'cannot be: the limit of the policy is to be configured'
+    throw new ConfigError('invalid_option', place, message)
+  }
   if (burst !== undefined && policy.burst === undefined) {
     const message = 'has no meaning for a policy that is no bucket'
     throw new ConfigError('invalid_option', `${place}.burst`, message)

@@ -76,7 +76,7 @@ export function limitOf<T>(
 
 /** A limit, in one case. */
 export function resolved(limit: Limit, context: LimitContext): number | undefined {
-  // A limiter takes 'configured' from a function as well.
+  // Whoever asks has seen to it that the limit is not 'configured'.
   return typeof limit === 'function' ? limit(context) : (limit as number)
 }
 
