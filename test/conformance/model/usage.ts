@@ -57,6 +57,26 @@ function estimate(
   return inFull + Number(ceil(BigInt(oldest) * BigInt(part), BigInt(length)))
 }
 
+/** What the charges of a list come to, one after another; a list that has grown is gone on with. */
+function replayed<State>(
+  memory: WeakMap<readonly Charge[], { state: State; count: number }>,
+  charges: readonly Charge[],
+  first: State,
+  next: (state: State, charge: Charge) => State,
+): State {
+  const { state, count } = memory.get(charges) ?? { state: first, count: 0 }
+  const now = charges.slice(count).reduce(next, state)
+  memory.set(charges, { state: now, count: charges.length })
+  return now
+}
+
+interface Level {
+  readonly level: bigint
+  readonly at: number
+}
+
+const levels = new WeakMap<readonly Charge[], { state: Level; count: number }>()
+
 /**
  * What was taken out of a token bucket and has not flowed in again. Levels are in units times the
  * window, so that nothing is rounded.
@@ -70,26 +90,26 @@ function poured(rule: Rule, charges: readonly Charge[]): Usage['units'] {
     kind === 'interval'
       ? BigInt(limit) * window * BigInt(borders(to) - borders(from))
       : BigInt(limit) * BigInt(to - from)
-  const filled = (level: bigint, from: number, to: number): bigint => {
-    const next = level + flow(from, to)
+  const filled = ({ level, at }: Level, now: number): bigint => {
+    const next = level + flow(at, now)
     return next < full ? next : full
   }
-  let [level, last] = [full, 0]
-  for (const { at, cost } of charges) {
-    level = filled(level, last, at) - BigInt(cost) * window
-    last = at
-  }
-  return (now) => Number(ceil(full - filled(level, last, now), window))
+  const last = replayed(levels, charges, { level: full, at: 0 }, (before, { at, cost }) => ({
+    level: filled(before, at) - BigInt(cost) * window,
+    at,
+  }))
+  return (now) => Number(ceil(full - filled(last, now), window))
 }
+
+const ends = new WeakMap<readonly Charge[], { state: bigint; count: number }>()
 
 /** A queue at a counter that serves one unit in `windowMs / limit`: when is each charge done? */
 function queued({ limit, windowMs, wait }: Rule, charges: readonly Charge[]): Usage {
   // In milliseconds times the limit.
-  let done = 0n
-  for (const { at, cost } of charges) {
+  const done = replayed(ends, charges, 0n, (before, { at, cost }) => {
     const arrival = BigInt(at) * BigInt(limit)
-    done = (done > arrival ? done : arrival) + BigInt(cost) * BigInt(windowMs)
-  }
+    return (before > arrival ? before : arrival) + BigInt(cost) * BigInt(windowMs)
+  })
   const ahead = (now: number): bigint => {
     const left = done - BigInt(now) * BigInt(limit)
     return left > 0n ? left : 0n
