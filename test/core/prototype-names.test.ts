@@ -154,7 +154,7 @@ it('names of policies, units and plans may be such names, where they are names a
         unit: 'valueOf',
       }),
     ],
-    configuration: runtimeConfiguration({ allow: { constructor: ['limit'] } }),
+    configuration: runtimeConfiguration({ allow: { [name]: ['limit' as const] } }),
   })
   const cost = { valueOf: 1 }
   const ask = (plan?: string) => limiter.check({ tenant: 'a', plan }, { cost })

@@ -5,6 +5,7 @@ import { NOON } from './case.ts'
 const policy = fixedWindow({ name: 'p', limit: 1, window: '1h', per: ['tenant'] })
 
 const request = (reads: StoreRequest['reads'], count = 0): StoreRequest => ({
+  id: 'one',
   entries: Array.from({ length: count }, () => ({
     key: 'p:counts',
     algorithm: policy.algorithm,
