@@ -1,5 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { createLimiter, dailyCap, manualClock, slidingWindow, type Policy } from '@sluice/core'
+import {
+  createLimiter,
+  dailyCap,
+  leakyBucket,
+  manualClock,
+  projectLimits,
+  slidingWindow,
+  slidingWindowCounter,
+  tokenBucket,
+  type Policy,
+} from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -23,6 +33,12 @@ const four = [
   slidingWindow({ name: 'rps', limit: 60, window: '1s', per: ['tenant'] }),
   slidingWindow({ name: 'all', limit: 10_000, window: '1m', per: 'global' }),
 ]
+
+const minute = { limit: 60, window: '1m', per: ['tenant'] } as const
+const counter = slidingWindowCounter({ name: 'rpm', segments: 6, ...minute })
+const bucket = tokenBucket({ name: 'rpm', ...minute })
+const queue = leakyBucket({ name: 'rpm', burst: 60, ...minute })
+const project = projectLimits({ per: ['tenant'] })
 
 // Every command on this Redis is counted, so it is shared with nobody.
 let server: RedisServer
@@ -145,6 +161,45 @@ const MEASURED: Record<string, () => Promise<Metered>> = {
     await spend(60)
     return check(false)
   },
+  'a counter, allowed, 30 a minute': async () => (await warm([counter])).average(300, waits(2_000)),
+  'a counter, denied': async () => deniedAfter([counter]),
+  'a token bucket, allowed, 30 a minute': async () =>
+    (await warm([bucket])).average(300, waits(2_000)),
+  'a token bucket, denied': async () => deniedAfter([bucket]),
+  'a leaky bucket, allowed, 30 a minute': async () =>
+    (await warm([queue])).average(300, waits(2_000)),
+  'a leaky bucket, denied': async () => deniedAfter([queue]),
+  "a project's first": async () => (await warm(project)).check(true),
+  "a project's first 64, allowed": async () => {
+    const { spend, average } = await warm(project)
+    await spend(1, 1_000)
+    return average(63, () => 1_000)
+  },
+  "a project's, allowed, 10 a minute at random": async () => {
+    const { spend, average } = await warm(project)
+    await spend(600, 6_000)
+    return average(1_500, waits(6_000))
+  },
+  "a project's, denied by its minute": async () => deniedAfter(project),
+  "a project's of thousands, denied": async () => {
+    const { check, spend, clock } = await warm(project)
+    await spend(3_000, 4_000)
+    clock.advance(MINUTE)
+    await spend(60)
+    return check(false)
+  },
+  "a project's, denied, a cost of 800": async () => {
+    const { check, spend } = await warm(projectLimits({ minute: 1_000, per: ['tenant'] }))
+    await spend(800, 50)
+    return check(false, 800)
+  },
+}
+
+/** Measures a denial by policies of 60 at most, once they are spent. */
+async function deniedAfter(policies: readonly Policy[]): Promise<Metered> {
+  const { check, spend } = await warm(policies)
+  await spend(60)
+  return check(false)
 }
 
 const rounded = (value: number): number => Math.round(value * 100) / 100
@@ -174,6 +229,8 @@ describe('Redis commands per decision', () => {
     for (const { total } of of(/^denied|^one policy, denied|^peek/))
       expect(total).toBeLessThanOrEqual(5)
     for (const { writes } of of(/denied|peek/)) expect(writes).toBe(0)
+    for (const { total } of of(/^a .*, allowed/)) expect(total).toBeLessThanOrEqual(6.02)
+    for (const { total } of of(/^a .*, denied(?!, a cost)/)) expect(total).toBeLessThanOrEqual(5)
     expect(measured.size).toBe(told.size)
   })
 

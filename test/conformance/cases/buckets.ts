@@ -185,4 +185,23 @@ export function buckets(make: () => Store): void {
       leaky: Math.floor((limit * 29_999) / 60_000),
     })
   })
+
+  it('a bucket counts what was settled far above its size as far as numbers are exact', async () => {
+    const options = { limit: 1, burst: 100, window: '30d', per } as const
+    const limiter = setUp(make(), [
+      tokenBucket({ name: 'token', ...options }),
+      leakyBucket({ name: 'leaky', ...options }),
+    ])
+    const decision = await limiter.reserve(ACME, { cost: 50 })
+    if (!decision.allowed) throw new Error('It is denied')
+    await decision.settle({ request: 10 ** 12 })
+    const window = 30 * 86_400_000
+    const { policies } = await limiter.check(ACME, { cost: 100 })
+    for (const { remaining: left, retryAfterMs } of policies) {
+      expect([left, retryAfterMs]).toEqual([0, Number.MAX_SAFE_INTEGER])
+    }
+    limiter.clock.advance(window)
+    const later = await limiter.check(ACME, { cost: 99 })
+    expect(later.retryAfterMs).toBe(Number.MAX_SAFE_INTEGER - 2 * window)
+  })
 }

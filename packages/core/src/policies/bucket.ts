@@ -10,6 +10,9 @@ interface BucketState {
   readonly at: number
 }
 
+/** A charge that turned out to be larger is counted as far as numbers are exact. */
+const MOST_USED = Number.MAX_SAFE_INTEGER
+
 /** The most units that a bucket with this window can hold or leak and still count exactly. */
 export const maxUnitsOf = (windowMs: number): number =>
   Math.floor(Number.MAX_SAFE_INTEGER / windowMs)
@@ -31,7 +34,7 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
     const [window = 1, quantum = 1, longestWait = 0] = params
     const { used, at } = leaked(state, entry, now)
     const until = (amount: number): number =>
-      amount <= 0 ? 0 : at + Math.ceil(amount / (limit * quantum)) * quantum - now
+      amount <= 0 ? 0 : Math.ceil(amount / (limit * quantum)) * quantum + (at - now)
     // Multiplied only when small enough: a product above 2^53 would be rounded.
     const over = cost > burst ? 0 : used - (burst - cost) * window
     const wait = longestWait === 0 ? 0 : until(used)
@@ -63,7 +66,8 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
     const left = (units: number): number => Math.max(0, units * window - gone)
     const { reserved, actual } = settlement
     const more = (actual - reserved) * window
-    const used = Math.max(0, before + (more > 0 ? more : left(actual) - left(reserved)))
+    const corrected = before + (more > 0 ? more : left(actual) - left(reserved))
+    const used = Math.min(Math.max(0, corrected), MOST_USED)
     const emptyAt = at + Math.ceil(used / (settlement.limit * quantum)) * quantum
     return { state: { used, at }, expiresAt: emptyAt + window }
   },
@@ -80,7 +84,7 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
       local used, at = leaked(entry, now)
       local function ends(amount)
         if amount <= 0 then return 0 end
-        return at + math.ceil(amount / (limit * quantum)) * quantum - now
+        return math.ceil(amount / (limit * quantum)) * quantum + (at - now)
       end
       local over = cost > burst and 0 or used - (burst - cost) * window
       local wait = longest_wait == 0 and 0 or ends(used)
@@ -111,7 +115,7 @@ end)()`,
     local gone = (at - entry.place) * entry.limit
     local function left(units) return math.max(0, units * window - gone) end
     local more = actual > reserved and (actual - reserved) * window or left(actual) - left(reserved)
-    keep(entry, now, math.max(0, used + more), at, call)
+    keep(entry, now, math.min(math.max(0, used + more), ${MOST_USED}), at, call)
   end
 end)()`,
 })
