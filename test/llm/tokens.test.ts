@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { estimateTokens, tokenCounter } from '@sluice/core/llm'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { encode as cl100k } from 'gpt-tokenizer/encoding/cl100k_base'
 import { encode as o200k } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'

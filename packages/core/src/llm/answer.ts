@@ -21,7 +21,7 @@ export function answerReader(tally: Tally, contentType: string): AnswerReader {
   let start = ''
   function choose(last: boolean): void {
     const text = start.trimStart()
-    if (text === '' && !last) return
+    if (text === '') return
     if (text.startsWith('{') || text.startsWith('[')) reader = jsonAnswer(tally)
     else if (SSE_STARTS.some((name) => text.startsWith(name))) reader = sseAnswer(tally)
     else if (!last && SSE_STARTS.some((name) => name.startsWith(text))) return

@@ -1,0 +1,113 @@
+import { estimateRequest, estimateTokens } from '@sluice/core/llm'
+import { describe, expect, it } from 'vitest'
+import { LANGUAGES } from './samples/languages.ts'
+
+const english = LANGUAGES['English'] ?? ''
+const inputOf = (body: unknown): number => estimateRequest(body).input
+const ofImage = (model: string, body: object): number =>
+  inputOf({ ...body, model }) - inputOf({ messages: [{ role: 'user', content: [] }] })
+
+describe('what is not text', () => {
+  const data = 'A'.repeat(400_000)
+  const chat = (detail?: string): object => ({
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${data}`, detail } },
+        ],
+      },
+    ],
+  })
+
+  it.each([
+    ['gpt-4o', undefined, 1_445],
+    ['gpt-4o-2024-08-06', 'high', 1_445],
+    ['gpt-4o', 'low', 85],
+    ['openai/gpt-4.1', 'auto', 1_445],
+    ['gpt-4o-mini', 'auto', 48_169],
+    ['gpt-4o-mini', 'low', 2_833],
+    ['gpt-5.4', undefined, 36_000],
+    ['gpt-5.4', 'high', 15_115],
+    ['gpt-5-mini', 'low', 630],
+    ['a-gateways-own-name', undefined, 48_169],
+  ])('is an image of %s with detail %s: at most %i tokens', (model, detail, tokens) => {
+    const more = ofImage(model, chat(detail)) - tokens
+    expect(more).toBeGreaterThanOrEqual(0)
+    expect(more).toBeLessThanOrEqual(4)
+  })
+
+  it('is an image in the responses format, also as the result of a tool', () => {
+    const image = { type: 'input_image', image_url: `data:image/png;base64,${data}` }
+    for (const input of [
+      [{ role: 'user', content: [image] }],
+      [{ type: 'function_call_output', call_id: 'call_1', output: [image] }],
+    ]) {
+      expect(inputOf({ model: 'gpt-4o', input })).toBeGreaterThanOrEqual(1_445)
+      expect(inputOf({ model: 'gpt-4o', input })).toBeLessThan(1_470)
+    }
+  })
+
+  it('is an image for Claude: 4784 tokens at most, also in the result of a tool', () => {
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
+    for (const content of [
+      [image],
+      [{ type: 'tool_result', tool_use_id: 't', content: [image] }],
+    ]) {
+      const input = inputOf({ model: 'claude-opus-5', messages: [{ role: 'user', content }] })
+      expect(input).toBeGreaterThanOrEqual(4_784)
+      expect(input).toBeLessThan(4_810)
+    }
+  })
+
+  it('costs what you say an image costs', () => {
+    const body = { ...chat(), model: 'gpt-4o-mini' }
+    const { input } = estimateRequest(body, { imageTokens: 25_501 })
+    expect(input).toBeGreaterThanOrEqual(25_501)
+    expect(input).toBeLessThan(25_520)
+  })
+
+  it.each<[string, object]>([
+    [
+      'a file',
+      { messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: data } }] }] },
+    ],
+    [
+      'a file by its id',
+      { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }] },
+    ],
+    [
+      'a sound',
+      { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data } }] }] },
+    ],
+    [
+      'a PDF',
+      {
+        messages: [
+          { role: 'user', content: [{ type: 'document', source: { type: 'base64', data } }] },
+        ],
+      },
+    ],
+    ['an earlier response', { input: 'Go on.', previous_response_id: 'resp_1' }],
+    ['a conversation', { input: 'Go on.', conversation: { id: 'conv_1' } }],
+    ['a stored prompt', { prompt: { id: 'pmpt_1' } }],
+    ['an item by reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }],
+  ])('is unseen: %s counts 20,000, or what you say', (_, body) => {
+    expect(inputOf(body)).toBeGreaterThanOrEqual(20_000)
+    expect(inputOf(body)).toBeLessThan(20_050)
+    expect(estimateRequest(body, { unseenTokens: 500 }).input).toBeLessThan(550)
+  })
+
+  it('does not hide text beside it', () => {
+    const part = { type: 'image_url', image_url: { url: 'x' }, text: english }
+    const body = { model: 'gpt-4o', messages: [{ role: 'user', content: [part] }] }
+    expect(inputOf(body)).toBeGreaterThan(1_445 + estimateTokens(english))
+  })
+
+  it('is what Anthropic adds for tools', () => {
+    const body = { model: 'claude-opus-5', max_tokens: 9, messages: [] }
+    const tools = [{ name: 'a', input_schema: { type: 'object' } }]
+    expect(inputOf({ ...body, tools }) - inputOf(body)).toBeGreaterThan(804)
+    expect(inputOf({ ...body, tools: [] }) - inputOf(body)).toBeLessThan(10)
+  })
+})
