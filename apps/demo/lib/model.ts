@@ -1,3 +1,4 @@
+import type { ChatRequest } from './chat-request'
 import { standIn } from './stand-in'
 
 /** What a route asks of the model. */
@@ -13,52 +14,51 @@ export interface Task {
 const MAX_INPUT_CHARACTERS = 8_000
 
 /** A route handler that answers `{ "input": "…" }` with the model's answer. */
-export function answerWith(task: Task): (request: Request) => Promise<Response> {
-  return async (request) => {
+export function answerWith({ instructions, sample, stream }: Task) {
+  return async (request: Request): Promise<Response> => {
     const input = await readInput(request)
     if (input === undefined) {
       const message = `Send {"input": "…"} with at most ${MAX_INPUT_CHARACTERS} characters.`
       return Response.json({ error: 'invalid_input', message }, { status: 400 })
     }
-    const { OPENAI_API_KEY: key, OPENAI_BASE_URL: baseUrl } = process.env
-    if (key && baseUrl) return upstream(task, input, key, baseUrl, request.signal)
-    const latencyMs = Number(process.env['DEMO_MODEL_LATENCY_MS'] ?? 600)
-    return standIn(task.sample, task.stream, latencyMs, request.signal)
+    const model = process.env['OPENAI_MODEL'] ?? 'gpt-4o-mini'
+    const messages = [
+      { role: 'system', content: instructions },
+      { role: 'user', content: input },
+    ]
+    try {
+      return await askModel({ model, stream, messages }, sample, request.signal)
+    } catch {
+      const message = 'The model cannot be reached.'
+      return Response.json({ error: 'upstream_unavailable', message }, { status: 502 })
+    }
   }
 }
 
-/** Asks an OpenAI-compatible service, and passes its answer on as it comes. */
-async function upstream(
-  { instructions, stream }: Task,
-  input: string,
-  key: string,
-  baseUrl: string,
+/**
+ * Asks the OpenAI-compatible service that is configured, and passes its answer on as it comes; without
+ * one, lets the stand-in say `sample`. Rejects when the model cannot be reached, or is not waited for.
+ */
+export async function askModel(
+  body: ChatRequest,
+  sample: string,
   signal: AbortSignal,
 ): Promise<Response> {
-  const messages = [
-    { role: 'system', content: instructions },
-    { role: 'user', content: input },
-  ]
-  try {
-    const answer = await fetch(`${baseUrl.replace(/\/+$/, '')}/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: process.env['OPENAI_MODEL'] ?? 'gpt-4o-mini',
-        stream,
-        messages,
-      }),
-      signal,
-    })
-    const contentType = answer.headers.get('content-type') ?? 'application/json'
-    return new Response(answer.body, {
-      status: answer.status,
-      headers: { 'content-type': contentType, 'cache-control': 'no-store' },
-    })
-  } catch {
-    const message = 'The model cannot be reached.'
-    return Response.json({ error: 'upstream_unavailable', message }, { status: 502 })
-  }
+  const { OPENAI_API_KEY: key, OPENAI_BASE_URL: baseUrl } = process.env
+  const answer =
+    key && baseUrl
+      ? await fetch(`${baseUrl.replace(/\/+$/, '')}/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+          signal,
+        })
+      : await standIn(body, sample, signal)
+  const contentType = answer.headers.get('content-type') ?? 'application/json'
+  return new Response(answer.body, {
+    status: answer.status,
+    headers: { 'content-type': contentType, 'cache-control': 'no-store' },
+  })
 }
 
 async function readInput(request: Request): Promise<string | undefined> {

@@ -1,20 +1,22 @@
-import { tenantFromJwt } from '../../../auth'
+import type { Decision } from '@sluice/core'
+import { tenantFromJwt, type Tenant } from '../../../auth'
+import { getChatLimiter } from '../../../chat-limits'
 import { getLimiter, routes } from '../../../limits'
 
 /** What is left of the caller's budgets for one route. Looking charges nothing. */
 export async function GET(request: Request): Promise<Response> {
   const subject = await tenantFromJwt(request)
   if (subject === null) return Response.json({ error: 'unauthenticated' }, { status: 401 })
-  const wanted = new URL(request.url).searchParams.get('route')
-  const route = routes.find(({ id }) => id === wanted)?.id
-  if (route === undefined) return Response.json({ error: 'unknown_route' }, { status: 404 })
-  const { policies, plan, degraded } = await getLimiter().peek({ ...subject, route })
+  const decision = await peek(subject, new URL(request.url).searchParams.get('route'))
+  if (decision === undefined) return Response.json({ error: 'unknown_route' }, { status: 404 })
+  const { policies, plan, degraded } = decision
   return Response.json(
     {
       plan,
       degraded: degraded !== undefined,
-      policies: policies.map(({ name, limit, remaining, resetMs }) => ({
+      policies: policies.map(({ name, unit, limit, remaining, resetMs }) => ({
         name,
+        unit,
         limit,
         remaining,
         resetMs,
@@ -22,4 +24,10 @@ export async function GET(request: Request): Promise<Response> {
     },
     { headers: { 'cache-control': 'no-store' } },
   )
+}
+
+async function peek(subject: Tenant, wanted: string | null): Promise<Decision | undefined> {
+  if (wanted === 'chat') return getChatLimiter().peek(subject, { cost: { token: 0, usd: 0 } })
+  const route = routes.find(({ id }) => id === wanted)?.id
+  return route === undefined ? undefined : getLimiter().peek({ ...subject, route })
 }

@@ -1,0 +1,63 @@
+import { InputError } from '@sluice/core'
+import { rateLimitHeaders, tooManyRequests, withHeaders } from '@sluice/core/http'
+import { estimateRequest, LIST_PRICES, meter, priceOf, type Priced } from '@sluice/core/llm'
+import { after } from 'next/server'
+import { tenantFromJwt, type Tenant } from '../../../auth'
+import { getChatLimiter } from '../../../chat-limits'
+import { failure, readChat, type ChatRequest } from '../../../lib/chat-request'
+import { askModel } from '../../../lib/model'
+
+/** Chat completions as OpenAI's API answers them, on a budget of tokens, dollars and calls in flight. */
+export async function POST(request: Request): Promise<Response> {
+  const tenant = await tenantFromJwt(request)
+  if (tenant === null) return failure(401, 'invalid_api_key', 'This route needs credentials.')
+  const body = await readChat(request)
+  if (body === undefined) return failure(400, 'invalid_body', 'Send {"model", "messages"}.')
+  try {
+    return await chat(tenant, body, request.signal)
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error
+    // A model without a price, mostly: what cannot be counted is not asked.
+    const what =
+      error.code === 'unknown_model' ? 'This model is not offered' : 'This cannot be counted'
+    return failure(400, error.code, `${what}.`)
+  }
+}
+
+async function chat(tenant: Tenant, body: ChatRequest, signal: AbortSignal): Promise<Response> {
+  const { input, output } = estimateRequest(body)
+  const price = (tokens: Priced): number => priceOf(tokens, body.model, LIST_PRICES)
+
+  // Before: the most that it may use, all or nothing. One request and one call go without saying.
+  const decision = await getChatLimiter().reserve(tenant, {
+    cost: { token: input + output, usd: price({ input, output }) },
+  })
+  if (!decision.allowed) return tooManyRequests(decision, { format: 'openai' })
+
+  const answer = await askModel(body, SAMPLE, signal).catch(() => undefined)
+  if (!answer?.ok) {
+    // The model failed, or the client has gone before the model began: nothing was produced.
+    after(decision.cancel())
+    return answer ?? failure(502, 'upstream_unavailable', 'The model cannot be reached.')
+  }
+
+  // After: what it has really used, at the end of the answer or where it breaks off.
+  const metered = meter(answer, {
+    model: body.model,
+    inputTokens: input,
+    waitUntil: after,
+    settle: async (usage) => {
+      await decision.settle({ token: usage.input + usage.output, usd: price(usage) })
+    },
+  })
+  return withHeaders(metered, rateLimitHeaders(decision))
+}
+
+/** What the stand-in says where there is no model. */
+const SAMPLE =
+  'A budget that is checked before a call and charged after it is no budget: whatever runs at the ' +
+  'same time has passed the check before anything is charged. So the most that a call may cost is ' +
+  'taken out first. The model answers, and each piece of the answer is counted while it passes. ' +
+  'When the answer has come to its end, or the reader has gone away, what was not used is given ' +
+  'back. You can see it while you read this: the dollars that are left went down by more than this ' +
+  'answer costs, and they come back a little with its last word.'
