@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import {
+  concurrency,
   createLimiter,
   dailyCap,
   leakyBucket,
@@ -28,6 +29,11 @@ const rpm = slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'
 const daily = (limit: number): Policy => dailyCap({ name: 'daily', limit, per: ['tenant'] })
 const byRoute = slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant', 'route'] })
 const both = [daily(30_000), rpm]
+const llm = [
+  daily(30_000),
+  tokenBucket({ name: 'bucket', limit: 60, window: '1m', per: ['tenant'] }),
+  concurrency({ name: 'calls', limit: 5, per: ['tenant'] }),
+]
 const four = [
   ...both,
   slidingWindow({ name: 'rps', limit: 60, window: '1s', per: ['tenant'] }),
@@ -90,6 +96,21 @@ async function warm(policies: readonly Policy[]) {
   return { limiter, clock, check, spend, average }
 }
 
+/** Measures the settling of a reservation of 3 requests at `actual`, the last of `times` times. */
+async function settling(policies: readonly Policy[], actual: number, times = 1): Promise<Metered> {
+  const { limiter } = await warm(policies)
+  const [before, decision] = [
+    await limiter.reserve(ACME, { cost: { request: 3 } }),
+    await limiter.reserve(ACME, { cost: { request: 3 } }),
+  ]
+  if (!before.allowed || !decision.allowed) throw new Error('A reservation was denied')
+  // The script is loaded with it.
+  await before.settle({ request: actual })
+  const settle = () => decision.settle({ request: actual })
+  for (let time = 1; time < times; time += 1) await settle()
+  return meter.measure(settle)
+}
+
 /** The same "random" waits every time, exponentially distributed. */
 function waits(meanMs: number): () => number {
   let seed = 42
@@ -146,6 +167,26 @@ const MEASURED: Record<string, () => Promise<Metered>> = {
     const { limiter, spend } = await warm(both)
     await spend(1)
     return meter.measure(() => limiter.reset(ACME))
+  },
+  'reserve, 30 a minute': async () => {
+    const { limiter, spend, clock } = await warm(both)
+    await spend(1)
+    clock.advance(2_000)
+    const metered = await meter.measure(() => limiter.reserve(ACME))
+    return { ...metered, total: metered.total + 1 }
+  },
+  'settle below or above the estimate': () => settling(both, 5),
+  'settle at the estimate': () => settling(both, 3),
+  'settle again': async () => settling(both, 5, 2),
+  'reserve a call in flight, tokens of a bucket and a budget': async () => {
+    const { limiter } = await warm(llm)
+    await limiter.reserve(ACME)
+    const metered = await meter.measure(() => limiter.reserve(ACME))
+    return { ...metered, total: metered.total + 1 }
+  },
+  'settle these': async () => {
+    const { total, ...rest } = await settling(llm, 1)
+    return { ...rest, total: total + 1 }
   },
   'one policy, allowed, 30 a minute at random': async () =>
     (await warm([rpm])).average(1_500, waits(2_000)),

@@ -99,7 +99,10 @@ export interface Algorithm<State = never> {
    * by `now`; it returns the place of the charge, a whole number.
    */
   readonly lua: string
-  /** A Lua function `(entry, now, call)`, the twin of `settle`; the entry has what a `Settlement` has. */
+  /**
+   * A Lua function `(entry, clock)`, the twin of `settle`; the entry has what a `Settlement` has, and
+   * `clock()` returns `now`, `own` and `slack`.
+   */
   readonly luaSettle: string
   check(state: State | undefined, entry: Entry, now: number): Verdict
   /** Returns the new state, when (epoch ms) it is as good as none, and the place of the charge. */

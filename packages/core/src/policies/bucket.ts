@@ -108,14 +108,16 @@ end)()`,
 
   luaSettle: `(function()
   ${LEAKED}
-  return function(entry, now, call)
+  return function(entry, clock)
+    local now, own, slack = clock()
     local window, reserved, actual = entry.params[1], entry.reserved, entry.actual
     local used, at, stored = leaked(entry, now)
     if not stored then return end
     local gone = (at - entry.place) * entry.limit
     local function left(units) return math.max(0, units * window - gone) end
     local more = actual > reserved and (actual - reserved) * window or left(actual) - left(reserved)
-    keep(entry, now, math.min(math.max(0, used + more), ${MOST_USED}), at, call)
+    keep(entry, now, math.min(math.max(0, used + more), ${MOST_USED}), at,
+      { own = own, slack = slack })
   end
 end)()`,
 })

@@ -190,7 +190,8 @@ const algorithm: Algorithm<LogState> = {
 end)()`,
 
   // A set that loses its last member loses its expiry with it.
-  luaSettle: `function(entry, now, call)
+  luaSettle: `function(entry, clock)
+    local _, _, slack = clock()
     local from, more = string.format('%.0f', entry.place), entry.actual - entry.reserved
     local rows = redis.call('ZRANGE', entry.key, from, '+inf', 'BYSCORE', 'WITHSCORES')
     local first, before, after = nil, {}, {}
@@ -214,7 +215,7 @@ end)()`,
     end
     each('ZREM', before)
     each('ZADD', after)
-    if after[1] then redis.call('PEXPIRE', entry.key, 2 * entry.params[2] + call.slack) end
+    if after[1] then redis.call('PEXPIRE', entry.key, 2 * entry.params[2] + slack) end
   end`,
 }
 

@@ -156,19 +156,25 @@ const PRELUDE = `local function whole(text, most)
   end
   return number
 end
-local now, own, slack = tonumber(ARGV[1]), false, 0
-if ARGV[2] == '0' then
-  local time = redis.pcall('TIME')
-  if not time.err then
-    now, own = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), true
-  else
-    slack = ${CALLER_SKEW_MS}
+local now, own, slack
+local function clock()
+  if now then return now, own, slack end
+  now, own, slack = tonumber(ARGV[1]), false, 0
+  if ARGV[2] == '0' then
+    local time = redis.pcall('TIME')
+    if not time.err then
+      now, own = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), true
+    else
+      slack = ${CALLER_SKEW_MS}
+    end
   end
+  return now, own, slack
 end
 `
 
 // Phase one reads every entry, phase two writes to all that fit only if all that are enforced do.
-const DECIDE = `local apply, hold, count, at = ARGV[3] == '1', whole(ARGV[5]), whole(ARGV[6]), 7
+const DECIDE = `clock()
+local apply, hold, count, at = ARGV[3] == '1', whole(ARGV[5]), whole(ARGV[6]), 7
 local entries, verdicts, shared, places = {}, {}, {}, {}
 for index = 1, count do
   local key, params = KEYS[index], {}
@@ -223,11 +229,12 @@ for index = 2, #KEYS do
   local name = ARGV[at]
   at = at + 8 + #entry.params
   if not settled[entry.key] and entry.actual ~= entry.reserved then
-    local call = { id = entry.id, own = own, slack = slack }
     if entry.reserved > 0 then
-      settlers[name](entry, now, call)
+      settlers[name](entry, clock)
     else
+      clock()
       entry.cost = entry.actual
+      local call = { id = entry.id, own = own, slack = slack }
       algorithms[name].add(entry, now, algorithms[name].check(entry, now), call)
     end
   end
