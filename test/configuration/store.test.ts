@@ -177,6 +177,7 @@ describe('over Redis', () => {
     expect(JSON.stringify(problems)).not.toMatch(/acme|u1/)
     // They may be of another version of the app: a change leaves them.
     await limiter.configure({ rpm: { limit: 7 } }, ACME)
+    expect(await limitOf(limiter, 'rpm')).toBe(7)
     expect(JSON.parse((await redis.hget(key, 'settings')) ?? '')).toHaveLength(bad.length + 2)
   })
 

@@ -80,6 +80,17 @@ describe.each(Object.entries(FAILURES))('a resolver that %s', (_, { answer, code
   })
 })
 
+it('an isolate that starts while nobody asks again waits for nobody', async () => {
+  const { limiters, store, database, isolate } = isolates(1, memory())
+  database.instead = fail
+  await flood(limiters)
+  const calls = await callsOf(store, async () => {
+    expect(planOf(await isolate().check(ACME))).toBe('starter by default')
+  })
+  expect(calls).toEqual({ decisions: 1, reads: 1, writes: 0, resets: 0 })
+  expect(database.asked).toHaveLength(1)
+})
+
 describe('a resolver that hangs', () => {
   it('is given up at its timeout, and its signal aborts', async () => {
     const { limiters, database, problems } = isolates(1, memory(), { timeoutMs: TIMEOUT_MS })

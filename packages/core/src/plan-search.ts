@@ -144,6 +144,7 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
       const plan = known(record.plan)
       if (plan !== undefined) return note(copy, plan, since)
       copy.name = known(record.last) ?? copy.name
+      if (record.claim !== undefined) copy.askAgainAt = since + claimMs
       if (record.claim === FAILED) return
       if (copy.name !== undefined && !copy.isInvalidated) {
         return lookUpMeanwhile(copy, owner, waitUntil)
