@@ -19,6 +19,9 @@ const TABLE = [
   /^enterprise-near +enterprise +15 +15 +0 +-$/m,
   /^growth-storm +growth +260 +60 +200 by rpm +[1-9]\d? s$/m,
   /^trial-day +trial +60 +50 +10 by daily +\d+ s$/m,
+  // Each call is reserved with 0.0040 dollars and costs 0.0015: the 33rd does not fit any more.
+  /^The agent made \d+ calls in \d+ rounds: 32 were let through, \d+ refused for its budget/m,
+  /It spent \$0\.0473 of \$0\.0500\.$/m,
 ]
 
 describe('npm run demo -- --drive', () => {
@@ -34,7 +37,8 @@ describe('npm run demo -- --drive', () => {
     expect(output).toContain('with a redis-server of its own')
     for (const line of TABLE) expect(output).toMatch(line)
     expect(output).toContain('✓ each decision is one request to the store')
-    expect(output).toContain('All 17 checks held.')
+    expect(output).toContain('✓ a model call is two requests to the store')
+    expect(output).toContain('All 24 checks held.')
     expect(code).toBe(0)
   })
 
@@ -42,7 +46,7 @@ describe('npm run demo -- --drive', () => {
     const { code, output } = await demo(['--drive'], { PATH: pathWithoutRedis })
     expect(output).toContain('with the embedded engine')
     for (const line of TABLE) expect(output).toMatch(line)
-    expect(output).toContain('All 17 checks held.')
+    expect(output).toContain('All 24 checks held.')
     expect(code).toBe(0)
   })
 
@@ -53,7 +57,7 @@ describe('npm run demo -- --drive', () => {
       UPSTASH_REDIS_REST_TOKEN: upstash.token,
     })
     expect(output).toContain(`with Upstash at ${new URL(upstash.url).host}`)
-    expect(output).toContain('All 16 checks held.')
+    expect(output).toContain('All 22 checks held.')
     expect(upstash.requests).toBeGreaterThan(600)
     expect(code).toBe(0)
   })

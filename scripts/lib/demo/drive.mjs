@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { runawayAgent } from './agent.mjs'
 import { check } from './checks.mjs'
 import { request, tokensFor } from './client.mjs'
 import { latencies, progress, table } from './report.mjs'
@@ -8,7 +9,8 @@ import { scenarios } from './scenarios.mjs'
 const DRIVE_TIMEOUT_MS = 180_000
 
 /** Runs every scenario against the demo, prints what came out, and tells whether all checks held. */
-export async function drive({ url, secret, storeRequests }) {
+export async function drive(stack) {
+  const { url, secret, storeRequests } = stack
   const deadline = AbortSignal.timeout(DRIVE_TIMEOUT_MS)
   const send = (route, token) => request(url, route, token, deadline)
   await warmUp(send, secret)
@@ -26,12 +28,18 @@ export async function drive({ url, secret, storeRequests }) {
     results.set(scenario, records)
   }
   const asked = storeRequests() - before
+  let agent
+  let startDay
+  do {
+    startDay = today()
+    agent = await runawayAgent(stack, deadline)
+  } while (today() !== startDay)
   console.log(`\n${table(results)}\n`)
 
   const storm = latencies([...results].find(([{ name }]) => name === 'retry storm')[1])
   console.log(
     `In the retry storm a denial took ${storm.denied} ms (median), ` +
-      `an allowed request ${storm.allowed} ms.\n`,
+      `an allowed request ${storm.allowed} ms.\n\n${agent.summary}\n`,
   )
 
   const checks = [...results].flatMap(([scenario, records]) => check(scenario, records))
@@ -39,6 +47,7 @@ export async function drive({ url, secret, storeRequests }) {
     const problem = asked === sent ? undefined : `${asked} requests to the store for ${sent}`
     checks.push({ claim: 'each decision is one request to the store', problem })
   }
+  checks.push(...agent.checks)
   for (const { claim, problem } of checks) {
     console.log(problem ? `✗ ${claim}\n  but: ${problem}` : `✓ ${claim}`)
   }
