@@ -8,7 +8,7 @@ import { connect, snapshot } from '../support/redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { events, start } from './model/history.ts'
 import { replay } from './model/replay.ts'
-import { replaySkewed, shortRules, skewedEvents } from './model/skew.ts'
+import { replaySkewed, shortRules, skewedEvents, type SkewedEvent } from './model/skew.ts'
 import { rules } from './model/rules.ts'
 
 const SEED = 20_260_115
@@ -59,24 +59,32 @@ describe('random histories of checks and peeks', () => {
 })
 
 describe('random histories by clocks that step back', () => {
+  async function happens(
+    skewMs: number,
+    events: fc.Arbitrary<readonly SkewedEvent[]>,
+    numRuns: number,
+  ): Promise<void> {
+    const property = fc.asyncProperty(shortRules, start, events, async (list, startMs, history) => {
+      const { url, token } = local
+      const redisStore = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
+      const options = { skewMs, realExpiryMs: REDIS_LEAST_MS }
+      await replaySkewed([memory(), redisStore], list, startMs, history, options)
+      await redis.flushall()
+    })
+    await fc.assert(property, { seed: SEED, numRuns })
+  }
+
   // The second skew is longer than the windows, where agreement is all that can be asked.
   it.each([2_000, 25_000])(
     'by up to %i ms get the same decisions from memory and Redis, and a shorter window never overflows',
     async (skewMs) => {
       expect.hasAssertions()
-      const property = fc.asyncProperty(
-        shortRules,
-        start,
-        skewedEvents(skewMs),
-        async (list, startMs, history) => {
-          const { url, token } = local
-          const redisStore = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
-          const options = { skewMs, realExpiryMs: REDIS_LEAST_MS }
-          await replaySkewed([memory(), redisStore], list, startMs, history, options)
-          await redis.flushall()
-        },
-      )
-      await fc.assert(property, { seed: SEED, numRuns: 80 })
+      await happens(skewMs, skewedEvents(skewMs), 80)
     },
   )
+
+  it('while limits change all the time get the same decisions from memory and Redis', async () => {
+    expect.hasAssertions()
+    await happens(2_000, skewedEvents(2_000, [0.3, 0.5, 1, 2, 5]), 60)
+  })
 })

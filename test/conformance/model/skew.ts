@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { mostHeld } from './bounds.ts'
 import type { Ask } from './oracle.ts'
 import { costOf, hasEnd, put } from './replay.ts'
-import { policiesOf, rules, takingPart, type Rule } from './rules.ts'
+import { isBucket, policiesOf, rules, takingPart, type Rule } from './rules.ts'
 import type { Charge } from './usage.ts'
 
 /** A check by a clock that may stand behind the furthest one so far. */
@@ -14,6 +14,8 @@ export interface SkewedEvent {
   /** How far behind it this check's clock stands, in milliseconds. */
   readonly behindMs: number
   readonly ask: Ask
+  /** What limits are multiplied by, or the bursts of buckets. */
+  readonly factor: number
 }
 
 /** The windows are short enough for the clocks to cross many. */
@@ -30,8 +32,11 @@ export const shortRules: fc.Arbitrary<readonly Rule[]> = rules(SHORT_MS).map((li
 
 const units = fc.integer({ min: 0, max: 5 })
 
-/** Checks by clocks that stand at most `skewMs` behind the furthest. */
-export const skewedEvents = (skewMs: number): fc.Arbitrary<readonly SkewedEvent[]> =>
+/** Checks by clocks that stand at most `skewMs` behind the furthest, of limits times one of `factors`. */
+export const skewedEvents = (
+  skewMs: number,
+  factors: readonly number[] = [1],
+): fc.Arbitrary<readonly SkewedEvent[]> =>
   fc.array(
     fc.record({
       onMs: fc.oneof(
@@ -44,6 +49,7 @@ export const skewedEvents = (skewMs: number): fc.Arbitrary<readonly SkewedEvent[
         route: fc.constant('x'),
         cost: fc.record({ request: fc.constantFrom(1, 1, 2, 7), token: units }),
       }),
+      factor: fc.constantFrom(...factors),
     }),
     { minLength: 1, maxLength: 120, size: 'max' },
   )
@@ -59,15 +65,15 @@ export async function replaySkewed(
   events: readonly SkewedEvent[],
   { skewMs, realExpiryMs }: { readonly skewMs: number; readonly realExpiryMs: number },
 ): Promise<void> {
-  const policies = policiesOf(list)
   // By the furthest clock that had charged the partition until then.
   const charges = new Map(list.map((rule) => [rule, new Map<string, Charge[]>()]))
   let furthest = startMs
-  for (const { onMs, behindMs, ask: given } of events) {
+  for (const { onMs, behindMs, ask: given, factor } of events) {
     furthest += onMs
     const now = furthest - behindMs
     const ask = { ...given, cost: costOf(given, list) }
     const asked = takingPart(list, ask.route)
+    const policies = policiesOf(list.map((rule) => times(rule, factor)))
     const limiters = stores.map((store) => createLimiter({ store, policies, clock: () => now }))
     const peeked = await Promise.all(limiters.map((limiter) => put(limiter, ask, false)))
     for (const other of peeked) expect(other).toEqual(peeked[0])
@@ -91,6 +97,7 @@ export async function replaySkewed(
       ])
     }
   }
+  if (events.some(({ factor }) => factor !== 1)) return
   for (const [rule, byPartition] of charges) {
     // A log's times never go back, so that its windows are exact by the furthest clock.
     const shorterMs = rule.log === undefined ? skewMs : 0
@@ -98,4 +105,12 @@ export async function replaySkewed(
       expect(mostHeld(rule, partition, shorterMs)).toBeLessThanOrEqual(1)
     }
   }
+}
+
+/** A rule with a larger or smaller limit; of a bucket, burst, as it keeps its state by how fast it leaks. */
+function times(rule: Rule, factor: number): Rule {
+  const more = (units: number): number => Math.max(1, Math.floor(units * factor))
+  return isBucket(rule)
+    ? { ...rule, burst: more(rule.burst) }
+    : { ...rule, limit: more(rule.limit) }
 }
