@@ -232,6 +232,24 @@ describe('an override', () => {
     await expect(limiter.check({ route: 'a' })).rejects.toThrow('subject.tenant')
   })
 
+  it('of false leaves a policy of some routes to the others of these', async () => {
+    const limiter = limiterOf(
+      defineManifest({
+        policies: [{ ...rpm, per: 'global', routes: ['b', 'c'] }],
+        routes: [
+          { path: '/a', id: 'a' },
+          { path: '/b', id: 'b' },
+          { path: '/c', id: 'c', overrides: { rpm: false } },
+        ],
+      }),
+    )
+    const counted = []
+    for (const route of ['a', 'b', 'c']) {
+      if ((await limiter.peek({ route })).policies.length > 0) counted.push(route)
+    }
+    expect(counted).toEqual(['b'])
+  })
+
   it('of a bucket may be its burst, its limit, or both', async () => {
     const bucket = { algorithm: 'tokenBucket', name: 'rpm', limit: 2, window: '1h' } as const
     const limiter = limiterOf(
