@@ -109,7 +109,7 @@ export async function replaySkewed(
 
 /** A rule with a larger or smaller limit; of a bucket, burst, as it keeps its state by how fast it leaks. */
 function times(rule: Rule, factor: number): Rule {
-  const more = (units: number): number => Math.max(1, Math.floor(units * factor))
+  const more = (most: number): number => Math.max(1, Math.floor(most * factor))
   return isBucket(rule)
     ? { ...rule, burst: more(rule.burst) }
     : { ...rule, limit: more(rule.limit) }
