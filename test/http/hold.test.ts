@@ -1,11 +1,11 @@
 import { getEventListeners } from 'node:events'
 import { rateLimit as rateLimitWorker } from '@sluice/cloudflare'
-import { leakyBucket, slidingWindow, type Limiter } from '@sluice/core'
+import type { Limiter } from '@sluice/core'
 import { HANDOFF_HEADER, hold, rateLimit } from '@sluice/core/http'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { NextRequest } from 'next/server.js'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { allowed, app, limiterWith, perMinute, state } from './support.ts'
+import { delaying } from './support.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -15,12 +15,6 @@ afterEach(() => {
   vi.useRealTimers()
   if (left > 0) throw new Error(`${left} timers are left`)
 })
-
-/** A limiter that allows everything and asks for this delay. */
-function delaying(delayMs: number): Limiter {
-  const decision = async () => ({ ...allowed(state({ name: 'rpm', delayMs })), delayMs }) as never
-  return { ...perMinute(1), check: decision, peek: decision }
-}
 
 /** Lets what needs no timer happen, the Web Crypto of a hand-off included. */
 async function settle(): Promise<void> {
@@ -167,96 +161,6 @@ describe.each(Object.entries(ADAPTERS))('%s', (_, adapter) => {
   it.each([-1, 0.5, NaN, Infinity, 3_600_001, '1s', null])('has no maximum of %s', (maxDelayMs) => {
     const make = () => adapter({ limiter: delaying(0), ran, maxDelayMs: maxDelayMs as number })
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option: 'maxDelayMs' }))
-  })
-})
-
-describe('backpressure', () => {
-  const policy = slidingWindow({
-    name: 'rpm',
-    limit: 4,
-    window: '1m',
-    per: ['tenant'],
-    backpressure: { from: 0.25, maxMs: 3_000 },
-  })
-
-  it('holds each request longer than the one before, until there is a denial, which is told at once', async () => {
-    const order: string[] = []
-    const handle = (request: Request) => {
-      order.push(request.headers.get('x-name') ?? '')
-      return new Response()
-    }
-    const ask = app(limiterWith(policy).limiter, {}, handle)
-    const answers = ['a', 'b', 'c', 'd', 'e'].map((name) => ask({ 'x-name': name }))
-    expect((await answers[4])?.status).toBe(429)
-    await pass(0)
-    expect(order).toEqual(['a'])
-    await pass(1_000)
-    expect(order).toEqual(['a', 'b'])
-    await pass(1_000)
-    expect(order).toEqual(['a', 'b', 'c'])
-    await pass(1_000)
-    expect(order).toEqual(['a', 'b', 'c', 'd'])
-    await Promise.all(answers)
-  })
-
-  it('does not give back what a client that went away was charged', async () => {
-    const { limiter } = limiterWith(policy)
-    const controller = new AbortController()
-    const ask = app(limiter)
-    await ask()
-    const gone = ask({}, { signal: controller.signal })
-    const stays = ask()
-    await pass(1)
-    controller.abort()
-    expect((await gone).status).toBe(499)
-    await pass(2_000)
-    expect((await stays).headers.get('x-ratelimit-remaining')).toBe('1')
-  })
-
-  it('holds what is read afterwards: the body is still there', async () => {
-    const ask = app(delaying(10), {}, async (request) => new Response(await request.text()))
-    const answer = ask({}, { method: 'POST', body: 'prompt' })
-    await pass(10)
-    expect(await (await answer).text()).toBe('prompt')
-  })
-})
-
-describe('a leaky bucket', () => {
-  const policy = leakyBucket({ name: 'shape', limit: 1, window: '1s', burst: 4, per: ['tenant'] })
-
-  it('lets requests that come together go on one after another, each at its turn', async () => {
-    const order: string[] = []
-    const handle = (request: Request) => {
-      order.push(request.headers.get('x-name') ?? '')
-      return new Response()
-    }
-    const controller = new AbortController()
-    const ask = app(limiterWith(policy).limiter, {}, handle)
-    const answers = ['a', 'b', 'c', 'd', 'e'].map((name) =>
-      ask({ 'x-name': name }, name === 'c' ? { signal: controller.signal } : {}),
-    )
-    expect((await answers[4])?.status).toBe(429)
-    await pass(0)
-    expect(order).toEqual(['a'])
-    await pass(999)
-    expect(order).toEqual(['a'])
-    await pass(1)
-    expect(order).toEqual(['a', 'b'])
-    controller.abort()
-    // Who goes away does not bring the others forward.
-    await pass(1_999)
-    expect(order).toEqual(['a', 'b'])
-    await pass(1)
-    expect(order).toEqual(['a', 'b', 'd'])
-    const statuses = (await Promise.all(answers)).map(({ status }) => status)
-    expect(statuses).toEqual([200, 200, 499, 200, 429])
-  })
-
-  it('shows its burst as the limit, of which no more remains', async () => {
-    const answer = await app(limiterWith(policy).limiter)()
-    expect(answer.headers.get('x-ratelimit-limit')).toBe('4')
-    expect(answer.headers.get('x-ratelimit-remaining')).toBe('3')
-    expect(answer.headers.get('ratelimit-policy')).toBe('"shape";q=4;w=4')
   })
 })
 

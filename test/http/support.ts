@@ -84,6 +84,12 @@ export function denied(violated: PolicyState, ...others: PolicyState[]): DeniedD
 
 const NOTHING_ELSE = { skipped: [], plan: undefined, planSource: undefined, degraded: undefined }
 
+/** A limiter that allows everything and asks for this delay. */
+export function delaying(delayMs: number): Limiter {
+  const decision = async () => ({ ...allowed(state({ name: 'rpm', delayMs })), delayMs }) as never
+  return { ...perMinute(1), check: decision, peek: decision }
+}
+
 const down = () => Promise.reject(new Error('down'))
 
 /** What a limiter answers when its store is down and it is set to deny then. */

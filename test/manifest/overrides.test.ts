@@ -1,0 +1,135 @@
+import { definePlans } from '@sluice/core'
+import { defineManifest } from '@sluice/core/manifest'
+import { describe, expect, it } from 'vitest'
+import { allowedOf, limiterOf, loosely } from './support.ts'
+
+const plans = definePlans({ starter: { rpm: 2, burst: 5 }, growth: { rpm: 6, burst: 9 } })
+const rpm = { algorithm: 'fixedWindow', name: 'rpm', limit: 2, window: '1h' } as const
+
+describe('an override', () => {
+  const routes = [
+    { path: '/a', id: 'a' },
+    { path: '/b', id: 'b', overrides: { rpm: { limit: 5 } } },
+    { path: '/c', id: 'c', overrides: { rpm: false } },
+  ] as const
+
+  it('is another limit on that route, on the same count', async () => {
+    const limiter = limiterOf(
+      defineManifest({ policies: [{ ...rpm, per: ['tenant'] }], routes: routes.slice(0, 2) }),
+    )
+    const tenant = 'acme'
+    expect(await allowedOf(limiter, { tenant, route: 'a' })).toBe(2)
+    expect(await allowedOf(limiter, { tenant, route: 'b' })).toBe(3)
+    expect(await allowedOf(limiter, { tenant, route: 'a' })).toBe(0)
+    expect(await allowedOf(limiter, { tenant: 'other' })).toBe(2)
+  })
+
+  it('is another limit on a count of its own where routes are counted apart', async () => {
+    const limiter = limiterOf(
+      defineManifest({ policies: [{ ...rpm, per: ['tenant', 'route'] }], routes }),
+    )
+    const tenant = 'acme'
+    expect(await allowedOf(limiter, { tenant, route: 'a' })).toBe(2)
+    expect(await allowedOf(limiter, { tenant, route: 'b' })).toBe(5)
+  })
+
+  it('of false leaves the policy out: nothing is counted, and no dimension is missed', async () => {
+    const limiter = limiterOf(defineManifest({ policies: [{ ...rpm, per: ['tenant'] }], routes }))
+    expect(await allowedOf(limiter, { route: 'c' })).toBe(20)
+    expect((await limiter.peek({ route: 'c' })).skipped).toEqual([
+      { name: 'rpm', scope: 'tenant', why: 'other_route' },
+    ])
+    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(2)
+    await expect(limiter.check({ route: 'a' })).rejects.toThrow('subject.tenant')
+  })
+
+  it('of false leaves a policy of some routes to the others of these', async () => {
+    const limiter = limiterOf(
+      defineManifest({
+        policies: [{ ...rpm, per: 'global', routes: ['b', 'c'] }],
+        routes: [
+          { path: '/a', id: 'a' },
+          { path: '/b', id: 'b' },
+          { path: '/c', id: 'c', overrides: { rpm: false } },
+        ],
+      }),
+    )
+    const counted = []
+    for (const route of ['a', 'b', 'c']) {
+      if ((await limiter.peek({ route })).policies.length > 0) counted.push(route)
+    }
+    expect(counted).toEqual(['b'])
+  })
+
+  it('of a bucket may be its burst, its limit, or both', async () => {
+    const bucket = { algorithm: 'tokenBucket', name: 'rpm', limit: 2, window: '1h' } as const
+    const limiter = limiterOf(
+      defineManifest({
+        policies: [{ ...bucket, per: ['route'] }],
+        routes: [
+          { path: '/a', id: 'a' },
+          { path: '/b', id: 'b', overrides: { rpm: { burst: 7 } } },
+          { path: '/c', id: 'c', overrides: { rpm: { limit: 3 } } },
+          { path: '/d', id: 'd', overrides: { rpm: { limit: 3, burst: 9 } } },
+        ],
+      }),
+    )
+    const found = []
+    for (const route of ['a', 'b', 'c', 'd']) {
+      const [state] = (await limiter.check({ route })).policies
+      found.push([state?.limit, state?.burst])
+    }
+    expect(found).toEqual([
+      [2, 2],
+      [2, 7],
+      [3, 3],
+      [3, 9],
+    ])
+  })
+
+  it('may be a limit of the plan, or a function', async () => {
+    const limiter = limiterOf(
+      defineManifest({
+        policies: [{ ...rpm, limit: 1, per: ['tenant', 'route'] }],
+        routes: [
+          { path: '/a', id: 'a', overrides: { rpm: { limit: { plan: 'rpm' } } } },
+          {
+            path: '/b',
+            id: 'b',
+            overrides: { rpm: { limit: ({ plan }) => (plan['rpm'] ?? 0) * 2 } },
+          },
+        ],
+      }),
+      { plans },
+    )
+    const subject = { tenant: 'acme', plan: 'growth' }
+    expect(await allowedOf(limiter, { ...subject, route: 'a' })).toBe(6)
+    expect(await allowedOf(limiter, { ...subject, route: 'b' })).toBe(12)
+  })
+
+  it('of 0 is no limit there', async () => {
+    const limiter = limiterOf(
+      defineManifest({
+        policies: [{ ...rpm, per: ['tenant'] }],
+        routes: [{ path: '/a', id: 'a', overrides: { rpm: { limit: 0 } } }],
+      }),
+    )
+    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(20)
+  })
+
+  it.each([
+    ['for every route', { rpm: { limit: { plan: 'rmp' } } }, {}],
+    ['for every route but one', { rpm: { limit: { plan: 'rmp' } } }, { rpm: false }],
+  ])('of a plan’s limit that no plan has is found by the limiter: %s', (_, first, second) => {
+    const manifest = loosely({
+      policies: [{ ...rpm, per: ['tenant'] }],
+      routes: [
+        { path: '/a', overrides: first },
+        { path: '/b', overrides: second },
+      ],
+    })
+    expect(() => limiterOf(manifest, { plans })).toThrow(
+      expect.objectContaining({ option: 'manifest.routes[0].overrides.rpm.limit.plan' }),
+    )
+  })
+})

@@ -1,0 +1,71 @@
+import { definePlans } from '@sluice/core'
+import { defineManifest } from '@sluice/core/manifest'
+import { describe, expect, it } from 'vitest'
+import { allowedOf, limiterOf } from './support.ts'
+
+const plans = definePlans({ starter: { rpm: 2, burst: 5 }, growth: { rpm: 6, burst: 9 } })
+
+const rpmOf = (plan: string) =>
+  defineManifest({ routes: [{ path: '/a', id: 'a', rpm: { plan }, per: ['tenant'] }] })
+
+describe('rpm of a route', () => {
+  it('is a token bucket of so many a minute, of everyone together', async () => {
+    const manifest = defineManifest({
+      routes: [
+        { path: '/a', id: 'a', rpm: 3, burst: 5 },
+        { path: '/b', id: 'b', rpm: 2 },
+        { path: '/c', id: 'c' },
+      ],
+    })
+    expect(manifest.policies.map(({ name, scope }) => [name, scope])).toEqual([
+      ['rpm-per-route', 'route'],
+    ])
+    const limiter = limiterOf(manifest)
+    expect(await allowedOf(limiter, { tenant: 'one', route: 'a' })).toBe(5)
+    expect(await allowedOf(limiter, { tenant: 'two', route: 'a' })).toBe(0)
+    expect(await allowedOf(limiter, { tenant: 'two', route: 'b' })).toBe(2)
+    const [state] = (await limiter.peek({ route: 'a' })).policies
+    expect(state).toMatchObject({ limit: 3, burst: 5, windowMs: 60_000 })
+  })
+
+  it.each([0, -1])('of %d is no limit, as none is', async (none) => {
+    const limiter = limiterOf(
+      defineManifest({
+        routes: [
+          { path: '/a', id: 'a', rpm: none },
+          { path: '/b', rpm: 1 },
+        ],
+      }),
+    )
+    const decision = await limiter.check({ route: 'a' })
+    expect([decision.allowed, decision.policies]).toEqual([true, []])
+    expect(await allowedOf(limiter, { route: '/c' })).toBe(20)
+  })
+
+  it('may count somebody’s requests to the route', async () => {
+    const manifest = defineManifest({
+      routes: [
+        { path: '/a', id: 'a', rpm: 3, per: ['user'] },
+        { path: '/b', id: 'b', rpm: 1, per: ['user'] },
+        { path: '/c', id: 'c', rpm: 2 },
+      ],
+    })
+    expect(manifest.policies.map(({ name }) => name)).toEqual([
+      'rpm-per-user-route',
+      'rpm-per-route',
+    ])
+    const limiter = limiterOf(manifest)
+    expect(await allowedOf(limiter, { user: 'ann', route: 'a' })).toBe(3)
+    expect(await allowedOf(limiter, { user: 'bob', route: 'a' })).toBe(3)
+    expect(await allowedOf(limiter, { user: 'ann', route: 'b' })).toBe(1)
+    expect(await allowedOf(limiter, { route: 'c' })).toBe(2)
+  })
+
+  it('may be a limit of the plan, found missing by the limiter', async () => {
+    const limiter = limiterOf(rpmOf('rpm'), { plans })
+    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a', plan: 'growth' })).toBe(6)
+    expect(() => limiterOf(rpmOf('rmp'), { plans })).toThrow(
+      expect.objectContaining({ option: 'manifest.routes[0].rpm.plan' }),
+    )
+  })
+})
