@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { chat } from './cases/chat.ts'
 import { describeTarget } from './describe-target.ts'
 import { startNext } from './support/next-app.ts'
 import { ask, burst, startTarget, withinOneDay, type Target } from './support/target.ts'
@@ -60,6 +61,15 @@ describe('the demo', () => {
       expect(body.token).toBeUndefined()
     },
   )
+
+  describe('/api/chat', () => {
+    beforeEach(() => demo?.upstream.reset())
+
+    it.each(chat)('$claim', async ({ check }) => {
+      expect.hasAssertions()
+      await check(demo as Target)
+    })
+  })
 
   async function requestToken(question: unknown) {
     const body = JSON.stringify(question)

@@ -1,0 +1,236 @@
+import { expect, vi } from 'vitest'
+import { withinOneDay } from '../support/target.ts'
+import { chunk, newChatter, nextAsked, usageChunk, usageOf, type Used } from '../support/chat.ts'
+import { limitHeaders, type Case } from './case.ts'
+
+const NOTHING: Used = { 'budget.daily': 0, tpm: 0, 'in-flight': 0 }
+const SSE = { 'content-type': 'text/event-stream' }
+/** What `gpt-4o` costs, in micro-dollars. */
+const price = (input: number, output: number): number => Math.ceil(2.5 * input + 10 * output)
+
+/** What the demo's `/api/chat` does about tokens, dollars and calls in flight. */
+export const chat: readonly Case[] = [
+  {
+    claim: 'answers 401 to whoever has no valid token, and asks neither store nor model',
+    async check(target) {
+      const before = [target.store.requests, target.upstream.requests.length]
+      const answer = await fetch(`${target.url}/api/chat`, { method: 'POST', body: '{}' })
+      expect(answer.status).toBe(401)
+      expect(await answer.json()).toMatchObject({ error: { code: 'invalid_api_key' } })
+      expect([target.store.requests, target.upstream.requests.length]).toEqual(before)
+    },
+  },
+  {
+    claim: 'answers 400 to a model without a price and to what is no chat, and asks nobody',
+    async check(target) {
+      const { post } = await newChatter(target)
+      const before = [target.store.requests, target.upstream.requests.length]
+      const unknown = await post({ model: 'gpt-none' })
+      expect(unknown.status).toBe(400)
+      expect(await unknown.json()).toEqual({
+        error: {
+          message: 'This model is not offered.',
+          type: 'invalid_request_error',
+          param: 'model',
+          code: 'unknown_model',
+        },
+      })
+      const odd = [
+        { model: 4 },
+        { model: '__proto__' },
+        { messages: [] },
+        { messages: ['hi'] },
+        { messages: [{ role: 'user', content: 'x'.repeat(200_000) }] },
+        { stream: 'yes' },
+        { max_tokens: -1 },
+        { max_tokens: 0 },
+        { max_completion_tokens: '9' },
+      ]
+      for (const body of odd) {
+        const answer = await post(body)
+        expect(answer.status, `with ${Object.keys(body).join()}`).toBe(400)
+        expect(await answer.json()).toMatchObject({ error: { type: 'invalid_request_error' } })
+      }
+      expect([target.store.requests, target.upstream.requests.length]).toEqual(before)
+    },
+  },
+  {
+    claim: 'asks the model for at most what is reserved, and for its usage',
+    async check(target) {
+      const { post } = await newChatter(target)
+      const askedFor = async (body: object): Promise<object | undefined> => {
+        await (await post(body)).text()
+        return target.upstream.requests.at(-1)?.body
+      }
+      expect(await askedFor({ temperature: 0 })).toMatchObject({ max_tokens: 400, temperature: 0 })
+      expect(await askedFor({ max_tokens: 7 })).toMatchObject({ max_tokens: 7 })
+      expect(await askedFor({ max_completion_tokens: 7 })).not.toHaveProperty('max_tokens')
+      expect(await askedFor({ stream: true })).toMatchObject({
+        stream: true,
+        stream_options: { include_usage: true },
+      })
+    },
+  },
+  {
+    claim: 'holds the most that a call may cost while it runs, and then what it has cost',
+    check: (target) =>
+      withinOneDay(async () => {
+        const { post, used, settled } = await newChatter(target)
+        const model = nextAsked(target)
+        const pending = post({ stream: true, max_tokens: 100 })
+        const speaking = await model
+        const during = await used()
+        const input = (during['tpm'] ?? 0) - 100
+        expect(input).toBeGreaterThan(5)
+        expect(during).toMatchObject({ 'budget.daily': price(input, 100), 'in-flight': 1 })
+        speaking.writeHead(200, SSE)
+        speaking.write(chunk('It scatters.'))
+        const answer = await pending
+        expect(answer.status).toBe(200)
+        expect(limitHeaders(answer)['ratelimit']).toContain('"in-flight";r=4;')
+        speaking.end(`${usageChunk(12, 34)}data: [DONE]\n\n`)
+        expect(await answer.text()).toContain('It scatters.')
+        expect(await settled()).toEqual({ ...NOTHING, tpm: 46, 'budget.daily': price(12, 34) })
+      }),
+  },
+  {
+    claim: 'settles an answer that is no stream as well, and its call is two requests to the store',
+    check: (target) =>
+      withinOneDay(async () => {
+        const { post, used } = await newChatter(target)
+        target.upstream.respond = (response) => {
+          response.writeHead(200, { 'content-type': 'application/json' })
+          response.end(JSON.stringify({ choices: [], usage: usageOf(10, 5) }))
+        }
+        const before = target.store.requests
+        expect(await (await post({})).json()).toMatchObject({ usage: { total_tokens: 15 } })
+        await vi.waitFor(() => expect(target.store.requests - before).toBe(2))
+        expect(await used()).toEqual({ ...NOTHING, tpm: 15, 'budget.daily': price(10, 5) })
+      }),
+  },
+  {
+    claim: "gives everything back when the model fails, and passes the model's own error on",
+    async check(target) {
+      const { post, settled } = await newChatter(target)
+      target.upstream.respond = (response) => {
+        response.writeHead(503, { 'content-type': 'application/json' })
+        response.end('{"error":{"message":"overloaded"}}')
+      }
+      const overloaded = await post({ stream: true })
+      expect(overloaded.status).toBe(503)
+      expect(await overloaded.json()).toEqual({ error: { message: 'overloaded' } })
+      expect(await settled()).toEqual(NOTHING)
+      target.upstream.respond = (response) => void response.destroy()
+      const unreachable = await post({})
+      expect(unreachable.status).toBe(502)
+      expect(await unreachable.json()).toMatchObject({ error: { code: 'upstream_unavailable' } })
+      expect(await settled()).toEqual(NOTHING)
+    },
+  },
+  {
+    claim: 'gives everything back when the client goes away before the model has said a word',
+    async check(target) {
+      const { post, used, settled } = await newChatter(target)
+      const model = nextAsked(target)
+      const client = new AbortController()
+      const pending = post({ stream: true }, client.signal)
+      const speaking = await model
+      expect(await used()).toMatchObject({ 'in-flight': 1 })
+      const hungUp = new Promise((resolve) => speaking.once('close', resolve))
+      client.abort()
+      await expect(pending).rejects.toThrow(/abort/)
+      await hungUp
+      expect(await settled()).toEqual(NOTHING)
+    },
+  },
+  {
+    claim: 'charges what was said when the client goes away, and stops the model',
+    check: (target) =>
+      withinOneDay(async () => {
+        const { post, settled } = await newChatter(target)
+        const model = nextAsked(target)
+        const client = new AbortController()
+        const pending = post({ stream: true, max_tokens: 100 }, client.signal)
+        const speaking = await model
+        speaking.writeHead(200, SSE)
+        speaking.write(chunk('one two three four five six'))
+        const reader = ((await pending).body as ReadableStream<Uint8Array>).getReader()
+        await reader.read()
+        const hungUp = new Promise((resolve) => speaking.once('close', resolve))
+        client.abort()
+        await hungUp
+        expectPart(await settled(), 6, 100)
+      }),
+  },
+  {
+    claim: 'charges what was said when the model breaks off',
+    check: (target) =>
+      withinOneDay(async () => {
+        const { post, settled } = await newChatter(target)
+        const model = nextAsked(target)
+        const pending = post({ stream: true, max_tokens: 100 })
+        const speaking = await model
+        speaking.writeHead(200, SSE)
+        speaking.write(chunk('one two three four five six'))
+        const reader = ((await pending).body as ReadableStream<Uint8Array>).getReader()
+        await reader.read()
+        speaking.destroy()
+        await expect(reader.read()).rejects.toThrow(/terminated/)
+        expectPart(await settled(), 6, 100)
+      }),
+  },
+  {
+    claim: 'lets no more calls run at once than the plan has, whoever else is waiting',
+    async check(target) {
+      const [{ post, used, settled }, other] = [await newChatter(target), await newChatter(target)]
+      const speaking: (() => void)[] = []
+      target.upstream.respond = (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        speaking.push(() => response.end(JSON.stringify({ choices: [], usage: usageOf(9, 1) })))
+      }
+      const pending = Array.from({ length: 5 }, () => post({}))
+      await vi.waitFor(() => expect(speaking).toHaveLength(5), { timeout: 30_000 })
+      const sixth = await post({})
+      expect(sixth.status).toBe(429)
+      expect(limitHeaders(sixth)).toMatchObject({ 'retry-after': '1', 'retry-after-ms': '1000' })
+      expect(await sixth.json()).toMatchObject({ error: { code: 'concurrency_exceeded' } })
+      expect(await used()).toMatchObject({ 'in-flight': 5 })
+      const others = other.post({})
+      await vi.waitFor(() => expect(speaking).toHaveLength(6), { timeout: 30_000 })
+      for (const end of speaking) end()
+      const answers = await Promise.all([...pending, others])
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200])
+      expect(await settled()).toMatchObject({ tpm: 50, 'in-flight': 0 })
+    },
+  },
+  {
+    claim: 'stops a tenant at its budget until midnight, and no other',
+    check: (target) =>
+      withinOneDay(async () => {
+        const [{ post, settled }, other] = [await newChatter(target), await newChatter(target)]
+        // More than was reserved: the only way past a budget.
+        target.upstream.respond = (response) => {
+          response.writeHead(200, { 'content-type': 'application/json' })
+          response.end(JSON.stringify({ choices: [], usage: usageOf(1_000, 6_000) }))
+        }
+        expect((await post({})).status).toBe(200)
+        expect(await settled()).toMatchObject({ 'budget.daily': 50_000, tpm: 7_000 })
+        const denied = await post({})
+        expect(denied.status).toBe(429)
+        expect(limitHeaders(denied)).toMatchObject({ 'x-should-retry': 'false' })
+        expect(await denied.json()).toMatchObject({
+          error: { type: 'insufficient_quota', code: 'insufficient_quota' },
+        })
+        expect(Number(denied.headers.get('retry-after'))).toBeLessThanOrEqual(86_400)
+        expect((await other.post({})).status).toBe(200)
+      }),
+  },
+]
+
+/** That what was used is at least the words that were said, and less than what was reserved. */
+function expectPart(used: Used, words: number, most: number): void {
+  expect(used['tpm']).toBeGreaterThan(words)
+  expect(used['tpm']).toBeLessThan(most)
+  expect(used['budget.daily']).toBeGreaterThanOrEqual(price(0, words))
+  expect(used['budget.daily']).toBeLessThan(price(0, most))
+}
