@@ -16,13 +16,17 @@ export const TEXTS: readonly string[] = [
   '。',
 ]
 
-const chunk = (delta: object | null, more: object = {}): string =>
+const chunk = (
+  delta: object | null,
+  more: object = {},
+  finish_reason: string | null = null,
+): string =>
   event({
     id: 'chatcmpl-1',
     object: 'chat.completion.chunk',
     created: 1_780_000_000,
     model: 'gpt-4o-2024-08-06',
-    choices: delta === null ? [] : [{ index: 0, delta, finish_reason: null }],
+    choices: delta === null ? [] : [{ index: 0, delta, finish_reason }],
     ...more,
   })
 
@@ -37,6 +41,7 @@ export const CHAT_USAGE = {
 const CHAT_DELTAS = [
   chunk({ role: 'assistant', content: '', refusal: null }, { usage: null }),
   ...TEXTS.map((content) => chunk({ content }, { usage: null })),
+  chunk({}, { usage: null }, 'stop'),
 ]
 
 /** https://developers.openai.com/api/reference/resources/chat */
@@ -46,7 +51,7 @@ export const CHAT_SSE: string = [
   'data: [DONE]\n\n',
 ].join('')
 export const CHAT_SSE_WITHOUT_USAGE: string = [...CHAT_DELTAS, 'data: [DONE]\n\n'].join('')
-export const CHAT_TOOLS_SSE: string = [
+const CHAT_TOOLS = [
   chunk({
     role: 'assistant',
     content: null,
@@ -62,8 +67,34 @@ export const CHAT_TOOLS_SSE: string = [
   ...['{"pl', 'ace":"', 'Utrecht', '","days"', ':2}'].map((text) =>
     chunk({ tool_calls: [{ index: 0, function: { arguments: text } }] }),
   ),
-  'data: [DONE]\n\n',
+  chunk({}, {}, 'tool_calls'),
 ].join('')
+export const CHAT_TOOLS_SSE: string = `${CHAT_TOOLS}data: [DONE]\n\n`
+export const CHAT_TOOLS_SSE_WITH_USAGE: string = `${CHAT_TOOLS}${chunk(null, { usage: CHAT_USAGE })}data: [DONE]\n\n`
+export const CHAT_TOOLS_JSON: object = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1_780_000_000,
+  model: 'gpt-4o-2024-08-06',
+  choices: [
+    {
+      index: 0,
+      message: {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          {
+            id: 'call_1',
+            type: 'function',
+            function: { name: 'get_weather', arguments: '{"place":"Utrecht","days":2}' },
+          },
+        ],
+      },
+      finish_reason: 'tool_calls',
+    },
+  ],
+  usage: CHAT_USAGE,
+}
 export const CHAT_JSON: object = {
   id: 'chatcmpl-1',
   object: 'chat.completion',
@@ -195,6 +226,31 @@ export const MESSAGES_SSE: string = [
   ),
   event({ type: 'message_stop' }, 'message_stop'),
 ].join('')
+const TOOL_USE = { type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: {} }
+export const MESSAGES_TOOLS_SSE: string = [
+  MESSAGES_EVENTS[0],
+  event({ type: 'content_block_start', index: 0, content_block: TOOL_USE }, 'content_block_start'),
+  ...['', '{"place": "Utr', 'echt", "days": 2}'].map((partial_json) =>
+    event(
+      {
+        type: 'content_block_delta',
+        index: 0,
+        delta: { type: 'input_json_delta', partial_json },
+      },
+      'content_block_delta',
+    ),
+  ),
+  event({ type: 'content_block_stop', index: 0 }, 'content_block_stop'),
+  event(
+    {
+      type: 'message_delta',
+      delta: { stop_reason: 'tool_use', stop_sequence: null },
+      usage: { output_tokens: 310 },
+    },
+    'message_delta',
+  ),
+  event({ type: 'message_stop' }, 'message_stop'),
+].join('')
 export const MESSAGES_JSON: object = {
   id: 'msg_1',
   type: 'message',
@@ -215,3 +271,8 @@ export const MESSAGES_JSON: object = {
 }
 
 export const SAID: string = TEXTS.join('')
+export const MESSAGES_TOOLS_JSON: object = {
+  ...MESSAGES_JSON,
+  content: [{ ...TOOL_USE, input: { place: 'Utrecht', days: 2 } }],
+  stop_reason: 'tool_use',
+}
