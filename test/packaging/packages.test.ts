@@ -33,22 +33,22 @@ describe.each(PACKAGES)('@sluice/%s as packed', (name) => {
 })
 
 describe('what a Worker bundles', () => {
-  it('is the limiter with the Upstash store in at most 10 KB, gzipped', async () => {
+  it('is the limiter with the Upstash store in at most 17 KB, gzipped', async () => {
     const { text, inputs } = await bundle(`
       export { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
       export { upstash } from '@sluice/core/upstash'`)
     expect(inputs.filter((path) => !path.startsWith('packages/core/dist/'))).toEqual([])
-    expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(10_000)
+    expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(17_000)
   })
 
-  it('is the whole adapter, router included, in at most 19 KB, gzipped, and no Node module', async () => {
+  it('is the whole adapter, router included, in at most 29 KB, gzipped, and no Node module', async () => {
     const { text, inputs } = await bundle(`
       export { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
       export { upstash } from '@sluice/core/upstash'
       export { rateLimit } from '@sluice/cloudflare'`)
     const allowed = /^(packages\/(core|cloudflare)\/dist\/|node_modules\/rou3\/)/
     expect(inputs.filter((path) => !allowed.test(path))).toEqual([])
-    expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(19_000)
+    expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(29_000)
   })
 })
 
