@@ -33,7 +33,8 @@ if (options.drive) {
 
   The store is ${stack.engine}.
   Open the page, choose a tenant and a route, and send a burst of 25 to a limit of 20.
-  "npm run demo -- --drive" fires a bulk import and a retry storm, and checks what came out.
+  Let an agent run away in the chat below, and watch its budget stop it.
+  "npm run demo -- --drive" fires all that by itself, and checks what came out.
   Ctrl-C ends everything.
 `)
   await stack.ended

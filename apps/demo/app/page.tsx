@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useState, type ReactNode } from 'react'
 import { tenants } from '../lib/tenants'
+import { Chat } from './chat/chat'
 import { fetchBudgets, fetchToken, send, type Answer, type Budget } from './console/api'
 import { Answers } from './console/answers'
 import { Budgets } from './console/budgets'
@@ -44,8 +45,8 @@ export default function Page(): ReactNode {
       <header>
         <h1>Sluice</h1>
         <p>
-          Four AI routes behind one limiter. Fire traffic at them as any tenant, and watch the
-          limits hold.
+          Four AI routes behind one limiter, and a chat on a budget. Fire traffic at them as any
+          tenant, and watch the limits hold.
         </p>
       </header>
 
@@ -111,6 +112,8 @@ export default function Page(): ReactNode {
           <Answers answers={answers} />
         </section>
       </div>
+
+      <Chat />
     </main>
   )
 }

@@ -6,7 +6,7 @@ Builds the demo app and starts it with a store behind it. The store is Upstash w
 UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN are set, else a redis-server from the
 PATH, else an engine in this process.
 
-  --drive          run the bulk import and the retry storm, check what came out, and end
+  --drive          run a bulk import, a retry storm and a runaway agent, check what came out, end
   --port <number>  the port of the demo (default: 3000, or a free one where that is taken)
   --engine <name>  redis-server or embedded (default: the first if there is one)
   --no-build       start what was built before
