@@ -55,6 +55,7 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
     'stores/fallback',
     'subject',
     'watch',
+    'store',
   ],
   settings: ['entries', 'errors', 'limit', 'policy', 'rollout', 'validate'],
   'configuration-document': ['entries', 'errors', 'settings', 'subject', 'validate'],

@@ -107,6 +107,18 @@ describe('a limit of 0 or less', () => {
       expect(alone).toMatchObject({ allowed: true, policies: [], retryAfterMs: 0 })
     },
   )
+  it('asks no store, since there is nothing to count', async () => {
+    const unasked = () => expect.unreachable('The store is asked')
+    const store = { ...memory(), check: unasked, settle: unasked }
+    const free = dailyCap({ name: 'daily', limit: 0, per: ['tenant'] })
+    const limiter = createLimiter({ store, policies: [free] })
+    expect(await limiter.check({ tenant: 'a' })).toMatchObject({
+      allowed: true,
+      degraded: undefined,
+    })
+    const decision = await limiter.reserve({ tenant: 'a' })
+    expect(decision.allowed && (await decision.cancel())).toMatchObject({ applied: false })
+  })
   it('is none for one plan, and a limit for another', async () => {
     const plans = definePlans({ starter: { rpm: 1 }, own: { rpm: 0 } })
     const perPlan = slidingWindow({

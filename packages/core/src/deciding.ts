@@ -7,6 +7,7 @@ import type { Hooks } from './hooks.ts'
 import type { PlanSearch } from './plan-search.ts'
 import type { PlanLimits, Plans } from './plans.ts'
 import type { Policy, Verdict } from './policy.ts'
+import type { StoreReply, StoreRequest } from './store.ts'
 import type { FallbackStore } from './stores/fallback.ts'
 import type { Subject } from './subject.ts'
 import type { WaitUntil, Watch } from './watch.ts'
@@ -109,6 +110,14 @@ export function decider(means: Means): (question: Question) => Promise<Decided> 
     }
   }
 
+  async function replyTo(request: StoreRequest, failed: unknown): Promise<StoreReply> {
+    // Where there is nothing to count, nobody need be asked.
+    if (request.entries.length + request.reads.length === 0) {
+      return { now: request.now, verdicts: [], places: [], read: [] }
+    }
+    return failed === undefined ? store.check(request) : store.instead(request, failed)
+  }
+
   async function answer(
     { subject, apply, settleWithinMs }: Question,
     costs: (unit: string) => number,
@@ -128,8 +137,7 @@ export function decider(means: Means): (question: Question) => Promise<Decided> 
       clockIsInjected,
       reads: watches.map(({ read }) => read),
     }
-    const reply =
-      failed === undefined ? await store.check(request) : await store.instead(request, failed)
+    const reply = await replyTo(request, failed)
     const { now, verdicts, read, degraded } = reply
     const skipped = parts.filter((part): part is SkippedPolicy => !('entry' in part))
     const facts = { at: now, skipped, plan, planSource, degraded }

@@ -91,6 +91,8 @@ export function reservationOf(data: ReservationData, settler: Settler): Reservat
       if (units === reserved) continue
       settlements.push({ ...charge, algorithm, params, id: data.id, reserved, actual: units })
     }
+    // Nothing was charged: no policy took part, or the decision was made blindly.
+    if (data.charges.length === 0) return { applied: false, returned: {}, overrun: {} }
     const applied = await settler.storeFor(data).settle({
       hold: holdKey(data.id),
       settlements,
