@@ -70,7 +70,7 @@ export async function startProvider(policy: Policy, format: DenialFormat): Promi
   }
 }
 
-const COMPLETION = {
+export const COMPLETION = {
   id: 'completion',
   object: 'chat.completion',
   created: 0,
@@ -79,7 +79,7 @@ const COMPLETION = {
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 }
 
-const MESSAGE = {
+export const MESSAGE = {
   id: 'message',
   type: 'message',
   role: 'assistant',
