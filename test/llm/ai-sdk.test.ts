@@ -95,10 +95,12 @@ describe('the middleware', () => {
   it('counts a stream that is aborted', async () => {
     const controller = new AbortController()
     const { signal } = controller
+    let ended = false
     const { textStream } = streamText({
       model: metered(gpt()),
       prompt: WISHES.stall,
       abortSignal: signal,
+      onEnd: () => void (ended = true),
     })
     let text = ''
     for await (const delta of textStream) {
@@ -108,6 +110,8 @@ describe('the middleware', () => {
     await expect.poll(() => usages).toHaveLength(1)
     expect(usages).toMatchObject([{ input: 77, source: 'counted', complete: false }])
     expect(usages[0]?.output).toBeGreaterThanOrEqual(estimateTokens(text))
+    // Which is why onEnd alone is not enough.
+    expect(ended).toBe(false)
   })
 
   it('counts what a provider does not tell', async () => {
@@ -224,7 +228,9 @@ describe('the usage of the AI SDK', () => {
   })
 })
 
-describe('a mistake in the options is an error that names the option', () => {
+describe('a mistake is an error that names its place', () => {
+  const result = { usage: Promise.resolve({ inputTokens: 1, outputTokens: 1 }) }
+
   const model = loosely(meterModel)
   const usage = loosely((known: never) => usageOfAiSdk({}, known))
   mistakesAreNamed([
@@ -236,6 +242,8 @@ describe('a mistake in the options is an error that names the option', () => {
       'unknown_option',
     ],
     ['unknown', () => usage({ settle }), 'usageOfAiSdk.settle', 'unknown_option'],
+    ['a result of streamText', () => usageOfAiSdk(result), 'usageOfAiSdk.event'],
+    ['its usage', () => usageOfAiSdk(result.usage), 'usageOfAiSdk.event'],
   ])
 })
 

@@ -1,3 +1,4 @@
+import { ConfigError } from '../errors.ts'
 import { knownOptions } from '../validate.ts'
 import {
   metered,
@@ -12,10 +13,11 @@ import type { Usage } from './usage.ts'
 
 /**
  * The usage in what the AI SDK (`ai`, version 5 and later) tells: the event of `onEnd` or `onFinish`, a
- * result of `generateText`, or a usage by itself. Numbers that its provider did not tell are counted from
- * the text.
+ * result of `generateText`, or a usage by itself, as `await result.usage`. Numbers that its provider did not
+ * tell are counted from the text.
  *
  * @param known What is known besides, as of `meter`.
+ * @throws ConfigError When `known` is malformed, or what `streamText` returns is given as it is.
  * @example
  * streamText({ model, prompt, onEnd: (event) => settle(usageOfAiSdk(event)) })
  */
@@ -25,8 +27,10 @@ export function usageOfAiSdk(event: unknown, known: Known = {}): Usage {
   const { response, model, steps } = isObject(event) ? event : {}
   tally.named(isObject(model) ? model['modelId'] : undefined)
   tally.named(isObject(response) ? response['modelId'] : undefined)
-  // What a result has may be a getter, and is not looked for further than needed.
   const usage = isObject(event) ? (event['totalUsage'] ?? event['usage'] ?? event) : undefined
+  if (isObject(usage) && typeof usage['then'] === 'function') {
+    throw new ConfigError('invalid_option', 'usageOfAiSdk.event', 'must be awaited first')
+  }
   reported(usage, tally)
   for (const step of Array.isArray(steps) ? (steps as unknown[]) : [event]) {
     if (!isObject(step)) continue

@@ -6,8 +6,8 @@ import type { Settle, Usage } from './usage.ts'
 
 export interface MeterOptions extends Known {
   /**
-   * Receives the usage, once: when the answer has come to its end, and else as soon as it breaks off. It
-   * is not waited for, and what it throws goes to `onError`.
+   * Receives the usage, once: when the answer has come to its end, and else as soon as it breaks off. The
+   * answer does not wait for it; what it throws goes to `onError`.
    */
   readonly settle: Settle
   /**

@@ -21,5 +21,5 @@ export interface Usage {
   readonly complete: boolean
 }
 
-/** What receives the usage of a request, once. */
-export type Settle = (usage: Usage) => void | Promise<void>
+/** Receives the usage of a request, once. What it returns is waited for if it is a promise. */
+export type Settle = (usage: Usage) => unknown
