@@ -56,12 +56,7 @@ function sseAnswer(tally: Tally): AnswerReader {
         tally.end()
         return
       }
-      let event: unknown
-      try {
-        event = JSON.parse(data)
-      } catch {
-        // Counted below, as far as nothing else is understood.
-      }
+      const event = parsed(data)
       if (!isObject(event) || !readEvent(event, tally)) tally.raw(data)
     },
     piece(data) {
@@ -103,10 +98,19 @@ function usageScan(tally: Tally, typed: (type: string) => void = () => undefined
         ? parent === undefined || parent === 'response'
         : name === 'type' && parent === undefined,
     (name, json) => {
-      const value: unknown = JSON.parse(json)
+      const value = parsed(json)
       if (name === 'usage') tally.reported(value, true)
       else if (name === 'model') tally.named(value)
       else typed(String(value))
     },
   )
+}
+
+/** The value of a JSON text; `undefined` of one that is none. */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
 }

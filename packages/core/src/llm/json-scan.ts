@@ -50,9 +50,9 @@ export function jsonScan(
     /** Ends the value with the character at `index`. */
     const finish = (index: number): void => {
       const json = value + text.slice(from, index + 1)
-      if (json.length <= MAX_VALUE) found(names[valueDepth] ?? '', json)
       value = undefined
       from = -1
+      if (json.length <= MAX_VALUE) found(names[valueDepth] ?? '', json)
     }
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index)

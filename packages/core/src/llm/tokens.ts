@@ -62,7 +62,7 @@ const WEIGHTS: Uint16Array = /* @__PURE__ */ weights()
  * table in `docs/llm.md`. It errs above, except for text made to be expensive.
  *
  * @example
- * estimateTokens('Why is the sky blue?') // 6 to 8; o200k_base makes it 6
+ * estimateTokens('Why is the sky blue?') // 7; o200k_base makes it 6
  */
 export function estimateTokens(text: string): number {
   const counter = tokenCounter()
