@@ -54,7 +54,8 @@ const GITHUB = 'https://github.com/github/docs/blob/main/data/tables/copilot/mod
 const OPENAI = 'https://developers.openai.com/api/docs'
 
 /**
- * List prices of OpenAI's and Anthropic's models, each with the day and the page it is from. Prices
+ * List prices of OpenAI's and Anthropic's models, each with the day and the page it is from. Rows of
+ * OpenAI's own price pages were read in copies of those pages, and a day may be that of the copy. Prices
  * change: check them before you bill anyone, and list what differs with `definePrices`. Of a model that
  * is missing here no price was found on a public page.
  */
