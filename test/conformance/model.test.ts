@@ -3,7 +3,7 @@ import { upstash } from '@sluice/core/upstash'
 import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
 import * as fc from 'fast-check'
 import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { connect, snapshot } from '../support/redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { events, start } from './model/history.ts'
@@ -29,6 +29,9 @@ afterAll(async () => {
   await local.close()
   await server.stop()
 })
+
+// A busy machine takes its time.
+vi.setConfig({ testTimeout: 400_000 })
 
 describe('random histories of checks and peeks', () => {
   it('get the decisions of a naive oracle from memory', async () => {
