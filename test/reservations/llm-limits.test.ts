@@ -168,6 +168,11 @@ describe('a mistake in budgets and limits by model', () => {
       () => limits({ ...good, models: { a: { rpm: '5' } } }),
       'modelLimits.models.a.rpm',
     ],
+    [
+      'a model named like those that are not listed',
+      () => limits({ ...good, models: { a: { rpm: 1 }, other: { rpm: 5 } } }),
+      'modelLimits.models.other',
+    ],
     ['a count per user alone', () => limits({ ...good, per: ['user'] }), 'modelLimits.per'],
     [
       'nothing to limit',

@@ -91,6 +91,10 @@ export function modelLimits(options: ModelLimitsOptions): ModelPolicies {
   knownOptions('modelLimits', options, own)
   const { models, otherModels, ...common } = options
   optionsObject('modelLimits.models', models)
+  if (Object.hasOwn(models, OTHER)) {
+    const message = 'is what models that are not listed are counted under; use "otherModels"'
+    throw new ConfigError('invalid_option', `modelLimits.models.${OTHER}`, message)
+  }
   const lines = new Map([...Object.entries(models), [OTHER, otherModels] as const])
   for (const [name, line] of lines) {
     const place = name === OTHER ? 'modelLimits.otherModels' : `modelLimits.models.${name}`
