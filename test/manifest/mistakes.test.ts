@@ -5,6 +5,7 @@ import { limiterOf, loosely } from './support.ts'
 
 const rpm = { algorithm: 'fixedWindow', name: 'rpm', limit: 2, window: '1h', per: ['tenant'] }
 const bucket = { ...rpm, algorithm: 'tokenBucket', name: 'bucket' }
+const inFlight = { algorithm: 'concurrency', name: 'calls', limit: 2, per: ['tenant'] }
 const tokens = { ...rpm, name: 'tpm', unit: 'token' }
 const made = fixedWindow({ name: 'made', limit: 1, window: '1h', per: 'global' })
 const POLICY = 'manifest.policies[0]'
@@ -78,6 +79,12 @@ const POLICIES: Mistake[] = [
   ['a burst of no bucket', policy({ burst: 5 }), `${POLICY}.burst`, 'unknown_option'],
   ['a burst of 0', manifest({ policies: [{ ...bucket, burst: 0 }] }), `${POLICY}.burst`],
   [
+    'how long a call may take',
+    manifest({ policies: [{ ...inFlight, holdFor: 'long' }] }),
+    `${POLICY}.holdFor`,
+    'invalid_duration',
+  ],
+  [
     'a window of several',
     policy({
       algorithm: 'slidingWindow',
@@ -126,6 +133,17 @@ const ROUTES: Mistake[] = [
   [
     'a policy that is named like what rpm is short for',
     route({ rpm: 5, policies: [{ ...rpm, name: 'rpm-per-route' }] }),
+    `${ROUTE}.rpm`,
+    'duplicate_policy',
+  ],
+  [
+    'an rpm whose policy is named like that of others’ requests',
+    manifest({
+      routes: [
+        { path: '/a', rpm: 5, per: ['api-key'] },
+        { path: '/b', rpm: 5, per: ['api', 'key'] },
+      ],
+    }),
     `${ROUTE}.rpm`,
     'duplicate_policy',
   ],
@@ -192,6 +210,8 @@ describe('in an override', () => {
 const withCost = (cost: unknown, more: object = {}) =>
   route({ cost, ...more }, { policies: [rpm, tokens] })
 
+const beside = (cost: unknown, policies: unknown[]) => route({ cost }, { policies })
+
 describe('a fixed cost', () => {
   it.each([
     ['a number', 5],
@@ -204,6 +224,12 @@ describe('a fixed cost', () => {
 
   it('need not have one that is not counted there', () => {
     expect(withCost(5, { overrides: { tpm: false } })).not.toThrow()
+  })
+
+  it('need not have calls, which are 1 like requests, and must not have those that nobody counts', () => {
+    expect(beside({ request: 5 }, [rpm, inFlight])).not.toThrow()
+    expect(beside({ call: 2 }, [rpm, inFlight])).not.toThrow()
+    expect(beside({ call: 2 }, [rpm])).toThrow('names the unit "call", which no policy counts')
   })
 
   it('may be left to the adapter, or to a function', async () => {

@@ -1,6 +1,7 @@
 import type { Limit, LimitContext } from '../limit.ts'
 import type { ManifestPolicy, OptionsOf, PlanLimit } from './types.ts'
 import { ConfigError } from '../errors.ts'
+import { concurrency } from '../policies/concurrency.ts'
 import { dailyCap, fixedWindow, monthlyCap } from '../policies/fixed-window.ts'
 import { leakyBucket } from '../policies/leaky-bucket.ts'
 import { slidingWindowCounter } from '../policies/sliding-window-counter.ts'
@@ -22,6 +23,7 @@ const FACTORIES: Factories = {
   leakyBucket,
   dailyCap,
   monthlyCap,
+  concurrency,
 }
 
 const ALGORITHMS = Object.keys(FACTORIES) as (keyof OptionsOf)[]

@@ -54,16 +54,19 @@ export function shorthandPolicies(
 ): readonly { readonly place: string; readonly policy: Policy }[] {
   const groups = new Map<string, Shorthand[]>()
   for (const own of all) {
-    const name = `rpm-per-${own.per.join('-')}`
-    groups.set(name, [...(groups.get(name) ?? []), own])
+    // Not by the name: "api" and "key" make the same one as "api-key".
+    const whose = JSON.stringify(own.per)
+    groups.set(whose, [...(groups.get(whose) ?? []), own])
   }
-  return Array.from(groups, ([name, group]) => ({
+  return Array.from(groups.values(), (group) => ({
     place: `${group[0]?.place}.rpm`,
-    policy: policyOf(name, group),
+    policy: policyOf(group),
   }))
 }
 
-function policyOf(name: string, group: readonly Shorthand[]): Policy {
+function policyOf(group: readonly Shorthand[]): Policy {
+  const per = group[0]?.per ?? []
+  const name = `rpm-per-${per.join('-')}`
   const byRoute = new Map(group.map((own) => [own.id, own]))
   const limitOn = ({ route = '' }: LimitContext): Limit => byRoute.get(route)?.limit ?? 0
   const burstOn = ({ route = '' }: LimitContext): Burst | undefined => byRoute.get(route)?.burst
@@ -72,7 +75,7 @@ function policyOf(name: string, group: readonly Shorthand[]): Policy {
     limit: (context) => resolved(limitOn(context), context),
     burst: (context) => resolved(burstOn(context) ?? limitOn(context), context),
     window: '1m',
-    per: group[0]?.per ?? [],
+    per,
     routes: [...byRoute.keys()],
   })
   for (const { place, id, limit, burst } of group) {

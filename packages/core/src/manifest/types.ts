@@ -1,4 +1,5 @@
 import type { Burst, Limit } from '../limit.ts'
+import type { ConcurrencyOptions } from '../policies/concurrency.ts'
 import type { FixedWindowOptions } from '../policies/fixed-window.ts'
 import type { LeakyBucketOptions } from '../policies/leaky-bucket.ts'
 import type { SlidingWindowCounterOptions } from '../policies/sliding-window-counter.ts'
@@ -21,6 +22,7 @@ export interface OptionsOf {
   readonly leakyBucket: LeakyBucketOptions
   readonly dailyCap: PolicyOptions
   readonly monthlyCap: PolicyOptions
+  readonly concurrency: ConcurrencyOptions
 }
 
 /** The options of a factory, in which a limit may also be that of a plan by its name. */

@@ -1,19 +1,21 @@
 import type { Policy } from '../policy.ts'
 import type { Entry } from './routes.ts'
+import { ONE_EACH } from '../cost.ts'
 import { ConfigError } from '../errors.ts'
 
 /**
- * Holds a route's fixed cost against the policies: it must have each unit that one of them counts there,
- * and no unit that none of them counts. Every request would be refused as an error otherwise.
+ * Holds a route's fixed cost against the policies: it must have each unit that one of them counts there
+ * and that is not 1 by itself, and no unit that none of them counts. Every request would be refused as an error otherwise.
  */
 export function holdCost<Context extends unknown[]>(
   { place, route: { id, cost } }: Entry<Context>,
   policies: readonly Policy[],
 ): void {
   if (cost === undefined || typeof cost === 'function') return
-  const has = new Set(typeof cost === 'object' ? Object.keys(cost) : []).add('request')
+  const given = typeof cost === 'object' ? Object.keys(cost) : []
+  const has = new Set([...given, ...ONE_EACH.map(([unit]) => unit)])
   const counted = new Set(policies.map(({ unit }) => unit)).add('request')
-  for (const unit of has) {
+  for (const unit of given) {
     if (counted.has(unit)) continue
     const message = `names the unit "${unit}", which no policy counts`
     throw new ConfigError('invalid_option', `${place}.cost`, message)
