@@ -25,7 +25,16 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
   'random-id': [],
   hooks: ['clock', 'decision', 'errors', 'subject', 'validate'],
   watch: ['clock', 'hooks', 'store'],
-  reservation: ['cost', 'decision', 'entries', 'errors', 'policy', 'store'],
+  reservation: [
+    'clock',
+    'cost',
+    'decision',
+    'entries',
+    'errors',
+    'policy',
+    'store',
+    'stores/fallback',
+  ],
   'plan-records': ['store', 'watch'],
   'plan-search': ['clock', 'decision', 'plan-records', 'random-id', 'subject', 'watch'],
   'plan-resolver': [

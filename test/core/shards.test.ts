@@ -61,6 +61,12 @@ describe('a policy in shards', () => {
     await limiter.reset({ tenant: 'a' })
     expect(await keysUnder(redis, prefix)).toEqual([])
   })
+  it('finds a part that holds the cost, if only some do', async () => {
+    const { limiter } = limiterOf([everyone(10, 3)])
+    for (let time = 0; time < 30; time += 1) {
+      expect((await limiter.peek({}, { cost: 4 })).allowed).toBe(true)
+    }
+  })
   it('never fits what is larger than a part', async () => {
     const { limiter } = limiterOf([everyone(100, 8)])
     expect(await limiter.check({}, { cost: 14 })).toMatchObject({ reason: 'cost_exceeds_limit' })

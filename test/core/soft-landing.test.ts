@@ -26,6 +26,15 @@ describe('backpressure', () => {
     const found = await delays([rpm({ backpressure: { from: 0.5, maxMs: 500 } })], 100)
     expect([found[49], found[50], found[74], found[99]]).toEqual([0, 10, 250, 500])
   })
+  it('is told by a peek as a check would have it', async () => {
+    const policies = [rpm({ limit: 10, backpressure: { from: 0, maxMs: 1_000 } })]
+    const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
+    for (let time = 0; time < 10; time += 1) {
+      const { delayMs } = await limiter.peek(ACME)
+      expect((await limiter.check(ACME)).delayMs).toBe(delayMs)
+    }
+    expect((await limiter.peek(ACME)).delayMs).toBe(0)
+  })
   it('of several policies the longest delay counts, of a shadow none', async () => {
     const name = 'slow'
     const slow = rpm({ name, limit: 10, backpressure: { from: 0, maxMs: 1_000 } })
@@ -94,6 +103,17 @@ describe('hooks', () => {
     const limiter = createLimiter({ store: memory(), policies, hooks })
     expect((await limiter.check(ACME)).allowed).toBe(true)
     expect(log).toHaveBeenCalledWith('The hook "threshold" failed:', mistake)
+    log.mockRestore()
+  })
+  it('may be async, and one that rejects is logged like one that throws', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const mistake = new Error('the webhook is down')
+    const hooks = { threshold: (): Promise<void> => Promise.reject(mistake) }
+    const limiter = createLimiter({ store: memory(), policies: [rpm({ limit: 1 })], hooks })
+    expect((await limiter.check(ACME)).allowed).toBe(true)
+    await vi.waitFor(() =>
+      expect(log).toHaveBeenCalledWith('The hook "threshold" failed:', mistake),
+    )
     log.mockRestore()
   })
   it.each([

@@ -2,6 +2,7 @@ import {
   concurrency,
   createLimiter,
   dailyCap,
+  definePlans,
   fixedWindow,
   leakyBucket,
   manualClock,
@@ -128,6 +129,17 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(await left()).toBe(90)
       expect((await elsewhere.reservation(JSON.parse(text)).cancel()).applied).toBe(false)
     })
+    it('that is given back after a reset never makes the count less than nothing', async () => {
+      const { limiter, left } = setUp([policy])
+      const decision = await tokens(limiter, 50)
+      await limiter.reset(ACME)
+      await tokens(limiter, 20)
+      await decision.cancel()
+      expect(await left()).toBeLessThanOrEqual(100)
+      const state = await limiter.peek(ACME, { cost: { token: 1 } })
+      expect(state).toMatchObject({ allowed: true, degraded: undefined })
+      expect(state.policies[0]?.resetMs).toBeGreaterThan(0)
+    })
     it('changes nothing when settled after its window has passed', async () => {
       const { limiter, left, clock } = setUp([policy])
       const [early, late] = [await tokens(limiter, 50), await tokens(limiter, 40)]
@@ -169,6 +181,54 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     )
     expect(spent).toBeGreaterThan(800)
     expect(spent - overrun).toBeLessThanOrEqual(1_000)
+  })
+
+  it('is left out where its policy counts in another way by now, and the others are settled', async () => {
+    const store = maker.make()
+    const calls = concurrency({ name: 'in-flight', limit: 2, per: ['tenant'] })
+    const bucket = tokenBucket({ name: 'p', window: '1h', ...common })
+    const decision = await reserved(setUp([bucket, calls], store).limiter, ACME, {
+      cost: { token: 40 },
+    })
+    const { limiter } = setUp([slidingWindow({ name: 'p', window: '1h', ...common }), calls], store)
+    await tokens(limiter, 30)
+    const done = await limiter.reservation(JSON.stringify(decision)).settle({ token: 1 })
+    expect(done).toEqual({ applied: true, returned: { call: 1 }, overrun: {} })
+    const peeked = await limiter.peek(ACME, { cost: { token: 0 } })
+    expect(remaining(peeked)).toEqual({ p: 70, 'in-flight': 1 })
+  })
+
+  it('of an estimate of 0 counts in a bucket as far as numbers go', async () => {
+    const bucket = tokenBucket({ name: 'p', window: '30d', ...common, limit: 1 })
+    const { limiter } = setUp([bucket])
+    const decision = await tokens(limiter, 0)
+    expect((await decision.settle({ token: 10 ** 12 })).overrun).toEqual({ token: 10 ** 12 })
+    const { policies } = await limiter.peek(ACME, { cost: { token: 1 } })
+    expect(policies[0]?.retryAfterMs).toBeGreaterThan(0)
+    expect(policies[0]?.retryAfterMs).toBeLessThanOrEqual(Number.MAX_SAFE_INTEGER)
+  })
+
+  it('of a bucket leaves what has leaked since to the limit of the day', async () => {
+    const plans = definePlans({ large: { tokens: 10_000 }, small: { tokens: 10 } })
+    const bucket = tokenBucket({
+      name: 'p',
+      limit: ({ plan }) => plan['tokens'],
+      burst: 10_000,
+      window: '1h',
+      per: ['tenant'],
+      unit: 'token',
+    })
+    const clock = manualClock(NOON)
+    const limiter = createLimiter({ store: maker.make(), policies: [bucket], plans, clock })
+    const [large, small] = ['large', 'small'].map((plan) => ({ ...ACME, plan }))
+    const decision = await reserved(limiter, large ?? {}, { cost: { token: 1 } })
+    await limiter.check(large ?? {}, { cost: { token: 9_999 } })
+    clock.advance(1_800_000)
+    const peek = async () => remaining(await limiter.peek(small ?? {}, { cost: { token: 0 } }))['p']
+    const before = await peek()
+    expect(before).toBe(5)
+    await decision.settle({ token: 3 })
+    expect(await peek()).toBe(3)
   })
 
   it('a call in flight holds its slot until it is settled or cancelled', async () => {

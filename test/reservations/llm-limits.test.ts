@@ -1,4 +1,4 @@
-import { createLimiter, definePlans, manualClock } from '@sluice/core'
+import { concurrency, createLimiter, definePlans, manualClock } from '@sluice/core'
 import { budget, modelLimits, usd } from '@sluice/core/llm'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
@@ -143,6 +143,23 @@ describe('a mistake in budgets and limits by model', () => {
   const limits = loosely(modelLimits)
   const good = { per: ['model'], models: { a: { rpm: 1 } }, otherModels: { rpm: 1 } }
   const MISTAKES: Mistake[] = [
+    [
+      'more calls at once than are counted',
+      () => concurrency({ name: 'c', limit: 1_001, per: ['tenant'] }),
+      'concurrency.limit',
+    ],
+    [
+      'a unit of calls in flight',
+      () => loosely(concurrency)({ name: 'c', limit: 1, per: ['tenant'], unit: 'token' }),
+      'concurrency.unit',
+      'unknown_option',
+    ],
+    [
+      'a delay of calls in flight',
+      () => loosely(concurrency)({ name: 'c', limit: 1, per: ['tenant'], backpressure: {} }),
+      'concurrency.backpressure',
+      'unknown_option',
+    ],
     ['no limit', () => budget({ per: ['tenant'] }), 'budget'],
     [
       'an unknown option',

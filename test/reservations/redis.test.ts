@@ -111,6 +111,58 @@ describe('a reservation in Redis', () => {
     expect(await snapshot(redis, prefix)).toEqual(before)
   })
 
+  it('that is given up early leaves a window that outlives what else it holds', async () => {
+    const { limiter, prefix } = setUp()
+    const decision = await reserved(limiter, ACME, { cost: COST })
+    await limiter.check(ACME, { cost: COST })
+    const keys = await keysUnder(redis, prefix)
+    const key = keys.find((name) => name.includes(':window:')) ?? ''
+    // As if it had been charged two and a half windows ago.
+    await redis.pexpire(key, 30_000)
+    await decision.cancel()
+    expect(await redis.pttl(key)).toBeGreaterThan(60_000)
+  })
+
+  it('is corrected as far as it can be where one of its keys holds something else', async () => {
+    const { limiter, prefix } = setUp()
+    const decision = await reserved(limiter, ACME, { cost: COST })
+    const keys = await keysUnder(redis, prefix)
+    await redis.set(keys.find((name) => name.includes(':window:')) ?? '', 'something else')
+    await expect(decision.settle({ token: 1 })).rejects.toMatchObject({ code: 'store_refused' })
+    const ends = keys.find((name) => name.includes(':daily:')) ?? ''
+    expect(await redis.get(ends)).toMatch(/:1$/)
+    expect(await redis.exists(keys.find((name) => name.includes(':calls:')) ?? '')).toBe(0)
+  })
+
+  it('whose reply was lost holds no call in flight once it is settled', async () => {
+    const { url, token } = local
+    let lose = false
+    const store = upstash({
+      url,
+      token,
+      prefix: freshPrefix(),
+      timeoutMs: 30_000,
+      async fetch(target, init) {
+        const response = await fetch(target, init)
+        if (!lose) return response
+        lose = false
+        throw new TypeError('The reply is lost')
+      },
+    })
+    const limiter = createLimiter({ store, policies: POLICIES })
+    await limiter.peek(ACME, { cost: COST })
+    lose = true
+    const decision = await reserved(limiter, ACME, { cost: COST })
+    expect(decision.degraded).toMatchObject({ mode: 'local' })
+    const calls = async () => {
+      const { policies } = await limiter.peek(ACME, { cost: { token: 0 } })
+      return policies.find(({ name }) => name === 'calls')?.remaining
+    }
+    expect(await calls()).toBe(2)
+    await decision.settle({ token: 10 })
+    expect(await calls()).toBe(3)
+  })
+
   it('that was lost on the way is told, and may be settled again', async () => {
     const { url, token } = local
     const options = { url, token, prefix: freshPrefix(), timeoutMs: 30_000 }
@@ -184,11 +236,20 @@ describe('malformed data of a reservation', () => {
     { ...good, charges: [{ ...charge, place: 0.5 }] },
     { ...good, charges: [{ ...charge, key: 7 }] },
     { ...good, charges: [null] },
+    { ...good, charges: [{ ...charge, units: 10 ** 13 }] },
   ])('%j is refused', (data) => {
     const act = () => limiter.reservation(data)
     expect(act).toThrow(expect.objectContaining({ code: 'invalid_reservation' }))
   })
+  it('such as more calls than there can be is refused before anything is sent', async () => {
+    const key = 'calls:slots-300000:tenant=acme'
+    const charges = [{ ...charge, policy: 'calls', key, units: 9_000 }]
+    await expect(limiter.reservation({ ...good, charges }).cancel()).rejects.toMatchObject({
+      code: 'invalid_reservation',
+    })
+  })
   it.each([
+    ['nothing', undefined],
     ['an unknown unit', { yen: 1 }],
     ['half a token', { token: 0.5 }],
     ['less than none', { token: -1 }],

@@ -48,7 +48,7 @@ export async function entryOf(
   const { enabled, enforced } = { ...policy.rollout, ...set }
   if (!inShare(`${name}/enabled:${partition}`, enabled)) return skipped('not_enabled')
   const shards = Math.min(policy.shards, allowance.limit, allowance.burst)
-  const shard = shards > 1 ? Math.floor(Math.random() * shards) : 0
+  const shard = shardFor(cost, allowance.burst, shards)
   const entry = {
     key: keyOf(policy, partition, shard),
     algorithm: policy.algorithm,
@@ -72,6 +72,14 @@ function keyOf(policy: Policy, partition: string, shard: number): string {
   return policy.shards > 1 ? `${key}:${shard}/${policy.shards}` : key
 }
 
+/** A shard at random, among those whose part of `burst` is large enough for the cost if there are any. */
+function shardFor(cost: number, burst: number, shards: number): number {
+  if (shards === 1) return 0
+  const larger = burst % shards
+  const needsLarger = larger > 0 && cost === part(burst, 0, shards)
+  return Math.floor(Math.random() * (needsLarger ? larger : shards))
+}
+
 /** One of `shards` parts of `units`, which differ by at most one. */
 function part(units: number, shard: number, shards: number): number {
   return Math.floor(units / shards) + (shard < units % shards ? 1 : 0)
@@ -86,8 +94,9 @@ export function stateOf(
   const { name, scope, unit, windowMs, reason, backpressure } = policy
   const { cost, enforced, burst } = entry
   const remaining = verdict.available - (charged ? cost : 0)
-  const delayMs =
-    backpressure && enforced && verdict.fits ? delayAt(1 - remaining / burst, backpressure) : 0
+  // By what would be left after the cost, so that a peek tells what a check would.
+  const share = 1 - (verdict.available - cost) / burst
+  const delayMs = backpressure && enforced && verdict.fits ? delayAt(share, backpressure) : 0
   return {
     name,
     scope,

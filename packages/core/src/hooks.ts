@@ -58,10 +58,13 @@ export function safeHooks(hooks: Hooks, clock: Clock): Required<Hooks> {
 function safe<Event>(name: string, hook: (event: Event) => void): (event: Event) => void {
   aFunction(`hooks.${name}`, hook)
   return (event) => {
+    const failed = (error: unknown): void => console.error(`The hook "${name}" failed:`, error)
     try {
-      hook(event)
+      // A hook may well be async, and nobody waits for it.
+      const done: unknown = hook(event)
+      if (done instanceof Promise) done.catch(failed)
     } catch (error) {
-      console.error(`The hook "${name}" failed:`, error)
+      failed(error)
     }
   }
 }

@@ -84,6 +84,6 @@ export function countable(option: string, units: number, maxUnits: number): numb
   const message =
     maxUnits === MAX_UNITS
       ? `must be at most ${MAX_UNITS}`
-      : `must be at most ${maxUnits} for a window as long as this; choose a shorter one`
+      : `must be at most ${maxUnits}, the most that is counted exactly with this window`
   throw new ConfigError('invalid_option', option, message)
 }

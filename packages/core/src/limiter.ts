@@ -14,7 +14,6 @@ import {
   validReservation,
   type Reservation,
   type ReserveDecision,
-  type Settler,
 } from './reservation.ts'
 import { lacksDimension, type Subject } from './subject.ts'
 import { knownOptions } from './validate.ts'
@@ -63,6 +62,7 @@ export interface Limiter {
    * the decision carries `settle`, `cancel` and `toJSON`. One round trip.
    *
    * @throws InputError As `check` does.
+   * @throws ConfigError `invalid_duration` When `settleWithin` is none.
    * @example
    * const decision = await limiter.reserve(subject, { cost: { token: 2_000, usd: usd(0.01) } })
    * if (!decision.allowed) return tooManyRequests(decision)
@@ -129,13 +129,6 @@ export function createLimiter(options: LimiterOptions): Limiter {
   const { policies, store, search, configuration } = means
   const decide = decider(means)
 
-  const settler: Settler = {
-    policies,
-    clockIsInjected: means.clockIsInjected,
-    now: means.clock,
-    storeFor: ({ local }) => (local ? store.local : store),
-  }
-
   async function ask(subject: Subject, asked: CheckOptions, apply: boolean): Promise<Decision> {
     const question = { subject: validSubject(subject), apply, settleWithinMs: 0 }
     return (await decide({ ...question, ...validAsked(asked, ['cost', 'waitUntil']) })).decision
@@ -149,9 +142,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const settleWithinMs = durationMs('settleWithin', asked.settleWithin ?? '1h')
       const question = { subject: validSubject(subject), apply: true, settleWithinMs, ...given }
       const { decision, reservation } = await decide(question)
-      return decision.allowed ? { ...decision, ...reservationOf(reservation, settler) } : decision
+      return decision.allowed ? { ...decision, ...reservationOf(reservation, means) } : decision
     },
-    reservation: (data) => reservationOf(validReservation(data), settler),
+    reservation: (data) => reservationOf(validReservation(data), means),
     async reset(subject, asked = {}) {
       const own = resettable(policies, validSubject(subject), asked)
       const keys = await Promise.all(own.map((policy) => keysOf(policy, subject)))
@@ -183,6 +176,9 @@ function resettable(
 ): readonly Policy[] {
   knownOptions('reset', asked, ['policies', 'configuration'])
   const { policies: names } = asked
+  if (names !== undefined && !Array.isArray(names)) {
+    throw new ConfigError('invalid_option', 'reset.policies', 'must be a list of names')
+  }
   for (const name of names ?? []) {
     if (policies.some((policy) => policy.name === name)) continue
     throw new ConfigError('invalid_option', 'reset.policies', 'must hold names of policies only')

@@ -1,10 +1,13 @@
 import type { Cost } from './cost.ts'
 import type { AllowedDecision, DeniedDecision } from './decision.ts'
 import type { Asked } from './entries.ts'
+import type { Clock } from './clock.ts'
 import type { Policy, Settlement } from './policy.ts'
-import type { Store, StoreReply } from './store.ts'
+import type { SettleRequest, StoreReply } from './store.ts'
+import type { FallbackStore } from './stores/fallback.ts'
 import { costsOf, isUnits } from './cost.ts'
 import { InputError } from './errors.ts'
+import { keyPrefix } from './policy.ts'
 
 /** What became of a reservation. */
 export interface Settled {
@@ -57,33 +60,42 @@ interface Charge {
 
 /** What a reservation charges, from the reply that allowed it. */
 export function chargesOf(counted: readonly Asked[], reply: StoreReply): Charge[] {
+  const places = new Map<string, number>()
+  counted.forEach(({ entry: { key } }, index) => {
+    // Of policies that count in one key, one tells the place.
+    places.set(key, places.get(key) || (reply.places[index] ?? 0))
+  })
   return counted.flatMap(({ policy, entry }, index) => {
     if (reply.verdicts[index]?.fits !== true) return []
     const { key, limit, burst, cost: units } = entry
-    return [{ policy: policy.name, key, limit, burst, place: reply.places[index] ?? 0, units }]
+    return [{ policy: policy.name, key, limit, burst, place: places.get(key) ?? 0, units }]
   })
 }
 
 /** The key of the mark that a reservation may still be settled. */
 export const holdKey = (id: string): string => `hold:${id}`
 
-/** What settles reservations: a limiter's store, clock and policies. */
+/** What settles reservations: a limiter's stores, clock and policies. */
 export interface Settler {
   readonly policies: readonly Policy[]
+  readonly store: FallbackStore
   readonly clockIsInjected: boolean
-  now(): number
-  storeFor(data: ReservationData): Pick<Store, 'settle'>
+  readonly clock: Clock
 }
 
 /** A reservation out of its data. */
 export function reservationOf(data: ReservationData, settler: Settler): Reservation {
+  const { policies, store, clock, clockIsInjected } = settler
+  const hold = holdKey(data.id)
+
   async function correct(actual: (unit: string, reserved: number) => number): Promise<Settled> {
     const [returned, overrun] = [new Map<string, number>(), new Map<string, number>()]
     const settlements: Settlement[] = []
     for (const { policy: name, units: reserved, ...charge } of data.charges) {
-      const policy = settler.policies.find((one) => one.name === name)
-      // A policy that is gone since then counts nothing any more.
-      if (policy === undefined) continue
+      const policy = policies.find((one) => one.name === name)
+      // A policy that is gone since then, or counts in another way, counts nothing there any more.
+      if (policy === undefined || !charge.key.startsWith(`${keyPrefix(policy)}:`)) continue
+      if (reserved > policy.maxUnits) throw invalid('reservation')
       const { algorithm, params, unit } = policy
       const units = algorithm.released ? 0 : actual(unit, reserved)
       if (units < reserved) returned.set(unit, reserved - units)
@@ -93,25 +105,41 @@ export function reservationOf(data: ReservationData, settler: Settler): Reservat
     }
     // Nothing was charged: no policy took part, or the decision was made blindly.
     if (data.charges.length === 0) return { applied: false, returned: {}, overrun: {} }
-    const applied = await settler.storeFor(data).settle({
-      hold: holdKey(data.id),
-      settlements,
-      now: settler.now(),
-      clockIsInjected: settler.clockIsInjected,
-    })
+    const request = { hold, settlements, now: clock(), clockIsInjected }
+    const [applied] = await Promise.all([
+      (data.local ? store.local : store).settle(request),
+      data.local ? freeSlots(request) : undefined,
+    ])
     const told = (units: Map<string, number>) => Object.fromEntries(applied ? units : [])
     return { applied, returned: told(returned), overrun: told(overrun) }
   }
 
+  /**
+   * Frees calls in flight in a store that had failed: it may have let them in, and lost only its reply.
+   * If not, it has no mark of them and does nothing. Where it fails again, they come free by themselves.
+   */
+  async function freeSlots(request: SettleRequest): Promise<void> {
+    const settlements = request.settlements.filter(({ algorithm }) => algorithm.released)
+    if (settlements.length === 0) return
+    await store.settle({ ...request, settlements }).catch(() => false)
+  }
+
   return {
     async settle(actual) {
-      const costs = costsOf(actual, settler.policies)
+      if (actual === undefined || actual === null) throw invalid('cost')
+      const costs = costsOf(actual, policies)
       const given = new Set(typeof actual === 'number' ? ['request'] : Object.keys(actual))
       return correct((unit, reserved) => (given.has(unit) ? costs(unit) : reserved))
     },
     cancel: () => correct(() => 0),
     toJSON: () => data,
   }
+}
+
+function invalid(input: 'cost' | 'reservation'): InputError {
+  return input === 'cost'
+    ? new InputError('invalid_cost', input, 'must be given: what was used, such as { token: 812 }')
+    : new InputError('invalid_reservation', input, 'must be what toJSON of one returned')
 }
 
 /** Returns `value` if it is the data of a reservation, be it as JSON text; else throws. */
@@ -126,7 +154,7 @@ export function validReservation(value: unknown): ReservationData {
     Array.isArray(data.charges) &&
     data.charges.every(isCharge)
   if (isData) return data as ReservationData
-  throw new InputError('invalid_reservation', 'reservation', 'must be what toJSON of one returned')
+  throw invalid('reservation')
 }
 
 function isCharge(value: unknown): boolean {

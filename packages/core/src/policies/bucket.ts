@@ -52,24 +52,23 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
   add(state: BucketState | undefined, entry: Entry, now: number) {
     const [window = 1, quantum = 1] = entry.params
     const { used: before, at } = leaked(state, entry, now)
-    const used = before + entry.cost * window
+    const used = Math.min(before + entry.cost * window, MOST_USED)
     const emptyAt = at + Math.ceil(used / (entry.limit * quantum)) * quantum
     return { state: { used, at }, expiresAt: emptyAt + window, place: at }
   },
 
-  // What was charged may have leaked by now, and what has leaked is not given back: as if it had been
-  // the first to leak, so that never more is given back than is there because of it.
-  settle(state: BucketState, settlement: Settlement, now: number) {
-    const [window = 1, quantum = 1] = settlement.params
-    const { used: before, at } = leaked(state, settlement, now)
-    const gone = (at - settlement.place) * settlement.limit
+  // What was charged may have leaked by then, and what has leaked is not given back: as if it had been
+  // the first to leak, so that never more is given back than is there because of it. What has leaked
+  // since the last charge is for the next one to tell, by the limit of its day.
+  settle({ used: before, at }: BucketState, settlement: Settlement, now: number) {
+    const { limit, place, reserved, actual, params } = settlement
+    const [window = 1, quantum = 1] = params
+    const gone = (at - place) * limit
     const left = (units: number): number => Math.max(0, units * window - gone)
-    const { reserved, actual } = settlement
-    const more = (actual - reserved) * window
-    const corrected = before + (more > 0 ? more : left(actual) - left(reserved))
-    const used = Math.min(Math.max(0, corrected), MOST_USED)
-    const emptyAt = at + Math.ceil(used / (settlement.limit * quantum)) * quantum
-    return { state: { used, at }, expiresAt: emptyAt + window }
+    const more = actual > reserved ? (actual - reserved) * window : left(actual) - left(reserved)
+    const used = Math.min(Math.max(0, before + more), MOST_USED)
+    const emptyAt = at + Math.ceil(used / (limit * quantum)) * quantum
+    return { state: { used, at }, expiresAt: Math.max(emptyAt, now) + window }
   },
 
   // The value is `used:at`. A key lives a window longer than it holds something, so that a clock that
@@ -111,31 +110,35 @@ end)()`,
   return function(entry, clock)
     local now, own, slack = clock()
     local window, reserved, actual = entry.params[1], entry.reserved, entry.actual
-    local used, at, stored = leaked(entry, now)
-    if not stored then return end
+    local used, at = read(entry.key)
+    if not used then return end
     local gone = (at - entry.place) * entry.limit
     local function left(units) return math.max(0, units * window - gone) end
     local more = actual > reserved and (actual - reserved) * window or left(actual) - left(reserved)
-    keep(entry, now, math.min(math.max(0, used + more), ${MOST_USED}), at,
-      { own = own, slack = slack })
+    keep(entry, now, math.max(0, used + more), at, { own = own, slack = slack })
   end
 end)()`,
 })
 
 /** What the Lua twins read and write. */
-const LEAKED = `local function leaked(entry, now)
-    local used, at = 0, now - now % (entry.params[2] or 1)
-    local stored = redis.call('GET', entry.key)
-    if stored then
-      local held, since = string.match(stored, '^(%d+):(%d+)$')
-      at = math.max(at, tonumber(since))
-      used = math.max(0, tonumber(held) - (at - tonumber(since)) * entry.limit)
-    end
-    return used, at, stored
+const LEAKED = `local function read(key)
+    local stored = redis.call('GET', key)
+    if not stored then return end
+    local used, at = string.match(stored, '^(%d+):(%d+)$')
+    return tonumber(used), tonumber(at)
+  end
+  local function leaked(entry, now)
+    local tick = now - now % (entry.params[2] or 1)
+    local held, since = read(entry.key)
+    if not held then return 0, tick end
+    local at = math.max(since, tick)
+    return math.max(0, held - (at - since) * entry.limit), at
   end
   local function keep(entry, now, used, at, call)
+    used = math.min(used, ${MOST_USED})
     local window, quantum = entry.params[1], entry.params[2] or 1
-    local gone = at + math.ceil(used / (entry.limit * quantum)) * quantum + window
+    local empty = at + math.ceil(used / (entry.limit * quantum)) * quantum
+    local gone = math.max(empty, now) + window
     local value = string.format('%.0f:%.0f', used, at)
     local expiry = string.format('%.0f', call.own and gone or gone - now + call.slack)
     redis.call('SET', entry.key, value, call.own and 'PXAT' or 'PX', expiry)

@@ -1,5 +1,6 @@
 import type { Algorithm, Entry, Policy, PolicyOptions, Settlement, Verdict } from '../policy.ts'
 import { durationMs, type Duration } from '../duration.ts'
+import { ConfigError } from '../errors.ts'
 import { definePolicy } from '../policy.ts'
 
 /** Options of `concurrency`. */
@@ -30,6 +31,14 @@ const COME_BACK_MS = 1_000
  * concurrency({ name: 'in-flight', limit: 5, per: ['tenant'], holdFor: '2m' })
  */
 export function concurrency(options: ConcurrencyOptions): Policy {
+  for (const option of ['unit', 'backpressure']) {
+    if ((options as object | undefined) === undefined || !(option in options)) continue
+    const message = 'is no option: calls are counted, and those beyond the limit are not delayed'
+    throw new ConfigError('unknown_option', `concurrency.${option}`, message)
+  }
+  if (typeof options?.limit === 'number' && options.limit > MAX_SLOTS) {
+    throw new ConfigError('invalid_option', 'concurrency.limit', `must be at most ${MAX_SLOTS}`)
+  }
   const policy = definePolicy('concurrency', options, ['holdFor'], () => {
     const windowMs = durationMs('concurrency.holdFor', options.holdFor ?? '5m')
     const reason = 'concurrency_exceeded'

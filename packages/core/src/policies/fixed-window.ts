@@ -89,7 +89,8 @@ const algorithm: Algorithm<FixedWindowState> = {
 
   settle({ used, end }: FixedWindowState, { place, reserved, actual }: Settlement) {
     if (end !== place) return undefined
-    return { state: { used: used + actual - reserved, end }, expiresAt: end }
+    // The count may have been reset since.
+    return { state: { used: Math.max(0, used + actual - reserved), end }, expiresAt: end }
   },
 
   // The value is `end:used`. It names its window because a key's expiry follows the server's clock
@@ -141,7 +142,7 @@ end)()`,
     local stored = redis.call('GET', entry.key)
     local finish, used = string.match(stored or '', '^(%d+):(%d+)$')
     if tonumber(finish) ~= entry.place then return end
-    local corrected = tonumber(used) + entry.actual - entry.reserved
+    local corrected = math.max(0, tonumber(used) + entry.actual - entry.reserved)
     redis.call('SET', entry.key, string.format('%.0f:%.0f', entry.place, corrected), 'KEEPTTL')
   end`,
 }

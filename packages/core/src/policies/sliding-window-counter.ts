@@ -111,7 +111,8 @@ const algorithm: Algorithm<CounterState> = {
     const which = state.index - place
     const count = state.counts[which]
     if (count === undefined) return undefined
-    const counts = state.counts.with(which, count + actual - reserved)
+    // The count may have been reset since.
+    const counts = state.counts.with(which, Math.max(0, count + actual - reserved))
     const goneAt = (state.index + segments + 1) * (window / segments)
     return { state: { index: state.index, counts }, expiresAt: goneAt + window }
   },
@@ -187,7 +188,7 @@ end)()`,
     for number in string.gmatch(stored, '%d+') do numbers[#numbers + 1] = number end
     local which = tonumber(numbers[1]) - entry.place + 2
     if which < 2 or not numbers[which] then return end
-    local count = tonumber(numbers[which]) + entry.actual - entry.reserved
+    local count = math.max(0, tonumber(numbers[which]) + entry.actual - entry.reserved)
     numbers[which] = string.format('%.0f', count)
     redis.call('SET', entry.key, table.concat(numbers, ':'), 'KEEPTTL')
   end`,

@@ -208,13 +208,20 @@ const algorithm: Algorithm<SlidingWindowState> = {
   }
 end)()`,
 
-  luaSettle: `function(entry)
+  // Without the member that was the oldest, no removal falls due by its age, which would have moved the
+  // expiry.
+  luaSettle: `function(entry, clock)
     local key, units = entry.key, entry.actual
     local function member(cost)
       return cost == 1 and entry.id or entry.id .. ':' .. string.format('%.0f', cost)
     end
     if redis.call('ZREM', key, member(entry.reserved)) == 0 then return end
-    if units > 0 then redis.call('ZADD', key, entry.place, member(units)) end
+    if units > 0 then
+      redis.call('ZADD', key, entry.place, member(units))
+    else
+      local _, _, slack = clock()
+      redis.call('PEXPIRE', key, 3 * entry.params[1] + slack)
+    end
     redis.call('ZINCRBY', key, entry.reserved - units, '#')
   end`,
 }
