@@ -204,6 +204,28 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await limitOf(fresh, 'rpm', { tenant: 'b' })).toBe(10)
   })
 
+  it('a version of the app that may set less leaves what another one has set, and goes by the rest', async () => {
+    const { isolate, problems } = app(make())
+    const allowing = (allow: typeof ALLOW) =>
+      isolate({ configuration: runtimeConfiguration({ allow }) })
+    const wide = allowing({ ...ALLOW, rpm: ['limit', 'mode'] })
+    const narrow = allowing({ ...ALLOW, rpm: ['limit'] })
+    const settings = async () => (await wide.configuration()).map((entry) => entry.settings)
+    await wide.configure({ rpm: { limit: 30, mode: 'shadow' } })
+    await narrow.configure({ rpm: { limit: 40 } })
+    expect(await settings()).toEqual([{ limit: 40, mode: 'shadow' }])
+    expect(await limitOf(narrow, 'rpm')).toBe(40)
+    expect(await narrow.configuration()).toMatchObject([{ settings: { limit: 40 } }])
+    expect(problems).toMatchObject([{ code: 'invalid_configuration' }])
+    await narrow.configure({ rpm: null })
+    expect(await settings()).toEqual([{ mode: 'shadow' }])
+    expect(await narrow.configuration()).toEqual([])
+    await wide.configure({ rpm: null })
+    await narrow.configure({ rpm: { limit: 50 } }, ACME)
+    await narrow.reset(ACME, { configuration: true })
+    expect(await settings()).toEqual([])
+  })
+
   it('limiters of another name, or over another store, do not see it', async () => {
     const store = make()
     const { isolate } = app(store)

@@ -63,7 +63,8 @@ export async function readEntries(
   const byPlace = new Map<string, PolicySettings>()
   for (const [index, entry] of entries.entries()) {
     try {
-      const { policy, subject, settings } = validEntry(`[${index}]`, entry, rules)
+      const { policy, subject, settings } = validEntry(`[${index}]`, entry, rules, complain)
+      if (Object.keys(settings).length === 0) continue
       const { per } = (rules.get(policy) as Rule).policy
       const partition = subject && (await partitionKey(subject, per))
       byPlace.set(placeOf(policy, partition), meaningOf(settings))
@@ -78,21 +79,18 @@ export async function readEntries(
 }
 
 /**
- * The text of a document with these changes. Entries that are not valid stay as they are: they may be
- * of another version of the app.
+ * The text of a document with these changes. Entries and settings that are none here stay as they
+ * are: they may be of another version of the app.
  *
  * @throws ConfigError `configuration_full` When it would be too large.
  */
-export function changedText(
-  entries: readonly unknown[],
-  changes: readonly Change[],
-  rules: Rules,
-): string {
+export function changedText(entries: readonly unknown[], changes: readonly Change[]): string {
   const edited = [...entries]
   for (const { rule, subject, changes: change } of changes) {
     const policy = rule.policy.name
     const at = edited.findIndex((entry) => isPlace(entry, policy, subject))
-    const settings = change ? changed(settingsOf(edited[at], rules), change) : {}
+    const { own, others } = settingsIn(edited[at], rule, subject !== undefined)
+    const settings = { ...others, ...(change && changed(own, change)) }
     const isEmpty = Object.keys(settings).length === 0
     const kept = isEmpty ? [] : [{ policy, ...(subject && { subject }), settings }]
     edited.splice(at < 0 ? edited.length : at, 1, ...kept)
@@ -104,15 +102,28 @@ export function changedText(
   throw new ConfigError('configuration_full', 'configure', `would set more than ${most}`)
 }
 
-function validEntry(where: string, entry: unknown, rules: Rules): Configured {
+function validEntry(
+  where: string,
+  entry: unknown,
+  rules: Rules,
+  complain: (what: string) => void,
+): Configured {
   optionsObject(where, entry)
   const { policy, subject, settings } = entry as Partial<Configured>
   const rule = rules.get(policy as string)
   if (!rule || policy === undefined) {
     throw new ConfigError('invalid_option', `${where}.policy`, 'is none that may be configured')
   }
+  optionsObject(where, settings)
+  const isOwn = ([name]: readonly [string, unknown]): boolean => isAllowed(name, rule)
+  const given = Object.entries(settings)
+  // What another version of the app may set is no reason to ignore what this one may.
+  for (const [name] of given.filter((setting) => !isOwn(setting))) {
+    complain(`${where}.${name} is none that may be configured`)
+  }
+  const own: unknown = Object.fromEntries(given.filter(isOwn))
   if (subject === undefined) {
-    return { policy, subject, settings: validSettings(where, settings, rule, false) }
+    return { policy, subject, settings: validSettings(where, own, rule, false) }
   }
   const { per } = rule.policy
   if (per === 'global') {
@@ -120,15 +131,34 @@ function validEntry(where: string, entry: unknown, rules: Rules): Configured {
   }
   // A partition of what the policy once was per is none of it now, and no larger or smaller one either.
   knownOptions(`${where}.subject`, subject, per)
-  return { policy, subject, settings: validSettings(where, settings, rule, true) }
+  return { policy, subject, settings: validSettings(where, own, rule, true) }
 }
 
-function settingsOf(entry: unknown, rules: Rules): Settings {
-  try {
-    return validEntry('', entry, rules).settings
-  } catch {
-    return {}
+/** What an entry sets: what is valid of what may be set here, and what another version may have set. */
+function settingsIn(
+  entry: unknown,
+  rule: Rule,
+  isPartition: boolean,
+): { own: Settings; others: object } {
+  const { settings } = (entry ?? {}) as { settings?: unknown }
+  const isObject = typeof settings === 'object' && settings !== null && !Array.isArray(settings)
+  const given = Object.entries(isObject ? settings : {})
+  const isValid = ([name, value]: readonly [string, unknown]): boolean => {
+    try {
+      validSettings('', { [name]: value }, rule, isPartition)
+      return true
+    } catch {
+      return false
+    }
   }
+  return {
+    own: Object.fromEntries(given.filter(isValid)),
+    others: Object.fromEntries(given.filter(([name]) => !isAllowed(name, rule))),
+  }
+}
+
+function isAllowed(name: string, { allowed }: Rule): boolean {
+  return allowed.some((setting) => setting === name)
 }
 
 function isPlace(entry: unknown, policy: string, subject: Configured['subject']): boolean {

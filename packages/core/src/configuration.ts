@@ -145,7 +145,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Runt
 
       async configure(changes, subject) {
         const valid = await validChanges(changes, subject, rules)
-        await change((text) => changedText(entriesIn(text, complain), valid, rules))
+        await change((text) => changedText(entriesIn(text, complain), valid))
       },
 
       configured: async () => (await read((await record.read()).text)).configured,
@@ -157,7 +157,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Runt
           return [{ rule, subject: dimensionsOf(subject, per), changes: null }]
         })
         if (changes.length === 0) return
-        await change((text) => changedText(entriesIn(text, complain), changes, rules))
+        await change((text) => changedText(entriesIn(text, complain), changes))
       },
     }
   }
