@@ -94,6 +94,8 @@ describe('a policy per user', () => {
   })
 })
 
+const unasked = (): never => expect.unreachable('The store is asked')
+
 describe('a limit of 0 or less', () => {
   it.each([0, -1, -(10 ** 12)])(
     'such as %i is no limit, and the decision says so',
@@ -108,7 +110,6 @@ describe('a limit of 0 or less', () => {
     },
   )
   it('asks no store, since there is nothing to count', async () => {
-    const unasked = () => expect.unreachable('The store is asked')
     const store = { ...memory(), check: unasked, settle: unasked }
     const free = dailyCap({ name: 'daily', limit: 0, per: ['tenant'] })
     const limiter = createLimiter({ store, policies: [free] })

@@ -85,6 +85,13 @@ describe('a cost that can never fit', () => {
     expect(message({ limit: 60, burst: 5, cost: 6 })).toMatch(/6 is above the limit of 5 requests/)
   })
 
+  it('is told in dollars where dollars are counted', () => {
+    const fields = { name: 'budget', unit: 'usd', limit: 5_000_000, burst: 5_000_000 }
+    expect(message({ ...fields, cost: 7_500_000 })).toBe(
+      'A cost of $7.5 is above the limit of $5 of policy "budget".',
+    )
+  })
+
   it('is not said to be above a limit that only its shards are too small for', async () => {
     const sharded = fixedWindow({ name: 'day', limit: 10, window: '1d', per: 'global', shards: 5 })
     const decision = await limiterWith(sharded).limiter.check({}, { cost: 3 })

@@ -220,11 +220,12 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     })
     const clock = manualClock(NOON)
     const limiter = createLimiter({ store: maker.make(), policies: [bucket], plans, clock })
-    const [large, small] = ['large', 'small'].map((plan) => ({ ...ACME, plan }))
-    const decision = await reserved(limiter, large ?? {}, { cost: { token: 1 } })
-    await limiter.check(large ?? {}, { cost: { token: 9_999 } })
+    const large = { tenant: 'acme', plan: 'large' }
+    const small = { tenant: 'acme', plan: 'small' }
+    const decision = await reserved(limiter, large, { cost: { token: 1 } })
+    await limiter.check(large, { cost: { token: 9_999 } })
     clock.advance(1_800_000)
-    const peek = async () => remaining(await limiter.peek(small ?? {}, { cost: { token: 0 } }))['p']
+    const peek = async () => remaining(await limiter.peek(small, { cost: { token: 0 } }))['p']
     const before = await peek()
     expect(before).toBe(5)
     await decision.settle({ token: 3 })

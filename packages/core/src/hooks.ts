@@ -57,8 +57,8 @@ export function safeHooks(hooks: Hooks, clock: Clock): Required<Hooks> {
 
 function safe<Event>(name: string, hook: (event: Event) => void): (event: Event) => void {
   aFunction(`hooks.${name}`, hook)
+  const failed = (error: unknown): void => console.error(`The hook "${name}" failed:`, error)
   return (event) => {
-    const failed = (error: unknown): void => console.error(`The hook "${name}" failed:`, error)
     try {
       // A hook may well be async, and nobody waits for it.
       const done: unknown = hook(event)

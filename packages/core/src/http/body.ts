@@ -117,15 +117,22 @@ function problem(decision: DeniedDecision): object {
   }
 }
 
+/** Units as a reader knows them; money is counted in millionths. */
+function amount(units: number, unit: string): string {
+  if (unit === 'usd') return `$${units / 1_000_000}`
+  return `${units} ${unit}${units === 1 ? '' : 's'}`
+}
+
 function message({ reason, violated }: DeniedDecision, retryAfter: number | null): string {
   if (violated === undefined) return `Rate limiting is unavailable. Retry in ${retryAfter} s.`
   const { burst, unit, name, cost } = violated
-  const limited = `the limit of ${burst} ${unit}${burst === 1 ? '' : 's'} of policy "${name}"`
+  const limited = `the limit of ${amount(burst, unit)} of policy "${name}"`
   if (reason === 'cost_exceeds_limit') {
+    const asked = unit === 'usd' ? amount(cost, unit) : cost
     // Of a policy with `shards`, a part that is smaller than its limit has to hold it.
     return cost > burst
-      ? `A cost of ${cost} is above ${limited}.`
-      : `A cost of ${cost} is more than policy "${name}" can count at once.`
+      ? `A cost of ${asked} is above ${limited}.`
+      : `A cost of ${asked} is more than policy "${name}" can count at once.`
   }
   const what = {
     rate_limit_exceeded: 'Rate limit',
