@@ -14,6 +14,9 @@ export interface PlanRecord {
 /** In place of a claim whose look-up has come to nothing. Nobody looks again until it expires. */
 export const FAILED = 'failed'
 
+/** In place of a plan that is being replaced. It reads as none, as if the plan had expired. */
+const NONE = ''
+
 const LAST_MS = 7 * 86_400_000
 
 /**
@@ -42,11 +45,15 @@ export class PlanRecords {
       { key, field: 'claim' },
       { key: lastKey(key), field: 'plan' },
     ])
-    return { plan, claim, last }
+    return { plan: planIn(plan), claim, last }
   }
 
-  claim(key: string, claim: string): Promise<boolean> {
-    return this.#lent.store.write([{ key, set: { claim }, ttlMs: this.#claimMs }], held(key))
+  /** Takes the claim if nobody has it and there is no plan; or, from a plan to be replaced, if it is that. */
+  claim(key: string, claim: string, replaced?: string): Promise<boolean> {
+    const isFree = replaced === undefined
+    const set = isFree ? { claim } : { claim, plan: NONE }
+    const condition = isFree ? held(key) : { ...this.plan(key), is: replaced }
+    return this.#lent.store.write([{ key, set, ttlMs: this.#claimMs }], condition)
   }
 
   /** Writes what was found, unless the claim has been lost. */
@@ -66,6 +73,11 @@ export class PlanRecords {
   forget(key: string): Promise<void> {
     return this.#lent.store.reset([key])
   }
+}
+
+/** The plan that a field holds. */
+export function planIn(field: string | undefined): string | undefined {
+  return field === NONE ? undefined : field
 }
 
 function held(key: string, is?: string): RecordCondition {

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts'
 import type { PlanSource } from './decision.ts'
 import type { PlanRecords } from './plan-records.ts'
 import { systemClock } from './clock.ts'
-import { FAILED } from './plan-records.ts'
+import { FAILED, planIn } from './plan-records.ts'
 import { randomId } from './random-id.ts'
 import { lacksDimension, partOf, type Subject } from './subject.ts'
 import { background, pause, RELY_MS, type WaitUntil, type Watch } from './watch.ts'
@@ -60,6 +60,8 @@ interface Copy {
   searchEndsAt: number
   /** When to have it looked up again, if the store has not got it. */
   askAgainAt: number
+  /** When to have it looked up again, if the store has one that is none here. */
+  replaceAgainAt: number
   /** When to search for it anew. */
   endsAt: number
   /** How the store failed. */
@@ -113,11 +115,16 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
     Object.assign(copy, { name: name ?? copy.name, isFresh, reliableUntil, endsAt, failed })
   }
 
-  /** Has the plan looked up if nobody else does, and tells whether nobody did. */
-  async function lookUp(copy: Copy, { id, key }: Owner): Promise<boolean> {
+  /**
+   * Has the plan looked up if nobody else does, and tells whether nobody did; in place of a plan that
+   * the store has and that is none here, such as one that a deployment has renamed.
+   */
+  async function lookUp(copy: Copy, { id, key }: Owner, replaced?: string): Promise<boolean> {
     copy.askAgainAt = clock() + claimMs
+    // Longer than the answer holds here: limiters with other plans may replace it in turn.
+    if (replaced !== undefined) copy.replaceAgainAt = copy.askAgainAt
     const claim = randomId()
-    if (!(await records.claim(key, claim))) return false
+    if (!(await records.claim(key, claim, replaced))) return false
     const name = await ask(id)
     try {
       if (name === undefined) return await records.giveUp(key, claim)
@@ -132,8 +139,16 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
     }
   }
 
-  function lookUpMeanwhile(copy: Copy, owner: Owner, waitUntil?: WaitUntil): void {
-    if (clock() >= copy.askAgainAt) background(lookUp(copy, owner), waitUntil)
+  const mayLookUp = (copy: Copy, replaced: string | undefined): boolean =>
+    clock() >= (replaced === undefined ? copy.askAgainAt : copy.replaceAgainAt)
+
+  function lookUpMeanwhile(
+    copy: Copy,
+    owner: Owner,
+    replaced: string | undefined,
+    waitUntil?: WaitUntil,
+  ): void {
+    if (mayLookUp(copy, replaced)) background(lookUp(copy, owner, replaced), waitUntil)
   }
 
   async function search(copy: Copy, owner: Owner, waitUntil?: WaitUntil): Promise<void> {
@@ -144,12 +159,15 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
       const plan = known(record.plan)
       if (plan !== undefined) return note(copy, plan, since)
       copy.name = known(record.last) ?? copy.name
-      if (record.claim !== undefined) copy.askAgainAt = since + claimMs
+      const replaced = record.plan
+      const isTaken = replaced === undefined && record.claim !== undefined
+      if (isTaken) copy.askAgainAt = since + claimMs
       if (record.claim === FAILED) return
       if (copy.name !== undefined && !copy.isInvalidated) {
-        return lookUpMeanwhile(copy, owner, waitUntil)
+        return lookUpMeanwhile(copy, owner, replaced, waitUntil)
       }
-      if (record.claim === undefined && (await lookUp(copy, owner))) return
+      if (replaced !== undefined && !mayLookUp(copy, replaced)) return
+      if (!isTaken && (await lookUp(copy, owner, replaced))) return
       if (systemClock() >= deadline) return
       await pause(waitMs)
     }
@@ -171,12 +189,13 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
     const since = clock()
     if (isFresh && since < copy.reliableUntil) return { name, source }
     const seen = (value: string | undefined): boolean => {
-      const plan = known(value)
+      const stored = planIn(value)
+      const plan = known(stored)
       if (plan !== undefined) {
         note(copy, plan, since)
       } else if (copy.reliableUntil <= since) {
         copy.isFresh = false
-        lookUpMeanwhile(copy, owner, waitUntil)
+        lookUpMeanwhile(copy, owner, stored, waitUntil)
       }
       return copy.name !== name
     }
@@ -219,6 +238,7 @@ function newCopy(name: string | undefined, isInvalidated = false): Copy {
     isReady: false,
     searchEndsAt: 0,
     askAgainAt: 0,
+    replaceAgainAt: 0,
     endsAt: Infinity,
     isInvalidated,
   }
