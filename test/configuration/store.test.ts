@@ -259,6 +259,23 @@ describe('while the store is down', () => {
   })
 })
 
+it('by a clock that is set back by an hour what is set is relied upon for 5 s, and no longer', async () => {
+  const store = new Watched(memory())
+  const { clock, isolate } = app(store)
+  const [here, there] = [isolate(), isolate()]
+  await there.check(ACME)
+  clock.advance(-3_600_000)
+  await here.configure({ rpm: { limit: 4 } })
+  await there.check(ACME)
+  expect(await limitOf(there, 'rpm')).toBe(4)
+  clock.advance(-3_600_000)
+  const check = vi.spyOn(store, 'check')
+  await there.check(ACME)
+  expect(check.mock.lastCall?.[0].reads).toHaveLength(1)
+  await there.check(ACME)
+  expect(check.mock.lastCall?.[0].reads).toEqual([])
+})
+
 describe('changes that meet', () => {
   it('a load that began before a change in the same isolate does not undo it', async () => {
     const store = new Watched(memory())

@@ -15,7 +15,7 @@ import { ConfigError } from './errors.ts'
 import { SETTINGS, type Setting } from './settings.ts'
 import { lacksDimension, type Subject } from './subject.ts'
 import { knownOptions, oneOf, optionsObject, plainName } from './validate.ts'
-import { RELY_MS, type Lent, type Watch } from './watch.ts'
+import { isSetBack, RELY_MS, type Lent, type Watch } from './watch.ts'
 
 /** Options of `runtimeConfiguration`. */
 export interface RuntimeConfigurationOptions {
@@ -112,7 +112,9 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Runt
       const seen = (version: string | undefined): boolean => {
         if (known === used) {
           isCurrent = version === used.version
-          if (isCurrent) reliableUntil = Math.max(reliableUntil, since + RELY_MS)
+          if (!isCurrent) return true
+          const until = isSetBack(reliableUntil, clock()) ? 0 : reliableUntil
+          reliableUntil = Math.max(until, since + RELY_MS)
         }
         return version !== used.version
       }
@@ -138,7 +140,8 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Runt
           return { settings: settingsOf(used), failed }
         }
         const settings = settingsOf(used)
-        return !used || (isCurrent && clock() < reliableUntil)
+        const now = clock()
+        return !used || (isCurrent && now < reliableUntil && !isSetBack(reliableUntil, now))
           ? { settings }
           : { settings, watch: watchFor(used) }
       },

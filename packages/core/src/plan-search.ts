@@ -5,7 +5,7 @@ import { systemClock } from './clock.ts'
 import { FAILED, planIn } from './plan-records.ts'
 import { randomId } from './random-id.ts'
 import { lacksDimension, partOf, type Subject } from './subject.ts'
-import { background, pause, RELY_MS, type WaitUntil, type Watch } from './watch.ts'
+import { background, isSetBack, pause, RELY_MS, type WaitUntil, type Watch } from './watch.ts'
 
 /** Finds the plans of subjects that name none. */
 export interface PlanSearch {
@@ -103,7 +103,8 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
   function note(copy: Copy, name: string, since: number): void {
     const reliableUntil = since + RELY_MS
     // What was read earlier may arrive later.
-    if (copy.isFresh && reliableUntil < copy.reliableUntil) return
+    const isOutdated = !isSetBack(copy.reliableUntil, clock()) && reliableUntil < copy.reliableUntil
+    if (copy.isFresh && isOutdated) return
     Object.assign(copy, { name, isFresh: true, reliableUntil, askAgainAt: 0, endsAt: Infinity })
   }
 
@@ -139,8 +140,10 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
     }
   }
 
-  const mayLookUp = (copy: Copy, replaced: string | undefined): boolean =>
-    clock() >= (replaced === undefined ? copy.askAgainAt : copy.replaceAgainAt)
+  function mayLookUp(copy: Copy, replaced: string | undefined): boolean {
+    const at = replaced === undefined ? copy.askAgainAt : copy.replaceAgainAt
+    return clock() >= at || isSetBack(at, clock(), claimMs)
+  }
 
   function lookUpMeanwhile(
     copy: Copy,
@@ -187,13 +190,14 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
     const { name, isFresh } = copy
     const source = name === undefined ? 'default' : isFresh ? 'resolver' : 'stale'
     const since = clock()
-    if (isFresh && since < copy.reliableUntil) return { name, source }
+    const isReliable = since < copy.reliableUntil && !isSetBack(copy.reliableUntil, since)
+    if (isFresh && isReliable) return { name, source }
     const seen = (value: string | undefined): boolean => {
       const stored = planIn(value)
       const plan = known(stored)
       if (plan !== undefined) {
         note(copy, plan, since)
-      } else if (copy.reliableUntil <= since) {
+      } else if (copy.reliableUntil <= since || isSetBack(copy.reliableUntil, clock())) {
         copy.isFresh = false
         lookUpMeanwhile(copy, owner, stored, waitUntil)
       }

@@ -12,6 +12,11 @@ export interface Watch {
 /** How long an isolate relies on what it knows of the store's records, in milliseconds. */
 export const RELY_MS = 5_000
 
+/** Whether the clock has been set back since it was said to last until then, which is too far ahead. */
+export function isSetBack(until: number, now: number, lastsMs: number = RELY_MS): boolean {
+  return until - now > lastsMs
+}
+
 /** What a limiter lends to what it is extended with. */
 export interface Lent {
   /** Throws when it fails: nothing stands in for records. */
