@@ -53,6 +53,7 @@ export interface Limiter {
    * that fails does not throw: the decision is then degraded.
    *
    * @throws InputError When the subject lacks a dimension or the cost is malformed.
+   * @throws ConfigError When a function for a limit or burst returns no usable number.
    */
   check(subject: Subject, options?: CheckOptions): Promise<Decision>
   /** What `check` would decide now, charging nothing. @throws InputError As `check` does. */
