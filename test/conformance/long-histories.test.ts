@@ -151,23 +151,4 @@ describe('a log with more entries than the script reads at once', () => {
     await fill(30, 130_000, 40)
     expect(oracle.fullest()).toBe(1)
   })
-
-  it('loses nothing when its sums begin again', async () => {
-    const limit = 10 ** 12
-    const { ask, clock, oracle } = setUp({ limit, log: 1 })
-    for (let time = 0; time < 7_997; time += 1) {
-      expect(await ask(limit)).toBe(true)
-      clock.advance(WINDOW_MS)
-    }
-    // The sums begin again among these, several of which are in one millisecond.
-    for (let time = 0; time < 12; time += 1) {
-      for (const cost of [1, limit / 4, limit / 4 - 1, limit / 2 - 7]) {
-        expect(await ask(cost)).toBe(true)
-      }
-      expect(await ask(8)).toBe(false)
-      expect(await ask(7)).toBe(true)
-      clock.advance(WINDOW_MS)
-    }
-    expect(oracle.fullest()).toBe(1)
-  })
 })

@@ -1,0 +1,120 @@
+import { slidingWindow, type Entry, type Policy, type Verdict } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { startLocal, type LocalServer } from '@sluice/local'
+import * as fc from 'fast-check'
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { connect } from '../support/redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+
+const SEED = 20_260_118
+const START = Date.UTC(2026, 0, 15, 12)
+/** Where the sums in a log begin again. */
+const TURN = 8_000_000_000_000_000
+const LIMIT = 1_000_000_000_000
+
+const POLICIES = slidingWindow({
+  name: 'p',
+  per: 'global',
+  windows: { short: { limit: LIMIT, window: '1s' }, long: { limit: LIMIT, window: '3s' } },
+})
+const [{ algorithm }] = POLICIES as [Policy]
+
+interface Charge {
+  readonly at: number
+  readonly cost: number
+}
+
+let local: LocalServer
+let redis: Redis
+
+beforeAll(async () => {
+  local = await startLocal({ redisUrl: inject('redisUrl') })
+  redis = connect(inject('redisUrl'))
+})
+afterAll(async () => {
+  redis.disconnect()
+  await local.close()
+})
+
+const entries = (cost: number): Entry[] =>
+  POLICIES.map(({ params }) => ({
+    key: 'k',
+    algorithm,
+    params,
+    limit: LIMIT,
+    burst: LIMIT,
+    cost,
+    enforced: true,
+  }))
+
+const cost = fc.oneof(
+  fc.integer({ min: 1, max: 9 }),
+  fc.constantFrom(LIMIT, LIMIT - 1, LIMIT / 2, LIMIT / 4 - 1),
+  fc.integer({ min: 1, max: LIMIT }),
+)
+const steps = fc.array(
+  fc.record({ gap: fc.constantFrom(0, 0, 0, 1, 999, 1_000, 2_999, 3_000), cost }),
+  { minLength: 1, maxLength: 40, size: 'max' },
+)
+
+/** A log as it is after very many requests: in Redis, in memory, and as a list of what counts. */
+async function longLog(sum: number, first: number) {
+  const prefix = freshPrefix()
+  const { url, token } = local
+  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+  await redis.zadd(`${prefix}:k`, START, `${String(sum).padStart(16, '0')}:${first}`)
+  await redis.pexpire(`${prefix}:k`, 60_000)
+  let state = { log: [{ at: START, cost: first, sum }] } as never
+  const charges: Charge[] = [{ at: START, cost: first }]
+
+  async function ask(now: number, asked: number): Promise<void> {
+    const list = entries(asked)
+    const twin = list.map((entry): Verdict => algorithm.check(state, entry, now))
+    const request = { id: 'x', apply: true, now, clockIsInjected: true, reads: [] }
+    const { verdicts } = await store.check({ ...request, entries: list })
+    expect(verdicts).toEqual(twin.map((verdict) => ({ waitMs: 0, ...verdict })))
+    const free = POLICIES.map(({ windowMs }) =>
+      charges
+        .filter(({ at }) => at > now - windowMs)
+        .reduce((left, charge) => left - charge.cost, LIMIT),
+    )
+    expect(twin.map(({ available }) => available)).toEqual(free)
+    expect(twin.map(({ fits }) => fits)).toEqual(free.map((left) => asked <= left))
+    if (!twin.every(({ fits }) => fits)) return
+    state = algorithm.add(state, list[0] as Entry, now, 'x').state
+    charges.push({ at: now, cost: asked })
+  }
+
+  /** The sums in the log, in memory and in Redis. */
+  async function sums(): Promise<number[]> {
+    const members = await redis.zrange(`${prefix}:k`, 0, -1)
+    const { log } = state as { log: { sum: number }[] }
+    return [
+      ...log.map((entry) => entry.sum),
+      ...members.map((member) => Number(member.slice(0, 16))),
+    ]
+  }
+  return { ask, sums }
+}
+
+describe('a log of very many requests', () => {
+  it('loses no unit when its sums begin again, even within a millisecond', async () => {
+    expect.hasAssertions()
+    const sums = fc.oneof(
+      fc.constantFrom(TURN - 1, TURN - 7, TURN - LIMIT, TURN + 5, TURN + LIMIT - 1),
+      fc.integer({ min: TURN - 3 * LIMIT, max: TURN + LIMIT }),
+    )
+    const property = fc.asyncProperty(sums, cost, steps, async (sum, first, list) => {
+      const { ask, sums: sumsIn } = await longLog(sum, first)
+      let now = START
+      for (const step of list) {
+        now += step.gap
+        await ask(now, step.cost)
+      }
+      // What is charged in a millisecond goes on with the sums that it began with.
+      expect(Math.max(...(await sumsIn()))).toBeLessThan(TURN + 2 * LIMIT)
+    })
+    await fc.assert(property, { seed: SEED, numRuns: 150 })
+  })
+})
