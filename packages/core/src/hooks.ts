@@ -6,7 +6,10 @@ import { aFunction, knownOptions } from './validate.ts'
 
 /** What a limiter tells as it happens. What a hook throws is logged, and changes no decision. */
 export interface Hooks {
-  /** A charge has brought a policy past one of the limiter's `thresholds`. Once for each crossing. */
+  /**
+   * A charge has brought a policy past one of the limiter's `thresholds`. Once for each crossing. Told by
+   * what `check` and `reserve` charge; what `settle` adds is not told.
+   */
   readonly threshold?: (event: PolicyEvent & { readonly threshold: number }) => void
   /** A shadow policy would have denied the request. */
   readonly shadowDenial?: (event: PolicyEvent) => void

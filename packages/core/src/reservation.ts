@@ -37,7 +37,10 @@ export interface Reservation {
   toJSON(): ReservationData
 }
 
-/** The decision of `reserve`: if allowed, with the reservation. */
+/**
+ * The decision of `reserve`: if allowed, with the reservation. `JSON.stringify` makes of an allowed one
+ * the reservation alone (`toJSON`), without the decision.
+ */
 export type ReserveDecision = (AllowedDecision & Reservation) | DeniedDecision
 
 /** A reservation as plain data. It names keys of the store: keep it from clients. */

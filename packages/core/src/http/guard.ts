@@ -174,7 +174,12 @@ function refused(refusal: Refusal, format: DenialFormat): GuardOutcome & { kind:
   return { kind: 'refuse', response: refusalResponse(refusal, format) }
 }
 
-/** The response with headers added; a copy, because those of a fetched response cannot be changed. */
+/**
+ * The response with headers added; a copy, because those of a fetched response cannot be changed.
+ *
+ * @example
+ * return withHeaders(await fetch(upstream), rateLimitHeaders(decision))
+ */
 export function withHeaders(
   response: Response,
   headers: Readonly<Record<string, string>>,

@@ -38,6 +38,10 @@ const LONG_WAIT_MS = 60_000
  *
  * @param styles Which headers to send; none for an empty list, and not even the retry headers for
  * `false`. @default ['x-ratelimit', 'draft']
+ * @example
+ * const decision = await limiter.check(subject)
+ * if (!decision.allowed) return tooManyRequests(decision)
+ * return Response.json(answer, { headers: rateLimitHeaders(decision) })
  */
 export function rateLimitHeaders(
   decision: Decision,

@@ -32,7 +32,13 @@ export class Refusal {
   }
 }
 
-/** Makes a `Refusal`. @throws ConfigError When `status` is no error's. */
+/**
+ * Makes a `Refusal`.
+ *
+ * @throws ConfigError When `status` is no error's.
+ * @example
+ * refuse({ status: 403, code: 'banned', message: 'This tenant is banned.' })
+ */
 export function refuse(options: RefusalOptions): Refusal {
   return new Refusal(options)
 }

@@ -4,6 +4,7 @@ import { watched, type End } from './pipe.ts'
 import { Tally, type Known } from './tally.ts'
 import type { Settle, Usage } from './usage.ts'
 
+/** Options of `meterStream` and `meterModel`, and, with its own, of `meter`. */
 export interface MeterOptions extends Known {
   /**
    * Receives the usage, once: when the answer has come to its end, and else as soon as it breaks off. The
@@ -21,6 +22,7 @@ export interface MeterOptions extends Known {
   readonly onError?: (error: unknown) => void
 }
 
+/** Options of `meter`. */
 export interface MeterResponseOptions extends MeterOptions {
   /**
    * Whether an answer with a status outside 200 to 299 is metered like any other, and not settled as
@@ -63,6 +65,9 @@ export function meter(response: Response, options: MeterResponseOptions): Respon
  *
  * @param contentType Its `content-type`. @default told by how it begins
  * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * const settle = (usage: Usage) => decision.settle({ token: usage.input + usage.output })
+ * return new Response(meterStream(stream, { settle }, 'text/event-stream'))
  */
 export function meterStream(
   stream: ReadableStream<Uint8Array>,

@@ -33,6 +33,7 @@ export interface Prices {
   readonly unknownModel: ModelPrice | 'deny'
 }
 
+/** Options of `definePrices`. */
 export interface DefinePricesOptions {
   /** A table to extend; what is listed anew replaces what it has. @default none */
   readonly base?: Prices
@@ -124,6 +125,8 @@ export function priceOf(usage: Priced, model: string | undefined, prices: Prices
  * The price of a model.
  *
  * @throws InputError `unknown_model` when it is not listed and the table names no price for such.
+ * @example
+ * findPrice('gpt-4o-2024-08-06', LIST_PRICES).output // 10_000_000: 10 dollars a million tokens
  */
 export function findPrice(model: string | undefined, prices: Prices): ModelPrice {
   for (const name of typeof model === 'string' ? candidateNames(model) : []) {

@@ -14,6 +14,7 @@ export interface RequestEstimate {
   readonly output: number
 }
 
+/** Options of `estimateRequest`: what to count with, and what to assume where a body does not tell. */
 export interface EstimateRequestOptions {
   /**
    * Counts the tokens of a text.
