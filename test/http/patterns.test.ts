@@ -33,6 +33,7 @@ describe('a pattern', () => {
 
   it.each<[string, RouteInput[]]>([
     ['twice', ['/a/b', '/A/b']],
+    ['with one asterisk at its end and with two', ['/a/*', { path: '/a/**', id: 'c' }]],
     ['with another name for its parameter', ['/a/:b', { path: '/a/:c', id: 'c', cost: 5 }]],
     [
       'with the methods of another',

@@ -103,9 +103,10 @@ function add<Context extends unknown[]>(
   }
   const names = methods === undefined ? [''] : validMethods(`${where}.methods`, methods)
   validCost(`${where}.cost`, cost)
-  const openness = path.includes('**') ? 2 : /[:*({]/.test(path) ? 1 : 0
+  // At the end, one `*` takes as much as two.
+  const openness = /\*\*|\/\*$/.test(path) ? 2 : /[:*({]/.test(path) ? 1 : 0
   const pattern = lowerCaseLiterals(path)
-  const shape = pattern.replace(/:\w+/g, ':')
+  const shape = pattern.replace(/:\w+/g, ':').replace(/\/\*$/, '/**')
   // Where GET has a handler, HEAD runs it.
   for (const method of new Set(names.includes('GET') ? [...names, 'HEAD'] : names)) {
     if (taken.has(`${method} ${shape}`)) {
