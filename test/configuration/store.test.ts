@@ -259,6 +259,55 @@ describe('while the store is down', () => {
   })
 })
 
+const checks = (limiter: Limiter) =>
+  Promise.all(Array.from({ length: 50 }, () => limiter.check(ACME)))
+
+describe('50 requests at once', () => {
+  it('of an isolate that starts, or that is to see a change, load what is set once', async () => {
+    const store = new Watched(memory())
+    const { isolate } = app(store)
+    const [here, there] = [isolate(), isolate()]
+    await here.configure({ rpm: { limit: 1_000 } })
+    const first = await callsOf(store, async () => {
+      const limits = (await checks(there)).map((decision) => limitsIn(decision)['rpm'])
+      expect(new Set(limits)).toEqual(new Set([1_000]))
+    })
+    expect(first).toEqual({ decisions: 50, reads: 1, writes: 0, resets: 0 })
+    await there.configure({ rpm: { limit: 2_000 } })
+    expect((await callsOf(store, () => checks(there))).reads).toBe(1)
+  })
+
+  it('ask a store that is down once for what is set', async () => {
+    const store = new Watched(memory())
+    const { isolate } = app(store)
+    store.isDown = true
+    const calls = await callsOf(store, async () => {
+      const causes = (await checks(isolate())).map(({ degraded }) => degraded?.cause)
+      expect(new Set(causes)).toEqual(new Set(['store_unreachable']))
+    })
+    expect(calls.reads).toBe(1)
+  })
+
+  it('wait a second at most for one that has been cut off', async () => {
+    vi.useFakeTimers()
+    try {
+      const store = new Watched(memory())
+      const { isolate } = app(store)
+      await isolate().configure({ rpm: { limit: 4 } })
+      const limiter = isolate()
+      // As on Cloudflare: what a cancelled request awaits never comes.
+      const read = vi.spyOn(store, 'check').mockReturnValueOnce(new Promise(() => {}))
+      void limiter.check(ACME)
+      const waits = limiter.check(ACME)
+      await vi.advanceTimersByTimeAsync(1_100)
+      expect(limitsIn(await waits)).toMatchObject({ rpm: 4 })
+      read.mockRestore()
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
 it('by a clock that is set back by an hour what is set is relied upon for 5 s, and no longer', async () => {
   const store = new Watched(memory())
   const { clock, isolate } = app(store)

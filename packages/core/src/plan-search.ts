@@ -5,7 +5,16 @@ import { systemClock } from './clock.ts'
 import { FAILED, planIn } from './plan-records.ts'
 import { randomId } from './random-id.ts'
 import { lacksDimension, partOf, type Subject } from './subject.ts'
-import { background, isSetBack, pause, RELY_MS, type WaitUntil, type Watch } from './watch.ts'
+import {
+  background,
+  isSetBack,
+  LOOKS_MS,
+  pause,
+  pauses,
+  RELY_MS,
+  type WaitUntil,
+  type Watch,
+} from './watch.ts'
 
 /** Finds the plans of subjects that name none. */
 export interface PlanSearch {
@@ -72,8 +81,6 @@ interface Copy {
 
 /** Isolates forget plans past that number. */
 const MAX_COPIES = 10_000
-/** The shortest and the longest pause between looks at what another request, or isolate, is finding. */
-const LOOKS_MS = { isolate: [2, 50], store: [20, 200] } as const
 
 /** The part of a plan resolver that belongs to one limiter. */
 export function planSearch(parts: PlanSearchParts): PlanSearch {
@@ -246,9 +253,4 @@ function newCopy(name: string | undefined, isInvalidated = false): Copy {
     endsAt: Infinity,
     isInvalidated,
   }
-}
-
-/** Each twice as long as the one before. */
-function* pauses([shortest, longest]: readonly [number, number]): Generator<number, never> {
-  for (let ms = shortest; ; ms = Math.min(2 * ms, longest)) yield ms
 }

@@ -48,9 +48,17 @@ export async function readFields(
   return (await store.check(request)).read
 }
 
+/** The shortest and the longest pause between looks at what another request, or isolate, is finding. */
+export const LOOKS_MS = { isolate: [2, 50], store: [20, 200] } as const
+
 /** Resolves after so many milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms)
   })
+}
+
+/** Pauses from the shortest on to the longest, each twice as long as the one before. */
+export function* pauses([shortest, longest]: readonly [number, number]): Generator<number, never> {
+  for (let ms = shortest; ; ms = Math.min(2 * ms, longest)) yield ms
 }
