@@ -1,6 +1,5 @@
 import type { PolicySettings } from './entries.ts'
 import type { Policy } from './policy.ts'
-import { systemClock } from './clock.ts'
 import {
   changedText,
   entriesIn,
@@ -16,7 +15,7 @@ import { ConfigError } from './errors.ts'
 import { SETTINGS, type Setting } from './settings.ts'
 import { lacksDimension, type Subject } from './subject.ts'
 import { knownOptions, oneOf, optionsObject, plainName } from './validate.ts'
-import { isSetBack, LOOKS_MS, pause, pauses, RELY_MS, type Lent, type Watch } from './watch.ts'
+import { isSetBack, oneForAll, RELY_MS, type Lent, type Watch } from './watch.ts'
 
 /** Options of `runtimeConfiguration`. */
 export interface RuntimeConfigurationOptions {
@@ -53,9 +52,6 @@ export interface CurrentSettings {
   readonly failed?: unknown
 }
 
-/** How long a request waits for what another one loads, which may have been cut off. */
-const LOAD_MS = 1_000
-
 interface Known {
   readonly version: string | undefined
   readonly byPlace: Reading['byPlace']
@@ -89,8 +85,6 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Runt
     let isCurrent = false
     let reliableUntil = 0
     let changesMade = 0
-    // Plain data: no request can wait for another's promise.
-    const loading = { endsAt: 0, failures: 0, failed: undefined as unknown }
 
     function complain(what: string): void {
       const message = `The configuration "${name}" in the store: ${what}; it is ignored`
@@ -113,27 +107,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Runt
       return loaded
     }
 
-    /** Loads, or waits for what another request of this isolate loads. */
-    async function loadOnce(): Promise<Known | undefined> {
-      const { failures } = loading
-      let waitedMs = 0
-      for (const waitMs of pauses(LOOKS_MS.isolate)) {
-        if (systemClock() >= loading.endsAt || waitedMs >= LOAD_MS) break
-        await pause(waitMs)
-        waitedMs += waitMs
-        if (isCurrent) return known
-        if (loading.failures !== failures) throw loading.failed
-      }
-      loading.endsAt = systemClock() + LOAD_MS
-      try {
-        return await load()
-      } catch (failed) {
-        Object.assign(loading, { failures: loading.failures + 1, failed })
-        throw failed
-      } finally {
-        loading.endsAt = 0
-      }
-    }
+    const loadOnce = oneForAll(load, () => (isCurrent ? known : undefined))
 
     function watchFor(used: Known): Watch {
       const since = clock()

@@ -13,7 +13,7 @@ import { MAX_UNITS } from './validate.ts'
 export type Cost = number | Readonly<Record<string, number>>
 
 /** What every request is, unless its cost says otherwise. */
-export const ONE_EACH: readonly (readonly [string, number])[] = [
+const ONE_EACH: readonly (readonly [string, number])[] = [
   ['request', 1],
   ['call', 1],
 ]

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { Problem } from './hooks.ts'
 import type { RecordField, Store } from './store.ts'
+import { systemClock } from './clock.ts'
 
 /** Something in the store that decisions depend on and that others may change. */
 export interface Watch {
@@ -61,4 +62,40 @@ export function pause(ms: number): Promise<void> {
 /** Pauses from the shortest on to the longest, each twice as long as the one before. */
 export function* pauses([shortest, longest]: readonly [number, number]): Generator<number, never> {
   for (let ms = shortest; ; ms = Math.min(2 * ms, longest)) yield ms
+}
+
+/** How long a request waits for what another one loads, which may have been cut off. */
+const LOAD_MS = 1_000
+
+/**
+ * Makes of `load` what one request of an isolate does for all that need it at the same moment: the
+ * others wait until it has failed or `found` has what they need. It is told by plain data, as no
+ * request can wait for another's promise.
+ */
+export function oneForAll<T>(load: () => Promise<T>, found: () => T | undefined): () => Promise<T> {
+  let endsAt = 0
+  let failures = 0
+  let failure: unknown
+  return async () => {
+    const before = failures
+    let waitedMs = 0
+    for (const waitMs of pauses(LOOKS_MS.isolate)) {
+      if (systemClock() >= endsAt || waitedMs >= LOAD_MS) break
+      await pause(waitMs)
+      waitedMs += waitMs
+      const loaded = found()
+      if (loaded !== undefined) return loaded
+      if (failures !== before) throw failure
+    }
+    endsAt = systemClock() + LOAD_MS
+    try {
+      return await load()
+    } catch (error) {
+      failures += 1
+      failure = error
+      throw error
+    } finally {
+      endsAt = 0
+    }
+  }
 }

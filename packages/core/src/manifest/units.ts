@@ -1,11 +1,14 @@
 import type { Policy } from '../policy.ts'
 import type { Entry } from './routes.ts'
-import { ONE_EACH } from '../cost.ts'
 import { ConfigError } from '../errors.ts'
+
+/** The units that are 1 unless a cost says otherwise. */
+const ONE_EACH = ['request', 'call']
 
 /**
  * Holds a route's fixed cost against the policies: it must have each unit that one of them counts there
- * and that is not 1 by itself, and no unit that none of them counts. Every request would be refused as an error otherwise.
+ * and that is not 1 by itself, and no unit that none of them counts. Every request would be refused as
+ * an error otherwise.
  */
 export function holdCost<Context extends unknown[]>(
   { place, route: { id, cost } }: Entry<Context>,
@@ -13,7 +16,7 @@ export function holdCost<Context extends unknown[]>(
 ): void {
   if (cost === undefined || typeof cost === 'function') return
   const given = typeof cost === 'object' ? Object.keys(cost) : []
-  const has = new Set([...given, ...ONE_EACH.map(([unit]) => unit)])
+  const has = new Set([...given, ...ONE_EACH])
   const counted = new Set(policies.map(({ unit }) => unit)).add('request')
   for (const unit of given) {
     if (counted.has(unit)) continue
