@@ -125,6 +125,7 @@ const LEAKED = `local function read(key)
     local stored = redis.call('GET', key)
     if not stored then return end
     local used, at = string.match(stored, '^(%d+):(%d+)$')
+    if not used then error('not a bucket') end
     return tonumber(used), tonumber(at)
   end
   local function leaked(entry, now)
