@@ -31,17 +31,20 @@ export type { Backpressure } from './backpressure.ts'
 export type { Duration } from './duration.ts'
 
 // Plans
-export { definePlans } from './plans.ts'
-export type { PlanLimits, Plans } from './plans.ts'
-export { planResolver } from './plan-resolver.ts'
-export type { PlanOf, PlanResolver, PlanResolverOptions } from './plan-resolver.ts'
+export { definePlans } from './plans/plans.ts'
+export type { PlanLimits, Plans } from './plans/plans.ts'
+export { planResolver } from './plans/plan-resolver.ts'
+export type { PlanOf, PlanResolver, PlanResolverOptions } from './plans/plan-resolver.ts'
 
 // Changes at run time
-export { runtimeConfiguration } from './configuration.ts'
-export type { RuntimeConfiguration, RuntimeConfigurationOptions } from './configuration.ts'
-export type { ConfigurationChanges } from './configuration-changes.ts'
-export type { Configured } from './configuration-document.ts'
-export type { Setting, SettingChanges, Settings } from './settings.ts'
+export { runtimeConfiguration } from './configuration/configuration.ts'
+export type {
+  RuntimeConfiguration,
+  RuntimeConfigurationOptions,
+} from './configuration/configuration.ts'
+export type { ConfigurationChanges } from './configuration/configuration-changes.ts'
+export type { Configured } from './configuration/configuration-document.ts'
+export type { Setting, SettingChanges, Settings } from './configuration/settings.ts'
 
 // Subjects and costs
 export type { CustomarySubject, Per, Subject } from './subject.ts'

@@ -1,4 +1,4 @@
-import type { PlanLimits } from './plans.ts'
+import type { PlanLimits } from './plans/plans.ts'
 import { ConfigError } from './errors.ts'
 import { aLimit, MAX_UNITS, positiveInteger } from './validate.ts'
 

@@ -1,5 +1,5 @@
-import type { ConfigurationChanges } from './configuration-changes.ts'
-import type { Configured } from './configuration-document.ts'
+import type { ConfigurationChanges } from './configuration/configuration-changes.ts'
+import type { Configured } from './configuration/configuration-document.ts'
 import type { Cost } from './cost.ts'
 import type { Decision } from './decision.ts'
 import type { Policy } from './policy.ts'

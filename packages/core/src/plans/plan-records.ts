@@ -1,5 +1,5 @@
-import type { RecordCondition, RecordField } from './store.ts'
-import { readFields, type Lent } from './watch.ts'
+import type { RecordCondition, RecordField } from '../store.ts'
+import { readFields, type Lent } from '../watch.ts'
 
 /** What the store knows of one plan. */
 export interface PlanRecord {

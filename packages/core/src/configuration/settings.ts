@@ -1,9 +1,9 @@
-import type { PolicySettings } from './entries.ts'
-import type { Policy } from './policy.ts'
-import type { Mode } from './rollout.ts'
-import { ConfigError } from './errors.ts'
-import { countable } from './limit.ts'
-import { aLimit, knownOptions, oneOf, percentage, positiveInteger } from './validate.ts'
+import type { PolicySettings } from '../entries.ts'
+import type { Policy } from '../policy.ts'
+import type { Mode } from '../rollout.ts'
+import { ConfigError } from '../errors.ts'
+import { countable } from '../limit.ts'
+import { aLimit, knownOptions, oneOf, percentage, positiveInteger } from '../validate.ts'
 
 /** What may be set at run time for a policy, or for one of its partitions. */
 export interface Settings {

@@ -1,12 +1,12 @@
 import type { PlanSearch } from './plan-search.ts'
 import type { Plans } from './plans.ts'
-import type { Lent } from './watch.ts'
-import { durationMs, type Duration } from './duration.ts'
+import type { Lent } from '../watch.ts'
+import { durationMs, type Duration } from '../duration.ts'
 import { PlanRecords } from './plan-records.ts'
 import { planSearch } from './plan-search.ts'
 import { unknownPlan } from './plans.ts'
-import { validPer } from './subject.ts'
-import { aFunction, knownOptions, positiveInteger } from './validate.ts'
+import { validPer } from '../subject.ts'
+import { aFunction, knownOptions, positiveInteger } from '../validate.ts'
 
 /** Looks up the name of a tenant's plan, in a database say. */
 export type PlanOf = (

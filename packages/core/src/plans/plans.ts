@@ -1,6 +1,6 @@
-import type { Problem } from './hooks.ts'
-import { ConfigError } from './errors.ts'
-import { aLimit, knownOptions, plainName } from './validate.ts'
+import type { Problem } from '../hooks.ts'
+import { ConfigError } from '../errors.ts'
+import { aLimit, knownOptions, plainName } from '../validate.ts'
 
 /** The limits of one plan by name: whole numbers of units. 0 and less mean no limit. */
 export type PlanLimits = Readonly<Record<string, number>>

@@ -1,9 +1,9 @@
-import type { PolicySettings } from './entries.ts'
+import type { PolicySettings } from '../entries.ts'
 import type { Rule, SettingChanges, Settings } from './settings.ts'
-import { ConfigError, InputError, SluiceError } from './errors.ts'
+import { ConfigError, InputError, SluiceError } from '../errors.ts'
 import { changed, meaningOf, validSettings } from './settings.ts'
-import { partitionKey } from './subject.ts'
-import { knownOptions, optionsObject } from './validate.ts'
+import { partitionKey } from '../subject.ts'
+import { knownOptions, optionsObject } from '../validate.ts'
 
 /** What is set at run time for a policy, or for one of its partitions. */
 export interface Configured {

@@ -1,10 +1,10 @@
-import type { Clock } from './clock.ts'
-import type { PlanSource } from './decision.ts'
+import type { Clock } from '../clock.ts'
+import type { PlanSource } from '../decision.ts'
 import type { PlanRecords } from './plan-records.ts'
-import { systemClock } from './clock.ts'
+import { systemClock } from '../clock.ts'
 import { FAILED, planIn } from './plan-records.ts'
-import { randomId } from './random-id.ts'
-import { lacksDimension, partOf, type Subject } from './subject.ts'
+import { randomId } from '../random-id.ts'
+import { lacksDimension, partOf, type Subject } from '../subject.ts'
 import {
   background,
   isSetBack,
@@ -14,7 +14,7 @@ import {
   RELY_MS,
   type WaitUntil,
   type Watch,
-} from './watch.ts'
+} from '../watch.ts'
 
 /** Finds the plans of subjects that name none. */
 export interface PlanSearch {

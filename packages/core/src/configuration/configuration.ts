@@ -1,5 +1,5 @@
-import type { PolicySettings } from './entries.ts'
-import type { Policy } from './policy.ts'
+import type { PolicySettings } from '../entries.ts'
+import type { Policy } from '../policy.ts'
 import {
   changedText,
   entriesIn,
@@ -11,11 +11,11 @@ import {
 } from './configuration-document.ts'
 import { ConfigurationRecord } from './configuration-record.ts'
 import { dimensionsOf, validChanges, type ConfigurationChanges } from './configuration-changes.ts'
-import { ConfigError } from './errors.ts'
+import { ConfigError } from '../errors.ts'
 import { SETTINGS, type Setting } from './settings.ts'
-import { lacksDimension, type Subject } from './subject.ts'
-import { knownOptions, oneOf, optionsObject, plainName } from './validate.ts'
-import { isSetBack, oneForAll, RELY_MS, type Lent, type Watch } from './watch.ts'
+import { lacksDimension, type Subject } from '../subject.ts'
+import { knownOptions, oneOf, optionsObject, plainName } from '../validate.ts'
+import { isSetBack, oneForAll, RELY_MS, type Lent, type Watch } from '../watch.ts'
 
 /** Options of `runtimeConfiguration`. */
 export interface RuntimeConfigurationOptions {

@@ -1,7 +1,7 @@
-import type { RecordField } from './store.ts'
-import { StoreError } from './errors.ts'
-import { randomId } from './random-id.ts'
-import { pause, readFields, type Lent } from './watch.ts'
+import type { RecordField } from '../store.ts'
+import { StoreError } from '../errors.ts'
+import { randomId } from '../random-id.ts'
+import { pause, readFields, type Lent } from '../watch.ts'
 
 /** A document and its version. */
 export interface Stored {

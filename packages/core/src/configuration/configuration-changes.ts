@@ -1,8 +1,8 @@
 import type { Change, Rules } from './configuration-document.ts'
-import { ConfigError } from './errors.ts'
+import { ConfigError } from '../errors.ts'
 import { changed, validSettings, type Rule, type SettingChanges } from './settings.ts'
-import { partitionKey, type Subject } from './subject.ts'
-import { knownOptions } from './validate.ts'
+import { partitionKey, type Subject } from '../subject.ts'
+import { knownOptions } from '../validate.ts'
 
 /** What to change, by policy; `null` to set nothing any more. */
 export type ConfigurationChanges = Readonly<Record<string, SettingChanges | null>>
