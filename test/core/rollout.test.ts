@@ -56,6 +56,17 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s', (name) 
     expect(remaining(await limiter.check(ACME, { cost: 2 }))).toEqual({ trial: 2, real: 1 })
   })
 
+  it('what one window of a shadow log would deny counts for none of them', async () => {
+    const windows = {
+      minute: { limit: 5, window: '1m' },
+      hour: { limit: 2, window: '1h' },
+    } as const
+    const log = slidingWindow({ name: 'log', windows, per: ['tenant'], mode: 'shadow' })
+    const limiter = limiterOf(log)
+    for (let time = 0; time < 5; time += 1) await limiter.check(ACME)
+    expect(remaining(await limiter.peek(ACME))).toEqual({ 'log.minute': 3, 'log.hour': 0 })
+  })
+
   it('a policy that is not enforced for some denies the others only', async () => {
     const limiter = limiterOf([window('half', 1, { enforced: 50 })])
     const outcomes = { denied: 0, told: 0 }
@@ -110,6 +121,17 @@ describe('a percentage of partitions', () => {
     const { enabled, enforced } = await chosen({ enabled: 50, enforced: 50 })
     expect([...enforced].every((tenant) => enabled.has(tenant))).toBe(true)
     expect(Math.abs(enforced.size / 100 - 25)).toBeLessThan(1.5)
+  })
+  it('is the same one for all windows of a log', async () => {
+    const windows = {
+      minute: { limit: 5, window: '1m' },
+      hour: { limit: 9, window: '1h' },
+    } as const
+    const policies = slidingWindow({ name: 'log', windows, per: ['tenant'], enabled: 50 })
+    const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
+    const counts = new Set<number>()
+    for (const subject of TENANTS) counts.add((await limiter.peek(subject)).policies.length)
+    expect([...counts].toSorted((a, b) => a - b)).toEqual([0, 2])
   })
   it('is another one for each policy', async () => {
     const policies = ['p', 'q'].map((name) => window(name, 5, { enabled: 50 }))

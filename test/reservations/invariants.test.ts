@@ -81,5 +81,5 @@ describe.each([
       }
     })
     await Promise.all(tenants)
-  }, 240_000)
+  }, 600_000)
 })

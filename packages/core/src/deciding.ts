@@ -7,7 +7,7 @@ import type { Hooks } from './hooks.ts'
 import type { PlanSearch } from './plans/plan-search.ts'
 import type { PlanLimits, Plans } from './plans/plans.ts'
 import type { Policy, Verdict } from './policy.ts'
-import type { StoreReply, StoreRequest } from './store.ts'
+import { unfitKeys, type StoreReply, type StoreRequest } from './store.ts'
 import type { FallbackStore } from './stores/fallback.ts'
 import type { Subject } from './subject.ts'
 import type { WaitUntil, Watch } from './watch.ts'
@@ -70,7 +70,8 @@ interface Terms extends PlanTerms {
 /** What came of asking the store once. */
 interface Answer extends Decided {
   readonly counted: readonly Asked[]
-  readonly charged: boolean
+  /** Whether each of these has been charged. */
+  readonly charged: readonly boolean[]
   /** Whether it might be another decision by what has been read along with it. */
   readonly isOutdated: boolean
 }
@@ -144,16 +145,17 @@ export function decider(means: Means): (question: Question) => Promise<Decided> 
     if (degraded && degraded.mode !== 'local') {
       const decision = decideBlind(degraded.mode, facts)
       const reservation = { id, local: true, charges: [] }
-      return { decision, reservation, counted: [], charged: false, isOutdated: false }
+      return { decision, reservation, counted: [], charged: [], isOutdated: false }
     }
     // Every one of them takes note.
     const news = degraded ? [] : watches.filter((watch, index) => watch.seen(read[index]))
-    const fits = (index: number): boolean => verdicts[index]?.fits === true
-    const charged = apply && counted.every(({ entry }, index) => !entry.enforced || fits(index))
+    const isDenied = counted.some(({ entry }, index) => entry.enforced && !verdicts[index]?.fits)
+    const unfit = unfitKeys(request.entries, verdicts)
+    const charged = counted.map(({ entry }) => apply && !isDenied && !unfit.has(entry.key))
     const states = counted.map((part, index) =>
-      stateOf(part, verdicts[index] as Verdict, charged && fits(index)),
+      stateOf(part, verdicts[index] as Verdict, charged[index] === true),
     )
-    const charges = charged ? chargesOf(counted, reply) : []
+    const charges = chargesOf(counted, reply, charged)
     return {
       decision: decide(states, facts),
       reservation: { id, local: degraded !== undefined, charges },
@@ -167,7 +169,7 @@ export function decider(means: Means): (question: Question) => Promise<Decided> 
     decision.policies.forEach((policy: PolicyState, index) => {
       if (!policy.fits && !policy.enforced) hooks.shadowDenial({ policy, subject })
       const most = counted[index]?.entry.burst
-      if (!charged || !policy.fits || most === undefined) return
+      if (!charged[index] || most === undefined) return
       for (const threshold of crossed(most, policy, thresholds)) {
         hooks.threshold({ policy, subject, threshold })
       }

@@ -42,11 +42,13 @@ export async function entryOf(
   if (onMissing === 'skip' && lacksDimension(subject, per)) return skipped('missing_dimension')
   const cost = costIn(policy.unit)
   const partition = await partitionKey(subject, per)
+  // The windows of one log are let in together.
+  const rollout = policy.log?.name ?? name
   const set = settings(policy, partition)
   const allowance = allowanceOf(policy, context, set, plan)
   if (typeof allowance === 'string') return skipped(allowance)
   const { enabled, enforced } = { ...policy.rollout, ...set }
-  if (!inShare(`${name}/enabled:${partition}`, enabled)) return skipped('not_enabled')
+  if (!inShare(`${rollout}/enabled:${partition}`, enabled)) return skipped('not_enabled')
   const shards = Math.min(policy.shards, allowance.limit, allowance.burst)
   const shard = shardFor(cost, allowance.burst, shards)
   const entry = {
@@ -55,7 +57,7 @@ export async function entryOf(
     limit: part(allowance.limit, shard, shards),
     burst: part(allowance.burst, shard, shards),
     cost,
-    enforced: inShare(`${name}/enforced:${partition}`, enforced),
+    enforced: inShare(`${rollout}/enforced:${partition}`, enforced),
     params: policy.params,
   }
   return { policy, entry, allowance }

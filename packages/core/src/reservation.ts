@@ -62,14 +62,18 @@ interface Charge {
 }
 
 /** What a reservation charges, from the reply that allowed it. */
-export function chargesOf(counted: readonly Asked[], reply: StoreReply): Charge[] {
+export function chargesOf(
+  counted: readonly Asked[],
+  reply: StoreReply,
+  charged: readonly boolean[],
+): Charge[] {
   const places = new Map<string, number>()
   counted.forEach(({ entry: { key } }, index) => {
     // Of policies that count in one key, one tells the place.
     places.set(key, places.get(key) || (reply.places[index] ?? 0))
   })
   return counted.flatMap(({ policy, entry }, index) => {
-    if (reply.verdicts[index]?.fits !== true) return []
+    if (!charged[index]) return []
     const { key, limit, burst, cost: units } = entry
     return [{ policy: policy.name, key, limit, burst, place: places.get(key) ?? 0, units }]
   })

@@ -68,7 +68,7 @@ export interface StoreReply {
 
 /**
  * Where counts live. The only thing a store must get right: `check` looks at every entry, then, only
- * if all that are enforced fit, adds to all that fit, once per key, in one atomic step.
+ * if all that are enforced fit, adds once to every key all of whose entries fit, in one atomic step.
  */
 export interface Store {
   /**
@@ -90,4 +90,12 @@ export interface Store {
   write(writes: readonly RecordWrite[], condition?: RecordCondition): Promise<boolean>
   /** Forgets these keys, counts and records. @throws StoreError When it cannot be told that they are forgotten. */
   reset(keys: readonly string[]): Promise<void>
+}
+
+/** The keys of which some entry does not fit, so that nothing is added to them. */
+export function unfitKeys(
+  entries: readonly Entry[],
+  verdicts: readonly Verdict[],
+): ReadonlySet<string> {
+  return new Set(entries.filter((_, index) => !verdicts[index]?.fits).map(({ key }) => key))
 }

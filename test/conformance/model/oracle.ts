@@ -41,9 +41,11 @@ export class Oracle {
     const allowed = opinions.every(({ fits, enforced }) => fits || !enforced)
     if (!allowed || !apply) return { allowed, opinions }
     const logs = new Set<number>()
+    const unfit = new Set(asked.filter((_, index) => !opinions[index]?.fits).map(({ log }) => log))
     for (const [index, rule] of asked.entries()) {
       const opinion = opinions[index] as Opinion
-      if (!opinion.fits) continue
+      // What one window of a log does not let pass is not in it for the others either.
+      if (!opinion.fits || (rule.log !== undefined && unfit.has(rule.log))) continue
       opinion.remaining -= opinion.cost
       if (opinion.cost === 0 || logs.has(rule.log ?? -1)) continue
       if (rule.log !== undefined) logs.add(rule.log)

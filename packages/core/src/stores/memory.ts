@@ -7,6 +7,7 @@ import type {
   StoreReply,
   StoreRequest,
 } from '../store.ts'
+import { unfitKeys } from '../store.ts'
 import { knownOptions, positiveInteger } from '../validate.ts'
 
 /** Options of `memory`. */
@@ -49,10 +50,10 @@ export function memory(options: MemoryOptions = {}): Store {
     const places = entries.map(() => 0)
     const denied = entries.some(({ enforced }, index) => enforced && !verdicts[index]?.fits)
     if (apply && !denied) {
-      const added = new Set<string>()
+      const done = new Set(unfitKeys(entries, verdicts))
       entries.forEach((entry, index) => {
-        if (entry.cost === 0 || !verdicts[index]?.fits || added.has(entry.key)) return
-        added.add(entry.key)
+        if (entry.cost === 0 || done.has(entry.key)) return
+        done.add(entry.key)
         const slot = entry.algorithm.add(states[index], entry, now, id)
         keep(entry.key, slot)
         places[index] = slot.place

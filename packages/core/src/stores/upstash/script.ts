@@ -172,10 +172,11 @@ local function clock()
 end
 `
 
-// Phase one reads every entry, phase two writes to all that fit only if all that are enforced do.
+// Phase one reads every entry, phase two writes only if all that are enforced fit, and then once to each
+// key of which all entries do.
 const DECIDE = `clock()
 local apply, hold, count, at = ARGV[3] == '1', whole(ARGV[5]), whole(ARGV[6]), 7
-local entries, verdicts, shared, places = {}, {}, {}, {}
+local entries, verdicts, shared, places, done = {}, {}, {}, {}, {}
 for index = 1, count do
   local key, params = KEYS[index], {}
   for offset = 1, whole(ARGV[at + 5]) do params[offset] = whole(ARGV[at + 5 + offset]) end
@@ -185,15 +186,18 @@ for index = 1, count do
     cost = whole(ARGV[at + 3]), params = params, shared = shared[key],
   }
   local verdict = entry.algorithm.check(entry, now)
-  if whole(ARGV[at + 4]) == 1 and not verdict.fits then apply = false end
+  if not verdict.fits then
+    done[key] = true
+    if whole(ARGV[at + 4]) == 1 then apply = false end
+  end
   entries[index], verdicts[index] = entry, verdict
   at = at + 6 + #params
 end
 if apply then
-  local call, added = { id = ARGV[4], own = own, slack = slack }, {}
+  local call = { id = ARGV[4], own = own, slack = slack }
   for index, entry in ipairs(entries) do
-    if entry.cost > 0 and verdicts[index].fits and not added[entry.key] then
-      added[entry.key] = true
+    if entry.cost > 0 and not done[entry.key] then
+      done[entry.key] = true
       places[index] = entry.algorithm.add(entry, now, verdicts[index], call)
     end
   end
