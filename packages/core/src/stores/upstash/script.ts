@@ -1,11 +1,5 @@
 import type { Algorithm } from '../../policy.ts'
-import type {
-  RecordCondition,
-  RecordWrite,
-  SettleRequest,
-  StoreReply,
-  StoreRequest,
-} from '../../store.ts'
+import type { SettleRequest, StoreReply, StoreRequest } from '../../store.ts'
 import { StoreError } from '../../errors.ts'
 import { MAX_UNITS } from '../../validate.ts'
 
@@ -29,23 +23,10 @@ export function assembleScript(algorithms: Iterable<Algorithm>): Promise<Script>
   return scriptOf(`${twinsOf(algorithms)}${PRELUDE}${DECIDE}`)
 }
 
-/** The script that settles charges of the given algorithms. */
-export function settleScript(algorithms: Iterable<Algorithm>): Promise<Script> {
-  const list = [...algorithms]
-  const settlers = list.map(({ id, luaSettle }) => `['${id}'] = ${luaSettle}`)
-  return scriptOf(
-    `${twinsOf(list)}local settlers = {\n${settlers.join(',\n')}\n}\n${PRELUDE}${SETTLE}`,
-  )
-}
-
-function twinsOf(algorithms: Iterable<Algorithm>): string {
+/** The Lua twins of the algorithms, by their ids. */
+export function twinsOf(algorithms: Iterable<Algorithm>): string {
   const twins = Array.from(algorithms, ({ id, lua }) => `['${id}'] = ${lua}`)
   return `local algorithms = {\n${twins.join(',\n')}\n}\n`
-}
-
-/** The script that writes records on a condition. */
-export function writeScript(): Promise<Script> {
-  return scriptOf(WRITE)
 }
 
 /** The deciding script's keys: those of the entries, then of the records, then the mark's. */
@@ -66,39 +47,11 @@ export function scriptArguments(request: StoreRequest): string[] {
   return args
 }
 
-/** The settling script's ARGV. Its keys: the mark's, then those of the settlements. */
-export function settleArguments(request: SettleRequest): string[] {
-  const args = clockOf(request)
-  for (const settlement of request.settlements) {
-    const { algorithm, id, limit, burst, place, reserved, actual, params } = settlement
-    const numbers = [limit, burst, place, reserved, actual, params.length, ...params]
-    args.push(algorithm.id, id, ...numbers.map(String))
-  }
-  return args
-}
-
-const clockOf = ({ now, clockIsInjected }: StoreRequest | SettleRequest): string[] => [
+/** The first of a script's ARGV: the caller's time, and whether it is to decide. */
+export const clockOf = ({ now, clockIsInjected }: StoreRequest | SettleRequest): string[] => [
   String(now),
   clockIsInjected ? '1' : '0',
 ]
-
-/** The writing script's keys and arguments. */
-export function writeArguments(
-  writes: readonly RecordWrite[],
-  condition: RecordCondition | undefined,
-): { keys: string[]; args: string[] } {
-  const keys = writes.map(({ key }) => key)
-  const args = condition ? [condition.is === undefined ? '2' : '1'] : ['0']
-  if (condition) {
-    keys.unshift(condition.key)
-    args.push(condition.field, condition.is ?? '')
-  }
-  for (const { set, ttlMs } of writes) {
-    const fields = Object.entries(set).flat()
-    args.push(String(ttlMs ?? 0), String(fields.length), ...fields)
-  }
-  return { keys, args }
-}
 
 /** Reads the script's answer. @throws StoreError `store_bad_reply` unless it is one to `request`. */
 export function readReply(reply: unknown, { entries, reads }: StoreRequest): StoreReply {
@@ -132,7 +85,8 @@ const PER_ENTRY = 6
 
 const isField = (value: unknown): boolean => value === null || typeof value === 'string'
 
-async function scriptOf(text: string): Promise<Script> {
+/** A script with and without the line that makes Upstash lock its keys only. */
+export async function scriptOf(text: string): Promise<Script> {
   return { locking: await digest(LOCKING_LINE + text), plain: await digest(text) }
 }
 
@@ -149,7 +103,7 @@ const CALLER_SKEW_MS = 60_000
 
 // Numbers are checked here too, because in Lua a comparison with NaN is false and so lets everything
 // pass. Places are beyond the largest number of units: they are times, or sums over a long one.
-const PRELUDE = `local function whole(text, most)
+export const PRELUDE: string = `local function whole(text, most)
   local number = tonumber(text)
   if not number or number ~= math.floor(number) or number < 0 or number > (most or ${MAX_UNITS}) then
     error('bad argument')
@@ -219,51 +173,4 @@ for index = count + 1, #KEYS - (hold > 0 and 1 or 0) do
   at = at + 1
 end
 return reply
-`
-
-// Nothing may fail between taking the mark away and the last correction: one that does not work, such as
-// of a key that holds something else, must not keep the others from being made, and is told at the end.
-const SETTLE = `local entries, at = {}, 3
-for index = 2, #KEYS do
-  local entry = {
-    name = ARGV[at], key = KEYS[index], shared = {}, id = ARGV[at + 1], limit = whole(ARGV[at + 2]),
-    burst = whole(ARGV[at + 3]), place = whole(ARGV[at + 4], 2 ^ 53), reserved = whole(ARGV[at + 5]),
-    actual = whole(ARGV[at + 6]), params = {},
-  }
-  for offset = 1, whole(ARGV[at + 7]) do entry.params[offset] = whole(ARGV[at + 7 + offset]) end
-  at = at + 8 + #entry.params
-  entries[#entries + 1] = entry
-end
-if redis.call('DEL', KEYS[1]) == 0 then return 0 end
-local function correct(entry)
-  if entry.reserved > 0 then return settlers[entry.name](entry, clock) end
-  clock()
-  entry.cost = entry.actual
-  local verdict = algorithms[entry.name].check(entry, now)
-  algorithms[entry.name].add(entry, now, verdict, { id = entry.id, own = own, slack = slack })
-end
-local settled, failed = {}, false
-for _, entry in ipairs(entries) do
-  if not settled[entry.key] and entry.actual ~= entry.reserved then
-    failed = not pcall(correct, entry) or failed
-  end
-  settled[entry.key] = true
-end
-if failed then return { err = 'ERR a charge could not be corrected' } end
-return 1
-`
-
-const WRITE = `local first, at = 1, 2
-if ARGV[1] ~= '0' then
-  local held = redis.call('HGET', KEYS[1], ARGV[2])
-  if ARGV[1] == '1' and held ~= ARGV[3] or ARGV[1] == '2' and held then return 0 end
-  first, at = 2, 4
-end
-for index = first, #KEYS do
-  local ttl, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-  redis.call('HSET', KEYS[index], unpack(ARGV, at + 2, at + 1 + count))
-  if ttl > 0 then redis.call('PEXPIRE', KEYS[index], ttl) else redis.call('PERSIST', KEYS[index]) end
-  at = at + 2 + count
-end
-return 1
 `

@@ -2,17 +2,8 @@ import type { Algorithm } from '../../policy.ts'
 import type { Store } from '../../store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { knownOptions, plainName, positiveInteger } from '../../validate.ts'
-import {
-  assembleScript,
-  readReply,
-  scriptArguments,
-  scriptKeys,
-  settleArguments,
-  settleScript,
-  writeArguments,
-  writeScript,
-  type Script,
-} from './script.ts'
+import { assembleScript, readReply, scriptArguments, scriptKeys, type Script } from './script.ts'
+import { settleArguments, settleScript } from './settle-script.ts'
 import {
   clientTransport,
   NOT_AN_ANSWER,
@@ -22,6 +13,7 @@ import {
   type Fetch,
   type Transport,
 } from './transport.ts'
+import { writeArguments, writeScript } from './write-script.ts'
 
 /** Options of `upstash`. */
 export interface UpstashOptions {
