@@ -22,20 +22,23 @@ async function bundled(names: string): Promise<string[]> {
   )
 }
 
-const OPTIONAL = /^(plan-|configuration|settings)/
+const OPTIONAL = /^(plans\/plan-|configuration\/)/
 
 describe('a Worker loads', () => {
   it.each([
     ['createLimiter, slidingWindow, definePlans', []],
-    ['createLimiter, planResolver', ['plan-records.js', 'plan-resolver.js', 'plan-search.js']],
+    [
+      'createLimiter, planResolver',
+      ['plans/plan-records.js', 'plans/plan-resolver.js', 'plans/plan-search.js'],
+    ],
     [
       'createLimiter, runtimeConfiguration',
       [
-        'configuration-changes.js',
-        'configuration-document.js',
-        'configuration-record.js',
-        'configuration.js',
-        'settings.js',
+        'configuration/configuration-changes.js',
+        'configuration/configuration-document.js',
+        'configuration/configuration-record.js',
+        'configuration/configuration.js',
+        'configuration/settings.js',
       ],
     ],
   ])('of %s nothing that it does not use', async (names, files) => {
