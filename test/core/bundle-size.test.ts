@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
+import { bundle } from '../support/bundle.ts'
 import { tableOf } from '../support/markdown.ts'
 
 const told = tableOf(
@@ -20,24 +18,11 @@ const BUNDLES: Record<string, string> = {
     "export { Ratelimit } from '@upstash/ratelimit'; export { Redis } from '@upstash/redis/cloudflare'",
 }
 
-async function gzippedKb(contents: string): Promise<number> {
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: fileURLToPath(new URL('..', import.meta.url)) },
-    bundle: true,
-    minify: true,
-    write: false,
-    format: 'esm',
-    platform: 'browser',
-    external: ['node:*', 'crypto'],
-  })
-  return gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length / 1_000
-}
-
 describe('a bundle of', () => {
-  it.each(Object.entries(BUNDLES))('%s is as large as the page says', async (bundle, contents) => {
-    const size = await gzippedKb(contents)
-    const page = Number(told.get(bundle)?.['kB, gzipped'])
-    expect(size).toBeLessThanOrEqual(page)
-    expect(size).toBeGreaterThan(page * 0.9)
+  it.each(Object.entries(BUNDLES))('%s is as large as the page says', async (name, contents) => {
+    const { gzipped } = await bundle(contents, ['node:*', 'crypto'])
+    const page = Number(told.get(name)?.['kB, gzipped']) * 1_000
+    expect(gzipped).toBeLessThanOrEqual(page)
+    expect(gzipped).toBeGreaterThan(page * 0.9)
   })
 })

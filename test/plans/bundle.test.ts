@@ -1,26 +1,5 @@
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
-
-/** The core's files of which something is left in a bundle. */
-async function bundled(names: string): Promise<string[]> {
-  const { metafile } = await build({
-    stdin: {
-      contents: `export { ${names} } from '@sluice/core'`,
-      resolveDir: fileURLToPath(new URL('..', import.meta.url)),
-    },
-    bundle: true,
-    minify: true,
-    write: false,
-    metafile: true,
-    format: 'esm',
-    platform: 'browser',
-  })
-  const inputs = Object.values(metafile.outputs)[0]?.inputs ?? {}
-  return Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
-    bytesInOutput > 0 ? [path.replace(/^.*\/dist\//, '')] : [],
-  )
-}
+import { bundle } from '../support/bundle.ts'
 
 const OPTIONAL = /^(plans\/plan-|configuration\/)/
 
@@ -42,7 +21,8 @@ describe('a Worker loads', () => {
       ],
     ],
   ])('of %s nothing that it does not use', async (names, files) => {
-    const loaded = await bundled(names)
+    const { kept } = await bundle(`export { ${names} } from '@sluice/core'`)
+    const loaded = kept.map((path) => path.replace('packages/core/dist/', ''))
     expect(loaded).toContain('limiter.js')
     expect(loaded.filter((file) => OPTIONAL.test(file)).toSorted()).toEqual(files)
   })
