@@ -39,12 +39,24 @@ export async function startProvider(policy: Policy, format: DenialFormat): Promi
   const answer = rateLimit(limiter, options, ({ url }) =>
     Response.json(url.endsWith('/messages') ? MESSAGE : COMPLETION),
   )
+  let asked = false
+
+  return serveProvider(async (path) => {
+    if (!asked) await limiter.check({ ...subject, route: '/v1/**' })
+    asked = true
+    return answer(new Request(`http://provider.example${path}`, { method: 'POST' }))
+  })
+}
+
+/** Serves what `respond` answers, by path, and notes each request. */
+export async function serveProvider(
+  respond: (path: string) => Promise<Response>,
+): Promise<Provider> {
   const attempts: Attempt[] = []
 
-  async function respond(path: string): Promise<Response> {
+  async function attempt(path: string): Promise<Response> {
     const at = performance.now()
-    if (attempts.length === 0) await limiter.check({ ...subject, route: '/v1/**' })
-    const response = await answer(new Request(`http://provider.example${path}`, { method: 'POST' }))
+    const response = await respond(path)
     const { status, headers } = response
     attempts.push({ at, answeredAt: performance.now(), status, headers })
     return response
@@ -52,7 +64,7 @@ export async function startProvider(policy: Policy, format: DenialFormat): Promi
 
   const server = createServer((request, response) => {
     request.resume()
-    void respond(request.url ?? '/').then(async (answered) => {
+    void attempt(request.url ?? '/').then(async (answered) => {
       response.writeHead(answered.status, Object.fromEntries(answered.headers))
       response.end(await answered.text())
     })
