@@ -1,15 +1,10 @@
-import { runtimeConfiguration, type Limiter, type Store } from '@sluice/core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { STORES, type StoreMaker, type StoreName } from '../support/stores.ts'
+import { runtimeConfiguration, type Limiter } from '@sluice/core'
+import { describe, expect, it } from 'vitest'
+import { STORES, storesOf, type StoreName } from '../support/stores.ts'
 import { ACME, ALLOW, app, limitOf, limitsIn, RELY_MS } from './support.ts'
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
-  let maker: StoreMaker
-  beforeAll(async () => {
-    maker = await STORES[name]()
-  })
-  afterAll(() => maker.close())
-  const make = (): Store => maker.make()
+  const make = storesOf(name)
 
   it('a limit that is set holds at once in its isolate, and within 5 s in the others', async () => {
     const { clock, isolate } = app(make())

@@ -1,10 +1,10 @@
-import type { Limiter, Store } from '@sluice/core'
+import type { Limiter } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
-import { startLocal } from '@sluice/local'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { connect, snapshot } from '../support/redis.ts'
-import { freshPrefix, STORES, type StoreMaker, type StoreName } from '../support/stores.ts'
+import { describe, expect, it } from 'vitest'
+import { snapshot } from '../support/redis.ts'
+import { sharedRedis } from '../support/running-redis.ts'
+import { freshPrefix, STORES, storesOf, type StoreName } from '../support/stores.ts'
 import { ACME, app, limitOf } from './support.ts'
 
 /** Units left, by policy. */
@@ -16,12 +16,7 @@ async function left(limiter: Limiter, subject: object): Promise<Record<string, n
 const U1 = { tenant: 'acme', user: 'u1' }
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
-  let maker: StoreMaker
-  beforeAll(async () => {
-    maker = await STORES[name]()
-  })
-  afterAll(() => maker.close())
-  const make = (): Store => maker.make()
+  const make = storesOf(name)
 
   it('a reset is of all policies but global ones, or of those that are named', async () => {
     const limiter = app(make()).isolate()
@@ -73,6 +68,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
 })
 
 describe('over Redis', () => {
+  const shared = sharedRedis()
   const ids = [
     'org1',
     'org1:user2',
@@ -94,40 +90,34 @@ describe('over Redis', () => {
   ]
 
   it.each(ids)('a reset of %j leaves every byte of all others', async (tenant) => {
-    const local = await startLocal({ redisUrl: inject('redisUrl') })
-    const redis = connect(inject('redisUrl'))
     const prefix = freshPrefix()
-    const { url, token } = local
-    const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
-    const limiter = app(store).isolate()
+    const limiter = app(shared.store(prefix)).isolate()
     for (const id of ids) {
       for (const user of ['u1', 'u2', `${id}:u1`, '*']) await limiter.check({ tenant: id, user })
     }
     await limiter.configure({ rpm: { limit: 6 } }, { tenant: 'a' })
-    const before = await snapshot(redis, prefix)
+    const before = await snapshot(shared.redis, prefix)
     await limiter.reset({ tenant, user: 'u1' })
-    const after = await snapshot(redis, prefix)
+    const after = await snapshot(shared.redis, prefix)
     const gone = Object.keys(before).filter((key) => !(key in after))
     // Of this tenant: its requests, its user's, and its bucket.
     expect(gone).toHaveLength(3)
     for (const key of gone) delete before[key]
     expect(after).toEqual(before)
     expect((await limiter.peek({ tenant, user: 'u1' })).policies[0]?.remaining).toBe(10)
-    redis.disconnect()
-    await local.close()
   })
 
   it('is one DEL of the very keys: no SCAN, no KEYS, no pattern', async () => {
-    const local = await startLocal({ redisUrl: inject('redisUrl') })
+    const { url, token } = shared.local
     const sent: string[] = []
     const store = upstash({
-      url: local.url,
-      token: local.token,
+      url,
+      token,
       prefix: 'app',
       timeoutMs: 30_000,
-      fetch: (url, init) => {
+      fetch: (to, init) => {
         sent.push(init.body)
-        return fetch(url, init)
+        return fetch(to, init)
       },
     })
     await app(store).isolate().reset(U1)
@@ -140,7 +130,6 @@ describe('over Redis', () => {
         expect.stringMatching(/^app:later:[\w-]+:tenant=acme$/),
       ],
     ])
-    await local.close()
   })
 })
 

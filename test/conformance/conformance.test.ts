@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   createLimiter,
   fixedWindow,
@@ -7,9 +7,8 @@ import {
   slidingWindowCounter,
   tokenBucket,
   type Policy,
-  type Store,
 } from '@sluice/core'
-import { STORES, type StoreMaker, type StoreName } from '../support/stores.ts'
+import { STORES, storesOf, type StoreName } from '../support/stores.ts'
 import { buckets } from './cases/buckets.ts'
 import { logs } from './cases/logs.ts'
 import { partitions } from './cases/partitions.ts'
@@ -39,13 +38,8 @@ const TWENTY: readonly (readonly [what: string, policies: readonly Policy[], tim
 const FEWER: Partial<Record<StoreName, number>> = { 'embedded engine, built-in transport': 0.2 }
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
-  let maker: StoreMaker
-  beforeAll(async () => {
-    maker = await STORES[name]()
-  })
-  afterAll(() => maker.close())
+  const make = storesOf(name)
 
-  const make = (): Store => maker.make()
   windows(make)
   severalPolicies(make)
   partitions(make)
@@ -55,7 +49,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
 
   it.each(TWENTY)('of 25 concurrent checks of %s of 20, exactly 5 are denied', async (...row) => {
     const [, policies, times] = row
-    const limiter = createLimiter({ store: maker.make(), policies })
+    const limiter = createLimiter({ store: make(), policies })
     for (let time = 0; time < times * (FEWER[name] ?? 1); time += 1) {
       const subject = { tenant: `t${time}` }
       const decisions = await Promise.all(Array.from({ length: 25 }, () => limiter.check(subject)))

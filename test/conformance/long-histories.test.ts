@@ -1,9 +1,7 @@
 import { createLimiter, manualClock } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, type LocalServer } from '@sluice/local'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { freshPrefix } from '../support/stores.ts'
+import { describe, expect, it } from 'vitest'
+import { sharedRedis } from '../support/running-redis.ts'
 import { Oracle } from './model/oracle.ts'
 import { policiesOf, type Rule } from './model/rules.ts'
 
@@ -24,20 +22,13 @@ const RULE: Rule = {
   log: undefined,
 }
 
-let local: LocalServer
-
-beforeAll(async () => {
-  local = await startLocal({ redisUrl: inject('redisUrl') })
-})
-afterAll(() => local.close())
+const shared = sharedRedis()
 
 /** Rules in memory, in Redis and in the oracle, which must say the same at each step. */
 function setUp(...own: readonly Partial<Rule>[]) {
   const rules = own.map((one): Rule => Object.assign({}, RULE, one))
-  const { url, token } = local
-  const redis = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
   const clock = manualClock(NOON)
-  const limiters = [memory(), redis].map((store) =>
+  const limiters = [memory(), shared.store()].map((store) =>
     createLimiter({ store, policies: policiesOf(rules), clock }),
   )
   const oracle = new Oracle(rules)

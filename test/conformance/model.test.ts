@@ -1,10 +1,8 @@
 import { memory } from '@sluice/core/memory'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
 import * as fc from 'fast-check'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { connect, snapshot } from '../support/redis.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { ownRedis } from '../support/running-redis.ts'
+import { snapshot } from '../support/redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { events, start } from './model/history.ts'
 import { replay } from './model/replay.ts'
@@ -15,20 +13,7 @@ const SEED = 20_260_115
 /** In Redis keys expire by the real clock: windows long enough for a run to end well before. */
 const REDIS_LEAST_MS = 10_000
 
-let server: RedisServer
-let local: LocalServer
-let redis: Redis
-
-beforeAll(async () => {
-  server = await startRedisServer()
-  local = await startLocal({ redisUrl: server.url })
-  redis = connect(server.url)
-})
-afterAll(async () => {
-  redis.disconnect()
-  await local.close()
-  await server.stop()
-})
+const own = ownRedis()
 
 // A busy machine takes its time.
 vi.setConfig({ testTimeout: 400_000 })
@@ -49,12 +34,11 @@ describe('random histories of checks and peeks', () => {
     await fc.assert(
       fc.asyncProperty(rules(REDIS_LEAST_MS), start, events(60), async (list, startMs, history) => {
         const prefix = freshPrefix()
-        const { url, token } = local
-        const stores = [memory(), upstash({ url, token, prefix, timeoutMs: 30_000 })]
+        const stores = [memory(), own.store(prefix)]
         const livingAt = Date.now() + REDIS_LEAST_MS
-        const state = (): Promise<unknown> => snapshot(redis, prefix, livingAt)
+        const state = (): Promise<unknown> => snapshot(own.redis, prefix, livingAt)
         await replay({ stores, state, realExpiryMs: REDIS_LEAST_MS }, list, startMs, history)
-        await redis.flushall()
+        await own.redis.flushall()
       }),
       { seed: SEED, numRuns: 250 },
     )
@@ -72,11 +56,10 @@ async function liveThrough(
     start,
     history,
     async (list, startMs, happening) => {
-      const { url, token } = local
-      const redisStore = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
+      const redisStore = own.store()
       const options = { skewMs, realExpiryMs: REDIS_LEAST_MS }
       await replaySkewed([memory(), redisStore], list, startMs, happening, options)
-      await redis.flushall()
+      await own.redis.flushall()
     },
   )
   await fc.assert(property, { seed: SEED, numRuns })

@@ -1,10 +1,7 @@
 import { slidingWindow, type Entry, type Policy, type Verdict } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, type LocalServer } from '@sluice/local'
 import * as fc from 'fast-check'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { connect } from '../support/redis.ts'
+import { describe, expect, it } from 'vitest'
+import { sharedRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const SEED = 20_260_118
@@ -25,17 +22,7 @@ interface Charge {
   readonly cost: number
 }
 
-let local: LocalServer
-let redis: Redis
-
-beforeAll(async () => {
-  local = await startLocal({ redisUrl: inject('redisUrl') })
-  redis = connect(inject('redisUrl'))
-})
-afterAll(async () => {
-  redis.disconnect()
-  await local.close()
-})
+const shared = sharedRedis()
 
 const entries = (cost: number): Entry[] =>
   POLICIES.map(({ params }) => ({
@@ -61,10 +48,9 @@ const steps = fc.array(
 /** A log as it is after very many requests: in Redis, in memory, and as a list of what counts. */
 async function longLog(sum: number, first: number) {
   const prefix = freshPrefix()
-  const { url, token } = local
-  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
-  await redis.zadd(`${prefix}:k`, START, `${String(sum).padStart(16, '0')}:${first}`)
-  await redis.pexpire(`${prefix}:k`, 60_000)
+  const store = shared.store(prefix)
+  await shared.redis.zadd(`${prefix}:k`, START, `${String(sum).padStart(16, '0')}:${first}`)
+  await shared.redis.pexpire(`${prefix}:k`, 60_000)
   let state = { log: [{ at: START, cost: first, sum }] } as never
   const charges: Charge[] = [{ at: START, cost: first }]
 
@@ -88,7 +74,7 @@ async function longLog(sum: number, first: number) {
 
   /** The sums in the log, in memory and in Redis. */
   async function sums(): Promise<number[]> {
-    const members = await redis.zrange(`${prefix}:k`, 0, -1)
+    const members = await shared.redis.zrange(`${prefix}:k`, 0, -1)
     const { log } = state as { log: { sum: number }[] }
     return [
       ...log.map((entry) => entry.sum),

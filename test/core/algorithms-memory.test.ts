@@ -10,12 +10,10 @@ import {
   tokenBucket,
   type Policy,
 } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, type LocalServer } from '@sluice/local'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { tableOf } from '../support/markdown.ts'
-import { connect, keysUnder } from '../support/redis.ts'
+import { keysUnder } from '../support/redis.ts'
+import { sharedRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const page = readFileSync(new URL('../../docs/policies.md', import.meta.url), 'utf8')
@@ -60,24 +58,13 @@ const SPENT: Record<string, { policies: readonly Policy[]; times: number; gapMs:
 
 const AT_ONCE = 20
 
-let local: LocalServer
-let redis: Redis
-
-beforeAll(async () => {
-  local = await startLocal({ redisUrl: inject('redisUrl') })
-  redis = connect(inject('redisUrl'))
-})
-afterAll(async () => {
-  redis.disconnect()
-  await local.close()
-})
+const shared = sharedRedis()
 
 describe('the memory of a key in Redis', () => {
   it.each(Object.entries(SPENT))('of %s is as much as the page says', async (what, spent) => {
-    const { url, token } = local
     const prefix = freshPrefix()
     const clock = manualClock(Date.UTC(2026, 0, 15, 12))
-    const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+    const store = shared.store(prefix)
     const limiter = createLimiter({ store, policies: spent.policies, clock })
     const acme = { tenant: 'acme', project: 'acme' }
     for (let time = 0; time < spent.times; time += AT_ONCE) {
@@ -85,9 +72,9 @@ describe('the memory of a key in Redis', () => {
       for (const { allowed } of await Promise.all(checks)) expect(allowed).toBe(true)
       clock.advance(spent.gapMs * AT_ONCE)
     }
-    const keys = await keysUnder(redis, prefix)
+    const keys = await keysUnder(shared.redis, prefix)
     expect(keys).toHaveLength(1)
-    const bytes = (await redis.memory('USAGE', keys[0] ?? '', 'SAMPLES', 0)) ?? 0
+    const bytes = (await shared.redis.memory('USAGE', keys[0] ?? '', 'SAMPLES', 0)) ?? 0
     const says = Number(told.get(what)?.['bytes']?.replaceAll(',', ''))
     // Redis' versions differ a little.
     expect(bytes).toBeGreaterThan(says * 0.75)

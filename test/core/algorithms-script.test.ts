@@ -6,24 +6,12 @@ import {
   type Entry,
   type Policy,
 } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, type LocalServer } from '@sluice/local'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { connect, keysUnder } from '../support/redis.ts'
+import { describe, expect, it } from 'vitest'
+import { keysUnder } from '../support/redis.ts'
+import { sharedRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
-let local: LocalServer
-let redis: Redis
-
-beforeAll(async () => {
-  local = await startLocal({ redisUrl: inject('redisUrl') })
-  redis = connect(inject('redisUrl'))
-})
-afterAll(async () => {
-  redis.disconnect()
-  await local.close()
-})
+const shared = sharedRedis()
 
 const common = { name: 'p', limit: 10, window: '1m', per: 'global' } as const
 
@@ -40,9 +28,8 @@ const POLICIES: readonly (readonly [what: string, policy: Policy | undefined])[]
 const BAD = [Number.NaN, Infinity, -1, 0.5, 10 ** 12 + 1, 'nan', '', 'one']
 
 function setUp(policy: Policy | undefined) {
-  const { url, token } = local
   const prefix = freshPrefix()
-  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+  const store = shared.store(prefix)
   const { algorithm, params } = policy as Policy
   const entry = { key: 'p', algorithm, params, limit: 10, burst: 10, cost: 1, enforced: true }
   const check = (changed: Partial<Record<keyof Entry, unknown>> = {}) =>
@@ -71,19 +58,19 @@ describe.each(POLICIES)('the script of %s', (_what, policy) => {
         await expect(check(changed)).rejects.toMatchObject({ code: 'store_refused' })
       }
     }
-    expect(await keysUnder(redis, prefix)).toEqual([])
+    expect(await keysUnder(shared.redis, prefix)).toEqual([])
   })
 
   it('fails, rather than lets pass, when its key holds something else', async () => {
     const { prefix, check } = setUp(policy)
     await check()
-    const [key = ''] = await keysUnder(redis, prefix)
+    const [key = ''] = await keysUnder(shared.redis, prefix)
     for (const write of [
-      () => redis.set(key, 'text'),
-      () => redis.zadd(key, 1, 'text'),
-      () => redis.hset(key, 'a', '1:2'),
+      () => shared.redis.set(key, 'text'),
+      () => shared.redis.zadd(key, 1, 'text'),
+      () => shared.redis.hset(key, 'a', '1:2'),
     ]) {
-      await redis.del(key)
+      await shared.redis.del(key)
       await write()
       await expect(check()).rejects.toMatchObject({ code: 'store_refused' })
     }

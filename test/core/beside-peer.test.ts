@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { createLimiter, dailyCap, slidingWindow, type Per, type Policy } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
 import { Ratelimit } from '@upstash/ratelimit'
 import { Redis as UpstashClient } from '@upstash/redis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CommandMeter } from '../support/command-meter.ts'
+import { describe, expect, it } from 'vitest'
 import { tableOf } from '../support/markdown.ts'
-import { connect } from '../support/redis.ts'
+import { ownRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const told = tableOf(
@@ -16,23 +13,7 @@ const told = tableOf(
 )
 const LIMIT = 60
 
-let server: RedisServer
-let local: LocalServer
-let meter: CommandMeter
-let disconnect: () => void
-
-beforeAll(async () => {
-  server = await startRedisServer()
-  local = await startLocal({ redisUrl: server.url })
-  const redis = connect(server.url)
-  disconnect = () => redis.disconnect()
-  meter = new CommandMeter(redis)
-})
-afterAll(async () => {
-  disconnect()
-  await local.close()
-  await server.stop()
-})
+const own = ownRedis()
 
 /** Commands and HTTP requests of one decision. */
 interface Price {
@@ -46,11 +27,11 @@ type Ask = (id: string) => Promise<boolean>
 async function prices(ask: Ask): Promise<{ allowed: Price; denied: Price }> {
   await ask('warm')
   const price = async (times: number, answer: boolean): Promise<Price> => {
-    const before = local.requests
-    const { total } = await meter.measure(async () => {
+    const before = own.local.requests
+    const { total } = await own.meter.measure(async () => {
       for (let time = 0; time < times; time += 1) expect(await ask('acme')).toBe(answer)
     })
-    return { commands: total / times, requests: (local.requests - before) / times }
+    return { commands: total / times, requests: (own.local.requests - before) / times }
   }
   return { allowed: await price(LIMIT, true), denied: await price(20, false) }
 }
@@ -77,8 +58,7 @@ const six = [
 ]
 
 function ours(policies: Policy[]): Ask {
-  const { url, token } = local
-  const store = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
+  const store = own.store()
   const limiter = createLimiter({ store, policies })
   const cost = policies.some(({ unit }) => unit === 'usd') ? { usd: COST } : {}
   return async (tenant) =>
@@ -87,7 +67,7 @@ function ours(policies: Policy[]): Ask {
 
 /** One call for each limit, the quota first, as its documentation has it. */
 function theirs(algorithms: ConstructorParameters<typeof Ratelimit>[0]['limiter'][]): Ask {
-  const { url, token } = local
+  const { url, token } = own.local
   const limiters = algorithms.map(
     (limiter) =>
       new Ratelimit({

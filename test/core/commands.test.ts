@@ -11,13 +11,10 @@ import {
   tokenBucket,
   type Policy,
 } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CommandMeter, type Metered } from '../support/command-meter.ts'
+import { describe, expect, it } from 'vitest'
+import type { Metered } from '../support/command-meter.ts'
 import { tableOf } from '../support/markdown.ts'
-import { connect } from '../support/redis.ts'
-import { freshPrefix } from '../support/stores.ts'
+import { ownRedis } from '../support/running-redis.ts'
 
 const page = readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8')
 const ACME = { tenant: 'acme', route: 'evaluate' }
@@ -47,34 +44,17 @@ const queue = leakyBucket({ name: 'rpm', burst: 60, ...minute })
 const project = projectLimits({ per: ['tenant'] })
 
 // Every command on this Redis is counted, so it is shared with nobody.
-let server: RedisServer
-let local: LocalServer
-let meter: CommandMeter
-let disconnect: () => void
-
-beforeAll(async () => {
-  server = await startRedisServer()
-  local = await startLocal({ redisUrl: server.url })
-  const redis = connect(server.url)
-  disconnect = () => redis.disconnect()
-  meter = new CommandMeter(redis)
-})
-afterAll(async () => {
-  disconnect()
-  await local.close()
-  await server.stop()
-})
+const own = ownRedis()
 
 /** A warm limiter with an injected clock and keys of its own. */
 async function warm(policies: readonly Policy[]) {
-  const { url, token } = local
-  const store = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
+  const store = own.store()
   const clock = manualClock(NOON)
   const limiter = createLimiter({ store, policies, clock })
   await limiter.peek({ tenant: 'warm', route: 'warm' })
   /** Measures one check. An injected clock saves the TIME that every other check has. */
   const check = async (allowed: boolean, cost = 1, subject = ACME): Promise<Metered> => {
-    const metered = await meter.measure(async () => {
+    const metered = await own.meter.measure(async () => {
       expect(await limiter.check(subject, { cost })).toMatchObject({ allowed, degraded: undefined })
     })
     return { ...metered, total: metered.total + 1 }
@@ -88,7 +68,7 @@ async function warm(policies: readonly Policy[]) {
   }
   /** Measures allowed checks, with the wait after each, per check. */
   const average = async (times: number, gap: (time: number) => number): Promise<Metered> => {
-    const { total, writes, calls } = await meter.measure(async () => {
+    const { total, writes, calls } = await own.meter.measure(async () => {
       for (let time = 0; time < times; time += 1) await spend(1, gap(time))
     })
     return { total: total / times + 1, writes: writes / times, calls }
@@ -108,7 +88,7 @@ async function settling(policies: readonly Policy[], actual: number, times = 1):
   await before.settle({ request: actual })
   const settle = () => decision.settle({ request: actual })
   for (let time = 1; time < times; time += 1) await settle()
-  return meter.measure(settle)
+  return own.meter.measure(settle)
 }
 
 /** The same "random" waits every time, exponentially distributed. */
@@ -160,19 +140,19 @@ const MEASURED: Record<string, () => Promise<Metered>> = {
   peek: async () => {
     const { limiter, spend } = await warm(both)
     await spend(1)
-    const metered = await meter.measure(() => limiter.peek(ACME))
+    const metered = await own.meter.measure(() => limiter.peek(ACME))
     return { ...metered, total: metered.total + 1 }
   },
   reset: async () => {
     const { limiter, spend } = await warm(both)
     await spend(1)
-    return meter.measure(() => limiter.reset(ACME))
+    return own.meter.measure(() => limiter.reset(ACME))
   },
   'reserve, 30 a minute': async () => {
     const { limiter, spend, clock } = await warm(both)
     await spend(1)
     clock.advance(2_000)
-    const metered = await meter.measure(() => limiter.reserve(ACME))
+    const metered = await own.meter.measure(() => limiter.reserve(ACME))
     return { ...metered, total: metered.total + 1 }
   },
   'settle below or above the estimate': () => settling(both, 5),
@@ -181,7 +161,7 @@ const MEASURED: Record<string, () => Promise<Metered>> = {
   'reserve a call in flight, tokens of a bucket and a budget': async () => {
     const { limiter } = await warm(llm)
     await limiter.reserve(ACME)
-    const metered = await meter.measure(() => limiter.reserve(ACME))
+    const metered = await own.meter.measure(() => limiter.reserve(ACME))
     return { ...metered, total: metered.total + 1 }
   },
   'settle these': async () => {
@@ -276,11 +256,10 @@ describe('Redis commands per decision', () => {
   })
 
   it("by Redis' own clock there is one TIME in each, and nothing else is different", async () => {
-    const { url, token } = local
-    const store = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
+    const store = own.store()
     const limiter = createLimiter({ store, policies: both })
     await limiter.peek(ACME)
-    const first = await meter.measure(() => limiter.check(ACME))
+    const first = await own.meter.measure(() => limiter.check(ACME))
     expect(Object.fromEntries(first.calls)).toEqual({
       evalsha: 1,
       time: 1,
@@ -290,7 +269,7 @@ describe('Redis commands per decision', () => {
       zadd: 1,
       pexpire: 1,
     })
-    const second = await meter.measure(() => limiter.check(ACME))
+    const second = await own.meter.measure(() => limiter.check(ACME))
     expect(Object.fromEntries(second.calls)).toEqual({
       evalsha: 1,
       time: 1,

@@ -7,33 +7,20 @@ import {
   type Limiter,
   type Policy,
 } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, type LocalServer } from '@sluice/local'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { connect, keysUnder } from '../support/redis.ts'
+import { describe, expect, it } from 'vitest'
+import { keysUnder } from '../support/redis.ts'
+import { sharedRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const MINUTE = 60_000
 const NOON = Date.UTC(2026, 0, 15, 12)
 const per = ['tenant']
 
-let local: LocalServer
-let redis: Redis
-
-beforeAll(async () => {
-  local = await startLocal({ redisUrl: inject('redisUrl') })
-  redis = connect(inject('redisUrl'))
-})
-afterAll(async () => {
-  redis.disconnect()
-  await local.close()
-})
+const shared = sharedRedis()
 
 function setUp(...policies: Policy[]) {
-  const { url, token } = local
   const prefix = freshPrefix()
-  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+  const store = shared.store(prefix)
   const clock = manualClock(NOON)
   return { limiter: createLimiter({ store, policies, clock }), clock, prefix }
 }
@@ -86,13 +73,13 @@ describe('unlike others, on Redis', () => {
       slidingWindow({ name: 's', limit: 2, window: '1m', per }),
     )
     await allowedOf(limiter, 5)
-    const keys = await keysUnder(redis, prefix)
+    const keys = await keysUnder(shared.redis, prefix)
     expect(keys).toHaveLength(2)
-    for (const key of keys) expect(await redis.pttl(key)).toBeGreaterThan(0)
+    for (const key of keys) expect(await shared.redis.pttl(key)).toBeGreaterThan(0)
     for (let id = 0; id < 2_000; id += 1) {
       await limiter.check({ tenant: `t${id}` }, { cost: 3 })
     }
-    expect(await keysUnder(redis, prefix)).toEqual(keys)
+    expect(await keysUnder(shared.redis, prefix)).toEqual(keys)
   })
 
   it('a reset of org1 leaves org1:user2 and org10 as they are', async () => {

@@ -10,11 +10,9 @@ import {
   tokenBucket,
   type Policy,
 } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connect, keysUnder } from '../support/redis.ts'
+import { describe, expect, it } from 'vitest'
+import { ownRedis } from '../support/running-redis.ts'
+import { keysUnder } from '../support/redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const ACME = { tenant: 'acme' }
@@ -23,25 +21,11 @@ const per = ['tenant']
 const daily = dailyCap({ name: 'daily', limit: 9, per })
 const monthly = monthlyCap({ name: 'monthly', limit: 9, per })
 
-let server: RedisServer
-let local: LocalServer
-let redis: Redis
-
-beforeAll(async () => {
-  server = await startRedisServer()
-  local = await startLocal({ redisUrl: server.url })
-  redis = connect(server.url)
-})
-afterAll(async () => {
-  redis.disconnect()
-  await local.close()
-  await server.stop()
-})
+const own = ownRedis()
 
 function setUp(policies: readonly Policy[], at?: number) {
-  const { url, token } = local
   const prefix = freshPrefix()
-  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+  const store = own.store(prefix)
   const clock = manualClock(at ?? 0)
   const limiter = createLimiter({ store, policies, ...(at === undefined ? {} : { clock }) })
   return { limiter, clock, prefix }
@@ -49,14 +33,14 @@ function setUp(policies: readonly Policy[], at?: number) {
 
 /** Redis' clock in epoch ms. */
 async function redisNow(): Promise<number> {
-  const [seconds, micros] = await redis.time()
+  const [seconds, micros] = await own.redis.time()
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
 }
 
 /** Waits until Redis lists no key under `prefix`. */
 async function untilGone(prefix: string): Promise<void> {
   const deadline = Date.now() + 5_000
-  while ((await keysUnder(redis, prefix)).length > 0 && Date.now() < deadline);
+  while ((await keysUnder(own.redis, prefix)).length > 0 && Date.now() < deadline);
 }
 
 /** Moments, and when the month ends that they are in. */
@@ -84,8 +68,8 @@ describe('a calendar cap in Redis', () => {
     const [state] = (await limiter.check(ACME)).policies
     const left = Date.parse(end) - Date.parse(at)
     expect(state?.resetMs).toBe(left)
-    const [key = ''] = await keysUnder(redis, prefix)
-    const ttl = await redis.pttl(key)
+    const [key = ''] = await keysUnder(own.redis, prefix)
+    const ttl = await own.redis.pttl(key)
     // -2 is a key that has expired since.
     expect(ttl === -2 ? 0 : ttl).toBeLessThanOrEqual(left)
     expect(ttl === -2 ? left : ttl).toBeGreaterThan(left - 5_000)
@@ -98,7 +82,7 @@ describe('a calendar cap in Redis', () => {
       const last = await limiter.check(ACME)
       expect(last).toMatchObject({ allowed: true, policies: [{ resetMs: 1, remaining: 8 }] })
       await untilGone(prefix)
-      expect(await keysUnder(redis, prefix)).toEqual([])
+      expect(await keysUnder(own.redis, prefix)).toEqual([])
       clock.advance(1)
       expect(await limiter.check(ACME)).toMatchObject({ policies: [{ remaining: 8 }] })
     },
@@ -117,8 +101,8 @@ describe('a calendar cap in Redis', () => {
       const ends = [midnight(before), Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 1)]
       const expiries = await Promise.all(
         ['daily', 'monthly'].map(async (name) => {
-          const keys = await keysUnder(redis, `${prefix}:${name}`)
-          return redis.pexpiretime(keys[0] ?? '')
+          const keys = await keysUnder(own.redis, `${prefix}:${name}`)
+          return own.redis.pexpiretime(keys[0] ?? '')
         }),
       )
       for (const [index, end] of ends.entries()) {
@@ -170,14 +154,14 @@ describe('keys in Redis', () => {
       const subject = { tenant: `t${random(4)}`, route: `r${random(2)}` }
       await limiter.check(subject, { cost: random(4) })
       if (step % 50 !== 0) continue
-      for (const key of await keysUnder(redis, prefix)) {
-        expect(await redis.pttl(key)).toBeGreaterThan(0)
+      for (const key of await keysUnder(own.redis, prefix)) {
+        expect(await own.redis.pttl(key)).toBeGreaterThan(0)
       }
     }
     for (const name of ['s', 'c', 't', 'i', 'l', 'w']) {
-      const keys = await keysUnder(redis, `${prefix}:${name}`)
+      const keys = await keysUnder(own.redis, `${prefix}:${name}`)
       expect(keys).toHaveLength(4)
-      for (const key of keys) expect(await redis.pttl(key)).toBeLessThanOrEqual(3 * window)
+      for (const key of keys) expect(await own.redis.pttl(key)).toBeLessThanOrEqual(3 * window)
     }
   })
 
@@ -189,8 +173,8 @@ describe('keys in Redis', () => {
     const { limiter, prefix } = setUp([policy])
     for (let time = 0; time < 60; time += 1) {
       await limiter.check(ACME, { cost: 1 + (time % 4) })
-      const [key = ''] = await keysUnder(redis, prefix)
-      const [value, expiry] = await Promise.all([redis.get(key), redis.pexpiretime(key)])
+      const [key = ''] = await keysUnder(own.redis, prefix)
+      const [value, expiry] = await Promise.all([own.redis.get(key), own.redis.pexpiretime(key)])
       const [used = 0, at = 0] = (value ?? '').split(':').map(Number)
       // In an interval, all of a window comes at its end.
       const leaked = policy.params.length === 2 ? Math.ceil(used / 150) * 50 : Math.ceil(used / 3)
@@ -203,8 +187,8 @@ describe('keys in Redis', () => {
     const { limiter, prefix } = setUp([policy])
     for (let time = 0; time < 60; time += 1) {
       await limiter.check(ACME)
-      const [key = ''] = await keysUnder(redis, prefix)
-      const [value, expiry] = await Promise.all([redis.get(key), redis.pexpiretime(key)])
+      const [key = ''] = await keysUnder(own.redis, prefix)
+      const [value, expiry] = await Promise.all([own.redis.get(key), own.redis.pexpiretime(key)])
       const end = (Number((value ?? '').split(':')[0]) + 4) * 20 + 60
       expect(expiry < 0 ? end : expiry).toBe(end)
     }
@@ -215,10 +199,10 @@ describe('keys in Redis', () => {
     const { limiter, prefix } = setUp(slidingWindow({ name: 'w', windows, per }))
     for (let time = 0; time < 400; time += 1) {
       await limiter.check(ACME)
-      const [key = ''] = await keysUnder(redis, prefix)
+      const [key = ''] = await keysUnder(own.redis, prefix)
       const [[, newest], expiry] = await Promise.all([
-        redis.zrange(key, -1, -1, 'WITHSCORES') as Promise<[string, string]>,
-        redis.pexpiretime(key),
+        own.redis.zrange(key, -1, -1, 'WITHSCORES') as Promise<[string, string]>,
+        own.redis.pexpiretime(key),
       ])
       const life = expiry - Number(newest)
       expect(expiry < 0 ? 160 : life).toBeGreaterThanOrEqual(160)
@@ -231,11 +215,11 @@ describe('keys in Redis', () => {
     const { limiter, prefix } = setUp([slidingWindow({ name: 's', limit: 500, window, per })])
     for (let time = 0; time < 400; time += 1) {
       await limiter.check(ACME)
-      const [key = ''] = await keysUnder(redis, prefix)
+      const [key = ''] = await keysUnder(own.redis, prefix)
       const [[, newest], expiry, [seconds, micros]] = await Promise.all([
-        redis.zrange(key, -1, -1, 'WITHSCORES') as Promise<[string, string]>,
-        redis.pexpiretime(key),
-        redis.time() as unknown as Promise<[string, string]>,
+        own.redis.zrange(key, -1, -1, 'WITHSCORES') as Promise<[string, string]>,
+        own.redis.pexpiretime(key),
+        own.redis.time() as unknown as Promise<[string, string]>,
       ])
       // Either the key has been seen to the end, or it stays for a window after its newest entry.
       const life = expiry - Number(newest)

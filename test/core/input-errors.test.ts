@@ -8,11 +8,9 @@ import {
   type Limiter,
   type Subject,
 } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, type LocalServer } from '@sluice/local'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { connect, snapshot } from '../support/redis.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { snapshot } from '../support/redis.ts'
+import { sharedRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const ACME = { tenant: 'acme', route: 'evaluate' }
@@ -101,17 +99,13 @@ const SUBJECTS: Row[] = [
   ),
 ]
 
-let local: LocalServer
-let redis: Redis
+const shared = sharedRedis()
 let limiter: Limiter
 const prefix = freshPrefix()
 
 beforeAll(async () => {
-  local = await startLocal({ redisUrl: inject('redisUrl') })
-  redis = connect(inject('redisUrl'))
-  const { url, token } = local
   limiter = createLimiter({
-    store: upstash({ url, token, prefix, timeoutMs: 30_000 }),
+    store: shared.store(prefix),
     policies: [
       dailyCap({ name: 'daily', limit: 10, per: ['tenant'] }),
       slidingWindow({
@@ -125,17 +119,13 @@ beforeAll(async () => {
   })
   await limiter.check(ACME, some)
 })
-afterAll(async () => {
-  redis.disconnect()
-  await local.close()
-})
 
 describe('input that cannot be counted', () => {
   it.each([...COSTS, ...SUBJECTS].map(([claim, ...row]) => ({ claim, row })))(
     '$claim: is named, asked of nobody and charged nowhere',
     async ({ row: [subject, options, code, input] }) => {
-      const before = await snapshot(redis, prefix)
-      const { requests } = local
+      const before = await snapshot(shared.redis, prefix)
+      const { requests } = shared.local
       for (const ask of ['check', 'peek'] as const) {
         const error: unknown = await limiter[ask](
           subject as Subject,
@@ -145,8 +135,8 @@ describe('input that cannot be counted', () => {
         expect(error).toMatchObject({ code, input })
         expect((error as Error).message).not.toContain(VALUE)
       }
-      expect(local.requests).toBe(requests)
-      expect(await snapshot(redis, prefix)).toEqual(before)
+      expect(shared.local.requests).toBe(requests)
+      expect(await snapshot(shared.redis, prefix)).toEqual(before)
     },
   )
 
@@ -161,9 +151,8 @@ describe('input that cannot be counted', () => {
 it.each([Number.NaN, -1, Infinity, 'now'])(
   'a clock that says %s is found at the check',
   async (now) => {
-    const { url, token } = local
     const broken = createLimiter({
-      store: upstash({ url, token, prefix: freshPrefix() }),
+      store: shared.store(),
       policies: [dailyCap({ name: 'daily', limit: 1, per: 'global' })],
       clock: () => now as number,
     })
@@ -172,9 +161,8 @@ it.each([Number.NaN, -1, Infinity, 'now'])(
 )
 
 it('a clock that says fractions is read in whole milliseconds', async () => {
-  const { url, token } = local
   const fine = createLimiter({
-    store: upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 }),
+    store: shared.store(),
     policies: [dailyCap({ name: 'daily', limit: 1, per: 'global' })],
     clock: () => 86_400_000 - 10_000.5,
   })

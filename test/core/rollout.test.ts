@@ -8,9 +8,9 @@ import {
   type RolloutOptions,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { NOON, remaining } from '../conformance/cases/case.ts'
-import { STORES, type StoreMaker } from '../support/stores.ts'
+import { storesOf } from '../support/stores.ts'
 
 const window = (name: string, limit: number, options: RolloutOptions = {}): Policy =>
   slidingWindow({ name, limit, window: '1m', per: ['tenant'], ...options })
@@ -18,13 +18,9 @@ const window = (name: string, limit: number, options: RolloutOptions = {}): Poli
 const ACME = { tenant: 'acme' }
 
 describe.each(['memory', 'redis, built-in transport'] as const)('in %s', (name) => {
-  let maker: StoreMaker
-  beforeAll(async () => {
-    maker = await STORES[name]()
-  })
-  afterAll(() => maker.close())
+  const make = storesOf(name)
   const limiterOf = (policies: Policy[]): Limiter =>
-    createLimiter({ store: maker.make(), clock: manualClock(NOON), policies })
+    createLimiter({ store: make(), clock: manualClock(NOON), policies })
 
   it('a shadow counts as if it were enforced, never denies, and tells what it would have denied', async () => {
     const limiter = limiterOf([window('real', 5), window('trial', 2, { mode: 'shadow' })])

@@ -1,10 +1,9 @@
 import { createLimiter, dailyCap, slidingWindow, type Limiter, type Policy } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
-import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
+import { startLocal, type LocalServer } from '@sluice/local'
 import { Redis as UpstashClient } from '@upstash/redis'
-import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connect } from '../support/redis.ts'
+import { ownRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const ACME = { tenant: 'acme', route: 'evaluate' }
@@ -18,23 +17,14 @@ const four: Policy[] = [
 ]
 
 // Scripts are flushed here, so this Redis is shared with nobody.
-let server: RedisServer
-let redis: Redis
-let local: LocalServer
+const own = ownRedis()
 let stock: LocalServer
 
 beforeAll(async () => {
-  server = await startRedisServer()
-  redis = connect(server.url)
-  local = await startLocal({ redisUrl: server.url })
-  stock = await startLocal({ redisUrl: server.url, scriptFlag: false })
+  const redisUrl = own.local.redisUrl ?? ''
+  stock = await startLocal({ redisUrl, scriptFlag: false })
 })
-afterAll(async () => {
-  redis.disconnect()
-  await local.close()
-  await stock.close()
-  await server.stop()
-})
+afterAll(() => stock.close())
 
 /** A limiter over a store that nobody has used. */
 function fresh({ url, token }: LocalServer, policies: Policy[], viaClient = false): Limiter {
@@ -63,53 +53,53 @@ describe.each([
     ['one policy', one],
     ['four policies', four],
   ])('%s: a check is one HTTP request, and two at a cold script cache', async (_name, policies) => {
-    const limiter = fresh(local, policies, viaClient)
-    const check = () => requestsOf(local, () => limiter.check(ACME))
-    await redis.script('FLUSH')
+    const limiter = fresh(own.local, policies, viaClient)
+    const check = () => requestsOf(own.local, () => limiter.check(ACME))
+    await own.redis.script('FLUSH')
     expect(await check()).toBe(2)
     expect(await check()).toBe(1)
-    expect(await requestsOf(local, () => limiter.peek(ACME))).toBe(1)
+    expect(await requestsOf(own.local, () => limiter.peek(ACME))).toBe(1)
     expect(await check()).toBe(1)
     // Denied by now.
     expect(await check()).toBe(1)
-    await redis.script('FLUSH')
+    await own.redis.script('FLUSH')
     expect(await check()).toBe(2)
     expect(await check()).toBe(1)
     // FLUSHALL keeps scripts.
-    await redis.flushall()
+    await own.redis.flushall()
     expect(await check()).toBe(1)
   })
 
   it('another store finds the script that the first one left', async () => {
-    await fresh(local, one, viaClient).check(ACME)
-    expect(await requestsOf(local, () => fresh(local, one, viaClient).check(ACME))).toBe(1)
+    await fresh(own.local, one, viaClient).check(ACME)
+    expect(await requestsOf(own.local, () => fresh(own.local, one, viaClient).check(ACME))).toBe(1)
   })
 
   it('a Redis that refuses the script flag costs a store three requests once', async () => {
     const limiter = fresh(stock, one, viaClient)
     const check = () => requestsOf(stock, () => limiter.check(ACME))
-    await redis.script('FLUSH')
+    await own.redis.script('FLUSH')
     expect(await check()).toBe(3)
     expect(await check()).toBe(1)
-    await redis.script('FLUSH')
+    await own.redis.script('FLUSH')
     expect(await check()).toBe(2)
     expect(await check()).toBe(1)
   })
 
   it('no concurrent check is lost when a store learns that the flag is refused', async () => {
     const limiter = fresh(stock, one, viaClient)
-    await redis.script('FLUSH')
+    await own.redis.script('FLUSH')
     const decisions = await Promise.all(Array.from({ length: 25 }, () => limiter.check(ACME)))
     expect(decisions.filter(({ degraded }) => degraded)).toEqual([])
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(3)
   })
 
   it('a reset is one request whatever the number of policies', async () => {
-    const limiter = fresh(local, four, viaClient)
+    const limiter = fresh(own.local, four, viaClient)
     await limiter.check(ACME)
-    const before = local.requests
+    const before = own.local.requests
     await limiter.reset(ACME)
-    expect(local.requests - before).toBe(1)
+    expect(own.local.requests - before).toBe(1)
     expect((await limiter.peek(ACME)).policies.map(({ remaining }) => remaining)).toEqual([
       3, 3, 3, 999,
     ])

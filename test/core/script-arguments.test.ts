@@ -1,22 +1,10 @@
 import { fixedWindow, slidingWindow, type Entry, type Policy } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, type LocalServer } from '@sluice/local'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { connect, keysUnder } from '../support/redis.ts'
+import { describe, expect, it } from 'vitest'
+import { keysUnder } from '../support/redis.ts'
+import { sharedRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
-let local: LocalServer
-let redis: Redis
-
-beforeAll(async () => {
-  local = await startLocal({ redisUrl: inject('redisUrl') })
-  redis = connect(inject('redisUrl'))
-})
-afterAll(async () => {
-  redis.disconnect()
-  await local.close()
-})
+const shared = sharedRedis()
 
 const entryOf = ({ algorithm, params, name }: Policy): Entry => ({
   key: name,
@@ -49,8 +37,7 @@ describe('the script', () => {
 
   it.each(forged)('refuses $value as $field, and writes nothing', async ({ field, value }) => {
     const prefix = freshPrefix()
-    const { url, token } = local
-    const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+    const store = shared.store(prefix)
     for (const good of [sliding, fixed]) {
       const bad = { ...good, [field]: field === 'params' ? [value] : value } as Entry
       const other = good === sliding ? fixed : sliding
@@ -59,12 +46,11 @@ describe('the script', () => {
         await expect(store.check(asked)).rejects.toMatchObject({ code: 'store_refused' })
       }
     }
-    expect(await keysUnder(redis, prefix)).toEqual([])
+    expect(await keysUnder(shared.redis, prefix)).toEqual([])
   })
 
   it('takes the largest limit and cost', async () => {
-    const { url, token } = local
-    const store = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
+    const store = shared.store()
     const entries = [sliding, fixed].map(largest)
     const asked = { ...ASKED, entries, now: Date.now() }
     expect((await store.check(asked)).verdicts.map(({ fits }) => fits)).toEqual([true, true])

@@ -1,29 +1,17 @@
 import { createLimiter, slidingWindow, type Policy } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, type LocalServer } from '@sluice/local'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { connect, keysUnder } from '../support/redis.ts'
+import { describe, expect, it } from 'vitest'
+import { keysUnder } from '../support/redis.ts'
+import { sharedRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
-let local: LocalServer
-let redis: Redis
-beforeAll(async () => {
-  local = await startLocal({ redisUrl: inject('redisUrl') })
-  redis = connect(inject('redisUrl'))
-})
-afterAll(async () => {
-  redis.disconnect()
-  await local.close()
-})
+const shared = sharedRedis()
 
 const everyone = (limit: number, shards: number): Policy =>
   slidingWindow({ name: 'all', limit, window: '1h', per: 'global', shards })
 
 function limiterOf(policies: Policy[]) {
   const prefix = freshPrefix()
-  const { url, token } = local
-  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+  const store = shared.store(prefix)
   return { limiter: createLimiter({ store, policies }), prefix }
 }
 
@@ -42,7 +30,7 @@ describe('a policy in shards', () => {
     }
     // Asked often enough, every part is found and spent.
     expect(allowed).toBe(limit)
-    expect(await keysUnder(redis, prefix)).toHaveLength(Math.min(limit, shards))
+    expect(await keysUnder(shared.redis, prefix)).toHaveLength(Math.min(limit, shards))
   })
   it('is counted in one key per request, and reset in all', async () => {
     const perTenant = slidingWindow({
@@ -55,11 +43,11 @@ describe('a policy in shards', () => {
     const { limiter, prefix } = limiterOf([perTenant])
     const decision = await limiter.check({ tenant: 'a' })
     expect(decision.policies[0]).toMatchObject({ limit: 40, remaining: 9 })
-    expect(await keysUnder(redis, prefix)).toHaveLength(1)
+    expect(await keysUnder(shared.redis, prefix)).toHaveLength(1)
     await Promise.all(Array.from({ length: 40 }, () => limiter.check({ tenant: 'a' })))
-    expect(await keysUnder(redis, prefix)).toHaveLength(4)
+    expect(await keysUnder(shared.redis, prefix)).toHaveLength(4)
     await limiter.reset({ tenant: 'a' })
-    expect(await keysUnder(redis, prefix)).toEqual([])
+    expect(await keysUnder(shared.redis, prefix)).toEqual([])
   })
   it('finds a part that holds the cost, if only some do', async () => {
     const { limiter } = limiterOf([everyone(10, 3)])

@@ -1,11 +1,7 @@
 import { memory } from '@sluice/core/memory'
-import { upstash } from '@sluice/core/upstash'
-import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
 import { fixedWindow, type Limiter } from '@sluice/core'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { CommandMeter } from '../support/command-meter.ts'
-import { connect } from '../support/redis.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { ownRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { callsOf } from '../support/watched-store.ts'
 import { flood, isolates, NOON, planOf, RELY_MS, type Isolates } from './support.ts'
@@ -19,34 +15,21 @@ const unbound = (): never => {
 
 describe('over Redis', () => {
   // Commands are counted, so it is shared with nobody.
-  let server: RedisServer
-  let local: LocalServer
-  let redis: Redis
-  beforeAll(async () => {
-    server = await startRedisServer()
-    local = await startLocal({ redisUrl: server.url })
-    redis = connect(server.url)
-  })
-  afterAll(async () => {
-    redis.disconnect()
-    await local.close()
-    await server.stop()
-  })
+  const own = ownRedis()
 
   /** One isolate over Redis with its scripts loaded, and what an act costs. */
   async function setUp(): Promise<Isolates & { prefix: string; cost: typeof costOf }> {
-    const { url, token } = local
     const prefix = freshPrefix()
-    const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+    const store = own.store(prefix)
     await isolates(1, store).limiters[0]?.check({ tenant: 'loads the scripts' })
     return { ...isolates(1, store), prefix, cost: costOf }
   }
 
   async function costOf(act: () => Promise<unknown>) {
-    const before = local.requests
-    const { calls } = await new CommandMeter(redis).measure(act)
+    const before = own.local.requests
+    const { calls } = await own.meter.measure(act)
     const { evalsha, hget, ...other } = Object.fromEntries(calls)
-    return { requests: local.requests - before, evalsha, hget: hget ?? 0, other }
+    return { requests: own.local.requests - before, evalsha, hget: hget ?? 0, other }
   }
 
   const spent = { get: 1, set: 1 }
@@ -106,13 +89,13 @@ describe('over Redis', () => {
     const tenant = 'a:plan {x}*%'
     await limiters[0]?.check({ tenant })
     const key = `${prefix}:tenant:a%3Aplan%20%7Bx%7D*%25:plan`
-    expect(await redis.hget(key, 'plan')).toBeNull()
-    expect(await redis.hget(key, 'claim')).toBe('failed')
+    expect(await own.redis.hget(key, 'plan')).toBeNull()
+    expect(await own.redis.hget(key, 'claim')).toBe('failed')
     await limiters[0]?.check(ACME)
     const plan = `${prefix}:tenant:acme:plan`
-    expect(await redis.hget(plan, 'plan')).toBe('starter')
-    expect(await redis.hgetall(`${plan}:last`)).toEqual({ plan: 'starter' })
-    const minutes = async (of: string) => Math.ceil((await redis.pttl(of)) / 60_000)
+    expect(await own.redis.hget(plan, 'plan')).toBe('starter')
+    expect(await own.redis.hgetall(`${plan}:last`)).toEqual({ plan: 'starter' })
+    const minutes = async (of: string) => Math.ceil((await own.redis.pttl(of)) / 60_000)
     expect([await minutes(plan), await minutes(`${plan}:last`)]).toEqual([5, 7 * 24 * 60])
   })
 
@@ -120,13 +103,13 @@ describe('over Redis', () => {
     const { limiters, clock, prefix, database } = await setUp()
     const [limiter] = limiters as [Limiter]
     await limiter.check(ACME)
-    await redis.hset(`${prefix}:tenant:acme:plan`, 'plan', 'enterprise')
+    await own.redis.hset(`${prefix}:tenant:acme:plan`, 'plan', 'enterprise')
     clock.advance(RELY_MS)
     await limiter.peek(ACME)
     expect(planOf(await limiter.peek(ACME))).toBe('enterprise by resolver')
     database.plans.set('acme', 'growth')
-    await redis.del(`${prefix}:tenant:acme:plan`)
-    await redis.hset(`${prefix}:tenant:acme:plan`, 'plan', 'constructor')
+    await own.redis.del(`${prefix}:tenant:acme:plan`)
+    await own.redis.hset(`${prefix}:tenant:acme:plan`, 'plan', 'constructor')
     clock.advance(RELY_MS)
     expect((await limiter.peek(ACME)).plan).toBe('enterprise')
     await expect.poll(async () => (await limiter.peek(ACME)).plan).toBe('growth')
@@ -136,7 +119,7 @@ describe('over Redis', () => {
     const { limiters, clock, prefix, database } = await setUp()
     const [limiter] = limiters as [Limiter]
     database.plans.set('acme', 'growth')
-    await redis.set(`${prefix}:tenant:acme:plan`, 'not ours')
+    await own.redis.set(`${prefix}:tenant:acme:plan`, 'not ours')
     expect(await limiter.check(ACME)).toMatchObject({
       plan: 'growth',
       degraded: { cause: 'store_refused' },
@@ -144,7 +127,7 @@ describe('over Redis', () => {
     clock.advance(RELY_MS)
     const decision = await limiter.check(ACME)
     expect(decision).toMatchObject({ plan: 'growth', degraded: undefined, at: NOON + RELY_MS })
-    expect(await redis.get(`${prefix}:tenant:acme:plan`)).toBe('not ours')
+    expect(await own.redis.get(`${prefix}:tenant:acme:plan`)).toBe('not ours')
   })
 })
 

@@ -6,8 +6,8 @@ import {
   type Store,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { STORES, type StoreMaker, type StoreName } from '../support/stores.ts'
+import { describe, expect, it } from 'vitest'
+import { STORES, storesOf, type StoreName } from '../support/stores.ts'
 import { callsOf } from '../support/watched-store.ts'
 import { flood, isolates, planOf, plansOf, untilPlan, type Isolates } from './support.ts'
 
@@ -29,14 +29,10 @@ async function deployed(count: number, inner: Store): Promise<{ old: Isolates; n
 }
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
-  let maker: StoreMaker
-  beforeAll(async () => {
-    maker = await STORES[name]()
-  })
-  afterAll(() => maker.close())
+  const make = storesOf(name)
 
   it('a plan that a deployment has renamed is looked up at once, once for all isolates', async () => {
-    const { now } = await deployed(4, maker.make())
+    const { now } = await deployed(4, make())
     expect(plansOf(await flood(now.limiters))).toEqual(['professional by resolver'])
     expect(plansOf(await flood([now.isolate()]))).toEqual(['professional by resolver'])
     expect(now.database.asked).toEqual(['acme'])

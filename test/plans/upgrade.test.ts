@@ -1,18 +1,13 @@
-import type { Limiter, Store } from '@sluice/core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Limiter } from '@sluice/core'
+import { describe, expect, it } from 'vitest'
 import { Answer } from '../support/answer.ts'
-import { STORES, type StoreMaker, type StoreName } from '../support/stores.ts'
+import { STORES, storesOf, type StoreName } from '../support/stores.ts'
 import { flood, isolates, planOf, plansOf, RELY_MS, untilPlan } from './support.ts'
 
 const ACME = { tenant: 'acme' }
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
-  let maker: StoreMaker
-  beforeAll(async () => {
-    maker = await STORES[name]()
-  })
-  afterAll(() => maker.close())
-  const make = (): Store => maker.make()
+  const make = storesOf(name)
 
   describe('a throttled tenant that buys a larger plan', () => {
     it('gets it at once in the isolate that is told, and within 5 s in all others, under load', async () => {

@@ -16,9 +16,9 @@ import {
   type ReserveDecision,
   type Store,
 } from '@sluice/core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ACME, NOON, remaining } from '../conformance/cases/case.ts'
-import { STORES, type StoreMaker, type StoreName } from '../support/stores.ts'
+import { STORES, storesOf, type StoreName } from '../support/stores.ts'
 import { reserved } from './reserved.ts'
 
 const common = { limit: 100, per: ['tenant'], unit: 'token' } as const
@@ -50,15 +50,11 @@ const FREE = { name: 'free', limit: 10 ** 6, window: '1d', per: ['tenant'] } as 
 const tokens = (limiter: Limiter, token: number) => reserved(limiter, ACME, { cost: { token } })
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
-  let maker: StoreMaker
-  beforeAll(async () => {
-    maker = await STORES[name]()
-  })
-  afterAll(() => maker.close())
+  const make = storesOf(name)
 
   function setUp(
     policies: Policy[],
-    store: Store = maker.make(),
+    store: Store = make(),
   ): { limiter: Limiter; clock: ManualClock; left: () => Promise<number | undefined> } {
     const clock = manualClock(NOON)
     const limiter = createLimiter({ store, policies, clock })
@@ -119,7 +115,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(await left()).toBe(70)
     })
     it('is settled by whoever has it as JSON', async () => {
-      const store = maker.make()
+      const store = make()
       const { limiter, left } = setUp([policy], store)
       const text = JSON.stringify(await tokens(limiter, 80))
       expect(text).not.toContain('allowed')
@@ -184,7 +180,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   })
 
   it('is left out where its policy counts in another way by now, and the others are settled', async () => {
-    const store = maker.make()
+    const store = make()
     const calls = concurrency({ name: 'in-flight', limit: 2, per: ['tenant'] })
     const bucket = tokenBucket({ name: 'p', window: '1h', ...common })
     const decision = await reserved(setUp([bucket, calls], store).limiter, ACME, {
@@ -219,7 +215,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       unit: 'token',
     })
     const clock = manualClock(NOON)
-    const limiter = createLimiter({ store: maker.make(), policies: [bucket], plans, clock })
+    const limiter = createLimiter({ store: make(), policies: [bucket], plans, clock })
     const large = { tenant: 'acme', plan: 'large' }
     const small = { tenant: 'acme', plan: 'small' }
     const decision = await reserved(limiter, large, { cost: { token: 1 } })

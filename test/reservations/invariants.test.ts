@@ -8,8 +8,8 @@ import {
   tokenBucket,
   type Policy,
 } from '@sluice/core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { STORES, type StoreMaker } from '../support/stores.ts'
+import { describe, expect, it } from 'vitest'
+import { storesOf } from '../support/stores.ts'
 import { Ledger } from './ledger.ts'
 import { operations } from './operations.ts'
 
@@ -40,14 +40,10 @@ describe.each([
   ['memory', 5_000],
   ['redis, built-in transport', 5_000],
 ] as const)('in %s, over %i random operations on each of 20 tenants', (name, times) => {
-  let maker: StoreMaker
-  beforeAll(async () => {
-    maker = await STORES[name]()
-  })
-  afterAll(() => maker.close())
+  const make = storesOf(name)
 
   it('what was reserved is what was settled, returned or is live, and each limit counts just that', async () => {
-    const store = maker.make()
+    const store = make()
     const tenants = Array.from({ length: TENANTS }, async (_, tenant) => {
       const clock = manualClock(START)
       const limiter = createLimiter({ store, policies, clock })

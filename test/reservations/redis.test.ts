@@ -9,10 +9,9 @@ import {
   type Policy,
 } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
-import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connect, keysUnder, snapshot } from '../support/redis.ts'
+import { describe, expect, it } from 'vitest'
+import { ownRedis } from '../support/running-redis.ts'
+import { keysUnder, snapshot } from '../support/redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { reserved } from './reserved.ts'
 
@@ -34,24 +33,11 @@ const POLICIES: Policy[] = [
 const ACME = { tenant: 'acme' }
 const COST = { token: 30 }
 
-let server: RedisServer
-let local: LocalServer
-let redis: Redis
-beforeAll(async () => {
-  server = await startRedisServer()
-  local = await startLocal({ redisUrl: server.url })
-  redis = connect(server.url)
-})
-afterAll(async () => {
-  redis.disconnect()
-  await local.close()
-  await server.stop()
-})
+const own = ownRedis()
 
 function setUp() {
   const prefix = freshPrefix()
-  const { url, token } = local
-  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+  const store = own.store(prefix)
   return { prefix, limiter: createLimiter({ store, policies: POLICIES }) }
 }
 
@@ -60,19 +46,19 @@ describe('a reservation in Redis', () => {
     const { limiter } = setUp()
     const warm = await reserved(limiter, { tenant: 'warm' }, { cost: COST })
     await warm.settle({ token: 1 })
-    const before = local.requests
+    const before = own.local.requests
     const decision = await reserved(limiter, ACME, { cost: COST })
-    expect(local.requests - before).toBe(1)
+    expect(own.local.requests - before).toBe(1)
     await decision.settle({ token: 10 })
-    expect(local.requests - before).toBe(2)
+    expect(own.local.requests - before).toBe(2)
   })
 
   it('leaves an expiry on every key, its mark only until it is settled, and nothing of a call', async () => {
     const { limiter, prefix } = setUp()
     const expiries = async (): Promise<Map<string, number>> => {
-      const keys = await keysUnder(redis, prefix)
+      const keys = await keysUnder(own.redis, prefix)
       const pairs = keys.map(
-        async (key) => [key.slice(prefix.length + 1), await redis.pttl(key)] as const,
+        async (key) => [key.slice(prefix.length + 1), await own.redis.pttl(key)] as const,
       )
       return new Map(await Promise.all(pairs))
     }
@@ -95,47 +81,47 @@ describe('a reservation in Redis', () => {
   it('that is denied changes no byte and leaves no mark', async () => {
     const { limiter, prefix } = setUp()
     await limiter.reserve(ACME, { cost: { token: 90 } })
-    const before = await snapshot(redis, prefix)
+    const before = await snapshot(own.redis, prefix)
     expect(await limiter.reserve(ACME, { cost: COST })).toMatchObject({ allowed: false })
-    expect(await snapshot(redis, prefix)).toEqual(before)
+    expect(await snapshot(own.redis, prefix)).toEqual(before)
   })
 
   it('that is settled after its mark has gone changes no byte', async () => {
     const { limiter, prefix } = setUp()
     const decision = await reserved(limiter, ACME, { cost: COST })
-    const keys = await keysUnder(redis, prefix)
-    await redis.del(keys.find((key) => key.includes(':hold:')) ?? '')
-    const before = await snapshot(redis, prefix)
+    const keys = await keysUnder(own.redis, prefix)
+    await own.redis.del(keys.find((key) => key.includes(':hold:')) ?? '')
+    const before = await snapshot(own.redis, prefix)
     const done = await decision.settle({ token: 1 })
     expect(done).toEqual({ applied: false, returned: {}, overrun: {} })
-    expect(await snapshot(redis, prefix)).toEqual(before)
+    expect(await snapshot(own.redis, prefix)).toEqual(before)
   })
 
   it('that is given up early leaves a window that outlives what else it holds', async () => {
     const { limiter, prefix } = setUp()
     const decision = await reserved(limiter, ACME, { cost: COST })
     await limiter.check(ACME, { cost: COST })
-    const keys = await keysUnder(redis, prefix)
+    const keys = await keysUnder(own.redis, prefix)
     const key = keys.find((name) => name.includes(':window:')) ?? ''
     // As if it had been charged two and a half windows ago.
-    await redis.pexpire(key, 30_000)
+    await own.redis.pexpire(key, 30_000)
     await decision.cancel()
-    expect(await redis.pttl(key)).toBeGreaterThan(60_000)
+    expect(await own.redis.pttl(key)).toBeGreaterThan(60_000)
   })
 
   it('is corrected as far as it can be where one of its keys holds something else', async () => {
     const { limiter, prefix } = setUp()
     const decision = await reserved(limiter, ACME, { cost: COST })
-    const keys = await keysUnder(redis, prefix)
-    await redis.set(keys.find((name) => name.includes(':window:')) ?? '', 'something else')
+    const keys = await keysUnder(own.redis, prefix)
+    await own.redis.set(keys.find((name) => name.includes(':window:')) ?? '', 'something else')
     await expect(decision.settle({ token: 1 })).rejects.toMatchObject({ code: 'store_refused' })
     const ends = keys.find((name) => name.includes(':daily:')) ?? ''
-    expect(await redis.get(ends)).toMatch(/:1$/)
-    expect(await redis.exists(keys.find((name) => name.includes(':calls:')) ?? '')).toBe(0)
+    expect(await own.redis.get(ends)).toMatch(/:1$/)
+    expect(await own.redis.exists(keys.find((name) => name.includes(':calls:')) ?? '')).toBe(0)
   })
 
   it('whose reply was lost holds no call in flight once it is settled', async () => {
-    const { url, token } = local
+    const { url, token } = own.local
     let lose = false
     const store = upstash({
       url,
@@ -164,7 +150,7 @@ describe('a reservation in Redis', () => {
   })
 
   it('that was lost on the way is told, and may be settled again', async () => {
-    const { url, token } = local
+    const { url, token } = own.local
     const options = { url, token, prefix: freshPrefix(), timeoutMs: 30_000 }
     let lose = false
     const store = upstash({

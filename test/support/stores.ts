@@ -3,7 +3,7 @@ import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
 import { startLocal } from '@sluice/local'
 import { Redis as UpstashClient } from '@upstash/redis'
-import { inject } from 'vitest'
+import { afterAll, beforeAll, inject } from 'vitest'
 
 /** Makes stores of one kind; each has its own keys. */
 export interface StoreMaker {
@@ -35,6 +35,19 @@ export const STORES = {
 } satisfies Record<string, () => Promise<StoreMaker>>
 
 export type StoreName = keyof typeof STORES
+
+/** Stores of one kind, each with its own keys, for the file or `describe` this is called in. */
+export function storesOf(name: StoreName): () => Store {
+  let maker: StoreMaker | undefined
+  beforeAll(async () => {
+    maker = await STORES[name]()
+  })
+  afterAll(() => maker?.close())
+  return () => {
+    if (maker === undefined) throw new Error('there are stores only while tests run')
+    return maker.make()
+  }
+}
 
 async function overRest(options: Parameters<typeof startLocal>[0]): Promise<StoreMaker> {
   const local = await startLocal(options)
