@@ -1,6 +1,7 @@
+import type { Entry, Verdict } from './algorithm.ts'
 import type { PolicyState, SkippedPolicy, SkipReason } from './decision.ts'
 import type { Allowance, LimitContext, LimitSettings } from './limit.ts'
-import type { Entry, Policy, Verdict } from './policy.ts'
+import type { Policy } from './policy.ts'
 import type { Rollout } from './rollout.ts'
 import type { Subject } from './subject.ts'
 import { delayAt } from './backpressure.ts'

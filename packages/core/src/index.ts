@@ -79,7 +79,7 @@ export type {
   StoreReply,
   StoreRequest,
 } from './store.ts'
-export type { Algorithm, Entry, Settlement, Verdict } from './policy.ts'
+export type { Algorithm, Entry, Settlement, Verdict } from './algorithm.ts'
 
 // Time
 export { manualClock } from './clock.ts'

@@ -1,5 +1,5 @@
+import type { Entry, Settlement, Verdict } from './algorithm.ts'
 import type { Degraded } from './decision.ts'
-import type { Entry, Settlement, Verdict } from './policy.ts'
 
 /** One decision to be made by a store. */
 export interface StoreRequest {

@@ -1,4 +1,4 @@
-import type { Algorithm, Entry, Settlement, Verdict } from '../policy.ts'
+import type { Algorithm, Entry, Settlement, Verdict } from '../algorithm.ts'
 
 /**
  * What a bucket holds that has not leaked yet, in units times milliseconds of its window: `limit` of

@@ -1,4 +1,5 @@
-import type { Algorithm, Entry, Policy, PolicyOptions, Settlement, Verdict } from '../policy.ts'
+import type { Algorithm, Entry, Settlement, Verdict } from '../algorithm.ts'
+import type { Policy, PolicyOptions } from '../policy.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
 import { definePolicy } from '../policy.ts'

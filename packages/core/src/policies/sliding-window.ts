@@ -1,5 +1,6 @@
+import type { Algorithm, Entry, Settlement, Verdict } from '../algorithm.ts'
 import type { Limit } from '../limit.ts'
-import type { Algorithm, Entry, Policy, PolicyOptions, Settlement, Verdict } from '../policy.ts'
+import type { Policy, PolicyOptions } from '../policy.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
 import { validLimit } from '../limit.ts'

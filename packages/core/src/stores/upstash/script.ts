@@ -1,4 +1,4 @@
-import type { Algorithm } from '../../policy.ts'
+import type { Algorithm } from '../../algorithm.ts'
 import type { SettleRequest, StoreReply, StoreRequest } from '../../store.ts'
 import { StoreError } from '../../errors.ts'
 import { MAX_UNITS } from '../../validate.ts'

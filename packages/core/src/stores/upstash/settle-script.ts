@@ -1,4 +1,4 @@
-import type { Algorithm } from '../../policy.ts'
+import type { Algorithm } from '../../algorithm.ts'
 import type { SettleRequest } from '../../store.ts'
 import { clockOf, PRELUDE, scriptOf, twinsOf, type Script } from './script.ts'
 

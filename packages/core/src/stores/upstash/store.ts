@@ -1,4 +1,4 @@
-import type { Algorithm } from '../../policy.ts'
+import type { Algorithm } from '../../algorithm.ts'
 import type { Store } from '../../store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { knownOptions, plainName, positiveInteger } from '../../validate.ts'
