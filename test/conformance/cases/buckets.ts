@@ -1,4 +1,4 @@
-import { leakyBucket, tokenBucket, type Policy, type Store } from '@sluice/core'
+import { leakyBucket, tokenBucket, type LimitContext, type Policy, type Store } from '@sluice/core'
 import { expect, it } from 'vitest'
 import { ACME, NOON, remaining, setUp, spend } from './case.ts'
 
@@ -70,13 +70,61 @@ export function buckets(make: () => Store): void {
     expect(remaining(await limiter.peek(ACME, { cost: 0 }))).toEqual({ p: 5 })
   })
 
-  it('a token bucket keeps what was used when its limit or burst changes', async () => {
+  it('a token bucket takes as long to empty as before when its limit or burst changes', async () => {
     const store = make()
     await spend(setUp(store, [tokens(60, 10)]), 8)
-    const lowered = await setUp(store, [tokens(6, 5)]).check(ACME)
-    expect(lowered).toMatchObject({ allowed: false, retryAfterMs: 40_000 })
-    expect(remaining(lowered)).toEqual({ p: 0 })
-    expect(remaining(await setUp(store, [tokens(60, 20)]).check(ACME))).toEqual({ p: 11 })
+    // What leaks in 8 s at 60 a minute is 8 units; at 6 a minute it is 0.8.
+    const lowered = setUp(store, [tokens(6, 1)])
+    const denied = await lowered.check(ACME)
+    expect(denied).toMatchObject({ allowed: false, retryAfterMs: 8_000 })
+    lowered.clock.advance(7_999)
+    expect(await lowered.check(ACME)).toMatchObject({ allowed: false, retryAfterMs: 1 })
+    lowered.clock.advance(1)
+    expect(remaining(await lowered.check(ACME))).toEqual({ p: 0 })
+    const raised = setUp(store, [tokens(60, 20)])
+    raised.clock.advance(8_000)
+    expect(remaining(await raised.check(ACME))).toEqual({ p: 9 })
+  })
+
+  it('a bucket whose limit depends on the route holds each limit, however they are mixed', async () => {
+    const limit = ({ route }: LimitContext): number => (route === 'items' ? 6_000 : 60)
+    const limiter = setUp(make(), [tokenBucket({ name: 'p', limit, window: '1m', per })])
+    const items = { ...ACME, route: 'items' }
+    await spend(limiter, 30, { ...ACME, route: 'evaluate' })
+    await spend(limiter, 1, items, { cost: 3_000 })
+    for (let second = 0; second < 5; second += 1) {
+      const denied = await limiter.check({ ...ACME, route: 'evaluate' })
+      expect(denied).toMatchObject({ allowed: false, retryAfterMs: 1_000 - second * 10 })
+      limiter.clock.advance(999)
+      await spend(limiter, 1, items, { cost: 99 })
+      limiter.clock.advance(1)
+    }
+    limiter.clock.advance(950)
+    await spend(limiter, 1, { ...ACME, route: 'evaluate' })
+    expect(await limiter.check(items)).toMatchObject({ allowed: false, retryAfterMs: 10 })
+  })
+
+  it('a leaky bucket has nothing overtake what waits, whatever the limits', async () => {
+    const limit = ({ route }: LimitContext): number => (route === 'fast' ? 150 : 6)
+    const queue = leakyBucket({ name: 'p', limit, window: '1m', burst: 500, per })
+    const limiter = setUp(make(), [queue])
+    const delays = async (route: string) => (await limiter.check({ ...ACME, route })).delayMs
+    expect([await delays('slow'), await delays('slow'), await delays('fast')]).toEqual([
+      0, 10_000, 20_000,
+    ])
+    expect([await delays('fast'), await delays('slow')]).toEqual([20_400, 20_800])
+  })
+
+  it('a bucket gives back what was reserved in terms of the limit of the day', async () => {
+    const store = make()
+    const reserved = await setUp(store, [tokens(60, 60)]).reserve(ACME, { cost: 40 })
+    if (!reserved.allowed) throw new Error('It is denied')
+    const raised = setUp(store, [tokens(600, 600)])
+    expect(remaining(await raised.check(ACME))).toEqual({ p: 199 })
+    await reserved.settle({ request: 10 })
+    expect(remaining(await raised.peek(ACME, { cost: 0 }))).toEqual({ p: 499 })
+    raised.clock.advance(10_100)
+    expect(remaining(await raised.peek(ACME, { cost: 0 }))).toEqual({ p: 600 })
   })
 
   it('a leaky bucket has each request wait for those before it, and denies what it cannot hold', async () => {

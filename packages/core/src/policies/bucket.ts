@@ -3,11 +3,16 @@ import type { Algorithm, Entry, Settlement, Verdict } from '../algorithm.ts'
 /**
  * What a bucket holds that has not leaked yet, in units times milliseconds of its window: `limit` of
  * these leak each millisecond, so that every step is a whole number, and none is rounded.
+ *
+ * Under another limit, such as that of another route or plan, it is as full as before: what takes an
+ * hour to leak takes an hour. So each limit holds by itself, however they are mixed.
  */
 interface BucketState {
   readonly used: number
   /** The moment of `used`, in epoch ms. */
   readonly at: number
+  /** The limit that `used` is in terms of. */
+  readonly limit: number
 }
 
 /** A charge that turned out to be larger is counted as far as numbers are exact. */
@@ -54,24 +59,23 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
     const { used: before, at } = leaked(state, entry, now)
     const used = Math.min(before + entry.cost * window, MOST_USED)
     const emptyAt = at + Math.ceil(used / (entry.limit * quantum)) * quantum
-    return { state: { used, at }, expiresAt: emptyAt + window, place: at }
+    return { state: { used, at, limit: entry.limit }, expiresAt: emptyAt + window, place: at }
   },
 
   // What was charged may have leaked by then, and what has leaked is not given back: as if it had been
-  // the first to leak, so that never more is given back than is there because of it. What has leaked
-  // since the last charge is for the next one to tell, by the limit of its day.
-  settle({ used: before, at }: BucketState, settlement: Settlement, now: number) {
-    const { limit, place, reserved, actual, params } = settlement
+  // the first to leak, so that never more is given back than is there because of it.
+  settle({ used: before, at, limit }: BucketState, settlement: Settlement, now: number) {
+    const { limit: charged, place, reserved, actual, params } = settlement
     const [window = 1, quantum = 1] = params
-    const gone = (at - place) * limit
+    const gone = (at - place) * charged
     const left = (units: number): number => Math.max(0, units * window - gone)
     const more = actual > reserved ? (actual - reserved) * window : left(actual) - left(reserved)
-    const used = Math.min(Math.max(0, before + more), MOST_USED)
+    const used = Math.min(Math.max(0, before + inTermsOf(limit, more, charged)), MOST_USED)
     const emptyAt = at + Math.ceil(used / (limit * quantum)) * quantum
-    return { state: { used, at }, expiresAt: Math.max(emptyAt, now) + window }
+    return { state: { used, at, limit }, expiresAt: Math.max(emptyAt, now) + window }
   },
 
-  // The value is `used:at`. A key lives a window longer than it holds something, so that a clock that
+  // The value is `used:at:limit`. A key lives a window longer than it holds something, so that a clock that
   // steps back finds it. A clock behind `at` has nothing leak, and its times count from `at`.
   lua: `(function()
   ${LEAKED}
@@ -99,7 +103,7 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
     end,
     add = function(entry, now, verdict, call)
       local window = entry.params[1]
-      keep(entry, now, verdict.used + entry.cost * window, verdict.at, call)
+      keep(entry, now, verdict.used + entry.cost * window, verdict.at, entry.limit, call)
       return verdict.at
     end,
   }
@@ -110,12 +114,13 @@ end)()`,
   return function(entry, clock)
     local now, own, slack = clock()
     local window, reserved, actual = entry.params[1], entry.reserved, entry.actual
-    local used, at = read(entry.key)
+    local used, at, limit = read(entry.key)
     if not used then return end
     local gone = (at - entry.place) * entry.limit
     local function left(units) return math.max(0, units * window - gone) end
     local more = actual > reserved and (actual - reserved) * window or left(actual) - left(reserved)
-    keep(entry, now, math.max(0, used + more), at, { own = own, slack = slack })
+    more = in_terms_of(limit, more, entry.limit)
+    keep(entry, now, math.max(0, used + more), at, limit, { own = own, slack = slack })
   end
 end)()`,
 })
@@ -124,23 +129,27 @@ end)()`,
 const LEAKED = `local function read(key)
     local stored = redis.call('GET', key)
     if not stored then return end
-    local used, at = string.match(stored, '^(%d+):(%d+)$')
+    local used, at, limit = string.match(stored, '^(%d+):(%d+):(%d+)$')
     if not used then error('not a bucket') end
-    return tonumber(used), tonumber(at)
+    return tonumber(used), tonumber(at), tonumber(limit)
+  end
+  local function in_terms_of(limit, amount, other)
+    return limit == other and amount or math.ceil(amount * limit / other)
   end
   local function leaked(entry, now)
     local tick = now - now % (entry.params[2] or 1)
-    local held, since = read(entry.key)
+    local held, since, limit = read(entry.key)
     if not held then return 0, tick end
     local at = math.max(since, tick)
-    return math.max(0, held - (at - since) * entry.limit), at
+    local left = math.max(0, held - (at - since) * limit)
+    return math.min(in_terms_of(entry.limit, left, limit), ${MOST_USED}), at
   end
-  local function keep(entry, now, used, at, call)
+  local function keep(entry, now, used, at, limit, call)
     used = math.min(used, ${MOST_USED})
     local window, quantum = entry.params[1], entry.params[2] or 1
-    local empty = at + math.ceil(used / (entry.limit * quantum)) * quantum
+    local empty = at + math.ceil(used / (limit * quantum)) * quantum
     local gone = math.max(empty, now) + window
-    local value = string.format('%.0f:%.0f', used, at)
+    local value = string.format('%.0f:%.0f:%.0f', used, at, limit)
     local expiry = string.format('%.0f', call.own and gone or gone - now + call.slack)
     redis.call('SET', entry.key, value, call.own and 'PXAT' or 'PX', expiry)
   end`
@@ -152,7 +161,13 @@ function leaked(
   now: number,
 ): BucketState {
   const tick = now - (now % quantum)
-  if (state === undefined) return { used: 0, at: tick }
+  if (state === undefined) return { used: 0, at: tick, limit }
   const at = Math.max(state.at, tick)
-  return { used: Math.max(0, state.used - (at - state.at) * limit), at }
+  const left = Math.max(0, state.used - (at - state.at) * state.limit)
+  return { used: Math.min(inTermsOf(limit, left, state.limit), MOST_USED), at, limit }
+}
+
+/** What takes as long to leak under `limit` as `amount` under `other`, or as little longer as can be. */
+function inTermsOf(limit: number, amount: number, other: number): number {
+  return limit === other ? amount : Math.ceil((amount * limit) / other)
 }
