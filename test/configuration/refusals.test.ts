@@ -96,6 +96,7 @@ const REFUSED: Record<string, readonly [changes: unknown, option: string, subjec
   'a mode that is none': [{ rpm: { mode: 'off' } }, 'configure.rpm.mode'],
   'a share above 100': [{ rpm: { enabled: 101 } }, 'configure.rpm.enabled'],
   'a share that is NaN': [{ rpm: { enforced: Number.NaN } }, 'configure.rpm.enforced'],
+  'a share of a shadow': [{ rpm: { mode: 'shadow', enforced: 50 } }, 'configure.rpm.enforced'],
   'half a global policy': [{ all: { enabled: 50 } }, 'configure.all.enabled'],
   'half a partition': [{ rpm: { enabled: 50 } }, 'configure.rpm.enabled', ACME],
   'a partition of a global policy': [{ all: { limit: 1 } }, 'configure.all', ACME],

@@ -1,4 +1,4 @@
-import type { Limiter } from '@sluice/core'
+import { createLimiter, projectLimits, type Limiter } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
@@ -148,5 +148,17 @@ describe('a mistake in a reset is an error, and nothing is reset:', () => {
       option,
     })
     expect(await left(limiter, ACME)).toMatchObject({ rpm: 9 })
+  })
+
+  it('one window of a log', async () => {
+    const limiter = createLimiter({ store: memory(), policies: projectLimits({ per: ['tenant'] }) })
+    await limiter.check(ACME)
+    const one = limiter.reset(ACME, { policies: ['project.minute', 'project.hour'] })
+    await expect(one).rejects.toThrow(
+      'reset.policies: must name project.minute, project.hour, project.day together',
+    )
+    expect(await left(limiter, ACME)).toMatchObject({ 'project.minute': 59, 'project.day': 9_999 })
+    await limiter.reset(ACME, { policies: ['project.minute', 'project.hour', 'project.day'] })
+    expect(await left(limiter, ACME)).toMatchObject({ 'project.minute': 60 })
   })
 })

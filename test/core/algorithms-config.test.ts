@@ -3,6 +3,7 @@ import {
   definePlans,
   leakyBucket,
   projectLimits,
+  runtimeConfiguration,
   slidingWindow,
   slidingWindowCounter,
   tokenBucket,
@@ -29,6 +30,9 @@ const bursts = [0, -1, 1.5, Number.NaN, Infinity, 10 ** 12 + 1, '5', null, true,
 const waits = [0, -1, 1.5, Number.NaN, null, '2', 'long', {}, '367d']
 const segments = [0, -1, 1.5, 61, Number.NaN, '6', null, 7, 59]
 
+const log = (window: string) =>
+  slidingWindow({ name: 'p', windows: { [window]: { limit: 1, window: '1m' } }, per: 'global' })
+
 const MISTAKES: Mistake[] = [
   ...bursts.flatMap((burst): Mistake[] => [
     [`token burst ${show(burst)}`, () => token({ ...good, burst }), 'tokenBucket.burst'],
@@ -49,6 +53,7 @@ const MISTAKES: Mistake[] = [
     'leakyBucket.refill',
     'unknown_option',
   ],
+  ['shards of a queue', () => leaky({ ...good, burst: 9, shards: 2 }), 'leakyBucket.shards'],
   ...waits.map((wait): Mistake => [
     `wait ${show(wait)}`,
     () => leaky({ ...good, burst: 1, wait }),
@@ -204,6 +209,30 @@ const MISTAKES: Mistake[] = [
       return createLimiter({ store: memory(), policies: [policy], plans })
     },
     'policies.p.burst for plan "paid"',
+  ],
+  [
+    'a misspelt burst of a limit that is to be configured',
+    () => {
+      const policy = tokenBucket({
+        name: 'p',
+        limit: 'configured',
+        burst: ({ plan }) => plan['brust'],
+        window: '1m',
+        per: ['tenant'],
+      })
+      const plans = definePlans({ free: { burst: 5 } })
+      const configuration = runtimeConfiguration({ allow: { p: ['limit'] } })
+      return createLimiter({ store: memory(), policies: [policy], plans, configuration })
+    },
+    'policies.p.burst for plan "free"',
+  ],
+  [
+    'two logs of one name',
+    () => {
+      return createLimiter({ store: memory(), policies: [...log('a'), ...log('b')] })
+    },
+    'policies',
+    'duplicate_policy',
   ],
   [
     'two logs whose windows have one name',

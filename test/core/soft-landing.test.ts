@@ -60,6 +60,20 @@ describe('the hook "threshold"', () => {
     expect(told.map(({ policy }) => policy.remaining).toSorted((a, b) => a - b)).toEqual([5, 20])
     await maker.close()
   })
+
+  it.each([0.07, 0.55, 0.56, 0.57, 0.58])(
+    'is told of %d of 100 by the unit that makes it that much',
+    async (share) => {
+      const threshold = vi.fn<NonNullable<Hooks['threshold']>>()
+      const options = { store: memory(), policies: [rpm({})], hooks: { threshold } }
+      const limiter = createLimiter({ ...options, thresholds: [share] })
+      await limiter.check(ACME, { cost: Math.round(share * 100) - 1 })
+      expect(threshold).not.toHaveBeenCalled()
+      await limiter.check(ACME)
+      expect(threshold).toHaveBeenCalledTimes(1)
+    },
+  )
+
   it('is told of every threshold that one large charge passes, and of none by a peek or a denial', async () => {
     const threshold = vi.fn<NonNullable<Hooks['threshold']>>()
     const limiter = createLimiter({

@@ -129,6 +129,7 @@ const ROUTES: Mistake[] = [
   ['a burst of nothing', route({ burst: 5 }), `${ROUTE}.burst`],
   ['somebody, and nothing to count', route({ per: ['user'] }), `${ROUTE}.per`],
   ['nobody', route({ rpm: 5, per: [] }), `${ROUTE}.per`],
+  ['a name in place of a list', route({ rpm: 5, per: 'user' }), `${ROUTE}.per`],
   ['everybody by their name', route({ rpm: 5, per: 'global' }), `${ROUTE}.per`],
   [
     'a policy that is named like what rpm is short for',
@@ -218,7 +219,13 @@ describe('a fixed cost', () => {
     ['an object', { request: 5 }],
   ])('must have each unit that is counted on its route: %s', (_, cost) => {
     expect(withCost(cost)).toThrow(
-      'manifest.routes[1].cost: lacks the unit "token", which the policy "tpm" counts',
+      'manifest.routes[1].cost: lacks the unit "token", which the policy "tpm" counts on the route "/b"',
+    )
+  })
+
+  it('of all routes is named where it stands', () => {
+    expect(manifest({ policies: [rpm], defaults: { cost: { x: 1 } } })).toThrow(
+      'manifest.defaults.cost: names the unit "x", which no policy counts',
     )
   })
 

@@ -1,5 +1,6 @@
-import { definePlans } from '@sluice/core'
-import { defineManifest } from '@sluice/core/manifest'
+import { createLimiter, definePlans, runtimeConfiguration } from '@sluice/core'
+import { defineManifest, type ManifestRoute } from '@sluice/core/manifest'
+import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { allowedOf, limiterOf, loosely } from './support.ts'
 
@@ -105,6 +106,58 @@ describe('an override', () => {
     const subject = { tenant: 'acme', plan: 'growth' }
     expect(await allowedOf(limiter, { ...subject, route: 'a' })).toBe(6)
     expect(await allowedOf(limiter, { ...subject, route: 'b' })).toBe(12)
+  })
+
+  it.each([false, { limit: 0 }] as const)(
+    'of %j leaves out all windows of a log, or none',
+    async (none) => {
+      const windows = {
+        minute: { limit: 2, window: '1m' },
+        hour: { limit: 5, window: '1h' },
+      } as const
+      const policies = [
+        { algorithm: 'slidingWindow', name: 'p', windows, per: ['tenant'] },
+      ] as const
+      const of = (overrides: NonNullable<ManifestRoute['overrides']>) =>
+        defineManifest({
+          policies,
+          routes: [
+            { path: '/a', id: 'a' },
+            { path: '/b', id: 'b', overrides },
+          ],
+        })
+      expect(() => of({ 'p.minute': none })).toThrow(
+        'manifest.routes[1].overrides.p.minute: cannot leave out one of p.minute, p.hour',
+      )
+      expect(() => of({ 'p.minute': none, 'p.hour': { limit: 9 } })).toThrow('leave out all')
+      const limiter = limiterOf(of({ 'p.minute': none, 'p.hour': none }))
+      const tenant = 'acme'
+      expect(await allowedOf(limiter, { tenant, route: 'b' })).toBe(20)
+      expect(await allowedOf(limiter, { tenant, route: 'a' })).toBe(2)
+    },
+  )
+
+  it('of a bucket leaves the burst of the others to follow what is configured', async () => {
+    const { policies } = defineManifest({
+      policies: [
+        {
+          algorithm: 'tokenBucket',
+          name: 'rpm',
+          limit: 60,
+          window: '1m',
+          per: ['tenant', 'route'],
+        },
+      ],
+      routes: [
+        { path: '/a', id: 'a' },
+        { path: '/b', id: 'b', overrides: { rpm: { burst: 9 } } },
+      ],
+    })
+    const configuration = runtimeConfiguration({ allow: { rpm: ['limit'] } })
+    const limiter = createLimiter({ store: memory(), policies, configuration })
+    await limiter.configure({ rpm: { limit: 5 } })
+    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(5)
+    expect(await allowedOf(limiter, { tenant: 'acme', route: 'b' })).toBe(9)
   })
 
   it('of 0 is no limit there', async () => {

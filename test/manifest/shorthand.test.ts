@@ -1,5 +1,6 @@
-import { definePlans } from '@sluice/core'
+import { createLimiter, definePlans, runtimeConfiguration } from '@sluice/core'
 import { defineManifest } from '@sluice/core/manifest'
+import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { allowedOf, limiterOf } from './support.ts'
 
@@ -40,6 +41,14 @@ describe('rpm of a route', () => {
     const decision = await limiter.check({ route: 'a' })
     expect([decision.allowed, decision.policies]).toEqual([true, []])
     expect(await allowedOf(limiter, { route: '/c' })).toBe(20)
+  })
+
+  it.each([0, 60])('of %d has the burst of what is configured in its place', async (rpm) => {
+    const { policies } = defineManifest({ routes: [{ path: '/a', id: 'a', rpm }] })
+    const configuration = runtimeConfiguration({ allow: { 'rpm-per-route': ['limit'] } })
+    const limiter = createLimiter({ store: memory(), policies, configuration })
+    await limiter.configure({ 'rpm-per-route': { limit: 5 } })
+    expect(await allowedOf(limiter, { route: 'a' })).toBe(5)
   })
 
   it('may count somebody’s requests to the route', async () => {

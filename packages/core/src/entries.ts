@@ -96,7 +96,7 @@ export function stateOf(
 ): PolicyState {
   const { name, scope, unit, windowMs, reason, backpressure } = policy
   const { cost, enforced, burst } = entry
-  const remaining = verdict.available - (charged ? cost : 0)
+  const remaining = Math.max(0, verdict.available - (charged ? cost : 0))
   // By what would be left after the cost, so that a peek tells what a check would.
   const share = 1 - (verdict.available - cost) / burst
   const delayMs = backpressure && enforced && verdict.fits ? delayAt(share, backpressure) : 0

@@ -92,9 +92,11 @@ function logged({ message, error }: Problem): void {
 /** The thresholds that a charge of `cost` has brought a count past that can hold `most` units. */
 export function crossed(
   most: number,
-  { remaining, cost }: PolicyState,
+  { remaining, cost, fits }: PolicyState,
   thresholds: readonly number[],
 ): number[] {
+  if (!fits) return []
   const after = most - remaining
-  return thresholds.filter((share) => after >= share * most && after - cost < share * most)
+  // Divided, as 0.55 is the number nearest to 55/100, and 0.55 * 100 is more than 55.
+  return thresholds.filter((share) => after / most >= share && (after - cost) / most < share)
 }

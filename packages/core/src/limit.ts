@@ -19,15 +19,18 @@ export interface LimitContext {
  */
 export type Limit = number | 'configured' | ((context: LimitContext) => number | undefined)
 
-/** The most units that a bucket holds at once: a whole number from 1 to 10^12, or a function as in `Limit`. */
-export type Burst = number | ((context: LimitContext) => number | undefined)
+/**
+ * The most units that a bucket holds at once: a whole number from 1 to 10^12, `'limit'` for as many as
+ * its limit, or a function as in `Limit`. Where there is no limit, any 0 or less will do.
+ */
+export type Burst = number | 'limit' | ((context: LimitContext) => number | 'limit' | undefined)
 
 /** What is asked of a policy's limits to resolve them. */
 interface Limited {
   readonly name: string
   readonly limit: Limit
-  /** `'limit'` when a bucket holds as much as its limit, `undefined` when it is no bucket. */
-  readonly burst: Burst | 'limit' | undefined
+  /** `undefined` when it is no bucket. */
+  readonly burst: Burst | undefined
   /** The most units that its algorithm can count. */
   readonly maxUnits: number
 }
@@ -50,6 +53,7 @@ export function validLimit(option: string, limit: unknown): Limit {
 
 /** Returns `burst` if it is a `Burst`, else throws. */
 export function validBurst(option: string, burst: unknown): Burst {
+  if (burst === 'limit') return burst
   return typeof burst === 'function' ? (burst as Burst) : positiveInteger(option, burst)
 }
 
@@ -64,18 +68,26 @@ export function allowanceOf(
   const option = `policies.${policy.name}`
   const own = typeof policy.limit === 'function' ? policy.limit(context) : policy.limit
   const found = settings.limit ?? own
+  // Tried even where there is no limit, as one may be configured.
+  const burst = settings.burst ?? burstOf(policy, context, own, `${option}.burst${of}`)
   if (found === 'configured') return 'unconfigured'
   const limit = aLimit(`${option}.limit${of}`, found)
   if (limit <= 0) return 'unlimited'
   countable(`${option}.limit${of}`, limit, policy.maxUnits)
-  if (policy.burst === undefined) return { limit, burst: limit }
-  const ownBurst = typeof policy.burst === 'function' ? policy.burst(context) : policy.burst
-  const burst = settings.burst ?? (ownBurst === 'limit' ? limit : ownBurst)
-  return { limit, burst: bucketSize(`${option}.burst${of}`, burst, policy.maxUnits) }
+  return { limit, burst: burst === 'limit' ? limit : burst }
 }
 
-function bucketSize(option: string, burst: unknown, maxUnits: number): number {
-  return countable(option, positiveInteger(option, burst), maxUnits)
+/** The burst that a policy has by itself, with a limit of `own`. */
+function burstOf(
+  { burst, maxUnits }: Limited,
+  context: LimitContext,
+  own: unknown,
+  option: string,
+): number | 'limit' {
+  const found = typeof burst === 'function' ? burst(context) : burst
+  const hasNone = typeof own === 'number' && own <= 0 && !(typeof found === 'number' && found > 0)
+  if (burst === undefined || found === 'limit' || hasNone) return 'limit'
+  return countable(option, positiveInteger(option, found), maxUnits)
 }
 
 /** Returns `units` if an algorithm can count that many, else throws. */

@@ -2,7 +2,6 @@ import type { ConfigurationChanges } from './configuration/configuration-changes
 import type { Configured } from './configuration/configuration-document.ts'
 import type { Cost } from './cost.ts'
 import type { Decision } from './decision.ts'
-import type { Policy } from './policy.ts'
 import type { WaitUntil } from './watch.ts'
 import { decider, type Question } from './deciding.ts'
 import { durationMs, type Duration } from './duration.ts'
@@ -15,6 +14,7 @@ import {
   type Reservation,
   type ReserveDecision,
 } from './reservation.ts'
+import { sharingLog, type Policy } from './policy.ts'
 import { lacksDimension, type Subject } from './subject.ts'
 import { knownOptions } from './validate.ts'
 
@@ -181,8 +181,14 @@ function resettable(
     throw new ConfigError('invalid_option', 'reset.policies', 'must be a list of names')
   }
   for (const name of names ?? []) {
-    if (policies.some((policy) => policy.name === name)) continue
-    throw new ConfigError('invalid_option', 'reset.policies', 'must hold names of policies only')
+    const policy = policies.find((one) => one.name === name)
+    if (policy === undefined) {
+      throw new ConfigError('invalid_option', 'reset.policies', 'must hold names of policies only')
+    }
+    const together = sharingLog(policy, policies).map((one) => one.name)
+    if (together.every((one) => names?.includes(one))) continue
+    const message = `must name ${together.join(', ')} together: they count in one log`
+    throw new ConfigError('invalid_option', 'reset.policies', message)
   }
   return policies.filter(
     ({ name, per, onMissing }) =>

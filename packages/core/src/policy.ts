@@ -44,8 +44,8 @@ export interface PolicyOptions extends RolloutOptions {
 export interface Policy {
   readonly name: string
   readonly limit: Limit
-  /** `'limit'` of a bucket that holds as much as its limit, `undefined` of what is no bucket. */
-  readonly burst: Burst | 'limit' | undefined
+  /** `undefined` of what is no bucket. */
+  readonly burst: Burst | undefined
   /** The most units that the algorithm can count, given its window. */
   readonly maxUnits: number
   readonly per: Per
@@ -62,7 +62,7 @@ export interface Policy {
   readonly windowMs: number
   readonly algorithm: Algorithm
   readonly params: readonly number[]
-  /** Names its keys in place of `name` and `params`, for policies that count in the same ones. */
+  /** Names its keys in place of `name` and `params`; one object for policies that count in the same ones. */
   readonly log: { readonly name: string; readonly params: readonly number[] } | undefined
 }
 
@@ -72,7 +72,7 @@ interface Counting<State> {
   readonly params: readonly number[]
   readonly windowMs: number
   readonly reason: PolicyReason
-  readonly burst?: Burst | 'limit'
+  readonly burst?: Burst
   readonly maxUnits?: number
   readonly log?: Policy['log']
 }
@@ -122,10 +122,7 @@ export function definePolicy<State>(
     shards: positiveInteger(`${where}.shards`, shards, MAX_SHARDS),
     log: undefined,
     ...own,
-    burst:
-      own.burst === undefined || own.burst === 'limit'
-        ? own.burst
-        : validBurst(`${where}.burst`, own.burst),
+    burst: own.burst === undefined ? undefined : validBurst(`${where}.burst`, own.burst),
   }) as Policy
 }
 
@@ -148,6 +145,7 @@ export function validPolicies(policies: unknown): readonly Policy[] {
     throw new ConfigError('invalid_option', 'policies', 'must be a list of at least one policy')
   }
   const names = new Set<string>()
+  const logs = new Map<string, Policy['log']>()
   for (const policy of policies as Partial<Policy>[]) {
     const isPolicy =
       typeof policy?.algorithm?.check === 'function' &&
@@ -174,10 +172,20 @@ export function validPolicies(policies: unknown): readonly Policy[] {
       throw new ConfigError('duplicate_policy', 'policies', `names "${policy.name}" twice`)
     }
     names.add(plainName('policies.name', policy.name))
+    const key = keyPrefix(policy as Policy)
+    if (logs.has(key) && logs.get(key) !== policy.log) {
+      const message = `has windows of two policies that are both named "${policy.log?.name}"`
+      throw new ConfigError('duplicate_policy', 'policies', message)
+    }
+    logs.set(key, policy.log)
     validPer(`policies.${policy.name}.per`, policy.per)
   }
   return [...(policies as Policy[])]
 }
+
+/** Those of `policies` that count in the same log, with `policy` among them. */
+export const sharingLog = ({ name, log }: Policy, policies: readonly Policy[]): readonly Policy[] =>
+  policies.filter((other) => other.name === name || (log !== undefined && other.log === log))
 
 /** What names a policy's partition in a store, before the partition's own values. */
 export function keyPrefix({ name, params, log = { name, params }, algorithm }: Policy): string {

@@ -68,7 +68,8 @@ export interface StoreReply {
 
 /**
  * Where counts live. The only thing a store must get right: `check` looks at every entry, then, only
- * if all that are enforced fit, adds once to every key all of whose entries fit, in one atomic step.
+ * if all that are enforced fit, adds once to every key, but to those that only shadows count in and
+ * one of these does not fit, in one atomic step.
  */
 export interface Store {
   /**
@@ -92,10 +93,12 @@ export interface Store {
   reset(keys: readonly string[]): Promise<void>
 }
 
-/** The keys of which some entry does not fit, so that nothing is added to them. */
+/** The keys in which nothing enforced counts, and something does not fit, so that nothing is added. */
 export function unfitKeys(
   entries: readonly Entry[],
   verdicts: readonly Verdict[],
 ): ReadonlySet<string> {
-  return new Set(entries.filter((_, index) => !verdicts[index]?.fits).map(({ key }) => key))
+  const enforcing = new Set(entries.filter(({ enforced }) => enforced).map(({ key }) => key))
+  const unfit = entries.filter(({ key }, index) => !enforcing.has(key) && !verdicts[index]?.fits)
+  return new Set(unfit.map(({ key }) => key))
 }

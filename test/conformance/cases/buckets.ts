@@ -10,6 +10,11 @@ const tokens = (limit: number, burst: number): Policy =>
 const shape = (wait: boolean | '250ms', burst: number): Policy =>
   leakyBucket({ name: 'p', limit: 10, window: '1s', burst, wait, per })
 
+const onRoute =
+  (one: string, its: number, others: number) =>
+  ({ route }: LimitContext): number =>
+    route === one ? its : others
+
 export function buckets(make: () => Store): void {
   it('a token bucket is filled one unit after another, up to its burst', async () => {
     const bucket = tokenBucket({ name: 'p', limit: 60, window: '1m', burst: 10, per })
@@ -87,8 +92,13 @@ export function buckets(make: () => Store): void {
   })
 
   it('a bucket whose limit depends on the route holds each limit, however they are mixed', async () => {
-    const limit = ({ route }: LimitContext): number => (route === 'items' ? 6_000 : 60)
-    const limiter = setUp(make(), [tokenBucket({ name: 'p', limit, window: '1m', per })])
+    const byRoute = tokenBucket({
+      name: 'p',
+      limit: onRoute('items', 6_000, 60),
+      window: '1m',
+      per,
+    })
+    const limiter = setUp(make(), [byRoute])
     const items = { ...ACME, route: 'items' }
     await spend(limiter, 30, { ...ACME, route: 'evaluate' })
     await spend(limiter, 1, items, { cost: 3_000 })
@@ -105,7 +115,7 @@ export function buckets(make: () => Store): void {
   })
 
   it('a leaky bucket has nothing overtake what waits, whatever the limits', async () => {
-    const limit = ({ route }: LimitContext): number => (route === 'fast' ? 150 : 6)
+    const limit = onRoute('fast', 150, 6)
     const queue = leakyBucket({ name: 'p', limit, window: '1m', burst: 500, per })
     const limiter = setUp(make(), [queue])
     const delays = async (route: string) => (await limiter.check({ ...ACME, route })).delayMs

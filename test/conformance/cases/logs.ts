@@ -147,4 +147,14 @@ export function logs(make: () => Store): void {
       ['p.long', true, false],
     ])
   })
+
+  it('counts in its enforced windows what a shadow among them would deny', async () => {
+    const [short, long] = two() as [Policy, Policy]
+    const shadow = Object.freeze({ ...short, rollout: { enabled: 100, enforced: 0 } })
+    const limiter = setUp(make(), [shadow, long])
+    await spend(limiter, 5)
+    const sixth = await limiter.check(ACME)
+    expect(sixth).toMatchObject({ allowed: false, violated: { name: 'p.long' } })
+    expect(remaining(sixth)).toEqual({ 'p.short': 0, 'p.long': 0 })
+  })
 }

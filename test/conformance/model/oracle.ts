@@ -41,16 +41,19 @@ export class Oracle {
     const allowed = opinions.every(({ fits, enforced }) => fits || !enforced)
     if (!allowed || !apply) return { allowed, opinions }
     const logs = new Set<number>()
-    const unfit = new Set(asked.filter((_, index) => !opinions[index]?.fits).map(({ log }) => log))
     for (const [index, rule] of asked.entries()) {
       const opinion = opinions[index] as Opinion
-      // What one window of a log does not let pass is not in it for the others either.
-      if (!opinion.fits || (rule.log !== undefined && unfit.has(rule.log))) continue
-      opinion.remaining -= opinion.cost
+      const together = asked.filter((one) => one === rule || (one.log ?? -1) === rule.log)
+      // A shadow counts what it would let pass; one that shares a log with what denies counts all of it.
+      const isLetIn =
+        together.some(({ enforced }) => enforced) ||
+        together.every((one) => opinions[asked.indexOf(one)]?.fits)
+      if (!isLetIn) continue
+      opinion.remaining = Math.max(0, opinion.remaining - opinion.cost)
       if (opinion.cost === 0 || logs.has(rule.log ?? -1)) continue
       if (rule.log !== undefined) logs.add(rule.log)
-      const together = rule.log === undefined ? [rule] : this.#inLog(rule.log)
-      for (const one of together) this.#of(one, ask).push({ at: now, cost: opinion.cost })
+      const counting = rule.log === undefined ? [rule] : this.#inLog(rule.log)
+      for (const one of counting) this.#of(one, ask).push({ at: now, cost: opinion.cost })
     }
     return { allowed, opinions }
   }

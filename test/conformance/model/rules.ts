@@ -78,18 +78,24 @@ const cutWhole = (rule: Rule): Rule => ({
   windowMs: Math.ceil(rule.windowMs / rule.segments) * rule.segments,
 })
 
-/** Rules that differ in limit and window alone, to count in one log. */
+/** Rules that differ in limit, window and whether they deny, to count in one log. */
 const aLog = (leastMs: number): fc.Arbitrary<readonly Rule[]> =>
   fc
     .record({
       first: aRule(leastMs),
       others: fc.array(
-        fc.record({ limit: fc.integer({ min: 1, max: 30 }), windowMs: wholeWindow(leastMs) }),
+        fc.record({
+          limit: fc.integer({ min: 1, max: 30 }),
+          windowMs: wholeWindow(leastMs),
+          enforced: fc.boolean(),
+        }),
         { maxLength: 2 },
       ),
     })
     .map(({ first, others }) =>
-      [first, ...others].map(({ limit, windowMs }) => inLog(first, 0, { limit, windowMs })),
+      [first, ...others].map(({ limit, windowMs, enforced }) =>
+        inLog(first, 0, { limit, windowMs, enforced }),
+      ),
     )
 
 const inLog = (rule: Rule, log: number, own: Partial<Rule> = {}): Rule => ({
@@ -134,8 +140,14 @@ export function policiesOf(list: readonly Rule[]): Policy[] {
     const windows = Object.fromEntries(
       together.map(({ limit, windowMs }, place) => [`w${place}`, { limit, window: windowMs }]),
     )
-    const { limit: _, ...common } = commonOf(rule, `p${index}`)
-    return slidingWindow({ ...common, windows })
+    const { limit: _, mode: __, ...common } = commonOf(rule, `p${index}`)
+    return slidingWindow({ ...common, windows }).map((policy, place) =>
+      // As when one window is put in shadow while the app runs.
+      Object.freeze({
+        ...policy,
+        rollout: { enabled: 100, enforced: together[place]?.enforced ? 100 : 0 },
+      }),
+    )
   })
 }
 

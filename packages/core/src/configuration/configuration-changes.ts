@@ -26,7 +26,16 @@ export async function validChanges(
     const where = `configure.${name}`
     if (change !== null) {
       knownOptions(where, change, rule.allowed)
-      validSettings(where, changed({}, change), rule, subject !== undefined)
+      const { mode, enforced } = validSettings(
+        where,
+        changed({}, change),
+        rule,
+        subject !== undefined,
+      )
+      if (mode === 'shadow' && enforced !== undefined) {
+        const message = 'has no meaning in mode "shadow"'
+        throw new ConfigError('invalid_option', `${where}.enforced`, message)
+      }
     }
     if (subject === undefined) {
       valid.push({ rule, subject, changes: change })

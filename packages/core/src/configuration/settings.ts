@@ -49,11 +49,8 @@ export function validSettings(
     if (share === undefined) continue
     percentage(`${where}.${name}`, share)
     if ((isPartition || per === 'global') && share > 0 && share < 100) {
-      throw new ConfigError(
-        'invalid_option',
-        `${where}.${name}`,
-        'must be 0 or 100 for a partition',
-      )
+      const one = isPartition ? 'for a partition' : 'with per "global", which has one partition'
+      throw new ConfigError('invalid_option', `${where}.${name}`, `must be 0 or 100 ${one}`)
     }
   }
   return settings as Settings

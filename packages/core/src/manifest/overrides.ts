@@ -1,12 +1,12 @@
 import type { Burst, Limit, LimitContext } from '../limit.ts'
-import type { Policy } from '../policy.ts'
+import { sharingLog, type Policy } from '../policy.ts'
 import type { Entry } from './routes.ts'
 import type { PolicyOverride } from './types.ts'
 import { ConfigError } from '../errors.ts'
 import { allowanceOf, validBurst, validLimit } from '../limit.ts'
 import { knownOptions, optionsObject } from '../validate.ts'
 import { inPlaceOf } from './place.ts'
-import { limitOf, resolved } from './policies.ts'
+import { limitIn, limitOf, resolved } from './policies.ts'
 
 /** What is different about a policy on one route. */
 interface Override {
@@ -37,6 +37,7 @@ export function overridden<Context extends unknown[]>(
         const message = 'must name a policy of the manifest that applies to this route'
         throw new ConfigError('invalid_option', place, message)
       }
+      if (!counts(override)) refusePartOf(policy, policies, options.overrides ?? {}, place)
       if (override === false) leftOut.get(name)?.add(id)
       else overrides.get(name)?.set(id, overrideOf(place, policy, override))
     }
@@ -49,6 +50,22 @@ export function overridden<Context extends unknown[]>(
     const routes = (policy.routes ?? ids).filter((id) => !without.has(id))
     return Object.freeze({ ...own, routes: Object.freeze(routes) })
   })
+}
+
+const counts = (override: PolicyOverride | false | undefined): boolean =>
+  override !== false && !(typeof override?.limit === 'number' && override.limit <= 0)
+
+/** Windows over one log are left out together: each counts all that is in the log. */
+function refusePartOf(
+  policy: Policy,
+  policies: readonly Policy[],
+  overrides: Readonly<Record<string, PolicyOverride | false>>,
+  place: string,
+): void {
+  const together = sharingLog(policy, policies).map(({ name }) => name)
+  if (!together.some((name) => counts(overrides[name]))) return
+  const message = `cannot leave out one of ${together.join(', ')}, which count in one log; leave out all`
+  throw new ConfigError('invalid_option', place, message)
 }
 
 /** Validates what is different about `policy` on one route. */
@@ -92,14 +109,11 @@ function withOverrides(policy: Policy, overrides: ReadonlyMap<string, Override>)
     if (context.route === undefined) {
       for (const [route, override] of overrides) tryOn(policy, override, { ...context, route })
     }
-    return resolved(on(context)?.limit ?? policy.limit, context)
+    return limitIn(on(context)?.limit ?? policy.limit, context)
   }
-  const burst = (context: LimitContext): number | undefined => {
-    const own = on(context)?.burst ?? policy.burst
-    return own === 'limit' || own === undefined ? limit(context) : resolved(own, context)
-  }
-  const changesBurst = [...overrides.values()].some((override) => override.burst !== undefined)
-  return Object.freeze({ ...policy, limit, burst: changesBurst ? burst : policy.burst })
+  const { burst: usual } = policy
+  const burst = (context: LimitContext) => resolved(on(context)?.burst ?? usual, context)
+  return Object.freeze({ ...policy, limit, burst: usual === undefined ? undefined : burst })
 }
 
 /** @throws ConfigError When the override makes no usable limit in this case. */

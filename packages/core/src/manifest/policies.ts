@@ -76,10 +76,16 @@ export function limitOf<T>(
   }
 }
 
-/** A limit, in one case. */
-export function resolved(limit: Limit, context: LimitContext): number | undefined {
-  // Whoever asks has seen to it that the limit is not 'configured'.
-  return typeof limit === 'function' ? limit(context) : (limit as number)
+/** A limit, in one case. Whoever asks has seen to it that it is not `'configured'`. */
+export const limitIn = (limit: Limit, context: LimitContext): number | undefined =>
+  resolved(limit as Exclude<Limit, 'configured'>, context)
+
+/** A limit or a burst, in one case. */
+export function resolved<T>(
+  value: T | ((context: LimitContext) => T | undefined),
+  context: LimitContext,
+): T | undefined {
+  return typeof value === 'function' ? (value as (context: LimitContext) => T)(context) : value
 }
 
 function isObject(value: unknown): value is object {

@@ -6,7 +6,7 @@ import { allowanceOf, validBurst, validLimit } from '../limit.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
 import { validPer } from '../subject.ts'
 import { inPlaceOf } from './place.ts'
-import { limitOf, resolved } from './policies.ts'
+import { limitIn, limitOf, resolved } from './policies.ts'
 
 /** The `rpm` of one route. */
 export interface Shorthand {
@@ -31,9 +31,10 @@ export function shorthandOf(
   if ((rpm as Limit) === 'configured') {
     throw new ConfigError('invalid_option', `${place}.rpm`, 'cannot be configured; use a policy')
   }
-  const whose = per === undefined ? [] : validPer(`${place}.per`, per)
-  if (whose === 'global') {
-    throw new ConfigError('invalid_option', `${place}.per`, 'must be a list; leave it out for all')
+  const whose = per === undefined ? [] : Array.isArray(per) && validPer(`${place}.per`, per)
+  if (whose === false || whose === 'global') {
+    const message = 'must be a list of dimensions; leave it out for all'
+    throw new ConfigError('invalid_option', `${place}.per`, message)
   }
   const own = {
     place,
@@ -69,11 +70,11 @@ function policyOf(group: readonly Shorthand[]): Policy {
   const name = `rpm-per-${per.join('-')}`
   const byRoute = new Map(group.map((own) => [own.id, own]))
   const limitOn = ({ route = '' }: LimitContext): Limit => byRoute.get(route)?.limit ?? 0
-  const burstOn = ({ route = '' }: LimitContext): Burst | undefined => byRoute.get(route)?.burst
+  const burstOn = ({ route = '' }: LimitContext): Burst => byRoute.get(route)?.burst ?? 'limit'
   const policy = tokenBucket({
     name,
-    limit: (context) => resolved(limitOn(context), context),
-    burst: (context) => resolved(burstOn(context) ?? limitOn(context), context),
+    limit: (context) => limitIn(limitOn(context), context),
+    burst: (context) => resolved(burstOn(context), context),
     window: '1m',
     per,
     routes: [...byRoute.keys()],

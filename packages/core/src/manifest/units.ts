@@ -11,21 +11,22 @@ const ONE_EACH = ['request', 'call']
  * an error otherwise.
  */
 export function holdCost<Context extends unknown[]>(
-  { place, route: { id, cost } }: Entry<Context>,
+  { place, options, route: { id, cost } }: Entry<Context>,
   policies: readonly Policy[],
 ): void {
   if (cost === undefined || typeof cost === 'function') return
+  const option = options.cost === undefined ? 'manifest.defaults.cost' : `${place}.cost`
   const given = typeof cost === 'object' ? Object.keys(cost) : []
   const has = new Set([...given, ...ONE_EACH])
   const counted = new Set(policies.map(({ unit }) => unit)).add('request')
   for (const unit of given) {
     if (counted.has(unit)) continue
     const message = `names the unit "${unit}", which no policy counts`
-    throw new ConfigError('invalid_option', `${place}.cost`, message)
+    throw new ConfigError('invalid_option', option, message)
   }
   for (const { name, unit, routes } of policies) {
     if (has.has(unit) || (routes !== undefined && !routes.includes(id))) continue
-    const message = `lacks the unit "${unit}", which the policy "${name}" counts`
-    throw new ConfigError('invalid_option', `${place}.cost`, message)
+    const message = `lacks the unit "${unit}", which the policy "${name}" counts on the route "${id}"`
+    throw new ConfigError('invalid_option', option, message)
   }
 }

@@ -1,6 +1,7 @@
 import type { Burst } from '../limit.ts'
 import type { Policy, PolicyOptions } from '../policy.ts'
 import { durationMs, type Duration } from '../duration.ts'
+import { ConfigError } from '../errors.ts'
 import { validBurst } from '../limit.ts'
 import { definePolicy } from '../policy.ts'
 import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from './bucket.ts'
@@ -34,7 +35,11 @@ export interface LeakyBucketOptions extends PolicyOptions {
  */
 export function leakyBucket(options: LeakyBucketOptions): Policy {
   return definePolicy('leakyBucket', options, ['window', 'burst', 'wait'], () => {
-    const { name, wait = true } = options
+    const { name, wait = true, shards = 1 } = options
+    if (wait !== false && shards !== 1) {
+      const message = 'must be 1 unless wait is false: parts of a queue do not wait for each other'
+      throw new ConfigError('invalid_option', 'leakyBucket.shards', message)
+    }
     const windowMs = durationMs('leakyBucket.window', options.window)
     const longestWait = typeof wait === 'boolean' ? ANY_WAIT : durationMs('leakyBucket.wait', wait)
     return {

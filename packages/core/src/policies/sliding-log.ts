@@ -44,6 +44,7 @@ export function logPolicies(
   const longest = Math.max(...lengths)
   // Whichever of the windows binds, what the longest one holds stays below a turn of the sums.
   const turns = windows.size * (Math.floor(longest / Math.min(...lengths)) + 1)
+  const log = { name: unit === 'request' ? name : `${name}:${unit}`, params: [longest] }
   return Array.from(windows, ([windowName, { limit, windowMs }]) =>
     definePolicy(where, { ...options, name: `${name}.${windowName}`, limit }, ownOptions, () => ({
       algorithm,
@@ -51,7 +52,7 @@ export function logPolicies(
       windowMs,
       reason: 'rate_limit_exceeded',
       maxUnits: Math.min(MAX_UNITS, Math.floor(TURN / turns)),
-      log: { name: unit === 'request' ? name : `${name}:${unit}`, params: [longest] },
+      log,
     })),
   )
 }

@@ -127,10 +127,10 @@ end
 `
 
 // Phase one reads every entry, phase two writes only if all that are enforced fit, and then once to each
-// key of which all entries do.
+// key, but to those of shadows alone that do not all fit.
 const DECIDE = `clock()
 local apply, hold, count, at = ARGV[3] == '1', whole(ARGV[5]), whole(ARGV[6]), 7
-local entries, verdicts, shared, places, done = {}, {}, {}, {}, {}
+local entries, verdicts, shared, places, enforcing, done = {}, {}, {}, {}, {}, {}
 for index = 1, count do
   local key, params = KEYS[index], {}
   for offset = 1, whole(ARGV[at + 5]) do params[offset] = whole(ARGV[at + 5 + offset]) end
@@ -140,9 +140,11 @@ for index = 1, count do
     cost = whole(ARGV[at + 3]), params = params, shared = shared[key],
   }
   local verdict = entry.algorithm.check(entry, now)
+  local enforced = whole(ARGV[at + 4]) == 1
+  enforcing[key] = enforcing[key] or enforced
   if not verdict.fits then
     done[key] = true
-    if whole(ARGV[at + 4]) == 1 then apply = false end
+    if enforced then apply = false end
   end
   entries[index], verdicts[index] = entry, verdict
   at = at + 6 + #params
@@ -150,8 +152,8 @@ end
 if apply then
   local call = { id = ARGV[4], own = own, slack = slack }
   for index, entry in ipairs(entries) do
-    if entry.cost > 0 and not done[entry.key] then
-      done[entry.key] = true
+    if entry.cost > 0 and (enforcing[entry.key] or not done[entry.key]) then
+      enforcing[entry.key], done[entry.key] = false, true
       places[index] = entry.algorithm.add(entry, now, verdicts[index], call)
     end
   end
