@@ -45,9 +45,22 @@ describe('an estimate beside the real tokenizers', () => {
     },
   )
 
+  it('does not take a run of any one character of ASCII for less than 0.9 of its tokens', () => {
+    const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
+    expect(ascii.filter((character) => ratio(character.repeat(600)) < 0.9)).toEqual([])
+  })
+
+  it.each([' \t', '\t\t ', '\0\x1b', '\x01{', '\n\r', '\r\r\n', '7 ', '12\t', '}\n', '{{{{}}}}'])(
+    'does not take %j, again and again, for less than 0.9 of its tokens',
+    (text) => {
+      expect(ratio(text.repeat(300))).toBeGreaterThan(0.9)
+    },
+  )
+
   it('is far too low for text that is made to be expensive, as the page says', () => {
     const letters = ['qzxj', 'vkwp', 'xqzt', 'jkvz'].join(' ')
     expect(ratio(`${letters} `.repeat(50))).toBeLessThan(0.9)
+    expect(ratio('\t\t\t``--'.repeat(50))).toBeGreaterThan(0.35)
     expect(ratio('ԱԲԳѮѰѲѴ'.repeat(50))).toBeGreaterThan(0.25)
   })
 })

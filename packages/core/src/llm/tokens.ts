@@ -21,7 +21,7 @@ const DIGIT = 4
 const MARK = 5
 const BLANK = 6
 const BREAK = 7
-/** A character of any other script, whose cost is its weight. */
+/** A character of any other script, or a control character, whose cost is its weight. */
 const OTHER = 8
 
 /*
@@ -48,12 +48,14 @@ const PER_MIX = 200
 /** The second and third mark of a run; each further one is `PER_LATE_MARK`, as in random marks. */
 const PER_NEXT_MARK = 10
 const PER_LATE_MARK = 67
-/** The same mark or blank again: long runs of one character are few tokens. */
-const PER_REPEAT = 7
+/** A blank after another one that is not the same, as a tab after a space. */
+const PER_OTHER_BLANK = 50
 const PER_BREAK = 110
-const PER_NEXT_BREAK = 13
+const PER_OTHER_BREAK = 13
 
 const ASCII: Uint8Array = /* @__PURE__ */ asciiKinds()
+/** The same mark, blank or break again. */
+const REPEATS: Uint8Array = /* @__PURE__ */ repeats()
 const WEIGHTS: Uint16Array = /* @__PURE__ */ weights()
 
 /**
@@ -107,14 +109,17 @@ export function tokenCounter(): TokenCounter {
       } else {
         length = next === last ? length + 1 : 1
         if (next === OTHER) sum += WEIGHTS[code >> 7] ?? 0
-        // Digits go by threes.
-        else if (next === DIGIT) sum += length % 3 === 1 ? WORD : 0
-        else if (next === BREAK) sum += length === 1 ? PER_BREAK : PER_NEXT_BREAK
-        // One blank belongs to the word after it.
-        else if (next === BLANK) sum += length === 1 ? 0 : PER_REPEAT
-        else if (length === 1) sum += WORD
-        else if (code === before) sum += PER_REPEAT
-        else sum += length > 3 ? PER_LATE_MARK : PER_NEXT_MARK
+        else if (next === DIGIT) {
+          // Digits go by threes, and never with the blank before them.
+          if (length % 3 === 1) sum += WORD
+          if (last === BLANK) sum += WORD
+        } else if (length === 1) {
+          // One blank belongs to the word after it.
+          if (next !== BLANK) sum += next === BREAK ? PER_BREAK : WORD
+        } else if (next === MARK && length <= 3) sum += PER_NEXT_MARK
+        else if (code === before) sum += REPEATS[code] ?? WORD
+        else if (next === MARK) sum += PER_LATE_MARK
+        else sum += next === BREAK ? PER_OTHER_BREAK : PER_OTHER_BLANK
       }
       last = next
     }
@@ -140,10 +145,21 @@ function isLatin(code: number): boolean {
 
 function asciiKinds(): Uint8Array {
   const kinds = new Uint8Array(128).fill(MARK)
+  kinds.fill(OTHER, 0, 32).fill(OTHER, 127)
   kinds.fill(LOWER, 97, 123).fill(UPPER, 65, 91).fill(DIGIT, 48, 58)
   kinds[32] = kinds[9] = BLANK
   kinds[10] = kinds[13] = BREAK
   return kinds
+}
+
+/** o200k_base has tokens of 16 to 64 and more of most marks, and of few only shorter ones. */
+function repeats(): Uint8Array {
+  const table = new Uint8Array(128).fill(Math.ceil(WORD / 16))
+  const shorter = { 8: '<>?@^', 4: '"$\'(),\\|', 2: '&[]{}`\r' }
+  for (const [length, marks] of Object.entries(shorter)) {
+    for (const mark of marks) table[mark.charCodeAt(0)] = Math.ceil(WORD / Number(length))
+  }
+  return table
 }
 
 /**
@@ -152,7 +168,7 @@ function asciiKinds(): Uint8Array {
  */
 function weights(): Uint16Array {
   const blocks: readonly (readonly [number, number])[] = [
-    [0x0080, 1], // signs of Latin-1
+    [0x0000, 1], // control characters, and signs of Latin-1
     [0x0370, 0.45], // Greek
     [0x0400, 0.41], // Cyrillic
     [0x0500, 0.55], // Armenian; Hebrew shares its block
