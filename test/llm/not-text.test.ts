@@ -48,10 +48,36 @@ describe('what is not text', () => {
     }
   })
 
+  it.each<[string, object]>([
+    ['of a message', { role: 'user', content: [{ type: 'input_image', file_id: 'file-abc' }] }],
+    [
+      'of a tool',
+      { type: 'function_call_output', output: [{ type: 'input_image', file_id: 'file-abc' }] },
+    ],
+    [
+      'of a screen',
+      {
+        type: 'computer_call_output',
+        output: { type: 'computer_screenshot', file_id: 'file-abc' },
+      },
+    ],
+  ])('is an image by the id of its file: %s', (_, item) => {
+    const input = inputOf({ model: 'gpt-4o', input: [item] })
+    expect(input).toBeGreaterThanOrEqual(1_445)
+    expect(input).toBeLessThan(1_470)
+  })
+
+  it('is an image by the id of its file, in the detail that is asked for', () => {
+    const content = [{ type: 'input_image', file_id: 'file-abc', detail: 'low' }]
+    expect(inputOf({ model: 'gpt-4o', input: [{ role: 'user', content }] })).toBeLessThan(110)
+  })
+
   it('is an image for Claude: 4784 tokens at most, also in the result of a tool', () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
+    const byId = { type: 'image', source: { type: 'file', file_id: 'file_abc' } }
     for (const content of [
       [image],
+      [byId],
       [{ type: 'tool_result', tool_use_id: 't', content: [image] }],
     ]) {
       const input = inputOf({ model: 'claude-opus-5', messages: [{ role: 'user', content }] })
@@ -91,11 +117,22 @@ describe('what is not text', () => {
     ['an earlier response', { input: 'Go on.', previous_response_id: 'resp_1' }],
     ['a conversation', { input: 'Go on.', conversation: { id: 'conv_1' } }],
     ['a stored prompt', { prompt: { id: 'pmpt_1' } }],
+    ['an MCP server, OpenAI', { tools: [{ type: 'mcp', server_label: 'a', server_url: 'b' }] }],
+    ['an MCP server, Anthropic', { mcp_servers: [{ type: 'url', url: 'b', name: 'a' }] }],
     ['an item by reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }],
   ])('is unseen: %s counts 20,000, or what you say', (_, body) => {
     expect(inputOf(body)).toBeGreaterThanOrEqual(20_000)
     expect(inputOf(body)).toBeLessThan(20_050)
     expect(estimateRequest(body, { unseenTokens: 500 }).input).toBeLessThan(550)
+  })
+
+  it('is unseen as many times as there are MCP servers', () => {
+    const server = { type: 'mcp', server_label: 'a' }
+    for (const servers of [[], [server], [server, server, server]]) {
+      for (const body of [{ tools: servers }, { mcp_servers: servers }]) {
+        expect(Math.floor(inputOf(body) / 20_000)).toBe(servers.length)
+      }
+    }
   })
 
   it('does not hide text beside it', () => {
