@@ -207,6 +207,18 @@ describe('the output', () => {
     expect(outputOf({ n: 2 })).toBe(8_192)
   })
 
+  it('is that of each prompt of a legacy completion', () => {
+    const body = { model: 'gpt-3.5-turbo-instruct', max_tokens: 1_000 }
+    const outputs = (prompt: unknown, more = {}): number => outputOf({ ...body, ...more, prompt })
+    expect(outputs(Array(100).fill('hi'))).toBe(100_000)
+    expect(outputs(Array(100).fill('hi'), { n: 2 })).toBe(200_000)
+    expect(outputs(Array(10).fill('hi'), { n: 2, best_of: 5 })).toBe(50_000)
+    expect(outputs([[1, 2, 3], [4]])).toBe(2_000)
+    for (const one of ['hi', ['hi'], [1, 2, 3], [[1, 2, 3]], [], null]) {
+      expect(outputs(one)).toBe(1_000)
+    }
+  })
+
   it.each([-1, 0, Number.NaN, -Infinity, 'many', '-5', null, true, [700], { valueOf: () => 1 }])(
     'is the default when the maximum is %j',
     (value) => {

@@ -55,7 +55,8 @@ export function estimateRequest(
   }
   const named = own(body, 'model')
   const model = typeof named === 'string' ? named : undefined
-  const answers = Math.max(1, limitOf(body, 'n'), limitOf(body, 'best_of'))
+  const perPrompt = Math.max(1, limitOf(body, 'n'), limitOf(body, 'best_of'))
+  const answers = promptsOf(own(body, 'prompt')) * perPrompt
   const most = Math.max(
     limitOf(body, 'max_completion_tokens'),
     limitOf(body, 'max_output_tokens'),
@@ -66,6 +67,12 @@ export function estimateRequest(
     input: Math.min(MAX_UNITS, inputTokens(body, model, settings)),
     output: Math.min(MAX_UNITS, (most || settings.defaultOutput) * answers),
   }
+}
+
+/** A legacy completion has answers of their own for each prompt of a list; one of numbers is a prompt. */
+function promptsOf(prompt: unknown): number {
+  const isList = Array.isArray(prompt) && prompt.some((item) => typeof item !== 'number')
+  return isList ? prompt.length : 1
 }
 
 /** A maximum that a provider would accept, rounded up, else 0. Some read a number out of a string. */
