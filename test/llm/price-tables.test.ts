@@ -60,9 +60,16 @@ describe('a table of prices', () => {
     }).toThrow(TypeError)
   })
 
+  it('names all that a model that is not listed may cost', () => {
+    expect(() => definePrices({}, { unknownModel: 'allow' as 'deny' })).toThrow(
+      'definePrices.unknownModel: must be a price or "deny"',
+    )
+  })
+
   const table = loosely(definePrices)
   const withOptions = loosely((options: never) => definePrices({}, options))
   const model = (price: unknown) => () => table({ m: price })
+  const find = loosely((prices: never) => priceOf({ input: 1, output: 1 }, 'm', prices))
   const good = { input: 1, output: 2 }
   mistakesAreNamed([
     ['no table', () => table(undefined), 'definePrices'],
@@ -87,6 +94,8 @@ describe('a table of prices', () => {
     ['a name twice', () => table({ m: good, M: good }), 'definePrices.M'],
     ['a base that is none', () => withOptions({ base: { m: good } }), 'definePrices.base'],
     ['null as a base', () => withOptions({ base: null }), 'definePrices.base'],
+    ['no table to find a price in', () => find({ m: good }), 'prices'],
+    ['null to find a price in', () => find(null), 'prices'],
     ['a wish', () => withOptions({ unknownModel: 'free' }), 'definePrices.unknownModel'],
     [
       'an unknown option',

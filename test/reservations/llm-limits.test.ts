@@ -130,6 +130,8 @@ describe('limits by model', () => {
     ['', 'other'],
     ['__proto__', 'other'],
     ['constructor', 'other'],
+    [undefined, 'other'],
+    [5 as unknown as string, 'other'],
   ])('count %j under %s', (name, counted) => {
     expect(modelOf(name)).toBe(counted)
   })

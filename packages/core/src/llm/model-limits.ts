@@ -41,9 +41,10 @@ export interface ModelPolicies {
   readonly policies: Policy[]
   /**
    * What to count a model under: its name if it is listed, or what is left of it without a vendor
-   * before and a date behind it (as prices are found); else `'other'`, so that invented names have no budget of their own.
+   * before and a date behind it (as prices are found); else `'other'`, so that invented names have no
+   * budget of their own, nor has a request that names none.
    */
-  readonly modelOf: (name: string) => string
+  readonly modelOf: (name: string | undefined) => string
 }
 
 /** What counts a limit of a line. */
@@ -113,7 +114,9 @@ export function modelLimits(options: ModelLimitsOptions): ModelPolicies {
   if (policies.length === 0) {
     throw new ConfigError('invalid_option', 'modelLimits.models', 'must limit something')
   }
-  const modelOf = (name: string): string =>
-    [name, ...candidateNames(name)].find((one) => lines.has(one)) ?? OTHER
+  const modelOf = (name: string | undefined): string => {
+    const names = typeof name === 'string' ? [name, ...candidateNames(name)] : []
+    return names.find((one) => lines.has(one)) ?? OTHER
+  }
   return { policies, modelOf }
 }

@@ -72,8 +72,13 @@ export function definePrices(
     throw new ConfigError('invalid_option', 'definePrices', 'must be an object of prices by model')
   }
   const { base, unknownModel = base?.unknownModel ?? 'deny' } = options
-  if (base !== undefined && !(base?.models instanceof Map)) {
-    throw new ConfigError('invalid_option', 'definePrices.base', 'must be made by definePrices')
+  if (base !== undefined) aTable('definePrices.base', base)
+  if (typeof unknownModel !== 'object' && unknownModel !== 'deny') {
+    throw new ConfigError(
+      'invalid_option',
+      'definePrices.unknownModel',
+      'must be a price or "deny"',
+    )
   }
   const table = new Map<string, ModelPrice>()
   for (const [model, price] of Object.entries(models)) {
@@ -97,6 +102,7 @@ export function definePrices(
  * @param model The model's name, as asked for or as answered.
  * @throws InputError `unknown_model` when it is not listed and the table names no price for such.
  * @throws InputError `invalid_cost` when a number of tokens is no whole number from 0 to 10^12.
+ * @throws ConfigError When `prices` is not made by `definePrices`.
  * @example
  * priceOf({ input: 1_000, output: 200 }, 'gpt-4o', LIST_PRICES) // 4_500: 0.0045 dollars
  */
@@ -125,10 +131,12 @@ export function priceOf(usage: Priced, model: string | undefined, prices: Prices
  * The price of a model.
  *
  * @throws InputError `unknown_model` when it is not listed and the table names no price for such.
+ * @throws ConfigError When `prices` is not made by `definePrices`.
  * @example
  * findPrice('gpt-4o-2024-08-06', LIST_PRICES).output // 10_000_000: 10 dollars a million tokens
  */
 export function findPrice(model: string | undefined, prices: Prices): ModelPrice {
+  aTable('prices', prices)
   for (const name of typeof model === 'string' ? candidateNames(model) : []) {
     const price = prices.models.get(name)
     if (price !== undefined) return price
@@ -142,6 +150,11 @@ export function findPrice(model: string | undefined, prices: Prices): ModelPrice
 }
 
 const times = (tokens: number, rate: number): bigint => BigInt(tokens) * BigInt(rate)
+
+function aTable(option: string, value: Partial<Prices> | null | undefined): void {
+  if (value?.models instanceof Map) return
+  throw new ConfigError('invalid_option', option, 'must be made by definePrices')
+}
 
 function validPrice(where: string, price: unknown): ModelPrice {
   knownOptions(where, price, PRICE)
