@@ -109,7 +109,7 @@ export const chat: readonly Case[] = [
       }),
   },
   {
-    claim: "gives everything back when the model fails, and passes the model's own error on",
+    claim: 'gives everything back when the model answers an error, and passes that on',
     async check(target) {
       const { post, settled } = await newChatter(target)
       target.upstream.respond = (response) => {
@@ -120,28 +120,42 @@ export const chat: readonly Case[] = [
       expect(overloaded.status).toBe(503)
       expect(await overloaded.json()).toEqual({ error: { message: 'overloaded' } })
       expect(await settled()).toEqual(NOTHING)
-      target.upstream.respond = (response) => void response.destroy()
-      const unreachable = await post({})
-      expect(unreachable.status).toBe(502)
-      expect(await unreachable.json()).toMatchObject({ error: { code: 'upstream_unavailable' } })
-      expect(await settled()).toEqual(NOTHING)
     },
   },
   {
-    claim: 'gives everything back when the client goes away before the model has said a word',
-    async check(target) {
-      const { post, used, settled } = await newChatter(target)
-      const model = nextAsked(target)
-      const client = new AbortController()
-      const pending = post({ stream: true }, client.signal)
-      const speaking = await model
-      expect(await used()).toMatchObject({ 'in-flight': 1 })
-      const hungUp = new Promise((resolve) => speaking.once('close', resolve))
-      client.abort()
-      await expect(pending).rejects.toThrow(/abort/)
-      await hungUp
-      expect(await settled()).toEqual(NOTHING)
-    },
+    claim: 'keeps the estimate when the model breaks off before it answers, and frees the slot',
+    check: (target) =>
+      withinOneDay(async () => {
+        const { post, used, settled } = await newChatter(target)
+        const model = nextAsked(target)
+        const pending = post({})
+        const speaking = await model
+        const during = await used()
+        speaking.destroy()
+        const unreachable = await pending
+        expect(unreachable.status).toBe(502)
+        expect(await unreachable.json()).toMatchObject({ error: { code: 'upstream_unavailable' } })
+        expectEstimate(await settled(), during)
+      }),
+  },
+  {
+    claim: 'keeps the estimate when the client goes away before it has an answer, stream or not',
+    check: (target) =>
+      withinOneDay(async () => {
+        for (const stream of [true, false]) {
+          const { post, used, settled } = await newChatter(target)
+          const model = nextAsked(target)
+          const client = new AbortController()
+          const pending = post({ stream }, client.signal)
+          const speaking = await model
+          const during = await used()
+          const hungUp = new Promise((resolve) => speaking.once('close', resolve))
+          client.abort()
+          await expect(pending).rejects.toThrow(/abort/)
+          await hungUp
+          expectEstimate(await settled(), during)
+        }
+      }),
   },
   {
     claim: 'charges what was said when the client goes away, and stops the model',
@@ -226,6 +240,13 @@ export const chat: readonly Case[] = [
       }),
   },
 ]
+
+/** That all stays charged that was reserved for the one call, and its slot alone is free. */
+function expectEstimate(used: Used, during: Used): void {
+  expect(during).toMatchObject({ 'in-flight': 1 })
+  expect(during['budget.daily']).toBeGreaterThan(price(0, 400))
+  expect(used).toEqual({ ...during, 'in-flight': 0 })
+}
 
 /** That what was used is at least the words that were said, and less than what was reserved. */
 function expectPart(used: Used, words: number, most: number): void {

@@ -36,8 +36,9 @@ async function chat(tenant: Tenant, body: ChatRequest, signal: AbortSignal): Pro
 
   const answer = await askModel(body, SAMPLE, signal).catch(() => undefined)
   if (!answer?.ok) {
-    // The model failed, or the client has gone before the model began: nothing was produced.
-    after(decision.cancel())
+    // An error that the model answers costs nothing. Where no answer came, because the model was not
+    // reached or the client has gone, it may have written all of one: the estimate stays.
+    after(answer ? decision.cancel() : decision.settle({}))
     return answer ?? failure(502, 'upstream_unavailable', 'The model cannot be reached.')
   }
 
