@@ -51,7 +51,7 @@ export class Ledger {
 
   async #reserve(units: number): Promise<void> {
     const cost = { token: units }
-    const decision = await this.#limiter.reserve(this.#subject, { cost })
+    const decision = await this.#limiter.reserve(this.#subject, { cost, settleWithin: '365d' })
     assert.equal(decision.degraded, undefined)
     if (!decision.allowed) return
     // Half of them are settled by someone else, who has it as JSON.

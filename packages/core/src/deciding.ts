@@ -130,9 +130,12 @@ export function decider(means: Means): (question: Question) => Promise<Decided> 
     const parts = await Promise.all(policies.map((policy) => entryOf(policy, situation)))
     const counted = parts.filter((part) => 'entry' in part)
     const id = randomId()
+    // A call in flight can be ended for as long as it is held.
+    const held = counted.map(({ policy }) => (policy.algorithm.released ? policy.windowMs : 0))
+    const ttlMs = Math.max(settleWithinMs, ...held)
     const request = {
       id,
-      hold: settleWithinMs > 0 ? { key: holdKey(id), ttlMs: settleWithinMs } : undefined,
+      hold: settleWithinMs > 0 ? { key: holdKey(id), ttlMs } : undefined,
       entries: counted.map(({ entry }) => entry),
       apply,
       now: clock(),

@@ -85,10 +85,11 @@ export interface Store {
   settle(request: SettleRequest): Promise<boolean>
   /**
    * Makes all of these writes if the condition holds, in one atomic step, and tells whether it did.
+   * `now` is the caller's time in epoch ms, for a store that has no clock of its own.
    *
    * @throws StoreError As `check` does.
    */
-  write(writes: readonly RecordWrite[], condition?: RecordCondition): Promise<boolean>
+  write(writes: readonly RecordWrite[], condition?: RecordCondition, now?: number): Promise<boolean>
   /** Forgets these keys, counts and records. @throws StoreError When it cannot be told that they are forgotten. */
   reset(keys: readonly string[]): Promise<void>
 }

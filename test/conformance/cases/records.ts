@@ -23,7 +23,8 @@ const request = (reads: StoreRequest['reads'], count = 0): StoreRequest => ({
 
 /** What these fields of a record hold. */
 async function fields(store: Store, key: string, names: readonly string[]): Promise<unknown> {
-  return (await store.check(request(names.map((field) => ({ key, field }))))).read
+  const reads = names.map((field) => ({ key, field }))
+  return (await store.check({ ...request(reads), now: Date.now() })).read
 }
 
 const VALUES = [

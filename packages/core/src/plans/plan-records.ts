@@ -1,4 +1,4 @@
-import type { RecordCondition, RecordField } from '../store.ts'
+import type { RecordCondition, RecordField, RecordWrite } from '../store.ts'
 import { readFields, type Lent } from '../watch.ts'
 
 /** What the store knows of one plan. */
@@ -53,7 +53,7 @@ export class PlanRecords {
     const isFree = replaced === undefined
     const set = isFree ? { claim } : { claim, plan: NONE }
     const condition = isFree ? held(key) : { ...this.plan(key), is: replaced }
-    return this.#lent.store.write([{ key, set, ttlMs: this.#claimMs }], condition)
+    return this.#write([{ key, set, ttlMs: this.#claimMs }], condition)
   }
 
   /** Writes what was found, unless the claim has been lost. */
@@ -62,16 +62,20 @@ export class PlanRecords {
       { key, set: { plan }, ttlMs: this.#cacheMs },
       { key: lastKey(key), set: { plan }, ttlMs: LAST_MS },
     ]
-    return this.#lent.store.write(writes, held(key, claim))
+    return this.#write(writes, held(key, claim))
   }
 
   giveUp(key: string, claim: string): Promise<boolean> {
     const failed = { key, set: { claim: FAILED }, ttlMs: this.#claimMs }
-    return this.#lent.store.write([failed], held(key, claim))
+    return this.#write([failed], held(key, claim))
   }
 
   forget(key: string): Promise<void> {
     return this.#lent.store.reset([key])
+  }
+
+  #write(writes: readonly RecordWrite[], condition: RecordCondition): Promise<boolean> {
+    return this.#lent.store.write(writes, condition, this.#lent.clock())
   }
 }
 

@@ -43,7 +43,7 @@ export function withFallback(primary: Store, mode: OnStoreError): FallbackStore 
       }
     },
     settle: (request) => primary.settle(request),
-    write: (writes, condition) => primary.write(writes, condition),
+    write: (...args) => primary.write(...args),
     async reset(keys) {
       await local.reset(keys)
       await primary.reset(keys)

@@ -12,11 +12,14 @@ import { knownOptions, positiveInteger } from '../validate.ts'
 
 /** Options of `memory`. */
 export interface MemoryOptions {
-  /** Partitions kept at most; past that, the least recently charged is forgotten. @default 10_000 */
+  /**
+   * Partitions kept at most, and as many plans and reservations beside them; past that, the least
+   * recently charged or written is forgotten. @default 10_000
+   */
   readonly maxKeys?: number
 }
 
-/** A record with its fields. It expires by the machine's clock, as in Redis by the server's. */
+/** A record with its fields. */
 interface Stored {
   readonly fields: ReadonlyMap<string, string>
   readonly expiresAt: number
@@ -58,15 +61,15 @@ export function memory(options: MemoryOptions = {}): Store {
         keep(entry.key, slot)
         places[index] = slot.place
       })
-      if (hold) write([{ key: hold.key, set: {}, ttlMs: hold.ttlMs }])
+      if (hold) write([{ key: hold.key, set: {}, ttlMs: hold.ttlMs }], undefined, now)
       // What was charged just now stays, or a policy would never count.
       trim(slots, Math.max(maxKeys, entries.length))
     }
-    return { now, verdicts, places, read: reads.map(fieldOf) }
+    return { now, verdicts, places, read: reads.map((read) => fieldOf(read, now)) }
   }
 
   function settle({ hold, settlements, now }: SettleRequest): boolean {
-    if (liveRecord(hold) === undefined) return false
+    if (liveRecord(hold, now) === undefined) return false
     forget(hold)
     const settled = new Set<string>()
     for (const settlement of settlements) {
@@ -99,22 +102,25 @@ export function memory(options: MemoryOptions = {}): Store {
     for (const map of [slots, records, lasting]) map.delete(key)
   }
 
-  function liveRecord(key: string): Stored | undefined {
+  function liveRecord(key: string, now: number): Stored | undefined {
     const record = records.get(key) ?? lasting.get(key)
-    return record !== undefined && record.expiresAt > Date.now() ? record : undefined
+    return record !== undefined && record.expiresAt > now ? record : undefined
   }
 
-  function fieldOf({ key, field }: RecordField): string | undefined {
-    return liveRecord(key)?.fields.get(field)
+  function fieldOf({ key, field }: RecordField, now: number): string | undefined {
+    return liveRecord(key, now)?.fields.get(field)
   }
 
-  function write(writes: readonly RecordWrite[], condition?: RecordCondition): boolean {
-    if (condition && fieldOf(condition) !== condition.is) return false
+  function write(
+    writes: readonly RecordWrite[],
+    condition: RecordCondition | undefined,
+    now: number,
+  ): boolean {
+    if (condition && fieldOf(condition, now) !== condition.is) return false
     for (const { key, set, ttlMs } of writes) {
-      const fields = new Map([...(liveRecord(key)?.fields ?? []), ...Object.entries(set)])
+      const fields = new Map([...(liveRecord(key, now)?.fields ?? []), ...Object.entries(set)])
       forget(key)
-      const [map, expiresAt] =
-        ttlMs === undefined ? [lasting, Infinity] : [records, Date.now() + ttlMs]
+      const [map, expiresAt] = ttlMs === undefined ? [lasting, Infinity] : [records, now + ttlMs]
       map.set(key, { fields, expiresAt })
     }
     trim(records, Math.max(maxKeys, writes.length))
@@ -124,7 +130,7 @@ export function memory(options: MemoryOptions = {}): Store {
   return {
     check: (request) => Promise.resolve(decide(request)),
     settle: (request) => Promise.resolve(settle(request)),
-    write: (writes, condition) => Promise.resolve(write(writes, condition)),
+    write: (writes, condition, now = Date.now()) => Promise.resolve(write(writes, condition, now)),
     reset: (keys) => {
       for (const key of keys) forget(key)
       return Promise.resolve()
