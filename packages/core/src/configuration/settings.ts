@@ -11,7 +11,7 @@ export interface Settings {
   readonly limit?: number
   /** The most units that a bucket holds. */
   readonly burst?: number
-  /** `'shadow'` counts and never denies; `'enforce'` denies, in all partitions unless `enforced` says fewer. */
+  /** `'shadow'` counts and never denies; `'enforce'` denies, in all partitions unless `enforced` is set too. */
   readonly mode?: Mode
   /** The percentage of partitions that are counted at all; for one partition, 0 or 100. */
   readonly enabled?: number
