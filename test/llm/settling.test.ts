@@ -1,5 +1,5 @@
 import { meter, meterStream, type Usage } from '@sluice/core/llm'
-import { describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { loosely, mistakesAreNamed } from '../support/mistakes.ts'
 import * as recorded from './recordings.ts'
 import { ledger } from './support.ts'
@@ -137,12 +137,33 @@ describe('a response', () => {
     expect(meter(Response.error(), { settle: book.settle }).type).toBe('error')
     expect(settled(book.usages)).toEqual([NOTHING])
   })
+})
 
-  it('that has been read already is an error of yours', async () => {
-    const response = answer()
-    await response.text()
-    expect(() => meter(response, { settle: () => undefined })).toThrow(TypeError)
+describe('a body that somebody else reads is an error of yours, and nothing waits for it', () => {
+  const waited: Promise<unknown>[] = []
+  const options = { settle, waitUntil: (promise: Promise<unknown>) => void waited.push(promise) }
+  const read = answer()
+  const halfRead = answer()
+  const locked = answer()
+  const stream = answer().body!
+  beforeAll(async () => {
+    await read.text()
+    const reader = halfRead.body!.getReader()
+    await reader.read()
+    reader.releaseLock()
+    locked.body!.getReader()
+    stream.getReader()
   })
+
+  mistakesAreNamed([
+    ['one that is read', () => meter(read, options), 'meter.response'],
+    ['one that is half read', () => meter(halfRead, options), 'meter.response'],
+    ['one that is being read', () => meter(locked, options), 'meter.response'],
+    ['a stream that is being read', () => meterStream(stream, options), 'meterStream.stream'],
+    ['no stream', () => meterStream('text' as never, options), 'meterStream.stream'],
+  ])
+
+  it('so the platform was not told of any', () => expect(waited).toEqual([]))
 })
 
 describe('a mistake in the options of a meter is an error that names the option', () => {
@@ -156,6 +177,8 @@ describe('a mistake in the options of a meter is an error that names the option'
     ['a waitUntil that is none', () => of({ settle, waitUntil: {} }), 'meter.waitUntil'],
     ['an onError that is none', () => of({ settle, onError: 'log' }), 'meter.onError'],
     ['a count that is none', () => of({ settle, count: 4 }), 'meter.count'],
+    ['a signal that is none', () => of({ settle, signal: 5 }), 'meter.signal'],
+    ['a signal that is none', () => stream({ settle, signal: {} }), 'meterStream.signal'],
     ['half a token', () => of({ settle, inputTokens: 0.5 }), 'meter.inputTokens'],
     ['less than none', () => of({ settle, inputTokens: -1 }), 'meter.inputTokens'],
     [

@@ -1,3 +1,4 @@
+import { ConfigError } from '../errors.ts'
 import { aFunction, knownOptions, positiveInteger } from '../validate.ts'
 import { answerReader } from './answer.ts'
 import { watched, type End } from './pipe.ts'
@@ -41,7 +42,7 @@ const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputToke
  *
  * An error of the provider (a status outside 200 to 299) has used nothing.
  *
- * @throws ConfigError When an option is unknown, missing or malformed.
+ * @throws ConfigError When an option is unknown, missing or malformed, or the response has been read.
  * @example
  * const response = await fetch('https://api.openai.com/v1/chat/completions', init)
  * return meter(response, {
@@ -51,11 +52,12 @@ const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputToke
  */
 export function meter(response: Response, options: MeterResponseOptions): Response {
   const { chargeErrors = false, ...rest } = validOptions('meter', options, ['chargeErrors'])
-  const { body, headers, ok } = response
+  const { body, bodyUsed, headers, ok } = response
   if (body === null || (!ok && !chargeErrors)) {
     settling(rest)(nothing(rest.model))
     return response
   }
+  mustBeUnread('meter.response', body.locked || bodyUsed)
   const type = headers.get('content-type') ?? ''
   return new Response(bytesMetered(body, rest, type), response)
 }
@@ -64,7 +66,7 @@ export function meter(response: Response, options: MeterResponseOptions): Respon
  * As `meter`, for a stream of bytes alone.
  *
  * @param contentType Its `content-type`. @default told by how it begins
- * @throws ConfigError When an option is unknown, missing or malformed.
+ * @throws ConfigError When an option is unknown, missing or malformed, or somebody reads the stream.
  * @example
  * const settle = (usage: Usage) => decision.settle({ token: usage.input + usage.output })
  * return new Response(meterStream(stream, { settle }, 'text/event-stream'))
@@ -74,7 +76,16 @@ export function meterStream(
   options: MeterOptions,
   contentType = '',
 ): ReadableStream<Uint8Array> {
-  return bytesMetered(stream, validOptions('meterStream', options), contentType)
+  const valid = validOptions('meterStream', options)
+  mustBeUnread('meterStream.stream', stream.locked)
+  return bytesMetered(stream, valid, contentType)
+}
+
+/** Fails before the platform is told to wait for what would never be settled. */
+function mustBeUnread(where: string, isRead: unknown): void {
+  // What is no stream does not say so.
+  if (isRead === false) return
+  throw new ConfigError('invalid_option', where, 'must be a body that nobody has read')
 }
 
 function bytesMetered(
@@ -172,10 +183,13 @@ export function validOptions<T extends MeterOptions>(
   more: readonly string[] = [],
 ): T {
   knownOptions(where, options, [...OPTIONS, ...more])
-  const { inputTokens, waitUntil, onError, count } = options
+  const { inputTokens, waitUntil, signal, onError, count } = options
   aFunction(`${where}.settle`, options.settle)
   for (const [name, option] of Object.entries({ waitUntil, onError, count })) {
     if (option !== undefined) aFunction(`${where}.${name}`, option)
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new ConfigError('invalid_option', `${where}.signal`, 'must be an AbortSignal')
   }
   if (inputTokens !== undefined && inputTokens !== 0) {
     positiveInteger(`${where}.inputTokens`, inputTokens)
