@@ -161,6 +161,20 @@ describe('an event that is too long to keep', () => {
   })
 })
 
+describe('an event of Anthropic’s, however long', () => {
+  it.each([1_000, 90_000])('is not counted when it is what a tool found: %i', async (length) => {
+    const block = {
+      type: 'web_search_tool_result',
+      content: [{ type: 'web_search_result', encrypted_content: 'Ab3'.repeat(length / 3) }],
+    }
+    const start = { type: 'content_block_start', index: 1, content_block: block }
+    const [usage] = await settledOf(
+      `${recorded.MESSAGES_EVENTS[0]}data: ${JSON.stringify(start)}\n\n`,
+    )
+    expect(usage).toMatchObject({ input: 1_204, output: 1, complete: false })
+  })
+})
+
 describe('JSON of any length', () => {
   it('has its usage found behind ten megabytes, whatever they say', async () => {
     const input = {

@@ -70,8 +70,8 @@ describe('the usage of an answer', () => {
     'data over several lines': (body) => body.replaceAll(',"', ',\ndata: "'),
     'no final newline': (body) => body.trimEnd(),
     'blank lines at the beginning': (body) => `\n\n${body}`,
-    'broken events among the others': (body) =>
-      body.replaceAll('data: ', 'data: {"choices":[{"delta"\n\ndata: 5\n\ndata:\n\ndata: '),
+    'events without data among the others': (body) =>
+      body.replaceAll('data: ', 'id: 8\n\ndata:\n\ndata\n\ndata: '),
     'fields that are not known': (body) =>
       body.replaceAll('\ndata: ', '\ndatum: {}\nDATA: {}\ndata: '),
   }
@@ -83,6 +83,14 @@ describe('the usage of an answer', () => {
       expect((await readMetered(varied, { inputTokens: 77 })).usage).toEqual(usage)
       const sse = { 'content-type': 'text/event-stream' }
       expect((await readMetered(varied, { inputTokens: 77 }, sse)).usage).toEqual(usage)
+    }
+  })
+
+  it('is the same with broken events among the others, where it is told', async () => {
+    for (const [, [body, usage]] of STREAMS.filter(([, [, { source }]]) => source === 'provider')) {
+      const broken = 'data: {"choices":[{"delta"\n\ndata: 5\n\ndata: '
+      const { usage: found } = await readMetered((body as string).replaceAll('data: ', broken))
+      expect(found).toEqual(usage)
     }
   })
 
@@ -163,6 +171,61 @@ describe('what providers write in other ways', () => {
     expect([told.input, told.output]).toEqual([0, 0])
   })
 
+  it('is input that has its cache in it, told in two ways', async () => {
+    const usage = {
+      prompt_tokens: 2_000,
+      completion_tokens: 10,
+      total_tokens: 2_010,
+      cache_read_input_tokens: 1_500,
+      cache_creation_input_tokens: 100,
+      prompt_tokens_details: { cached_tokens: 1_500 },
+    }
+    const told = { input: 2_000, cachedInput: 1_500, cacheWrite: 100, output: 10 }
+    expect((await readMetered(chat(usage))).usage).toMatchObject(told)
+  })
+
+  it('is input beside its cache, as Bedrock writes it, or where there is less of it', async () => {
+    const bedrock = {
+      inputTokens: 30,
+      outputTokens: 628,
+      totalTokens: 2_158,
+      cacheReadInputTokens: 1_000,
+      cacheWriteInputTokens: 500,
+    }
+    const told = { input: 1_530, cachedInput: 1_000, cacheWrite: 500, output: 628 }
+    const answer = { output: { message: { content: [{ text: recorded.SAID }] } }, usage: bedrock }
+    expect((await readMetered(answer)).usage).toMatchObject({ ...told, source: 'provider' })
+    const less = {
+      prompt_tokens: 30,
+      completion_tokens: 5,
+      prompt_tokens_details: { cached_tokens: 40 },
+    }
+    expect((await readMetered(chat(less))).usage).toMatchObject({ input: 70, cachedInput: 40 })
+  })
+
+  it('is a message in place of a delta', async () => {
+    const message = {
+      content: 'Hello.',
+      tool_calls: [{ id: 'call_1', function: { name: 'f', arguments: '{"a":1}' } }],
+    }
+    const answer = { choices: [{ message }] }
+    for (const body of [answer, `data: ${JSON.stringify(answer)}\n\ndata: [DONE]\n\n`]) {
+      const { usage } = await readMetered(body)
+      expect(usage).toMatchObject({ output: estimateTokens('Hello.f{"a":1}'), complete: true })
+    }
+  })
+
+  it('is content in parts, as Mistral writes its reasoning', async () => {
+    const thinking = [{ type: 'text', text: 'Why is it blue?' }]
+    const content = [
+      { type: 'thinking', thinking },
+      { type: 'text', text: recorded.SAID },
+    ]
+    const body = `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\ndata: [DONE]\n\n`
+    const output = estimateTokens(`Why is it blue?${recorded.SAID}`)
+    expect((await readMetered(body)).usage).toMatchObject({ output, source: 'counted' })
+  })
+
   it('is bounded where a number is beyond what can be counted', async () => {
     const huge = '{"choices":[],"usage":{"prompt_tokens":1e300,"completion_tokens":1e300}}'
     const { input, output } = (await readMetered(huge)).usage
@@ -197,17 +260,17 @@ describe('what is counted when no usage is told', () => {
     ['events of an unknown format', `data: {"candidates":[{"text":"${recorded.SAID}"}]}\n\n`],
     ['JSON without a usage', JSON.stringify({ answer: recorded.SAID })],
     ['a list', JSON.stringify([recorded.SAID])],
-    ['text that begins like an event', 'data'],
   ])('is %s, no less than it says', async (_, body) => {
     const { usage } = await readMetered(body)
     expect(usage.source).toBe('counted')
-    const text = body === 'data' ? '' : recorded.SAID
-    expect(usage.output).toBeGreaterThanOrEqual(estimateTokens(text))
+    expect(usage.output).toBeGreaterThanOrEqual(said)
   })
 
   it('is nothing where nothing came', async () => {
-    for (const body of ['', '\n\n', ': ping\n\n']) {
-      expect((await readMetered(body)).usage).toMatchObject({ output: 0, source: 'counted' })
+    const sse = { 'content-type': 'text/event-stream' }
+    for (const body of ['', '\n\n', ': ping\n\n', 'event: ping\nid: 5\n\n']) {
+      const { usage } = await readMetered(body, {}, sse)
+      expect(usage).toMatchObject({ output: 0, source: 'counted' })
     }
   })
 

@@ -37,8 +37,7 @@ export function usageOfAiSdk(event: unknown, known: Known = {}): Usage {
     tally.said(step['text'])
     tally.said(step['reasoningText'])
   }
-  tally.understood()
-  tally.end()
+  tally.ended = true
   return tally.usage(true)
 }
 
@@ -81,8 +80,7 @@ export function meterModel(options: MeterOptions): MeterModel {
         if (part['type'] === 'tool-call') tally.said(part['input'])
       }
       reported(usage, tally)
-      tally.understood()
-      tally.end()
+      tally.ended = true
       settle(tally.usage(true))
       return result
     },
@@ -114,15 +112,14 @@ const partReader = (tally: Tally): ChunkReader<unknown> => ({
   see: (part) => {
     if (isObject(part)) readPart(part, tally)
   },
-  end: () => tally.understood(),
+  end: () => undefined,
 })
 
 function readPart(part: Readonly<Record<string, unknown>>, tally: Tally): void {
-  tally.understood()
   if (part['type'] === 'response-metadata') tally.named(part['modelId'])
   else if (part['type'] === 'finish') {
     reported(part['usage'], tally)
-    tally.end()
+    tally.ended = true
   } else tally.said(part['delta'])
 }
 

@@ -1,116 +1,83 @@
-import { readEvent } from './formats.ts'
-import { jsonScan, type JsonScan } from './json-scan.ts'
+import { eventReader } from './event.ts'
+import { jsonScan } from './json-scan.ts'
 import { sseReader } from './sse.ts'
-import { isObject, type Tally } from './tally.ts'
+import type { Tally } from './tally.ts'
 
 /** Reads an answer, as text in pieces. */
 export interface AnswerReader {
   push(text: string): void
-  end(): void
+  /** @param closed Whether it was closed by its source. */
+  end(closed: boolean): void
 }
 
-/** How a line of server-sent events can begin. */
-const SSE_STARTS = ['data', 'event', 'id', 'retry', ':']
+/** How JSON and server-sent events begin, and what may yet become such an event. */
+const JSON_START = /^[{[]/
+const SSE_START = /^(?:data|event|id|retry)?:/
+const SSE_NAME = /^[a-z]{1,5}$/
 
 /**
- * Reads whatever an answer is: JSON when it begins with `{` or `[`, server-sent events when it begins
- * like them or says so, else text. What is not understood is counted as it is: nothing is free.
+ * Reads whatever an answer is, told by how it begins: JSON, one value or many, server-sent events, else text,
+ * as is what follows JSON and is none. What is not understood is counted as it is: nothing is free.
  */
 export function answerReader(tally: Tally, contentType: string): AnswerReader {
-  let reader = contentType.includes('text/event-stream') ? sseAnswer(tally) : undefined
-  let start = ''
-  function choose(last: boolean): void {
-    const text = start.trimStart()
-    if (text === '') return
-    if (text.startsWith('{') || text.startsWith('[')) reader = jsonAnswer(tally)
-    else if (SSE_STARTS.some((name) => text.startsWith(name))) reader = sseAnswer(tally)
-    else if (!last && SSE_STARTS.some((name) => name.startsWith(text))) return
-    else reader = textAnswer(tally)
-    reader.push(start)
-    start = ''
-  }
-  return {
-    push(text) {
-      if (reader !== undefined) {
-        reader.push(text)
-        return
-      }
-      start += text
-      // Blanks at the beginning say nothing, however many they are.
-      if (start.length > 64 && start.trimStart() === '') start = ''
-      choose(false)
-    },
-    end() {
-      if (reader === undefined) choose(true)
-      reader?.end()
-    },
-  }
-}
-
-function sseAnswer(tally: Tally): AnswerReader {
-  let scan: JsonScan | undefined
-  let type = ''
-  return sseReader({
-    event(data) {
-      if (data === '[DONE]') {
-        tally.end()
-        return
-      }
-      const event = parsed(data)
-      if (!isObject(event) || !readEvent(event, tally)) tally.raw(data)
-    },
-    piece(data) {
-      scan ??= usageScan(tally, (name) => (type = name))
-      scan.push(data)
-      tally.piece(data)
-    },
-    // Of the events of a response that are that long, all but deltas repeat what has been said or asked.
-    pieceEnd() {
-      tally.pieceEnd(!type.startsWith('response.') || type.endsWith('.delta'))
-      if (type.startsWith('response.') && tally.final) tally.end()
-      scan = undefined
-      type = ''
-    },
+  const event = eventReader(tally)
+  const scan = jsonScan()
+  const isLabelled = contentType.includes('text/event-stream')
+  const other = tally.counter()
+  const lines = sseReader(event, (text, isField) => {
+    if (!isLabelled || !isField) other.add(text)
   })
-}
+  let kind: 'json' | 'events' | 'text' | undefined
+  let values = 0
+  let rest = ''
 
-function jsonAnswer(tally: Tally): AnswerReader {
-  const scan = usageScan(tally)
+  /** Tells by how it begins what there is to read, as far as that can be told. */
+  function begin(last: boolean): void {
+    rest = rest.trimStart()
+    if (rest === '') return
+    if (JSON_START.test(rest)) {
+      kind = 'json'
+      values += 1
+    } else if (values === 0 && SSE_START.test(rest)) kind = 'events'
+    else if (last || values > 0 || !SSE_NAME.test(rest)) kind = 'text'
+  }
+
+  function read(last: boolean): void {
+    while (rest !== '' && !tally.ended) {
+      if (kind === undefined) begin(last)
+      if (kind === undefined) return
+      const text = rest
+      rest = ''
+      if (kind === 'text') {
+        tally.raw(text)
+        tally.hasMore = true
+      } else if (kind === 'events') lines.push(text)
+      else {
+        const end = scan.push(text)
+        event.add(text.slice(0, end))
+        if (end === undefined) return
+        kind = undefined
+        rest = text.slice(end)
+        event.end()
+      }
+    }
+  }
+
   return {
     push(text) {
-      tally.raw(text)
-      scan.push(text)
-      if (scan.whole) tally.end()
+      rest += text
+      read(false)
     },
-    end: () => undefined,
-  }
-}
-
-function textAnswer(tally: Tally): AnswerReader {
-  return { push: (text) => tally.raw(text), end: () => undefined }
-}
-
-/** Finds `usage`, `model` and `type`, in the answer itself or in the `response` that an event carries. */
-function usageScan(tally: Tally, typed: (type: string) => void = () => undefined): JsonScan {
-  return jsonScan(
-    (name, parent) =>
-      name === 'usage' || name === 'model'
-        ? parent === undefined || parent === 'response'
-        : name === 'type' && parent === undefined,
-    (name, json) => {
-      const value = parsed(json)
-      if (name === 'usage') tally.reported(value, true)
-      else if (name === 'model') tally.named(value)
-      else typed(String(value))
+    end(closed) {
+      read(true)
+      if (kind === 'json') event.end()
+      else if (kind === 'events') {
+        lines.end()
+        // It only looked like events: text may begin with `data:` or with a smiley.
+        if (!tally.isUnderstood) tally.counted(other.tokens)
+      }
+      // One value that is whole may be all there is, or the first of many.
+      else if (kind === undefined && values === 1) tally.ended ||= closed || tally.isFinal
     },
-  )
-}
-
-/** The value of a JSON text; `undefined` of one that is none. */
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
   }
 }

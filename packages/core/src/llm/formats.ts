@@ -1,92 +1,84 @@
-import { isObject, type Tally } from './tally.ts'
+import { isObject, objectOf, type Tally } from './tally.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/**
- * Reads one event of a stream, in whichever known format it is: OpenAI's chat completions, OpenAI's
- * responses, Anthropic's messages. Each tells by its shape. Returns whether it did.
+/*
+ * Events of known formats tell themselves by their shape. OpenAI's chat completions have `choices`:
+ * https://developers.openai.com/api/reference/resources/chat/subresources/completions/streaming-events
+ * Those of its responses and Anthropic's messages have a type:
+ * https://developers.openai.com/api/reference/resources/responses/streaming-events
+ * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
+const KNOWN = /^response\.|^(?:(?:message|content_block)_(?:start|delta|stop)|ping|error)$/
+const LAST = /^(?:response\.(?:completed|incomplete|failed)|message_stop)$/
+
+/** The members of a delta or a message that have what the model says. */
+const SAID = new Set([
+  'content',
+  'text',
+  'refusal',
+  'reasoning_content',
+  'reasoning',
+  'thinking',
+  'partial_json',
+  'audio',
+  'transcript',
+  'function_call',
+  'tool_calls',
+  'function',
+  'custom',
+  'name',
+  'arguments',
+  'input',
+])
+
+/** Reads one event of a stream, or a whole answer, if it is of a known format; returns whether it is. */
 export function readEvent(event: Json, tally: Tally): boolean {
-  const { type } = event
-  if (Array.isArray(event['choices'])) chat(event, event['choices'], tally)
-  else if (typeof type === 'string' && type.startsWith('response.')) responses(event, type, tally)
-  else if (typeof type === 'string' && ANTHROPIC.has(type)) messages(event, type, tally)
-  else if (typeof event['delta'] === 'string') tally.said(event['delta'])
-  else return false
-  tally.understood()
+  const { choices, delta } = event
+  if (Array.isArray(choices)) {
+    tally.named(event['model'])
+    for (const choice of [event, ...(choices as unknown[])]) readChoice(choice, tally)
+    return true
+  }
+  const type = String(event['type'])
+  if (!KNOWN.test(type) && typeof delta !== 'string') return false
+  const isStart = type === 'message_start'
+  const answer = objectOf(event['response'] ?? (isStart ? event['message'] : event))
+  tally.named(answer['model'])
+  tally.reported(answer['usage'], !isStart)
+  // The same text comes again, whole, in events that end in `.done`.
+  if (!isSound(type)) saidIn(delta, tally)
+  const { name, text } = objectOf(event['item'] ?? event['content_block'])
+  if (/(?:added|start)$/.test(type)) for (const begun of [name, text]) tally.said(begun)
+  tally.ended ||= LAST.test(type)
   return true
 }
 
-/** https://developers.openai.com/api/reference/resources/chat/subresources/completions/streaming-events */
-function chat(event: Json, choices: readonly unknown[], tally: Tally): void {
-  tally.named(event['model'])
-  for (const choice of choices) {
-    if (!isObject(choice)) continue
-    tally.said(choice['text'])
-    // Only with some providers.
-    tally.reported(choice['usage'], true)
-    const delta = choice['delta']
-    if (!isObject(delta)) continue
-    for (const field of ['content', 'refusal', 'reasoning_content', 'reasoning']) {
-      tally.said(delta[field])
-    }
-    if (isObject(delta['audio'])) tally.said(delta['audio']['transcript'])
-    called(delta['function_call'], tally)
-    const calls = Array.isArray(delta['tool_calls']) ? (delta['tool_calls'] as unknown[]) : []
-    for (const call of calls) {
-      if (!isObject(call)) continue
-      called(call['function'], tally)
-      if (isObject(call['custom'])) {
-        tally.said(call['custom']['name'])
-        tally.said(call['custom']['input'])
-      }
-    }
-  }
-  tally.reported(event['usage'], true)
+/** Reads a choice of a chat, or what is told of all: some write a usage, or a whole message, at either. */
+function readChoice(choice: unknown, tally: Tally): void {
+  const { text, delta, message, usage } = objectOf(choice)
+  tally.said(text)
+  saidIn(delta ?? message, tally)
+  tally.reported(usage, true)
 }
 
-function called(call: unknown, tally: Tally): void {
-  if (!isObject(call)) return
-  tally.said(call['name'])
-  tally.said(call['arguments'])
+/** An event that is too long to be read, by its type; its usage has been looked for. */
+export function readLongEvent(type: string, tokens: number, tally: Tally): void {
+  // All but deltas repeat what was said or asked, or bring what a tool has found.
+  const isSaid = !KNOWN.test(type) || (type.endsWith('delta') && !isSound(type))
+  if (isSaid) tally.counted(tokens)
+  tally.ended ||= LAST.test(type)
 }
 
-const LAST_RESPONSE = new Set(['response.completed', 'response.incomplete', 'response.failed'])
-
-/** https://developers.openai.com/api/reference/resources/responses/streaming-events */
-function responses(event: Json, type: string, tally: Tally): void {
-  const { delta, response, item } = event
-  // The same text comes again, whole, in events that end in `.done`; that of a sound is base64.
-  if (type.endsWith('.delta') && type !== 'response.audio.delta') tally.said(delta)
-  if (type === 'response.output_item.added' && isObject(item)) tally.said(item['name'])
-  if (!isObject(response)) return
-  tally.named(response['model'])
-  if (!LAST_RESPONSE.has(type)) return
-  tally.reported(response['usage'], true)
-  tally.end()
+/** A text, a list of parts, or an object with texts in it. */
+function saidIn(value: unknown, tally: Tally): void {
+  if (Array.isArray(value)) for (const part of value as unknown[]) saidIn(part, tally)
+  else if (isObject(value)) {
+    for (const name in value) if (SAID.has(name)) saidIn(value[name], tally)
+  } else tally.said(value)
 }
 
-const ANTHROPIC = new Set([
-  'message_start',
-  'content_block_start',
-  'content_block_delta',
-  'content_block_stop',
-  'message_delta',
-  'message_stop',
-  'ping',
-])
-
-/** https://platform.claude.com/docs/en/build-with-claude/streaming */
-function messages(event: Json, type: string, tally: Tally): void {
-  const { message, delta, content_block: block } = event
-  if (type === 'message_start' && isObject(message)) {
-    tally.named(message['model'])
-    tally.reported(message['usage'], false)
-  } else if (type === 'content_block_start' && isObject(block)) {
-    tally.said(block['name'])
-    tally.said(block['text'])
-  } else if (type === 'content_block_delta' && isObject(delta)) {
-    for (const field of ['text', 'thinking', 'partial_json']) tally.said(delta[field])
-  } else if (type === 'message_delta') tally.reported(event['usage'], true)
-  else if (type === 'message_stop') tally.end()
+/** A delta in base64. */
+function isSound(type: string): boolean {
+  return type.endsWith('audio.delta')
 }

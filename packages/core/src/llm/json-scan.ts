@@ -1,58 +1,56 @@
-/** A value longer than this is not kept. */
-const MAX_VALUE = 16_384
-/** A name longer than this is none that is looked for. */
-const MAX_NAME = 32
+/** A name or a value longer than this is not kept. */
+const MAX_KEPT = 16_384
 
 const QUOTE = 34
 const COMMA = 44
 const BACKSLASH = 92
 
 export interface JsonScan {
-  push(text: string): void
-  /** Whether the text so far is a whole value. */
-  readonly whole: boolean
+  /** Returns where the value ends, if it does so in this text. */
+  push(text: string): number | undefined
 }
 
+/** The members that are looked for. */
+const WANTED = /^"(?:usage|model|type)"$/
+
 /**
- * Finds members of a JSON object that comes in pieces, without keeping it: those that are objects or
- * strings and lie directly in it or in one of its members. Text inside of strings is never taken for one.
+ * Finds where JSON that comes in pieces ends, without keeping it, and what it tells of itself: its `usage`,
+ * `model` and `type`, or those of the `response` in it, be they objects or strings. Text inside of strings is
+ * never taken for one.
  *
- * @param wanted Whether a member is to be found; `parent` is the name of the member that it lies in.
- * @param found Gets its name and its JSON.
+ * @param found Gets the name and the value of each, as JSON.
  */
-export function jsonScan(
-  wanted: (name: string, parent: string | undefined) => boolean,
-  found: (name: string, json: string) => void,
-): JsonScan {
+export function jsonScan(found?: (name: string, value: string) => void): JsonScan {
   let depth = 0
-  let began = false
   let inString = false
   let escaped = false
   let nameNext = false
-  let inName = false
   /** The names of the members that are being read, and whether what they lie in is an object. */
   const names = ['', '', '']
   const objects = [false, false, false]
-  let value: string | undefined
-  let valueDepth = 0
+  /** What is kept of the name or value that is being read. */
+  let kept: string | undefined
+  let keptDepth = 0
 
-  /** Starts keeping the value that begins here, if it is wanted. */
-  function begin(): void {
-    if (value !== undefined || depth < 1 || depth > 2 || !objects[depth]) return
-    const name = names[depth] ?? ''
-    if (!wanted(name, depth === 2 ? names[1] : undefined)) return
-    value = ''
-    valueDepth = depth
-  }
-
-  function push(text: string): void {
-    let from = value === undefined ? -1 : 0
-    /** Ends the value with the character at `index`. */
+  function push(text: string): number | undefined {
+    let from = 0
+    /** Keeps what begins at `index`, if it is a name or wanted. */
+    const begin = (index: number): void => {
+      if (found === undefined || kept !== undefined || objects[depth] !== true) return
+      const isWanted = WANTED.test(names[depth] ?? '') && (depth < 2 || names[1] === '"response"')
+      if (!nameNext && !isWanted) return
+      kept = ''
+      keptDepth = depth
+      from = index
+    }
+    /** What began at this depth ends at `index`. */
     const finish = (index: number): void => {
-      const json = value + text.slice(from, index + 1)
-      value = undefined
-      from = -1
-      if (json.length <= MAX_VALUE) found(names[valueDepth] ?? '', json)
+      if (kept === undefined || depth !== keptDepth) return
+      const json = kept + text.slice(from, index + 1)
+      kept = undefined
+      if (nameNext) names[depth] = json
+      else if (json.length <= MAX_KEPT) found?.(names[depth] ?? '', json)
+      nameNext = false
     }
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index)
@@ -61,47 +59,33 @@ export function jsonScan(
         else if (code === BACKSLASH) escaped = true
         else if (code === QUOTE) {
           inString = false
-          if (inName) inName = false
-          else if (value !== undefined && depth === valueDepth) finish(index)
-          continue
+          finish(index)
         }
-        if (inName && (names[depth]?.length ?? 0) <= MAX_NAME) names[depth] += text.charAt(index)
       } else if (code === QUOTE) {
         inString = true
-        if (nameNext && depth <= 2) {
-          nameNext = false
-          inName = true
-          names[depth] = ''
-        } else {
-          begin()
-          if (value !== undefined && from < 0) from = index
-        }
+        begin(index)
       } else if (code === 123 || code === 91) {
-        begin()
-        if (value !== undefined && from < 0) from = index
-        began = true
+        begin(index)
         depth += 1
+        nameNext = code === 123
         if (depth <= 2) {
-          objects[depth] = nameNext = code === 123
+          objects[depth] = nameNext
           names[depth] = ''
         }
       } else if (code === 125 || code === 93) {
         depth -= 1
         nameNext = false
-        if (value !== undefined && depth === valueDepth) finish(index)
-      } else if (code === COMMA) nameNext = depth <= 2 && objects[depth] === true
+        finish(index)
+        if (depth === 0) return index + 1
+      } else if (code === COMMA) nameNext = objects[depth] === true
     }
-    if (value !== undefined) {
-      value += text.slice(Math.max(0, from))
+    if (kept !== undefined) {
+      kept += text.slice(from)
       // Kept only to know that it was too long.
-      if (value.length > MAX_VALUE) value = value.slice(0, MAX_VALUE) + ' '
+      if (kept.length > MAX_KEPT) kept = kept.slice(0, MAX_KEPT) + ' '
     }
+    return undefined
   }
 
-  return {
-    push,
-    get whole() {
-      return began && depth === 0
-    },
-  }
+  return { push }
 }

@@ -98,9 +98,9 @@ function bytesMetered(
     const reader = answerReader(tally, contentType)
     return {
       see: (chunk) => reader.push(decoder.decode(chunk, { stream: true })),
-      end: () => {
+      end: (closed) => {
         reader.push(decoder.decode())
-        reader.end()
+        reader.end(closed)
       },
     }
   })
@@ -109,8 +109,8 @@ function bytesMetered(
 /** Reads the chunks of an answer into a tally. */
 export interface ChunkReader<T> {
   see(chunk: T): void
-  /** The answer is over: reads what is left. */
-  end(): void
+  /** The answer is over, closed by its source or not: reads what is left. */
+  end(closed: boolean): void
 }
 
 /** A stream that settles by itself what `read` finds in it. */
@@ -136,8 +136,9 @@ export function metered<T>(
     if (tally.ended) settle(tally.usage(false))
   }
   const end = (how: End): void => {
-    safely(() => reader.end())
-    settle(tally.usage(how === 'closed'))
+    const closed = how === 'closed'
+    safely(() => reader.end(closed))
+    settle(tally.usage(closed))
   }
   return watched(stream, { see, end }, options.signal)
 }

@@ -1,76 +1,66 @@
-/** What comes out of a stream of server-sent events. */
+/** What the data of events goes to. */
 export interface SseSink {
-  /** The data of an event. */
-  event(data: string): void
-  /** A part of an event's data that is too long to be kept whole. */
-  piece(data: string): void
-  /** The end of such data. */
-  pieceEnd(): void
+  /** A part of the data of an event. */
+  add(text: string): void
+  /** The end of an event. */
+  end(): void
 }
 
-/** Data longer than this is handed on in pieces: 64 KiB, which only an event that repeats a whole answer is. */
-const MAX_DATA = 65_536
+/** The beginning of a line that may still become data, or any field. */
+const UNDECIDED = /^(?:[\w-]{0,32}|data:)$/
+const FIELD = /^[\w-]*:/
 
 /**
- * Reads server-sent events out of text that comes in pieces, in bounded memory. Lines may end in LF, CRLF
- * or CR; an event that is cut off at the end counts as one.
+ * Reads server-sent events out of text that comes in pieces, and keeps nothing but the beginning of a line.
+ * Lines may end in LF, CRLF or CR; an event that is cut off at the end counts as one.
+ *
+ * @param other Gets what is no data: other fields and comments, and lines that are no field at all.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
-export function sseReader(sink: SseSink): { push(text: string): void; end(): void } {
-  let line = ''
-  let data: string | undefined
-  /** The line is longer than is kept, and whether it is data. */
-  let long: 'data' | 'other' | undefined
-  let inPieces = false
+export function sseReader(
+  event: SseSink,
+  other: (text: string, isField: boolean) => void,
+): { push(text: string): void; end(): void } {
+  let beginning = ''
+  let kind: 'data' | 'field' | 'text' | undefined
+  let hasData = false
   let afterReturn = false
 
-  function add(value: string): void {
-    if (!inPieces) {
-      const joined = data === undefined ? value : `${data}\n${value}`
-      if (joined.length <= MAX_DATA) {
-        data = joined
-        return
-      }
-      inPieces = true
-      data = undefined
-      sink.piece(joined)
-    } else sink.piece(value)
+  function put(text: string): void {
+    if (kind === 'data') event.add(text)
+    else other(text, kind === 'field')
   }
 
-  function dispatch(): void {
-    if (inPieces) sink.pieceEnd()
-    else if (data !== undefined) sink.event(data)
-    data = undefined
-    inPieces = false
-  }
-
-  function lineEnd(): void {
-    if (long === undefined) {
-      const value = valueOf(line)
-      if (line === '') dispatch()
-      else if (value !== undefined) add(value)
-    }
-    long = undefined
-    line = ''
+  function decide(): void {
+    const isData = beginning === 'data' || beginning.startsWith('data:')
+    kind = isData ? 'data' : FIELD.test(beginning) ? 'field' : 'text'
+    if (isData && hasData) put('\n')
+    hasData ||= isData
+    put(isData ? beginning.slice(beginning[5] === ' ' ? 6 : 5) : beginning)
+    beginning = ''
   }
 
   function part(text: string): void {
-    if (long === 'data') sink.piece(text)
-    else if (long === undefined) {
-      line += text
-      if (line.length > MAX_DATA) {
-        const value = valueOf(line)
-        long = value === undefined ? 'other' : 'data'
-        line = ''
-        if (value !== undefined) add(value)
-        // A line that is just too long with its name in front: the rest may be too.
-        if (value !== undefined && !inPieces) {
-          inPieces = true
-          sink.piece(data ?? '')
-          data = undefined
-        }
-      }
+    if (kind !== undefined) {
+      put(text)
+      return
     }
+    beginning += text
+    if (!UNDECIDED.test(beginning)) decide()
+  }
+
+  function dispatch(): void {
+    if (hasData) event.end()
+    hasData = false
+  }
+
+  function lineEnd(): void {
+    if (kind === undefined && beginning === '') dispatch()
+    else {
+      if (kind === undefined) decide()
+      if (kind !== 'data') put('\n')
+    }
+    kind = undefined
   }
 
   return {
@@ -91,10 +81,4 @@ export function sseReader(sink: SseSink): { push(text: string): void; end(): voi
       dispatch()
     },
   }
-}
-
-/** The value of a line of data. */
-function valueOf(text: string): string | undefined {
-  if (text === 'data') return ''
-  return text.startsWith('data:') ? text.slice(text[5] === ' ' ? 6 : 5) : undefined
 }

@@ -18,17 +18,19 @@ type Json = Readonly<Record<string, unknown>>
 /** Gathers what is known of the usage of one request while its answer passes. */
 export class Tally {
   model: string | undefined
+  /** Whether the provider has told the usage of the whole answer. */
+  isFinal = false
+  /** Whether anything of a known format has passed. */
+  isUnderstood = false
+  /** Whether the answer has come to its end; what follows changes nothing. */
+  ended = false
+  /** Whether more has passed than the usage speaks of. */
+  hasMore = false
   readonly #known: Known
   readonly #said: TokenCounter
   readonly #raw: TokenCounter
-  #piece: TokenCounter | undefined
-  #pieces = 0
+  #counted = 0
   #reported = { input: 0, cachedInput: 0, cacheWrite: 0, longCacheWrite: 0, output: 0 }
-  #hasInput = false
-  /** Whether what the provider has reported is all there is to the answer. */
-  #final = false
-  #understood = false
-  #ended = false
 
   constructor(known: Known) {
     this.#known = known
@@ -41,99 +43,80 @@ export class Tally {
     if (typeof text === 'string' && text !== '') this.#said.add(text)
   }
 
-  /** A part of an answer that is too long to be kept; whether the model said it comes out at its end. */
-  piece(text: string): void {
-    this.#piece ??= counterFor(this.#known)
-    this.#piece.add(text)
-  }
-
-  pieceEnd(isSaid: boolean): void {
-    if (isSaid) this.#pieces += this.#piece?.tokens ?? 0
-    this.#piece = undefined
-    this.#understood = true
-  }
-
-  /** Bytes of an answer, for one that turns out not to tell more. */
+  /** Text of which nothing is known: it counts as it is, beside what is known to be said. */
   raw(text: string): void {
     this.#raw.add(text)
+  }
+
+  /** Tokens that were counted apart, with `counter`. */
+  counted(tokens: number): void {
+    this.#counted += tokens
+  }
+
+  /** Counts as this does what may turn out not to count. */
+  counter(): TokenCounter {
+    return counterFor(this.#known)
   }
 
   named(model: unknown): void {
     if (typeof model === 'string' && model !== '') this.model = model
   }
 
-  /** Something of a known format has passed. */
-  understood(): void {
-    this.#understood = true
-  }
-
-  /** The answer has come to its end; what follows changes nothing. */
-  end(): void {
-    this.#ended = true
-  }
-
-  get ended(): boolean {
-    return this.#ended
-  }
-
-  /** Whether the provider has told the usage of the whole answer. */
-  get final(): boolean {
-    return this.#final
-  }
-
   /**
-   * A usage as OpenAI, Anthropic and those like them write it. Where several come, they are cumulative.
+   * A usage as OpenAI, Anthropic, Bedrock and those like them write it. Where several come, they are
+   * cumulative. One without a number for the output is none.
    *
-   * @param final Whether its output is that of the answer, and not of its first token.
+   * @param isFinal Whether its output is that of the answer, and not of its first token.
    */
-  reported(usage: unknown, final: boolean): void {
+  reported(usage: unknown, isFinal: boolean): void {
     if (!isObject(usage)) return
-    const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage
-    const write = units(usage['cache_creation_input_tokens'])
-    const read = units(usage['cache_read_input_tokens'])
+    const first = (...names: string[]): unknown => names.map((name) => usage[name]).find(isCount)
     const details = objectOf(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
-    const detailsOfWrite = objectOf(details['cache_write_tokens_details'])
-    // Anthropic's input tokens are those beside its cache.
-    const input = units(prompt ?? usage['input_tokens']) + write + read
-    const output = units(completion ?? usage['output_tokens'])
-    const next = {
-      input,
-      cachedInput: read || units(details['cached_tokens']),
-      cacheWrite: write || units(details['cache_write_tokens']),
-      longCacheWrite:
-        units(objectOf(usage['cache_creation'])['ephemeral_1h_input_tokens']) ||
-        units(detailsOfWrite['ttl_12h_tokens']),
-      // Some providers tell reasoning only in the total.
-      output: Math.max(output, units(total) - input),
-    }
+    const read = units(first('cache_read_input_tokens', 'cacheReadInputTokens'))
+    const write = units(first('cache_creation_input_tokens', 'cacheWriteInputTokens'))
+    const cachedInput = read || units(details['cached_tokens'])
+    const cacheWrite = write || units(details['cache_write_tokens'])
+    const told = units(first('prompt_tokens', 'input_tokens', 'inputTokens'))
+    // Anthropic's and Bedrock's input is that beside the cache, and so is any that is less than it.
+    const isBeside =
+      (!isCount(usage['prompt_tokens']) && read + write > 0) || cachedInput + cacheWrite > told
+    const input = told + (isBeside ? cachedInput + cacheWrite : 0)
+    const completion = first('completion_tokens', 'output_tokens', 'outputTokens')
+    // Some providers tell reasoning only in the total.
+    const rest = told > 0 ? units(usage['total_tokens']) - input : -1
     const known = this.#reported
     this.#reported = {
-      input: Math.max(known.input, next.input),
-      cachedInput: Math.max(known.cachedInput, next.cachedInput),
-      cacheWrite: Math.max(known.cacheWrite, next.cacheWrite),
-      longCacheWrite: Math.max(known.longCacheWrite, next.longCacheWrite),
-      output: Math.max(known.output, next.output),
+      input: Math.max(known.input, input),
+      cachedInput: Math.max(known.cachedInput, cachedInput),
+      cacheWrite: Math.max(known.cacheWrite, cacheWrite),
+      longCacheWrite: Math.max(
+        known.longCacheWrite,
+        units(objectOf(usage['cache_creation'])['ephemeral_1h_input_tokens']),
+        units(objectOf(details['cache_write_tokens_details'])['ttl_12h_tokens']),
+      ),
+      output: Math.max(known.output, units(completion), rest),
     }
-    this.#hasInput ||= typeof (prompt ?? usage['input_tokens']) === 'number'
-    this.#final ||= final
-    this.#understood = true
+    this.isFinal ||= isFinal && (completion !== undefined || rest >= 0)
+    this.isUnderstood = true
   }
 
   /** @param closed Whether the stream was closed by its source. */
   usage(closed: boolean): Usage {
     const model = this.model ?? this.#known.model
-    const complete = this.#ended || (closed && this.#final)
-    const tokens = this.#understood ? this.#said.tokens + this.#pieces : this.#raw.tokens
+    const complete = this.ended || (closed && this.isFinal)
     const factor = isClaude(model) && this.#known.count === undefined ? CLAUDE_FACTOR : 1
-    const counted = Math.ceil(tokens * factor)
-    const trusted = this.#final && complete
-    const { output, ...reported } = this.#reported
+    const said = this.#said.tokens
+    const counted = Math.ceil((said + this.#raw.tokens + this.#counted) * factor)
+    const { input, output } = this.#reported
+    // No output is to be believed of embeddings, say, but not of an answer.
+    const isBlank = output === 0 && (said > 0 || (input === 0 && counted > 0))
+    const trusted = this.isFinal && complete && !this.hasMore && !isBlank
     return {
       model,
-      ...reported,
-      ...(!this.#hasInput && { input: this.#known.inputTokens ?? 0 }),
+      ...this.#reported,
+      input: input || (this.#known.inputTokens ?? 0),
       output: Math.min(MAX_UNITS, trusted ? output : Math.max(output, counted)),
-      source: trusted && this.#hasInput ? 'provider' : 'counted',
+      source: trusted && input > 0 ? 'provider' : 'counted',
       complete,
     }
   }
@@ -152,12 +135,16 @@ function counterFor({ count }: Known): TokenCounter {
   }
 }
 
-/** A number of tokens; what is none counts as 0. */
-function units(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? Math.min(MAX_UNITS, Math.ceil(value)) : 0
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0
 }
 
-function objectOf(value: unknown): Json {
+/** A number of tokens; what is none counts as 0. */
+function units(value: unknown): number {
+  return isCount(value) ? Math.min(MAX_UNITS, Math.ceil(value)) : 0
+}
+
+export function objectOf(value: unknown): Json {
   return isObject(value) ? value : {}
 }
 

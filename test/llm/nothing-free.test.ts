@@ -1,0 +1,213 @@
+import { estimateTokens, meterStream, type Usage } from '@sluice/core/llm'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import * as recorded from './recordings.ts'
+import { bytesOf, ledger, readMetered, sourceOf } from './support.ts'
+
+const LONG = 'The quick brown fox jumps over the lazy dog. '.repeat(50)
+const SPOKEN = estimateTokens(LONG)
+
+const sse = (...events: readonly unknown[]): string =>
+  events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+const lines = (...values: readonly unknown[]): string =>
+  values.map((value) => `${JSON.stringify(value)}\n`).join('')
+const typed = (type: string) => ({ 'content-type': type })
+const EVENTS = typed('text/event-stream')
+const usage = (more: object): object => ({ prompt_tokens: 9, completion_tokens: 4, ...more })
+
+const answer = (told: unknown): object => ({
+  model: 'm',
+  choices: [{ message: { role: 'assistant', content: LONG } }],
+  usage: told,
+})
+
+/** The usage of an answer that comes in these pieces. */
+async function usageOf(pieces: readonly Uint8Array<ArrayBuffer>[], type: string): Promise<Usage> {
+  const book = ledger()
+  const stream = meterStream(sourceOf(pieces).stream, { settle: book.settle }, type)
+  await new Response(stream).bytes()
+  expect(book.usages).toHaveLength(1)
+  return book.settled
+}
+
+const OLLAMA = lines(
+  ...Array.from({ length: 100 }, (_, index) => ({
+    model: 'llama',
+    message: { role: 'assistant', content: `hello there world ${index}` },
+    done: false,
+  })),
+)
+const CHUNKS = lines(
+  { model: 'm', choices: [{ delta: { content: 'Hello' } }] },
+  { model: 'm', choices: [{ delta: { content: ' world' } }] },
+  { model: 'm', choices: [], usage: usage({}) },
+)
+
+/** What begins like one thing and is another; none tells of a usage. */
+const DISGUISED: Readonly<Record<string, string>> = {
+  'lines of JSON': OLLAMA,
+  'text that begins with a link': `[Link](http://x.example) ${LONG}`,
+  'text that begins with a number in brackets': `[1] ${LONG}`,
+  'text that begins with a bracket': `[Note: ${LONG}`,
+  'text that begins with braces': `{{name}} ${LONG}`,
+  'text behind JSON': `{"text":"Hello"}\n${LONG}`,
+  'text that begins with a word like a field': `ideally, ${LONG}`,
+  'text that begins with a field': `data science: ${LONG}`,
+  'text that begins with a field and a colon': `event: ${LONG}\n\n${LONG}`,
+  'text that begins like data': `data: ${LONG}\n${LONG}`,
+  'text that begins with a smiley': `:-) ${LONG}`,
+}
+
+describe('nothing is free:', () => {
+  it.each(Object.entries(DISGUISED))('not %s', async (_, body) => {
+    for (const type of ['text/plain', 'application/x-ndjson', '']) {
+      const { output, source } = (await readMetered(body, {}, typed(type))).usage
+      expect(source).toBe('counted')
+      expect(output).toBeGreaterThanOrEqual(body === OLLAMA ? 500 : SPOKEN)
+    }
+  })
+
+  it('and it costs the same wherever it is cut', async () => {
+    const bodies = [...Object.values(DISGUISED), CHUNKS]
+    const places = fc.array(fc.nat(3_000), { maxLength: 20 })
+    const types = fc.constantFrom('', 'text/event-stream')
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...bodies), places, types, async (body, cuts, type) => {
+        const bytes = bytesOf(body)
+        const at = [0, ...cuts.filter((cut) => cut < bytes.length).toSorted((a, b) => a - b)]
+        const pieces = at.map((from, piece) => bytes.slice(from, at[piece + 1]))
+        expect(await usageOf(pieces, type)).toEqual(await usageOf([bytes], type))
+      }),
+      { numRuns: 300 },
+    )
+    for (const body of bodies) {
+      const bytes = Array.from(bytesOf(body), (byte) => Uint8Array.of(byte))
+      expect(await usageOf(bytes, '')).toEqual(await usageOf([bytesOf(body)], ''))
+    }
+  })
+
+  it('not what the label calls events, and is none', async () => {
+    for (const body of [LONG, `: hello\n\n${LONG}`]) {
+      const { output } = (await readMetered(body, {}, EVENTS)).usage
+      expect(output).toBeGreaterThanOrEqual(SPOKEN)
+    }
+    const json = await readMetered(recorded.CHAT_JSON, {}, EVENTS)
+    expect(json.usage).toMatchObject({ input: 1_204, output: 310, source: 'provider' })
+  })
+
+  it('not text behind JSON that has told a usage', async () => {
+    const { output, source } = (await readMetered(`${lines({ usage: usage({}) })}${LONG}`)).usage
+    expect(source).toBe('counted')
+    expect(output).toBeGreaterThanOrEqual(SPOKEN)
+  })
+
+  it('not events behind a usage that is in no known format', async () => {
+    for (const write of [sse, lines]) {
+      const body = write({ usage: usage({}) }, { text: LONG })
+      expect((await readMetered(body)).usage.output).toBeGreaterThanOrEqual(SPOKEN)
+    }
+  })
+
+  it('not events of no known format beside one that is', async () => {
+    const known = [{ type: 'ping' }, { choices: [{ delta: { content: 'Hello.' } }] }]
+    for (const event of known) {
+      const { output } = (await readMetered(sse(event, { text: LONG }, { text: LONG }))).usage
+      expect(output).toBeGreaterThanOrEqual(SPOKEN * 2)
+    }
+  })
+
+  it('not short events before a long one, nor that', async () => {
+    const short = Array.from({ length: 100 }, () => ({ text: LONG }))
+    const sources = 'x '.repeat(33_000)
+    const { output } = (await readMetered(sse(...short, { sources }))).usage
+    expect(output).toBeGreaterThanOrEqual(SPOKEN * 100 + estimateTokens(sources))
+  })
+
+  it('not broken events among the others', async () => {
+    const body = recorded.CHAT_SSE_WITHOUT_USAGE.replaceAll(
+      'data: ',
+      `data: {"a": ${LONG}\n\ndata: `,
+    )
+    const { output, complete } = (await readMetered(body)).usage
+    expect(complete).toBe(true)
+    expect(output).toBeGreaterThanOrEqual(SPOKEN * 12 + estimateTokens(recorded.SAID))
+  })
+})
+
+describe('lines of JSON', () => {
+  it('tell what events do', async () => {
+    expect((await readMetered(CHUNKS)).usage).toMatchObject({
+      model: 'm',
+      input: 9,
+      output: 4,
+      source: 'provider',
+      complete: true,
+    })
+    const messages = recorded.MESSAGES_SSE.replaceAll(/^(?:event.*|data: |)\n?/gm, '')
+    expect((await readMetered(messages)).usage).toMatchObject({ input: 1_204, output: 310 })
+  })
+
+  it('are complete when they tell so, and one that breaks off is not', async () => {
+    expect((await readMetered(OLLAMA)).usage.complete).toBe(false)
+    const source = sourceOf([bytesOf(OLLAMA.slice(0, OLLAMA.indexOf('\n') + 1))], 'open')
+    const book = ledger()
+    const reader = meterStream(source.stream, { settle: book.settle }).getReader()
+    await reader.read()
+    await reader.cancel()
+    expect(book.usages).toMatchObject([{ model: 'llama', complete: false }])
+  })
+})
+
+describe('JSON that is whole', () => {
+  it('is complete also for a client that does not wait for the close', async () => {
+    const book = ledger()
+    const source = sourceOf([bytesOf(JSON.stringify(recorded.CHAT_JSON))], 'open')
+    const reader = meterStream(source.stream, { settle: book.settle }).getReader()
+    await reader.read()
+    await reader.cancel()
+    expect(book.usages).toMatchObject([{ output: 310, source: 'provider', complete: true }])
+  })
+})
+
+describe('a usage that tells no output', () => {
+  it.each<[string, unknown]>([
+    ['empty', {}],
+    ['unknown', { billed_units: { output_tokens: 5 } }],
+    ['of zeros', usage({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })],
+    ['of no output', usage({ completion_tokens: 0, total_tokens: 9 })],
+    ['negative', usage({ prompt_tokens: -3, completion_tokens: -100, total_tokens: -5 })],
+    ['of no numbers', usage({ completion_tokens: 'many', total_tokens: null })],
+    ['of nothing but a total', { total_tokens: 3 }],
+  ])('leaves what passed to be counted: one that is %s', async (_, told) => {
+    for (const body of [JSON.stringify(answer(told)), `${sse(answer(told))}data: [DONE]\n\n`]) {
+      const counted = { output: SPOKEN, source: 'counted', complete: true }
+      expect((await readMetered(body)).usage).toMatchObject(counted)
+    }
+  })
+
+  it('is none in JSON of no known format either', async () => {
+    const told = [{ usage: {} }, { usage: { output_tokens: -1 } }, { usage: null }]
+    const zeros = { usage: { input_tokens: 0, output_tokens: 0 } }
+    for (const more of [...told, zeros, { choices: [], usage: {} }]) {
+      const { usage: found } = await readMetered({ message: { text: LONG }, ...more })
+      expect(found).toMatchObject({ source: 'counted', complete: true })
+      expect(found.output).toBeGreaterThanOrEqual(SPOKEN)
+    }
+  })
+
+  it('is believed of an answer that says nothing', async () => {
+    const data = [{ embedding: Array.from({ length: 500 }, (_, index) => index / 7) }]
+    for (const told of [
+      { prompt_tokens: 8, total_tokens: 8 },
+      { prompt_tokens: 8, completion_tokens: 0, total_tokens: 8 },
+    ]) {
+      const { usage: found } = await readMetered({ object: 'list', data, usage: told })
+      expect(found).toMatchObject({ input: 8, output: 0, source: 'provider', complete: true })
+    }
+  })
+
+  it('does not take the place of the input that you know', async () => {
+    const zeros = { prompt_tokens: 0, completion_tokens: 0 }
+    expect((await readMetered(answer(zeros), { inputTokens: 77 })).usage.input).toBe(77)
+  })
+})
