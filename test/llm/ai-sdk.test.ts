@@ -114,6 +114,29 @@ describe('the middleware', () => {
     expect(ended).toBe(false)
   })
 
+  it('counts the calls of tools once, whether their input comes in pieces or not', async () => {
+    const input = JSON.stringify({ place: 'Utrecht '.repeat(200) })
+    const call = { type: 'tool-call' as const, toolCallId: '0', toolName: 'get_weather', input }
+    const pieces = [
+      { type: 'tool-input-start' as const, id: '0', toolName: 'get_weather' },
+      { type: 'tool-input-delta' as const, id: '0', delta: input.slice(0, 800) },
+      { type: 'tool-input-delta' as const, id: '0', delta: input.slice(800) },
+      { type: 'tool-input-end' as const, id: '0' },
+    ]
+    const other = { ...call, toolCallId: '1', input: SAID }
+    for (const chunks of [[call], [...pieces, call], [...pieces, other, call]]) {
+      const model = new MockLanguageModelV4({
+        doStream: { stream: simulateReadableStream({ chunks, chunkDelayInMs: null }) },
+      })
+      const tools = { get_weather: tool({ inputSchema: schema, execute: () => 'rain' }) }
+      await streamText({ model: metered(model), prompt: 'Why?', tools }).consumeStream()
+    }
+    const [once, again, both] = usages.map(({ output }) => output)
+    expect([once, again]).toEqual([estimateTokens(input), once])
+    expect(both).toBe(estimateTokens(input + SAID))
+    expect(usages).toMatchObject([{ source: 'counted' }, {}, {}])
+  })
+
   it('counts what a provider does not tell', async () => {
     const unknown = { total: undefined, noCache: undefined, cacheRead: undefined }
     const none = {
@@ -191,6 +214,59 @@ describe('the usage of the AI SDK', () => {
       output: 60,
       source: 'provider',
       complete: true,
+    })
+  })
+
+  it('is that of version 5 with Anthropic, whose cache is beside its input', () => {
+    const usage = { inputTokens: 80, outputTokens: 310, totalTokens: 390, cachedInputTokens: 1_024 }
+    const raw = {
+      input_tokens: 80,
+      cache_creation_input_tokens: 100,
+      cache_read_input_tokens: 1_024,
+      cache_creation: { ephemeral_1h_input_tokens: 60 },
+      output_tokens: 310,
+    }
+    const providerMetadata = { anthropic: { usage: raw, cacheCreationInputTokens: 100 } }
+    const told = { cachedInput: 1_024, cacheWrite: 100, output: 310, source: 'provider' }
+    const once = usageOfAiSdk({ usage, providerMetadata })
+    expect(once).toMatchObject({ ...told, input: 1_204, longCacheWrite: 60 })
+
+    // The same of a cache that is smaller than the input, which the numbers alone cannot tell.
+    const small = { inputTokens: 800, outputTokens: 5, totalTokens: 805, cachedInputTokens: 40 }
+    const metadata = { anthropic: { cacheCreationInputTokens: null } }
+    const steps = [
+      { usage, providerMetadata },
+      { usage: small, providerMetadata: metadata },
+    ]
+    const totalUsage = { inputTokens: 880, outputTokens: 315, cachedInputTokens: 1_064 }
+    const run = usageOfAiSdk({ usage: small, totalUsage, steps, providerMetadata: metadata })
+    expect(run).toMatchObject({ input: 2_044, cachedInput: 1_064, cacheWrite: 100, output: 315 })
+    const last = usageOfAiSdk({ usage: small, providerMetadata: metadata })
+    expect(last).toMatchObject({ input: 840, cachedInput: 40 })
+
+    // By itself, a usage tells so only by having more in its cache than in its input.
+    expect(usageOfAiSdk(usage)).toMatchObject({ input: 1_104, cachedInput: 1_024, cacheWrite: 0 })
+    expect(usageOfAiSdk(small)).toMatchObject({ input: 800, cachedInput: 40 })
+  })
+
+  it('is not taken for that of version 5 where it has its details', () => {
+    const raw = { input_tokens: 80, cache_read_input_tokens: 1_024, output_tokens: 310 }
+    const providerMetadata = { anthropic: { usage: raw, cacheCreationInputTokens: 0 } }
+    const inputTokenDetails = { noCacheTokens: 80, cacheReadTokens: 1_024, cacheWriteTokens: 0 }
+    const usage = { inputTokens: 1_104, inputTokenDetails, outputTokens: 310 }
+    expect(usageOfAiSdk({ usage, providerMetadata })).toMatchObject({
+      input: 1_104,
+      cachedInput: 1_024,
+      cacheWrite: 0,
+    })
+  })
+
+  it('is counted where the numbers are none', () => {
+    const usage = { inputTokens: Number.NaN, outputTokens: Number.NaN }
+    expect(usageOfAiSdk({ usage, text: SAID }, { inputTokens: 7 })).toMatchObject({
+      input: 7,
+      output: estimateTokens(SAID),
+      source: 'counted',
     })
   })
 

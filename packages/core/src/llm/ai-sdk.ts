@@ -8,13 +8,16 @@ import {
   type ChunkReader,
   type MeterOptions,
 } from './meter.ts'
-import { isObject, Tally, type Known } from './tally.ts'
+import { isObject, objectOf, Tally, type Known } from './tally.ts'
 import type { Usage } from './usage.ts'
 
 /**
  * The usage in what the AI SDK (`ai`, version 5 and later) tells: the event of `onEnd` or `onFinish`, a
  * result of `generateText`, or a usage by itself, as `await result.usage`. Numbers that its provider did not
  * tell are counted from the text.
+ *
+ * Version 5 leaves Anthropic's cache out of the input. It is added where the event tells that it is
+ * Anthropic's; a usage by itself does not, and there only what was read is added, if it exceeds the input.
  *
  * @param known What is known besides, as of `meter`.
  * @throws ConfigError When `known` is malformed, or what `streamText` returns is given as it is.
@@ -31,11 +34,12 @@ export function usageOfAiSdk(event: unknown, known: Known = {}): Usage {
   if (isObject(usage) && typeof usage['then'] === 'function') {
     throw new ConfigError('invalid_option', 'usageOfAiSdk.event', 'must be awaited first')
   }
-  reported(usage, tally)
-  for (const step of Array.isArray(steps) ? (steps as unknown[]) : [event]) {
-    if (!isObject(step)) continue
-    tally.said(step['text'])
-    tally.said(step['reasoningText'])
+  const calls: readonly unknown[] = Array.isArray(steps) ? steps : [event]
+  reported(usage, calls, tally)
+  for (const call of calls) {
+    if (!isObject(call)) continue
+    tally.said(call['text'])
+    tally.said(call['reasoningText'])
   }
   tally.ended = true
   return tally.usage(true)
@@ -79,7 +83,7 @@ export function meterModel(options: MeterOptions): MeterModel {
         tally.said(part['text'])
         if (part['type'] === 'tool-call') tally.said(part['input'])
       }
-      reported(usage, tally)
+      reported(usage, [result], tally)
       tally.ended = true
       settle(tally.usage(true))
       return result
@@ -108,38 +112,53 @@ async function orSettled<Result>(
   }
 }
 
-const partReader = (tally: Tally): ChunkReader<unknown> => ({
-  see: (part) => {
-    if (isObject(part)) readPart(part, tally)
-  },
-  end: () => undefined,
-})
-
-function readPart(part: Readonly<Record<string, unknown>>, tally: Tally): void {
-  if (part['type'] === 'response-metadata') tally.named(part['modelId'])
-  else if (part['type'] === 'finish') {
-    reported(part['usage'], tally)
-    tally.ended = true
-  } else tally.said(part['delta'])
+function partReader(tally: Tally): ChunkReader<unknown> {
+  /** The calls of tools whose input came in pieces, to come again as a whole. */
+  const inPieces = new Set<unknown>()
+  return {
+    see(part) {
+      if (!isObject(part)) return
+      const { type, delta } = part
+      tally.said(delta)
+      if (type === 'tool-input-delta') inPieces.add(part['id'])
+      else if (type === 'tool-call') {
+        if (!inPieces.delete(part['toolCallId'])) tally.said(part['input'])
+      } else if (type === 'response-metadata') tally.named(part['modelId'])
+      else if (type === 'finish') {
+        reported(part['usage'], [part], tally)
+        tally.ended = true
+      }
+    },
+    end: () => undefined,
+  }
 }
 
-/** A usage as the AI SDK writes it, of a model (numbers in parts) or of a run (numbers and details). */
-function reported(usage: unknown, tally: Tally): void {
+/**
+ * A usage as the AI SDK writes it, of a model (numbers in parts) or of a run (numbers and details).
+ *
+ * @param calls What else is told of each call that it sums up.
+ */
+function reported(usage: unknown, calls: readonly unknown[], tally: Tally): void {
   if (!isObject(usage)) return
   const { inputTokens: input, outputTokens: output, inputTokenDetails: details } = usage
-  const parts = isObject(input) ? input : isObject(details) ? details : {}
-  const completion = isObject(output) ? output['total'] : output
+  const anthropic = calls
+    .map((call) => objectOf(objectOf(call)['providerMetadata'])['anthropic'])
+    .filter(isObject)
+  const parts = isObject(input) ? input : details
+  const { cacheRead, cacheReadTokens, cacheWrite, cacheWriteTokens } = objectOf(parts)
+  const written = anthropic.map((told) => Number(told['cacheCreationInputTokens']) || 0)
+  // Without parts, version 5 tells Anthropic's input beside the cache, and by call what was written there.
+  const isBeside = !isObject(parts) && anthropic.length > 0
   tally.reported(
     {
-      prompt_tokens: isObject(input) ? input['total'] : input,
-      completion_tokens: completion,
-      prompt_tokens_details: {
-        cached_tokens: parts['cacheRead'] ?? parts['cacheReadTokens'] ?? usage['cachedInputTokens'],
-        cache_write_tokens: parts['cacheWrite'] ?? parts['cacheWriteTokens'],
-      },
+      [isBeside ? 'input_tokens' : 'prompt_tokens']: isObject(input) ? input['total'] : input,
+      output_tokens: isObject(output) ? output['total'] : output,
+      cache_read_input_tokens: cacheRead ?? cacheReadTokens ?? usage['cachedInputTokens'],
+      cache_creation_input_tokens:
+        cacheWrite ?? cacheWriteTokens ?? written.reduce((sum, tokens) => sum + tokens, 0),
     },
-    typeof completion === 'number',
+    true,
   )
   // Only there does Anthropic tell how long a cache is kept.
-  tally.reported(usage['raw'], false)
+  for (const { usage: raw } of [{ usage: usage['raw'] }, ...anthropic]) tally.reported(raw, false)
 }
