@@ -1,4 +1,5 @@
 import { estimateTokens, meter, meterStream } from '@sluice/core/llm'
+import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import * as recorded from './recordings.ts'
@@ -220,6 +221,22 @@ describe('a signal', () => {
     expect(book.usages).toMatchObject([{ complete: false, source: 'counted' }])
     await expect(next).rejects.toBe(reason)
     expect(source.cancelled()).toBe(reason)
+  })
+
+  it('of another realm, as an edge sandbox has it, is one', async () => {
+    const foreign = runInNewContext('new AbortController()', {
+      AbortController: class {
+        readonly signal = {
+          aborted: false,
+          addEventListener: () => {},
+          removeEventListener: () => {},
+        }
+      },
+    }) as AbortController
+    const book = ledger()
+    const options = { settle: book.settle, signal: foreign.signal }
+    await new Response(meterStream(sourceOf(chunksOf(chatEvents)).stream, options)).text()
+    expect(book.usages).toHaveLength(1)
   })
 
   it('that was given already settles before anything is read', async () => {

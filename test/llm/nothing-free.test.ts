@@ -195,6 +195,18 @@ describe('a usage that tells no output', () => {
     }
   })
 
+  it('nor where it nests as deeply as it is long', async () => {
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"content":', '}'],
+    ] as const) {
+      const deep = `${open.repeat(5_000)}${JSON.stringify(LONG)}${close.repeat(5_000)}`
+      const body = `data: {"choices":[{"delta":{"content":${deep}}}]}\n\n`
+      const { output } = await usageOf([bytesOf(body)], 'text/event-stream')
+      expect(output).toBeGreaterThanOrEqual(SPOKEN)
+    }
+  })
+
   it('is believed of an answer that says nothing', async () => {
     const data = [{ embedding: Array.from({ length: 500 }, (_, index) => index / 7) }]
     for (const told of [

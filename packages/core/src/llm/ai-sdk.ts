@@ -8,7 +8,8 @@ import {
   type ChunkReader,
   type MeterOptions,
 } from './meter.ts'
-import { isObject, objectOf, Tally, type Known } from './tally.ts'
+import { isObject, objectOf } from './json.ts'
+import { Tally, type Known } from './tally.ts'
 import type { Usage } from './usage.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { readEvent, readLongEvent } from './formats.ts'
 import { jsonScan, type JsonScan } from './json-scan.ts'
-import { isObject, type Tally } from './tally.ts'
+import type { Tally } from './tally.ts'
+import { isObject } from './json.ts'
 import type { TokenCounter } from './tokens.ts'
 
 /** An event longer than this is not kept: 64 KiB, which only one that repeats a whole answer is. */

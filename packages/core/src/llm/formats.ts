@@ -1,6 +1,5 @@
-import { isObject, objectOf, type Tally } from './tally.ts'
-
-type Json = Readonly<Record<string, unknown>>
+import type { Tally } from './tally.ts'
+import { isObject, objectOf, type Json } from './json.ts'
 
 /*
  * Events of known formats tell themselves by their shape. OpenAI's chat completions have `choices`:
@@ -13,24 +12,11 @@ const KNOWN = /^response\.|^(?:(?:message|content_block)_(?:start|delta|stop)|pi
 const LAST = /^(?:response\.(?:completed|incomplete|failed)|message_stop)$/
 
 /** The members of a delta or a message that have what the model says. */
-const SAID = new Set([
-  'content',
-  'text',
-  'refusal',
-  'reasoning_content',
-  'reasoning',
-  'thinking',
-  'partial_json',
-  'audio',
-  'transcript',
-  'function_call',
-  'tool_calls',
-  'function',
-  'custom',
-  'name',
-  'arguments',
-  'input',
-])
+const SAID = /* @__PURE__ */ new Set(
+  'content text refusal reasoning_content reasoning thinking partial_json audio transcript function_call tool_calls function custom name arguments input'.split(
+    ' ',
+  ),
+)
 
 /** Reads one event of a stream, or a whole answer, if it is of a known format; returns whether it is. */
 export function readEvent(event: Json, tally: Tally): boolean {
@@ -72,10 +58,15 @@ export function readLongEvent(type: string, tokens: number, tally: Tally): void 
 
 /** A text, a list of parts, or an object with texts in it. */
 function saidIn(value: unknown, tally: Tally): void {
-  if (Array.isArray(value)) for (const part of value as unknown[]) saidIn(part, tally)
-  else if (isObject(value)) {
-    for (const name in value) if (SAID.has(name)) saidIn(value[name], tally)
-  } else tally.said(value)
+  // Not recursive: it may nest as deeply as it is long.
+  const parts = [value]
+  while (parts.length > 0) {
+    const part = parts.pop()
+    if (Array.isArray(part)) parts.push(...(part as unknown[]))
+    else if (isObject(part)) {
+      for (const name in part) if (SAID.has(name)) parts.push(part[name])
+    } else tally.said(part)
+  }
 }
 
 /** A delta in base64. */

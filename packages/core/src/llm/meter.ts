@@ -189,7 +189,8 @@ export function validOptions<T extends MeterOptions>(
   for (const [name, option] of Object.entries({ waitUntil, onError, count })) {
     if (option !== undefined) aFunction(`${where}.${name}`, option)
   }
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+  // One of another realm is none of ours by its class.
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
     throw new ConfigError('invalid_option', `${where}.signal`, 'must be an AbortSignal')
   }
   if (inputTokens !== undefined && inputTokens !== 0) {

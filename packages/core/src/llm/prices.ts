@@ -69,22 +69,18 @@ export function definePrices(
 ): Prices {
   knownOptions('definePrices.options', options, ['base', 'unknownModel'])
   if (typeof models !== 'object' || models === null || Array.isArray(models)) {
-    throw new ConfigError('invalid_option', 'definePrices', 'must be an object of prices by model')
+    throw invalid('definePrices', 'must be an object of prices by model')
   }
   const { base, unknownModel = base?.unknownModel ?? 'deny' } = options
   if (base !== undefined) aTable('definePrices.base', base)
   if (typeof unknownModel !== 'object' && unknownModel !== 'deny') {
-    throw new ConfigError(
-      'invalid_option',
-      'definePrices.unknownModel',
-      'must be a price or "deny"',
-    )
+    throw invalid('definePrices.unknownModel', 'must be a price or "deny"')
   }
   const table = new Map<string, ModelPrice>()
   for (const [model, price] of Object.entries(models)) {
     const name = model.toLowerCase()
     if (table.has(name)) {
-      throw new ConfigError('invalid_option', `definePrices.${model}`, 'must not be listed twice')
+      throw invalid(`definePrices.${model}`, 'must not be listed twice')
     }
     table.set(name, validPrice(`definePrices.${model}`, price))
   }
@@ -153,7 +149,7 @@ const times = (tokens: number, rate: number): bigint => BigInt(tokens) * BigInt(
 
 function aTable(option: string, value: Partial<Prices> | null | undefined): void {
   if (value?.models instanceof Map) return
-  throw new ConfigError('invalid_option', option, 'must be made by definePrices')
+  throw invalid(option, 'must be made by definePrices')
 }
 
 function validPrice(where: string, price: unknown): ModelPrice {
@@ -163,13 +159,13 @@ function validPrice(where: string, price: unknown): ModelPrice {
   if (long !== undefined) {
     knownOptions(`${where}.long`, long, [...RATES, 'above'])
     const { above, ...longRates } = long
-    if (!isUnits(above)) throw notARate(`${where}.long.above`)
+    if (!isUnits(above)) throw invalid(`${where}.long.above`)
     valid['long'] = Object.freeze({ above, ...validRates(`${where}.long`, longRates) })
   }
   for (const [name, text] of Object.entries({ asOf, source })) {
     if (typeof text === 'string') valid[name] = text
     else if (text !== undefined) {
-      throw new ConfigError('invalid_option', `${where}.${name}`, 'must be a text')
+      throw invalid(`${where}.${name}`, 'must be a text')
     }
   }
   return Object.freeze(valid) as unknown as ModelPrice
@@ -180,11 +176,11 @@ function validRates(where: string, rates: Rates): Record<string, number> {
   for (const name of RATES) {
     const rate = rates[name]
     if (rate === undefined && name !== 'input' && name !== 'output') continue
-    if (!isUnits(rate)) throw notARate(`${where}.${name}`)
+    if (!isUnits(rate)) throw invalid(`${where}.${name}`)
     valid[name] = rate
   }
   return valid
 }
 
-const notARate = (option: string): ConfigError =>
-  new ConfigError('invalid_option', option, MUST_BE_UNITS)
+const invalid = (option: string, message: string = MUST_BE_UNITS): ConfigError =>
+  new ConfigError('invalid_option', option, message)

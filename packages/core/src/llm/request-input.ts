@@ -1,11 +1,9 @@
 import { ConfigError, InputError } from '../errors.ts'
 import { MAX_UNITS } from '../validate.ts'
 import { CLAUDE_IMAGE_TOKENS, openAiImageTokens } from './images.ts'
+import { isObject, own, type Json } from './json.ts'
 import { isClaude } from './model-name.ts'
 import { CLAUDE_FACTOR, estimateTokens } from './tokens.ts'
-
-/** A JSON object. */
-export type Json = Readonly<Record<string, unknown>>
 
 /** The options of `estimateRequest`, completed. */
 export interface EstimateSettings {
@@ -175,14 +173,4 @@ function counted(count: (text: string) => number, text: string): number {
   const tokens = count(text)
   if (typeof tokens === 'number' && tokens >= 0 && tokens <= MAX_UNITS) return tokens
   throw new ConfigError('invalid_option', 'estimateRequest.count', 'must return a number of tokens')
-}
-
-/** Whether it is an object, and no list. */
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** A field of its own, whatever it inherits. */
-export function own(object: Json, key: string): unknown {
-  return Object.hasOwn(object, key) ? object[key] : undefined
 }

@@ -1,6 +1,7 @@
 import { InputError } from '../errors.ts'
 import { aFunction, knownOptions, MAX_UNITS, positiveInteger } from '../validate.ts'
-import { inputTokens, isObject, own, type EstimateSettings, type Json } from './request-input.ts'
+import { isObject, own, type Json } from './json.ts'
+import { inputTokens, type EstimateSettings } from './request-input.ts'
 
 /** What a request may use. */
 export interface RequestEstimate {

@@ -1,4 +1,5 @@
 import { MAX_UNITS } from '../validate.ts'
+import { isObject, objectOf } from './json.ts'
 import { isClaude } from './model-name.ts'
 import { CLAUDE_FACTOR, tokenCounter, type TokenCounter } from './tokens.ts'
 import type { Usage } from './usage.ts'
@@ -12,8 +13,6 @@ export interface Known {
   /** Counts the tokens of a text that passes. @default an estimate, as `estimateTokens` */
   readonly count?: (text: string) => number
 }
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Gathers what is known of the usage of one request while its answer passes. */
 export class Tally {
@@ -142,12 +141,4 @@ function isCount(value: unknown): value is number {
 /** A number of tokens; what is none counts as 0. */
 function units(value: unknown): number {
   return isCount(value) ? Math.min(MAX_UNITS, Math.ceil(value)) : 0
-}
-
-export function objectOf(value: unknown): Json {
-  return isObject(value) ? value : {}
-}
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

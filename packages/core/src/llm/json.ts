@@ -1,0 +1,17 @@
+/** A JSON object. */
+export type Json = Readonly<Record<string, unknown>>
+
+/** Whether it is an object, and no list. */
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The object that it is, or an empty one. */
+export function objectOf(value: unknown): Json {
+  return isObject(value) ? value : {}
+}
+
+/** A field of its own, whatever it inherits. */
+export function own(object: Json, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined
+}
