@@ -9,6 +9,8 @@ const NO_RECORDS = { settle: done, write: done, reset: () => Promise.resolve() }
 describe('a store of your own that answers wrongly', () => {
   it.each<[string, unknown, string]>([
     ['no verdicts', { now: 0, verdicts: [], places: [], read: [] }, 'store_bad_reply'],
+    ['no places', { now: 0, verdicts: [{ fits: true }], read: [] }, 'store_bad_reply'],
+    ['an empty verdict', { now: 0, verdicts: [null], places: [0], read: [] }, 'store_bad_reply'],
     ['nothing', undefined, 'store_failed'],
     ['an error of its own', new Error('disk full'), 'store_failed'],
   ])('with %s degrades the decision, and never throws', async (_, reply, cause) => {

@@ -84,7 +84,7 @@ export interface Limiter {
    *
    * @throws StoreError When the store fails.
    * @throws InputError As `check` does.
-   * @throws ConfigError When an option is unknown or names no policy.
+   * @throws ConfigError When an option is unknown, names no policy, or some of the windows of one log.
    */
   reset(subject: Subject, options?: ResetOptions): Promise<void>
   /**

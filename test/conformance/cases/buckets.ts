@@ -125,6 +125,31 @@ export function buckets(make: () => Store): void {
     expect([await delays('fast'), await delays('slow')]).toEqual([20_400, 20_800])
   })
 
+  // Units, and their products with limits, far beyond what a double holds exactly.
+  it.each([
+    { window: '30d', low: [500_000, 500_000], high: [3_000_000, 3_000_000], at: 46, cost: 356_356 },
+    { window: '30d', low: [500_000, 500_000], high: [3_000_000, 3_000_000], at: 10, cost: 71_272 },
+    { window: '1d', low: [30_000_000, 30_000_000], high: [1_000_000, 1_000_000], at: 1, cost: 370 },
+    { window: '30d', low: [10_000, 20_000], high: [3_000_000, 3_000_000], at: 0, cost: 1 },
+    { window: '1d', low: [10_000, 50_000], high: [50_000_000, 50_000_000], at: 0, cost: 1 },
+    { window: '1d', low: [1_000, 80_000], high: [2_000_000, 2_000_000], at: 7, cost: 1 },
+  ] as const)(
+    'a bucket of $low in $window tells to the millisecond when $cost fits $high',
+    async ({ window, low, high, at, cost }) => {
+      const store = make()
+      const of = ([limit, burst]: readonly [number, number]): Policy =>
+        tokenBucket({ name: 'p', limit, burst, window, per })
+      await spend(setUp(store, [of(low)]), 1, ACME, { cost: low[1] })
+      const limiter = setUp(store, [of(high)])
+      limiter.clock.advance(at)
+      const { retryAfterMs } = await limiter.peek(ACME, { cost })
+      limiter.clock.advance(Number(retryAfterMs) - 1)
+      expect(await limiter.peek(ACME, { cost })).toMatchObject({ allowed: false, retryAfterMs: 1 })
+      limiter.clock.advance(1)
+      expect(await limiter.peek(ACME, { cost })).toMatchObject({ allowed: true })
+    },
+  )
+
   it('a bucket gives back what was reserved in terms of the limit of the day', async () => {
     const store = make()
     const reserved = await setUp(store, [tokens(60, 60)]).reserve(ACME, { cost: 40 })

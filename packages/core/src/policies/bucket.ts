@@ -48,7 +48,7 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
     return {
       fits,
       available: Math.max(0, burst - units),
-      resetMs: until(used === 0 ? window : used - (units - 1) * window),
+      resetMs: until(used === 0 ? window : Math.max(1, used - (units - 1) * window)),
       retryMs: fits ? 0 : cost > burst ? -1 : Math.max(until(over), wait - longestWait),
       waitMs: fits && cost > 0 ? wait : 0,
     }
@@ -96,7 +96,7 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
       local retry = math.max(ends(over), wait - longest_wait)
       return {
         fits = fits, available = math.max(0, burst - units),
-        reset = ends(used == 0 and window or used - (units - 1) * window),
+        reset = ends(used == 0 and window or math.max(1, used - (units - 1) * window)),
         retry = fits and 0 or (cost > burst and -1 or retry),
         wait = fits and cost > 0 and wait or 0, used = used, at = at,
       }
@@ -134,7 +134,8 @@ const LEAKED = `local function read(key)
     return tonumber(used), tonumber(at), tonumber(limit)
   end
   local function in_terms_of(limit, amount, other)
-    return limit == other and amount or math.ceil(amount * limit / other)
+    local size, sign = math.abs(amount), amount < 0 and -1 or 1
+    return sign * math.floor(size / other) * limit + math.ceil(sign * (size % other) * limit / other)
   end
   local function leaked(entry, now)
     local tick = now - now % (entry.params[2] or 1)
@@ -142,7 +143,7 @@ const LEAKED = `local function read(key)
     if not held then return 0, tick end
     local at = math.max(since, tick)
     local left = math.max(0, held - (at - since) * limit)
-    return math.min(in_terms_of(entry.limit, left, limit), ${MOST_USED}), at
+    return in_terms_of(entry.limit, left, limit), at
   end
   local function keep(entry, now, used, at, limit, call)
     used = math.min(used, ${MOST_USED})
@@ -164,10 +165,16 @@ function leaked(
   if (state === undefined) return { used: 0, at: tick, limit }
   const at = Math.max(state.at, tick)
   const left = Math.max(0, state.used - (at - state.at) * state.limit)
-  return { used: Math.min(inTermsOf(limit, left, state.limit), MOST_USED), at, limit }
+  return { used: inTermsOf(limit, left, state.limit), at, limit }
 }
 
-/** What takes as long to leak under `limit` as `amount` under `other`, or as little longer as can be. */
+/**
+ * What takes as long to leak under `limit` as `amount` under `other`, or as little longer as can be. The
+ * whole multiples apart: their product is exact, and only that of what is left over can be rounded, where
+ * both limits are above 90 million.
+ */
 function inTermsOf(limit: number, amount: number, other: number): number {
-  return limit === other ? amount : Math.ceil((amount * limit) / other)
+  const [size, sign] = [Math.abs(amount), Math.sign(amount)]
+  const whole = sign * Math.floor(size / other) * limit
+  return whole + Math.ceil((sign * (size % other) * limit) / other)
 }

@@ -52,8 +52,9 @@ export function withFallback(primary: Store, mode: OnStoreError): FallbackStore 
 }
 
 function isWhole(
-  { verdicts, read }: Partial<StoreReply>,
+  { verdicts, places, read }: Partial<StoreReply>,
   { entries, reads }: StoreRequest,
 ): boolean {
-  return verdicts?.length === entries.length && (read ?? []).length === reads.length
+  const isOfEach = [verdicts, places].every((list) => list?.length === entries.length)
+  return isOfEach && verdicts?.every(Boolean) === true && (read ?? []).length === reads.length
 }
