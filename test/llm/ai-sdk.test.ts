@@ -249,6 +249,26 @@ describe('the usage of the AI SDK', () => {
     expect(usageOfAiSdk(small)).toMatchObject({ input: 800, cachedInput: 40 })
   })
 
+  it('is that of version 5 with Bedrock, whose cache is beside its input as well', () => {
+    const usage = { inputTokens: 3_000, outputTokens: 10, cachedInputTokens: 2_000 }
+    const providerMetadata = { bedrock: { usage: { cacheWriteInputTokens: 500 } } }
+    expect(usageOfAiSdk({ usage, providerMetadata })).toMatchObject({
+      input: 5_500,
+      cachedInput: 2_000,
+      cacheWrite: 500,
+      source: 'provider',
+    })
+  })
+
+  it('has what all steps of a run wrote to a cache for long', () => {
+    const raw = { input_tokens: 9, cache_creation: { ephemeral_1h_input_tokens: 500 } }
+    const step = { providerMetadata: { anthropic: { usage: raw } } }
+    const inputTokenDetails = { cacheReadTokens: 0, cacheWriteTokens: 1_500 }
+    const totalUsage = { inputTokens: 1_527, inputTokenDetails, outputTokens: 9, raw }
+    const run = usageOfAiSdk({ totalUsage, steps: [step, step, step] })
+    expect(run).toMatchObject({ input: 1_527, cacheWrite: 1_500, longCacheWrite: 1_500 })
+  })
+
   it('is not taken for that of version 5 where it has its details', () => {
     const raw = { input_tokens: 80, cache_read_input_tokens: 1_024, output_tokens: 310 }
     const providerMetadata = { anthropic: { usage: raw, cacheCreationInputTokens: 0 } }
@@ -297,6 +317,13 @@ describe('the usage of the AI SDK', () => {
       output: estimateTokens(`${SAID}${SAID}Hm.`),
       source: 'counted',
     })
+  })
+
+  it('is counted from the calls of tools, too', () => {
+    const usage = { inputTokens: undefined, outputTokens: undefined }
+    const toolCalls = [{ toolName: 'search', input: { query: SAID } }, null]
+    const { output } = usageOfAiSdk({ usage, steps: [{ text: '', toolCalls }] })
+    expect(output).toBeGreaterThanOrEqual(estimateTokens(SAID))
   })
 
   it.each([undefined, null, 5, 'text', [], {}])('of %j is nothing', (event) => {

@@ -171,6 +171,38 @@ describe('what providers write in other ways', () => {
     expect([told.input, told.output]).toEqual([0, 0])
   })
 
+  it('has what a compaction used, which Anthropic tells beside its sum', async () => {
+    const iterations = [
+      {
+        type: 'compaction',
+        input_tokens: 180_000,
+        output_tokens: 3_500,
+        cache_read_input_tokens: 90,
+      },
+      { type: 'message', input_tokens: 23_000, output_tokens: 1_000 },
+    ]
+    const usage = { input_tokens: 23_000, output_tokens: 1_000, iterations }
+    const told = { input: 203_090, cachedInput: 90, output: 4_500, source: 'provider' }
+    expect((await readMetered({ type: 'message', usage })).usage).toMatchObject(told)
+    const events = [
+      { type: 'message_start', message: { usage: { input_tokens: 23_000, output_tokens: 1 } } },
+      { type: 'message_delta', delta: {}, usage },
+      { type: 'message_stop' },
+    ]
+    const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+    expect((await readMetered(body)).usage).toMatchObject({ ...told, complete: true })
+  })
+
+  it('of zeros before the answer does not make one complete that breaks off', async () => {
+    const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 }
+    const events = [
+      { type: 'response.created', response: { usage } },
+      { type: 'response.output_text.delta', delta: recorded.SAID },
+    ]
+    const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+    expect((await readMetered(body)).usage).toMatchObject({ output: said, complete: false })
+  })
+
   it('is input that has its cache in it, told in two ways', async () => {
     const usage = {
       prompt_tokens: 2_000,

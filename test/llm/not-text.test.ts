@@ -120,6 +120,15 @@ describe('what is not text', () => {
     ['an MCP server, OpenAI', { tools: [{ type: 'mcp', server_label: 'a', server_url: 'b' }] }],
     ['an MCP server, Anthropic', { mcp_servers: [{ type: 'url', url: 'b', name: 'a' }] }],
     ['an item by reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }],
+    ['an item by its id alone', { input: [{ id: 'msg_1' }] }],
+    [
+      'a sound by its address',
+      { messages: [{ role: 'user', content: [{ type: 'audio_url', audio_url: { url: 'u' } }] }] },
+    ],
+    [
+      'a document by its address',
+      { messages: [{ role: 'user', content: [{ type: 'document_url', document_url: 'u' }] }] },
+    ],
   ])('is unseen: %s counts 20,000, or what you say', (_, body) => {
     expect(inputOf(body)).toBeGreaterThanOrEqual(20_000)
     expect(inputOf(body)).toBeLessThan(20_050)
@@ -133,6 +142,12 @@ describe('what is not text', () => {
         expect(Math.floor(inputOf(body) / 20_000)).toBe(servers.length)
       }
     }
+  })
+
+  it('is not a message that has an id', () => {
+    expect(inputOf({ messages: [{ id: 'msg_1', role: 'user', content: 'Hello' }] })).toBeLessThan(
+      20,
+    )
   })
 
   it('does not hide text beside it', () => {

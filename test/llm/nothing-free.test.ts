@@ -56,6 +56,12 @@ const DISGUISED: Readonly<Record<string, string>> = {
   'text that begins with a field and a colon': `event: ${LONG}\n\n${LONG}`,
   'text that begins like data': `data: ${LONG}\n${LONG}`,
   'text that begins with a smiley': `:-) ${LONG}`,
+  'text that begins like an end': `[DONE] ${LONG}`,
+  'text behind what looks like an end': `data: [DONE]\n\n${LONG}`,
+  'text behind an end of nothing': `{"type":"message_stop"}\n${LONG}`,
+  'a list of choices that is no answer': lines({ question: LONG, choices: ['a', 'b'] }),
+  'several of them': lines(...[1, 2].map((n) => ({ n, choices: ['a', 'b'], question: LONG }))),
+  'a text beside a delta': lines({ delta: 'x', text: LONG }),
 }
 
 describe('nothing is free:', () => {

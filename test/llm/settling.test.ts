@@ -161,6 +161,8 @@ describe('a body that somebody else reads is an error of yours, and nothing wait
     ['one that is being read', () => meter(locked, options), 'meter.response'],
     ['a stream that is being read', () => meterStream(stream, options), 'meterStream.stream'],
     ['no stream', () => meterStream('text' as never, options), 'meterStream.stream'],
+    ['nothing to stream', () => meterStream(null as never, options), 'meterStream.stream'],
+    ['no response', () => meter(undefined as never, options), 'meter.response'],
   ])
 
   it('so the platform was not told of any', () => expect(waited).toEqual([]))

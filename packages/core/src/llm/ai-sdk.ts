@@ -8,7 +8,8 @@ import {
   type ChunkReader,
   type MeterOptions,
 } from './meter.ts'
-import { isObject, objectOf } from './json.ts'
+import { isObject, objectOf, type Json } from './json.ts'
+import { units } from './provider-usage.ts'
 import { Tally, type Known } from './tally.ts'
 import type { Usage } from './usage.ts'
 
@@ -41,6 +42,10 @@ export function usageOfAiSdk(event: unknown, known: Known = {}): Usage {
     if (!isObject(call)) continue
     tally.said(call['text'])
     tally.said(call['reasoningText'])
+    const { toolCalls } = call
+    for (const { input } of Array.isArray(toolCalls) ? toolCalls.filter(isObject) : []) {
+      tally.said(JSON.stringify(input))
+    }
   }
   tally.ended = true
   return tally.usage(true)
@@ -142,24 +147,33 @@ function partReader(tally: Tally): ChunkReader<unknown> {
 function reported(usage: unknown, calls: readonly unknown[], tally: Tally): void {
   if (!isObject(usage)) return
   const { inputTokens: input, outputTokens: output, inputTokenDetails: details } = usage
-  const anthropic = calls
-    .map((call) => objectOf(objectOf(call)['providerMetadata'])['anthropic'])
-    .filter(isObject)
   const parts = isObject(input) ? input : details
   const { cacheRead, cacheReadTokens, cacheWrite, cacheWriteTokens } = objectOf(parts)
-  const written = anthropic.map((told) => Number(told['cacheCreationInputTokens']) || 0)
-  // Without parts, version 5 tells Anthropic's input beside the cache, and by call what was written there.
-  const isBeside = !isObject(parts) && anthropic.length > 0
+  const metadata = calls.map((call) => objectOf(objectOf(call)['providerMetadata']))
+  const anthropic = metadata.map((told) => told['anthropic']).filter(isObject)
+  const bedrock = metadata.map((told) => objectOf(told['bedrock'])['usage']).filter(isObject)
+  // Without parts, version 5 tells their input beside the cache, and by call what was written there.
+  const isBeside = !isObject(parts) && anthropic.length + bedrock.length > 0
+  const written =
+    sumOf(anthropic, 'cacheCreationInputTokens') + sumOf(bedrock, 'cacheWriteInputTokens')
+  // Only there does Anthropic tell how long a cache is kept: of each call, or of all.
+  const raw = anthropic.map((told) => told['usage']).filter(isObject)
+  const kept = (raw.length > 0 ? raw : [objectOf(usage['raw'])]).map((told) =>
+    objectOf(told['cache_creation']),
+  )
   tally.reported(
     {
       [isBeside ? 'input_tokens' : 'prompt_tokens']: isObject(input) ? input['total'] : input,
       output_tokens: isObject(output) ? output['total'] : output,
       cache_read_input_tokens: cacheRead ?? cacheReadTokens ?? usage['cachedInputTokens'],
-      cache_creation_input_tokens:
-        cacheWrite ?? cacheWriteTokens ?? written.reduce((sum, tokens) => sum + tokens, 0),
+      cache_creation_input_tokens: cacheWrite ?? cacheWriteTokens ?? written,
+      cache_creation: { ephemeral_1h_input_tokens: sumOf(kept, 'ephemeral_1h_input_tokens') },
     },
     true,
   )
-  // Only there does Anthropic tell how long a cache is kept.
-  for (const { usage: raw } of [{ usage: usage['raw'] }, ...anthropic]) tally.reported(raw, false)
+}
+
+/** The sum of a number that some of these have. */
+function sumOf(list: readonly Json[], name: string): number {
+  return list.reduce((sum, one) => sum + units(one[name]), 0)
 }

@@ -18,6 +18,7 @@ export function eventReader(tally: Tally): EventReader {
   let long: { readonly scan: JsonScan; readonly counter: TokenCounter } | undefined
   let type = ''
   let hasUsage = false
+  let hasBegun = false
 
   function usageScan(): JsonScan {
     // In no known format, a usage does not speak of what follows it.
@@ -34,12 +35,13 @@ export function eventReader(tally: Tally): EventReader {
   }
 
   function read(text: string): void {
-    if (text === '[DONE]') {
+    // Text may begin so, too; it ends only what has begun.
+    if (text === '[DONE]' && hasBegun) {
       tally.ended = true
       return
     }
     const event = parsed(text)
-    if (isObject(event) && readEvent(event, tally)) tally.isUnderstood = true
+    if (isObject(event) && readEvent(event, tally)) tally.isUnderstood = hasBegun = true
     else {
       usageScan().push(text)
       tally.raw(text)
@@ -60,7 +62,10 @@ export function eventReader(tally: Tally): EventReader {
     end() {
       try {
         if (long === undefined) read(kept)
-        else readLongEvent(type, long.counter.tokens, tally)
+        else {
+          readLongEvent(type, long.counter.tokens, tally)
+          hasBegun = true
+        }
       } finally {
         // Also where a counter throws: it is to spoil no other event.
         kept = type = ''

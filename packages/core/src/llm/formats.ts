@@ -21,13 +21,15 @@ const SAID = /* @__PURE__ */ new Set(
 /** Reads one event of a stream, or a whole answer, if it is of a known format; returns whether it is. */
 export function readEvent(event: Json, tally: Tally): boolean {
   const { choices, delta } = event
-  if (Array.isArray(choices)) {
+  if (Array.isArray(choices) && choices.every(isObject)) {
     tally.named(event['model'])
     for (const choice of [event, ...(choices as unknown[])]) readChoice(choice, tally)
     return true
   }
   const type = String(event['type'])
-  if (!KNOWN.test(type) && typeof delta !== 'string') return false
+  // The AI SDK's own events have a type and a text.
+  const isText = typeof delta === 'string' && typeof event['type'] === 'string'
+  if (!KNOWN.test(type) && !isText) return false
   const isStart = type === 'message_start'
   const answer = objectOf(event['response'] ?? (isStart ? event['message'] : event))
   tally.named(answer['model'])
@@ -36,7 +38,7 @@ export function readEvent(event: Json, tally: Tally): boolean {
   if (!isSound(type)) saidIn(delta, tally)
   const { name, text } = objectOf(event['item'] ?? event['content_block'])
   if (/(?:added|start)$/.test(type)) for (const begun of [name, text]) tally.said(begun)
-  tally.ended ||= LAST.test(type)
+  tally.ended ||= tally.isUnderstood && LAST.test(type)
   return true
 }
 

@@ -2,6 +2,7 @@ import { ConfigError } from '../errors.ts'
 import { aFunction, knownOptions, positiveInteger } from '../validate.ts'
 import { answerReader } from './answer.ts'
 import { watched, type End } from './pipe.ts'
+import { NO_NUMBERS } from './provider-usage.ts'
 import { Tally, type Known } from './tally.ts'
 import type { Settle, Usage } from './usage.ts'
 
@@ -52,6 +53,7 @@ const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputToke
  */
 export function meter(response: Response, options: MeterResponseOptions): Response {
   const { chargeErrors = false, ...rest } = validOptions('meter', options, ['chargeErrors'])
+  mustBeUnread('meter.response', typeof response?.bodyUsed !== 'boolean')
   const { body, bodyUsed, headers, ok } = response
   if (body === null || (!ok && !chargeErrors)) {
     settling(rest)(nothing(rest.model))
@@ -77,7 +79,7 @@ export function meterStream(
   contentType = '',
 ): ReadableStream<Uint8Array> {
   const valid = validOptions('meterStream', options)
-  mustBeUnread('meterStream.stream', stream.locked)
+  mustBeUnread('meterStream.stream', stream?.locked)
   return bytesMetered(stream, valid, contentType)
 }
 
@@ -165,8 +167,7 @@ export function settling(options: MeterOptions): (usage: Usage) => void {
 
 /** The usage of a request that a provider turned away. */
 export function nothing(model: string | undefined): Usage {
-  const none = { input: 0, cachedInput: 0, cacheWrite: 0, longCacheWrite: 0, output: 0 }
-  return { model, ...none, source: 'provider', complete: true }
+  return { model, ...NO_NUMBERS, source: 'provider', complete: true }
 }
 
 function report({ onError }: MeterOptions, error: unknown): void {

@@ -1,6 +1,7 @@
 import { isUnits, MUST_BE_UNITS } from '../cost.ts'
 import { ConfigError, InputError } from '../errors.ts'
 import { knownOptions, MAX_UNITS } from '../validate.ts'
+import { isObject } from './json.ts'
 import { candidateNames } from './model-name.ts'
 import type { Usage } from './usage.ts'
 
@@ -68,7 +69,7 @@ export function definePrices(
   options: DefinePricesOptions = {},
 ): Prices {
   knownOptions('definePrices.options', options, ['base', 'unknownModel'])
-  if (typeof models !== 'object' || models === null || Array.isArray(models)) {
+  if (!isObject(models) || models instanceof Map) {
     throw invalid('definePrices', 'must be an object of prices by model')
   }
   const { base, unknownModel = base?.unknownModel ?? 'deny' } = options
@@ -148,7 +149,7 @@ export function findPrice(model: string | undefined, prices: Prices): ModelPrice
 const times = (tokens: number, rate: number): bigint => BigInt(tokens) * BigInt(rate)
 
 function aTable(option: string, value: Partial<Prices> | null | undefined): void {
-  if (value?.models instanceof Map) return
+  if (value?.models instanceof Map && value.unknownModel !== undefined) return
   throw invalid(option, 'must be made by definePrices')
 }
 

@@ -54,6 +54,8 @@ const UNSEEN_IN: Places = /* @__PURE__ */ new Map([
   ['file', ['file']],
   ['input_file', ['file_data', 'file_id', 'file_url']],
   ['input_audio', ['input_audio']],
+  ['audio_url', ['audio_url']],
+  ['document_url', ['document_url']],
   ['video_url', ['video_url']],
   ['document', ['source']],
   ['container_upload', ['file_id']],
@@ -63,7 +65,6 @@ const UNSEEN_IN: Places = /* @__PURE__ */ new Map([
 const UNSEEN_PARAMETERS: ReadonlyMap<string, (value: unknown) => number> = /* @__PURE__ */ new Map([
   ['previous_response_id', given],
   ['conversation', given],
-  ['prompt', (value: unknown) => (isObject(value) ? 1 : 0)],
   ['mcp_servers', (value: unknown) => (Array.isArray(value) ? value.length : given(value))],
   ['tools', (value: unknown) => (Array.isArray(value) ? value.filter(isMcp).length : 0)],
 ])
@@ -91,7 +92,7 @@ export function inputTokens(
     const picture = placeIn(part, PICTURE_IN)
     // A document may be plain text, or parts like those of a message.
     const plain = type === 'document' && isSpelledOut(own(part, 'source'))
-    const unseen = plain ? undefined : placeIn(part, UNSEEN_IN)
+    const unseen = plain ? undefined : (placeIn(part, UNSEEN_IN) ?? referenceIn(part))
     if (picture !== undefined) other += settings.imageTokens ?? pictureTokens(part, model)
     else if (unseen !== undefined) other += settings.unseenTokens
     for (const key of Object.keys(part)) {
@@ -143,6 +144,12 @@ export function inputTokens(
 
 function placeIn(part: Json, places: Places): string | undefined {
   return places.get(own(part, 'type'))?.find((key) => Object.hasOwn(part, key))
+}
+
+/** A stored prompt, or an item that is named by its id: it may leave out its type. */
+function referenceIn(part: Json): string | undefined {
+  const isOther = ['role', 'content'].some((key) => Object.hasOwn(part, key))
+  return !isOther && Object.hasOwn(part, 'id') && !own(part, 'type') ? 'id' : undefined
 }
 
 function pictureTokens(part: Json, model: string | undefined): number {

@@ -1,6 +1,7 @@
 import { MAX_UNITS } from '../validate.ts'
-import { isObject, objectOf } from './json.ts'
+import { isObject } from './json.ts'
 import { isClaude } from './model-name.ts'
+import { combined, NO_NUMBERS, numbersIn, units } from './provider-usage.ts'
 import { CLAUDE_FACTOR, tokenCounter, type TokenCounter } from './tokens.ts'
 import type { Usage } from './usage.ts'
 
@@ -29,7 +30,7 @@ export class Tally {
   readonly #said: TokenCounter
   readonly #raw: TokenCounter
   #counted = 0
-  #reported = { input: 0, cachedInput: 0, cacheWrite: 0, longCacheWrite: 0, output: 0 }
+  #reported = NO_NUMBERS
 
   constructor(known: Known) {
     this.#known = known
@@ -62,40 +63,16 @@ export class Tally {
   }
 
   /**
-   * A usage as OpenAI, Anthropic, Bedrock and those like them write it. Where several come, they are
-   * cumulative. One without a number for the output is none.
+   * A usage. Where several come, they are cumulative. One without a number for the output is none.
    *
    * @param isFinal Whether its output is that of the answer, and not of its first token.
    */
   reported(usage: unknown, isFinal: boolean): void {
     if (!isObject(usage)) return
-    const first = (...names: string[]): unknown => names.map((name) => usage[name]).find(isCount)
-    const details = objectOf(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
-    const read = units(first('cache_read_input_tokens', 'cacheReadInputTokens'))
-    const write = units(first('cache_creation_input_tokens', 'cacheWriteInputTokens'))
-    const cachedInput = read || units(details['cached_tokens'])
-    const cacheWrite = write || units(details['cache_write_tokens'])
-    const told = units(first('prompt_tokens', 'input_tokens', 'inputTokens'))
-    // Anthropic's and Bedrock's input is that beside the cache, and so is any that is less than it.
-    const isBeside =
-      (!isCount(usage['prompt_tokens']) && read + write > 0) || cachedInput + cacheWrite > told
-    const input = told + (isBeside ? cachedInput + cacheWrite : 0)
-    const completion = first('completion_tokens', 'output_tokens', 'outputTokens')
-    // Some providers tell reasoning only in the total.
-    const rest = told > 0 ? units(usage['total_tokens']) - input : -1
-    const known = this.#reported
-    this.#reported = {
-      input: Math.max(known.input, input),
-      cachedInput: Math.max(known.cachedInput, cachedInput),
-      cacheWrite: Math.max(known.cacheWrite, cacheWrite),
-      longCacheWrite: Math.max(
-        known.longCacheWrite,
-        units(objectOf(usage['cache_creation'])['ephemeral_1h_input_tokens']),
-        units(objectOf(details['cache_write_tokens_details'])['ttl_12h_tokens']),
-      ),
-      output: Math.max(known.output, units(completion), rest),
-    }
-    this.isFinal ||= isFinal && (completion !== undefined || rest >= 0)
+    const { numbers, isTold } = numbersIn(usage)
+    this.#reported = combined(this.#reported, numbers, Math.max)
+    // One of zeros comes before the answer, or is none.
+    this.isFinal ||= isFinal && isTold && this.#reported.input + this.#reported.output > 0
     this.isUnderstood = true
   }
 
@@ -132,13 +109,4 @@ function counterFor({ count }: Known): TokenCounter {
       return tokens
     },
   }
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0
-}
-
-/** A number of tokens; what is none counts as 0. */
-function units(value: unknown): number {
-  return isCount(value) ? Math.min(MAX_UNITS, Math.ceil(value)) : 0
 }
