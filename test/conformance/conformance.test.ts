@@ -9,6 +9,7 @@ import {
   type Policy,
 } from '@sluice/core'
 import { STORES, storesOf, type StoreName } from '../support/stores.ts'
+import { bucketLimits } from './cases/bucket-limits.ts'
 import { buckets } from './cases/buckets.ts'
 import { logs } from './cases/logs.ts'
 import { partitions } from './cases/partitions.ts'
@@ -45,6 +46,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   partitions(make)
   records(make)
   buckets(make)
+  bucketLimits(make)
   logs(make)
 
   it.each(TWENTY)('of 25 concurrent checks of %s of 20, exactly 5 are denied', async (...row) => {
