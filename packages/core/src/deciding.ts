@@ -18,7 +18,7 @@ import { entryOf, stateOf } from './entries.ts'
 import { crossed } from './hooks.ts'
 import { unknownPlan } from './plans/plans.ts'
 import { randomId } from './random-id.ts'
-import { chargesOf, holdKey, type ReservationData } from './reservation.ts'
+import { chargesOf, holdOf, type ReservationData } from './reservation.ts'
 
 /** What a limiter decides with. */
 export interface Means {
@@ -130,12 +130,9 @@ export function decider(means: Means): (question: Question) => Promise<Decided> 
     const parts = await Promise.all(policies.map((policy) => entryOf(policy, situation)))
     const counted = parts.filter((part) => 'entry' in part)
     const id = randomId()
-    // A call in flight can be ended for as long as it is held.
-    const held = counted.map(({ policy }) => (policy.algorithm.released ? policy.windowMs : 0))
-    const ttlMs = Math.max(settleWithinMs, ...held)
     const request = {
       id,
-      hold: settleWithinMs > 0 ? { key: holdKey(id), ttlMs } : undefined,
+      hold: settleWithinMs > 0 ? holdOf(id, settleWithinMs, counted) : undefined,
       entries: counted.map(({ entry }) => entry),
       apply,
       now: clock(),

@@ -69,7 +69,10 @@ export function allowanceOf(
   const own = typeof policy.limit === 'function' ? policy.limit(context) : policy.limit
   const found = settings.limit ?? own
   // Tried even where there is no limit, as one may be configured.
-  const burst = settings.burst ?? burstOf(policy, context, own, `${option}.burst${of}`)
+  const burst =
+    policy.burst === undefined
+      ? 'limit'
+      : (settings.burst ?? burstOf(policy, context, own, `${option}.burst${of}`))
   if (found === 'configured') return 'unconfigured'
   const limit = aLimit(`${option}.limit${of}`, found)
   if (limit <= 0) return 'unlimited'
@@ -86,7 +89,7 @@ function burstOf(
 ): number | 'limit' {
   const found = typeof burst === 'function' ? burst(context) : burst
   const hasNone = typeof own === 'number' && own <= 0 && !(typeof found === 'number' && found > 0)
-  if (burst === undefined || found === 'limit' || hasNone) return 'limit'
+  if (found === 'limit' || hasNone) return 'limit'
   return countable(option, positiveInteger(option, found), maxUnits)
 }
 

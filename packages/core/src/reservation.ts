@@ -4,7 +4,7 @@ import type { AllowedDecision, DeniedDecision } from './decision.ts'
 import type { Asked } from './entries.ts'
 import type { Clock } from './clock.ts'
 import type { Policy } from './policy.ts'
-import type { SettleRequest, StoreReply } from './store.ts'
+import type { Hold, SettleRequest, StoreReply } from './store.ts'
 import type { FallbackStore } from './stores/fallback.ts'
 import { costsOf, isUnits } from './cost.ts'
 import { InputError } from './errors.ts'
@@ -81,7 +81,13 @@ export function chargesOf(
 }
 
 /** The key of the mark that a reservation may still be settled. */
-export const holdKey = (id: string): string => `hold:${id}`
+const holdKey = (id: string): string => `hold:${id}`
+
+/** That mark. A call in flight can be ended for as long as it is held, however soon its cost is final. */
+export function holdOf(id: string, settleWithinMs: number, counted: readonly Asked[]): Hold {
+  const held = counted.map(({ policy }) => (policy.algorithm.released ? policy.windowMs : 0))
+  return { key: holdKey(id), ttlMs: Math.max(settleWithinMs, ...held) }
+}
 
 /** What settles reservations: a limiter's stores, clock and policies. */
 export interface Settler {

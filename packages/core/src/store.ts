@@ -99,7 +99,7 @@ export function unfitKeys(
   entries: readonly Entry[],
   verdicts: readonly Verdict[],
 ): ReadonlySet<string> {
-  const enforcing = new Set(entries.filter(({ enforced }) => enforced).map(({ key }) => key))
-  const unfit = entries.filter(({ key }, index) => !enforcing.has(key) && !verdicts[index]?.fits)
-  return new Set(unfit.map(({ key }) => key))
+  const unfit = new Set(entries.filter((_, index) => !verdicts[index]?.fits).map(({ key }) => key))
+  for (const { key, enforced } of entries) if (enforced) unfit.delete(key)
+  return unfit
 }

@@ -174,6 +174,22 @@ export function buckets(make: () => Store): void {
     })
   })
 
+  // Of these, the product of limit and fill is no whole number to a double.
+  it.each([133, 265, 266, 267, 529])(
+    'the largest buckets have exactly %i less than they hold once that much is charged',
+    async (cost) => {
+      const limit = Math.floor(Number.MAX_SAFE_INTEGER / 60_000)
+      const options = { limit, burst: limit, window: '1m', per } as const
+      const limiter = setUp(make(), [
+        tokenBucket({ name: 'token', ...options }),
+        leakyBucket({ name: 'leaky', ...options }),
+      ])
+      await spend(limiter, 1, ACME, { cost })
+      const left = limit - cost
+      expect(remaining(await limiter.peek(ACME, { cost: 0 }))).toEqual({ token: left, leaky: left })
+    },
+  )
+
   it('a bucket counts what was settled far above its size as far as numbers are exact', async () => {
     const options = { limit: 1, burst: 100, window: '30d', per } as const
     const limiter = setUp(make(), [

@@ -24,13 +24,9 @@ export function combined(
   other: Numbers,
   how: (a: number, b: number) => number,
 ): Numbers {
-  return {
-    input: how(one.input, other.input),
-    cachedInput: how(one.cachedInput, other.cachedInput),
-    cacheWrite: how(one.cacheWrite, other.cacheWrite),
-    longCacheWrite: how(one.longCacheWrite, other.longCacheWrite),
-    output: how(one.output, other.output),
-  }
+  const names = Object.keys(NO_NUMBERS) as (keyof Numbers)[]
+  const pairs = names.map((name) => [name, how(one[name], other[name])] as const)
+  return Object.fromEntries(pairs) as unknown as Numbers
 }
 
 /** The numbers of a usage as OpenAI, Anthropic, Bedrock and those like them write it, and whether the output is told. */

@@ -134,6 +134,7 @@ const LEAKED = `local function read(key)
     return tonumber(used), tonumber(at), tonumber(limit)
   end
   local function in_terms_of(limit, amount, other)
+    if limit == other then return amount end
     local size, sign = math.abs(amount), amount < 0 and -1 or 1
     return sign * math.floor(size / other) * limit + math.ceil(sign * (size % other) * limit / other)
   end
@@ -171,9 +172,10 @@ function leaked(
 /**
  * What takes as long to leak under `limit` as `amount` under `other`, or as little longer as can be. The
  * whole multiples apart: their product is exact, and only that of what is left over can be rounded, where
- * both limits are above 90 million.
+ * both limits are above 90 million. So nothing is rounded where the limit stays the same.
  */
 function inTermsOf(limit: number, amount: number, other: number): number {
+  if (limit === other) return amount
   const [size, sign] = [Math.abs(amount), Math.sign(amount)]
   const whole = sign * Math.floor(size / other) * limit
   return whole + Math.ceil((sign * (size % other) * limit) / other)
