@@ -1,4 +1,3 @@
-import type { Policy } from './policy.ts'
 import { InputError } from './errors.ts'
 import { MAX_UNITS } from './validate.ts'
 
@@ -12,48 +11,45 @@ import { MAX_UNITS } from './validate.ts'
  */
 export type Cost = number | Readonly<Record<string, number>>
 
-/** What every request is, unless its cost says otherwise. */
-const ONE_EACH: readonly (readonly [string, number])[] = [
-  ['request', 1],
-  ['call', 1],
-]
-
 /**
- * The cost by unit, for units that some policy counts.
+ * Refuses a cost that cannot be counted.
  *
- * @throws InputError `invalid_cost` when a unit is unknown or no whole number from 0 to 10^12; and, from
- * what is returned, when a unit that is asked for is missing.
+ * @param units The units that some policy counts.
+ * @throws InputError `invalid_cost` when a unit is unknown or no whole number from 0 to 10^12.
  */
-export function costsOf(
-  cost: Cost | undefined,
-  policies: readonly Policy[],
-): (unit: string) => number {
-  const byUnit = new Map<string, unknown>(ONE_EACH)
+export function assertCost(cost: Cost | undefined, units: ReadonlySet<string>): void {
+  if (cost === undefined) return
   if (typeof cost === 'number') {
-    byUnit.set('request', cost)
+    if (!isUnits(cost)) throw invalid('cost.request', MUST_BE_UNITS)
   } else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost)) {
-    const units = new Set(policies.map(({ unit }) => unit)).add('request')
-    for (const [unit, value] of Object.entries(cost)) {
+    for (const unit of Object.keys(cost)) {
       if (!units.has(unit)) throw invalid('cost', 'names a unit that no policy counts')
-      byUnit.set(unit, value)
+      const value = cost[unit]
+      if (value !== undefined && !isUnits(value)) throw invalid(`cost.${unit}`, MUST_BE_UNITS)
     }
-  } else if (cost !== undefined) {
+  } else {
     throw invalid('cost', 'must be a number of requests or an object of units')
   }
-  for (const [unit, value] of byUnit) {
-    if (value !== undefined && !isUnits(value)) throw invalid(`cost.${unit}`, MUST_BE_UNITS)
-  }
-  return (unit) => {
-    const value = byUnit.get(unit)
-    if (value === undefined) throw invalid(`cost.${unit}`, 'is missing, and a policy counts it')
-    return value as number
-  }
+}
+
+/**
+ * The cost in one unit: each request is 1 `request` and 1 `call` unless its cost says otherwise.
+ *
+ * @throws InputError `invalid_cost` when the unit is missing.
+ */
+export function costIn(cost: Cost | undefined, unit: string): number {
+  if (typeof cost === 'number' && unit === 'request') return cost
+  let value: number | undefined
+  if (typeof cost === 'object' && Object.hasOwn(cost, unit)) value = cost[unit]
+  else if (unit === 'request' || unit === 'call') return 1
+  if (value !== undefined) return value
+  throw invalid(`cost.${unit}`, 'is missing, and a policy counts it')
 }
 
 /** What `isUnits` asks for, in words. */
 export const MUST_BE_UNITS: string = `must be a whole number from 0 to ${MAX_UNITS}`
 
-/** Whether `value` is a number of units that can be counted. */
+/** Returns true if `value` is a number of units that can be counted. */
 export function isUnits(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_UNITS
 }

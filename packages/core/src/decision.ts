@@ -1,4 +1,5 @@
 import type { StoreErrorCode } from './errors.ts'
+import type { Source } from './stores/store.ts'
 
 /** Why a policy denies. */
 export type PolicyReason =
@@ -31,6 +32,8 @@ export interface PolicyState {
   readonly resetMs: number
   /** Whether the cost fitted this policy. */
   readonly fits: boolean
+  /** Whether the cost was charged. */
+  readonly charged: boolean
   /** Whether it denies what does not fit; `false` of a shadow, which only tells. */
   readonly enforced: boolean
   /** Milliseconds to wait before the request goes on: its turn in a leaky bucket, or backpressure. */
@@ -51,8 +54,8 @@ export interface Degraded {
 
 /**
  * Why a policy did not take part in a decision: it is for other routes, the subject lacks a dimension
- * of its `per`, it is not enabled for this partition, its limit is 0 or less, or it has none until one
- * is configured.
+ * of its `per`, it is not enabled for this partition, its limit is `'unlimited'`, or it has none until
+ * one is configured.
  */
 export type SkipReason =
   'other_route' | 'missing_dimension' | 'not_enabled' | 'unlimited' | 'unconfigured'
@@ -78,6 +81,8 @@ interface DecisionBase {
   readonly skipped: readonly SkippedPolicy[]
   /** The time of the decision by the store's clock, in milliseconds since the Unix epoch. */
   readonly at: number
+  /** Who answered: the store, this process's memory, a cache of denials, or a lease. */
+  readonly source: Source
   /** The plan whose limits applied, if the limiter has plans. */
   readonly plan: string | undefined
   /** Where that plan comes from, if the limiter has plans. */
@@ -119,27 +124,31 @@ const STORE_RETRY_MS = 1_000
 /** What is known beside the policies' states. */
 export type DecisionContext = Pick<
   DecisionBase,
-  'at' | 'skipped' | 'plan' | 'planSource' | 'degraded'
+  'at' | 'source' | 'skipped' | 'plan' | 'planSource' | 'degraded'
 >
 
 /** The decision that follows from every policy's state. */
 export function decide(policies: readonly PolicyState[], context: DecisionContext): Decision {
-  const base = { policies, ...context }
-  const failing = policies.filter(({ fits, enforced }) => enforced && !fits)
-  const never = failing.find((policy) => policy.retryAfterMs === null)
-  const violated = never ?? failing[0]
+  const { at, source, skipped, plan, planSource, degraded } = context
+  let violated: PolicyState | undefined
+  let retryAfterMs: number | null = 0
+  let delayMs = 0
+  for (const policy of policies) {
+    if (policy.fits || !policy.enforced) {
+      if (policy.delayMs > delayMs) delayMs = policy.delayMs
+      continue
+    }
+    const { retryAfterMs: own } = policy
+    if (retryAfterMs === null) continue
+    if (own === null || violated === undefined) violated = policy
+    retryAfterMs = own === null ? null : Math.max(retryAfterMs, own)
+  }
+  const base = { policies, skipped, at, source, plan, planSource, degraded }
   if (violated === undefined) {
-    const delayMs = Math.max(0, ...policies.map((policy) => policy.delayMs))
     return { allowed: true, reason: undefined, violated, retryAfterMs: 0, delayMs, ...base }
   }
-  return {
-    allowed: false,
-    reason: never ? 'cost_exceeds_limit' : violated.reason,
-    violated,
-    retryAfterMs: never ? null : Math.max(...failing.map((policy) => policy.retryAfterMs ?? 0)),
-    delayMs: 0,
-    ...base,
-  }
+  const reason = retryAfterMs === null ? 'cost_exceeds_limit' : violated.reason
+  return { allowed: false, reason, violated, retryAfterMs, delayMs: 0, ...base }
 }
 
 /** The decision when the store failed and nothing is known. */

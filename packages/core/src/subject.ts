@@ -59,30 +59,67 @@ export function validPer(option: string, per: unknown): Per {
   return Object.freeze([...(names as string[])])
 }
 
+/** A text that is shorter cannot be longer than `MAX_PART_BYTES` when it is encoded. */
+const SHORT = Math.floor(MAX_PART_BYTES / 3)
+
+/** Long values by dimension, as they stand in keys. */
+export type Digests = ReadonlyMap<string, string>
+
+const NO_DIGESTS: Digests = new Map()
+
+/** Returns true if a value is so long that `digestsOf` may be needed before `partitionOf`. */
+export function hasLongValue(subject: Subject, dimensions: readonly string[]): boolean {
+  for (const dimension of dimensions) {
+    const value = valueOf(dimension, subject)
+    if (typeof value === 'string' && value.length > SHORT) return true
+  }
+  return false
+}
+
+/** Hashes the values that are too long for a key. @throws InputError As `partitionOf` does. */
+export async function digestsOf(
+  subject: Subject,
+  dimensions: readonly string[],
+): Promise<Digests> {
+  const digests = new Map<string, string>()
+  for (const dimension of dimensions) {
+    const value = valueOf(dimension, subject)
+    if (typeof value !== 'string' || value.length <= SHORT) continue
+    const bytes = encoder.encode(encodePart(dimension, subject))
+    if (bytes.length > MAX_PART_BYTES) digests.set(dimension, await digest(bytes))
+  }
+  return digests
+}
+
 /**
- * The key of the partition that `subject` falls in. Distinct values never meet in one key: each part
- * is escaped, a long one is hashed, and an empty or ill-formed one is refused.
+ * The partition that `subject` falls in, as it stands in keys. Distinct values never meet in one key:
+ * each part is escaped, a long one is replaced by its digest, and an empty or ill-formed one is refused.
  *
  * @throws InputError `missing_dimension` when the subject lacks a dimension of `per`.
  * @throws InputError `invalid_subject` when a value is not a non-empty, well-formed string.
  */
-export async function partitionKey(subject: Subject, per: Per): Promise<string> {
-  if (per === 'global') return 'global'
+export function partitionOf(subject: Subject, per: Per, digests: Digests = NO_DIGESTS): string {
+  if (per === 'global') return per
   let key = ''
   for (const dimension of per) {
-    key += `${key && ':'}${dimension}=${await partOf(dimension, subject)}`
+    if (key !== '') key += ':'
+    key += `${dimension}=${digests.get(dimension) ?? encodePart(dimension, subject)}`
   }
   return key
 }
 
-/** One value of `subject` as it stands in keys. @throws InputError As `partitionKey` does. */
-export async function partOf(dimension: string, subject: Subject): Promise<string> {
-  const part = encodePart(dimension, subject)
-  const bytes = part.length * 3 > MAX_PART_BYTES ? encoder.encode(part) : undefined
-  return bytes && bytes.length > MAX_PART_BYTES ? digest(bytes) : part
+/** The partition that `subject` falls in, whatever the length of its values. @throws InputError As `partitionOf` does. */
+export async function partitionKey(subject: Subject, per: Per): Promise<string> {
+  return per === 'global' ? per : partitionOf(subject, per, await digestsOf(subject, per))
 }
 
-/** Whether `subject` has no value for a dimension of `per`. */
+/** One value of `subject` as it stands in keys. @throws InputError As `partitionOf` does. */
+export async function partOf(dimension: string, subject: Subject): Promise<string> {
+  const digests = await digestsOf(subject, [dimension])
+  return digests.get(dimension) ?? encodePart(dimension, subject)
+}
+
+/** Returns true if `subject` has no value for a dimension of `per`. */
 export function lacksDimension(subject: Subject, per: Per): boolean {
   return per !== 'global' && per.some((dimension) => valueOf(dimension, subject) === undefined)
 }
@@ -104,6 +141,7 @@ function encodePart(dimension: string, subject: Subject): string {
   if (!value.isWellFormed()) {
     throw new InputError('invalid_subject', input, 'must be well-formed UTF-16: no lone surrogates')
   }
+  if (value.search(RESERVED) < 0) return value
   return value.replace(
     RESERVED,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,

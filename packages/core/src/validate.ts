@@ -37,12 +37,13 @@ export function positiveInteger(option: string, value: unknown, max: number = MA
   throw new ConfigError('invalid_option', option, `must be a whole number from 1 to ${max}`)
 }
 
-/** Returns `value` if it is a whole number of at most `MAX_UNITS`, be it 0 or less; else throws. */
-export function aLimit(option: string, value: unknown): number {
-  if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= MAX_UNITS) {
+/** Returns `value` if it is a whole number from 0 to `MAX_UNITS` or `'unlimited'`, else throws. */
+export function assertLimit(option: string, value: unknown): number | 'unlimited' {
+  if (value === 'unlimited') return value
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_UNITS) {
     return value
   }
-  const message = `must be a whole number up to ${MAX_UNITS}; 0 and less mean no limit`
+  const message = `must be a whole number from 0, which allows nothing, to ${MAX_UNITS}, or "unlimited"`
   throw new ConfigError('invalid_option', option, message)
 }
 

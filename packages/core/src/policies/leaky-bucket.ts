@@ -1,10 +1,10 @@
-import type { Burst } from '../limit.ts'
-import type { Policy, PolicyOptions } from '../policy.ts'
+import type { Burst } from './limit.ts'
+import type { Policy, PolicyOptions } from './policy.ts'
+import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
-import { validBurst } from '../limit.ts'
-import { definePolicy } from '../policy.ts'
-import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from './bucket.ts'
+import { validBurst } from './limit.ts'
+import { definePolicy } from './policy.ts'
 
 /** Options of `leakyBucket`. */
 export interface LeakyBucketOptions extends PolicyOptions {
@@ -46,11 +46,10 @@ export function leakyBucket(options: LeakyBucketOptions): Policy {
       algorithm,
       params: [windowMs, 1, wait === false ? 0 : longestWait],
       windowMs,
-      reason: 'rate_limit_exceeded',
       burst: validBurst('leakyBucket.burst', options.burst),
       maxUnits: maxUnitsOf(windowMs),
       // The key names the window alone: whoever waits shorter from now on finds the same bucket.
-      log: { name, params: [windowMs] },
+      keyspace: { name, params: [windowMs] },
     }
   })
 }

@@ -1,11 +1,11 @@
-import type { Limit } from '../limit.ts'
-import type { Policy } from '../policy.ts'
-import { validLimit } from '../limit.ts'
+import type { Limit } from './limit.ts'
+import type { Policy } from './policy.ts'
 import { optionsObject } from '../validate.ts'
-import { logPolicies, type LogOptions, type LogWindow } from './sliding-log.ts'
+import { validLimit } from './limit.ts'
+import { logPolicies, type LogWindow, type SharedLogOptions } from './sliding-windows.ts'
 
 /** Options of `projectLimits`. */
-export interface ProjectLimitsOptions extends Partial<LogOptions> {
+export interface ProjectLimitsOptions extends Partial<SharedLogOptions> {
   /** Units in any minute. @default 60 */
   readonly minute?: Limit
   /** Units in any hour. @default 1_000 */
@@ -16,7 +16,7 @@ export interface ProjectLimitsOptions extends Partial<LogOptions> {
 
 /**
  * The limits of a project's API keys: policies `project.minute`, `project.hour` and `project.day`, which
- * count in one sorted set, as `slidingWindow` with `windows` does. Name and `per` are `'project'` and
+ * count in one sorted set, as `slidingWindows` does. Name and `per` are `'project'` and
  * `['project']` unless given.
  *
  * @throws ConfigError When an option is unknown or out of range.

@@ -1,9 +1,9 @@
-import type { Burst } from '../limit.ts'
-import type { Policy, PolicyOptions } from '../policy.ts'
+import type { Burst } from './limit.ts'
+import type { Policy, PolicyOptions } from './policy.ts'
+import { bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../duration.ts'
-import { definePolicy } from '../policy.ts'
 import { oneOf } from '../validate.ts'
-import { bucketAlgorithm, maxUnitsOf } from './bucket.ts'
+import { definePolicy } from './policy.ts'
 
 /** Options of `tokenBucket`. */
 export interface TokenBucketOptions extends PolicyOptions {
@@ -41,7 +41,6 @@ export function tokenBucket(options: TokenBucketOptions): Policy {
       algorithm,
       params: steps === 'interval' ? [windowMs, windowMs] : [windowMs],
       windowMs,
-      reason: 'rate_limit_exceeded',
       burst,
       maxUnits: maxUnitsOf(windowMs),
     }

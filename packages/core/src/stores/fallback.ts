@@ -1,4 +1,4 @@
-import type { Store, StoreReply, StoreRequest } from '../store.ts'
+import type { SettleRequest, Store, StoreReply, StoreRequest } from './store.ts'
 import { SluiceError, StoreError } from '../errors.ts'
 import { memory } from './memory.ts'
 
@@ -8,42 +8,55 @@ import { memory } from './memory.ts'
  */
 export type OnStoreError = 'allow' | 'deny' | 'local'
 
-/** A store whose `check` is answered in its stead whenever it fails. `write` and `reset` still throw. */
-export interface FallbackStore extends Store {
-  /** Settles what was charged in the stead of the store. */
-  readonly local: Pick<Store, 'settle'>
-  /** Answers without asking a store that has just failed by `error`. */
-  instead(request: StoreRequest, error: unknown): Promise<StoreReply>
-}
+/** Open reservations that were made in the memory of this process, by id; the oldest first. */
+const madeHere = new Map<string, Store>()
 
-/** A store that answers in the stead of `primary` whenever that one fails. */
-export function withFallback(primary: Store, mode: OnStoreError): FallbackStore {
+/** More are not expected to be open while a store is down. */
+const MAX_OPEN = 10_000
+
+/**
+ * Wraps `primary`; when it fails to decide, decides according to `mode`. Only decisions have a
+ * stand-in: `write`, `reset` and settling what `primary` charged still throw.
+ */
+export function withFallback(primary: Store, mode: OnStoreError): Store {
   const local = memory()
 
-  async function instead(request: StoreRequest, error: unknown): Promise<StoreReply> {
+  async function fallbackReply(request: StoreRequest, error: unknown): Promise<StoreReply> {
     if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
     const cause = error instanceof StoreError ? error.code : 'store_failed'
-    const reply =
-      mode === 'local'
-        ? await local.check({ ...request, reads: [] })
-        : { now: request.now, verdicts: [], places: [], read: [] }
-    return { ...reply, degraded: { cause, mode } }
+    const degraded = { cause, mode }
+    if (mode !== 'local') {
+      return { source: 'memory', now: request.now, verdicts: [], read: [], degraded }
+    }
+    const reply = await local.check({ ...request, reads: [] })
+    if (request.mark) remember(request.mark.key, local)
+    return { ...reply, degraded }
   }
 
   return {
-    local,
-    instead,
     async check(request) {
+      if (request.failure !== undefined) return fallbackReply(request, request.failure)
       try {
         const reply = await primary.check(request)
         if (reply.degraded || isWhole(reply, request)) return reply
         throw new StoreError('store_bad_reply', 'The store left out some of what it was asked')
       } catch (error) {
-        return instead(request, error)
+        return fallbackReply(request, error)
       }
     },
-    settle: (request) => primary.settle(request),
-    write: (...args) => primary.write(...args),
+
+    async settle(request) {
+      if (request.source !== 'memory' || !madeHere.has(request.mark)) return primary.settle(request)
+      const [applied] = await Promise.all([
+        madeHere.get(request.mark)?.settle(request),
+        freeSlots(primary, request),
+      ])
+      madeHere.delete(request.mark)
+      return applied
+    },
+
+    write: (request) => primary.write(request),
+
     async reset(keys) {
       await local.reset(keys)
       await primary.reset(keys)
@@ -51,10 +64,30 @@ export function withFallback(primary: Store, mode: OnStoreError): FallbackStore 
   }
 }
 
+function remember(mark: string, store: Store): void {
+  madeHere.set(mark, store)
+  for (const oldest of madeHere.keys()) {
+    if (madeHere.size <= MAX_OPEN) break
+    madeHere.delete(oldest)
+  }
+}
+
+/**
+ * Frees calls in flight in a store that had failed: it may have let them in, and lost only its reply.
+ * If not, it has no mark of them and does nothing. Where it fails again, they come free by themselves.
+ */
+async function freeSlots(primary: Store, request: SettleRequest): Promise<void> {
+  const charges = request.charges.filter(({ policy }) => policy.algorithm.released)
+  if (charges.length > 0) await primary.settle({ ...request, charges }).catch(() => undefined)
+}
+
 function isWhole(
-  { verdicts, places, read }: Partial<StoreReply>,
+  { verdicts, read }: Partial<StoreReply>,
   { entries, reads }: StoreRequest,
 ): boolean {
-  const isOfEach = [verdicts, places].every((list) => list?.length === entries.length)
-  return isOfEach && verdicts?.every(Boolean) === true && (read ?? []).length === reads.length
+  return (
+    verdicts?.length === entries.length &&
+    verdicts.every(Boolean) &&
+    (read ?? []).length === reads.length
+  )
 }

@@ -1,20 +1,22 @@
 import type {
+  Entry,
   RecordCondition,
   RecordField,
-  RecordWrite,
   SettleRequest,
   Store,
   StoreReply,
   StoreRequest,
-} from '../store.ts'
-import { unfitKeys } from '../store.ts'
+  Verdict,
+  WriteRequest,
+} from './store.ts'
 import { knownOptions, positiveInteger } from '../validate.ts'
+import { isChargeable, isDenied } from './store.ts'
 
 /** Options of `memory`. */
 export interface MemoryOptions {
   /**
    * Partitions kept at most, and as many plans and reservations beside them; past that, the least
-   * recently charged or written is forgotten. @default 10_000
+   * recently used is forgotten. @default 10_000
    */
   readonly maxKeys?: number
 }
@@ -25,9 +27,12 @@ interface Stored {
   readonly expiresAt: number
 }
 
+/** A verdict while it is being made. */
+type MutableVerdict = { -readonly [Name in keyof Verdict]: Verdict[Name] }
+
 interface Slot {
-  readonly state: unknown
-  readonly expiresAt: number
+  state: unknown
+  expiresAt: number
 }
 
 /**
@@ -41,65 +46,85 @@ interface Slot {
 export function memory(options: MemoryOptions = {}): Store {
   knownOptions('memory', options, ['maxKeys'])
   const maxKeys = positiveInteger('memory.maxKeys', options.maxKeys ?? 10_000)
-  // In order of last charge, so that the first is the one to forget.
+  // In order of last use, so that the first is the one to forget.
   const slots = new Map<string, Slot>()
   const records = new Map<string, Stored>()
   // Records without an end, such as a configuration, are few, and none may be forgotten.
   const lasting = new Map<string, Stored>()
 
-  function decide({ entries, apply, now, reads, id, hold }: StoreRequest): StoreReply {
-    const states = entries.map(({ key }) => stateOf(key, now))
-    const verdicts = entries.map((entry, index) => entry.algorithm.check(states[index], entry, now))
-    const places = entries.map(() => 0)
-    const denied = entries.some(({ enforced }, index) => enforced && !verdicts[index]?.fits)
-    if (apply && !denied) {
-      const done = new Set(unfitKeys(entries, verdicts))
-      entries.forEach((entry, index) => {
-        if (entry.cost === 0 || done.has(entry.key)) return
-        done.add(entry.key)
-        const slot = entry.algorithm.add(states[index], entry, now, id)
-        keep(entry.key, slot)
-        places[index] = slot.place
-      })
-      if (hold) write([{ key: hold.key, set: {}, ttlMs: hold.ttlMs }], undefined, now)
-      // What was charged just now stays, or a policy would never count.
-      trim(slots, Math.max(maxKeys, entries.length))
+  function check({ entries, apply, now, reads, id, mark }: StoreRequest): StoreReply {
+    const states = entries.map(({ key }) => use(key, now))
+    const verdicts = entries.map((entry, index): MutableVerdict => {
+      const found = entry.policy.algorithm.check(states[index] as never, entry, now)
+      return { ...found, charged: false, position: 0 }
+    })
+    if (apply && !isDenied(entries, verdicts)) {
+      charge(entries, states, verdicts, now, id)
+      if (mark) put(mark.key, {}, mark.ttlMs, now)
     }
-    return { now, verdicts, places, read: reads.map((read) => fieldOf(read, now)) }
+    const read = reads.map((field) => fieldOf(field, now))
+    return { source: 'memory', now, verdicts, read }
   }
 
-  function settle({ hold, settlements, now }: SettleRequest): boolean {
-    if (liveRecord(hold, now) === undefined) return false
-    forget(hold)
-    const settled = new Set<string>()
-    for (const settlement of settlements) {
-      const { key, algorithm, reserved, actual, id } = settlement
-      if (settled.has(key)) continue
-      settled.add(key)
-      const state = stateOf(key, now)
-      // Where nothing was charged there is nothing to correct, only something to add.
-      const slot =
-        reserved === 0
-          ? algorithm.add(state, { ...settlement, cost: actual, enforced: false }, now, id)
-          : state && algorithm.settle(state, settlement, now)
-      if (slot) keep(key, slot)
+  function charge(
+    entries: readonly Entry[],
+    states: readonly unknown[],
+    verdicts: readonly MutableVerdict[],
+    now: number,
+    id: string,
+  ): void {
+    const positions = new Map<string, number>()
+    for (const [index, entry] of entries.entries()) {
+      if (!isChargeable(entry, entries, verdicts)) continue
+      const { key, policy } = entry
+      let position = positions.get(key)
+      if (position === undefined) {
+        const kept = policy.algorithm.add(states[index] as never, entry, now, id)
+        keep(key, kept)
+        position = kept.position
+        positions.set(key, position)
+      }
+      Object.assign(verdicts[index] as MutableVerdict, { charged: true, position })
     }
-    return true
+    // What was charged just now stays, or a policy would never count.
+    trim(slots, Math.max(maxKeys, entries.length))
   }
 
-  function keep(key: string, slot: Slot): void {
-    slots.delete(key)
-    slots.set(key, slot)
+  function settle({ mark, charges, now }: SettleRequest): readonly number[] | undefined {
+    if (liveRecord(mark, now) === undefined) return undefined
+    forget(mark)
+    return charges.map((charge) => {
+      const { key, policy } = charge
+      const kept = policy.algorithm.settle(use(key, now) as never, charge, now)
+      if (kept) keep(key, kept)
+      return kept?.applied ?? 0
+    })
   }
 
-  function stateOf(key: string, now: number): never | undefined {
+  function keep(key: string, { state, expiresAt }: Slot): void {
     const slot = slots.get(key)
-    // What an algorithm gets back is what it stored: the key names the algorithm.
-    return slot !== undefined && slot.expiresAt > now ? (slot.state as never) : undefined
+    if (slot === undefined) {
+      slots.set(key, { state, expiresAt })
+    } else {
+      slot.state = state
+      slot.expiresAt = expiresAt
+    }
+  }
+
+  /** The state of a key, which is then the one used last: one that is denied all the time stays. */
+  function use(key: string, now: number): unknown {
+    const slot = slots.get(key)
+    if (slot === undefined) return undefined
+    slots.delete(key)
+    if (slot.expiresAt <= now) return undefined
+    slots.set(key, slot)
+    return slot.state
   }
 
   function forget(key: string): void {
-    for (const map of [slots, records, lasting]) map.delete(key)
+    slots.delete(key)
+    records.delete(key)
+    lasting.delete(key)
   }
 
   function liveRecord(key: string, now: number): Stored | undefined {
@@ -111,26 +136,32 @@ export function memory(options: MemoryOptions = {}): Store {
     return liveRecord(key, now)?.fields.get(field)
   }
 
-  function write(
-    writes: readonly RecordWrite[],
-    condition: RecordCondition | undefined,
+  function put(
+    key: string,
+    set: Readonly<Record<string, string>>,
+    ttlMs: number | undefined,
     now: number,
-  ): boolean {
-    if (condition && fieldOf(condition, now) !== condition.is) return false
-    for (const { key, set, ttlMs } of writes) {
-      const fields = new Map([...(liveRecord(key, now)?.fields ?? []), ...Object.entries(set)])
-      forget(key)
-      const [map, expiresAt] = ttlMs === undefined ? [lasting, Infinity] : [records, now + ttlMs]
-      map.set(key, { fields, expiresAt })
-    }
-    trim(records, Math.max(maxKeys, writes.length))
+  ): void {
+    const fields = new Map([...(liveRecord(key, now)?.fields ?? []), ...Object.entries(set)])
+    forget(key)
+    const [map, expiresAt] = ttlMs === undefined ? [lasting, Infinity] : [records, now + ttlMs]
+    map.set(key, { fields, expiresAt })
+    trim(records, maxKeys)
+  }
+
+  function write({ writes, condition, now }: WriteRequest): boolean {
+    if (!holds(condition, now)) return false
+    for (const { key, set, ttlMs } of writes) put(key, set, ttlMs, now)
     return true
   }
 
+  const holds = (condition: RecordCondition | undefined, now: number): boolean =>
+    condition === undefined || fieldOf(condition, now) === condition.is
+
   return {
-    check: (request) => Promise.resolve(decide(request)),
+    check: (request) => Promise.resolve(check(request)),
     settle: (request) => Promise.resolve(settle(request)),
-    write: (writes, condition, now = Date.now()) => Promise.resolve(write(writes, condition, now)),
+    write: (request) => Promise.resolve(write(request)),
     reset: (keys) => {
       for (const key of keys) forget(key)
       return Promise.resolve()

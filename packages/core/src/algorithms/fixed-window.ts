@@ -1,0 +1,107 @@
+import type { Algorithm, AlgorithmInput, Settlement } from './algorithm.ts'
+import { fitWindow, FOREIGN, windowFinding } from './algorithm.ts'
+
+const DAY_MS = 86_400_000
+
+/** Stands for a calendar month where a window's milliseconds would stand. */
+export const CALENDAR_MONTH = 0
+
+interface FixedWindowState {
+  readonly used: number
+  /** The end of the window, in epoch ms. */
+  readonly end: number
+}
+
+/** Counts in each window of a grid that begins at the Unix epoch, or in each calendar month (UTC). */
+export const fixedWindowAlgorithm: Algorithm<FixedWindowState> = {
+  id: 'fixed',
+
+  check(state: FixedWindowState | undefined, input: AlgorithmInput, now: number) {
+    const { used, end } = current(state, now, input.params)
+    return windowFinding(input, used, end - now, () => end - now)
+  },
+
+  add(state: FixedWindowState | undefined, { cost, params }: AlgorithmInput, now: number) {
+    const { used, end } = current(state, now, params)
+    return { state: { used: used + cost, end }, expiresAt: end, position: end }
+  },
+
+  settle(state: FixedWindowState | undefined, settlement: Settlement, now: number) {
+    const { position, reserved, actual, params } = settlement
+    const isMore = actual > reserved
+    if (!isMore && state?.end !== position) return undefined
+    const { used, end } = isMore ? current(state, now, params) : (state as FixedWindowState)
+    // The count may have been reset since.
+    const corrected = Math.max(0, used + actual - reserved)
+    return { state: { used: corrected, end }, expiresAt: end, applied: corrected - used }
+  },
+
+  // The value is `w<end>:<used>`. It names its window because a key's expiry follows the server's clock
+  // alone, and it keeps a window that ends later than the one of `now`: a clock that steps back over
+  // the border must not open a second budget. SET writes count and expiry in one command. By Redis'
+  // own clock the expiry is a moment, because a length would be added to a time read later or earlier.
+  lua([window = DAY_MS]) {
+    const read = `
+${window === CALENDAR_MONTH ? MONTH_END : `local finish = now - now % ${window} + ${window}`}
+local used, stored = 0, redis.call('GET', key)
+if stored then
+  local ending, count = string.match(stored, '^w(%d+):(%d+)$')
+  if not ending then ${FOREIGN} end
+  ending = tonumber(ending)
+  if ending >= finish then finish, used = ending, tonumber(count) end
+end`
+    const write = (end: string, count: string): string =>
+      `redis.call('SET', key, string.format('w%.0f:%.0f', ${end}, ${count}),
+  own and 'PXAT' or 'PX', own and ${end} or ${end} - now + slack)`
+    return {
+      keeps: ['finish', 'used'],
+      check: `${read}${fitWindow('finish - now', 'reset')}
+$finish, $used = finish, used`,
+      add: write('$finish', '$used + cost'),
+      position: '$finish',
+      // The window that was charged may be over, and another one counted in its place.
+      settle: `if actual > reserved then ${read}
+  applied = actual - reserved
+  ${write('finish', 'used + applied')}
+else
+  local stored = redis.call('GET', key)
+  if stored then
+    local ending, count = string.match(stored, '^w(%d+):(%d+)$')
+    if not ending then ${FOREIGN} end
+    if tonumber(ending) == position then
+      applied = math.max(-count, actual - reserved)
+      redis.call('SET', key, string.format('w%.0f:%.0f', position, count + applied), 'KEEPTTL')
+    end
+  end
+end`,
+    }
+  },
+}
+
+// The next month's first day, by the civil calendar in which a year begins in March, so that the leap
+// day is the last of a year (Hinnant, chrono-compatible low-level date algorithms).
+const MONTH_END = `local days = math.floor(now / ${DAY_MS})
+local of_era = (days + 719468) % 146097
+local year = math.floor((of_era - math.floor(of_era / 1460) + math.floor(of_era / 36524) - math.floor(of_era / 146096)) / 365)
+local of_year = of_era - (365 * year + math.floor(year / 4) - math.floor(year / 100))
+local month = math.floor((5 * of_year + 2) / 153)
+local length = math.floor((153 * (month + 1) + 2) / 5)
+if month == 11 then
+  local leap = year + 1
+  length = (leap % 4 == 0 and leap % 100 ~= 0 or leap % 400 == 0) and 366 or 365
+end
+local finish = (days - of_year + length) * ${DAY_MS}`
+
+function current(
+  state: FixedWindowState | undefined,
+  now: number,
+  [window = DAY_MS]: readonly number[],
+): FixedWindowState {
+  const end = window === CALENDAR_MONTH ? monthEnd(now) : now - (now % window) + window
+  return state !== undefined && state.end >= end ? state : { used: 0, end }
+}
+
+function monthEnd(now: number): number {
+  const date = new Date(now)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
+}

@@ -1,0 +1,84 @@
+import type { Algorithm, AlgorithmInput, Finding, Settlement } from './algorithm.ts'
+import { FOREIGN } from './algorithm.ts'
+
+/** A slot may come free at any moment, so a denied request is told to come back soon, in milliseconds. */
+const COME_BACK_MS = 1_000
+
+/** The slots that are held, with when each comes free by itself; the earliest first. */
+type SlotsState = readonly { readonly id: string; readonly until: number }[]
+
+/** Counts calls in flight. Its param: how long a slot is held at most, in milliseconds. */
+export const slotsAlgorithm: Algorithm<SlotsState> = {
+  id: 'slots',
+  released: true,
+
+  check(
+    state: SlotsState | undefined,
+    { limit, cost, params }: AlgorithmInput,
+    now: number,
+  ): Finding {
+    const held = heldAt(state, now)
+    const fits = cost === 0 || held.length + cost <= limit
+    const first = held[0]
+    const resetMs = first ? Math.min(first.until - now, COME_BACK_MS) : (params[0] ?? 0)
+    return {
+      fits,
+      available: Math.max(0, limit - held.length),
+      resetMs,
+      retryMs: fits ? 0 : cost > limit ? -1 : Math.min(resetMs, COME_BACK_MS),
+    }
+  },
+
+  add(state: SlotsState | undefined, { cost, params }: AlgorithmInput, now: number, id: string) {
+    const until = now + (params[0] ?? 0)
+    const mine = Array.from({ length: cost }, () => ({ id, until }))
+    const slots = [...heldAt(state, now), ...mine].toSorted((a, b) => a.until - b.until)
+    return { state: slots, expiresAt: slots.at(-1)?.until ?? until, position: until }
+  },
+
+  settle(state: SlotsState | undefined, { id }: Settlement, now: number) {
+    const others = (state ?? []).filter((slot) => slot.id !== id)
+    const applied = others.length - (state?.length ?? 0)
+    if (applied === 0) return undefined
+    return { state: others, expiresAt: others.at(-1)?.until ?? now, applied }
+  },
+
+  // One read tells it all: which slots are held, which have come free by themselves, and whether the
+  // key's expiry is to be moved, which is done once in a quarter of the time that a slot is held.
+  lua: ([hold = 0]) => ({
+    keeps: ['free', 'expire'],
+    check: `local rows = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+local held, free, first, last = 0, 0, nil, nil
+for at = 1, #rows, 2 do
+  if not string.find(rows[at], '^call:%w+:?%d*$') then ${FOREIGN} end
+  last = tonumber(rows[at + 1])
+  if last > now then
+    held, first = held + 1, first or last
+  else
+    free = free + 1
+  end
+end
+fits = cost == 0 or held + cost <= limit
+available, reset = limit - held, first and math.min(first - now, ${COME_BACK_MS}) or ${hold}
+if not fits then retry = cost > limit and -1 or math.min(reset, ${COME_BACK_MS}) end
+local quarter = ${Math.ceil(hold / 4)}
+$free = free
+$expire = skewed or not last or math.floor(last / quarter) ~= math.floor((now + ${hold}) / quarter)`,
+    add: `local slots, ends = {}, now + ${hold}
+if $free > 0 then redis.call('ZREMRANGEBYSCORE', key, '-inf', now) end
+for slot = 1, cost do
+  slots[2 * slot - 1] = ends
+  slots[2 * slot] = slot == 1 and 'call:' .. id or 'call:' .. id .. ':' .. slot
+end
+redis.call('ZADD', key, unpack(slots))
+if $expire then redis.call('PEXPIRE', key, ${2 * hold} + slack) end`,
+    position: `now + ${hold}`,
+    settle: `local slots = {}
+for slot = 1, reserved do slots[slot] = slot == 1 and 'call:' .. id or 'call:' .. id .. ':' .. slot end
+applied = -redis.call('ZREM', key, unpack(slots))`,
+  }),
+}
+
+function heldAt(state: SlotsState | undefined, now: number): SlotsState {
+  return (state ?? []).filter(({ until }) => until > now)
+}

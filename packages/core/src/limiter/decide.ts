@@ -1,0 +1,199 @@
+import type { Cost } from '../cost.ts'
+import type { Decision, PlanSource } from '../decision.ts'
+import type { PlanLimits } from '../plans/plans.ts'
+import type { SettlementMark, StoreReply } from '../stores/store.ts'
+import type { ResolvedEntry, SettingsOf } from './resolve.ts'
+import type { LimiterRuntime, NamedExtension } from './runtime.ts'
+import { systemClock } from '../clock.ts'
+import { assertCost } from '../cost.ts'
+import { InputError } from '../errors.ts'
+import { unknownPlan } from '../plans/plans.ts'
+import { requestId } from '../random-id.ts'
+import { digestsOf, hasLongValue, type Subject } from '../subject.ts'
+import { conclude } from './conclude.ts'
+import { crossedThresholds } from './events.ts'
+import type { Preparation, TrackedRecord, WaitUntil } from './extensions.ts'
+import { resolve } from './resolve.ts'
+
+/** One call to a limiter. */
+export interface LimiterCall {
+  readonly subject: Subject
+  readonly cost: Cost | undefined
+  /** Whether to charge what fits. */
+  readonly apply: boolean
+  readonly waitUntil: WaitUntil | undefined
+  /** Makes the mark that allows settling, if what is charged is an estimate. */
+  readonly markFor?: (id: string, entries: readonly ResolvedEntry[]) => SettlementMark
+}
+
+/** A decision, with what it was made of. */
+export interface Outcome {
+  readonly id: string
+  readonly decision: Decision
+  readonly entries: readonly ResolvedEntry[]
+  readonly reply: StoreReply
+}
+
+/** The limits of no plan. */
+export const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimits)
+
+const NO_SETTINGS: readonly SettingsOf[] = []
+const NO_READS: readonly TrackedRecord[] = []
+const NO_PREPARATIONS: readonly Preparation[] = []
+
+/** How long a decision waits for an extension that does not say. */
+const MAX_WAIT_MS = 1_000
+
+/**
+ * Decides: resolve, the store, conclude. What was denied by outdated records was charged nowhere, so it
+ * is decided again; what was allowed stands.
+ *
+ * @throws InputError When the subject lacks a dimension or the cost is malformed.
+ */
+export async function decide(runtime: LimiterRuntime, call: LimiterCall): Promise<Outcome> {
+  assertCost(call.cost, runtime.program.units)
+  const timing = { startedAt: systemClock() }
+  const first = await decideOnce(runtime, call, timing)
+  let last = first.outcome
+  if (first.isOutdated && !last.decision.allowed) {
+    const { outcome } = await decideOnce(runtime, call, timing)
+    if (!outcome.decision.degraded) last = outcome
+  }
+  if (call.apply) report(runtime, call.subject, last)
+  return last
+}
+
+async function decideOnce(
+  runtime: LimiterRuntime,
+  call: LimiterCall,
+  timing: { startedAt: number },
+): Promise<{ outcome: Outcome; isOutdated: boolean }> {
+  const { program, store, extensions, clock, clockIsInjected } = runtime
+  const { subject, cost, apply, markFor } = call
+  const digests = hasLongValue(subject, program.dimensions)
+    ? await digestsOf(subject, program.dimensions)
+    : undefined
+  const prepared =
+    extensions.length > 0 ? await prepare(runtime, call, timing) : NO_PREPARATIONS
+  const { plan, planSource, limits } = planFor(runtime, subject, prepared)
+  const { entries, skipped } = resolve(program, {
+    subject,
+    cost,
+    limits: { plan: limits, route: subject.route, model: subject.model },
+    plan,
+    digests,
+    settings: pick(prepared, 'settings') ?? NO_SETTINGS,
+  })
+  const records = pick(prepared, 'reads')?.flat() ?? NO_READS
+  const now = clock()
+  const id = requestId()
+  const reply =
+    entries.length + records.length === 0
+      ? ({ source: 'store', now, verdicts: [], read: [] } satisfies StoreReply)
+      : await store.check({
+          policies: program.policies,
+          entries,
+          apply,
+          now,
+          clockIsInjected,
+          startedAt: timing.startedAt,
+          reads: records.map(({ field }) => field),
+          id,
+          mark: markFor?.(id, entries),
+          failure: pick(prepared, 'failure')?.[0],
+        })
+  const decision = conclude(entries, reply, { skipped, plan, planSource })
+  let isOutdated = false
+  if (!reply.degraded) {
+    // Every one of them takes its value.
+    for (const [index, record] of records.entries()) {
+      isOutdated = record.update(reply.read[index]) || isOutdated
+    }
+  }
+  return { outcome: { id, decision, entries, reply }, isOutdated }
+}
+
+/** Asks the extensions, all at once. */
+async function prepare(
+  { extensions, events }: LimiterRuntime,
+  { subject, waitUntil }: LimiterCall,
+  timing: { startedAt: number },
+): Promise<readonly Preparation[]> {
+  const call = {
+    subject,
+    waitUntil,
+    startedAt: timing.startedAt,
+    pauseDeadline: (ms: number) => void (timing.startedAt += ms),
+  }
+  const ask = async ({ name, before, maxWaitMs = MAX_WAIT_MS }: NamedExtension) => {
+    try {
+      const preparation = before?.(call)
+      return preparation instanceof Promise ? await within(preparation, maxWaitMs) : preparation
+    } catch (error) {
+      // A subject that cannot be counted is the caller's mistake.
+      if (error instanceof InputError) throw error
+      const message = `The extension "${name}" failed; the decision was made without it`
+      events.problem({ code: 'extension_failed', message, error })
+      return undefined
+    }
+  }
+  const prepared = await Promise.all(extensions.map(ask))
+  return prepared.filter((preparation) => preparation !== undefined)
+}
+
+async function within<T>(promise: Promise<T>, maxWaitMs: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`No answer within ${maxWaitMs} ms`)), maxWaitMs)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** What the extensions contributed under one name, if any did. */
+function pick<Name extends keyof Preparation>(
+  prepared: readonly Preparation[],
+  name: Name,
+): NonNullable<Preparation[Name]>[] | undefined {
+  if (prepared.length === 0) return undefined
+  return prepared
+    .map((preparation) => preparation[name])
+    .filter((value) => value !== undefined && value !== null)
+}
+
+function planFor(
+  { plans, events }: LimiterRuntime,
+  { plan: given }: Subject,
+  prepared: readonly Preparation[],
+): { plan: string | undefined; planSource: PlanSource | undefined; limits: PlanLimits } {
+  if (plans === undefined) return { plan: undefined, planSource: undefined, limits: NO_PLAN }
+  if (given !== undefined && given !== null) {
+    const limits = plans.get(given)
+    if (limits) return { plan: given, planSource: 'subject', limits }
+    events.problem(unknownPlan(given))
+  }
+  const found = pick(prepared, 'plan')?.[0]
+  const plan = found?.name ?? plans.defaultPlan
+  return { plan, planSource: found?.source ?? 'default', limits: plans.get(plan) ?? NO_PLAN }
+}
+
+function report(
+  { events, thresholds }: LimiterRuntime,
+  subject: Subject,
+  { decision, entries }: Outcome,
+): void {
+  events.decision?.({ decision, subject })
+  if (decision.degraded) events.degraded?.({ degraded: decision.degraded, subject })
+  if (!events.shadow && !events.threshold) return
+  for (const [index, policy] of decision.policies.entries()) {
+    if (!policy.fits && !policy.enforced) events.shadow?.({ policy, subject })
+    const most = entries[index]?.burst ?? 0
+    if (!events.threshold || !policy.charged || !policy.fits) continue
+    for (const threshold of crossedThresholds(most, policy, thresholds)) {
+      events.threshold({ policy, subject, threshold })
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import type { Clock } from '../clock.ts'
+import type { Plans } from '../plans/plans.ts'
+import type { Policy, PolicyRule } from '../policies/policy.ts'
+import type { Store } from '../stores/store.ts'
+import type { Extension, ExtensionContext } from './extensions.ts'
+import type { LimiterRuntime, NamedExtension } from './runtime.ts'
+import { systemClock } from '../clock.ts'
+import { ConfigError } from '../errors.ts'
+import { resolveLimits } from '../policies/limit.ts'
+import { rulesOf } from '../policies/policy.ts'
+import { withFallback, type OnStoreError } from '../stores/fallback.ts'
+import { knownOptions, oneOf } from '../validate.ts'
+import { compile } from './compile.ts'
+import { NO_PLAN } from './decide.ts'
+import { emittersOf, validListeners, type Emitters, type Listeners, type Problem } from './events.ts'
+import { observed } from './observed-store.ts'
+import { recordsOf } from './records.ts'
+
+/** Options of `createLimiter`. */
+export interface LimiterOptions {
+  /** Where counts live: `upstash()` or `memory()`. */
+  readonly store: Store
+  /** The rules, in the order in which a denial names them. */
+  readonly policies: readonly Policy[]
+  /** The plans that limits may depend on, made by `definePlans`. @default none */
+  readonly plans?: Plans
+  /** What joins the limiter, such as `planResolver` or `runtimeConfiguration`. @default none */
+  readonly extensions?: readonly Extension[]
+  /**
+   * What to do when the store fails or is too slow: `'local'` holds the request to the same policies
+   * counted in this process's memory, `'allow'` lets it pass, `'deny'` refuses it. @default 'local'
+   */
+  readonly onStoreError?: OnStoreError
+  /** Functions that are called as things happen. @default problems go to console.error */
+  readonly on?: Listeners
+  /** The shares of a limit of which the event `threshold` tells. @default [0.8, 0.95] */
+  readonly thresholds?: readonly number[]
+  /** The time, for tests: it then decides even where the store has a clock. @default the store's clock */
+  readonly clock?: Clock
+}
+
+/** The last moment that a `Date` holds, in epoch ms. */
+const MAX_TIME = 8_640_000_000_000_000
+
+const OPTIONS = [
+  'store',
+  'policies',
+  'plans',
+  'extensions',
+  'onStoreError',
+  'on',
+  'thresholds',
+  'clock',
+]
+
+/** Resolves the options of a limiter. @throws ConfigError When they are malformed. */
+export function resolveOptions(options: LimiterOptions): LimiterRuntime {
+  knownOptions('createLimiter', options, OPTIONS)
+  const { plans, extensions = [] } = options
+  const policies = rulesOf(options.policies)
+  const mode = oneOf('onStoreError', options.onStoreError ?? 'local', ['allow', 'deny', 'local'])
+  const clock = validClock(options.clock ?? systemClock)
+  const thresholds = validThresholds(options.thresholds ?? [0.8, 0.95])
+  tryLimits(policies, plans)
+  let events: Emitters | undefined
+  const primary = validStore(options.store)
+  const connected: NamedExtension[] = []
+  const own = validListeners('on', options.on ?? {})
+  if (!Array.isArray(extensions)) {
+    throw new ConfigError('invalid_option', 'extensions', 'must be a list of extensions')
+  }
+  if (extensions.length > 0) {
+    const records = recordsOf(primary, policies, clock)
+    const problem = (found: Problem): void => events?.problem(found)
+    const context = { policies, plans, clock, records, problem }
+    for (const extension of extensions) connected.push(connect(extension, context))
+  }
+  requireConfiguration(policies, connected)
+  events = emittersOf([own, ...connected.map(({ on = {} }) => on)], clock)
+  const store = withFallback(events.storeCall ? observed(primary, events.storeCall) : primary, mode)
+  return {
+    program: compile(policies),
+    store,
+    clock,
+    clockIsInjected: options.clock !== undefined,
+    plans,
+    events,
+    thresholds,
+    extensions: connected,
+  }
+}
+
+function connect(extension: Extension, context: ExtensionContext): NamedExtension {
+  if (typeof extension?.connect !== 'function' || typeof extension.name !== 'string') {
+    const message = 'must hold only extensions, such as what planResolver returns'
+    throw new ConfigError('invalid_option', 'extensions', message)
+  }
+  const connected = extension.connect(context)
+  if (connected.on) validListeners(`extensions.${extension.name}.on`, connected.on)
+  return { ...connected, name: extension.name }
+}
+
+/** A limit that is to be configured needs something to configure it. */
+function requireConfiguration(
+  policies: readonly PolicyRule[],
+  extensions: readonly NamedExtension[],
+): void {
+  for (const { name, limit } of policies) {
+    if (limit !== 'configured') continue
+    const isAllowed = extensions.some(({ configures }) => configures?.(name, 'limit'))
+    if (isAllowed) continue
+    const message = `must have runtimeConfiguration that allows "limit" of policy "${name}"`
+    throw new ConfigError('invalid_option', 'extensions', message)
+  }
+}
+
+/** A clock of whole milliseconds: against NaN, everything would fit. */
+function validClock(clock: Clock): Clock {
+  if (typeof clock !== 'function') {
+    throw new ConfigError('invalid_option', 'clock', 'must be a function that returns epoch ms')
+  }
+  return () => {
+    const now = Math.floor(clock())
+    if (now >= 0 && now <= MAX_TIME) return now
+    const message = 'must return milliseconds since the Unix epoch'
+    throw new ConfigError('invalid_option', 'clock', message)
+  }
+}
+
+function validStore(store: unknown): Store {
+  const { check, settle, write, reset } = (store ?? {}) as Partial<Store>
+  if ([check, settle, write, reset].every((method) => typeof method === 'function')) {
+    return store as Store
+  }
+  throw new ConfigError('invalid_option', 'store', 'must be a store, such as upstash() or memory()')
+}
+
+function validThresholds(thresholds: unknown): readonly number[] {
+  const isShare = (value: unknown): boolean => typeof value === 'number' && value > 0 && value <= 1
+  if (Array.isArray(thresholds) && thresholds.every(isShare)) return [...(thresholds as number[])]
+  const message = 'must be a list of shares of a limit, above 0 and up to 1, such as [0.8, 0.95]'
+  throw new ConfigError('invalid_option', 'thresholds', message)
+}
+
+/** Resolves every limit once for every plan, so that a wrong one is found at construction. */
+function tryLimits(policies: readonly PolicyRule[], plans: Plans | undefined): void {
+  if (plans !== undefined && typeof plans?.get !== 'function') {
+    throw new ConfigError('invalid_option', 'plans', 'must be made by definePlans')
+  }
+  for (const policy of policies) {
+    for (const route of policy.routes ?? [undefined]) {
+      for (const name of plans?.names ?? [undefined]) {
+        const plan = (name !== undefined && plans?.get(name)) || NO_PLAN
+        resolveLimits(policy, { plan, route, model: undefined }, undefined, name)
+      }
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import type { PlanLimits } from '../plans/plans.ts'
+import { ConfigError } from '../errors.ts'
+import { assertLimit, MAX_UNITS, positiveInteger } from '../validate.ts'
+
+/** What a limit may depend on. */
+export interface LimitContext<Limits extends PlanLimits = PlanLimits> {
+  /** The limits of the subject's plan. Empty when the limiter has no plans. */
+  readonly plan: Limits
+  /** The route of the subject, if it has one. */
+  readonly route: string | undefined
+  /** The model of the subject, if it has one. */
+  readonly model: string | undefined
+}
+
+/** Units allowed: a whole number from 0 (which allows nothing) to 10^12, or `'unlimited'`. */
+export type Units = number | 'unlimited'
+
+/**
+ * The units a policy allows per window: a whole number from 0 (which allows nothing) to 10^12,
+ * `'unlimited'`, or a function of plan, route and model. A function is tried against every plan at
+ * construction, so a misspelt limit is found there. `'configured'` waits for one that is configured at
+ * run time; until then nothing is counted.
+ */
+export type Limit<Limits extends PlanLimits = PlanLimits> =
+  Units | 'configured' | ((context: LimitContext<Limits>) => Units | undefined)
+
+/**
+ * The most units that a bucket holds at once: a whole number from 0 to 10^12, `'limit'` for as many as
+ * its limit, or a function as in `Limit`.
+ */
+export type Burst<Limits extends PlanLimits = PlanLimits> =
+  number | 'limit' | ((context: LimitContext<Limits>) => number | 'limit' | undefined)
+
+/** The parts of a policy that say how much it allows. */
+interface Limited {
+  readonly name: string
+  readonly limit: Limit
+  /** `undefined` when it is no bucket. */
+  readonly burst: Burst | undefined
+  /** The most units that its algorithm can count. */
+  readonly maxUnits: number
+}
+
+/** The units that a policy allows in one case, or why it allows any number. */
+export type Allowance =
+  { readonly limit: number; readonly burst: number } | 'unlimited' | 'unconfigured'
+
+/** Limits set at run time, which take precedence. */
+export interface LimitSettings {
+  readonly limit?: Units | undefined
+  readonly burst?: number | undefined
+}
+
+/** Returns `limit` if it is a `Limit`, else throws. */
+export function validLimit(option: string, limit: unknown): Limit {
+  if (typeof limit === 'function') return limit as Limit
+  return limit === 'configured' ? limit : assertLimit(option, limit)
+}
+
+/** Returns `burst` if it is a `Burst`, else throws. */
+export function validBurst(option: string, burst: unknown): Burst {
+  if (burst === 'limit') return burst
+  return typeof burst === 'function' ? (burst as Burst) : positiveInteger(option, burst)
+}
+
+/**
+ * Returns the units that a policy allows.
+ *
+ * @throws ConfigError When its limit or burst is no usable number.
+ */
+export function resolveLimits(
+  policy: Limited,
+  context: LimitContext,
+  settings?: LimitSettings,
+  planName?: string,
+): Allowance {
+  const { limit: own, burst: ownBurst, maxUnits } = policy
+  const limit = settings?.limit ?? (typeof own === 'function' ? own(context) : own)
+  const option = (name: string): string =>
+    `policies.${policy.name}.${name}${planName === undefined ? '' : ` for plan "${planName}"`}`
+  let burst: number | 'limit' = 'limit'
+  if (ownBurst !== undefined) {
+    const found =
+      settings?.burst ?? (typeof ownBurst === 'function' ? ownBurst(context) : ownBurst)
+    // Tried even where there is no limit, as one may be configured.
+    if (found !== 'limit') burst = countable(() => option('burst'), found, maxUnits)
+  }
+  if (limit === 'configured') return 'unconfigured'
+  if (limit === 'unlimited') return limit
+  const units = countable(() => option('limit'), limit, maxUnits)
+  // A bucket that nothing flows into lets nothing out.
+  return { limit: units, burst: burst === 'limit' || units === 0 ? units : burst }
+}
+
+/** Returns `units` if an algorithm can count that many, else throws. */
+export function countable(option: () => string, units: unknown, maxUnits: number): number {
+  if (typeof units === 'number' && units >= 0 && units <= maxUnits && Number.isInteger(units)) {
+    return units
+  }
+  if (typeof units !== 'number' || !(units > maxUnits && units <= MAX_UNITS)) {
+    assertLimit(option(), units)
+  }
+  const message = `must be at most ${maxUnits}, the most that is counted exactly with this window`
+  throw new ConfigError('invalid_option', option(), message)
+}

@@ -1,0 +1,229 @@
+import type { Algorithm } from '../algorithms/algorithm.ts'
+import type { PolicyReason } from '../decision.ts'
+import type { Per } from '../subject.ts'
+import type { Backpressure } from './backpressure.ts'
+import type { Burst, Limit } from './limit.ts'
+import type { Mode, Rollout } from './rollout.ts'
+import { ConfigError } from '../errors.ts'
+import { validPer } from '../subject.ts'
+import { knownOptions, MAX_UNITS, oneOf, plainName, positiveInteger } from '../validate.ts'
+import { validBurst, validLimit } from './limit.ts'
+import { validRollout } from './rollout.ts'
+
+/** Options that every policy has. */
+export interface PolicyOptions {
+  /** Unique in its limiter; stands in keys, headers and denials. Letters, digits, `_`, `.`, `-`. */
+  readonly name: string
+  /** Units allowed per window: 0 allows nothing, `'unlimited'` is not counted. */
+  readonly limit: Limit
+  /** Whose budget is counted: one for each combination of these dimensions, or `'global'`. */
+  readonly per: Per
+  /** What is counted. @default 'request' */
+  readonly unit?: string
+  /** How a denial names whose budget is spent (`X-RateLimit-Scope`). @default the dimensions of `per` joined by `+` */
+  readonly scope?: string
+  /** The ids of the routes that it applies to; no other request is counted. @default all */
+  readonly routes?: readonly string[]
+  /**
+   * What to do with a subject that lacks one of the dimensions of `per`: throw an `InputError`, or
+   * leave this policy out, such as one per user for requests without a user. @default 'error'
+   */
+  readonly onMissing?: 'error' | 'skip'
+  /**
+   * `'shadow'` counts as if it were enforced and never denies: what it would have denied is told by
+   * `fits: false` in the decision and by the event `shadow`. @default 'enforce'
+   */
+  readonly mode?: Mode
+  /** Counts or enforces it for some partitions only, made by `rollout`. @default all */
+  readonly rollout?: Rollout
+  /** A delay that grows as the limit is used up (`delayMs`), made by `backpressure`. @default none */
+  readonly backpressure?: Backpressure
+  /**
+   * Parts that the limit is split into, each with a key of its own, so that a key that everyone counts
+   * in is not locked by every request. A request is counted in one of them, at random: the limit is
+   * never exceeded, but a part may be spent a little before the others. At most 64. @default 1
+   */
+  readonly shards?: number
+}
+
+/** Names keys in place of a policy's name and numbers; one object for policies that count in one key. */
+export interface Keyspace {
+  readonly name: string
+  readonly params: readonly number[]
+}
+
+/** A named rule, made by a factory such as `slidingWindow`. */
+export interface Policy {
+  readonly name: string
+  readonly limit: Limit
+  /** `undefined` of what is no bucket. */
+  readonly burst: Burst | undefined
+  /** The most units that the algorithm can count, given its window. */
+  readonly maxUnits: number
+  readonly per: Per
+  readonly unit: string
+  readonly scope: string
+  readonly routes: readonly string[] | undefined
+  readonly onMissing: 'error' | 'skip'
+  readonly mode: Mode
+  readonly rollout: Rollout | undefined
+  readonly backpressure: Backpressure | undefined
+  readonly shards: number
+  /** Why a request that this policy does not fit is denied. */
+  readonly reason: PolicyReason
+  /** The window in milliseconds; of a calendar month, 31 days. */
+  readonly windowMs: number
+  readonly algorithm: Algorithm
+  readonly params: readonly number[]
+  readonly keyspace: Keyspace | undefined
+}
+
+/** What a policy factory adds to the options that every policy has. */
+export interface AlgorithmConfig<State> {
+  readonly algorithm: Algorithm<State>
+  /** The algorithm's numbers. They stand in keys: a policy that changes them starts afresh. */
+  readonly params: readonly number[]
+  /** The window in milliseconds. */
+  readonly windowMs: number
+  /** @default 'rate_limit_exceeded' */
+  readonly reason?: PolicyReason
+  /** The burst, if it is a bucket. */
+  readonly burst?: Burst
+  /** The most units that it counts exactly. @default 10^12 */
+  readonly maxUnits?: number
+  /** @default the policy's own name and params */
+  readonly keyspace?: Keyspace
+}
+
+const OPTIONS = [
+  'name',
+  'limit',
+  'per',
+  'unit',
+  'scope',
+  'routes',
+  'onMissing',
+  'mode',
+  'rollout',
+  'backpressure',
+  'shards',
+]
+
+/** More would make a limit's parts small and its reset long. */
+const MAX_SHARDS = 64
+
+/**
+ * Makes a policy of options and an algorithm: what every factory returns, yours too.
+ *
+ * @param factory The factory's name, with which errors begin.
+ * @param ownOptions The names of the options that only this factory has.
+ * @param configure Reads these, and says how to count.
+ * @throws ConfigError When an option that every policy has is unknown, missing or out of range.
+ * @example
+ * const gcra = (options: GcraOptions) =>
+ *   definePolicy('gcra', options, ['window'], () => ({ algorithm, params: [60_000], windowMs: 60_000 }))
+ */
+export function definePolicy<State>(
+  factory: string,
+  options: PolicyOptions,
+  ownOptions: readonly string[],
+  configure: () => AlgorithmConfig<State>,
+): Policy {
+  knownOptions(factory, options, [...OPTIONS, ...ownOptions])
+  const { backpressure, shards = 1, routes } = options
+  const name = plainName(`${factory}.name`, options.name)
+  const limit = validLimit(`${factory}.limit`, options.limit)
+  const per = validPer(`${factory}.per`, options.per)
+  const { burst, ...own } = configure()
+  if (backpressure !== undefined && typeof backpressure?.delayMs !== 'function') {
+    throw new ConfigError(
+      'invalid_option',
+      `${factory}.backpressure`,
+      'must be made by backpressure',
+    )
+  }
+  return Object.freeze({
+    name,
+    limit,
+    maxUnits: MAX_UNITS,
+    per,
+    unit: plainName(`${factory}.unit`, options.unit ?? 'request'),
+    scope: scopeOf(factory, options.scope, per),
+    routes: routes === undefined ? undefined : validRoutes(`${factory}.routes`, routes),
+    onMissing: oneOf(`${factory}.onMissing`, options.onMissing ?? 'error', ['error', 'skip']),
+    mode: oneOf(`${factory}.mode`, options.mode ?? 'enforce', ['enforce', 'shadow']),
+    rollout: validRollout(`${factory}.rollout`, options.rollout, per === 'global'),
+    backpressure,
+    shards: positiveInteger(`${factory}.shards`, shards, MAX_SHARDS),
+    reason: 'rate_limit_exceeded',
+    keyspace: undefined,
+    ...own,
+    burst: burst === undefined ? undefined : validBurst(`${factory}.burst`, burst),
+  }) as Policy
+}
+
+function scopeOf(factory: string, scope: unknown, per: Per): string {
+  if (scope !== undefined) return plainName(`${factory}.scope`, scope)
+  return per === 'global' ? 'global' : per.join('+')
+}
+
+function validRoutes(option: string, routes: unknown): readonly string[] {
+  const ids: unknown[] = Array.isArray(routes) ? routes : []
+  if (ids.length > 0 && ids.every((id) => typeof id === 'string' && id !== '')) {
+    return Object.freeze([...(ids as string[])])
+  }
+  throw new ConfigError('invalid_option', option, 'must be a list of at least one route id')
+}
+
+/** Throws unless `policies` is a non-empty list of policies with distinct names. */
+export function validPolicies(policies: unknown): readonly Policy[] {
+  if (!Array.isArray(policies) || policies.length === 0) {
+    throw new ConfigError('invalid_option', 'policies', 'must be a list of at least one policy')
+  }
+  const keyspaces = new Map<string, Policy['keyspace']>()
+  const names = new Set<string>()
+  for (const policy of policies as Partial<Policy>[]) {
+    const isPolicy =
+      typeof policy?.algorithm?.check === 'function' &&
+      policy.name !== undefined &&
+      policy.params?.every((number) => Number.isInteger(number) && number >= 0)
+    if (!isPolicy) {
+      throw new ConfigError(
+        'invalid_option',
+        'policies',
+        'must hold only policies made by a factory, such as slidingWindow or dailyCap',
+      )
+    }
+    // They stand in headers; a policy that was copied and renamed has not been through its factory.
+    for (const text of [policy.name, policy.scope, policy.unit]) plainName('policies.name', text)
+    if (names.has(policy.name)) {
+      throw new ConfigError('duplicate_policy', 'policies', `names "${policy.name}" twice`)
+    }
+    names.add(policy.name)
+    const prefix = keyPrefix(policy as Policy)
+    if (keyspaces.has(prefix) && keyspaces.get(prefix) !== policy.keyspace) {
+      const message = `has windows of two policies that are both named "${policy.keyspace?.name}"`
+      throw new ConfigError('duplicate_policy', 'policies', message)
+    }
+    keyspaces.set(prefix, policy.keyspace)
+    validPer(`policies.${policy.name}.per`, policy.per)
+  }
+  return Object.freeze([...(policies as Policy[])])
+}
+
+/** Those of `policies` that count in the same keys, `policy` among them. */
+export const sharingKeys = (
+  { name, keyspace }: Policy,
+  policies: readonly Policy[],
+): readonly Policy[] =>
+  policies.filter(
+    (other) => other.name === name || (keyspace !== undefined && other.keyspace === keyspace),
+  )
+
+/** The part of a policy's keys before the partition. */
+export function keyPrefix({ name, params, keyspace, algorithm }: Policy): string {
+  // The algorithm and its numbers are part of the key: a policy that is changed starts afresh
+  // instead of misreading what its former self wrote.
+  const space = keyspace ?? { name, params }
+  return `${space.name}:${algorithm.id}-${space.params.join('-')}`
+}

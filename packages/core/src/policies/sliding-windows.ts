@@ -1,0 +1,82 @@
+import type { Limit } from './limit.ts'
+import type { Policy, PolicyOptions } from './policy.ts'
+import { sharedLogAlgorithm, SUM_MODULUS } from '../algorithms/shared-log.ts'
+import { durationMs, type Duration } from '../duration.ts'
+import { ConfigError } from '../errors.ts'
+import { knownOptions, MAX_UNITS, optionsObject, plainName } from '../validate.ts'
+import { validLimit } from './limit.ts'
+import { definePolicy } from './policy.ts'
+
+/** Options of policies over one log: those of every policy, but for what each window has of its own. */
+export type SharedLogOptions = Omit<PolicyOptions, 'limit' | 'shards'>
+
+/** Options of `slidingWindows`. */
+export interface SlidingWindowsOptions extends SharedLogOptions {
+  /** The windows by name, each with its own limit; the policy of each is named `<name>.<window>`. */
+  readonly windows: Readonly<Record<string, { readonly limit: Limit; readonly window: Duration }>>
+}
+
+/** A window over a log. */
+export interface LogWindow {
+  readonly limit: Limit
+  readonly windowMs: number
+}
+
+/**
+ * Allows units in several sliding windows at once: makes a policy of each, to be spread into a
+ * limiter's. All of them count in one sorted set, so that each request is stored once. Exact.
+ *
+ * @throws ConfigError When an option is unknown, missing or out of range.
+ * @example
+ * const windows = { minute: { limit: 60, window: '1m' }, day: { limit: 9_000, window: '1d' } } as const
+ * const policies = [...slidingWindows({ name: 'project', windows, per: ['project'] })]
+ */
+export function slidingWindows(options: SlidingWindowsOptions): Policy[] {
+  optionsObject('slidingWindows', options)
+  return logPolicies('slidingWindows', options, ['windows'], readWindows(options))
+}
+
+function readWindows({ windows }: SlidingWindowsOptions): Map<string, LogWindow> {
+  const where = 'slidingWindows.windows'
+  optionsObject(where, windows)
+  const found = new Map<string, LogWindow>()
+  for (const [name, own] of Object.entries(windows)) {
+    knownOptions(`${where}.${plainName(`${where}.${name}`, name)}`, own, ['limit', 'window'])
+    found.set(name, {
+      limit: validLimit(`${where}.${name}.limit`, own.limit),
+      windowMs: durationMs(`${where}.${name}.window`, own.window),
+    })
+  }
+  if (found.size > 0) return found
+  throw new ConfigError('invalid_option', where, 'must name at least one window')
+}
+
+/** Makes a policy of each window, by its name. All of them count in one log. */
+export function logPolicies(
+  factory: string,
+  options: SharedLogOptions,
+  ownOptions: readonly string[],
+  windows: ReadonlyMap<string, LogWindow>,
+): Policy[] {
+  for (const option of ['limit', 'shards'] as const) {
+    if ((options as Partial<PolicyOptions>)[option] === undefined) continue
+    const message = 'has no meaning for several windows, which count in one log, each to its limit'
+    throw new ConfigError('invalid_option', `${factory}.${option}`, message)
+  }
+  const { unit = 'request' } = options
+  const name = plainName(`${factory}.name`, options.name)
+  const lengths = Array.from(windows.values(), ({ windowMs }) => windowMs)
+  const longest = Math.max(...lengths)
+  // Whichever of the windows binds, what the longest one holds stays below the sums' modulus.
+  const turns = windows.size * (Math.floor(longest / Math.min(...lengths)) + 1)
+  const keyspace = { name: unit === 'request' ? name : `${name}:${unit}`, params: [longest] }
+  return Array.from(windows, ([windowName, { limit, windowMs }]) =>
+    definePolicy(factory, { ...options, name: `${name}.${windowName}`, limit }, ownOptions, () => ({
+      algorithm: sharedLogAlgorithm,
+      params: [windowMs, longest],
+      windowMs,
+      maxUnits: Math.min(MAX_UNITS, Math.floor(SUM_MODULUS / turns)),
+      keyspace,
+    })),
+  )
+}

@@ -1,0 +1,166 @@
+import type { AlgorithmInput, Finding, Settlement } from '../algorithms/algorithm.ts'
+import type { Degraded } from '../decision.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+
+/** One policy's part in a store call. */
+export interface Entry extends AlgorithmInput {
+  readonly policy: PolicyRule
+  /** The position of `policy` in the request's `policies`. */
+  readonly index: number
+  readonly key: string
+  /** Whether it denies what does not fit. If not, it is left out of what is added then. */
+  readonly enforced: boolean
+}
+
+/** One decision to be made by a store. */
+export interface StoreRequest {
+  /** All policies of the limiter, the same frozen list each time. */
+  readonly policies: readonly PolicyRule[]
+  /** The policies that take part, in their order. Those of one `keyspace` have one key. */
+  readonly entries: readonly Entry[]
+  /** Whether to add every entry's cost if all fit; if not, nothing is written in any case. */
+  readonly apply: boolean
+  /** The caller's time in epoch ms. */
+  readonly now: number
+  /** Whether `now` is the time, as in tests, even if the store has a clock of its own. */
+  readonly clockIsInjected: boolean
+  /** When the decision began, by the machine's clock: a store's deadline counts from here. */
+  readonly startedAt: number
+  /** Fields of records to read in the same step, such as the plan of a tenant. */
+  readonly reads: readonly RecordField[]
+  /** Identifies what is added. Letters and digits. */
+  readonly id: string
+  /** Set if what is charged is to be settled: the mark that allows it, once. */
+  readonly mark?: SettlementMark | undefined
+  /** How the store has just failed for this decision: it need not be asked again. */
+  readonly failure?: unknown
+}
+
+/** A record that allows a charge to be settled once. */
+export interface SettlementMark {
+  readonly key: string
+  /** How long it lasts, in milliseconds. */
+  readonly ttlMs: number
+}
+
+/** One charge to be corrected. */
+export interface SettledCharge extends Settlement {
+  readonly policy: PolicyRule
+  readonly index: number
+  readonly key: string
+}
+
+/** Charges to be corrected. */
+export interface SettleRequest extends Pick<
+  StoreRequest,
+  'policies' | 'id' | 'now' | 'clockIsInjected' | 'startedAt'
+> {
+  /** The key of the mark: without it nothing is done. */
+  readonly mark: string
+  /** At most one of each keyspace. */
+  readonly charges: readonly SettledCharge[]
+  /** Who made the charges. */
+  readonly source: Source
+}
+
+/** A field of a record: a small named value that lives beside the counts (in Redis, of a hash). */
+export interface RecordField {
+  readonly key: string
+  readonly field: string
+}
+
+/** Fields to set in one record. */
+export interface RecordWrite {
+  readonly key: string
+  readonly set: Readonly<Record<string, string>>
+  /** When the whole record is to be forgotten, in milliseconds from now. @default never */
+  readonly ttlMs?: number
+}
+
+/** What a field must hold for a write to be made: this text, or nothing. */
+export interface RecordCondition extends RecordField {
+  readonly is: string | undefined
+}
+
+/** Records to write in one step. */
+export interface WriteRequest {
+  readonly writes: readonly RecordWrite[]
+  readonly condition?: RecordCondition | undefined
+  /** The caller's time in epoch ms, for a store that has no clock of its own. */
+  readonly now: number
+  readonly startedAt: number
+}
+
+/** Who answered: the limiter's store, this process's memory, a cache of denials, or a lease. */
+export type Source = 'store' | 'memory' | 'cache' | 'lease'
+
+/** What a store found for one entry, and did. */
+export interface Verdict extends Finding {
+  /** Whether the cost was added. False where it is 0. */
+  readonly charged: boolean
+  /** Where it was added; needed of a request with a `mark` only. */
+  readonly position: number
+}
+
+/** What a store found, entry by entry, in the order of the request. */
+export interface StoreReply {
+  readonly source: Source
+  /** The store's time in epoch ms. */
+  readonly now: number
+  readonly verdicts: readonly Verdict[]
+  /** What the fields to read hold, in the order of the request. */
+  readonly read: readonly (string | undefined)[]
+  /** Set by a store that answers for another. With mode `allow` or `deny` there are no verdicts. */
+  readonly degraded?: Degraded
+}
+
+/**
+ * Where counts live. A store around a store is one as well.
+ *
+ * @example See `docs/extending.md`, which builds one.
+ */
+export interface Store {
+  /**
+   * In one atomic step: looks at every entry; if every enforced one fits, charges each key once. A key
+   * in which no enforced policy counts is charged only if all of its policies fit.
+   *
+   * @throws StoreError When the store does not answer as it should. What was asked may have been done.
+   */
+  check(request: StoreRequest): Promise<StoreReply>
+  /**
+   * In one atomic step: removes the mark and corrects the charges. Returns, for each, the units that
+   * were charged (below 0: given back), or `undefined`, having done nothing, if there was no mark.
+   *
+   * @throws StoreError As `check` does.
+   */
+  settle(request: SettleRequest): Promise<readonly number[] | undefined>
+  /**
+   * In one atomic step: makes all writes if the condition holds, and returns true if it did.
+   *
+   * @throws StoreError As `check` does.
+   */
+  write(request: WriteRequest): Promise<boolean>
+  /** Removes these keys, counts and records. @throws StoreError When it is not known that they are gone. */
+  reset(keys: readonly string[]): Promise<void>
+}
+
+/** Returns true if an enforced entry does not fit. For stores that run the TypeScript of algorithms. */
+export function isDenied(entries: readonly Entry[], findings: readonly Finding[]): boolean {
+  return entries.some(({ enforced }, index) => enforced && findings[index]?.fits !== true)
+}
+
+/**
+ * Returns true if an entry's key is to be charged, given that nothing is denied: where only shadows
+ * count, all of them must fit. For stores that run the TypeScript of algorithms.
+ */
+export function isChargeable(
+  { key, cost, policy }: Entry,
+  entries: readonly Entry[],
+  findings: readonly Finding[],
+): boolean {
+  if (cost === 0) return false
+  const together =
+    policy.keyspace === undefined ? [] : entries.filter((entry) => entry.key === key)
+  if (together.some(({ enforced }) => enforced)) return true
+  return entries.every((entry, index) => entry.key !== key || findings[index]?.fits === true)
+}

@@ -1,0 +1,67 @@
+import type { Store } from '../store.ts'
+import type { RedisStoreOptions } from './redis-store.ts'
+import { ConfigError, StoreError } from '../../errors.ts'
+import { knownOptions } from '../../validate.ts'
+import { redisStore } from './redis-store.ts'
+import { badReply, RedisError, type Command, type Transport } from './transport.ts'
+import { validRedisOptions } from './upstash.ts'
+
+/** Options of `upstashRedis`. */
+export type UpstashRedisOptions = RedisStoreOptions
+
+/**
+ * A store in Redis that sends through your own client of `@upstash/redis`: with one attempt per call,
+ * and aborts that abort. The client itself is not changed.
+ *
+ * @throws ConfigError When `redis` is no such client, or an option is unknown or malformed.
+ * @example
+ * const store = upstashRedis(Redis.fromEnv(), { timeoutMs: 500 })
+ */
+export function upstashRedis(redis: object, options: UpstashRedisOptions = {}): Store {
+  knownOptions('upstashRedis', options, ['timeoutMs', 'prefix'])
+  return redisStore(clientTransport(redis), ...validRedisOptions('upstashRedis', options))
+}
+
+/** The part of an `@upstash/redis` client's inside that carries requests. */
+interface RestClient {
+  request(request: { body: Command; signal: () => AbortSignal }): Promise<{ result?: unknown }>
+  retry: unknown
+}
+
+/**
+ * Sends through a view of the client's HTTP client that makes one attempt (the client itself would make
+ * up to six, and each may count) and aborts for real (it turns the abort of a signal object into an
+ * answer; only of a signal function into an error).
+ */
+function clientTransport(redis: unknown): Transport {
+  const http = (redis as { client?: unknown } | null)?.client
+  if (!isRestClient(http)) {
+    const message =
+      'must be a Redis instance of @upstash/redis (tested with 1.39); or use upstash({ url, token })'
+    throw new ConfigError('invalid_option', 'upstashRedis.redis', message)
+  }
+  const view = Object.create(http, {
+    retry: { value: { attempts: 0, backoff: () => 0 } },
+  }) as RestClient
+  return async (body, signal) => {
+    try {
+      const { result } = await view.request({ body, signal: () => signal })
+      return result
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+}
+
+function isRestClient(http: unknown): http is RestClient {
+  const { request, retry } = (http ?? {}) as Partial<RestClient>
+  return typeof request === 'function' && typeof retry === 'object'
+}
+
+// The client's error texts hold the whole command, so only their kind is passed on.
+function translate(error: unknown): Error {
+  const name = error instanceof Error ? error.name : ''
+  if (name === 'UpstashError') return new RedisError((error as Error).message)
+  if (name === 'UpstashJSONParseError') return badReply()
+  return new StoreError('store_unreachable', 'The store cannot be reached')
+}

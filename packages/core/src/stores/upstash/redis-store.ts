@@ -1,0 +1,132 @@
+import type { PolicyRule } from '../../policies/policy.ts'
+import type { Store } from '../store.ts'
+import type { Command, Transport } from './transport.ts'
+import { systemClock } from '../../clock.ts'
+import { StoreError } from '../../errors.ts'
+import {
+  checkCall,
+  readCheck,
+  readSettled,
+  readWritten,
+  settleCall,
+  writeCall,
+} from './protocol.ts'
+import { knownScript, loadScript, type Script, type ScriptKind } from './script.ts'
+import { badReply, RedisError } from './transport.ts'
+
+/** Options of every store in Redis. */
+export interface RedisStoreOptions {
+  /**
+   * How long one decision may take, in milliseconds; then the request is aborted and the limiter's
+   * `onStoreError` applies. The first one from an isolate includes a TLS handshake. @default 1_000
+   */
+  readonly timeoutMs?: number
+  /** What every key starts with. @default 'sluice' */
+  readonly prefix?: string
+}
+
+const NO_POLICIES: readonly PolicyRule[] = Object.freeze([])
+
+/** A store in Redis: scripts, sent by `transport`, each call under one deadline. */
+export function redisStore(transport: Transport, timeoutMs: number, prefix: string): Store {
+  const begin = `${prefix}:`
+  let locking = true
+
+  async function run(script: Script, call: Command, signal: AbortSignal): Promise<unknown> {
+    // Another call may learn meanwhile that the flag is refused.
+    const flagged = locking
+    const { sha1, text } = flagged ? script.locking : script.plain
+    try {
+      return await transport(['EVALSHA', sha1, ...call], signal)
+    } catch (error) {
+      // Only this error proves that nothing was run.
+      if (!(error instanceof RedisError) || !error.message.startsWith('NOSCRIPT')) throw error
+    }
+    try {
+      return await transport(['EVAL', text, ...call], signal)
+    } catch (error) {
+      // Redis 7 refuses the flag; older ones do not know a first line like it.
+      const refused = error instanceof RedisError && /shebang|near '#'/i.test(error.message)
+      if (!flagged || !refused) throw error
+      locking = false
+      return transport(['EVAL', script.plain.text, ...call], signal)
+    }
+  }
+
+  /** Runs a script on what is left of the deadline. */
+  async function evaluate(
+    kind: ScriptKind,
+    policies: readonly PolicyRule[],
+    call: Command,
+    startedAt: number,
+  ): Promise<unknown> {
+    const script = knownScript(kind, policies) ?? (await loadScript(kind, policies))
+    return withDeadline(timeoutMs, startedAt, (signal) => run(script, call, signal))
+  }
+
+  return {
+    async check(request) {
+      const { policies, mark, startedAt } = request
+      const kind = mark ? 'reserve' : 'decide'
+      return readCheck(
+        await evaluate(kind, policies, checkCall(request, begin), startedAt),
+        request,
+      )
+    },
+
+    async settle(request) {
+      const call = settleCall(request, begin)
+      return readSettled(
+        await evaluate('settle', request.policies, call, request.startedAt),
+        request,
+      )
+    },
+
+    async write(request) {
+      const call = writeCall(request, begin)
+      return readWritten(await evaluate('write', NO_POLICIES, call, request.startedAt))
+    },
+
+    async reset(keys) {
+      const command = ['DEL', ...keys.map((key) => begin + key)]
+      const deleted = await withDeadline(timeoutMs, systemClock(), (signal) =>
+        transport(command, signal),
+      )
+      if (!Number.isInteger(deleted)) throw badReply()
+    },
+  }
+}
+
+/** Runs one call until `timeoutMs` after `startedAt`, and aborts it then. */
+async function withDeadline<T>(
+  timeoutMs: number,
+  startedAt: number,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  // A clock that was set back must not lengthen the wait.
+  const leftMs = Math.min(timeoutMs, timeoutMs - (systemClock() - startedAt))
+  try {
+    // The race bounds the wait even where a custom `fetch` ignores its signal.
+    return await new Promise<T>((resolve, reject) => {
+      const late = (): void => {
+        reject(new StoreError('store_timeout', `The store did not answer within ${timeoutMs} ms`))
+        controller.abort()
+      }
+      if (leftMs <= 0) {
+        late()
+        return
+      }
+      timer = setTimeout(late, leftMs)
+      call(controller.signal).then(resolve, reject)
+    })
+  } catch (error) {
+    if (!(error instanceof RedisError)) throw error
+    // Of Redis' own text only the code word is passed on: the rest may quote keys and arguments.
+    const word = /^[A-Z]{2,}/.exec(error.message)?.[0] ?? 'an error'
+    throw new StoreError('store_refused', `The store refused the command: ${word}`)
+  } finally {
+    clearTimeout(timer)
+  }
+}
