@@ -15,7 +15,7 @@ export interface Hooks {
   readonly shadowDenial?: (event: PolicyEvent) => void
   /**
    * Something is wrong that does not stop decisions, such as an unknown plan. The same thing is told
-   * once a minute. @default console.error
+   * once a minute, and of unknown plans at most ten names from each `source`. @default console.error
    */
   readonly problem?: (problem: Problem) => void
 }
@@ -31,6 +31,8 @@ export interface Problem {
   readonly code: 'unknown_plan' | 'plan_resolver_failed' | 'invalid_configuration'
   /** A sentence for the log. Holds no id of anyone. */
   readonly message: string
+  /** Who named the unknown plan: the subject of a request, or the plan resolver. */
+  readonly source?: 'subject' | 'resolver'
   /** What was thrown, if something was. */
   readonly error?: unknown
 }
@@ -54,7 +56,7 @@ export function safeHooks(hooks: Hooks, clock: Clock): Required<Hooks> {
   return {
     threshold: safe('threshold', threshold),
     shadowDenial: safe('shadowDenial', shadowDenial),
-    problem: seldom(safe('problem', problem), clock),
+    problem: throttle(safe('problem', problem), clock),
   }
 }
 
@@ -72,14 +74,18 @@ function safe<Event>(name: string, hook: (event: Event) => void): (event: Event)
   }
 }
 
-/** Tells of each problem at most once a minute, and of at most a hundred in one. */
-function seldom(tell: (problem: Problem) => void, clock: Clock): (problem: Problem) => void {
-  const told = new Map<string, number>()
+/** Passes each problem on at most once a minute, and at most a hundred of one kind (ten unknown names). */
+function throttle(tell: (problem: Problem) => void, clock: Clock): (problem: Problem) => void {
+  const kinds: Record<string, Map<string, number>> = {}
   return (problem) => {
+    const { code, source, message } = problem
     const now = clock()
-    for (const [message, at] of told) if (now - at >= 60_000) told.delete(message)
-    if (told.has(problem.message) || told.size >= 100) return
-    told.set(problem.message, now)
+    // By kind, as names from outside come in any number and must not hide the other problems.
+    const times = (kinds[code + source] ??= new Map())
+    // Either way, as a clock may be set back.
+    for (const [text, at] of times) if (Math.abs(now - at) >= 60_000) times.delete(text)
+    if (times.has(message) || times.size >= (source ? 10 : 100)) return
+    times.set(message, now)
     tell(problem)
   }
 }

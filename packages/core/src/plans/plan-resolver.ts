@@ -68,7 +68,7 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
   function connect(lent: Lent, plans: Plans): PlanSearch {
     function known(name: string | undefined): string | undefined {
       if (name === undefined || plans.get(name)) return name
-      lent.problem(unknownPlan(name))
+      lent.problem(unknownPlan(name, 'resolver'))
       return undefined
     }
 
