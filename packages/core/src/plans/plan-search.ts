@@ -63,10 +63,10 @@ interface Copy {
   /** Whether the store had it when it was last looked at. */
   isFresh: boolean
   reliableUntil: number
-  /** Whether the first search for it has ended. */
+  /** Whether the first search for it has ended, or another one has found it. */
   isReady: boolean
-  /** When that search has ended even if its request was cut off; by the machine's clock. */
-  searchEndsAt: number
+  /** When that search began, by the machine's clock. */
+  searchedAt: number
   /** When to have it looked up again, if the store has not got it. */
   askAgainAt: number
   /** When to have it looked up again, if the store has one that is none here. */
@@ -112,7 +112,8 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
     // What was read earlier may arrive later.
     const isOutdated = !isSetBack(copy.reliableUntil, clock()) && reliableUntil < copy.reliableUntil
     if (copy.isFresh && isOutdated) return
-    Object.assign(copy, { name, isFresh: true, reliableUntil, askAgainAt: 0, endsAt: Infinity })
+    const isKnown = { isFresh: true, isReady: true, askAgainAt: 0, endsAt: Infinity }
+    Object.assign(copy, { name, reliableUntil, ...isKnown })
   }
 
   /** Takes note of what the resolver says when the store cannot be told. */
@@ -184,7 +185,7 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
   }
 
   async function searchFirst(copy: Copy, owner: Owner, waitUntil?: WaitUntil): Promise<void> {
-    copy.searchEndsAt = systemClock() + 2 * claimMs
+    copy.searchedAt = systemClock()
     try {
       await search(copy, owner, waitUntil)
     } catch (error) {
@@ -217,12 +218,13 @@ export function planSearch(parts: PlanSearchParts): PlanSearch {
     async find(subject, waitUntil) {
       if (lacksDimension(subject, [by])) return { name: undefined, source: 'default' }
       const owner = { key: await keyOf(subject), id: (subject as Record<string, string>)[by] ?? '' }
-      const deadline = systemClock() + timeoutMs
       let copy = copyOf(owner.key)
       for (const waitMs of pauses(LOOKS_MS.isolate)) {
-        if (copy.isReady || systemClock() >= deadline) break
-        // Whoever comes first searches for all; but it may have been cut off.
-        if (systemClock() >= copy.searchEndsAt) await searchFirst(copy, owner, waitUntil)
+        if (copy.isReady) break
+        const searchedMs = systemClock() - copy.searchedAt
+        // Whoever comes first searches for all; but it may have been cut off, or the clock set back.
+        if (searchedMs >= 2 * claimMs || searchedMs < 0) await searchFirst(copy, owner, waitUntil)
+        else if (searchedMs >= timeoutMs) break
         else await pause(waitMs)
         if (copy.isReady) return { ...found(copy, owner, waitUntil), failed: copy.failed }
         copy = copyOf(owner.key)
@@ -247,7 +249,7 @@ function newCopy(name: string | undefined, isInvalidated = false): Copy {
     isFresh: false,
     reliableUntil: 0,
     isReady: false,
-    searchEndsAt: 0,
+    searchedAt: -Infinity,
     askAgainAt: 0,
     replaceAgainAt: 0,
     endsAt: Infinity,
