@@ -1,13 +1,13 @@
 import { addressSubject } from '@sluice/core/identity'
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { spellings } from './address-spellings.ts'
 
 const onCloudflare = addressSubject({ from: 'cloudflare' })
 
 /** The dimension `address` that a header value becomes. */
 function addressOf(text: string): string | undefined {
-  const headers = { 'cf-connecting-ip': text }
+  const headers = { 'cf-connecting-ip': text, 'cf-ray': '8f00000000000000-VIE' }
   const found = onCloudflare(new Request('https://app.example/', { headers }))
   return (found as { address: string } | null)?.address
 }
@@ -165,9 +165,49 @@ describe('where the address is taken from', () => {
 
   it('cloudflare: CF-Connecting-IP, and nothing else', () => {
     const others = { 'x-forwarded-for': '192.0.2.3', 'x-real-ip': '192.0.2.2' }
-    expect(from('cloudflare', { ...others, 'cf-connecting-ip': '192.0.2.1' })).toEqual({
-      address: '192.0.2.1',
-    })
+    const own = { 'cf-connecting-ip': '192.0.2.1', 'cf-ray': '8f00000000000000-VIE' }
+    expect(from('cloudflare', { ...others, ...own })).toEqual({ address: '192.0.2.1' })
     expect(from('cloudflare', others)).toBeNull()
+  })
+})
+
+const withAddress = (headers: Record<string, string> = {}, cf?: object): Request =>
+  Object.assign(
+    new Request('https://app.example/', {
+      headers: { 'cf-connecting-ip': '192.0.2.1', ...headers },
+    }),
+    cf && { cf },
+  )
+
+/** The warnings that come of these requests. */
+function warnings(requests: readonly Request[]): unknown[] {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const resolve = addressSubject({ from: 'cloudflare' })
+  for (const request of requests) resolve(request)
+  return warn.mock.calls.flat()
+}
+
+describe('CF-Connecting-IP that Cloudflare has not written', () => {
+  afterEach(() => void vi.restoreAllMocks())
+
+  it('is warned of once, with what to do, and without the address', () => {
+    const [warning, ...others] = warnings([withAddress(), withAddress()])
+    expect(others).toEqual([])
+    expect(warning).toMatch(/^addressSubject\.from is "cloudflare", but .*CF-Ray/)
+    expect(warning).not.toContain('192.0.2.1')
+  })
+
+  it('does not warn of a request that has been through Cloudflare, or has no address', () => {
+    const proxied = withAddress({ 'cf-ray': '8f00000000000000-VIE' })
+    const inWorker = withAddress({}, { colo: 'VIE' })
+    const without = new Request('https://app.example/')
+    expect(warnings([proxied, inWorker, without])).toEqual([])
+  })
+
+  it('does not warn of another platform’s request, or of proxies of yours', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    from('vercel', { 'cf-connecting-ip': '192.0.2.1', 'x-real-ip': '192.0.2.2' })
+    from(1, { 'cf-connecting-ip': '192.0.2.1', 'x-forwarded-for': '192.0.2.2' })
+    expect(warn).not.toHaveBeenCalled()
   })
 })
