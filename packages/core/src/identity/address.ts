@@ -15,12 +15,17 @@ export interface AddressSubjectOptions {
    *   client's own claim.
    */
   readonly from: 'cloudflare' | 'vercel' | number
+  /**
+   * How many bits of an IPv6 address are one client's, from 32 to 64. Providers give a customer a /56 to
+   * choose addresses from, often; some a /48, some a /64. @default 56
+   */
+  readonly ipv6Prefix?: number
 }
 
 /**
- * Takes the dimension `address` from the client's network address: IPv6 by its /64, because a client
- * has at least that many to choose from; an IPv4 address mapped into IPv6 as the IPv4 address it is.
- * Finds nobody where there is no valid address.
+ * Takes the dimension `address` from the client's network address: IPv6 by its /56, because one customer
+ * has all of that to choose from; an IPv4 address mapped into IPv6 as the IPv4 address it is. Finds nobody
+ * where there is no valid address.
  *
  * @throws ConfigError When an option is unknown or malformed.
  * @example
@@ -29,11 +34,16 @@ export interface AddressSubjectOptions {
 export function addressSubject(
   options: AddressSubjectOptions,
 ): (request: Request) => ResolvedSubject {
-  knownOptions('addressSubject', options, ['from'])
-  const read = addressSource(options.from)
+  knownOptions('addressSubject', options, ['from', 'ipv6Prefix'])
+  const { from, ipv6Prefix = 56 } = options
+  const read = addressSource(from)
+  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 64) {
+    const message = 'must be a whole number of bits from 32 to 64, such as 56'
+    throw new ConfigError('invalid_option', 'addressSubject.ipv6Prefix', message)
+  }
   return (request) => {
     const text = read(request)
-    const address = text ? canonicalAddress(text.trim()) : undefined
+    const address = text ? canonicalAddress(text.trim(), ipv6Prefix) : undefined
     return address === undefined ? null : { address }
   }
 }
