@@ -31,7 +31,7 @@ export interface Problem {
   readonly code: 'unknown_plan' | 'plan_resolver_failed' | 'invalid_configuration'
   /** A sentence for the log. Holds no id of anyone. */
   readonly message: string
-  /** Who named the unknown plan: the subject of a request, or the plan resolver. */
+  /** The origin of an unknown plan's name: the subject of a request, or the plan resolver. */
   readonly source?: 'subject' | 'resolver'
   /** What was thrown, if something was. */
   readonly error?: unknown
@@ -74,7 +74,7 @@ function safe<Event>(name: string, hook: (event: Event) => void): (event: Event)
   }
 }
 
-/** Passes each problem on at most once a minute, and at most a hundred of one kind (ten unknown names). */
+/** Passes a problem on once a minute, and of one kind at most a hundred (unknown names: ten). */
 function throttle(tell: (problem: Problem) => void, clock: Clock): (problem: Problem) => void {
   const kinds: Record<string, Map<string, number>> = {}
   return (problem) => {

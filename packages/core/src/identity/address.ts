@@ -16,8 +16,8 @@ export interface AddressSubjectOptions {
    */
   readonly from: 'cloudflare' | 'vercel' | number
   /**
-   * How many bits of an IPv6 address are one client's, from 32 to 64. Providers give a customer a /56 to
-   * choose addresses from, often; some a /48, some a /64. @default 56
+   * The bits of an IPv6 address that are one client's, from 32 to 64. Providers often give a customer a
+   * /56 to choose addresses from, some a /48, some a /64. @default 56
    */
   readonly ipv6Prefix?: number
 }
@@ -67,7 +67,7 @@ function addressSource(from: AddressSubjectOptions['from']): AddressSource {
   )
 }
 
-/** Reads `CF-Connecting-IP`. Warns of the first request that has it and has not been through Cloudflare. */
+/** Reads `CF-Connecting-IP`. Warns of the first one that Cloudflare has not written. */
 function cloudflareSource(): AddressSource {
   let isWarned = false
   return (request) => {
@@ -77,9 +77,10 @@ function cloudflareSource(): AddressSource {
     if (text !== null && !isProxied && !isWarned) {
       isWarned = true
       console.warn(
-        'addressSubject.from is "cloudflare", but a request has CF-Connecting-IP and no CF-Ray: it has not been ' +
-          'through Cloudflare, and its sender may write any address. Let nobody reach the app around ' +
-          'Cloudflare; if the app is not behind Cloudflare, set "from" to "vercel" or a number of proxies.',
+        'addressSubject.from is "cloudflare", but a request has CF-Connecting-IP and no CF-Ray: ' +
+          'it has not been through Cloudflare, and its sender may write any address. Let nobody ' +
+          'reach the app around Cloudflare; if the app is not behind Cloudflare, set "from" to ' +
+          '"vercel" or a number of proxies.',
       )
     }
     return text

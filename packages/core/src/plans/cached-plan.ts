@@ -11,13 +11,13 @@ export class CachedPlan {
   isReady = false
   /** The store's failure in the first search. */
   failure: unknown
-  /** When the first search began, by the machine's clock. */
+  /** The start of the first search, by the machine's clock. */
   searchedAt: number = -Infinity
-  /** When to look the plan up again, if the store has none. */
+  /** The time to look the plan up again, if the store has none. */
   lookUpAt = 0
-  /** When to replace a plan in the store again that is not defined here. */
+  /** The time to replace a plan again that the store has and that is not defined here. */
   replaceAt = 0
-  /** When to search anew. */
+  /** The time to search anew. */
   expiresAt: number = Infinity
   /** True if the last known plan is no answer as long as the resolver has one. */
   readonly isInvalidated: boolean
