@@ -47,7 +47,16 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
     'stores/fallback',
   ],
   'plans/plan-records': ['store', 'watch'],
-  'plans/plan-search': ['clock', 'decision', 'plans/plan-records', 'random-id', 'subject', 'watch'],
+  'plans/cached-plan': ['decision', 'watch'],
+  'plans/plan-search': [
+    'clock',
+    'decision',
+    'plans/cached-plan',
+    'plans/plan-records',
+    'random-id',
+    'subject',
+    'watch',
+  ],
   'plans/plan-resolver': [
     'duration',
     'plans/plan-records',

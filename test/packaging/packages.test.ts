@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../support/bundle.ts'
@@ -28,6 +29,14 @@ describe.each(PACKAGES)('@sluice/%s as packed', (name) => {
     expect(
       paths.filter((path) => !/^(dist\/|bin\/|(README\.md|LICENSE|package\.json)$)/.test(path)),
     ).toEqual([])
+  })
+})
+
+describe.each(PACKAGES)('what @sluice/%s depends on', (name) => {
+  it('is a range that takes fixes, so that none of them waits for a release of ours', () => {
+    const text = readFileSync(`${root}/packages/${name}/package.json`, 'utf8')
+    const { dependencies = {} } = JSON.parse(text) as { dependencies?: Record<string, string> }
+    expect(Object.entries(dependencies).filter(([, range]) => !/^\^\d/.test(range))).toEqual([])
   })
 })
 

@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../support/bundle.ts'
 
-const OPTIONAL = /^(plans\/plan-|configuration\/)/
+const OPTIONAL = /^(plans\/(?!plans\.js)|configuration\/)/
 
 describe('a Worker loads', () => {
   it.each([
     ['createLimiter, slidingWindow, definePlans', []],
     [
       'createLimiter, planResolver',
-      ['plans/plan-records.js', 'plans/plan-resolver.js', 'plans/plan-search.js'],
+      [
+        'plans/cached-plan.js',
+        'plans/plan-records.js',
+        'plans/plan-resolver.js',
+        'plans/plan-search.js',
+      ],
     ],
     [
       'createLimiter, runtimeConfiguration',

@@ -157,12 +157,51 @@ describe('a problem with a plan', () => {
     expect(problems[0]?.message.length).toBeLessThan(150)
   })
 
-  it('is told of at most a hundred times a minute, whatever names come in', async () => {
-    const { limiters, problems } = isolates(1, memory())
-    for (let name = 0; name < 300; name += 1) {
-      await limiters[0]?.check({ ...ACME, plan: `plan-${name}` })
+  it('is told of at most ten times a minute, whatever names come in', async () => {
+    const { limiters, clock, problems } = isolates(1, memory())
+    const [limiter] = limiters as [Limiter]
+    const send = async (names: number): Promise<void> => {
+      for (let name = 0; name < names; name += 1) {
+        await limiter.check({ ...ACME, plan: `plan-${name}` })
+      }
     }
-    expect(problems).toHaveLength(100)
+    await send(300)
+    expect(problems).toHaveLength(10)
+    clock.advance(60_000)
+    await send(1)
+    expect(problems).toHaveLength(11)
+  })
+
+  it('does not silence a problem of another kind, however many names come in', async () => {
+    const { limiters, database, problems } = isolates(1, memory(), { timeoutMs: TIMEOUT_MS })
+    const [limiter] = limiters as [Limiter]
+    for (let name = 0; name < 300; name += 1) {
+      await limiter.check({ ...ACME, plan: `plan-${name}` })
+    }
+    // Of the same name, even: who says it is another matter.
+    database.instead = () => 'plan-0'
+    await limiter.check({ tenant: 'renamed' })
+    database.instead = fail
+    await limiter.check({ tenant: 'failing' })
+    database.instead = () => undefined
+    await limiter.check({ tenant: 'unanswered' })
+    expect(problems.slice(10)).toMatchObject([
+      { code: 'unknown_plan', source: 'resolver' },
+      { code: 'plan_resolver_failed', message: 'The plan resolver threw' },
+      { code: 'plan_resolver_failed', message: 'The plan resolver returned no name of a plan' },
+    ])
+    expect(problems.slice(0, 10).map(({ source }) => source)).toEqual(
+      Array.from({ length: 10 }, () => 'subject'),
+    )
+  })
+
+  it('is told again though the clock has been set back', async () => {
+    const { limiters, clock, problems } = isolates(1, memory())
+    const [limiter] = limiters as [Limiter]
+    await limiter.check({ ...ACME, plan: 'ultra' })
+    clock.advance(-3_600_000)
+    await limiter.check({ ...ACME, plan: 'ultra' })
+    expect(problems).toHaveLength(2)
   })
 })
 

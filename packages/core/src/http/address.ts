@@ -2,11 +2,11 @@
 const MAX_LENGTH = 64
 
 /**
- * One spelling of a network address: IPv4 as it is, IPv6 as its /64 (`2001:db8:0:7::/64`), an IPv4
- * address mapped into IPv6 as the IPv4 address. A port and brackets around IPv6 are dropped.
- * `undefined` for anything that is no address.
+ * One spelling of a network address: IPv4 as it is, IPv6 as its first `ipv6Prefix` bits
+ * (`2001:db8:0:1200::/56`), an IPv4 address mapped into IPv6 as the IPv4 address. A port and brackets
+ * around IPv6 are dropped. `undefined` for anything that is no address.
  */
-export function canonicalAddress(text: string): string | undefined {
+export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
   if (text.length > MAX_LENGTH) return undefined
   const bare =
     /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d{1,5}$/, '$1')
@@ -18,10 +18,18 @@ export function canonicalAddress(text: string): string | undefined {
   const mapped = [g0, g1, g2, g3, g4].every((group) => group === 0) && g5 === 0xffff
   const translated = g0 === 0x64 && g1 === 0xff9b && [g2, g3, g4, g5].every((group) => group === 0)
   if (mapped || translated) return [g6 >> 8, g6 & 255, g7 >> 8, g7 & 255].join('.')
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':')}::/64`
+  return `${network(groups, ipv6Prefix)}::/${ipv6Prefix}`
+}
+
+/** The groups that the prefix reaches into, without the bits that are not part of it. */
+function network(groups: readonly number[], prefix: number): string {
+  return groups
+    .slice(0, Math.ceil(prefix / 16))
+    .map((group, index) => {
+      const others = Math.max(0, 16 * (index + 1) - prefix)
+      return ((group >> others) << others).toString(16)
+    })
+    .join(':')
 }
 
 function isIpv4(text: string): boolean {

@@ -15,17 +15,17 @@ export interface AddressSubjectOptions {
    *   client's own claim.
    */
   readonly from: 'cloudflare' | 'vercel' | number
+  /**
+   * The bits of an IPv6 address that are one client's, from 32 to 64. Providers often give a customer a
+   * /56 to choose addresses from, some a /48, some a /64. @default 56
+   */
+  readonly ipv6Prefix?: number
 }
 
-const PLATFORM_HEADERS = {
-  cloudflare: ['cf-connecting-ip'],
-  vercel: ['x-vercel-forwarded-for', 'x-real-ip'],
-} as const
-
 /**
- * Takes the dimension `address` from the client's network address: IPv6 by its /64, because a client
- * has at least that many to choose from; an IPv4 address mapped into IPv6 as the IPv4 address it is.
- * Finds nobody where there is no valid address.
+ * Takes the dimension `address` from the client's network address: IPv6 by its /56, because one customer
+ * has all of that to choose from; an IPv4 address mapped into IPv6 as the IPv4 address it is. Finds nobody
+ * where there is no valid address.
  *
  * @throws ConfigError When an option is unknown or malformed.
  * @example
@@ -34,16 +34,31 @@ const PLATFORM_HEADERS = {
 export function addressSubject(
   options: AddressSubjectOptions,
 ): (request: Request) => ResolvedSubject {
-  knownOptions('addressSubject', options, ['from'])
-  const { from } = options
-  if (typeof from === 'number') {
-    if (Number.isInteger(from) && from >= 1 && from <= 10)
-      return (request) => found(hop(request, from))
-  } else if (Object.hasOwn(PLATFORM_HEADERS, from)) {
-    return (request) => {
-      const name = PLATFORM_HEADERS[from].find((header) => request.headers.has(header))
-      return found(name && request.headers.get(name))
-    }
+  knownOptions('addressSubject', options, ['from', 'ipv6Prefix'])
+  const { from, ipv6Prefix = 56 } = options
+  const read = addressSource(from)
+  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 64) {
+    const message = 'must be a whole number of bits from 32 to 64, such as 56'
+    throw new ConfigError('invalid_option', 'addressSubject.ipv6Prefix', message)
+  }
+  return (request) => {
+    const text = read(request)
+    const address = text ? canonicalAddress(text.trim(), ipv6Prefix) : undefined
+    return address === undefined ? null : { address }
+  }
+}
+
+/** Reads the text of an address from a request. */
+type AddressSource = (request: Request) => string | null | undefined
+
+function addressSource(from: AddressSubjectOptions['from']): AddressSource {
+  if (from === 'cloudflare') return cloudflareSource()
+  if (from === 'vercel') {
+    return ({ headers }) => headers.get('x-vercel-forwarded-for') ?? headers.get('x-real-ip')
+  }
+  if (Number.isInteger(from) && from >= 1 && from <= 10) {
+    // The outermost trusted proxy wrote the entry that is as many from the right.
+    return ({ headers }) => headers.get('x-forwarded-for')?.split(',').at(-from)
   }
   throw new ConfigError(
     'invalid_option',
@@ -52,13 +67,22 @@ export function addressSubject(
   )
 }
 
-/** What the outermost trusted proxy wrote: its entry is `proxies` from the right. */
-function hop(request: Request, proxies: number): string | undefined {
-  const entries = request.headers.get('x-forwarded-for')?.split(',') ?? []
-  return entries.at(-proxies)
-}
-
-function found(text: string | null | undefined): ResolvedSubject {
-  const address = text ? canonicalAddress(text.trim()) : undefined
-  return address === undefined ? null : { address }
+/** Reads `CF-Connecting-IP`. Warns of the first one that Cloudflare has not written. */
+function cloudflareSource(): AddressSource {
+  let isWarned = false
+  return (request) => {
+    const text = request.headers.get('cf-connecting-ip')
+    // Cloudflare sets `cf` in a Worker, and CF-Ray in what it passes on to a server.
+    const isProxied = (request as { cf?: unknown }).cf || request.headers.has('cf-ray')
+    if (text !== null && !isProxied && !isWarned) {
+      isWarned = true
+      console.warn(
+        'addressSubject.from is "cloudflare", but a request has CF-Connecting-IP and no CF-Ray: ' +
+          'it has not been through Cloudflare, and its sender may write any address. Let nobody ' +
+          'reach the app around Cloudflare; if the app is not behind Cloudflare, set "from" to ' +
+          '"vercel" or a number of proxies.',
+      )
+    }
+    return text
+  }
 }

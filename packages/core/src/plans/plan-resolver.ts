@@ -1,9 +1,8 @@
-import type { PlanSearch } from './plan-search.ts'
 import type { Plans } from './plans.ts'
 import type { Lent } from '../watch.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { PlanRecords } from './plan-records.ts'
-import { planSearch } from './plan-search.ts'
+import { PlanSearch } from './plan-search.ts'
 import { unknownPlan } from './plans.ts'
 import { validPer } from '../subject.ts'
 import { aFunction, knownOptions, positiveInteger } from '../validate.ts'
@@ -66,9 +65,9 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
   const claimMs = timeoutMs + BACK_OFF_MS
 
   function connect(lent: Lent, plans: Plans): PlanSearch {
-    function known(name: string | undefined): string | undefined {
+    function definedPlan(name: string | undefined): string | undefined {
       if (name === undefined || plans.get(name)) return name
-      lent.problem(unknownPlan(name))
+      lent.problem(unknownPlan(name, 'resolver'))
       return undefined
     }
 
@@ -76,11 +75,11 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
       lent.problem({ code: 'plan_resolver_failed', message: `The plan resolver ${what}`, error })
     }
 
-    async function ask(id: string): Promise<string | undefined> {
+    async function resolve(id: string): Promise<string | undefined> {
       try {
         const name = await withDeadline(timeoutMs, (signal) => planOf(id, { signal }))
         if (name === LATE) return failed(`did not answer within ${timeoutMs} ms`)
-        return typeof name === 'string' ? known(name) : failed('returned no name of a plan')
+        return typeof name === 'string' ? definedPlan(name) : failed('returned no name of a plan')
       } catch (error) {
         return failed('threw', error)
       }
@@ -88,7 +87,16 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
 
     const { clock } = lent
     const records = new PlanRecords(lent, cacheMs, claimMs)
-    return planSearch({ records, by, clock, timeoutMs, claimMs, cacheMs, ask, known })
+    return new PlanSearch({
+      records,
+      by,
+      clock,
+      timeoutMs,
+      claimMs,
+      cacheMs,
+      resolve,
+      definedPlan,
+    })
   }
 
   return Object.freeze({ connect })

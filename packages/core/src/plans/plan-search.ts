@@ -1,256 +1,194 @@
+import type { CachedPlan } from './cached-plan.ts'
 import type { Clock } from '../clock.ts'
 import type { PlanSource } from '../decision.ts'
 import type { PlanRecords } from './plan-records.ts'
+import { PlanCache } from './cached-plan.ts'
 import { systemClock } from '../clock.ts'
 import { FAILED, planIn } from './plan-records.ts'
 import { randomId } from '../random-id.ts'
 import { lacksDimension, partOf, type Subject } from '../subject.ts'
-import {
-  background,
-  isSetBack,
-  LOOKS_MS,
-  pause,
-  pauses,
-  RELY_MS,
-  type WaitUntil,
-  type Watch,
-} from '../watch.ts'
-
-/** Finds the plans of subjects that name none. */
-export interface PlanSearch {
-  find(subject: Subject, waitUntil?: WaitUntil): Promise<FoundPlan>
-  invalidate(id: string): Promise<void>
-}
+import { background, LOOKS_MS, pause, pauses, type WaitUntil, type Watch } from '../watch.ts'
 
 /** The plan of a subject that names none. */
 export interface FoundPlan {
   /** `undefined` for the default plan. */
   readonly name: string | undefined
   readonly source: PlanSource
-  /** What to read along with the decision. */
+  /** The record to read along with the decision. */
   readonly watch?: Watch | undefined
-  /** How the store has just failed, so that there is no use in asking it again. */
+  /** The store's failure a moment ago, so that there is no use in asking it again. */
   readonly failed?: unknown
 }
 
-/** What finds plans. */
+/** Parts of a `PlanSearch`. */
 export interface PlanSearchParts {
   readonly records: PlanRecords
   /** The dimension whose values have plans. */
   readonly by: string
   readonly clock: Clock
-  /** How long one look-up may take, in milliseconds. */
+  /** The longest that one look-up may take, in milliseconds. */
   readonly timeoutMs: number
-  /** How long nobody else looks meanwhile, and after one that failed, in milliseconds. */
+  /** The time without another look-up, from the start of one, in milliseconds. */
   readonly claimMs: number
-  /** How long a plan lasts that the store could not be told of, in milliseconds. */
+  /** The time that a plan lasts which the store could not be told of, in milliseconds. */
   readonly cacheMs: number
-  /** Looks a plan up; `undefined` if nothing comes of it. Does not throw. */
-  readonly ask: (id: string) => Promise<string | undefined>
-  /** `name`, if it names a plan. */
-  readonly known: (name: string | undefined) => string | undefined
+  /** Asks the resolver; `undefined` if it fails. Does not throw. */
+  readonly resolve: (id: string) => Promise<string | undefined>
+  /** Returns `name` if it names a plan; else reports it. */
+  readonly definedPlan: (name: string | undefined) => string | undefined
 }
 
-/** Whose plan it is. */
+/** The owner of a plan, and what the request that asks for it brings along. */
 interface Owner {
   readonly id: string
   readonly key: string
+  readonly waitUntil: WaitUntil | undefined
 }
 
-/** What an isolate knows of one plan. Plain data: no request can wait for another's promise. */
-interface Copy {
-  name: string | undefined
-  /** Whether the store had it when it was last looked at. */
-  isFresh: boolean
-  reliableUntil: number
-  /** Whether the first search for it has ended. */
-  isReady: boolean
-  /** When that search has ended even if its request was cut off; by the machine's clock. */
-  searchEndsAt: number
-  /** When to have it looked up again, if the store has not got it. */
-  askAgainAt: number
-  /** When to have it looked up again, if the store has one that is none here. */
-  replaceAgainAt: number
-  /** When to search for it anew. */
-  endsAt: number
-  /** How the store failed. */
-  failed?: unknown
-  /** Whether the last known plan is no answer, if the resolver has one. */
-  readonly isInvalidated: boolean
-}
+/**
+ * The part of a plan resolver that belongs to one limiter. It finds a plan in stages: what the isolate
+ * knows (`find`), what the store has (`#look`), what the resolver says (`#lookUp`).
+ */
+export class PlanSearch {
+  readonly #parts: PlanSearchParts
+  readonly #plans = new PlanCache()
 
-/** Isolates forget plans past that number. */
-const MAX_COPIES = 10_000
+  constructor(parts: PlanSearchParts) {
+    this.#parts = parts
+  }
 
-/** The part of a plan resolver that belongs to one limiter. */
-export function planSearch(parts: PlanSearchParts): PlanSearch {
-  const { records, by, clock, timeoutMs, claimMs, cacheMs, ask, known } = parts
-  // In order of use, so that the first is the one to forget.
-  const copies = new Map<string, Copy>()
-
-  const keyOf = async (subject: Subject): Promise<string> =>
-    `${by}:${await partOf(by, subject)}:plan`
-
-  function put(key: string, copy: Copy): Copy {
-    copies.delete(key)
-    copies.set(key, copy)
-    for (const oldest of copies.keys()) {
-      if (copies.size <= MAX_COPIES) break
-      copies.delete(oldest)
+  async find(subject: Subject, waitUntil?: WaitUntil): Promise<FoundPlan> {
+    const { by, clock, claimMs, timeoutMs } = this.#parts
+    if (lacksDimension(subject, [by])) return { name: undefined, source: 'default' }
+    const id = (subject as Record<string, string>)[by] ?? ''
+    const owner = { id, key: await this.#key(subject), waitUntil }
+    let plan = this.#plans.get(owner.key, clock())
+    for (const waitMs of pauses(LOOKS_MS.isolate)) {
+      if (plan.isReady) break
+      const searchedMs = systemClock() - plan.searchedAt
+      // Whoever comes first searches for all; but it may have been cut off, or the clock set back.
+      if (searchedMs >= 2 * claimMs || searchedMs < 0) await this.#searchFirst(plan, owner)
+      else if (searchedMs >= timeoutMs) break
+      else await pause(waitMs)
+      if (plan.isReady) return { ...this.#result(plan, owner), failed: plan.failure }
+      plan = this.#plans.get(owner.key, clock())
     }
-    return copy
+    return this.#result(plan, owner)
   }
 
-  function copyOf(key: string): Copy {
-    const copy = copies.get(key)
-    return put(key, copy && clock() < copy.endsAt ? copy : newCopy(copy?.name))
+  async invalidate(id: string): Promise<void> {
+    const { by, records } = this.#parts
+    const key = await this.#key({ [by]: id })
+    try {
+      await records.forget(key)
+    } finally {
+      this.#plans.invalidate(key)
+    }
   }
 
-  /** Takes note of the plan that the store had at `since`. */
-  function note(copy: Copy, name: string, since: number): void {
-    const reliableUntil = since + RELY_MS
-    // What was read earlier may arrive later.
-    const isOutdated = !isSetBack(copy.reliableUntil, clock()) && reliableUntil < copy.reliableUntil
-    if (copy.isFresh && isOutdated) return
-    Object.assign(copy, { name, isFresh: true, reliableUntil, askAgainAt: 0, endsAt: Infinity })
+  async #key(subject: Subject): Promise<string> {
+    const { by } = this.#parts
+    return `${by}:${await partOf(by, subject)}:plan`
   }
 
-  /** Takes note of what the resolver says when the store cannot be told. */
-  function noteAlone(copy: Copy, name: string | undefined, failed: unknown): void {
-    const isFresh = name !== undefined
-    const endsAt = clock() + (isFresh ? cacheMs : claimMs)
-    const reliableUntil = clock() + RELY_MS
-    Object.assign(copy, { name: name ?? copy.name, isFresh, reliableUntil, endsAt, failed })
+  /** The plan as the isolate knows it, with the store's record to read along unless it is fresh. */
+  #result(plan: CachedPlan, owner: Owner): FoundPlan {
+    const { clock, definedPlan, records } = this.#parts
+    const { name, source } = plan
+    const since = clock()
+    if (plan.isFresh && !plan.isOutdated(since, since)) return { name, source }
+    const seen = (value: string | undefined): boolean => {
+      const stored = planIn(value)
+      const defined = definedPlan(stored)
+      if (defined !== undefined) {
+        plan.update(defined, since, clock())
+      } else if (plan.isOutdated(since, clock())) {
+        plan.isFresh = false
+        this.#refreshInBackground(plan, owner, stored)
+      }
+      return plan.name !== name
+    }
+    return { name, source, watch: { read: records.plan(owner.key), seen } }
+  }
+
+  /** Searches for all requests of this isolate that wait for the plan. */
+  async #searchFirst(plan: CachedPlan, owner: Owner): Promise<void> {
+    plan.searchedAt = systemClock()
+    try {
+      await this.#search(plan, owner)
+    } catch (error) {
+      this.#cacheLocally(plan, await this.#parts.resolve(owner.id), error)
+    }
+    plan.isReady = true
+  }
+
+  /** Looks at the store until there is an answer, or for as long as a look-up may take. */
+  async #search(plan: CachedPlan, owner: Owner): Promise<void> {
+    const deadline = systemClock() + this.#parts.timeoutMs
+    for (const waitMs of pauses(LOOKS_MS.store)) {
+      if ((await this.#look(plan, owner)) || systemClock() >= deadline) return
+      await pause(waitMs)
+    }
+  }
+
+  /** Goes by what the store has. Returns false while another isolate looks the plan up. */
+  async #look(plan: CachedPlan, owner: Owner): Promise<boolean> {
+    const { records, clock, claimMs, definedPlan } = this.#parts
+    const since = clock()
+    const { plan: stored, claim, last } = await records.read(owner.key)
+    const defined = definedPlan(stored)
+    if (defined !== undefined) {
+      plan.update(defined, since, clock())
+      return true
+    }
+    plan.name = definedPlan(last) ?? plan.name
+    const isClaimed = stored === undefined && claim !== undefined
+    if (isClaimed) plan.lookUpAt = since + claimMs
+    if (claim === FAILED) return true
+    if (plan.name !== undefined && !plan.isInvalidated) {
+      this.#refreshInBackground(plan, owner, stored)
+      return true
+    }
+    if (stored !== undefined && !this.#mayLookUp(plan, stored)) return true
+    return !isClaimed && (await this.#lookUp(plan, owner, stored))
+  }
+
+  #mayLookUp(plan: CachedPlan, replaced: string | undefined): boolean {
+    const { clock, claimMs } = this.#parts
+    return plan.mayLookUp(replaced, clock(), claimMs)
+  }
+
+  #refreshInBackground(plan: CachedPlan, owner: Owner, replaced: string | undefined): void {
+    if (!this.#mayLookUp(plan, replaced)) return
+    background(this.#lookUp(plan, owner, replaced), owner.waitUntil)
   }
 
   /**
-   * Has the plan looked up if nobody else does, and tells whether nobody did; in place of a plan that
-   * the store has and that is none here, such as one that a deployment has renamed.
+   * Looks the plan up if nobody else does, and returns true if nobody did. `replaced` is a plan that the
+   * store has and that is not defined here, such as one that a deployment has renamed.
    */
-  async function lookUp(copy: Copy, { id, key }: Owner, replaced?: string): Promise<boolean> {
-    copy.askAgainAt = clock() + claimMs
-    // Longer than the answer holds here: limiters with other plans may replace it in turn.
-    if (replaced !== undefined) copy.replaceAgainAt = copy.askAgainAt
+  async #lookUp(plan: CachedPlan, { id, key }: Owner, replaced?: string): Promise<boolean> {
+    const { records, clock, claimMs, resolve } = this.#parts
+    plan.postponeLookUp(replaced, clock() + claimMs)
     const claim = randomId()
     if (!(await records.claim(key, claim, replaced))) return false
-    const name = await ask(id)
+    const name = await resolve(id)
     try {
       if (name === undefined) return await records.giveUp(key, claim)
       const since = clock()
       // A claim that is lost makes the answer void: the plan may have changed since it was asked for.
       const isKept = await records.keep(key, claim, name)
-      if (isKept) note(copy, name, since)
+      if (isKept) plan.update(name, since, clock())
       return isKept
     } catch (error) {
-      noteAlone(copy, name, error)
+      this.#cacheLocally(plan, name, error)
       return true
     }
   }
 
-  function mayLookUp(copy: Copy, replaced: string | undefined): boolean {
-    const at = replaced === undefined ? copy.askAgainAt : copy.replaceAgainAt
-    return clock() >= at || isSetBack(at, clock(), claimMs)
-  }
-
-  function lookUpMeanwhile(
-    copy: Copy,
-    owner: Owner,
-    replaced: string | undefined,
-    waitUntil?: WaitUntil,
-  ): void {
-    if (mayLookUp(copy, replaced)) background(lookUp(copy, owner, replaced), waitUntil)
-  }
-
-  async function search(copy: Copy, owner: Owner, waitUntil?: WaitUntil): Promise<void> {
-    const deadline = systemClock() + timeoutMs
-    for (const waitMs of pauses(LOOKS_MS.store)) {
-      const since = clock()
-      const record = await records.read(owner.key)
-      const plan = known(record.plan)
-      if (plan !== undefined) return note(copy, plan, since)
-      copy.name = known(record.last) ?? copy.name
-      const replaced = record.plan
-      const isTaken = replaced === undefined && record.claim !== undefined
-      if (isTaken) copy.askAgainAt = since + claimMs
-      if (record.claim === FAILED) return
-      if (copy.name !== undefined && !copy.isInvalidated) {
-        return lookUpMeanwhile(copy, owner, replaced, waitUntil)
-      }
-      if (replaced !== undefined && !mayLookUp(copy, replaced)) return
-      if (!isTaken && (await lookUp(copy, owner, replaced))) return
-      if (systemClock() >= deadline) return
-      await pause(waitMs)
-    }
-  }
-
-  async function searchFirst(copy: Copy, owner: Owner, waitUntil?: WaitUntil): Promise<void> {
-    copy.searchEndsAt = systemClock() + 2 * claimMs
-    try {
-      await search(copy, owner, waitUntil)
-    } catch (error) {
-      noteAlone(copy, await ask(owner.id), error)
-    }
-    copy.isReady = true
-  }
-
-  function found(copy: Copy, owner: Owner, waitUntil?: WaitUntil): FoundPlan {
-    const { name, isFresh } = copy
-    const source = name === undefined ? 'default' : isFresh ? 'resolver' : 'stale'
-    const since = clock()
-    const isReliable = since < copy.reliableUntil && !isSetBack(copy.reliableUntil, since)
-    if (isFresh && isReliable) return { name, source }
-    const seen = (value: string | undefined): boolean => {
-      const stored = planIn(value)
-      const plan = known(stored)
-      if (plan !== undefined) {
-        note(copy, plan, since)
-      } else if (copy.reliableUntil <= since || isSetBack(copy.reliableUntil, clock())) {
-        copy.isFresh = false
-        lookUpMeanwhile(copy, owner, stored, waitUntil)
-      }
-      return copy.name !== name
-    }
-    return { name, source, watch: { read: records.plan(owner.key), seen } }
-  }
-
-  return {
-    async find(subject, waitUntil) {
-      if (lacksDimension(subject, [by])) return { name: undefined, source: 'default' }
-      const owner = { key: await keyOf(subject), id: (subject as Record<string, string>)[by] ?? '' }
-      const deadline = systemClock() + timeoutMs
-      let copy = copyOf(owner.key)
-      for (const waitMs of pauses(LOOKS_MS.isolate)) {
-        if (copy.isReady || systemClock() >= deadline) break
-        // Whoever comes first searches for all; but it may have been cut off.
-        if (systemClock() >= copy.searchEndsAt) await searchFirst(copy, owner, waitUntil)
-        else await pause(waitMs)
-        if (copy.isReady) return { ...found(copy, owner, waitUntil), failed: copy.failed }
-        copy = copyOf(owner.key)
-      }
-      return found(copy, owner, waitUntil)
-    },
-
-    async invalidate(id) {
-      const key = await keyOf({ [by]: id })
-      try {
-        await records.forget(key)
-      } finally {
-        put(key, newCopy(copies.get(key)?.name, true))
-      }
-    },
-  }
-}
-
-function newCopy(name: string | undefined, isInvalidated = false): Copy {
-  return {
-    name,
-    isFresh: false,
-    reliableUntil: 0,
-    isReady: false,
-    searchEndsAt: 0,
-    askAgainAt: 0,
-    replaceAgainAt: 0,
-    endsAt: Infinity,
-    isInvalidated,
+  /** Goes by the resolver alone, as the store has failed. */
+  #cacheLocally(plan: CachedPlan, name: string | undefined, failure: unknown): void {
+    const { clock, cacheMs, claimMs } = this.#parts
+    plan.cacheLocally(name, failure, clock(), name === undefined ? claimMs : cacheMs)
   }
 }

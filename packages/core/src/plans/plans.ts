@@ -60,9 +60,9 @@ export function definePlans<Name extends string, Limit extends string>(
   return Object.freeze({ names, defaultPlan, get: (name: string) => byName.get(name) })
 }
 
-/** Tells of a name that is no plan's. Cut short: it comes from outside. */
-export function unknownPlan(name: unknown): Problem {
+/** Reports a name that is no plan's. Cut short: it may come from outside. */
+export function unknownPlan(name: unknown, source: 'subject' | 'resolver' = 'subject'): Problem {
   const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 64)) : typeof name
   const message = `No plan is named ${shown}; the last known or the default plan applies`
-  return { code: 'unknown_plan', message }
+  return { code: 'unknown_plan', source, message }
 }
