@@ -4,12 +4,13 @@ import { MAX_UNITS } from './validate.ts'
 /**
  * Units asked for: a number of requests, or a whole number per unit. `request` and `call` (what
  * `concurrency` counts) are 1 unless given; any other unit that a policy counts must be given, if only
- * as 0.
+ * as 0. Without a type argument, any unit.
  *
  * @example
  * const cost: Cost = { request: 1, token: 1_200 }
  */
-export type Cost = number | Readonly<Record<string, number>>
+export type Cost<Unit extends string = string> =
+  number | { readonly [Name in Unit | 'request' | 'call']?: number | undefined }
 
 /**
  * Refuses a cost that cannot be counted.

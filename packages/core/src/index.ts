@@ -1,17 +1,14 @@
 // Limiters
-export { createLimiter } from './limiter.ts'
-export type {
-  CheckOptions,
-  Limiter,
-  LimiterOptions,
-  ReserveOptions,
-  ResetOptions,
-} from './limiter.ts'
+export { createLimiter } from './limiter/limiter.ts'
+export type { CheckOptions, Limiter, PlanName, ResetOptions } from './limiter/limiter.ts'
+export type { LimiterOptions } from './limiter/options.ts'
 export type { OnStoreError } from './stores/fallback.ts'
 
 // Policies
 export { slidingWindow } from './policies/sliding-window.ts'
-export type { SlidingWindowOptions, SlidingWindowsOptions } from './policies/sliding-window.ts'
+export type { SlidingWindowOptions } from './policies/sliding-window.ts'
+export { slidingWindows } from './policies/sliding-windows.ts'
+export type { SharedLogOptions, SlidingWindowsOptions } from './policies/sliding-windows.ts'
 export { projectLimits } from './policies/project-limits.ts'
 export type { ProjectLimitsOptions } from './policies/project-limits.ts'
 export { slidingWindowCounter } from './policies/sliding-window-counter.ts'
@@ -24,30 +21,20 @@ export { dailyCap, fixedWindow, monthlyCap } from './policies/fixed-window.ts'
 export type { FixedWindowOptions } from './policies/fixed-window.ts'
 export { concurrency } from './policies/concurrency.ts'
 export type { ConcurrencyOptions } from './policies/concurrency.ts'
-export type { Policy, PolicyOptions } from './policy.ts'
-export type { Burst, Limit, LimitContext } from './limit.ts'
-export type { Mode, Rollout, RolloutOptions } from './rollout.ts'
-export type { Backpressure } from './backpressure.ts'
+export { rollout } from './policies/rollout.ts'
+export type { Mode, Rollout, RolloutOptions } from './policies/rollout.ts'
+export { backpressure } from './policies/backpressure.ts'
+export type { Backpressure, BackpressureOptions } from './policies/backpressure.ts'
+export type { Policy, PolicyOf, PolicyOptions, PolicyRule } from './policies/policy.ts'
+export type { Burst, Limit, LimitContext, Units } from './policies/limit.ts'
 export type { Duration } from './duration.ts'
 
 // Plans
 export { definePlans } from './plans/plans.ts'
 export type { PlanLimits, Plans } from './plans/plans.ts'
-export { planResolver } from './plans/plan-resolver.ts'
-export type { PlanOf, PlanResolver, PlanResolverOptions } from './plans/plan-resolver.ts'
-
-// Changes at run time
-export { runtimeConfiguration } from './configuration/configuration.ts'
-export type {
-  RuntimeConfiguration,
-  RuntimeConfigurationOptions,
-} from './configuration/configuration.ts'
-export type { ConfigurationChanges } from './configuration/configuration-changes.ts'
-export type { Configured } from './configuration/configuration-document.ts'
-export type { Setting, SettingChanges, Settings } from './configuration/settings.ts'
 
 // Subjects and costs
-export type { CustomarySubject, Per, Subject } from './subject.ts'
+export type { DimensionOf, Per, StandardDimensions, Subject } from './subject.ts'
 export type { Cost } from './cost.ts'
 
 // Decisions
@@ -63,23 +50,48 @@ export type {
   SkippedPolicy,
   SkipReason,
 } from './decision.ts'
-export type { Hooks, PolicyEvent, Problem } from './hooks.ts'
 
-// Reservations
-export type { Reservation, ReservationData, ReserveDecision, Settled } from './reservation.ts'
-
-// Stores of your own
+// Extensions and events
 export type {
-  Hold,
-  SettleRequest,
+  ConnectedExtension,
+  Extension,
+  ExtensionCall,
+  ExtensionContext,
+  Preparation,
+  Records,
+  TrackedRecord,
+  WaitUntil,
+} from './limiter/extensions.ts'
+export type { LimiterEvents, Listeners, PolicyEvent, Problem } from './limiter/events.ts'
+export type { PolicySettings, SettingsOf } from './limiter/resolve.ts'
+
+// Algorithms and stores of your own
+export { definePolicy } from './policies/policy.ts'
+export type { AlgorithmConfig } from './policies/policy.ts'
+export type {
+  Algorithm,
+  AlgorithmInput,
+  Finding,
+  Kept,
+  LuaFragments,
+  Settlement,
+} from './algorithms/algorithm.ts'
+export { isChargeable, isDenied } from './stores/store.ts'
+export type {
+  Entry,
   RecordCondition,
   RecordField,
   RecordWrite,
+  SettledCharge,
+  SettleRequest,
+  SettlementMark,
+  Source,
   Store,
   StoreReply,
   StoreRequest,
-} from './store.ts'
-export type { Algorithm, Entry, Settlement, Verdict } from './algorithm.ts'
+  Verdict,
+  WriteRequest,
+} from './stores/store.ts'
 
 // Time
 export { manualClock } from './clock.ts'

@@ -1,29 +1,36 @@
 import { ConfigError, InputError } from './errors.ts'
 
-/** The customary dimensions of a subject. */
-export interface CustomarySubject {
+/** The dimensions that every subject may have. */
+export interface StandardDimensions<Plan extends string = string> {
   readonly tenant?: string | undefined
   readonly user?: string | undefined
   readonly route?: string | undefined
   readonly model?: string | undefined
   /** Picks the plan whose limits apply. */
-  readonly plan?: string | undefined
+  readonly plan?: Plan | undefined
 }
 
 /**
- * Who and what a request is: the values of its dimensions. Those of `CustomarySubject` are customary;
- * any other name works.
+ * Who and what a request is: the values of its dimensions. Without type arguments, any dimension.
  *
  * @example
  * const subject: Subject = { tenant: 'acme', user: 'u_17', route: 'evaluate', plan: 'growth' }
  */
-export type Subject = CustomarySubject | Readonly<Record<string, string | undefined>>
+export type Subject<
+  Dimension extends string = string,
+  Plan extends string = string,
+> = StandardDimensions<Plan> & { readonly [Name in Dimension]?: string | undefined }
 
 /**
  * Whose budget a policy counts: one for each combination of these dimensions, or `'global'` for one
  * budget shared by everyone.
  */
 export type Per = readonly string[] | 'global'
+
+/** The dimensions of a `Per`. */
+export type DimensionOf<Whose extends Per> = Whose extends readonly (infer Name extends string)[]
+  ? Name
+  : never
 
 /** An encoded part longer than this (in UTF-8 bytes) is replaced by its SHA-256. */
 const MAX_PART_BYTES = 128
@@ -77,10 +84,7 @@ export function hasLongValue(subject: Subject, dimensions: readonly string[]): b
 }
 
 /** Hashes the values that are too long for a key. @throws InputError As `partitionOf` does. */
-export async function digestsOf(
-  subject: Subject,
-  dimensions: readonly string[],
-): Promise<Digests> {
+export async function digestsOf(subject: Subject, dimensions: readonly string[]): Promise<Digests> {
   const digests = new Map<string, string>()
   for (const dimension of dimensions) {
     const value = valueOf(dimension, subject)

@@ -65,7 +65,9 @@ export const counterAlgorithm: Algorithm<CounterState> = {
   // not find the counts gone. For the same reason a key lives a window longer than its counts.
   lua([window = 1, segments = 1]) {
     const length = window / segments
-    const read = (index: string): string => `local counts, index, stored = {}, ${index}, redis.call('GET', key)
+    const read = (
+      index: string,
+    ): string => `local counts, index, stored = {}, ${index}, redis.call('GET', key)
 for place = 1, ${segments + 1} do counts[place] = 0 end
 if stored then
   if not string.find(stored, '^c%d+:[%d:]*%d$') then ${FOREIGN} end
@@ -137,7 +139,11 @@ end`,
   },
 }
 
-function kept(index: number, counts: readonly number[], [window = 1, segments = 1]: readonly number[]) {
+function kept(
+  index: number,
+  counts: readonly number[],
+  [window = 1, segments = 1]: readonly number[],
+) {
   const goneAt = (index + segments + 1) * (window / segments)
   return { state: { index, counts }, expiresAt: goneAt + window }
 }

@@ -1,7 +1,6 @@
-import type { PolicySettings } from '../entries.ts'
 import type { Rule, SettingChanges, Settings } from './settings.ts'
 import { ConfigError, InputError, SluiceError } from '../errors.ts'
-import { changed, meaningOf, validSettings } from './settings.ts'
+import { changed, validSettings } from './settings.ts'
 import { partitionKey } from '../subject.ts'
 import { knownOptions, optionsObject } from '../validate.ts'
 
@@ -25,7 +24,7 @@ export interface Change {
 export interface Reading {
   readonly configured: readonly Configured[]
   /** By policy and partition, as `placeOf` says. */
-  readonly byPlace: ReadonlyMap<string, PolicySettings>
+  readonly byPlace: ReadonlyMap<string, Settings>
 }
 
 /** What may be set, by policy. */
@@ -60,14 +59,14 @@ export async function readEntries(
   complain: (what: string) => void,
 ): Promise<Reading> {
   const configured: Configured[] = []
-  const byPlace = new Map<string, PolicySettings>()
+  const byPlace = new Map<string, Settings>()
   for (const [index, entry] of entries.entries()) {
     try {
       const { policy, subject, settings } = validEntry(`[${index}]`, entry, rules, complain)
       if (Object.keys(settings).length === 0) continue
       const { per } = (rules.get(policy) as Rule).policy
       const partition = subject && (await partitionKey(subject, per))
-      byPlace.set(placeOf(policy, partition), meaningOf(settings))
+      byPlace.set(placeOf(policy, partition), settings)
       configured.push({ policy, subject, settings })
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error

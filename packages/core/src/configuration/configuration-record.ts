@@ -1,7 +1,8 @@
-import type { RecordField } from '../store.ts'
+import type { RecordField } from '../stores/store.ts'
 import { StoreError } from '../errors.ts'
 import { randomId } from '../random-id.ts'
-import { pause, readFields, type Lent } from '../watch.ts'
+import { pause } from '../internal/single-flight.ts'
+import type { Records } from '../limiter/extensions.ts'
 
 /** A document and its version. */
 export interface Stored {
@@ -17,19 +18,19 @@ const ATTEMPTS = 20
 
 /** A document in the store: one field of a hash, and beside it a version that every change makes new. */
 export class ConfigurationRecord {
-  readonly #lent: Lent
+  readonly #records: Records
   readonly version: RecordField
   readonly #settings: RecordField
 
-  constructor(lent: Lent, name: string) {
+  constructor(records: Records, name: string) {
     const key = `config:${name}`
-    this.#lent = lent
+    this.#records = records
     this.version = { key, field: 'version' }
     this.#settings = { key, field: 'settings' }
   }
 
-  async read(): Promise<Stored> {
-    const [version, text] = await readFields(this.#lent, [this.version, this.#settings])
+  async read(startedAt?: number): Promise<Stored> {
+    const [version, text] = await this.#records.read([this.version, this.#settings], startedAt)
     return { version, text }
   }
 
@@ -45,7 +46,7 @@ export class ConfigurationRecord {
       const edited = edit(text)
       if (edited === (text ?? EMPTY)) return
       const set = { [this.version.field]: randomId(), [field]: edited }
-      if (await this.#lent.store.write([{ key, set }], { ...this.version, is: version })) return
+      if (await this.#records.write([{ key, set }], { ...this.version, is: version })) return
       // Apart, so that not all of them come back at once.
       await pause(Math.random() * 10 * attempt)
     }

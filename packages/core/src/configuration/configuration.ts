@@ -1,5 +1,7 @@
-import type { PolicySettings } from '../entries.ts'
-import type { Policy } from '../policy.ts'
+import type { Extension, Preparation, TrackedRecord } from '../limiter/extensions.ts'
+import type { Limiter, ResetOptions } from '../limiter/limiter.ts'
+import type { SettingsOf } from '../limiter/resolve.ts'
+import type { PolicyRule } from '../policies/policy.ts'
 import {
   changedText,
   entriesIn,
@@ -12,10 +14,13 @@ import {
 import { ConfigurationRecord } from './configuration-record.ts'
 import { dimensionsOf, validChanges, type ConfigurationChanges } from './configuration-changes.ts'
 import { ConfigError } from '../errors.ts'
-import { SETTINGS, type Setting } from './settings.ts'
+import { meaningOf, SETTINGS, type Setting, type Settings } from './settings.ts'
 import { lacksDimension, type Subject } from '../subject.ts'
 import { knownOptions, oneOf, optionsObject, plainName } from '../validate.ts'
-import { isSetBack, oneForAll, RELY_MS, type Lent, type Watch } from '../watch.ts'
+import { singleFlight } from '../internal/single-flight.ts'
+import { clockMovedBack, FRESH_MS } from '../limiter/extensions.ts'
+import { assertSubject, policiesToReset } from '../limiter/limiter.ts'
+import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
 
 /** Options of `runtimeConfiguration`. */
 export interface RuntimeConfigurationOptions {
@@ -25,32 +30,15 @@ export interface RuntimeConfigurationOptions {
   readonly name?: string
 }
 
-/** What may be set at run time. Made by `runtimeConfiguration`. */
-export interface RuntimeConfiguration {
-  /** Whether a setting of a policy may be set. */
-  allows(policy: string, setting: Setting): boolean
-  /** Makes the part that belongs to one limiter. @throws ConfigError When it is not for these policies. */
-  connect(lent: Lent, policies: readonly Policy[]): LimiterConfiguration
-}
-
-/** A limiter's configuration. */
-export interface LimiterConfiguration {
-  /** What applies now. Does not throw. */
-  current(): Promise<CurrentSettings>
+/** The part of a configuration that belongs to one limiter. */
+interface ConfigurationHandle {
   configure(changes: ConfigurationChanges, subject: Subject | undefined): Promise<void>
   configured(): Promise<readonly Configured[]>
   /** Removes what is set for the partitions of `subject`. */
-  forget(policies: readonly Policy[], subject: Subject): Promise<void>
+  remove(policies: readonly PolicyRule[], subject: Subject): Promise<void>
 }
 
-/** What is set, as far as an isolate knows. */
-export interface CurrentSettings {
-  readonly settings: (policy: Policy, partition: string) => PolicySettings | undefined
-  /** What to read along with the decision. */
-  readonly watch?: Watch
-  /** How the store has just failed, so that there is no use in asking it again. */
-  readonly failed?: unknown
-}
+const NAME = 'configuration'
 
 interface Known {
   readonly version: string | undefined
@@ -58,7 +46,7 @@ interface Known {
 }
 
 /**
- * Lets limits be changed while the app runs, by `limiter.configure`: those that it lists, and no
+ * Lets limits be changed while the app runs, by `configure`: those that it lists, and no
  * others. What is set is kept in the store, in the hash `config:<name>`; isolates look there every 5
  * seconds, along with a decision.
  *
@@ -67,20 +55,19 @@ interface Known {
  * const limiter = createLimiter({
  *   store: upstash(),
  *   policies: [slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'] })],
- *   configuration: runtimeConfiguration({ allow: { rpm: ['limit', 'mode'] } }),
+ *   extensions: [runtimeConfiguration({ allow: { rpm: ['limit', 'mode'] } })],
  * })
- * await limiter.configure({ rpm: { limit: 30 } })
+ * await configure(limiter, { rpm: { limit: 30 } })
  */
-export function runtimeConfiguration(options: RuntimeConfigurationOptions): RuntimeConfiguration {
+export function runtimeConfiguration(options: RuntimeConfigurationOptions): Extension {
   const where = 'runtimeConfiguration'
   knownOptions(where, options, ['allow', 'name'])
   const name = plainName(`${where}.name`, options.name ?? 'default')
   const allowed = allowedIn(`${where}.allow`, options.allow)
 
-  function connect(lent: Lent, policies: readonly Policy[]): LimiterConfiguration {
-    const { clock } = lent
+  const connect: Extension['connect'] = ({ policies, clock, records, problem }) => {
     const rules = rulesFor(allowed, policies)
-    const record = new ConfigurationRecord(lent, name)
+    const record = new ConfigurationRecord(records, name)
     let known: Known | undefined
     let isCurrent = false
     let reliableUntil = 0
@@ -88,39 +75,39 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Runt
 
     function complain(what: string): void {
       const message = `The configuration "${name}" in the store: ${what}; it is ignored`
-      lent.problem({ code: 'invalid_configuration', message })
+      problem({ code: 'invalid_configuration', message })
     }
 
     const read = (text: string | undefined): Promise<Reading> =>
       readEntries(entriesIn(text, complain), rules, complain)
 
-    async function load(): Promise<Known> {
+    async function load(startedAt: number): Promise<Known> {
       const [since, before] = [clock(), changesMade]
-      const { version, text } = await record.read()
+      const { version, text } = await record.read(startedAt)
       const loaded = { version, byPlace: (await read(text)).byPlace }
       // What this isolate has changed meanwhile may not be in it.
       if (changesMade === before) {
         known = loaded
         isCurrent = true
-        reliableUntil = since + RELY_MS
+        reliableUntil = since + FRESH_MS
       }
       return loaded
     }
 
-    const loadOnce = oneForAll(load, () => (isCurrent ? known : undefined))
+    const loadOnce = singleFlight(load, () => (isCurrent ? known : undefined))
 
-    function watchFor(used: Known): Watch {
+    function track(used: Known): TrackedRecord {
       const since = clock()
-      const seen = (version: string | undefined): boolean => {
+      const update = (version: string | undefined): boolean => {
         if (known === used) {
           isCurrent = version === used.version
           if (!isCurrent) return true
-          const until = isSetBack(reliableUntil, clock()) ? 0 : reliableUntil
-          reliableUntil = Math.max(until, since + RELY_MS)
+          const until = clockMovedBack(reliableUntil, clock()) ? 0 : reliableUntil
+          reliableUntil = Math.max(until, since + FRESH_MS)
         }
         return version !== used.version
       }
-      return { read: record.version, seen }
+      return { field: record.version, update }
     }
 
     async function change(edit: (text: string | undefined) => string): Promise<void> {
@@ -133,21 +120,17 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Runt
       }
     }
 
-    return {
-      async current() {
-        let used = known
-        try {
-          if (!isCurrent) used = await loadOnce()
-        } catch (failed) {
-          return { settings: settingsOf(used), failed }
-        }
-        const settings = settingsOf(used)
-        const now = clock()
-        return !used || (isCurrent && now < reliableUntil && !isSetBack(reliableUntil, now))
-          ? { settings }
-          : { settings, watch: watchFor(used) }
-      },
+    async function before(startedAt: number): Promise<Preparation> {
+      let used = known
+      try {
+        used = await loadOnce(startedAt)
+      } catch (failure) {
+        return { settings: settingsOf(used), failure }
+      }
+      return { settings: settingsOf(used), reads: [track(used)] }
+    }
 
+    const handle: ConfigurationHandle = {
       async configure(changes, subject) {
         const valid = await validChanges(changes, subject, rules)
         await change((text) => changedText(entriesIn(text, complain), valid))
@@ -155,7 +138,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Runt
 
       configured: async () => (await read((await record.read()).text)).configured,
 
-      async forget(own, subject) {
+      async remove(own, subject) {
         const changes = own.flatMap(({ name: policy, per }) => {
           const rule = rules.get(policy)
           if (!rule || per === 'global' || lacksDimension(subject, per)) return []
@@ -165,12 +148,75 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Runt
         await change((text) => changedText(entriesIn(text, complain), changes))
       },
     }
+
+    return {
+      before: ({ startedAt }) => {
+        if (!known || !isCurrent) return before(startedAt)
+        const now = clock()
+        const isFresh = now < reliableUntil && !clockMovedBack(reliableUntil, now)
+        return { settings: settingsOf(known), ...(!isFresh && { reads: [track(known)] }) }
+      },
+      maxWaitMs: MAX_WAIT_MS,
+      configures: (policy, setting) => allowed.get(policy)?.some((one) => one === setting) === true,
+      handle,
+    }
   }
 
-  const allows = (policy: string, setting: Setting): boolean =>
-    allowed.get(policy)?.includes(setting) === true
-  return Object.freeze({ allows, connect })
+  return Object.freeze({ name: NAME, connect })
 }
+
+/** A load takes as long as the store may take, and a wait for another's. */
+const MAX_WAIT_MS = 61_000
+
+/**
+ * Changes settings of policies while the app runs: for all of a policy, or, with a subject, for the
+ * partition that it falls in, which comes first. `null` removes what is set. In effect with the next
+ * request of this isolate, and within 5 seconds in the others. Nothing is written unless all of it is
+ * valid.
+ *
+ * @throws ConfigError When the limiter's `runtimeConfiguration` does not allow it, or a value is out of range.
+ * @throws InputError When the subject lacks a dimension of one of the policies.
+ * @throws StoreError When the store fails; the change may have been made, and can be made again.
+ * @example
+ * await configure(limiter, { rpm: { limit: 30 } })
+ * await configure(limiter, { rpm: { limit: 5 } }, { tenant: 'acme' })
+ */
+export async function configure(
+  limiter: Limiter,
+  changes: ConfigurationChanges,
+  ...subject: [subject?: Subject]
+): Promise<void> {
+  // A subject that turns out to be missing must not set the limits of everyone.
+  if (subject.length > 0) assertSubject(subject[0])
+  await handleOf(limiter).configure(changes, subject[0])
+}
+
+/** What is configured, as the store has it now. @throws StoreError When it fails. */
+export async function configured(limiter: Limiter): Promise<readonly Configured[]> {
+  return handleOf(limiter).configured()
+}
+
+/**
+ * Removes what is configured for the subject's partitions: in every policy that is not per `'global'`,
+ * or in those that are named.
+ *
+ * @throws StoreError When the store fails.
+ * @throws ConfigError As `limiter.reset` does.
+ * @example
+ * await removeConfiguration(limiter, { tenant: 'acme' })
+ */
+export async function removeConfiguration(
+  limiter: Limiter,
+  subject: Subject,
+  options: ResetOptions = {},
+): Promise<void> {
+  assertSubject(subject)
+  const { policies } = runtimeOf(limiter).program
+  await handleOf(limiter).remove(policiesToReset(policies, subject, options), subject)
+}
+
+const handleOf = (limiter: Limiter): ConfigurationHandle =>
+  extensionHandle<ConfigurationHandle>(limiter, NAME, 'runtimeConfiguration')
 
 type Allowed = ReadonlyMap<string, readonly Setting[]>
 
@@ -193,7 +239,7 @@ function allowedIn(option: string, allow: unknown): Allowed {
   throw new ConfigError('invalid_option', option, 'must name at least one policy')
 }
 
-function rulesFor(allowed: Allowed, policies: readonly Policy[]): Rules {
+function rulesFor(allowed: Allowed, policies: readonly PolicyRule[]): Rules {
   const byName = new Map(policies.map((policy) => [policy.name, policy]))
   return new Map(
     Array.from(allowed, ([name, settings]) => {
@@ -209,10 +255,11 @@ function rulesFor(allowed: Allowed, policies: readonly Policy[]): Rules {
 }
 
 /** A partition's settings come before its policy's, one by one. */
-function settingsOf(known: Known | undefined): CurrentSettings['settings'] {
-  return ({ name }, partition) => {
+function settingsOf(known: Known | undefined): SettingsOf {
+  return ({ name, keyspace }, partition) => {
     const all = known?.byPlace.get(placeOf(name))
     const own = known?.byPlace.get(placeOf(name, partition))
-    return all && own ? { ...all, ...own } : (own ?? all)
+    const settings: Settings | undefined = all && own ? { ...all, ...own } : (own ?? all)
+    return settings && meaningOf(settings, keyspace?.name ?? name, partition)
   }
 }

@@ -1,14 +1,14 @@
-import type { PolicySettings } from '../entries.ts'
-import type { Policy } from '../policy.ts'
-import type { Mode } from '../rollout.ts'
+import type { PolicySettings } from '../limiter/resolve.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+import { inShare, type Mode } from '../policies/rollout.ts'
 import { ConfigError } from '../errors.ts'
-import { countable } from '../limit.ts'
-import { aLimit, knownOptions, oneOf, percentage, positiveInteger } from '../validate.ts'
+import { countable, type Units } from '../policies/limit.ts'
+import { assertLimit, knownOptions, oneOf, percentage, positiveInteger } from '../validate.ts'
 
 /** What may be set at run time for a policy, or for one of its partitions. */
 export interface Settings {
-  /** Units allowed per window. 0 and less mean no limit. */
-  readonly limit?: number
+  /** Units allowed per window: 0 allows nothing, `'unlimited'` is not counted. */
+  readonly limit?: Units
   /** The most units that a bucket holds. */
   readonly burst?: number
   /** `'shadow'` counts and never denies; `'enforce'` denies, in all partitions unless `enforced` is set too. */
@@ -29,7 +29,7 @@ export type SettingChanges = { readonly [Name in Setting]?: Settings[Name] | nul
 
 /** A policy, and what may be set of it. */
 export interface Rule {
-  readonly policy: Policy
+  readonly policy: PolicyRule
   readonly allowed: readonly Setting[]
 }
 
@@ -42,7 +42,9 @@ export function validSettings(
 ): Settings {
   knownOptions(where, settings, allowed)
   const { limit, burst, mode, enabled, enforced } = settings as Settings
-  if (limit !== undefined) countable(`${where}.limit`, aLimit(`${where}.limit`, limit), maxUnits)
+  if (limit !== undefined && limit !== 'unlimited') {
+    countable(() => `${where}.limit`, assertLimit(`${where}.limit`, limit), maxUnits)
+  }
   if (burst !== undefined) positiveInteger(`${where}.burst`, burst, maxUnits)
   if (mode !== undefined) oneOf(`${where}.mode`, mode, ['enforce', 'shadow'])
   for (const [name, share] of Object.entries({ enabled, enforced })) {
@@ -63,13 +65,14 @@ export function changed(settings: Settings, changes: SettingChanges): Settings {
   return Object.fromEntries(entries.filter(([, value]) => value !== null))
 }
 
-/** What settings mean for a decision. */
-export function meaningOf({ limit, burst, mode, enabled, enforced }: Settings): PolicySettings {
+/** Returns what settings mean in one partition of a policy. */
+export function meaningOf(
+  { limit, burst, mode, enabled, enforced }: Settings,
+  rolloutName: string,
+  partition: string,
+): PolicySettings {
   const share = mode === 'shadow' ? 0 : (enforced ?? (mode === 'enforce' ? 100 : undefined))
-  return {
-    ...(limit !== undefined && { limit }),
-    ...(burst !== undefined && { burst }),
-    ...(enabled !== undefined && { enabled }),
-    ...(share !== undefined && { enforced: share }),
-  }
+  const within = (kind: string, percent: number | undefined): boolean | undefined =>
+    percent === undefined ? undefined : inShare(`${rolloutName}/${kind}:${partition}`, percent)
+  return { limit, burst, enabled: within('enabled', enabled), enforced: within('enforced', share) }
 }

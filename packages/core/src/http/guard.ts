@@ -1,6 +1,6 @@
 import type { Cost } from '../cost.ts'
 import type { AllowedDecision } from '../decision.ts'
-import type { CheckOptions, Limiter } from '../limiter.ts'
+import type { CheckOptions, Limiter } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
 import type { DenialFormat } from './body.ts'
 import type { GuardOptions } from './guard-options.ts'

@@ -1,4 +1,4 @@
-import type { Limiter } from '../limiter.ts'
+import type { Limiter } from '../limiter/limiter.ts'
 import { ConfigError } from '../errors.ts'
 
 /** A limiter, or a function that makes it at the first request; its result is kept. */

@@ -1,4 +1,4 @@
-import type { CheckOptions } from '../limiter.ts'
+import type { CheckOptions } from '../limiter/limiter.ts'
 
 /** What keeps a platform's work going past the response, such as a Worker's `ctx`. */
 interface KeepsAlive {

@@ -73,8 +73,7 @@ async function decideOnce(
   const digests = hasLongValue(subject, program.dimensions)
     ? await digestsOf(subject, program.dimensions)
     : undefined
-  const prepared =
-    extensions.length > 0 ? await prepare(runtime, call, timing) : NO_PREPARATIONS
+  const prepared = extensions.length > 0 ? await prepare(runtime, call, timing) : NO_PREPARATIONS
   const { plan, planSource, limits } = planFor(runtime, subject, prepared)
   const { entries, skipped } = resolve(program, {
     subject,
@@ -122,7 +121,9 @@ async function prepare(
   const call = {
     subject,
     waitUntil,
-    startedAt: timing.startedAt,
+    get startedAt() {
+      return timing.startedAt
+    },
     pauseDeadline: (ms: number) => void (timing.startedAt += ms),
   }
   const ask = async ({ name, before, maxWaitMs = MAX_WAIT_MS }: NamedExtension) => {

@@ -29,7 +29,10 @@ export interface LimiterEvents {
   readonly settled: SettledEvent
   /** A reservation was settled too late: its estimate has become final. */
   readonly abandoned: { readonly id: string }
-  /** Something is wrong that does not stop decisions, such as an unknown plan. */
+  /**
+   * Something is wrong that does not stop decisions, such as an unknown plan. The same thing is told
+   * once a minute, and of unknown plans at most ten names from each `source`.
+   */
   readonly problem: Problem
 }
 
@@ -56,6 +59,8 @@ export interface Problem {
     | 'reservation_lost'
   /** A sentence for the log. Holds no id of anyone. */
   readonly message: string
+  /** The origin of an unknown plan's name: the subject of a request, or the plan resolver. */
+  readonly source?: 'subject' | 'resolver'
   /** The error that was thrown, if one was. */
   readonly error?: unknown
 }
@@ -118,14 +123,18 @@ function guarded(
   }
 }
 
-/** Tells of each problem at most once a minute, and of at most a hundred in one. */
+/** Passes a problem on once a minute, and of one kind at most a hundred (unknown names: ten). */
 function throttled(tell: (problem: Problem) => void, clock: Clock): (problem: Problem) => void {
-  const told = new Map<string, number>()
+  const kinds: Record<string, Map<string, number>> = {}
   return (problem) => {
+    const { code, source, message } = problem
     const now = clock()
-    for (const [message, at] of told) if (now - at >= 60_000) told.delete(message)
-    if (told.has(problem.message) || told.size >= 100) return
-    told.set(problem.message, now)
+    // By kind, as names from outside come in any number and must not hide the other problems.
+    const times = (kinds[code + source] ??= new Map())
+    // Either way, as a clock may be set back.
+    for (const [text, at] of times) if (Math.abs(now - at) >= 60_000) times.delete(text)
+    if (times.has(message) || times.size >= (source ? 10 : 100)) return
+    times.set(message, now)
     tell(problem)
   }
 }

@@ -57,6 +57,8 @@ export interface ConnectedExtension {
   readonly maxWaitMs?: number
   /** Called as things happen, after decisions. */
   readonly on?: Listeners
+  /** Returns true if it may set this of a policy, so that a limit may be `'configured'`. */
+  readonly configures?: (policy: string, setting: string) => boolean
   /** Whatever functions of the extension's own need of it. */
   readonly handle?: unknown
 }

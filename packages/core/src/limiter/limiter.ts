@@ -13,15 +13,15 @@ import { keysOf } from './resolve.ts'
 import { withRuntime, type LimiterRuntime } from './runtime.ts'
 
 /** Options of one check. */
-export interface CheckOptions {
+export interface CheckOptions<Unit extends string = string> {
   /** Units asked for. @default 1 request */
-  readonly cost?: Cost
+  readonly cost?: Cost<Unit> | undefined
   /**
    * Lets work go on past the response, such as looking up a plan: `(promise) => ctx.waitUntil(promise)`.
    * Without it, a platform that stops a request's work with its response may cut that off; it is then
    * done by a later request. @default the work is not waited for
    */
-  readonly waitUntil?: WaitUntil
+  readonly waitUntil?: WaitUntil | undefined
 }
 
 /** Options of `reset`. */
@@ -30,8 +30,19 @@ export interface ResetOptions {
   readonly policies?: readonly string[]
 }
 
-/** Decides whether requests may go on. */
-export interface Limiter {
+/** `Given`, unless it is a literal that names no plan: one known only at run time is any string. */
+export type PlanName<Given extends string, Plan extends string> = {} extends { [Name in Given]: 1 }
+  ? Given
+  : Given extends Plan
+    ? Given
+    : Plan
+
+/** Decides whether requests may go on. Without type arguments, by any policies. */
+export interface Limiter<
+  Dimension extends string = string,
+  Unit extends string = string,
+  Plan extends string = string,
+> {
   /**
    * Checks every policy and charges all of them if, and only if, all fit. One round trip. A store
    * that fails does not throw: the decision is then degraded.
@@ -39,9 +50,15 @@ export interface Limiter {
    * @throws InputError When the subject lacks a dimension or the cost is malformed.
    * @throws ConfigError When a function for a limit or burst returns no usable number.
    */
-  check(subject: Subject, options?: CheckOptions): Promise<Decision>
+  check<const Given extends string>(
+    subject: Subject<Dimension, PlanName<Given, Plan>>,
+    options?: CheckOptions<Unit>,
+  ): Promise<Decision>
   /** What `check` would decide now, charging nothing. @throws InputError As `check` does. */
-  peek(subject: Subject, options?: CheckOptions): Promise<Decision>
+  peek<const Given extends string>(
+    subject: Subject<Dimension, PlanName<Given, Plan>>,
+    options?: CheckOptions<Unit>,
+  ): Promise<Decision>
   /**
    * Forgets what the subject's partitions have used: exactly those, in every policy that is not per
    * `'global'`, or in those that are named. Leaves out what is skipped where a dimension is missing.
@@ -50,7 +67,7 @@ export interface Limiter {
    * @throws InputError As `check` does.
    * @throws ConfigError When an option is unknown, names no policy, or some of the windows of one log.
    */
-  reset(subject: Subject, options?: ResetOptions): Promise<void>
+  reset(subject: Subject<Dimension>, options?: ResetOptions): Promise<void>
 }
 
 /**
@@ -64,8 +81,13 @@ export interface Limiter {
  * })
  * const decision = await limiter.check({ tenant: 'acme', route: 'evaluate' })
  */
-export function createLimiter(options: LimiterOptions): Limiter {
-  const runtime = resolveOptions(options)
+export function createLimiter<
+  Dimension extends string,
+  Unit extends string,
+  Plan extends string,
+  Name extends string,
+>(options: LimiterOptions<Dimension, Unit, Plan, Name>): Limiter<Dimension, Unit, Plan> {
+  const runtime = resolveOptions(options as LimiterOptions)
 
   async function ask(
     subject: Subject,
@@ -80,7 +102,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     peek: (subject, given) => ask(subject, given, false),
     reset: (subject, given) => reset(runtime, subject, given),
   }
-  return withRuntime(limiter, runtime)
+  return withRuntime(limiter, runtime) as Limiter<Dimension, Unit, Plan>
 }
 
 const CHECK_OPTIONS = ['cost', 'waitUntil']

@@ -3,10 +3,7 @@ import type { LimiterEvents } from './events.ts'
 import { systemClock } from '../clock.ts'
 
 /** Wraps a store; tells how long each call took, and how it failed. */
-export function observed(
-  store: Store,
-  tell: (event: LimiterEvents['storeCall']) => void,
-): Store {
+export function observed(store: Store, tell: (event: LimiterEvents['storeCall']) => void): Store {
   async function timed<T>(
     call: LimiterEvents['storeCall']['call'],
     run: () => Promise<T>,

@@ -12,18 +12,29 @@ import { withFallback, type OnStoreError } from '../stores/fallback.ts'
 import { knownOptions, oneOf } from '../validate.ts'
 import { compile } from './compile.ts'
 import { NO_PLAN } from './decide.ts'
-import { emittersOf, validListeners, type Emitters, type Listeners, type Problem } from './events.ts'
+import {
+  emittersOf,
+  validListeners,
+  type Emitters,
+  type Listeners,
+  type Problem,
+} from './events.ts'
 import { observed } from './observed-store.ts'
 import { recordsOf } from './records.ts'
 
 /** Options of `createLimiter`. */
-export interface LimiterOptions {
+export interface LimiterOptions<
+  Dimension extends string = string,
+  Unit extends string = string,
+  Plan extends string = string,
+  Name extends string = any,
+> {
   /** Where counts live: `upstash()` or `memory()`. */
   readonly store: Store
   /** The rules, in the order in which a denial names them. */
-  readonly policies: readonly Policy[]
+  readonly policies: readonly Policy<Dimension, Unit, NoInfer<Name>>[]
   /** The plans that limits may depend on, made by `definePlans`. @default none */
-  readonly plans?: Plans
+  readonly plans?: Plans<Plan, Name>
   /** What joins the limiter, such as `planResolver` or `runtimeConfiguration`. @default none */
   readonly extensions?: readonly Extension[]
   /**

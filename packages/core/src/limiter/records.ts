@@ -5,11 +5,7 @@ import type { Records } from './extensions.ts'
 import { systemClock } from '../clock.ts'
 
 /** The records of a store, for extensions. */
-export function recordsOf(
-  store: Store,
-  policies: readonly PolicyRule[],
-  clock: Clock,
-): Records {
+export function recordsOf(store: Store, policies: readonly PolicyRule[], clock: Clock): Records {
   return {
     async read(reads, startedAt = systemClock()) {
       const request = { policies, entries: [], apply: false, now: clock(), clockIsInjected: false }

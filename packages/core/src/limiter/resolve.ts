@@ -45,7 +45,7 @@ export interface Resolved {
  * @throws InputError When the subject lacks a dimension, or the cost a unit.
  * @throws ConfigError When a function for a limit returns no usable number.
  */
-export function resolve({ compiled, pers }: Program, context: EntryContext): Resolved {
+export function resolve({ compiled }: Program, context: EntryContext): Resolved {
   const entries: ResolvedEntry[] = []
   const skipped: SkippedPolicy[] = []
   const partitions: (string | undefined)[] = []
@@ -90,8 +90,7 @@ function entryOf(
   const { rollout, mode, algorithm, params } = policy
   if (!(own?.enabled ?? rollout?.isEnabled(rolloutName, partition) ?? true)) return 'not_enabled'
   const enforced =
-    own?.enforced ??
-    (mode === 'enforce' && (rollout?.isEnforced(rolloutName, partition) ?? true))
+    own?.enforced ?? (mode === 'enforce' && (rollout?.isEnforced(rolloutName, partition) ?? true))
   const { limit, burst } = allowance
   const entry = {
     policy,

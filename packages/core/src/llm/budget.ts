@@ -1,7 +1,9 @@
-import type { Limit } from '../limit.ts'
-import type { Policy, PolicyOptions } from '../policy.ts'
+import type { Limit } from '../policies/limit.ts'
+import type { PolicyOf, PolicyOptions, PolicyRule } from '../policies/policy.ts'
+import type { Per } from '../subject.ts'
 import { ConfigError } from '../errors.ts'
 import { dailyCap, monthlyCap } from '../policies/fixed-window.ts'
+import { policyOf } from '../policies/policy.ts'
 import { knownOptions, MAX_UNITS } from '../validate.ts'
 
 /** The unit of money: a millionth of a dollar, so that sums are whole numbers. */
@@ -9,14 +11,14 @@ const UNIT = 'usd'
 const PER_DOLLAR = 1_000_000
 
 /** Options of `budget`. */
-export interface BudgetOptions extends Pick<
-  PolicyOptions,
-  'per' | 'scope' | 'mode' | 'enabled' | 'enforced'
+export interface BudgetOptions<Whose extends Per = Per, Name extends string = any> extends Pick<
+  PolicyOptions<Whose>,
+  'per' | 'scope' | 'mode' | 'rollout'
 > {
   /** What may be spent each calendar day (UTC), in micro-dollars: `usd(5)`, or a function of the plan. */
-  readonly daily?: Limit
+  readonly daily?: Limit<Name>
   /** What may be spent each calendar month (UTC), in micro-dollars. */
-  readonly monthly?: Limit
+  readonly monthly?: Limit<Name>
   /** What the policies' names begin with. @default 'budget' */
   readonly name?: string
 }
@@ -35,32 +37,25 @@ export function usd(dollars: number): number {
 }
 
 /**
- * Policies that hold what is spent in the unit `usd` to so much a day and a month. Reserve an estimate,
+ * Holds what is spent in the unit `usd` to so much a day and a month. Reserve an estimate,
  * then settle the real price: what is in flight counts, so that many calls at once cannot overspend.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
  * budget({ daily: usd(5), monthly: ({ plan }) => plan.monthlyUsd, per: ['tenant'] })
  */
-export function budget(options: BudgetOptions): Policy[] {
-  knownOptions('budget', options, [
-    'daily',
-    'monthly',
-    'name',
-    'per',
-    'scope',
-    'mode',
-    'enabled',
-    'enforced',
-  ])
+export function budget<const Whose extends Per, Name extends string = any>(
+  options: BudgetOptions<Whose, Name>,
+): PolicyOf<Whose, 'usd', Name> {
+  knownOptions('budget', options, ['daily', 'monthly', 'name', 'per', 'scope', 'mode', 'rollout'])
   const { daily, monthly, name = 'budget', ...common } = options
-  const policies: Policy[] = []
+  const rules: PolicyRule[] = []
   if (daily !== undefined) {
-    policies.push(dailyCap({ ...common, name: `${name}.daily`, limit: daily, unit: UNIT }))
+    rules.push(...dailyCap({ ...common, name: `${name}.daily`, limit: daily, unit: UNIT })())
   }
   if (monthly !== undefined) {
-    policies.push(monthlyCap({ ...common, name: `${name}.monthly`, limit: monthly, unit: UNIT }))
+    rules.push(...monthlyCap({ ...common, name: `${name}.monthly`, limit: monthly, unit: UNIT })())
   }
-  if (policies.length > 0) return policies
+  if (rules.length > 0) return policyOf(rules)
   throw new ConfigError('invalid_option', 'budget', 'must have a daily or a monthly limit')
 }

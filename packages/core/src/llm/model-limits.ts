@@ -1,10 +1,10 @@
-import type { Limit } from '../limit.ts'
-import type { Policy, PolicyOptions } from '../policy.ts'
+import type { Limit } from '../policies/limit.ts'
+import type { Policy, PolicyOptions } from '../policies/policy.ts'
 import { ConfigError } from '../errors.ts'
 import { concurrency } from '../policies/concurrency.ts'
 import { dailyCap } from '../policies/fixed-window.ts'
 import { slidingWindow } from '../policies/sliding-window.ts'
-import { aLimit, knownOptions, optionsObject } from '../validate.ts'
+import { assertLimit, knownOptions, optionsObject } from '../validate.ts'
 import { candidateNames } from './model-name.ts'
 
 /** One line of a provider's table of limits; what is left out has none. */
@@ -28,7 +28,7 @@ export interface ModelLimits {
 /** Options of `modelLimits`. */
 export interface ModelLimitsOptions extends Pick<
   PolicyOptions,
-  'per' | 'scope' | 'mode' | 'enabled' | 'enforced'
+  'per' | 'scope' | 'mode' | 'rollout'
 > {
   /** Limits by the name of the model, as you count it (`subject.model`). */
   readonly models: Readonly<Record<string, ModelLimits>>
@@ -88,7 +88,7 @@ const OTHER = 'other'
  * })
  */
 export function modelLimits(options: ModelLimitsOptions): ModelPolicies {
-  const own = ['models', 'otherModels', 'per', 'scope', 'mode', 'enabled', 'enforced']
+  const own = ['models', 'otherModels', 'per', 'scope', 'mode', 'rollout']
   knownOptions('modelLimits', options, own)
   const { models, otherModels, ...common } = options
   optionsObject('modelLimits.models', models)
@@ -100,7 +100,7 @@ export function modelLimits(options: ModelLimitsOptions): ModelPolicies {
   for (const [name, line] of lines) {
     const place = name === OTHER ? 'modelLimits.otherModels' : `modelLimits.models.${name}`
     knownOptions(place, line, [...COLUMNS.keys()])
-    for (const [column, limit] of Object.entries(line)) aLimit(`${place}.${column}`, limit)
+    for (const [column, limit] of Object.entries(line)) assertLimit(`${place}.${column}`, limit)
   }
   if (!Array.isArray(options.per) || !options.per.includes('model')) {
     throw new ConfigError('invalid_option', 'modelLimits.per', 'must list "model"')
@@ -108,7 +108,8 @@ export function modelLimits(options: ModelLimitsOptions): ModelPolicies {
   const policies: Policy[] = []
   for (const [column, make] of COLUMNS) {
     if (![...lines.values()].some((line) => line[column] !== undefined)) continue
-    const limit: Limit = ({ model = OTHER }) => (lines.get(model) ?? otherModels)[column] ?? 0
+    const limit: Limit = ({ model = OTHER }) =>
+      (lines.get(model) ?? otherModels)[column] ?? 'unlimited'
     policies.push(make({ ...common, name: column, limit }))
   }
   if (policies.length === 0) {

@@ -1,11 +1,12 @@
-import type { Policy } from '../policy.ts'
+import type { Policy, PolicyRule } from '../policies/policy.ts'
+import { policyOf } from '../policies/policy.ts'
 import type { RouteCost, RouteOptions } from '../routes.ts'
 import type { Manifest } from './types.ts'
 import { ConfigError } from '../errors.ts'
 import { knownOptions } from '../validate.ts'
 import { overridden } from './overrides.ts'
 import { listOf } from './place.ts'
-import { policiesOf } from './policies.ts'
+import { rulesOfSpec } from './policies.ts'
 import { entriesOf } from './routes.ts'
 import { shorthandOf, shorthandPolicies } from './shorthand.ts'
 import { holdCost } from './units.ts'
@@ -30,7 +31,7 @@ export interface DefinedManifest<Context extends unknown[] = []> {
 /** A policy, and where it stands. */
 interface Placed {
   readonly place: string
-  readonly policy: Policy
+  readonly policy: PolicyRule
 }
 
 /**
@@ -73,18 +74,18 @@ export function defineManifest<Context extends unknown[] = []>(
     entries.flatMap(({ place, options, route }) => shorthandOf(place, route.id, options)),
   )
   distinctNames([...shared, ...own, ...short])
-  const policies = Object.freeze([
+  const rules = [
     ...overridden(
       shared.map(({ policy }) => policy),
       entries,
     ),
     ...[...own, ...short].map(({ policy }) => policy),
-  ])
-  for (const entry of entries) holdCost(entry, policies)
+  ]
+  for (const entry of entries) holdCost(entry, rules)
   const byId = new Map(entries.map(({ route }) => [route.id, route]))
   return Object.freeze({
     routes: Object.freeze(entries.map(({ route }) => route)),
-    policies,
+    policies: Object.freeze([policyOf(rules)]),
     route(id: string) {
       const found = byId.get(id)
       if (found === undefined) {
@@ -102,7 +103,7 @@ export function defineManifest<Context extends unknown[] = []>(
 function placed(where: string, list: Manifest['policies']): readonly Placed[] {
   return listOf(where, list).flatMap((given, index) => {
     const place = `${where}[${index}]`
-    return policiesOf(place, given).map((policy) => ({ place, policy }))
+    return rulesOfSpec(place, given).map((policy) => ({ place, policy }))
   })
 }
 

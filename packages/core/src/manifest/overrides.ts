@@ -1,9 +1,9 @@
-import type { Burst, Limit, LimitContext } from '../limit.ts'
-import { sharingLog, type Policy } from '../policy.ts'
+import type { Burst, Limit, LimitContext, Units } from '../policies/limit.ts'
+import { sharingKeys, type PolicyRule } from '../policies/policy.ts'
 import type { Entry } from './routes.ts'
 import type { PolicyOverride } from './types.ts'
 import { ConfigError } from '../errors.ts'
-import { allowanceOf, validBurst, validLimit } from '../limit.ts'
+import { resolveLimits, validBurst, validLimit } from '../policies/limit.ts'
 import { knownOptions, optionsObject } from '../validate.ts'
 import { inPlaceOf } from './place.ts'
 import { limitIn, limitOf, resolved } from './policies.ts'
@@ -18,9 +18,9 @@ interface Override {
 
 /** The policies for every route, with what the routes say is different about them. */
 export function overridden<Context extends unknown[]>(
-  policies: readonly Policy[],
+  policies: readonly PolicyRule[],
   entries: readonly Entry<Context>[],
-): readonly Policy[] {
+): readonly PolicyRule[] {
   const byName = new Map(policies.map((policy) => [policy.name, policy]))
   const overrides = new Map(policies.map(({ name }) => [name, new Map<string, Override>()]))
   const leftOut = new Map(policies.map(({ name }) => [name, new Set<string>()]))
@@ -53,23 +53,23 @@ export function overridden<Context extends unknown[]>(
 }
 
 const counts = (override: PolicyOverride | false | undefined): boolean =>
-  override !== false && !(typeof override?.limit === 'number' && override.limit <= 0)
+  override !== false && override?.limit !== 'unlimited'
 
 /** Windows over one log are left out together: each counts all that is in the log. */
 function refusePartOf(
-  policy: Policy,
-  policies: readonly Policy[],
+  policy: PolicyRule,
+  policies: readonly PolicyRule[],
   overrides: Readonly<Record<string, PolicyOverride | false>>,
   place: string,
 ): void {
-  const together = sharingLog(policy, policies).map(({ name }) => name)
+  const together = sharingKeys(policy, policies).map(({ name }) => name)
   if (!together.some((name) => counts(overrides[name]))) return
   const message = `cannot leave out one of ${together.join(', ')}, which count in one log; leave out all`
   throw new ConfigError('invalid_option', place, message)
 }
 
 /** Validates what is different about `policy` on one route. */
-function overrideOf(place: string, policy: Policy, options: PolicyOverride): Override {
+function overrideOf(place: string, policy: PolicyRule, options: PolicyOverride): Override {
   knownOptions(place, options, ['limit', 'burst'])
   const limit = limitOf(`${place}.limit`, options.limit)
   const burst = limitOf(`${place}.burst`, options.burst)
@@ -101,10 +101,10 @@ function overrideOf(place: string, policy: Policy, options: PolicyOverride): Ove
 }
 
 /** `policy` with other limits on some routes. Its counts stay the same ones. */
-function withOverrides(policy: Policy, overrides: ReadonlyMap<string, Override>): Policy {
+function withOverrides(policy: PolicyRule, overrides: ReadonlyMap<string, Override>): PolicyRule {
   if (overrides.size === 0) return policy
   const on = ({ route }: LimitContext): Override | undefined => overrides.get(route ?? '')
-  const limit = (context: LimitContext): number | undefined => {
+  const limit = (context: LimitContext): Units | undefined => {
     // Limiters try a limit without a route at construction: the overrides are to be found sound then.
     if (context.route === undefined) {
       for (const [route, override] of overrides) tryOn(policy, override, { ...context, route })
@@ -117,11 +117,11 @@ function withOverrides(policy: Policy, overrides: ReadonlyMap<string, Override>)
 }
 
 /** @throws ConfigError When the override makes no usable limit in this case. */
-function tryOn(policy: Policy, { place, limit, burst }: Override, context: LimitContext): void {
+function tryOn(policy: PolicyRule, { place, limit, burst }: Override, context: LimitContext): void {
   const own = {
     ...policy,
     limit: limit ?? policy.limit,
     burst: burst ?? policy.burst,
   }
-  inPlaceOf(`policies.${policy.name}`, place, () => allowanceOf(own, context))
+  inPlaceOf(`policies.${policy.name}`, place, () => resolveLimits(own, context))
 }

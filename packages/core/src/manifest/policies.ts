@@ -1,4 +1,4 @@
-import type { Limit, LimitContext } from '../limit.ts'
+import type { Limit, LimitContext, Units } from '../policies/limit.ts'
 import type { ManifestPolicy, OptionsOf, PlanLimit } from './types.ts'
 import { ConfigError } from '../errors.ts'
 import { concurrency } from '../policies/concurrency.ts'
@@ -6,17 +6,19 @@ import { dailyCap, fixedWindow, monthlyCap } from '../policies/fixed-window.ts'
 import { leakyBucket } from '../policies/leaky-bucket.ts'
 import { slidingWindowCounter } from '../policies/sliding-window-counter.ts'
 import { slidingWindow } from '../policies/sliding-window.ts'
+import { slidingWindows } from '../policies/sliding-windows.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
-import { validPolicies, type Policy } from '../policy.ts'
+import { rulesOf, type Policy, type PolicyRule } from '../policies/policy.ts'
 import { knownOptions, oneOf, optionsObject } from '../validate.ts'
 import { inPlaceOf } from './place.ts'
 
 type Factories = {
-  readonly [Name in keyof OptionsOf]: (options: OptionsOf[Name]) => Policy | Policy[]
+  readonly [Name in keyof OptionsOf]: (options: OptionsOf[Name]) => Policy
 }
 
 const FACTORIES: Factories = {
-  slidingWindow: slidingWindow as Factories['slidingWindow'],
+  slidingWindow,
+  slidingWindows,
   slidingWindowCounter,
   fixedWindow,
   tokenBucket,
@@ -28,17 +30,15 @@ const FACTORIES: Factories = {
 
 const ALGORITHMS = Object.keys(FACTORIES) as (keyof OptionsOf)[]
 
-/** The policies that one of a manifest makes: one, or those of several windows. */
-export function policiesOf(place: string, policy: ManifestPolicy): readonly Policy[] {
+/** The rules of a policy of a manifest. */
+export function rulesOfSpec(place: string, policy: ManifestPolicy): readonly PolicyRule[] {
+  if (typeof policy === 'function') return inPlaceOf('policies', place, () => rulesOf([policy]))
   optionsObject(place, policy)
-  if (typeof policy.algorithm === 'object') {
-    return inPlaceOf('policies', place, () => validPolicies([policy]))
-  }
   const { algorithm, ...options } = policy
   const name = oneOf(`${place}.algorithm`, algorithm, ALGORITHMS)
-  const make = FACTORIES[name] as (given: object) => Policy | Policy[]
+  const make = FACTORIES[name] as (given: object) => Policy
   const given = withFunctions(place, options)
-  return [inPlaceOf(name, place, () => make(given))].flat()
+  return inPlaceOf(name, place, () => make(given)())
 }
 
 /** Options in which each limit of a plan, by its name, is a function. */
@@ -62,7 +62,7 @@ function withFunctions(place: string, options: object): object {
 export function limitOf<T>(
   place: string,
   limit: T | PlanLimit,
-): T | ((context: LimitContext) => number | undefined) {
+): T | ((context: LimitContext) => Units | undefined) {
   if (!isObject(limit)) return limit
   knownOptions(place, limit, ['plan'])
   const { plan: name } = limit
@@ -77,7 +77,7 @@ export function limitOf<T>(
 }
 
 /** A limit, in one case. Whoever asks has seen to it that it is not `'configured'`. */
-export const limitIn = (limit: Limit, context: LimitContext): number | undefined =>
+export const limitIn = (limit: Limit, context: LimitContext): Units | undefined =>
   resolved(limit as Exclude<Limit, 'configured'>, context)
 
 /** A limit or a burst, in one case. */

@@ -1,8 +1,8 @@
-import type { Burst, Limit, LimitContext } from '../limit.ts'
-import type { Policy } from '../policy.ts'
+import type { Burst, Limit, LimitContext } from '../policies/limit.ts'
+import type { PolicyRule } from '../policies/policy.ts'
 import type { ManifestRoute } from './types.ts'
 import { ConfigError } from '../errors.ts'
-import { allowanceOf, validBurst, validLimit } from '../limit.ts'
+import { resolveLimits, validBurst, validLimit } from '../policies/limit.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
 import { validPer } from '../subject.ts'
 import { inPlaceOf } from './place.ts'
@@ -52,7 +52,7 @@ export function shorthandOf(
 /** One policy for all routes that count the same subjects: its limit depends on the route. */
 export function shorthandPolicies(
   all: readonly Shorthand[],
-): readonly { readonly place: string; readonly policy: Policy }[] {
+): readonly { readonly place: string; readonly policy: PolicyRule }[] {
   const groups = new Map<string, Shorthand[]>()
   for (const own of all) {
     // Not by the name: "api" and "key" make the same one as "api-key".
@@ -61,30 +61,30 @@ export function shorthandPolicies(
   }
   return Array.from(groups.values(), (group) => ({
     place: `${group[0]?.place}.rpm`,
-    policy: policyOf(group),
+    policy: ruleOf(group),
   }))
 }
 
-function policyOf(group: readonly Shorthand[]): Policy {
+function ruleOf(group: readonly Shorthand[]): PolicyRule {
   const per = group[0]?.per ?? []
   const name = `rpm-per-${per.join('-')}`
   const byRoute = new Map(group.map((own) => [own.id, own]))
-  const limitOn = ({ route = '' }: LimitContext): Limit => byRoute.get(route)?.limit ?? 0
+  const limitOn = ({ route = '' }: LimitContext): Limit => byRoute.get(route)?.limit ?? 'unlimited'
   const burstOn = ({ route = '' }: LimitContext): Burst => byRoute.get(route)?.burst ?? 'limit'
-  const policy = tokenBucket({
+  const [rule] = tokenBucket({
     name,
     limit: (context) => limitIn(limitOn(context), context),
     burst: (context) => resolved(burstOn(context), context),
     window: '1m',
     per,
     routes: [...byRoute.keys()],
-  })
+  })() as [PolicyRule]
   for (const { place, id, limit, burst } of group) {
     // What depends on a plan is tried by the limiter.
     if (typeof limit === 'function' || typeof burst === 'function') continue
-    const attempt = () => allowanceOf(policy, { plan: {}, route: id, model: undefined })
+    const attempt = () => resolveLimits(rule, { plan: {}, route: id, model: undefined })
     const option = `policies.${name}`
     inPlaceOf(option, place, () => inPlaceOf(`${option}.limit`, `${place}.rpm`, attempt))
   }
-  return policy
+  return rule
 }

@@ -1,11 +1,12 @@
-import type { Burst, Limit } from '../limit.ts'
+import type { Burst, Limit } from '../policies/limit.ts'
 import type { ConcurrencyOptions } from '../policies/concurrency.ts'
 import type { FixedWindowOptions } from '../policies/fixed-window.ts'
 import type { LeakyBucketOptions } from '../policies/leaky-bucket.ts'
 import type { SlidingWindowCounterOptions } from '../policies/sliding-window-counter.ts'
-import type { SlidingWindowOptions, SlidingWindowsOptions } from '../policies/sliding-window.ts'
+import type { SlidingWindowOptions } from '../policies/sliding-window.ts'
+import type { SlidingWindowsOptions } from '../policies/sliding-windows.ts'
 import type { TokenBucketOptions } from '../policies/token-bucket.ts'
-import type { Policy, PolicyOptions } from '../policy.ts'
+import type { Policy, PolicyOptions } from '../policies/policy.ts'
 import type { RouteCost, RouteOptions } from '../routes.ts'
 
 /** A limit of the subject's plan, by its name: what JSON has in place of a function. */
@@ -15,7 +16,8 @@ export interface PlanLimit {
 
 /** The options of the factory that each algorithm is named after. */
 export interface OptionsOf {
-  readonly slidingWindow: SlidingWindowOptions | SlidingWindowsOptions
+  readonly slidingWindow: SlidingWindowOptions
+  readonly slidingWindows: SlidingWindowsOptions
   readonly slidingWindowCounter: SlidingWindowCounterOptions
   readonly fixedWindow: FixedWindowOptions
   readonly tokenBucket: TokenBucketOptions

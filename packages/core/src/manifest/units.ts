@@ -1,4 +1,4 @@
-import type { Policy } from '../policy.ts'
+import type { PolicyRule } from '../policies/policy.ts'
 import type { Entry } from './routes.ts'
 import { ConfigError } from '../errors.ts'
 
@@ -12,7 +12,7 @@ const ONE_EACH = ['request', 'call']
  */
 export function holdCost<Context extends unknown[]>(
   { place, options, route: { id, cost } }: Entry<Context>,
-  policies: readonly Policy[],
+  policies: readonly PolicyRule[],
 ): void {
   if (cost === undefined || typeof cost === 'function') return
   const option = options.cost === undefined ? 'manifest.defaults.cost' : `${place}.cost`

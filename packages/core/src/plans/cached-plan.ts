@@ -1,5 +1,5 @@
 import type { PlanSource } from '../decision.ts'
-import { isSetBack, RELY_MS } from '../watch.ts'
+import { clockMovedBack, FRESH_MS } from '../limiter/extensions.ts'
 
 /** An isolate's knowledge of one plan. Plain data: no request can wait for another's promise. */
 export class CachedPlan {
@@ -35,21 +35,22 @@ export class CachedPlan {
 
   /** Returns true if what was read at `since` is newer than this, or the clock moved back. */
   isOutdated(since: number, now: number): boolean {
-    return this.#freshUntil <= since || isSetBack(this.#freshUntil, now)
+    return this.#freshUntil <= since || clockMovedBack(this.#freshUntil, now)
   }
 
   /** Takes over the plan that the store had at `since`. */
   update(name: string, since: number, now: number): void {
-    const freshUntil = since + RELY_MS
+    const freshUntil = since + FRESH_MS
     // What was read earlier may arrive later.
-    if (this.isFresh && freshUntil < this.#freshUntil && !isSetBack(this.#freshUntil, now)) return
+    if (this.isFresh && freshUntil < this.#freshUntil && !clockMovedBack(this.#freshUntil, now))
+      return
     this.#freshUntil = freshUntil
     Object.assign(this, { name, isFresh: true, isReady: true, lookUpAt: 0, expiresAt: Infinity })
   }
 
   /** Takes over the resolver's answer for `lastsMs`, because the store has failed. */
   cacheLocally(name: string | undefined, failure: unknown, now: number, lastsMs: number): void {
-    this.#freshUntil = now + RELY_MS
+    this.#freshUntil = now + FRESH_MS
     this.isFresh = name !== undefined
     this.name = name ?? this.name
     this.expiresAt = now + lastsMs
@@ -59,7 +60,7 @@ export class CachedPlan {
   /** Returns true unless somebody looks the plan up, or has failed to, less than `claimMs` ago. */
   mayLookUp(replaced: string | undefined, now: number, claimMs: number): boolean {
     const at = replaced === undefined ? this.lookUpAt : this.replaceAt
-    return now >= at || isSetBack(at, now, claimMs)
+    return now >= at || clockMovedBack(at, now, claimMs)
   }
 
   /** Keeps this isolate from another look-up until `at`. */

@@ -1,5 +1,5 @@
-import type { RecordCondition, RecordField, RecordWrite } from '../store.ts'
-import { readFields, type Lent } from '../watch.ts'
+import type { Records } from '../limiter/extensions.ts'
+import type { RecordCondition, RecordField } from '../stores/store.ts'
 
 /** What the store knows of one plan. */
 export interface PlanRecord {
@@ -24,12 +24,12 @@ const LAST_MS = 7 * 86_400_000
  * the only one to look the plan up, and whatever removes the record ends the claim as well.
  */
 export class PlanRecords {
-  readonly #lent: Lent
+  readonly #records: Records
   readonly #cacheMs: number
   readonly #claimMs: number
 
-  constructor(lent: Lent, cacheMs: number, claimMs: number) {
-    this.#lent = lent
+  constructor(records: Records, cacheMs: number, claimMs: number) {
+    this.#records = records
     this.#cacheMs = cacheMs
     this.#claimMs = claimMs
   }
@@ -39,43 +39,41 @@ export class PlanRecords {
     return { key, field: 'plan' }
   }
 
-  async read(key: string): Promise<PlanRecord> {
-    const [plan, claim, last] = await readFields(this.#lent, [
-      this.plan(key),
-      { key, field: 'claim' },
-      { key: lastKey(key), field: 'plan' },
-    ])
+  async read(key: string, startedAt: number | undefined): Promise<PlanRecord> {
+    const fields = [this.plan(key), { key, field: 'claim' }, { key: lastKey(key), field: 'plan' }]
+    const [plan, claim, last] = await this.#records.read(fields, startedAt)
     return { plan: planIn(plan), claim, last }
   }
 
   /** Takes the claim if nobody has it and there is no plan; or, from a plan to be replaced, if it is that. */
-  claim(key: string, claim: string, replaced?: string): Promise<boolean> {
+  claim(
+    key: string,
+    claim: string,
+    replaced: string | undefined,
+    startedAt: number | undefined,
+  ): Promise<boolean> {
     const isFree = replaced === undefined
     const set = isFree ? { claim } : { claim, plan: NONE }
     const condition = isFree ? held(key) : { ...this.plan(key), is: replaced }
-    return this.#write([{ key, set, ttlMs: this.#claimMs }], condition)
+    return this.#records.write([{ key, set, ttlMs: this.#claimMs }], condition, startedAt)
   }
 
   /** Writes what was found, unless the claim has been lost. */
-  keep(key: string, claim: string, plan: string): Promise<boolean> {
+  keep(key: string, claim: string, plan: string, startedAt: number | undefined): Promise<boolean> {
     const writes = [
       { key, set: { plan }, ttlMs: this.#cacheMs },
       { key: lastKey(key), set: { plan }, ttlMs: LAST_MS },
     ]
-    return this.#write(writes, held(key, claim))
+    return this.#records.write(writes, held(key, claim), startedAt)
   }
 
-  giveUp(key: string, claim: string): Promise<boolean> {
+  giveUp(key: string, claim: string, startedAt: number | undefined): Promise<boolean> {
     const failed = { key, set: { claim: FAILED }, ttlMs: this.#claimMs }
-    return this.#write([failed], held(key, claim))
+    return this.#records.write([failed], held(key, claim), startedAt)
   }
 
   forget(key: string): Promise<void> {
-    return this.#lent.store.reset([key])
-  }
-
-  #write(writes: readonly RecordWrite[], condition: RecordCondition): Promise<boolean> {
-    return this.#lent.store.write(writes, condition, this.#lent.clock())
+    return this.#records.remove([key])
   }
 }
 

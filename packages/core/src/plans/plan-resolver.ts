@@ -1,5 +1,7 @@
-import type { Plans } from './plans.ts'
-import type { Lent } from '../watch.ts'
+import type { Extension } from '../limiter/extensions.ts'
+import type { Limiter } from '../limiter/limiter.ts'
+import { ConfigError } from '../errors.ts'
+import { extensionHandle } from '../limiter/runtime.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { PlanRecords } from './plan-records.ts'
 import { PlanSearch } from './plan-search.ts'
@@ -29,11 +31,7 @@ export interface PlanResolverOptions {
   readonly by?: string
 }
 
-/** Finds the plans of subjects that name none. Made by `planResolver`. */
-export interface PlanResolver {
-  /** Makes the part that belongs to one limiter. */
-  connect(lent: Lent, plans: Plans): PlanSearch
-}
+const NAME = 'plans'
 
 /** How much longer than a look-up its claim lasts, and how long nobody looks again after a failure. */
 const BACK_OFF_MS = 5_000
@@ -51,11 +49,11 @@ const LATE = Symbol('late')
  * const limiter = createLimiter({
  *   store: upstash(),
  *   plans,
- *   planOf: planResolver((tenant, { signal }) => database.planOf(tenant, { signal })),
+ *   extensions: [planResolver((tenant, { signal }) => database.planOf(tenant, { signal }))],
  *   policies,
  * })
  */
-export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}): PlanResolver {
+export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}): Extension {
   aFunction('planResolver', planOf)
   knownOptions('planResolver', options, ['cacheFor', 'timeoutMs', 'by'])
   const { by = 'tenant' } = options
@@ -64,15 +62,19 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
   const timeoutMs = positiveInteger('planResolver.timeoutMs', options.timeoutMs ?? 1_000, 60_000)
   const claimMs = timeoutMs + BACK_OFF_MS
 
-  function connect(lent: Lent, plans: Plans): PlanSearch {
+  const connect: Extension['connect'] = ({ plans, clock, records: store, problem }) => {
+    if (plans === undefined) {
+      throw new ConfigError('invalid_option', 'plans', 'is missing, and planResolver names them')
+    }
+    const defined = plans
     function definedPlan(name: string | undefined): string | undefined {
-      if (name === undefined || plans.get(name)) return name
-      lent.problem(unknownPlan(name, 'resolver'))
+      if (name === undefined || defined.get(name)) return name
+      problem(unknownPlan(name, 'resolver'))
       return undefined
     }
 
     function failed(what: string, error?: unknown): undefined {
-      lent.problem({ code: 'plan_resolver_failed', message: `The plan resolver ${what}`, error })
+      problem({ code: 'plan_resolver_failed', message: `The plan resolver ${what}`, error })
     }
 
     async function resolve(id: string): Promise<string | undefined> {
@@ -85,9 +87,8 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
       }
     }
 
-    const { clock } = lent
-    const records = new PlanRecords(lent, cacheMs, claimMs)
-    return new PlanSearch({
+    const records = new PlanRecords(store, cacheMs, claimMs)
+    const search = new PlanSearch({
       records,
       by,
       clock,
@@ -97,9 +98,31 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
       resolve,
       definedPlan,
     })
+    return {
+      before: (call) => {
+        const { plan } = call.subject
+        return plan && plans.get(plan) ? undefined : search.find(call)
+      },
+      maxWaitMs: 2 * claimMs,
+      handle: search,
+    }
   }
 
-  return Object.freeze({ connect })
+  return Object.freeze({ name: NAME, connect })
+}
+
+/**
+ * Makes the plan of a tenant (or whatever the resolver is `by`) be looked up again: in this isolate by
+ * its next request, which waits for it, in the others within 5 seconds and the time that the look-up takes.
+ *
+ * @throws ConfigError When the limiter has no `planResolver`.
+ * @throws StoreError When the store fails; then in this isolate only.
+ * @throws InputError When `tenant` is no id.
+ * @example
+ * await invalidatePlan(limiter, 'acme')
+ */
+export async function invalidatePlan(limiter: Limiter, tenant: string): Promise<void> {
+  await extensionHandle<PlanSearch>(limiter, NAME, 'planResolver').invalidate(tenant)
 }
 
 /** What `call` comes to, or `LATE`; its signal is aborted then. */

@@ -1,24 +1,14 @@
 import type { CachedPlan } from './cached-plan.ts'
 import type { Clock } from '../clock.ts'
-import type { PlanSource } from '../decision.ts'
 import type { PlanRecords } from './plan-records.ts'
 import { PlanCache } from './cached-plan.ts'
 import { systemClock } from '../clock.ts'
 import { FAILED, planIn } from './plan-records.ts'
 import { randomId } from '../random-id.ts'
 import { lacksDimension, partOf, type Subject } from '../subject.ts'
-import { background, LOOKS_MS, pause, pauses, type WaitUntil, type Watch } from '../watch.ts'
-
-/** The plan of a subject that names none. */
-export interface FoundPlan {
-  /** `undefined` for the default plan. */
-  readonly name: string | undefined
-  readonly source: PlanSource
-  /** The record to read along with the decision. */
-  readonly watch?: Watch | undefined
-  /** The store's failure a moment ago, so that there is no use in asking it again. */
-  readonly failed?: unknown
-}
+import { background } from '../internal/background.ts'
+import { LOOKS_MS, pause, pauses } from '../internal/single-flight.ts'
+import type { ExtensionCall, Preparation } from '../limiter/extensions.ts'
 
 /** Parts of a `PlanSearch`. */
 export interface PlanSearchParts {
@@ -42,7 +32,8 @@ export interface PlanSearchParts {
 interface Owner {
   readonly id: string
   readonly key: string
-  readonly waitUntil: WaitUntil | undefined
+  /** The decision that waits; `undefined` in the background. */
+  readonly call: ExtensionCall | undefined
 }
 
 /**
@@ -57,11 +48,12 @@ export class PlanSearch {
     this.#parts = parts
   }
 
-  async find(subject: Subject, waitUntil?: WaitUntil): Promise<FoundPlan> {
+  async find(call: ExtensionCall): Promise<Preparation> {
+    const { subject } = call
     const { by, clock, claimMs, timeoutMs } = this.#parts
-    if (lacksDimension(subject, [by])) return { name: undefined, source: 'default' }
+    if (lacksDimension(subject, [by])) return { plan: { name: undefined, source: 'default' } }
     const id = (subject as Record<string, string>)[by] ?? ''
-    const owner = { id, key: await this.#key(subject), waitUntil }
+    const owner = { id, key: await this.#key(subject), call }
     let plan = this.#plans.get(owner.key, clock())
     for (const waitMs of pauses(LOOKS_MS.isolate)) {
       if (plan.isReady) break
@@ -69,8 +61,8 @@ export class PlanSearch {
       // Whoever comes first searches for all; but it may have been cut off, or the clock set back.
       if (searchedMs >= 2 * claimMs || searchedMs < 0) await this.#searchFirst(plan, owner)
       else if (searchedMs >= timeoutMs) break
-      else await pause(waitMs)
-      if (plan.isReady) return { ...this.#result(plan, owner), failed: plan.failure }
+      else await offDeadline(owner, pause(waitMs))
+      if (plan.isReady) return { ...this.#result(plan, owner), failure: plan.failure }
       plan = this.#plans.get(owner.key, clock())
     }
     return this.#result(plan, owner)
@@ -92,12 +84,12 @@ export class PlanSearch {
   }
 
   /** The plan as the isolate knows it, with the store's record to read along unless it is fresh. */
-  #result(plan: CachedPlan, owner: Owner): FoundPlan {
+  #result(plan: CachedPlan, owner: Owner): Preparation {
     const { clock, definedPlan, records } = this.#parts
     const { name, source } = plan
     const since = clock()
-    if (plan.isFresh && !plan.isOutdated(since, since)) return { name, source }
-    const seen = (value: string | undefined): boolean => {
+    if (plan.isFresh && !plan.isOutdated(since, since)) return { plan: { name, source } }
+    const update = (value: string | undefined): boolean => {
       const stored = planIn(value)
       const defined = definedPlan(stored)
       if (defined !== undefined) {
@@ -108,7 +100,7 @@ export class PlanSearch {
       }
       return plan.name !== name
     }
-    return { name, source, watch: { read: records.plan(owner.key), seen } }
+    return { plan: { name, source }, reads: [{ field: records.plan(owner.key), update }] }
   }
 
   /** Searches for all requests of this isolate that wait for the plan. */
@@ -117,7 +109,7 @@ export class PlanSearch {
     try {
       await this.#search(plan, owner)
     } catch (error) {
-      this.#cacheLocally(plan, await this.#parts.resolve(owner.id), error)
+      this.#cacheLocally(plan, await offDeadline(owner, this.#parts.resolve(owner.id)), error)
     }
     plan.isReady = true
   }
@@ -127,7 +119,7 @@ export class PlanSearch {
     const deadline = systemClock() + this.#parts.timeoutMs
     for (const waitMs of pauses(LOOKS_MS.store)) {
       if ((await this.#look(plan, owner)) || systemClock() >= deadline) return
-      await pause(waitMs)
+      await offDeadline(owner, pause(waitMs))
     }
   }
 
@@ -135,7 +127,7 @@ export class PlanSearch {
   async #look(plan: CachedPlan, owner: Owner): Promise<boolean> {
     const { records, clock, claimMs, definedPlan } = this.#parts
     const since = clock()
-    const { plan: stored, claim, last } = await records.read(owner.key)
+    const { plan: stored, claim, last } = await records.read(owner.key, owner.call?.startedAt)
     const defined = definedPlan(stored)
     if (defined !== undefined) {
       plan.update(defined, since, clock())
@@ -160,24 +152,25 @@ export class PlanSearch {
 
   #refreshInBackground(plan: CachedPlan, owner: Owner, replaced: string | undefined): void {
     if (!this.#mayLookUp(plan, replaced)) return
-    background(this.#lookUp(plan, owner, replaced), owner.waitUntil)
+    background(this.#lookUp(plan, { ...owner, call: undefined }, replaced), owner.call?.waitUntil)
   }
 
   /**
    * Looks the plan up if nobody else does, and returns true if nobody did. `replaced` is a plan that the
    * store has and that is not defined here, such as one that a deployment has renamed.
    */
-  async #lookUp(plan: CachedPlan, { id, key }: Owner, replaced?: string): Promise<boolean> {
+  async #lookUp(plan: CachedPlan, owner: Owner, replaced?: string): Promise<boolean> {
+    const { id, key, call } = owner
     const { records, clock, claimMs, resolve } = this.#parts
     plan.postponeLookUp(replaced, clock() + claimMs)
     const claim = randomId()
-    if (!(await records.claim(key, claim, replaced))) return false
-    const name = await resolve(id)
+    if (!(await records.claim(key, claim, replaced, call?.startedAt))) return false
+    const name = await offDeadline(owner, resolve(id))
     try {
-      if (name === undefined) return await records.giveUp(key, claim)
+      if (name === undefined) return await records.giveUp(key, claim, call?.startedAt)
       const since = clock()
       // A claim that is lost makes the answer void: the plan may have changed since it was asked for.
-      const isKept = await records.keep(key, claim, name)
+      const isKept = await records.keep(key, claim, name, call?.startedAt)
       if (isKept) plan.update(name, since, clock())
       return isKept
     } catch (error) {
@@ -190,5 +183,15 @@ export class PlanSearch {
   #cacheLocally(plan: CachedPlan, name: string | undefined, failure: unknown): void {
     const { clock, cacheMs, claimMs } = this.#parts
     plan.cacheLocally(name, failure, clock(), name === undefined ? claimMs : cacheMs)
+  }
+}
+
+/** Waits for `work`, which is not the store's, at no cost to the store's deadline. */
+async function offDeadline<T>({ call }: Owner, work: Promise<T>): Promise<T> {
+  const startedAt = systemClock()
+  try {
+    return await work
+  } finally {
+    call?.pauseDeadline(systemClock() - startedAt)
   }
 }

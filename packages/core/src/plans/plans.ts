@@ -1,25 +1,27 @@
-import type { Problem } from '../hooks.ts'
+import type { Problem } from '../limiter/events.ts'
+import type { Units } from '../policies/limit.ts'
 import { ConfigError } from '../errors.ts'
-import { aLimit, knownOptions, plainName } from '../validate.ts'
+import { assertLimit, knownOptions, plainName } from '../validate.ts'
 
-/** The limits of one plan by name: whole numbers of units. 0 and less mean no limit. */
-export type PlanLimits = Readonly<Record<string, number>>
+/** The limits of one plan by name: units, of which 0 allows nothing, or `'unlimited'`. */
+export type PlanLimits<Name extends string = string> = { readonly [Limit in Name]: Units }
 
 /** A set of plans, made by `definePlans`. */
-export interface Plans<Name extends string = string, Limit extends string = string> {
+export interface Plans<Plan extends string = string, Name extends string = string> {
   /** The plan names, in the order they were declared. */
-  readonly names: readonly Name[]
+  readonly names: readonly Plan[]
   /** The plan that applies to a subject without a plan, or with one that is not defined. */
-  readonly defaultPlan: Name
+  readonly defaultPlan: Plan
   /** The limits of a plan, or `undefined` for a name that is no plan. */
-  get(name: string): Readonly<Record<Limit, number>> | undefined
+  get(name: string): PlanLimits<Name> | undefined
 }
 
 /**
  * Names the limits of each plan. Every plan must have the same limits. A subject without a plan, or
  * with a plan that is not defined here, gets the default plan: never no limit, never a limit of 0.
  *
- * @param plans Limits by plan name, each a whole number up to 10^12. 0 and less mean no limit.
+ * @param plans Limits by plan name, each a whole number from 0 (which allows nothing) to
+ * 10^12, or `'unlimited'`.
  * @param options.defaultPlan The plan for subjects without one. @default the first plan
  * @throws ConfigError `invalid_option` when a limit is missing from a plan or is no such number,
  * `unknown_option` when a plan has one that the first plan has not.
@@ -31,25 +33,25 @@ export interface Plans<Name extends string = string, Limit extends string = stri
  *   enterprise: { rpm: 400, daily: 30_000 },
  * })
  */
-export function definePlans<Name extends string, Limit extends string>(
-  plans: Readonly<Record<Name, Readonly<Record<Limit, number>>>>,
-  options: { readonly defaultPlan?: NoInfer<Name> } = {},
-): Plans<Name, Limit> {
+export function definePlans<Plan extends string, Name extends string>(
+  plans: { readonly [One in Plan]: PlanLimits<Name> },
+  options: { readonly defaultPlan?: NoInfer<Plan> } = {},
+): Plans<Plan, Name> {
   knownOptions('definePlans options', options, ['defaultPlan'])
-  const names = Object.keys(plans ?? {}) as Name[]
+  const names = Object.keys(plans ?? {}) as Plan[]
   const [first] = names
   if (first === undefined) {
     throw new ConfigError('invalid_option', 'definePlans', 'must define at least one plan')
   }
-  const limitNames = Object.keys(plans[first] ?? {}) as Limit[]
+  const limitNames = Object.keys(plans[first] ?? {}) as Name[]
   // A Map, so that "constructor" and "__proto__" are unknown plans, not inherited properties.
-  const byName = new Map<string, Readonly<Record<Limit, number>>>()
+  const byName = new Map<string, PlanLimits<Name>>()
   for (const name of names) {
     plainName(`definePlans.${name}`, name)
     knownOptions(`definePlans.${name}`, plans[name], limitNames)
-    const limits = Object.create(null) as Record<Limit, number>
+    const limits = Object.create(null) as Record<Name, Units>
     for (const limit of limitNames) {
-      limits[limit] = aLimit(`definePlans.${name}.${limit}`, plans[name][limit])
+      limits[limit] = assertLimit(`definePlans.${name}.${limit}`, plans[name][limit])
     }
     byName.set(name, Object.freeze(limits))
   }

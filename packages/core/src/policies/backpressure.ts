@@ -27,7 +27,11 @@ export function backpressure(options: BackpressureOptions = {}): Backpressure {
   knownOptions('backpressure', options, ['from', 'maxMs'])
   const { from = 0.8, maxMs = 2_000 } = options
   if (!(typeof from === 'number' && from >= 0 && from < 1)) {
-    throw new ConfigError('invalid_option', 'backpressure.from', 'must be a share from 0 to below 1')
+    throw new ConfigError(
+      'invalid_option',
+      'backpressure.from',
+      'must be a share from 0 to below 1',
+    )
   }
   positiveInteger('backpressure.maxMs', maxMs, 30_000)
   return Object.freeze({

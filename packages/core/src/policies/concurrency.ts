@@ -1,11 +1,15 @@
-import type { Policy, PolicyOptions } from './policy.ts'
+import type { Per } from '../subject.ts'
+import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slotsAlgorithm } from '../algorithms/slots.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
-import { definePolicy } from './policy.ts'
+import { defineRule, policyOf } from './policy.ts'
 
 /** Options of `concurrency`. */
-export interface ConcurrencyOptions extends Omit<PolicyOptions, 'unit' | 'backpressure'> {
+export interface ConcurrencyOptions<
+  Whose extends Per = Per,
+  Name extends string = any,
+> extends Omit<PolicyOptions<Whose, string, Name>, 'unit' | 'backpressure'> {
   /**
    * How long a call may take: if nobody says that it is over, its slot comes free then. Choose it above
    * your longest call. @default '5m'
@@ -28,7 +32,9 @@ const MAX_SLOTS = 1_000
  * @example
  * concurrency({ name: 'in-flight', limit: 5, per: ['tenant'], holdFor: '2m' })
  */
-export function concurrency(options: ConcurrencyOptions): Policy {
+export function concurrency<const Whose extends Per, Name extends string = any>(
+  options: ConcurrencyOptions<Whose, Name>,
+): PolicyOf<Whose, 'call', Name> {
   for (const option of ['unit', 'backpressure']) {
     if ((options as object | undefined) === undefined || !(option in options)) continue
     const message = 'is no option: calls are counted, and those beyond the limit are not delayed'
@@ -37,11 +43,11 @@ export function concurrency(options: ConcurrencyOptions): Policy {
   if (typeof options?.limit === 'number' && options.limit > MAX_SLOTS) {
     throw new ConfigError('invalid_option', 'concurrency.limit', `must be at most ${MAX_SLOTS}`)
   }
-  const policy = definePolicy('concurrency', options, ['holdFor'], () => {
+  const rule = defineRule('concurrency', options as ConcurrencyOptions, ['holdFor'], () => {
     const windowMs = durationMs('concurrency.holdFor', options.holdFor ?? '5m')
     const reason = 'concurrency_exceeded'
     const algorithm = slotsAlgorithm
     return { algorithm, params: [windowMs], windowMs, reason, maxUnits: MAX_SLOTS }
   })
-  return Object.freeze({ ...policy, unit: UNIT })
+  return policyOf([Object.freeze({ ...rule, unit: UNIT })])
 }

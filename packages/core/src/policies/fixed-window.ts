@@ -1,10 +1,15 @@
-import type { Policy, PolicyOptions } from './policy.ts'
+import type { Per } from '../subject.ts'
+import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { CALENDAR_MONTH, fixedWindowAlgorithm } from '../algorithms/fixed-window.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { definePolicy } from './policy.ts'
 
 /** Options of `fixedWindow`. */
-export interface FixedWindowOptions extends PolicyOptions {
+export interface FixedWindowOptions<
+  Whose extends Per = Per,
+  Unit extends string | undefined = string,
+  Name extends string = any,
+> extends PolicyOptions<Whose, Unit, Name> {
   /** The window, aligned to the Unix epoch, so that `'1d'` starts at midnight UTC. */
   readonly window: Duration
 }
@@ -20,7 +25,11 @@ const DAY_MS = 86_400_000
  * @example
  * fixedWindow({ name: 'hourly', limit: 1_000, window: '1h', per: ['tenant'] })
  */
-export function fixedWindow(options: FixedWindowOptions): Policy {
+export function fixedWindow<
+  const Whose extends Per,
+  const Unit extends string | undefined,
+  Name extends string = any,
+>(options: FixedWindowOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('fixedWindow', options, ['window'], () => {
     const windowMs = durationMs('fixedWindow.window', options.window)
     return { algorithm: fixedWindowAlgorithm, params: [windowMs], windowMs }
@@ -35,7 +44,11 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
  * @example
  * dailyCap({ name: 'daily', limit: ({ plan }) => plan.daily, per: ['tenant'] })
  */
-export function dailyCap(options: PolicyOptions): Policy {
+export function dailyCap<
+  const Whose extends Per,
+  const Unit extends string | undefined,
+  Name extends string = any,
+>(options: PolicyOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('dailyCap', options, [], () => ({
     algorithm: fixedWindowAlgorithm,
     params: [DAY_MS],
@@ -51,7 +64,11 @@ export function dailyCap(options: PolicyOptions): Policy {
  * @example
  * monthlyCap({ name: 'monthly', limit: 10_000, per: ['tenant'] })
  */
-export function monthlyCap(options: PolicyOptions): Policy {
+export function monthlyCap<
+  const Whose extends Per,
+  const Unit extends string | undefined,
+  Name extends string = any,
+>(options: PolicyOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('monthlyCap', options, [], () => ({
     algorithm: fixedWindowAlgorithm,
     params: [CALENDAR_MONTH],

@@ -1,5 +1,6 @@
+import type { Per } from '../subject.ts'
 import type { Burst } from './limit.ts'
-import type { Policy, PolicyOptions } from './policy.ts'
+import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
@@ -7,14 +8,18 @@ import { validBurst } from './limit.ts'
 import { definePolicy } from './policy.ts'
 
 /** Options of `leakyBucket`. */
-export interface LeakyBucketOptions extends PolicyOptions {
+export interface LeakyBucketOptions<
+  Whose extends Per = Per,
+  Unit extends string | undefined = string,
+  Name extends string = any,
+> extends PolicyOptions<Whose, Unit, Name> {
   /** The time in which `limit` units leak, and go on. */
   readonly window: Duration
   /**
    * The most units that the bucket holds, the one that goes on at once included: nginx's `burst=20` is
    * a bucket of 21. A number, or a function of the plan and the route.
    */
-  readonly burst: Burst
+  readonly burst: Burst<Name>
   /**
    * Whether what is admitted waits for its turn (`delayMs`): `true`, or `false` to let it go on at
    * once (nginx's `nodelay`), or the longest that it may wait; what would wait longer is denied.
@@ -33,7 +38,11 @@ export interface LeakyBucketOptions extends PolicyOptions {
  * @example
  * leakyBucket({ name: 'shape', limit: 5, window: '1s', burst: 21, wait: '2s', per: ['tenant'] })
  */
-export function leakyBucket(options: LeakyBucketOptions): Policy {
+export function leakyBucket<
+  const Whose extends Per,
+  const Unit extends string | undefined,
+  Name extends string = any,
+>(options: LeakyBucketOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('leakyBucket', options, ['window', 'burst', 'wait'], () => {
     const { name, wait = true, shards = 1 } = options
     if (wait !== false && shards !== 1) {

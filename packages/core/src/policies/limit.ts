@@ -3,9 +3,9 @@ import { ConfigError } from '../errors.ts'
 import { assertLimit, MAX_UNITS, positiveInteger } from '../validate.ts'
 
 /** What a limit may depend on. */
-export interface LimitContext<Limits extends PlanLimits = PlanLimits> {
+export interface LimitContext<Name extends string = string> {
   /** The limits of the subject's plan. Empty when the limiter has no plans. */
-  readonly plan: Limits
+  readonly plan: PlanLimits<Name>
   /** The route of the subject, if it has one. */
   readonly route: string | undefined
   /** The model of the subject, if it has one. */
@@ -21,15 +21,15 @@ export type Units = number | 'unlimited'
  * construction, so a misspelt limit is found there. `'configured'` waits for one that is configured at
  * run time; until then nothing is counted.
  */
-export type Limit<Limits extends PlanLimits = PlanLimits> =
-  Units | 'configured' | ((context: LimitContext<Limits>) => Units | undefined)
+export type Limit<Name extends string = string> =
+  Units | 'configured' | ((context: LimitContext<Name>) => Units | undefined)
 
 /**
  * The most units that a bucket holds at once: a whole number from 0 to 10^12, `'limit'` for as many as
  * its limit, or a function as in `Limit`.
  */
-export type Burst<Limits extends PlanLimits = PlanLimits> =
-  number | 'limit' | ((context: LimitContext<Limits>) => number | 'limit' | undefined)
+export type Burst<Name extends string = string> =
+  number | 'limit' | ((context: LimitContext<Name>) => Units | 'limit' | undefined)
 
 /** The parts of a policy that say how much it allows. */
 interface Limited {
@@ -80,10 +80,10 @@ export function resolveLimits(
     `policies.${policy.name}.${name}${planName === undefined ? '' : ` for plan "${planName}"`}`
   let burst: number | 'limit' = 'limit'
   if (ownBurst !== undefined) {
-    const found =
-      settings?.burst ?? (typeof ownBurst === 'function' ? ownBurst(context) : ownBurst)
+    const found = settings?.burst ?? (typeof ownBurst === 'function' ? ownBurst(context) : ownBurst)
     // Tried even where there is no limit, as one may be configured.
-    if (found !== 'limit') burst = countable(() => option('burst'), found, maxUnits)
+    if (found !== 'limit' && found !== 'unlimited')
+      burst = countable(() => option('burst'), found, maxUnits)
   }
   if (limit === 'configured') return 'unconfigured'
   if (limit === 'unlimited') return limit

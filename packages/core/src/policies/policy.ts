@@ -1,6 +1,6 @@
 import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { PolicyReason } from '../decision.ts'
-import type { Per } from '../subject.ts'
+import type { DimensionOf, Per } from '../subject.ts'
 import type { Backpressure } from './backpressure.ts'
 import type { Burst, Limit } from './limit.ts'
 import type { Mode, Rollout } from './rollout.ts'
@@ -11,15 +11,19 @@ import { validBurst, validLimit } from './limit.ts'
 import { validRollout } from './rollout.ts'
 
 /** Options that every policy has. */
-export interface PolicyOptions {
+export interface PolicyOptions<
+  Whose extends Per = Per,
+  Unit extends string | undefined = string,
+  Name extends string = any,
+> {
   /** Unique in its limiter; stands in keys, headers and denials. Letters, digits, `_`, `.`, `-`. */
   readonly name: string
   /** Units allowed per window: 0 allows nothing, `'unlimited'` is not counted. */
-  readonly limit: Limit
+  readonly limit: Limit<Name>
   /** Whose budget is counted: one for each combination of these dimensions, or `'global'`. */
-  readonly per: Per
+  readonly per: Whose
   /** What is counted. @default 'request' */
-  readonly unit?: string
+  readonly unit?: Unit
   /** How a denial names whose budget is spent (`X-RateLimit-Scope`). @default the dimensions of `per` joined by `+` */
   readonly scope?: string
   /** The ids of the routes that it applies to; no other request is counted. @default all */
@@ -52,8 +56,34 @@ export interface Keyspace {
   readonly params: readonly number[]
 }
 
-/** A named rule, made by a factory such as `slidingWindow`. */
-export interface Policy {
+/**
+ * A named rule, made by a factory such as `slidingWindow`, or several that count in one place.
+ * `createLimiter` calls it once.
+ *
+ * It is a function because TypeScript infers calls that return functions last: only so does it know
+ * the limits of `plans` where it checks `({ plan }) => plan.rpm` in the same object.
+ */
+export interface Policy<
+  out Dimension extends string = string,
+  out Unit extends string = string,
+  out Name extends string = any,
+> {
+  (): readonly PolicyRule[]
+  /** For the compiler alone; never set. */
+  readonly '~types'?:
+    { readonly dimension: Dimension; readonly unit: Unit; readonly limit: Name } | undefined
+}
+
+/** The policy that a factory makes of options with these types. */
+export type PolicyOf<
+  Whose extends Per,
+  Unit extends string | undefined,
+  Name extends string,
+  // Not a default of `Unit`: with one, TypeScript reports a misspelt option at `unit`.
+> = Policy<DimensionOf<Whose>, undefined extends Unit ? 'request' : Unit & string, Name>
+
+/** One rule of a policy: plain data, as the limiter and its stores use it. */
+export interface PolicyRule {
   readonly name: string
   readonly limit: Limit
   /** `undefined` of what is no bucket. */
@@ -123,12 +153,32 @@ const MAX_SHARDS = 64
  * const gcra = (options: GcraOptions) =>
  *   definePolicy('gcra', options, ['window'], () => ({ algorithm, params: [60_000], windowMs: 60_000 }))
  */
-export function definePolicy<State>(
+export function definePolicy<
+  State,
+  Whose extends Per,
+  Unit extends string | undefined,
+  Name extends string,
+>(
+  factory: string,
+  options: PolicyOptions<Whose, Unit, Name>,
+  ownOptions: readonly string[],
+  configure: () => AlgorithmConfig<State>,
+): PolicyOf<Whose, Unit, Name> {
+  return policyOf([defineRule(factory, options as PolicyOptions, ownOptions, configure)])
+}
+
+/** The policy of these rules. */
+export function policyOf<Made extends Policy>(rules: readonly PolicyRule[]): Made {
+  return ((): readonly PolicyRule[] => rules) as Policy as Made
+}
+
+/** Validates the options that every policy has, and makes the rule. @throws ConfigError As `definePolicy` does. */
+export function defineRule<State>(
   factory: string,
   options: PolicyOptions,
   ownOptions: readonly string[],
   configure: () => AlgorithmConfig<State>,
-): Policy {
+): PolicyRule {
   knownOptions(factory, options, [...OPTIONS, ...ownOptions])
   const { backpressure, shards = 1, routes } = options
   const name = plainName(`${factory}.name`, options.name)
@@ -159,7 +209,7 @@ export function definePolicy<State>(
     keyspace: undefined,
     ...own,
     burst: burst === undefined ? undefined : validBurst(`${factory}.burst`, burst),
-  }) as Policy
+  }) as PolicyRule
 }
 
 function scopeOf(factory: string, scope: unknown, per: Per): string {
@@ -175,53 +225,58 @@ function validRoutes(option: string, routes: unknown): readonly string[] {
   throw new ConfigError('invalid_option', option, 'must be a list of at least one route id')
 }
 
-/** Throws unless `policies` is a non-empty list of policies with distinct names. */
-export function validPolicies(policies: unknown): readonly Policy[] {
+/** The rules of a limiter's policies. @throws ConfigError Unless they are some, with distinct names. */
+export function rulesOf(policies: unknown): readonly PolicyRule[] {
   if (!Array.isArray(policies) || policies.length === 0) {
     throw new ConfigError('invalid_option', 'policies', 'must be a list of at least one policy')
   }
-  const keyspaces = new Map<string, Policy['keyspace']>()
+  const rules = policies.flatMap((policy: unknown) => {
+    if (typeof policy === 'function' && policy.length === 0) return policy() as unknown
+    throw new ConfigError('invalid_option', 'policies', MUST_BE_POLICIES)
+  })
+  const keyspaces = new Map<string, PolicyRule['keyspace']>()
   const names = new Set<string>()
-  for (const policy of policies as Partial<Policy>[]) {
-    const isPolicy =
-      typeof policy?.algorithm?.check === 'function' &&
-      policy.name !== undefined &&
-      policy.params?.every((number) => Number.isInteger(number) && number >= 0)
-    if (!isPolicy) {
-      throw new ConfigError(
-        'invalid_option',
-        'policies',
-        'must hold only policies made by a factory, such as slidingWindow or dailyCap',
-      )
+  for (const rule of rules as Partial<PolicyRule>[]) {
+    assertRule(rule)
+    // They stand in headers; a rule that was copied and renamed has not been through its factory.
+    for (const text of [rule.name, rule.scope, rule.unit]) plainName('policies.name', text)
+    if (names.has(rule.name)) {
+      throw new ConfigError('duplicate_policy', 'policies', `names "${rule.name}" twice`)
     }
-    // They stand in headers; a policy that was copied and renamed has not been through its factory.
-    for (const text of [policy.name, policy.scope, policy.unit]) plainName('policies.name', text)
-    if (names.has(policy.name)) {
-      throw new ConfigError('duplicate_policy', 'policies', `names "${policy.name}" twice`)
-    }
-    names.add(policy.name)
-    const prefix = keyPrefix(policy as Policy)
-    if (keyspaces.has(prefix) && keyspaces.get(prefix) !== policy.keyspace) {
-      const message = `has windows of two policies that are both named "${policy.keyspace?.name}"`
+    names.add(rule.name)
+    const prefix = keyPrefix(rule)
+    if (keyspaces.has(prefix) && keyspaces.get(prefix) !== rule.keyspace) {
+      const message = `has windows of two policies that are both named "${rule.keyspace?.name}"`
       throw new ConfigError('duplicate_policy', 'policies', message)
     }
-    keyspaces.set(prefix, policy.keyspace)
-    validPer(`policies.${policy.name}.per`, policy.per)
+    keyspaces.set(prefix, rule.keyspace)
+    validPer(`policies.${rule.name}.per`, rule.per)
   }
-  return Object.freeze([...(policies as Policy[])])
+  return Object.freeze(rules as PolicyRule[])
 }
 
-/** Those of `policies` that count in the same keys, `policy` among them. */
+const MUST_BE_POLICIES =
+  'must hold only policies made by a factory, such as slidingWindow({ … }) or dailyCap({ … })'
+
+function assertRule(rule: Partial<PolicyRule> | undefined): asserts rule is PolicyRule {
+  const isRule =
+    typeof rule?.algorithm?.check === 'function' &&
+    rule.name !== undefined &&
+    rule.params?.every((number) => Number.isInteger(number) && number >= 0)
+  if (!isRule) throw new ConfigError('invalid_option', 'policies', MUST_BE_POLICIES)
+}
+
+/** Those of `rules` that count in the same keys, `rule` among them. */
 export const sharingKeys = (
-  { name, keyspace }: Policy,
-  policies: readonly Policy[],
-): readonly Policy[] =>
-  policies.filter(
+  { name, keyspace }: PolicyRule,
+  rules: readonly PolicyRule[],
+): readonly PolicyRule[] =>
+  rules.filter(
     (other) => other.name === name || (keyspace !== undefined && other.keyspace === keyspace),
   )
 
-/** The part of a policy's keys before the partition. */
-export function keyPrefix({ name, params, keyspace, algorithm }: Policy): string {
+/** The part of a rule's keys before the partition. */
+export function keyPrefix({ name, params, keyspace, algorithm }: PolicyRule): string {
   // The algorithm and its numbers are part of the key: a policy that is changed starts afresh
   // instead of misreading what its former self wrote.
   const space = keyspace ?? { name, params }

@@ -1,17 +1,18 @@
 import type { Limit } from './limit.ts'
 import type { Policy } from './policy.ts'
+import { policyOf } from './policy.ts'
 import { optionsObject } from '../validate.ts'
 import { validLimit } from './limit.ts'
-import { logPolicies, type LogWindow, type SharedLogOptions } from './sliding-windows.ts'
+import { logRules, type LogWindow, type SharedLogOptions } from './sliding-windows.ts'
 
 /** Options of `projectLimits`. */
-export interface ProjectLimitsOptions extends Partial<SharedLogOptions> {
+export interface ProjectLimitsOptions<Name extends string = any> extends Partial<SharedLogOptions> {
   /** Units in any minute. @default 60 */
-  readonly minute?: Limit
+  readonly minute?: Limit<Name>
   /** Units in any hour. @default 1_000 */
-  readonly hour?: Limit
+  readonly hour?: Limit<Name>
   /** Units in any 24 hours. @default 10_000 */
-  readonly day?: Limit
+  readonly day?: Limit<Name>
 }
 
 /**
@@ -21,9 +22,11 @@ export interface ProjectLimitsOptions extends Partial<SharedLogOptions> {
  *
  * @throws ConfigError When an option is unknown or out of range.
  * @example
- * createLimiter({ store, policies: [...projectLimits({ minute: ({ plan }) => plan.rpm })] })
+ * createLimiter({ store, policies: [projectLimits({ minute: ({ plan }) => plan.rpm })] })
  */
-export function projectLimits(options: ProjectLimitsOptions = {}): Policy[] {
+export function projectLimits<Name extends string = any>(
+  options: ProjectLimitsOptions<Name> = {},
+): Policy<string, string, Name> {
   optionsObject('projectLimits', options)
   const { minute = 60, hour = 1_000, day = 10_000 } = options
   const windows = new Map([
@@ -32,7 +35,7 @@ export function projectLimits(options: ProjectLimitsOptions = {}): Policy[] {
     windowOf('day', day, 86_400_000),
   ])
   const named = { name: 'project', per: ['project'], ...options }
-  return logPolicies('projectLimits', named, ['minute', 'hour', 'day'], windows)
+  return policyOf(logRules('projectLimits', named, ['minute', 'hour', 'day'], windows))
 }
 
 function windowOf(name: string, limit: Limit, windowMs: number): [string, LogWindow] {

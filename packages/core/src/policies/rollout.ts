@@ -34,10 +34,7 @@ export interface Rollout {
 export function rollout(options: RolloutOptions): Rollout {
   knownOptions('rollout', options, ['enabled', 'enforced'])
   const { enabled = 100, enforced = 100 } = options
-  const shares = [
-    percentage('rollout.enabled', enabled),
-    percentage('rollout.enforced', enforced),
-  ]
+  const shares = [percentage('rollout.enabled', enabled), percentage('rollout.enforced', enforced)]
   return Object.freeze({
     isPartial: shares.some((share) => share > 0 && share < 100),
     isEnabled: (name: string, partition: string) =>

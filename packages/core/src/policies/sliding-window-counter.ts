@@ -1,4 +1,5 @@
-import type { Policy, PolicyOptions } from './policy.ts'
+import type { Per } from '../subject.ts'
+import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { counterAlgorithm } from '../algorithms/counter.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
@@ -6,7 +7,11 @@ import { positiveInteger } from '../validate.ts'
 import { definePolicy } from './policy.ts'
 
 /** Options of `slidingWindowCounter`. */
-export interface SlidingWindowCounterOptions extends PolicyOptions {
+export interface SlidingWindowCounterOptions<
+  Whose extends Per = Per,
+  Unit extends string | undefined = string,
+  Name extends string = any,
+> extends PolicyOptions<Whose, Unit, Name> {
   /** The window's length. */
   readonly window: Duration
   /**
@@ -30,7 +35,11 @@ const MAX_SEGMENTS = 60
  * @example
  * slidingWindowCounter({ name: 'rpm', limit: 600, window: '1m', segments: 6, per: ['tenant'] })
  */
-export function slidingWindowCounter(options: SlidingWindowCounterOptions): Policy {
+export function slidingWindowCounter<
+  const Whose extends Per,
+  const Unit extends string | undefined,
+  Name extends string = any,
+>(options: SlidingWindowCounterOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('slidingWindowCounter', options, ['window', 'segments'], () => {
     const windowMs = durationMs('slidingWindowCounter.window', options.window)
     const option = 'slidingWindowCounter.segments'

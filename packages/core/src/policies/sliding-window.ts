@@ -1,10 +1,15 @@
-import type { Policy, PolicyOptions } from './policy.ts'
+import type { Per } from '../subject.ts'
+import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slidingLogAlgorithm } from '../algorithms/sliding-log.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { definePolicy } from './policy.ts'
 
 /** Options of `slidingWindow`. */
-export interface SlidingWindowOptions extends PolicyOptions {
+export interface SlidingWindowOptions<
+  Whose extends Per = Per,
+  Unit extends string | undefined = string,
+  Name extends string = any,
+> extends PolicyOptions<Whose, Unit, Name> {
   /** The window's length. */
   readonly window: Duration
 }
@@ -17,7 +22,11 @@ export interface SlidingWindowOptions extends PolicyOptions {
  * @example
  * slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant', 'route'] })
  */
-export function slidingWindow(options: SlidingWindowOptions): Policy {
+export function slidingWindow<
+  const Whose extends Per,
+  const Unit extends string | undefined,
+  Name extends string = any,
+>(options: SlidingWindowOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('slidingWindow', options, ['window'], () => {
     const windowMs = durationMs('slidingWindow.window', options.window)
     return { algorithm: slidingLogAlgorithm, params: [windowMs], windowMs }

@@ -1,19 +1,30 @@
 import type { Limit } from './limit.ts'
-import type { Policy, PolicyOptions } from './policy.ts'
+import type { Per } from '../subject.ts'
+import type { PolicyOf, PolicyOptions, PolicyRule } from './policy.ts'
 import { sharedLogAlgorithm, SUM_MODULUS } from '../algorithms/shared-log.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
 import { knownOptions, MAX_UNITS, optionsObject, plainName } from '../validate.ts'
 import { validLimit } from './limit.ts'
-import { definePolicy } from './policy.ts'
+import { defineRule, policyOf } from './policy.ts'
 
 /** Options of policies over one log: those of every policy, but for what each window has of its own. */
-export type SharedLogOptions = Omit<PolicyOptions, 'limit' | 'shards'>
+export type SharedLogOptions<
+  Whose extends Per = Per,
+  Unit extends string | undefined = string,
+  Name extends string = any,
+> = Omit<PolicyOptions<Whose, Unit, Name>, 'limit' | 'shards'>
 
 /** Options of `slidingWindows`. */
-export interface SlidingWindowsOptions extends SharedLogOptions {
+export interface SlidingWindowsOptions<
+  Whose extends Per = Per,
+  Unit extends string | undefined = string,
+  Name extends string = any,
+> extends SharedLogOptions<Whose, Unit, Name> {
   /** The windows by name, each with its own limit; the policy of each is named `<name>.<window>`. */
-  readonly windows: Readonly<Record<string, { readonly limit: Limit; readonly window: Duration }>>
+  readonly windows: {
+    readonly [Window in string]: { readonly limit: Limit<Name>; readonly window: Duration }
+  }
 }
 
 /** A window over a log. */
@@ -23,17 +34,22 @@ export interface LogWindow {
 }
 
 /**
- * Allows units in several sliding windows at once: makes a policy of each, to be spread into a
- * limiter's. All of them count in one sorted set, so that each request is stored once. Exact.
+ * Allows units in several sliding windows at once, all of which count in one sorted set, so that each
+ * request is stored once. Exact. In decisions, each window is a policy named `<name>.<window>`.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
  * const windows = { minute: { limit: 60, window: '1m' }, day: { limit: 9_000, window: '1d' } } as const
- * const policies = [...slidingWindows({ name: 'project', windows, per: ['project'] })]
+ * slidingWindows({ name: 'project', windows, per: ['project'] })
  */
-export function slidingWindows(options: SlidingWindowsOptions): Policy[] {
+export function slidingWindows<
+  const Whose extends Per,
+  const Unit extends string | undefined,
+  Name extends string = any,
+>(options: SlidingWindowsOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   optionsObject('slidingWindows', options)
-  return logPolicies('slidingWindows', options, ['windows'], readWindows(options))
+  const given = options as SlidingWindowsOptions
+  return policyOf(logRules('slidingWindows', given, ['windows'], readWindows(given)))
 }
 
 function readWindows({ windows }: SlidingWindowsOptions): Map<string, LogWindow> {
@@ -51,13 +67,13 @@ function readWindows({ windows }: SlidingWindowsOptions): Map<string, LogWindow>
   throw new ConfigError('invalid_option', where, 'must name at least one window')
 }
 
-/** Makes a policy of each window, by its name. All of them count in one log. */
-export function logPolicies(
+/** Makes a rule of each window, by its name. All of them count in one log. */
+export function logRules(
   factory: string,
   options: SharedLogOptions,
   ownOptions: readonly string[],
   windows: ReadonlyMap<string, LogWindow>,
-): Policy[] {
+): PolicyRule[] {
   for (const option of ['limit', 'shards'] as const) {
     if ((options as Partial<PolicyOptions>)[option] === undefined) continue
     const message = 'has no meaning for several windows, which count in one log, each to its limit'
@@ -71,7 +87,7 @@ export function logPolicies(
   const turns = windows.size * (Math.floor(longest / Math.min(...lengths)) + 1)
   const keyspace = { name: unit === 'request' ? name : `${name}:${unit}`, params: [longest] }
   return Array.from(windows, ([windowName, { limit, windowMs }]) =>
-    definePolicy(factory, { ...options, name: `${name}.${windowName}`, limit }, ownOptions, () => ({
+    defineRule(factory, { ...options, name: `${name}.${windowName}`, limit }, ownOptions, () => ({
       algorithm: sharedLogAlgorithm,
       params: [windowMs, longest],
       windowMs,

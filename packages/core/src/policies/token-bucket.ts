@@ -1,19 +1,24 @@
+import type { Per } from '../subject.ts'
 import type { Burst } from './limit.ts'
-import type { Policy, PolicyOptions } from './policy.ts'
+import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { oneOf } from '../validate.ts'
 import { definePolicy } from './policy.ts'
 
 /** Options of `tokenBucket`. */
-export interface TokenBucketOptions extends PolicyOptions {
+export interface TokenBucketOptions<
+  Whose extends Per = Per,
+  Unit extends string | undefined = string,
+  Name extends string = any,
+> extends PolicyOptions<Whose, Unit, Name> {
   /** The time in which `limit` units flow in. */
   readonly window: Duration
   /**
    * The most units that the bucket holds, and so the most at once: a number, or a function of the plan
    * and the route. May be below the limit, too. @default the limit
    */
-  readonly burst?: Burst
+  readonly burst?: Burst<Name>
   /**
    * `'continuous'` has units flow in one after another, evenly; `'interval'` adds `limit` units at
    * once, at each border of a grid of windows that is aligned to the Unix epoch. @default 'continuous'
@@ -32,7 +37,11 @@ export interface TokenBucketOptions extends PolicyOptions {
  * @example
  * tokenBucket({ name: 'rpm', limit: 60, window: '1m', burst: 10, per: ['tenant'] })
  */
-export function tokenBucket(options: TokenBucketOptions): Policy {
+export function tokenBucket<
+  const Whose extends Per,
+  const Unit extends string | undefined,
+  Name extends string = any,
+>(options: TokenBucketOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('tokenBucket', options, ['window', 'burst', 'refill'], () => {
     const { burst = 'limit', refill = 'continuous' } = options
     const windowMs = durationMs('tokenBucket.window', options.window)

@@ -159,8 +159,7 @@ export function isChargeable(
   findings: readonly Finding[],
 ): boolean {
   if (cost === 0) return false
-  const together =
-    policy.keyspace === undefined ? [] : entries.filter((entry) => entry.key === key)
+  const together = policy.keyspace === undefined ? [] : entries.filter((entry) => entry.key === key)
   if (together.some(({ enforced }) => enforced)) return true
   return entries.every((entry, index) => entry.key !== key || findings[index]?.fits === true)
 }

@@ -110,10 +110,15 @@ export function decidingScript(policies: readonly PolicyRule[], reserving: boole
   )
   const isWide = names.flat().length > MOST_LOCALS
   const variables = names.map(
-    (list, at) =>
+    (list) =>
       new Map(list.map(([name, local]) => [name, isWide ? `kept.${local}` : local] as const)),
   )
-  const locals = isWide ? 'kept = {}' : names.flat().map(([, local]) => local).join(', ')
+  const locals = isWide
+    ? 'kept = {}'
+    : names
+        .flat()
+        .map(([, local]) => local)
+        .join(', ')
   const placeholders = Array.from({ length: width }, () => '0')
   const parts = [
     `local id, k, go = ARGV[3], 0, ARGV[${after}] == '1'

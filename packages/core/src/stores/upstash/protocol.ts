@@ -135,7 +135,8 @@ export function writeCall({ writes, condition }: WriteRequest, prefix: string): 
   const keys = writes.map(({ key }) => prefix + key)
   if (condition) keys.unshift(prefix + condition.key)
   const call: MutableCommand = [keys.length, ...keys]
-  if (condition) call.push(condition.is === undefined ? '2' : '1', condition.field, condition.is ?? '')
+  if (condition)
+    call.push(condition.is === undefined ? '2' : '1', condition.field, condition.is ?? '')
   else call.push('0')
   for (const { set, ttlMs } of writes) {
     const fields = Object.entries(set).flat()
