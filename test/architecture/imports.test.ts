@@ -153,7 +153,7 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
   'http/fetch': ['http/guard', 'http/guard-options', 'http/limiter-source', 'validate'],
   'http/limiter-source': ['errors', 'limiter'],
   'http/wait-until': ['limiter'],
-  'http/handoff': ['errors', 'subject'],
+  'http/handoff': ['clock', 'errors', 'random-id', 'store', 'subject'],
   'http/*': ['decision', 'errors', 'http/*', 'validate'],
   'identity/jwks': ['jose'],
   'identity/jwt': ['errors', 'http/*', 'identity/*', 'subject', 'validate', 'jose'],
