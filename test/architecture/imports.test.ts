@@ -181,7 +181,8 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
 
 /** What the other packages and the apps may import from outside themselves. */
 const OUTSIDE: Readonly<Record<string, RegExp>> = {
-  'packages/next/src': /^(@sluice\/core(\/http)?|next\/server\.js|node:(fs|path))$/,
+  'packages/next/src':
+    /^(@sluice\/core(\/http)?|next\/server\.js|next\/experimental\/testing\/server\.js|@babel\/parser|node:(async_hooks|fs|module|path))$/,
   'packages/cloudflare/src': /^@sluice\/core(\/http)?$/,
   'packages/local/src': /^(node:|ioredis$|wasmoon-lua5\.1$)/,
   'apps/demo': /^(@sluice\/(core|next)(\/(upstash|http|llm|memory))?$|next|react|jose|node:)/,
@@ -216,6 +217,17 @@ describe('the import graph', () => {
       }
     })
   }
+
+  it('has Node and the parser in what only tests load of @sluice/next', () => {
+    const next = join(root, 'packages/next/src')
+    const users = sources(next).filter((file) =>
+      imports(file).some((name) => /^(node:|@babel|next\/exp|\.\/testing)/.test(name)),
+    )
+    expect(
+      users.map((file) => relative(next, file)).filter((file) => !/^testing[./]/.test(file)),
+    ).toEqual([])
+    expect(users.length).toBeGreaterThan(2)
+  })
 
   it('is read whole', () => {
     const seen = imports(join(src, 'limiter-options.ts'))
