@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -129,6 +129,20 @@ describe('unprotectedRoutes', () => {
     app({ '(site)/api/ai/a/route.ts': POST, '@slot/api/(x)/ai/b/route.js': POST })
     expect(unprotected('/api/ai/c')).toEqual(['/api/ai/a', '/api/ai/b'])
     expect(unprotected('/api/ai/a', '/api/ai/:any')).toEqual([])
+  })
+
+  it('follows links to files and folders, as Next.js does', () => {
+    project({ 'shared/a/route.ts': POST, 'shared/b.ts': POST })
+    app({ 'api/ai/c/route.ts': WRAPPED, 'api/ai/d/page.tsx': '' })
+    symlinkSync(join(root, 'shared/a'), join(root, 'app/api/ai/a'))
+    symlinkSync(join(root, 'shared/b.ts'), join(root, 'app/api/ai/d/route.ts'))
+    symlinkSync(join(root, 'nowhere'), join(root, 'app/api/ai/e'))
+    expect(unprotected('/x')).toEqual(['/api/ai/a', '/api/ai/d'])
+  })
+
+  it('sees pages/api.ts, which serves /api itself', () => {
+    project({ 'pages/api.ts': 'export default function handler() {}\n' })
+    expect(unprotectedRoutes({ root, under: '/api', routes: ['/x'] })).toEqual(['/api'])
   })
 
   it('leaves out private folders, and what is no route handler', () => {

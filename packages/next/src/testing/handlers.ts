@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { moduleOf } from './module.ts'
 import { exported, isMadeBy } from './origin.ts'
@@ -36,35 +36,45 @@ interface HandlerFile {
 
 function appFiles(project: Project): HandlerFile[] {
   const filesIn = (folder: string, segments: readonly string[]): HandlerFile[] =>
-    entriesOf(folder).flatMap((entry) => {
-      const file = join(folder, entry.name)
-      const kind = pageName(project, entry.name)
-      if (entry.isFile()) {
-        return kind === 'route' || kind === 'page' ? [{ file, segments, kind }] : []
-      }
+    entriesOf(folder).flatMap(({ name, file, isFolder }) => {
+      const kind = pageName(project, name)
+      if (!isFolder) return kind === 'route' || kind === 'page' ? [{ file, segments, kind }] : []
       // A private folder (`_name`) has no routes; a group (`(name)`) and a slot (`@name`) no segment.
-      if (!entry.isDirectory() || entry.name.startsWith('_')) return []
-      if (/^(\(.*\)|@.*)$/.test(entry.name)) return filesIn(file, segments)
+      if (name.startsWith('_')) return []
+      if (/^(\(.*\)|@.*)$/.test(name)) return filesIn(file, segments)
       // `%5F` is how a segment that begins with an underscore is written.
-      return filesIn(file, [...segments, entry.name.replace(/^%5f/i, '_')])
+      return filesIn(file, [...segments, name.replace(/^%5f/i, '_')])
     })
   return filesIn(join(project.folder, 'app'), [])
 }
 
 function apiFiles(project: Project): HandlerFile[] {
   const filesIn = (folder: string, segments: readonly string[]): HandlerFile[] =>
-    entriesOf(folder).flatMap((entry) => {
-      const file = join(folder, entry.name)
-      if (entry.isDirectory()) return filesIn(file, [...segments, entry.name])
-      const name = pageName(project, entry.name)
-      if (name === undefined) return []
-      return [{ file, segments: name === 'index' ? segments : [...segments, name], kind: 'api' }]
+    entriesOf(folder).flatMap(({ name, file, isFolder }) => {
+      const page = isFolder ? name : pageName(project, name)
+      if (page === undefined) return []
+      // Of the folder itself, only what serves `/api` is of interest.
+      if (segments.length === 0 && page !== 'api') return []
+      if (isFolder) return filesIn(file, [...segments, name])
+      return [{ file, segments: page === 'index' ? segments : [...segments, page], kind: 'api' }]
     })
-  return filesIn(join(project.folder, 'pages', 'api'), ['api'])
+  return filesIn(join(project.folder, 'pages'), [])
 }
 
-function entriesOf(folder: string) {
-  return existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
+interface FolderEntry {
+  readonly name: string
+  readonly file: string
+  readonly isFolder: boolean
+}
+
+/** What is in a folder, links followed; nothing if there is no such folder. */
+function entriesOf(folder: string): FolderEntry[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder).flatMap((name) => {
+    const file = join(folder, name)
+    const found = statSync(file, { throwIfNoEntry: false })
+    return found ? [{ name, file, isFolder: found.isDirectory() }] : []
+  })
 }
 
 /**
