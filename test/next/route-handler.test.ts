@@ -2,6 +2,7 @@ import { ConfigError, createLimiter, slidingWindow } from '@sluice/core'
 import { createHandoff, HANDOFF_HEADER, refuse } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { rateLimit, withRateLimit, type Middleware } from '@sluice/next'
+import { NextResponse } from 'next/server.js'
 import { describe, expect, it, vi } from 'vitest'
 import { limiterOfOne, request, routes, secret, subject } from './support/one-request.ts'
 
@@ -105,6 +106,20 @@ describe('withRateLimit', () => {
     const again = { [HANDOFF_HEADER]: await handedOnBy(middlewareOfOne(), asked, { nextConfig }) }
     const edge = request(asked, { headers: again, nextConfig })
     expect((await handler(edge, {})).status).toBe(200)
+  })
+
+  it('takes the hand-off of a request that its middleware rewrote under the client’s path only', async () => {
+    const limiter = limiterOfOne()
+    const middleware = rateLimit(limiter, {
+      routes,
+      subject,
+      secret,
+      next: () => NextResponse.rewrite('https://app.example/api/hidden/evaluate'),
+    })
+    const handler = withRateLimit(() => Response.json({}), { ...options(), limiter, secret })
+    const headers = { [HANDOFF_HEADER]: await handedOnBy(middleware) }
+    expect((await handler(request('/api/hidden/evaluate', { headers }), {})).status).toBe(429)
+    expect((await handler(request('/api/ai/evaluate', { headers }), {})).status).toBe(200)
   })
 
   it('with a store takes a hand-off once over all processes', async () => {

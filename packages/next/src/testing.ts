@@ -47,7 +47,7 @@ export function assertProtected(options: ProtectionOptions): void {
 
 interface Gap {
   readonly pattern: string
-  /** Why the middleware does not limit what one of `routes` takes. */
+  /** Reason for which the middleware does not limit what one of `routes` takes. */
   readonly why: string | undefined
 }
 

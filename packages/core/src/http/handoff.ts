@@ -7,16 +7,16 @@ import { randomId } from '../random-id.ts'
 /** The request header in which middleware tells the route handler that a request has been charged. */
 export const HANDOFF_HEADER = 'x-sluice-handoff'
 
-/** How long after the charge the handler may still take it for granted, in milliseconds. */
+/** Time after the charge in which the handler may take it for granted, in milliseconds. */
 const LIFETIME_MS = 4_000
-/** How far the clock of the machine that signed may be ahead. No hand-off is good for more than both. */
+/** Lead of the signing machine's clock that is borne. No hand-off is good for longer than both. */
 const TOLERANCE_MS = 1_000
-/** How long a store keeps a hand-off as used: longer than any machine's clock takes it for good. */
+/** Time for which a store keeps a hand-off as used: longer than any clock takes it for good. */
 const USED_MS = 4 * (LIFETIME_MS + TOLERANCE_MS)
 /** The hand-offs that a process remembers. While all of these may come again it takes no other. */
 const CAPACITY = 10_000
 
-/** What a hand-off is bound to: one for another method, route, path or subject is worth nothing. */
+/** Terms of a hand-off: for another method, route, path or subject it is worth nothing. */
 export interface HandoffTerms {
   readonly method: string
   readonly route: string
@@ -28,7 +28,7 @@ export interface HandoffTerms {
 /** Options of `createHandoff`. */
 export interface HandoffOptions {
   /**
-   * Where hand-offs that were used are kept for all processes, or a function that makes it.
+   * Store in which all processes keep the hand-offs that were used, or a function that makes it.
    *
    * @default none: each process remembers its own
    */
@@ -73,7 +73,7 @@ export function createHandoff(
   return {
     async sign(terms) {
       const stamp = `${clock() + LIFETIME_MS}.${randomId()}`
-      const data = encoder.encode(signed(stamp, terms))
+      const data = encoder.encode(messageOf(stamp, terms))
       const mac = new Uint8Array(await crypto.subtle.sign('HMAC', await key(), data))
       return `${stamp}.${toHex(mac)}`
     },
@@ -83,7 +83,7 @@ export function createHandoff(
       const [now, expires] = [clock(), Number(expiry)]
       const left = expires - now
       if (!stamp || !id || !mac || !(left > 0 && left <= LIFETIME_MS + TOLERANCE_MS)) return false
-      const data = encoder.encode(signed(stamp, terms))
+      const data = encoder.encode(messageOf(stamp, terms))
       if (!(await crypto.subtle.verify('HMAC', await key(), fromHex(mac), data))) return false
       return isFirst(id, expires, now) && (firstIn === undefined || firstIn(id, now))
     },
@@ -127,7 +127,7 @@ function firstUseIn(source: Store | (() => Store)): (id: string, now: number) =>
 
 // JSON keeps the parts apart whatever they hold; sorted, so that a resolver may build its object in
 // any order. The plan is no part of who it is.
-function signed(stamp: string, { method, route, path, subject }: HandoffTerms): string {
+function messageOf(stamp: string, { method, route, path, subject }: HandoffTerms): string {
   const who = Object.entries(subject)
     .filter(([name, value]) => value !== undefined && name !== 'route' && name !== 'plan')
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

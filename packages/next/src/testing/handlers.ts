@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { moduleOf } from './module.ts'
-import { exported, isMadeBy } from './origin.ts'
+import { exportOf, isMadeBy } from './origin.ts'
 import { hasServerFunctions, pageName, type Project } from './project.ts'
 
 /** Something that answers requests below a path. */
@@ -105,7 +105,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 function openMethods({ root }: Project, file: string, kind: 'route' | 'api'): readonly string[] {
   const module = moduleOf(file, root)
   const isWrapped = (name: string): boolean => {
-    const value = exported(module, name)
+    const value = exportOf(module, name)
     return value !== undefined && isMadeBy('withRateLimit', value)
   }
   if (kind === 'api') return isWrapped('default') ? [] : METHODS

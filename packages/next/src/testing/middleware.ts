@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import type * as NextTesting from 'next/experimental/testing/server.js'
 import { literal, propertyOf } from './literal.ts'
 import { moduleOf, type Module } from './module.ts'
-import { exported, reaches } from './origin.ts'
+import { exportOf, reaches } from './origin.ts'
 import type { Project } from './project.ts'
 
-/** Why the middleware limits nothing at a path; `undefined` if it limits what its routes name. */
+/** Tells why the middleware limits nothing at a path; `undefined` if it limits what its routes name. */
 export type Gap = (path: string) => string | undefined
 
 /** Reads the project's `middleware` or `proxy`, and for which paths Next.js runs it. */
@@ -20,7 +20,7 @@ export function middlewareGap(project: Project): Gap {
       .find((path) => existsSync(path))
     if (file === undefined) continue
     const module = moduleOf(file, root)
-    const run = exported(module, name) ?? exported(module, 'default')
+    const run = exportOf(module, name) ?? exportOf(module, 'default')
     if (!run || !reaches('rateLimit', run)) return () => `${file} does not call rateLimit`
     const covers = matcherOf(module)
     return (path) =>

@@ -23,7 +23,7 @@ export interface Module {
   readonly imports: ReadonlyMap<string, Binding>
   /** Everything declared at its top level. */
   readonly declarations: ReadonlyMap<string, Node>
-  /** What is declared there as `const`, and so never changes. */
+  /** Values of what is declared there as `const`, and so never changes. */
   readonly constants: ReadonlyMap<string, Node>
   readonly exports: ReadonlyMap<string, Node | Binding>
   /** Returns true if it may export what it does not name. */
@@ -63,7 +63,6 @@ function read(file: string, root: string, program: Program): Module {
   const declarations = new Map<string, Node>()
   const constants = new Map<string, Node>()
   const exports = new Map<string, Node | Binding>()
-  let isOpaque = true
 
   /** Notes what a statement declares, and returns the names. */
   function declare(statement: Statement): Node[] {
@@ -120,7 +119,7 @@ function read(file: string, root: string, program: Program): Module {
       }
     } else declare(statement)
   }
-  isOpaque = exports.size === 0 || exports.has('*')
+  const isOpaque = exports.size === 0 || exports.has('*')
   return { file, root, program, imports, declarations, constants, exports, isOpaque }
 }
 
@@ -154,8 +153,8 @@ const ENDINGS = ['', '.ts', '.tsx', '.js', '.jsx', '.mts', '.mjs'].flatMap((endi
   `/index${ending}`,
 ])
 
-/** The project's own file that an import names: by a relative path, or below `@/`. */
-export function imported({ file, root }: Module, from: string): Module | undefined {
+/** Finds the project's own file that an import names, by a relative path or below `@/`. */
+export function resolveImport({ file, root }: Module, from: string): Module | undefined {
   const bases = from.startsWith('@/')
     ? [join(root, from.slice(2)), join(root, 'src', from.slice(2))]
     : /^\.\.?(\/|$)/.test(from)

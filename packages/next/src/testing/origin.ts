@@ -1,4 +1,4 @@
-import { imported, nodesIn, type Binding, type Module, type Node } from './module.ts'
+import { resolveImport, nodesIn, type Binding, type Module, type Node } from './module.ts'
 
 /** A node and the module that it stands in. */
 export interface Value {
@@ -6,16 +6,16 @@ export interface Value {
   readonly node: Node
 }
 
-/** How many names of a name are followed. */
+/** Limit on the names of a name that are followed. */
 const DEPTH = 20
 
-/** What a module exports under a name, in whichever file of the project it stands. */
-export function exported(module: Module, name: string, depth = 0): Value | undefined {
+/** Finds what a module exports under a name, in whichever file of the project it stands. */
+export function exportOf(module: Module, name: string, depth = 0): Value | undefined {
   const found = module.exports.get(name)
   if (found === undefined || depth > DEPTH) return undefined
   if (!isBinding(found)) return { module, node: found }
-  const other = imported(module, found.from)
-  return other && exported(other, found.name, depth + 1)
+  const other = resolveImport(module, found.from)
+  return other && exportOf(other, found.name, depth + 1)
 }
 
 function isBinding(found: Node | Binding): found is Binding {
@@ -26,7 +26,7 @@ function isBinding(found: Node | Binding): found is Binding {
 export function isMadeBy(maker: string, { module, node }: Value, depth = 0): boolean {
   const { callee, expression } = node as { callee?: Node; expression?: Node }
   if (depth > DEPTH) return false
-  if (node.type === 'CallExpression' && callee) return isOurs(module, callee, maker)
+  if (node.type === 'CallExpression' && callee) return isFunctionOfSluice(module, callee, maker)
   if (/^(TS|Parenthesized).*Expression$/.test(node.type) && expression) {
     return isMadeBy(maker, { module, node: expression }, depth + 1)
   }
@@ -44,7 +44,8 @@ export function reaches(maker: string, value: Value, seen: Set<Node> = new Set()
   seen.add(value.node)
   for (const node of nodesIn(value.node)) {
     const { callee, name } = node as { callee?: Node; name?: string }
-    if (node.type === 'CallExpression' && callee && isOurs(module, callee, maker)) return true
+    if (node.type === 'CallExpression' && callee && isFunctionOfSluice(module, callee, maker))
+      return true
     if (node.type !== 'Identifier' || name === undefined) continue
     const declared = module.declarations.get(name)
     const named = declared ? { module, node: declared } : importedValue(module, name)
@@ -55,12 +56,12 @@ export function reaches(maker: string, value: Value, seen: Set<Node> = new Set()
 
 function importedValue(module: Module, name: string): Value | undefined {
   const binding = module.imports.get(name)
-  const other = binding && imported(module, binding.from)
-  return other && exported(other, binding.name)
+  const other = binding && resolveImport(module, binding.from)
+  return other && exportOf(other, binding.name)
 }
 
 /** Returns true if a callee is that function of `@sluice/next`, under whatever name. */
-function isOurs(module: Module, callee: Node, maker: string): boolean {
+function isFunctionOfSluice(module: Module, callee: Node, maker: string): boolean {
   const { name, object, property, computed } = callee as {
     readonly name?: string
     readonly object?: { readonly name?: string }
@@ -69,22 +70,22 @@ function isOurs(module: Module, callee: Node, maker: string): boolean {
   }
   if (callee.type === 'Identifier' && name !== undefined) {
     const binding = module.imports.get(name)
-    return binding !== undefined && isOurBinding(module, binding, maker)
+    return binding !== undefined && isBindingOf(module, binding, maker)
   }
   if (callee.type !== 'MemberExpression' || computed || object?.name === undefined) return false
   const binding = module.imports.get(object.name)
-  return binding?.from === OURS && binding.name === '*' && property?.name === maker
+  return binding?.from === PACKAGE && binding.name === '*' && property?.name === maker
 }
 
-function isOurBinding(module: Module, { from, name }: Binding, maker: string, depth = 0): boolean {
-  if (from === OURS) return name === maker
-  const other = depth > DEPTH ? undefined : imported(module, from)
+function isBindingOf(module: Module, { from, name }: Binding, maker: string, depth = 0): boolean {
+  if (from === PACKAGE) return name === maker
+  const other = depth > DEPTH ? undefined : resolveImport(module, from)
   const found = other?.exports.get(name)
   if (!other || !found) return false
-  if (isBinding(found)) return isOurBinding(other, found, maker, depth + 1)
+  if (isBinding(found)) return isBindingOf(other, found, maker, depth + 1)
   const { name: local = '' } = found as { name?: string }
   const binding = other.imports.get(local)
-  return binding !== undefined && isOurBinding(other, binding, maker, depth + 1)
+  return binding !== undefined && isBindingOf(other, binding, maker, depth + 1)
 }
 
-const OURS = '@sluice/next'
+const PACKAGE = '@sluice/next'

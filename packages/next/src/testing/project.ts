@@ -15,7 +15,7 @@ export interface Project {
 export function projectAt(root: string, pageExtensions: readonly string[] | undefined): Project {
   const isRoot = ['app', 'pages'].some((name) => existsSync(join(root, name)))
   const folder = isRoot ? root : join(root, 'src')
-  return { root, folder, extensions: pageExtensions ?? configured(root) }
+  return { root, folder, extensions: pageExtensions ?? readPageExtensions(root) }
 }
 
 /** The name without a page's ending, or `undefined` if the file is none. */
@@ -27,7 +27,7 @@ export function pageName({ extensions }: Project, file: string): string | undefi
 const DEFAULT_EXTENSIONS = ['tsx', 'ts', 'jsx', 'js']
 
 /** The `pageExtensions` of the project's configuration. */
-function configured(root: string): readonly string[] {
+function readPageExtensions(root: string): readonly string[] {
   for (const ending of ['ts', 'mts', 'mjs', 'js', 'cjs']) {
     const file = join(root, `next.config.${ending}`)
     if (!existsSync(file)) continue
