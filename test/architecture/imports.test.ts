@@ -162,7 +162,7 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
   'http/fetch': ['http/guard', 'http/guard-options', 'http/limiter-source', 'validate'],
   'http/limiter-source': ['errors', 'limiter'],
   'http/wait-until': ['limiter'],
-  'http/handoff': ['errors', 'subject'],
+  'http/handoff': ['clock', 'errors', 'random-id', 'store', 'subject'],
   'http/*': ['decision', 'errors', 'http/*', 'validate'],
   'identity/jwks': ['jose'],
   'identity/jwt': ['errors', 'http/*', 'identity/*', 'subject', 'validate', 'jose'],
@@ -190,7 +190,8 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
 
 /** What the other packages and the apps may import from outside themselves. */
 const OUTSIDE: Readonly<Record<string, RegExp>> = {
-  'packages/next/src': /^(@sluice\/core(\/http)?|next\/server\.js|node:(fs|path))$/,
+  'packages/next/src':
+    /^(@sluice\/core(\/http)?|next\/server\.js|next\/experimental\/testing\/server\.js|@babel\/parser|node:(async_hooks|fs|module|path))$/,
   'packages/cloudflare/src': /^@sluice\/core(\/http)?$/,
   'packages/local/src': /^(node:|ioredis$|wasmoon-lua5\.1$)/,
   'apps/demo': /^(@sluice\/(core|next)(\/(upstash|http|llm|memory))?$|next|react|jose|node:)/,
@@ -225,6 +226,17 @@ describe('the import graph', () => {
       }
     })
   }
+
+  it('has Node and the parser in what only tests load of @sluice/next', () => {
+    const next = join(root, 'packages/next/src')
+    const users = sources(next).filter((file) =>
+      imports(file).some((name) => /^(node:|@babel|next\/exp|\.\/testing)/.test(name)),
+    )
+    expect(
+      users.map((file) => relative(next, file)).filter((file) => !/^testing[./]/.test(file)),
+    ).toEqual([])
+    expect(users.length).toBeGreaterThan(2)
+  })
 
   it('is read whole', () => {
     const seen = imports(join(src, 'limiter-options.ts'))

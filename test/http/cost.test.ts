@@ -231,6 +231,6 @@ describe('middleware and a wrapped handler with costs of their own', () => {
 
 it('routes whose costs need a context are routes to assertProtected, too', () => {
   const routes = [{ path: '/api/**', cost: (_: Request, env: Env) => env.tokens }]
-  const appDir = new URL('../fixtures/next/app', import.meta.url).pathname
-  expect(() => assertProtected({ appDir, under: '/api/ai', routes })).not.toThrow()
+  const root = new URL('../fixtures/next', import.meta.url).pathname
+  expect(() => assertProtected({ root, under: '/api/ai', routes })).not.toThrow()
 })

@@ -1,31 +1,35 @@
 import { createHandoff, HANDOFF_HEADER, type HandoffTerms } from '@sluice/core/http'
-import { manualClock } from '@sluice/core'
-import { describe, expect, it } from 'vitest'
+import { manualClock, type Store } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { describe, expect, it, vi } from 'vitest'
 import { START } from './support.ts'
 
 const SECRET = 'a secret of at least thirty-two characters'
 const TERMS: HandoffTerms = {
   method: 'POST',
   route: 'evaluate',
+  path: '/api/ai/evaluate',
   subject: { tenant: 'acme', user: 'u1', plan: 'growth' },
 }
 
 const clock = manualClock(START)
-const handoff = createHandoff(SECRET, clock)
+const handoff = createHandoff(SECRET, { clock })
 
 describe('a hand-off', () => {
   it('is good for what was charged', async () => {
-    expect(await handoff.verify(await handoff.sign(TERMS), TERMS)).toBe(true)
+    expect(await handoff.take(await handoff.sign(TERMS), TERMS)).toBe(true)
   })
 
   it('can be a header', async () => {
     const headers = new Headers({ [HANDOFF_HEADER]: await handoff.sign(TERMS) })
-    expect(await handoff.verify(headers.get(HANDOFF_HEADER), TERMS)).toBe(true)
+    expect(await handoff.take(headers.get(HANDOFF_HEADER), TERMS)).toBe(true)
   })
 
   it.each<[string, Partial<HandoffTerms>]>([
     ['another method', { method: 'GET' }],
     ['another route', { route: 'feedback' }],
+    ['another path', { path: '/v1/evaluate' }],
+    ['another case of its path', { path: '/api/ai/Evaluate' }],
     ['another tenant', { subject: { tenant: 'rival', user: 'u1' } }],
     ['another user', { subject: { tenant: 'acme', user: 'u2' } }],
     ['fewer dimensions', { subject: { tenant: 'acme' } }],
@@ -34,31 +38,46 @@ describe('a hand-off', () => {
     ['values that run together', { subject: { tenant: 'acme","user":"u1' } }],
   ])('is worth nothing for %s', async (_, changed) => {
     const value = await handoff.sign(TERMS)
-    expect(await handoff.verify(value, { ...TERMS, ...changed })).toBe(false)
+    expect(await handoff.take(value, { ...TERMS, ...changed })).toBe(false)
   })
 
   it('does not mind the order of dimensions, an undefined one, the plan, or the route in them', async () => {
     const subject = { user: 'u1', model: undefined, tenant: 'acme', route: 'x', plan: 'starter' }
-    expect(await handoff.verify(await handoff.sign(TERMS), { ...TERMS, subject })).toBe(true)
+    expect(await handoff.take(await handoff.sign(TERMS), { ...TERMS, subject })).toBe(true)
   })
 
-  it('ends after ten seconds', async () => {
-    const value = await handoff.sign(TERMS)
-    clock.advance(9_999)
-    expect(await handoff.verify(value, TERMS)).toBe(true)
+  it('ends after four seconds', async () => {
+    const [early, late] = [await handoff.sign(TERMS), await handoff.sign(TERMS)]
+    clock.advance(3_999)
+    expect(await handoff.take(early, TERMS)).toBe(true)
     clock.advance(1)
-    expect(await handoff.verify(value, TERMS)).toBe(false)
+    expect(await handoff.take(late, TERMS)).toBe(false)
   })
 
-  it('bears a clock that is a little ahead, not one that is far ahead', async () => {
-    const signedAt = (ms: number) => createHandoff(SECRET, () => clock() + ms).sign(TERMS)
-    expect(await handoff.verify(await signedAt(2_000), TERMS)).toBe(true)
-    expect(await handoff.verify(await signedAt(60_000), TERMS)).toBe(false)
+  it('is good for no more than five seconds of the clock that takes it', async () => {
+    for (const ahead of [0, 500, 1_000, 1_001, 4_000, 60_000]) {
+      const signer = createHandoff(SECRET, { clock: () => START + ahead })
+      let good = 0
+      for (let now = START; now < START + 70_000; now += 500) {
+        const taker = createHandoff(SECRET, { clock: () => now })
+        if (await taker.take(await signer.sign(TERMS), TERMS)) good += 500
+      }
+      expect({ ahead, good: good <= 5_000 }).toEqual({ ahead, good: true })
+    }
+  })
+
+  it('bears a clock that is a second ahead or a few behind, not one that is far ahead', async () => {
+    const signedAt = (ms: number) =>
+      createHandoff(SECRET, { clock: () => clock() + ms }).sign(TERMS)
+    expect(await handoff.take(await signedAt(1_000), TERMS)).toBe(true)
+    expect(await handoff.take(await signedAt(-3_000), TERMS)).toBe(true)
+    expect(await handoff.take(await signedAt(1_001), TERMS)).toBe(false)
+    expect(await handoff.take(await signedAt(60_000), TERMS)).toBe(false)
   })
 
   it('with another secret is worth nothing', async () => {
-    const other = createHandoff(SECRET.toUpperCase(), clock)
-    expect(await handoff.verify(await other.sign(TERMS), TERMS)).toBe(false)
+    const other = createHandoff(SECRET.toUpperCase(), { clock })
+    expect(await handoff.take(await other.sign(TERMS), TERMS)).toBe(false)
   })
 
   it('that was changed anywhere is worth nothing', async () => {
@@ -67,7 +86,7 @@ describe('a hand-off', () => {
       value,
       (char, index) => value.slice(0, index) + (char === '1' ? '2' : '1') + value.slice(index + 1),
     )
-    const good = await Promise.all(forged.map((changed) => handoff.verify(changed, TERMS)))
+    const good = await Promise.all(forged.map((changed) => handoff.take(changed, TERMS)))
     expect(forged.filter((_, index) => good[index])).toEqual([])
   })
 
@@ -84,14 +103,104 @@ describe('a hand-off', () => {
     `-1.${'0'.repeat(64)}`,
     `1e400.${'0'.repeat(64)}`,
     `NaN.${'g'.repeat(64)}`,
+    `${START + 2_000}.1a.${'0'.repeat(64)}`,
+    `${START + 2_000}..${'0'.repeat(64)}`,
+    `${START + 2_000}.1A.${'0'.repeat(64)}`,
+    `${START + 2_000}.${'1'.repeat(14)}.${'0'.repeat(64)}`,
     'x'.repeat(1_000_000),
   ])('is not %.40s', async (value) => {
-    expect(await handoff.verify(value, TERMS)).toBe(false)
+    expect(await handoff.take(value, TERMS)).toBe(false)
   })
 
   it('twice in one header is none', async () => {
     const value = await handoff.sign(TERMS)
-    expect(await handoff.verify(`${value}, ${value}`, TERMS)).toBe(false)
+    expect(await handoff.take(`${value}, ${value}`, TERMS)).toBe(false)
+  })
+})
+
+describe('a hand-off that was taken', () => {
+  it('is not taken again in the same process, one by one or all at once', async () => {
+    const value = await handoff.sign(TERMS)
+    const takes = (): Promise<boolean>[] =>
+      Array.from({ length: 50 }, () => handoff.take(value, TERMS))
+    const taken = [...(await Promise.all(takes())), ...(await Promise.all(takes()))]
+    expect(taken.filter(Boolean)).toHaveLength(1)
+  })
+
+  it('does not stand for another of the same moment', async () => {
+    const values = await Promise.all([handoff.sign(TERMS), handoff.sign(TERMS)])
+    expect(await Promise.all(values.map((value) => handoff.take(value, TERMS)))).toEqual([
+      true,
+      true,
+    ])
+  })
+
+  it('is not used up by somebody who presents it for something else', async () => {
+    const value = await handoff.sign(TERMS)
+    expect(await handoff.take(value, { ...TERMS, path: '/v1/evaluate' })).toBe(false)
+    expect(await handoff.take(value, TERMS)).toBe(true)
+  })
+
+  it('is remembered with 10,000 others at most: while these are good, no other is taken', async () => {
+    const full = createHandoff(SECRET, { clock })
+    const takeNew = async () => full.take(await full.sign(TERMS), TERMS)
+    const first = await full.sign(TERMS)
+    expect(await full.take(first, TERMS)).toBe(true)
+    for (let count = 1; count < 10_000; count += 1) await takeNew()
+    expect(await takeNew()).toBe(false)
+    expect(await full.take(first, TERMS)).toBe(false)
+    clock.advance(4_000)
+    expect(await takeNew()).toBe(true)
+  })
+})
+
+describe('with a store', () => {
+  const store = memory()
+  const processes = Array.from({ length: 3 }, () => createHandoff(SECRET, { clock, store }))
+  const takenOf = async (value: string): Promise<number> => {
+    const takes = processes.flatMap((each) => [each.take(value, TERMS), each.take(value, TERMS)])
+    return (await Promise.all(takes)).filter(Boolean).length
+  }
+
+  it('a hand-off is taken once over all processes, as long as it is good', async () => {
+    const value = await handoff.sign(TERMS)
+    expect(await takenOf(value)).toBe(1)
+    clock.advance(3_999)
+    expect(await takenOf(value)).toBe(0)
+  })
+
+  it('without one, it is taken once in each', async () => {
+    const value = await handoff.sign(TERMS)
+    const others = [1, 2, 3].map(() => createHandoff(SECRET, { clock }))
+    const taken = await Promise.all(others.map((other) => other.take(value, TERMS)))
+    expect(taken).toEqual([true, true, true])
+  })
+
+  it('a hand-off is not taken when the store does not say that it is the first use', async () => {
+    const failing: Store = { ...memory(), write: () => Promise.reject(new Error('down')) }
+    const behind = createHandoff(SECRET, { clock, store: failing })
+    expect(await behind.take(await behind.sign(TERMS), TERMS)).toBe(false)
+  })
+
+  it('costs one write for a hand-off that is good, and none for another', async () => {
+    const counting = memory()
+    const write = vi.spyOn(counting, 'write')
+    const make = vi.fn<() => Store>(() => counting)
+    const lazy = createHandoff(SECRET, { clock, store: make })
+    const value = await lazy.sign(TERMS)
+    await lazy.take('x', TERMS)
+    await lazy.take(value, { ...TERMS, method: 'GET' })
+    expect(make).not.toHaveBeenCalled()
+    for (const _ of [1, 2, 3]) await lazy.take(value, TERMS)
+    await lazy.take(await lazy.sign(TERMS), TERMS)
+    expect(write).toHaveBeenCalledTimes(2)
+    expect(make).toHaveBeenCalledOnce()
+  })
+
+  it.each([null, {}, 'redis', 5])('that is %j, it is refused', (wrong) => {
+    expect(() => createHandoff(SECRET, { store: wrong as never })).toThrow(
+      expect.objectContaining({ code: 'invalid_option', option: 'singleUse' }),
+    )
   })
 })
 
@@ -103,6 +212,6 @@ describe('its secret', () => {
   })
 
   it('stands in no value', async () => {
-    expect(await handoff.sign(TERMS)).toMatch(/^\d+\.[0-9a-f]{64}$/)
+    expect(await handoff.sign(TERMS)).toMatch(/^\d+\.[0-9a-z]+\.[0-9a-f]{64}$/)
   })
 })

@@ -118,8 +118,8 @@ it('a wrapped handler is the route that the manifest has', async () => {
 })
 
 it('assertProtected takes its routes', () => {
-  const appDir = new URL('../fixtures/next/app', import.meta.url).pathname
-  expect(() => assertProtected({ appDir, under: '/api/ai', routes })).toThrow('/api/ai')
+  const root = new URL('../fixtures/next', import.meta.url).pathname
+  expect(() => assertProtected({ root, under: '/api/ai', routes })).toThrow('/api/ai')
   const all = defineManifest({ basePath: '/api', routes: ['/ai/**'] })
-  expect(() => assertProtected({ appDir, under: '/api/ai', routes: all.routes })).not.toThrow()
+  expect(() => assertProtected({ root, under: '/api/ai', routes: all.routes })).not.toThrow()
 })

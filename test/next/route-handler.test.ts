@@ -1,18 +1,36 @@
 import { ConfigError, createLimiter, slidingWindow } from '@sluice/core'
 import { createHandoff, HANDOFF_HEADER, refuse } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
-import { rateLimit, withRateLimit } from '@sluice/next'
+import { rateLimit, withRateLimit, type Middleware } from '@sluice/next'
+import { NextResponse } from 'next/server.js'
 import { describe, expect, it, vi } from 'vitest'
 import { limiterOfOne, request, routes, secret, subject } from './support/one-request.ts'
 
 const options = () => ({ limiter: limiterOfOne(), route: 'evaluate', subject })
 
+/** The hand-off that a middleware adds to a request. */
+async function handedOnBy(
+  middleware: Middleware,
+  path = '/api/ai/evaluate',
+  init?: Parameters<typeof request>[1],
+): Promise<string> {
+  const passed = await middleware(request(path, init))
+  return passed.headers.get(`x-middleware-request-${HANDOFF_HEADER}`) ?? ''
+}
+
+const middlewareOfOne = () => rateLimit(limiterOfOne(), { routes, subject, secret })
+
 describe('withRateLimit', () => {
   it('finds out once whose a request is, with a hand-off that is worth nothing', async () => {
-    const terms = { method: 'POST', route: 'evaluate', subject: { tenant: 'acme' } }
+    const terms = {
+      method: 'POST',
+      route: 'evaluate',
+      path: '/x',
+      subject: { tenant: 'acme' },
+    }
     for (const value of [
       'x',
-      await createHandoff(secret, () => Date.now() - 10_001).sign(terms),
+      await createHandoff(secret, { clock: () => Date.now() - 4_001 }).sign(terms),
       await createHandoff('another secret that nobody here shares').sign(terms),
     ]) {
       for (const [whose, status] of [
@@ -51,12 +69,70 @@ describe('withRateLimit', () => {
       ['another secret that nobody here shares', '0'],
     ] as const) {
       const middleware = rateLimit(limiterOfOne(), { routes, subject, secret: theirs })
-      const passed = await middleware(request('/api/ai/evaluate'))
-      const value = passed.headers.get(`x-middleware-request-${HANDOFF_HEADER}`) ?? ''
+      const value = await handedOnBy(middleware)
       const handler = withRateLimit(() => Response.json({}), { ...options(), secret })
-      const answer = await handler(request('/x', { headers: { [HANDOFF_HEADER]: value } }), {})
+      const answer = await handler(
+        request('/api/ai/evaluate', { headers: { [HANDOFF_HEADER]: value } }),
+        {},
+      )
       expect(answer.headers.get('x-ratelimit-remaining')).toBe(remaining)
     }
+  })
+
+  it('takes one hand-off of 50 that are the same, and none under another path', async () => {
+    const limiter = limiterOfOne()
+    const middleware = rateLimit(limiter, { routes, subject, secret })
+    const handle = vi.fn<() => Response>(() => Response.json({}))
+    const handler = withRateLimit(handle, { ...options(), limiter, secret })
+    const headers = { [HANDOFF_HEADER]: await handedOnBy(middleware, '/api/ai/evaluate') }
+    for (const path of ['/v1/evaluate', '/api/ai/evaluate/', '/API/ai/evaluate', '/x']) {
+      expect((await handler(request(path, { headers }), {})).status).toBe(429)
+    }
+    const replay = async () => handler(request('/api/ai/evaluate', { headers }), {})
+    await Promise.all(Array.from({ length: 50 }, replay))
+    expect(handle).toHaveBeenCalledOnce()
+  })
+
+  it.each([
+    ['a basePath', '/app/api/ai/evaluate', '/api/ai/evaluate', { basePath: '/app' }],
+    ['a trailing slash', '/api/ai/evaluate/', '/api/ai/evaluate/', { trailingSlash: true }],
+  ])('takes the hand-off of a path with %s', async (_, asked, handled, nextConfig) => {
+    const limiter = limiterOfOne()
+    const middleware = rateLimit(limiter, { routes, subject, secret })
+    const headers = { [HANDOFF_HEADER]: await handedOnBy(middleware, asked, { nextConfig }) }
+    const handler = withRateLimit(() => Response.json({}), { ...options(), limiter, secret })
+    // On Node the base path is cut off the URL, at the edge it is not.
+    expect((await handler(request(handled, { headers }), {})).status).toBe(200)
+    const again = { [HANDOFF_HEADER]: await handedOnBy(middlewareOfOne(), asked, { nextConfig }) }
+    const edge = request(asked, { headers: again, nextConfig })
+    expect((await handler(edge, {})).status).toBe(200)
+  })
+
+  it('takes the hand-off of a request that its middleware rewrote under the client’s path only', async () => {
+    const limiter = limiterOfOne()
+    const middleware = rateLimit(limiter, {
+      routes,
+      subject,
+      secret,
+      next: () => NextResponse.rewrite('https://app.example/api/hidden/evaluate'),
+    })
+    const handler = withRateLimit(() => Response.json({}), { ...options(), limiter, secret })
+    const headers = { [HANDOFF_HEADER]: await handedOnBy(middleware) }
+    expect((await handler(request('/api/hidden/evaluate', { headers }), {})).status).toBe(429)
+    expect((await handler(request('/api/ai/evaluate', { headers }), {})).status).toBe(200)
+  })
+
+  it('with a store takes a hand-off once over all processes', async () => {
+    const [limiter, store] = [limiterOfOne(), memory()]
+    const handle = vi.fn<() => Response>(() => Response.json({}))
+    const value = await handedOnBy(rateLimit(limiter, { routes, subject, secret }))
+    const replay = async () => {
+      const another = { ...options(), limiter, secret, singleUse: () => store }
+      const headers = { [HANDOFF_HEADER]: value }
+      return withRateLimit(handle, another)(request('/api/ai/evaluate', { headers }), {})
+    }
+    await Promise.all(Array.from({ length: 50 }, replay))
+    expect(handle).toHaveBeenCalledOnce()
   })
 
   it('works where a request’s headers cannot be changed', async () => {
@@ -72,6 +148,7 @@ describe('withRateLimit', () => {
     [{ secret: 'short' }, 'secret'],
     [{ route: '' }, 'routes[].id'],
     [{ subject: undefined }, 'subject'],
+    [{ secret, singleUse: {} }, 'singleUse'],
     [{ limitr: 1 }, 'limitr'],
     [{ cost: NaN }, 'cost: must be'],
     [{ cost: 1.5 }, 'cost: must be'],

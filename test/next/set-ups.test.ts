@@ -23,6 +23,7 @@ describe.each(VARIANTS)('next start, $name:', ({ basePath = '', trailingSlash, .
   const running: RunningApp[] = []
   let local: LocalServer
   let setUp: SetUp
+  let twin: SetUp
   let withoutSecret: SetUp
 
   beforeAll(async () => {
@@ -49,6 +50,7 @@ describe.each(VARIANTS)('next start, $name:', ({ basePath = '', trailingSlash, .
       }
     }
     setUp = await serve(SECRET)
+    twin = await serve(SECRET)
     withoutSecret = await serve(undefined)
   })
 
@@ -61,6 +63,7 @@ describe.each(VARIANTS)('next start, $name:', ({ basePath = '', trailingSlash, .
   describeRequests(() => setUp)
   describeHandoff(
     () => setUp,
+    () => twin,
     () => withoutSecret,
   )
   describeConcurrency(() => setUp)

@@ -1,50 +1,126 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { assertProtected, unprotectedRoutes } from '@sluice/next/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { routes } from '../fixtures/next/limits.ts'
+import {
+  LIMITED_BY_MIDDLEWARE,
+  LIMITED_ROUTE,
+  MIDDLEWARE,
+  OPEN_HANDLERS,
+  OPEN_MIDDLEWARE,
+  POST,
+  WRAPPED,
+  WRAPPED_HANDLERS,
+  type Files,
+} from './cases/open-apps.ts'
 
-const fixture = fileURLToPath(new URL('../fixtures/next/app', import.meta.url))
+const fixture = fileURLToPath(new URL('../fixtures/next', import.meta.url))
 
-let appDir: string
+let root: string
 beforeEach(() => {
-  appDir = mkdtempSync(join(tmpdir(), 'sluice-app-'))
+  root = mkdtempSync(join(tmpdir(), 'sluice-app-'))
+  project({ 'middleware.ts': MIDDLEWARE })
 })
-afterEach(() => rmSync(appDir, { recursive: true, force: true }))
+afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-const POST = 'export async function POST() {}\n'
-
-/** Writes an app's handlers; `unprotected` then names those below /api/ai that no route covers. */
-function app(files: Readonly<Record<string, string>>): void {
+/** Writes files of a project. */
+function project(files: Files): void {
   for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(appDir, path)), { recursive: true })
-    writeFileSync(join(appDir, path), text)
+    if (text === null) {
+      rmSync(join(root, path), { force: true })
+      continue
+    }
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
   }
 }
 
+/** Writes an app's handlers; `unprotected` then names those below /api/ai that no route covers. */
+function app(files: Readonly<Record<string, string>>): void {
+  project(Object.fromEntries(Object.entries(files).map(([path, text]) => [`app/${path}`, text])))
+}
+
 const unprotected = (...covered: Parameters<typeof unprotectedRoutes>[0]['routes']) =>
-  unprotectedRoutes({ appDir, under: '/api/ai', routes: covered })
+  unprotectedRoutes({ root, under: '/api/ai', routes: covered })
 
 describe('assertProtected', () => {
   it('holds for an app whose routes are all limited, in middleware or by a wrapper', () => {
-    assertProtected({ appDir: fixture, under: '/api/ai', routes })
-    assertProtected({ appDir: fixture, under: '/api/both', routes })
-    assertProtected({ appDir: fixture, under: '/api/wrapped', routes })
-    expect(unprotectedRoutes({ appDir: fixture, under: '/api/ai', routes })).toEqual([])
+    assertProtected({ root: fixture, under: '/api/ai', routes })
+    assertProtected({ root: fixture, under: '/api/both', routes })
+    assertProtected({ root: fixture, under: '/api/wrapped', routes })
+    expect(unprotectedRoutes({ root: fixture, under: '/api/ai', routes })).toEqual([])
   })
 
   it('names each handler that no limiter covers', () => {
-    expect(() => assertProtected({ appDir: fixture, under: '/', routes })).toThrow(
-      'No limiter covers /api/report',
-    )
+    const all = { root: fixture, under: '/', routes }
+    expect(() => assertProtected(all)).toThrow('No limiter covers /api/report, /')
   })
 
   it('fails where there is no handler to look at: a misspelt path proves nothing', () => {
-    expect(() => assertProtected({ appDir: fixture, under: '/api/ia', routes })).toThrow(
+    expect(() => assertProtected({ root: fixture, under: '/api/ia', routes })).toThrow(
       /serves a path below \/api\/ia/,
     )
+  })
+})
+
+describe('assertProtected does not pass an app', () => {
+  it.each(Object.entries(OPEN_HANDLERS))('%s', (_, files) => {
+    project(files)
+    expect(() => assertProtected({ root, under: '/api/ai', routes: ['/limited/**'] })).toThrow(
+      /^No limiter covers \/api\/ai(\/a)?$/,
+    )
+  })
+
+  it.each(Object.entries(OPEN_MIDDLEWARE))('%s', (_, files) => {
+    project({ ...LIMITED_ROUTE, ...files })
+    expect(() => assertProtected({ root, under: '/api/ai', routes: ['/api/ai/**'] })).toThrow(
+      /^No limiter covers \/api\/ai\/\S+ \(.*(middleware|proxy|src)/,
+    )
+  })
+
+  it.each([
+    ['middleware.ts', `${MIDDLEWARE}export const config = { matcher: PATHS }\n`, 'config.matcher'],
+    ['middleware.ts', `${MIDDLEWARE}export const config = { ...rest }\n`, 'config.matcher'],
+    [
+      'middleware.ts',
+      `${MIDDLEWARE}export const config = { matcher: ['api'] }\n`,
+      'config.matcher',
+    ],
+    ['middleware.ts', `${MIDDLEWARE}export { config } from './config'\n`, 'config.matcher'],
+    ['next.config.ts', 'export default { pageExtensions }\n', 'pageExtensions'],
+    ['app/api/ai/a/route.ts', 'export const POST = (\n', 'cannot be parsed'],
+  ])('whose %s cannot be read: %j', (path, text, named) => {
+    project({ ...LIMITED_ROUTE, [path]: text })
+    expect(() => assertProtected({ root, under: '/api/ai', routes: ['/api/ai/**'] })).toThrow(named)
+  })
+})
+
+describe('assertProtected passes an app', () => {
+  it.each(Object.entries(WRAPPED_HANDLERS))('%s', (_, files) => {
+    project(files)
+    const all = { root, under: '/api/ai', routes: ['/limited/**'] }
+    expect(() => assertProtected(all)).not.toThrow()
+  })
+
+  it.each(Object.entries(LIMITED_BY_MIDDLEWARE))('%s', (_, files) => {
+    project({ ...LIMITED_ROUTE, ...files })
+    const all = { root, under: '/api/ai', routes: ['/api/ai/**'] }
+    expect(() => assertProtected(all)).not.toThrow()
+  })
+
+  it('whose pageExtensions are given because they are not written out', () => {
+    project({ 'next.config.ts': 'export default { pageExtensions }\n', ...LIMITED_ROUTE })
+    const options = { root, under: '/api/ai', routes: ['/api/ai/**'] }
+    assertProtected({ ...options, pageExtensions: ['ts'] })
+    project({ 'app/api/ai/b/route.api.js': POST })
+    const pageExtensions = ['ts', 'api.js']
+    expect(unprotectedRoutes({ ...options, routes: ['/x'], pageExtensions })).toEqual([
+      '/api/ai/a',
+      '/api/ai/b',
+    ])
   })
 })
 
@@ -53,6 +129,20 @@ describe('unprotectedRoutes', () => {
     app({ '(site)/api/ai/a/route.ts': POST, '@slot/api/(x)/ai/b/route.js': POST })
     expect(unprotected('/api/ai/c')).toEqual(['/api/ai/a', '/api/ai/b'])
     expect(unprotected('/api/ai/a', '/api/ai/:any')).toEqual([])
+  })
+
+  it('follows links to files and folders, as Next.js does', () => {
+    project({ 'shared/a/route.ts': POST, 'shared/b.ts': POST })
+    app({ 'api/ai/c/route.ts': WRAPPED, 'api/ai/d/page.tsx': '' })
+    symlinkSync(join(root, 'shared/a'), join(root, 'app/api/ai/a'))
+    symlinkSync(join(root, 'shared/b.ts'), join(root, 'app/api/ai/d/route.ts'))
+    symlinkSync(join(root, 'nowhere'), join(root, 'app/api/ai/e'))
+    expect(unprotected('/x')).toEqual(['/api/ai/a', '/api/ai/d'])
+  })
+
+  it('sees pages/api.ts, which serves /api itself', () => {
+    project({ 'pages/api.ts': 'export default function handler() {}\n' })
+    expect(unprotectedRoutes({ root, under: '/api', routes: ['/x'] })).toEqual(['/api'])
   })
 
   it('leaves out private folders, and what is no route handler', () => {
@@ -113,15 +203,10 @@ describe('unprotectedRoutes', () => {
   })
 
   it('takes what withRateLimit is around for covered, method by method', () => {
-    const wrapped = 'export const POST = withRateLimit(ask, { limiter })\nexport const GET = POST\n'
+    const wrapped = `${WRAPPED}export const GET = POST\n`
     app({ 'api/ai/a/route.ts': wrapped })
     expect(unprotected('/x')).toEqual([])
     app({ 'api/ai/a/route.ts': `${wrapped}export function PUT() {}\n` })
-    expect(unprotected('/x')).toEqual(['/api/ai/a'])
-  })
-
-  it('is not taken in by a mention of withRateLimit', () => {
-    app({ 'api/ai/a/route.ts': '// withRateLimit\nexport const POST = ask(withRateLimit)\n' })
     expect(unprotected('/x')).toEqual(['/api/ai/a'])
   })
 })

@@ -23,6 +23,6 @@ export type {
 export { hold, validMaxDelay } from './http/hold.ts'
 export type { KeepLimiter, LimiterSource } from './http/limiter-source.ts'
 export { createHandoff, HANDOFF_HEADER } from './http/handoff.ts'
-export type { Handoff, HandoffTerms } from './http/handoff.ts'
+export type { Handoff, HandoffOptions, HandoffTerms } from './http/handoff.ts'
 export { compileRoutes } from './routes.ts'
 export { aFunction, knownOptions, optionsObject } from './validate.ts'

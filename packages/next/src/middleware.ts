@@ -72,7 +72,9 @@ export function rateLimit(
     headers.delete(HANDOFF_HEADER)
     if (handoff && outcome.kind === 'allow') {
       const { route, subject } = outcome
-      const terms = { method: request.method, route, subject }
+      const { method, nextUrl } = request
+      // The route sees this path, whatever the request is rewritten to.
+      const terms = { method, route, path: nextUrl.pathname, subject }
       headers.set(HANDOFF_HEADER, await handoff.sign(terms))
     }
     return headers

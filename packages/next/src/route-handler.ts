@@ -1,3 +1,4 @@
+import type { Store } from '@sluice/core'
 import {
   aFunction,
   createGuard,
@@ -24,13 +25,18 @@ export interface RouteLimitOptions extends Omit<
   readonly subject: SubjectResolver<[routeContext: unknown]>
   /** The secret given to `rateLimit`. @default none: this wrapper decides by itself, always */
   readonly secret?: string | undefined
+  /**
+   * A store, or a function that makes it, in which all processes note the hand-offs that they took, so
+   * that each is taken once. It costs one request to the store. @default each process notes its own
+   */
+  readonly singleUse?: Store | (() => Store) | undefined
 }
 
 /**
  * Rate limiting around one route handler: the enforcement point that no rewrite and no catch-all goes
  * around. Behind `rateLimit` with the same `secret` a request is charged once: the middleware signs
- * that it charged it, for this method, route and subject and for ten seconds, and what a client sends
- * under that name is worth nothing.
+ * that it charged it, for this method, route, path and subject, for one use within five seconds. What a
+ * client sends under that name is worth nothing.
  *
  * @throws ConfigError When an option is missing or malformed.
  * @example
@@ -42,7 +48,7 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
 ): (request: HandledRequest, context: RouteContext) => Promise<Response> {
   aFunction('handler', handler)
   optionsObject('withRateLimit', options)
-  const { limiter, route, secret, subject, ...guardOptions } = options
+  const { limiter, route, secret, singleUse, subject, ...guardOptions } = options
   const resolve = aFunction('subject', subject)
   /** Whose the requests are whose hand-off was refused: that need not be found out again. */
   const resolved = new WeakMap<Request, { readonly subject: ResolvedSubject }>()
@@ -56,15 +62,15 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
       return found ? found.subject : resolve(request, context)
     },
   })
-  const handoff = secret === undefined ? undefined : createHandoff(secret)
+  const handoff = secret === undefined ? undefined : createHandoff(secret, { store: singleUse })
 
   async function isCharged(request: Request, context: unknown): Promise<boolean> {
     const value = request.headers.get(HANDOFF_HEADER)
     if (handoff === undefined || value === null) return false
     const found = await resolve(request, context)
     if (found && !(found instanceof Refusal)) {
-      const terms = { method: request.method, route, subject: found }
-      if (await handoff.verify(value, terms)) return true
+      const terms = { method: request.method, route, path: pathOf(request), subject: found }
+      if (await handoff.take(value, terms)) return true
     }
     resolved.set(request, { subject: found })
     return false
@@ -81,11 +87,16 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   }
 }
 
+/** The path as middleware has it: as the client wrote it, but without the app's `basePath`. */
+function pathOf({ url, nextUrl }: Request & { readonly nextUrl?: URL }): string {
+  return (nextUrl ?? new URL(url)).pathname
+}
+
 /** A handler may send its request's headers on; this one is between middleware and wrapper only. */
 function forgetHandoff({ headers }: Request): void {
   try {
     headers.delete(HANDOFF_HEADER)
   } catch {
-    // Some platforms' requests cannot be changed; the value is good for ten seconds, and for this one.
+    // Some platforms' requests cannot be changed; the value is used up all the same.
   }
 }

@@ -1,0 +1,64 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { literal } from './literal.ts'
+import { moduleOf, nodesIn, type Module, type Node } from './module.ts'
+
+/** A Next.js project as it lies on disk. */
+export interface Project {
+  readonly root: string
+  /** The folder that `app`, `pages` and the middleware are in: the root, or `src` in it. */
+  readonly folder: string
+  /** The endings of files that Next.js takes for its own, without the first dot. */
+  readonly extensions: readonly string[]
+}
+
+export function projectAt(root: string, pageExtensions: readonly string[] | undefined): Project {
+  const isRoot = ['app', 'pages'].some((name) => existsSync(join(root, name)))
+  const folder = isRoot ? root : join(root, 'src')
+  return { root, folder, extensions: pageExtensions ?? readPageExtensions(root) }
+}
+
+/** The name without a page's ending, or `undefined` if the file is none. */
+export function pageName({ extensions }: Project, file: string): string | undefined {
+  const found = extensions.find((extension) => file.endsWith(`.${extension}`))
+  return found === undefined ? undefined : file.slice(0, -found.length - 1)
+}
+
+const DEFAULT_EXTENSIONS = ['tsx', 'ts', 'jsx', 'js']
+
+/** The `pageExtensions` of the project's configuration. */
+function readPageExtensions(root: string): readonly string[] {
+  for (const ending of ['ts', 'mts', 'mjs', 'js', 'cjs']) {
+    const file = join(root, `next.config.${ending}`)
+    if (!existsSync(file)) continue
+    for (const node of nodesIn(moduleOf(file, root).program)) {
+      const { key, value } = node as { key?: { name?: string; value?: unknown }; value?: Node }
+      if (!/^Object(Property|Method)$/.test(node.type)) continue
+      if ((key?.name ?? key?.value) !== 'pageExtensions') continue
+      const found = value && literal(value)
+      if (Array.isArray(found) && found.every((item) => typeof item === 'string')) return found
+      throw new Error(`${file}: pageExtensions is not written out: pass it to this function, too`)
+    }
+  }
+  return DEFAULT_EXTENSIONS
+}
+
+/** Returns true if a server function stands anywhere in the project. */
+export function hasServerFunctions(root: string, folder: string = root): boolean {
+  return readdirSync(folder, { withFileTypes: true }).some((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) {
+      return !/^(\.|node_modules$)/.test(entry.name) && hasServerFunctions(root, path)
+    }
+    if (!/\.[cm]?[jt]sx?$/.test(entry.name)) return false
+    return readFileSync(path, 'utf8').includes('use server') && declaresServer(moduleOf(path, root))
+  })
+}
+
+function declaresServer({ program }: Module): boolean {
+  for (const node of nodesIn(program)) {
+    const { value } = node as { value?: { value?: unknown } }
+    if (node.type === 'Directive' && value?.value === 'use server') return true
+  }
+  return false
+}

@@ -1,0 +1,184 @@
+/** A project's files, by their paths; a text of `null` takes one away. */
+export type Files = Readonly<Record<string, string | null>>
+
+export const MIDDLEWARE = `import { rateLimit } from '@sluice/next'
+export const middleware = rateLimit(limiter, { routes, subject })
+`
+export const POST = 'export async function POST() {}\n'
+const OURS = `import { withRateLimit } from '@sluice/next'\n`
+export const WRAPPED = `${OURS}export const POST = withRateLimit(ask, options)\n`
+const ROUTE = 'app/api/ai/a/route.ts'
+const ACTIONS = `'use server'\nexport async function ask() {}\n`
+const PAGE = 'export default function Page() {}\n'
+
+const matcher = (text: string): string =>
+  `${MIDDLEWARE}export const config = { matcher: ${text} }\n`
+
+/** Apps that answer below /api/ai without a limit, though the routes given are `/limited/**`. */
+export const OPEN_HANDLERS: Readonly<Record<string, Files>> = {
+  'whose wrapper is commented out': {
+    [ROUTE]: `${OURS}export const POST =\n  // withRateLimit(ask, options)\n  ask\n`,
+  },
+  'whose wrapper is in a block comment': {
+    [ROUTE]: `/*\n${WRAPPED}*/\n${POST}`,
+  },
+  'whose wrapper stands in a template string': {
+    [ROUTE]: `${OURS}export const example = \`\nexport const POST = withRateLimit(ask)\n\`\n${POST}`,
+  },
+  'whose withRateLimit is home-made': {
+    [ROUTE]: `const withRateLimit = (handler) => handler\nexport const POST = withRateLimit(ask)\n`,
+  },
+  'whose withRateLimit comes from another package': {
+    [ROUTE]: `import { withRateLimit } from 'another'\nexport const POST = withRateLimit(ask)\n`,
+  },
+  'whose withRateLimit comes from a file of its own that makes one': {
+    'lib/limit.ts': 'export const withRateLimit = (handler) => handler\n',
+    [ROUTE]: `import { withRateLimit } from '@/lib/limit'\nexport const POST = withRateLimit(ask)\n`,
+  },
+  'that exports another function under the name of a method': {
+    [ROUTE]: `${OURS}const POST = withRateLimit(ask, options)\nexport { ask as POST }\n`,
+  },
+  'whose wrapper is around a method of the same name in a function': {
+    [ROUTE]: `${OURS}function make() {\nconst POST = withRateLimit(ask, options)\n}\n${POST}`,
+  },
+  'whose wrapped handler may be replaced': {
+    [ROUTE]: `${OURS}export let POST = withRateLimit(ask, options)\nPOST = ask\n`,
+  },
+  'that wraps on a condition': {
+    [ROUTE]: `${OURS}export const POST = live ? withRateLimit(ask, options) : ask\n`,
+  },
+  'that only mentions the wrapper': {
+    [ROUTE]: `${OURS}export const POST = ask(withRateLimit)\n`,
+  },
+  'with an OPTIONS handler beside a wrapped one': {
+    [ROUTE]: `${WRAPPED}export async function OPTIONS() {}\n`,
+  },
+  'with a HEAD handler beside a wrapped one': {
+    [ROUTE]: `${WRAPPED}export async function HEAD() {}\n`,
+  },
+  'with a handler in pages/api': { 'pages/api/ai/a.ts': 'export default function handler() {}\n' },
+  'with a handler in src/pages/api': {
+    'src/pages/api/ai/index.ts': 'export default function handler() {}\n',
+  },
+  'whose handlers have an ending from pageExtensions': {
+    'next.config.ts': `export default { pageExtensions: ['api.ts', 'page.tsx'] }\n`,
+    'middleware.ts': null,
+    'middleware.api.ts': MIDDLEWARE,
+    'app/api/ai/a/route.api.ts': POST,
+  },
+  'with handlers in CommonJS': { [ROUTE]: 'module.exports = { POST() {} }\n' },
+  'whose page runs a server function of a file': {
+    'lib/actions.ts': ACTIONS,
+    'app/api/ai/page.tsx': PAGE,
+  },
+  'whose page has a server function within': {
+    'app/api/ai/page.tsx': `export default function Page() {\nasync function ask() { 'use server' }\nreturn <form action={ask} />\n}\n`,
+  },
+}
+
+/** Apps whose limiter has the route of each handler, and whose middleware does not run for all. */
+export const OPEN_MIDDLEWARE: Readonly<Record<string, Files>> = {
+  'without a middleware': { 'middleware.ts': null },
+  'whose middleware lies beside src': { [ROUTE]: null, [`src/${ROUTE}`]: POST },
+  'whose middleware does not call the limiter': {
+    'middleware.ts': `import { rateLimit } from '@sluice/next'\nexport const limited = rateLimit(limiter, options)\nexport function middleware() {}\n`,
+  },
+  'whose middleware has a rateLimit of its own': {
+    'middleware.ts':
+      'const rateLimit = () => () => {}\nexport const middleware = rateLimit(limiter)\n',
+  },
+  'whose middleware is exported as proxy': {
+    'middleware.ts': MIDDLEWARE.replace('const middleware', 'const proxy'),
+  },
+  'whose matcher has another path': { 'middleware.ts': matcher(`'/api/ia/:path*'`) },
+  'whose matcher takes one segment less': {
+    [ROUTE]: null,
+    'app/api/ai/[...path]/route.ts': POST,
+    'middleware.ts': matcher(`['/api/ai/:path']`),
+  },
+  'whose matcher leaves the API out': { 'middleware.ts': matcher(`['/((?!api|_next).*)']`) },
+  'whose matcher has one value of a dynamic segment': {
+    [ROUTE]: null,
+    'app/api/ai/[model]/route.ts': POST,
+    'middleware.ts': matcher(`['/api/ai/gpt']`),
+  },
+  'whose matcher asks for a header': {
+    'middleware.ts': matcher(
+      `[{ source: '/api/ai/:path*', has: [{ type: 'header', key: 'x-a' }] }]`,
+    ),
+  },
+  'whose matcher asks that a header is missing': {
+    'middleware.ts': matcher(
+      `[{ source: '/api/ai/:path*', missing: [{ type: 'header', key: 'purpose' }] }]`,
+    ),
+  },
+  'whose matcher is empty': { 'middleware.ts': matcher('[]') },
+  'whose proxy has a matcher with another path': {
+    'middleware.ts': null,
+    'proxy.ts': matcher(`'/api/ia/:path*'`).replace('const middleware', 'const proxy'),
+  },
+}
+
+/** Apps that are limited whatever the routes. */
+export const WRAPPED_HANDLERS: Readonly<Record<string, Files>> = {
+  'that wraps its handler': { [ROUTE]: WRAPPED },
+  'that wraps it under another name': {
+    [ROUTE]: `import { withRateLimit as limit } from '@sluice/next'\nexport const POST = limit(ask, options)\n`,
+  },
+  'that wraps it by a namespace': {
+    [ROUTE]: `import * as sluice from '@sluice/next'\nexport const POST = sluice.withRateLimit(ask, options)\n`,
+  },
+  'that exports what it has wrapped': {
+    [ROUTE]: `${OURS}const limited = withRateLimit(ask, options)\nexport { limited as POST, limited as PUT }\n`,
+  },
+  'that says the type of what it wraps': {
+    [ROUTE]: `${OURS}export const POST: Handler = (withRateLimit<NextRequest>(ask, options) satisfies Handler)!\n`,
+  },
+  'whose wrapper has JSX': {
+    'app/api/ai/a/route.tsx': `${OURS}export const GET = withRateLimit(() => render(<b>a</b>), options)\n`,
+  },
+  'that exports on what another file wraps': {
+    'lib/ask.ts': WRAPPED,
+    [ROUTE]: `export { POST } from '../../../../lib/ask'\n`,
+    'app/api/ai/b/route.js': `import { POST as ask } from '@/lib/ask.js'\nexport const PUT = ask\n`,
+  },
+  'whose file of its own passes the wrapper on': {
+    'lib/limit/index.ts': `export { withRateLimit } from '@sluice/next'\n`,
+    [ROUTE]: `import { withRateLimit } from '@/lib/limit'\nexport const POST = withRateLimit(ask, options)\n`,
+  },
+  'that wraps a handler of pages/api': {
+    'pages/api/ai/a.ts': `${OURS}export const config = { runtime: 'edge' }\nexport default withRateLimit(ask, options)\n`,
+  },
+  'with a page, and server functions nowhere': {
+    [ROUTE]: WRAPPED,
+    'app/api/ai/page.tsx': `// 'use server'\n${PAGE}`,
+  },
+}
+
+/** Apps that are limited if the routes are `/api/ai/**`. */
+export const LIMITED_BY_MIDDLEWARE: Readonly<Record<string, Files>> = {
+  'with a middleware for everything': {},
+  'with a matcher that is a string': { 'middleware.ts': matcher("'/api/ai/:path*'") },
+  'with a matcher in a list': { 'middleware.ts': matcher("['/other', `/api/:path*`] as const") },
+  'with a matcher in an object': { 'middleware.ts': matcher("[{ source: '/api/ai/:path*' }]") },
+  'with a middleware of its own around the limiter': {
+    'middleware.ts': `import { rateLimit } from '@sluice/next'\nconst limited = rateLimit(limiter, options)\nexport default async function (request, event) {\nreturn limited(request, event)\n}\n`,
+  },
+  'whose limiter is made in another file': {
+    'lib/limited.ts': MIDDLEWARE,
+    'middleware.ts': `import { middleware as limited } from './lib/limited'\nexport function middleware(request) {\nreturn limited(request)\n}\n`,
+  },
+  'with a proxy': {
+    'middleware.ts': null,
+    'proxy.ts': matcher(`'/api/ai/:path*'`).replace('const middleware', 'const proxy'),
+  },
+  'in src': {
+    'middleware.ts': null,
+    'src/middleware.ts': MIDDLEWARE,
+    [ROUTE]: null,
+    [`src/${ROUTE}`]: POST,
+  },
+  'with a handler in pages/api': { 'pages/api/ai/a.ts': 'export default function handler() {}\n' },
+  'with server functions': { 'lib/actions.ts': ACTIONS, 'app/api/ai/page.tsx': PAGE },
+}
+export const LIMITED_ROUTE: Files = { [ROUTE]: POST }

@@ -1,0 +1,23 @@
+import { createHandoff } from '@sluice/core/http'
+import { expect, it } from 'vitest'
+import { ownRedis } from '../support/running-redis.ts'
+import { secret } from './support/one-request.ts'
+
+// Every command on this Redis is counted, so it is shared with nobody.
+const own = ownRedis()
+const terms = { method: 'POST', route: 'evaluate', path: '/x', subject: { tenant: 'acme' } }
+
+it('a hand-off of single use costs one request, of four commands, and a second use two of them', async () => {
+  const store = own.store()
+  const [first, second] = [createHandoff(secret, { store }), createHandoff(secret, { store })]
+  // The script is loaded with it.
+  await first.take(await first.sign(terms), terms)
+  const value = await first.sign(terms)
+  const before = own.local.requests
+
+  const use = await own.meter.measure(() => first.take(value, terms))
+  expect(Object.fromEntries(use.calls)).toEqual({ evalsha: 1, hget: 1, hset: 1, pexpire: 1 })
+  const again = await own.meter.measure(() => second.take(value, terms))
+  expect(Object.fromEntries(again.calls)).toEqual({ evalsha: 1, hget: 1 })
+  expect(own.local.requests - before).toBe(2)
+})
