@@ -1,0 +1,176 @@
+import { createLimiter, tokenBucket, type Policy } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import type { Redis } from 'ioredis'
+import type { Bench, Scenario } from '../scenario.ts'
+import type { Figure, Row } from '../table.ts'
+import { AMPLE, dailyAndWindow, hourly, tenants } from '../limits.ts'
+import { peerBucket, peerDaily, peerLimiter, peerWindow } from '../peer.ts'
+import { DAILY_AND_WINDOW } from '../reference/daily-and-window.ts'
+import { SLIDING_WINDOW } from '../reference/sliding-window.ts'
+import { TOKEN_BUCKET } from '../reference/token-bucket.ts'
+import { replay, type Replay } from '../replay.ts'
+import { interleave, type Sample } from '../rounds.ts'
+import { PeerRecorder, sha1, StoreTap, type RedisCommand, type Traffic } from '../store-traffic.ts'
+
+/** Decisions of a replay; the second half is measured. */
+const DECISIONS = 4_000
+const TENANTS = 100
+/** What the first half spends. */
+const SMALL = DECISIONS / 2 / TENANTS
+const HOUR_MS = 3_600_000
+const BAR = 1.3
+
+/** The same limits three times: ours, the peer's, and a script written by hand for just these. */
+interface Contest {
+  readonly title: string
+  readonly policies: (limit: number) => Policy[]
+  readonly peers: (limit: number) => readonly Parameters<typeof peerLimiter>[1][]
+  readonly script: string
+  /** The hand-written script's keys and arguments. */
+  readonly call: (limit: number, tenant: string, id: string) => { keys: string[]; args: unknown[] }
+}
+
+const CONTESTS: readonly Contest[] = [
+  {
+    title: 'one window',
+    policies: (limit) => [hourly(limit)],
+    peers: (limit) => [peerWindow(limit)],
+    script: SLIDING_WINDOW,
+    call: (limit, tenant, id) => ({
+      keys: [`hand:w:window:${tenant}`],
+      args: [id, limit, 1, HOUR_MS],
+    }),
+  },
+  {
+    title: 'daily cap and window',
+    policies: dailyAndWindow,
+    peers: (limit) => [peerDaily(), peerWindow(limit)],
+    script: DAILY_AND_WINDOW,
+    call: (limit, tenant, id) => ({
+      keys: [`hand:d:daily:${tenant}`, `hand:w:window:${tenant}`],
+      args: [id, AMPLE, limit, 1, HOUR_MS],
+    }),
+  },
+  {
+    title: 'one token bucket',
+    policies: (limit) => [tokenBucket({ name: 'bucket', limit, window: '1h', per: ['tenant'] })],
+    peers: (limit) => [peerBucket(limit)],
+    script: TOKEN_BUCKET,
+    call: (limit, tenant) => ({
+      keys: [`hand:b:bucket:${tenant}`],
+      args: [limit, limit, 1, HOUR_MS],
+    }),
+  },
+]
+
+/** What a decision costs Redis itself. */
+export const scriptScenario: Scenario = {
+  name: 'script',
+  title: 'microseconds of Redis per decision, beside scripts written by hand',
+
+  async run(bench) {
+    const rows: Row[] = []
+    for (const contest of CONTESTS) {
+      for (const outcome of ['allowed', 'denied'] as const) {
+        rows.push(await measure(bench, contest, outcome))
+      }
+    }
+    return rows
+  },
+}
+
+async function measure(
+  bench: Bench,
+  contest: Contest,
+  outcome: 'allowed' | 'denied',
+): Promise<Row> {
+  const limit = outcome === 'allowed' ? AMPLE : SMALL
+  const { redis } = bench.servers
+  const [hand, peer, ours] = [
+    new Side(redis, handWritten(contest, limit)),
+    new Side(redis, await peerTraffic(contest, limit)),
+    new Side(redis, await ourTraffic(bench, contest, limit)),
+  ]
+  const values = await interleave(bench.rounds, {
+    hand: hand.sample,
+    peer: peer.sample,
+    ours: ours.sample,
+  })
+  for (const side of [hand, ours]) side.expect(outcome)
+  return {
+    title: `Redis: ${contest.title}, ${outcome}`,
+    unit: 'µs',
+    reference: hand.figure(values.hand, 'by hand, '),
+    peer: peer.figure(values.peer),
+    ours: ours.figure(values.ours),
+    bar: BAR,
+  }
+}
+
+class Side {
+  readonly #redis: Redis
+  readonly #traffic: Traffic
+  #last: Replay | undefined
+
+  constructor(redis: Redis, traffic: Traffic) {
+    this.#redis = redis
+    this.#traffic = traffic
+  }
+
+  readonly sample: Sample = async () => {
+    this.#last = await replay(this.#redis, this.#traffic, DECISIONS)
+    return this.#last.microseconds
+  }
+
+  /** Throws unless the outcome was measured that is told. */
+  expect(outcome: 'allowed' | 'denied'): void {
+    const writes = this.#last?.writes ?? Number.NaN
+    if (outcome === 'allowed' ? writes >= 1 : writes === 0) return
+    throw new Error(`${writes} writes a decision were measured, which are not ${outcome}`)
+  }
+
+  figure(values: readonly number[], whose = ''): Figure {
+    return { values, note: `${whose}${this.#last?.commands.toFixed(1)} commands` }
+  }
+}
+
+function handWritten({ script, call }: Contest, limit: number): Traffic {
+  const [sha, tenant] = [sha1(script), tenants(TENANTS)]
+  const commands = Array.from({ length: DECISIONS }, (_, index): RedisCommand => {
+    const { keys, args } = call(limit, tenant(), index.toString(36).padStart(12, 'i'))
+    return ['EVALSHA', sha, keys.length, ...keys, ...args.map(String)]
+  })
+  return { scripts: new Map([[sha, script]]), commands }
+}
+
+async function peerTraffic({ peers }: Contest, limit: number): Promise<Traffic> {
+  const recorder = new PeerRecorder()
+  const limiters = peers(limit).map((algorithm, index) =>
+    peerLimiter(recorder as never, algorithm, `peer-${index}`),
+  )
+  const tenant = tenants(TENANTS)
+  for (let index = 0; index < DECISIONS; index += 1) {
+    const id = tenant()
+    for (const limiter of limiters) await limiter.limit(id)
+  }
+  return recorder
+}
+
+async function ourTraffic(
+  { servers: { url, token, redis } }: Bench,
+  { policies }: Contest,
+  limit: number,
+): Promise<Traffic> {
+  const tap = new StoreTap()
+  const store = upstash({ url, token, fetch: tap.fetch, timeoutMs: 10_000, prefix: 'ours' })
+  const limiter = createLimiter({ store, policies: policies(limit) })
+  // So that the first check sends the script itself, which the tap keeps.
+  await redis.script('FLUSH')
+  await limiter.check({ tenant: 'first' })
+  await limiter.check({ tenant: 'first' })
+  const commands: RedisCommand[] = []
+  tap.freeze((body) => commands.push(JSON.parse(body) as RedisCommand))
+  const tenant = tenants(TENANTS)
+  for (let index = 0; index < DECISIONS; index += 1) await limiter.check({ tenant: tenant() })
+  return { scripts: tap.scripts, commands }
+}
