@@ -19,4 +19,6 @@ export const peerDaily = (limit = AMPLE): Options['limiter'] => Ratelimit.fixedW
 export const peerBucket = (limit = AMPLE): Options['limiter'] =>
   Ratelimit.tokenBucket(limit, '1 h', limit)
 
-export const peerClient = ({ url, token }: RestAddress): Redis => new Redis({ url, token })
+/** Its client. `pipelined`, the default there, sends what is asked in one tick in one request. */
+export const peerClient = ({ url, token }: RestAddress, pipelined = true): Redis =>
+  new Redis({ url, token, enableAutoPipelining: pipelined })

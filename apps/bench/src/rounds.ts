@@ -9,19 +9,22 @@ const WARM_UP_ROUNDS = 2
 
 /**
  * Takes every sample in turn, round by round (A B C A B C …), so that a machine that drifts drifts for
- * all of them.
+ * all of them. A round is `turns` such turns, and what it tells is their mean.
  */
 export async function interleave<Name extends string>(
   rounds: number,
   samples: Readonly<Record<Name, Sample>>,
+  turns = 1,
 ): Promise<Measurements<Name>> {
   const names = Object.keys(samples) as Name[]
   const found = Object.fromEntries(names.map((name) => [name, [] as number[]]))
   for (let round = -WARM_UP_ROUNDS; round < rounds; round += 1) {
-    for (const name of names) {
-      const value = await samples[name]()
-      if (round >= 0) found[name]?.push(value)
+    const sums = new Map<Name, number>()
+    for (let turn = 0; turn < turns; turn += 1) {
+      for (const name of names) sums.set(name, (sums.get(name) ?? 0) + (await samples[name]()))
     }
+    if (round < 0) continue
+    for (const [name, sum] of sums) found[name]?.push(sum / turns)
   }
   return found as Record<Name, number[]>
 }

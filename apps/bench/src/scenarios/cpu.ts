@@ -6,7 +6,8 @@ import { BUDGET_COST, dailyAndWindow, hourly, sixPolicies, tenants } from '../li
 import { cpuMicroseconds, interleave, type Sample } from '../rounds.ts'
 import { StoreTap } from '../store-traffic.ts'
 
-const CALLS = 20_000
+const CALLS = 5_000
+const TURNS = 4
 
 /** What a check costs the client in CPU, without what sending costs. */
 export const cpuScenario: Scenario = {
@@ -17,14 +18,15 @@ export const cpuScenario: Scenario = {
     const one = await samples(bench, [hourly()])
     const two = await samples(bench, dailyAndWindow())
     const six = await samples(bench, sixPolicies(), { usd: BUDGET_COST })
-    const cpu = await interleave(bench.rounds, {
+    const sides = {
       one: one.check,
       oneFetch: one.fetch,
       two: two.check,
       twoFetch: two.fetch,
       six: six.check,
       sixFetch: six.fetch,
-    })
+    }
+    const cpu = await interleave(bench.rounds, sides, TURNS)
     return [
       row('one window', cpu.one, cpu.oneFetch),
       { ...row('daily cap and window', cpu.two, cpu.twoFetch), bar: 8 },

@@ -1,6 +1,7 @@
 import { createLimiter } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import type { Scenario } from '../scenario.ts'
+import type { Row } from '../table.ts'
 import { bareEvalsha } from '../bare-evalsha.ts'
 import { hourly, tenants } from '../limits.ts'
 import { peerClient, peerLimiter, peerWindow } from '../peer.ts'
@@ -18,22 +19,24 @@ export const inFlightScenario: Scenario = {
     const { url, token } = servers
     const store = upstash({ url, token, timeoutMs: 10_000 })
     const limiter = createLimiter({ store, policies: [hourly()] })
-    const peer = peerLimiter(peerClient(servers), peerWindow(), 'peer')
+    const [pipelined, single] = [true, false].map((way) =>
+      peerLimiter(peerClient(servers, way), peerWindow(), 'peer'),
+    )
     const tenant = tenants()
     const perSecond = await interleave(rounds, {
       bare: lanes(await bareEvalsha(servers)),
-      peer: lanes(() => peer.limit(tenant())),
+      pipelined: lanes(async () => pipelined?.limit(tenant())),
+      single: lanes(async () => single?.limit(tenant())),
       ours: lanes(() => limiter.check({ tenant: tenant() })),
     })
-    return [
-      {
-        title: `${LANES} in flight: one window`,
-        unit: 'decisions/s',
-        reference: { values: perSecond.bare, note: 'bare EVALSHA' },
-        peer: { values: perSecond.peer },
-        ours: { values: perSecond.ours },
-      },
-    ]
+    const row = (title: string, peerValues: readonly number[]): Row => ({
+      title: `${LANES} in flight: one window${title}`,
+      unit: 'decisions/s',
+      reference: { values: perSecond.bare, note: 'bare EVALSHA' },
+      peer: { values: peerValues },
+      ours: { values: perSecond.ours },
+    })
+    return [row('', perSecond.pipelined), row(', a request for each', perSecond.single)]
   },
 }
 

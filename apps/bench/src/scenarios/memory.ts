@@ -5,7 +5,8 @@ import type { Scenario } from '../scenario.ts'
 import { AMPLE, dailyAndWindow, tenants } from '../limits.ts'
 import { cpuMicroseconds, interleave, type Sample } from '../rounds.ts'
 
-const CALLS = 20_000
+const CALLS = 5_000
+const TURNS = 4
 
 /** Decisions of one process, without Redis. */
 export const memoryScenario: Scenario = {
@@ -16,11 +17,12 @@ export const memoryScenario: Scenario = {
     const hour = fixedWindow({ name: 'hour', limit: AMPLE, window: '1h', per: ['tenant'] })
     const peer = new RateLimiterMemory({ points: AMPLE, duration: 3_600 })
     const tenant = tenants()
-    const cpu = await interleave(rounds, {
+    const sides = {
       two: checks(dailyAndWindow()),
       one: checks([hour]),
       peer: () => cpuMicroseconds(CALLS, () => peer.consume(tenant())),
-    })
+    }
+    const cpu = await interleave(rounds, sides, TURNS)
     return [
       {
         title: 'in memory: daily cap and window',

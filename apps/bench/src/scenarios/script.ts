@@ -1,13 +1,12 @@
-import { createLimiter, tokenBucket, type Policy } from '@sluice/core'
+import { createLimiter } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import type { Redis } from 'ioredis'
 import type { Bench, Scenario } from '../scenario.ts'
 import type { Figure, Row } from '../table.ts'
-import { AMPLE, dailyAndWindow, hourly, tenants } from '../limits.ts'
-import { peerBucket, peerDaily, peerLimiter, peerWindow } from '../peer.ts'
-import { DAILY_AND_WINDOW } from '../reference/daily-and-window.ts'
-import { SLIDING_WINDOW } from '../reference/sliding-window.ts'
-import { TOKEN_BUCKET } from '../reference/token-bucket.ts'
+import { AMPLE, tenants } from '../limits.ts'
+import { peerLimiter } from '../peer.ts'
+import { assertAgreement } from '../reference/agreement.ts'
+import { CONTESTS, type Contest } from '../reference/contests.ts'
 import { replay, type Replay } from '../replay.ts'
 import { interleave, type Sample } from '../rounds.ts'
 import { PeerRecorder, sha1, StoreTap, type RedisCommand, type Traffic } from '../store-traffic.ts'
@@ -17,51 +16,7 @@ const DECISIONS = 4_000
 const TENANTS = 100
 /** What the first half spends. */
 const SMALL = DECISIONS / 2 / TENANTS
-const HOUR_MS = 3_600_000
 const BAR = 1.3
-
-/** The same limits three times: ours, the peer's, and a script written by hand for just these. */
-interface Contest {
-  readonly title: string
-  readonly policies: (limit: number) => Policy[]
-  readonly peers: (limit: number) => readonly Parameters<typeof peerLimiter>[1][]
-  readonly script: string
-  /** The hand-written script's keys and arguments. */
-  readonly call: (limit: number, tenant: string, id: string) => { keys: string[]; args: unknown[] }
-}
-
-const CONTESTS: readonly Contest[] = [
-  {
-    title: 'one window',
-    policies: (limit) => [hourly(limit)],
-    peers: (limit) => [peerWindow(limit)],
-    script: SLIDING_WINDOW,
-    call: (limit, tenant, id) => ({
-      keys: [`hand:w:window:${tenant}`],
-      args: [id, limit, 1, HOUR_MS],
-    }),
-  },
-  {
-    title: 'daily cap and window',
-    policies: dailyAndWindow,
-    peers: (limit) => [peerDaily(), peerWindow(limit)],
-    script: DAILY_AND_WINDOW,
-    call: (limit, tenant, id) => ({
-      keys: [`hand:d:daily:${tenant}`, `hand:w:window:${tenant}`],
-      args: [id, AMPLE, limit, 1, HOUR_MS],
-    }),
-  },
-  {
-    title: 'one token bucket',
-    policies: (limit) => [tokenBucket({ name: 'bucket', limit, window: '1h', per: ['tenant'] })],
-    peers: (limit) => [peerBucket(limit)],
-    script: TOKEN_BUCKET,
-    call: (limit, tenant) => ({
-      keys: [`hand:b:bucket:${tenant}`],
-      args: [limit, limit, 1, HOUR_MS],
-    }),
-  },
-]
 
 /** What a decision costs Redis itself. */
 export const scriptScenario: Scenario = {
@@ -71,6 +26,7 @@ export const scriptScenario: Scenario = {
   async run(bench) {
     const rows: Row[] = []
     for (const contest of CONTESTS) {
+      await assertAgreement(bench.servers, contest)
       for (const outcome of ['allowed', 'denied'] as const) {
         rows.push(await measure(bench, contest, outcome))
       }

@@ -8,7 +8,8 @@ import { peerClient, peerDaily, peerLimiter, peerWindow } from '../peer.ts'
 import { reserveAndSettle } from '../reserve.ts'
 import { interleave, sequential, type Sample } from '../rounds.ts'
 
-const CALLS = 300
+const CALLS = 50
+const TURNS = 6
 
 const calls =
   (call: () => Promise<unknown>): Sample =>
@@ -34,7 +35,7 @@ export const sequentialScenario: Scenario = {
     )
     const bare = await bareEvalsha(servers)
     const tenant = tenants()
-    const ms = await interleave(rounds, {
+    const samples = {
       bare: calls(bare),
       two: calls(async () => two?.check({ tenant: tenant() })),
       peerTwo: calls(async () => {
@@ -53,7 +54,8 @@ export const sequentialScenario: Scenario = {
         ),
       ),
       settled: calls(() => reserveAndSettle(reserving, tenant(), { token: 2_000 }, { token: 812 })),
-    })
+    }
+    const ms = await interleave(rounds, samples, TURNS)
 
     const reference = { values: ms.bare, note: 'bare EVALSHA' }
     const row = (
@@ -74,8 +76,7 @@ export const sequentialScenario: Scenario = {
       row('one window', 'one', 1.1, 'peerOne'),
       row('one window, denied', 'denied', 1.1, 'peerDenied'),
       row('six policies', 'six', 1.3),
-      // Two round trips, beside one.
-      row('reserve and settle', 'settled', 2.3),
+      row('reserve and settle, two round trips', 'settled', 2.3),
     ]
   },
 }
