@@ -9,7 +9,7 @@ const WARM_UP_ROUNDS = 2
 
 /**
  * Takes every sample in turn, round by round (A B C A B C …), so that a machine that drifts drifts for
- * all of them. A round is `turns` such turns, and what it tells is their mean.
+ * all of them. A round is `turns` such turns, of which it keeps the median.
  */
 export async function interleave<Name extends string>(
   rounds: number,
@@ -19,12 +19,12 @@ export async function interleave<Name extends string>(
   const names = Object.keys(samples) as Name[]
   const found = Object.fromEntries(names.map((name) => [name, [] as number[]]))
   for (let round = -WARM_UP_ROUNDS; round < rounds; round += 1) {
-    const sums = new Map<Name, number>()
+    const values = new Map(names.map((name) => [name, [] as number[]]))
     for (let turn = 0; turn < turns; turn += 1) {
-      for (const name of names) sums.set(name, (sums.get(name) ?? 0) + (await samples[name]()))
+      for (const name of names) values.get(name)?.push(await samples[name]())
     }
     if (round < 0) continue
-    for (const [name, sum] of sums) found[name]?.push(sum / turns)
+    for (const [name, taken] of values) found[name]?.push(median(taken))
   }
   return found as Record<Name, number[]>
 }

@@ -15,7 +15,10 @@ const GIVEN_NOW = 'local now = tonumber(ARGV[#ARGV])\n'
  * Throws unless the script written by hand decides as the limiter does over the same history: a faster
  * one that does something else is no reference.
  */
-export async function assertAgreement({ url, token, redis }: Servers, contest: Contest) {
+export async function assertAgreement(
+  { url, token, redis }: Servers,
+  contest: Contest,
+): Promise<void> {
   const clock = manualClock(Date.now())
   const store = upstash({ url, token, timeoutMs: 10_000, prefix: 'agreement' })
   const limiter = createLimiter({ store, policies: contest.policies(LIMIT), clock })

@@ -6,8 +6,8 @@ import { BUDGET_COST, dailyAndWindow, hourly, sixPolicies, tenants } from '../li
 import { cpuMicroseconds, interleave, type Sample } from '../rounds.ts'
 import { StoreTap } from '../store-traffic.ts'
 
-const CALLS = 5_000
-const TURNS = 4
+const CALLS = 4_000
+const TURNS = 5
 
 /** What a check costs the client in CPU, without what sending costs. */
 export const cpuScenario: Scenario = {

@@ -5,8 +5,8 @@ import type { Scenario } from '../scenario.ts'
 import { AMPLE, dailyAndWindow, tenants } from '../limits.ts'
 import { cpuMicroseconds, interleave, type Sample } from '../rounds.ts'
 
-const CALLS = 5_000
-const TURNS = 4
+const CALLS = 4_000
+const TURNS = 5
 
 /** Decisions of one process, without Redis. */
 export const memoryScenario: Scenario = {

@@ -12,8 +12,9 @@ import { interleave, type Sample } from '../rounds.ts'
 import { PeerRecorder, sha1, StoreTap, type RedisCommand, type Traffic } from '../store-traffic.ts'
 
 /** Decisions of a replay; the second half is measured. */
-const DECISIONS = 4_000
-const TENANTS = 100
+const DECISIONS = 2_000
+const TENANTS = 50
+const TURNS = 5
 /** What the first half spends. */
 const SMALL = DECISIONS / 2 / TENANTS
 const BAR = 1.3
@@ -47,11 +48,12 @@ async function measure(
     new Side(redis, await peerTraffic(contest, limit)),
     new Side(redis, await ourTraffic(bench, contest, limit)),
   ]
-  const values = await interleave(bench.rounds, {
+  const sides = {
     hand: hand.sample,
     peer: peer.sample,
     ours: ours.sample,
-  })
+  }
+  const values = await interleave(bench.rounds, sides, TURNS)
   for (const side of [hand, ours]) side.expect(outcome)
   return {
     title: `Redis: ${contest.title}, ${outcome}`,
