@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util'
+import type { Scenario } from './scenario.ts'
+
+const DEFAULT_ROUNDS = 9
+
+export interface Options {
+  readonly help: boolean
+  readonly rounds: number
+  readonly scenarios: readonly Scenario[]
+}
+
+/** Reads the command line. @throws Error When an option is unknown or not one of those allowed. */
+export function parseOptions(args: string[], all: readonly Scenario[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      scenario: { type: 'string', multiple: true },
+      rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  })
+  const rounds = Number(values.rounds)
+  if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds must be a number from 1')
+  const names = values.scenario ?? all.map(({ name }) => name)
+  const unknown = names.find((name) => all.every((scenario) => scenario.name !== name))
+  if (unknown !== undefined) {
+    const known = all.map(({ name }) => name).join(', ')
+    throw new Error(`--scenario ${unknown} is unknown; pass one of ${known}`)
+  }
+  return {
+    help: values.help,
+    rounds,
+    scenarios: all.filter(({ name }) => names.includes(name)),
+  }
+}
+
+export const usage = (all: readonly Scenario[]): string => `Usage: npm run bench -- [options]
+
+Measures decisions in one run on this machine, in rounds that take every side in turn, and prints a
+Markdown table of medians. The times are this machine's; the ratios are what to look at.
+
+  --scenario NAME  measure only this one; may be repeated (default: all)
+  --rounds NUMBER  rounds of each (default: ${DEFAULT_ROUNDS})
+  --help           print this
+
+${all.map(({ name, title }) => `  ${name.padEnd(12)} ${title}`).join('\n')}
+`

@@ -1,0 +1,56 @@
+import { tokenBucket, type Policy } from '@sluice/core'
+import type { peerLimiter } from '../peer.ts'
+import { AMPLE, dailyAndWindow, hourly } from '../limits.ts'
+import { peerBucket, peerDaily, peerWindow } from '../peer.ts'
+import { DAILY_AND_WINDOW } from './daily-and-window.ts'
+import { SLIDING_WINDOW } from './sliding-window.ts'
+import { TOKEN_BUCKET } from './token-bucket.ts'
+
+const HOUR_MS = 3_600_000
+
+/** The same limits three times: ours, the peer's, and a script written by hand for just these. */
+export interface Contest {
+  readonly title: string
+  readonly policies: (limit: number) => Policy[]
+  readonly peers: (limit: number) => readonly Parameters<typeof peerLimiter>[1][]
+  readonly script: string
+  /** The keys and arguments of a call of the script, by the tenant and an id for what is added. */
+  readonly call: (
+    limit: number,
+    tenant: string,
+    id: string,
+  ) => { readonly keys: readonly string[]; readonly args: readonly (string | number)[] }
+}
+
+export const CONTESTS: readonly Contest[] = [
+  {
+    title: 'one window',
+    policies: (limit) => [hourly(limit)],
+    peers: (limit) => [peerWindow(limit)],
+    script: SLIDING_WINDOW,
+    call: (limit, tenant, id) => ({
+      keys: [`hand:w:window:${tenant}`],
+      args: [id, limit, 1, HOUR_MS],
+    }),
+  },
+  {
+    title: 'daily cap and window',
+    policies: dailyAndWindow,
+    peers: (limit) => [peerDaily(), peerWindow(limit)],
+    script: DAILY_AND_WINDOW,
+    call: (limit, tenant, id) => ({
+      keys: [`hand:d:daily:${tenant}`, `hand:w:window:${tenant}`],
+      args: [id, AMPLE, limit, 1, HOUR_MS],
+    }),
+  },
+  {
+    title: 'one token bucket',
+    policies: (limit) => [tokenBucket({ name: 'bucket', limit, window: '1h', per: ['tenant'] })],
+    peers: (limit) => [peerBucket(limit)],
+    script: TOKEN_BUCKET,
+    call: (limit, tenant) => ({
+      keys: [`hand:b:bucket:${tenant}`],
+      args: [limit, limit, 1, HOUR_MS],
+    }),
+  },
+]

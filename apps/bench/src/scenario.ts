@@ -1,0 +1,16 @@
+import type { Servers } from './servers.ts'
+import type { Row } from './table.ts'
+
+/** Where and how long a scenario measures. */
+export interface Bench {
+  readonly servers: Servers
+  readonly rounds: number
+}
+
+/** A group of measurements that are interleaved with each other. */
+export interface Scenario {
+  readonly name: string
+  /** One line for `--help`. */
+  readonly title: string
+  run(bench: Bench): Promise<Row[]>
+}

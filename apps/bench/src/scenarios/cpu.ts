@@ -1,0 +1,71 @@
+import { createLimiter, type Policy } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import type { Bench, Scenario } from '../scenario.ts'
+import type { Row } from '../table.ts'
+import { BUDGET_COST, dailyAndWindow, hourly, sixPolicies, tenants } from '../limits.ts'
+import { cpuMicroseconds, interleave, type Sample } from '../rounds.ts'
+import { StoreTap } from '../store-traffic.ts'
+
+const CALLS = 4_000
+const TURNS = 5
+
+/** What a check costs the client in CPU, without what sending costs. */
+export const cpuScenario: Scenario = {
+  name: 'cpu',
+  title: 'microseconds of CPU of a check, with a fetch that answers at once',
+
+  async run(bench) {
+    const one = await samples(bench, [hourly()])
+    const two = await samples(bench, dailyAndWindow())
+    const six = await samples(bench, sixPolicies(), { usd: BUDGET_COST })
+    const sides = {
+      one: one.check,
+      oneFetch: one.fetch,
+      two: two.check,
+      twoFetch: two.fetch,
+      six: six.check,
+      sixFetch: six.fetch,
+    }
+    const cpu = await interleave(bench.rounds, sides, TURNS)
+    return [
+      row('one window', cpu.one, cpu.oneFetch),
+      { ...row('daily cap and window', cpu.two, cpu.twoFetch), bar: 8 },
+      row('six policies', cpu.six, cpu.sixFetch),
+    ]
+  },
+}
+
+/** The checks' microseconds without those of the fetches of the same round. */
+const row = (title: string, checks: readonly number[], fetches: readonly number[]): Row => ({
+  title: `CPU of a check: ${title}`,
+  unit: 'µs',
+  ours: { values: checks.map((value, round) => value - (fetches[round] ?? Number.NaN)) },
+})
+
+/** A check, and what of it is the `fetch`: a call of it with an equal body. */
+async function samples(
+  { servers: { url, token } }: Bench,
+  policies: Policy[],
+  cost?: Record<string, number>,
+): Promise<{ check: Sample; fetch: Sample }> {
+  const tap = new StoreTap()
+  const store = upstash({ url, token, fetch: tap.fetch, timeoutMs: 10_000 })
+  const limiter = createLimiter({ store, policies })
+  const tenant = tenants()
+  const check = () =>
+    limiter.check({ tenant: tenant(), route: 'evaluate', user: 'u1' }, { cost: cost ?? 1 })
+  // The first loads the script; the second is like all that follow.
+  for (let time = 0; time < 2; time += 1) await check()
+  const { lastBody: body } = tap
+  tap.freeze()
+  const decision = await check()
+  if (!decision.allowed || decision.degraded) throw new Error('A canned reply was not taken')
+  return {
+    check: () => cpuMicroseconds(CALLS, check),
+    fetch: () =>
+      cpuMicroseconds(CALLS, async () => {
+        const response = await tap.fetch(url, { method: 'POST', body })
+        await response.text()
+      }),
+  }
+}

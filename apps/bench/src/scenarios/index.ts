@@ -1,0 +1,17 @@
+import type { Scenario } from '../scenario.ts'
+import { cpuScenario } from './cpu.ts'
+import { inFlightScenario } from './in-flight.ts'
+import { memoryScenario } from './memory.ts'
+import { meterScenario } from './meter.ts'
+import { scriptScenario } from './script.ts'
+import { sequentialScenario } from './sequential.ts'
+
+/** All of them, in the order in which they run. */
+export const SCENARIOS: readonly Scenario[] = [
+  sequentialScenario,
+  inFlightScenario,
+  scriptScenario,
+  cpuScenario,
+  memoryScenario,
+  meterScenario,
+]

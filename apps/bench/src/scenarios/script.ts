@@ -1,0 +1,134 @@
+import { createLimiter } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import type { Redis } from 'ioredis'
+import type { Bench, Scenario } from '../scenario.ts'
+import type { Figure, Row } from '../table.ts'
+import { AMPLE, tenants } from '../limits.ts'
+import { peerLimiter } from '../peer.ts'
+import { assertAgreement } from '../reference/agreement.ts'
+import { CONTESTS, type Contest } from '../reference/contests.ts'
+import { replay, type Replay } from '../replay.ts'
+import { interleave, type Sample } from '../rounds.ts'
+import { PeerRecorder, sha1, StoreTap, type RedisCommand, type Traffic } from '../store-traffic.ts'
+
+/** Decisions of a replay; the second half is measured. */
+const DECISIONS = 2_000
+const TENANTS = 50
+const TURNS = 5
+/** What the first half spends. */
+const SMALL = DECISIONS / 2 / TENANTS
+const BAR = 1.3
+
+/** What a decision costs Redis itself. */
+export const scriptScenario: Scenario = {
+  name: 'script',
+  title: 'microseconds of Redis per decision, beside scripts written by hand',
+
+  async run(bench) {
+    const rows: Row[] = []
+    for (const contest of CONTESTS) {
+      await assertAgreement(bench.servers, contest)
+      for (const outcome of ['allowed', 'denied'] as const) {
+        rows.push(await measure(bench, contest, outcome))
+      }
+    }
+    return rows
+  },
+}
+
+async function measure(
+  bench: Bench,
+  contest: Contest,
+  outcome: 'allowed' | 'denied',
+): Promise<Row> {
+  const limit = outcome === 'allowed' ? AMPLE : SMALL
+  const { redis } = bench.servers
+  const [hand, peer, ours] = [
+    new Side(redis, handWritten(contest, limit)),
+    new Side(redis, await peerTraffic(contest, limit)),
+    new Side(redis, await ourTraffic(bench, contest, limit)),
+  ]
+  const sides = {
+    hand: hand.sample,
+    peer: peer.sample,
+    ours: ours.sample,
+  }
+  const values = await interleave(bench.rounds, sides, TURNS)
+  for (const side of [hand, ours]) side.expect(outcome)
+  return {
+    title: `Redis: ${contest.title}, ${outcome}`,
+    unit: 'µs',
+    reference: hand.figure(values.hand, 'by hand, '),
+    peer: peer.figure(values.peer),
+    ours: ours.figure(values.ours),
+    bar: BAR,
+  }
+}
+
+class Side {
+  readonly #redis: Redis
+  readonly #traffic: Traffic
+  #last: Replay | undefined
+
+  constructor(redis: Redis, traffic: Traffic) {
+    this.#redis = redis
+    this.#traffic = traffic
+  }
+
+  readonly sample: Sample = async () => {
+    this.#last = await replay(this.#redis, this.#traffic, DECISIONS)
+    return this.#last.microseconds
+  }
+
+  /** Throws unless the outcome was measured that is told. */
+  expect(outcome: 'allowed' | 'denied'): void {
+    const writes = this.#last?.writes ?? Number.NaN
+    if (outcome === 'allowed' ? writes >= 1 : writes === 0) return
+    throw new Error(`${writes} writes a decision were measured, which are not ${outcome}`)
+  }
+
+  figure(values: readonly number[], whose = ''): Figure {
+    return { values, note: `${whose}${this.#last?.commands.toFixed(1)} commands` }
+  }
+}
+
+function handWritten({ script, call }: Contest, limit: number): Traffic {
+  const [sha, tenant] = [sha1(script), tenants(TENANTS)]
+  const commands = Array.from({ length: DECISIONS }, (_, index): RedisCommand => {
+    const { keys, args } = call(limit, tenant(), index.toString(36).padStart(12, 'i'))
+    return ['EVALSHA', sha, keys.length, ...keys, ...args.map(String)]
+  })
+  return { scripts: new Map([[sha, script]]), commands }
+}
+
+async function peerTraffic({ peers }: Contest, limit: number): Promise<Traffic> {
+  const recorder = new PeerRecorder()
+  const limiters = peers(limit).map((algorithm, index) =>
+    peerLimiter(recorder as never, algorithm, `peer-${index}`),
+  )
+  const tenant = tenants(TENANTS)
+  for (let index = 0; index < DECISIONS; index += 1) {
+    const id = tenant()
+    for (const limiter of limiters) await limiter.limit(id)
+  }
+  return recorder
+}
+
+async function ourTraffic(
+  { servers: { url, token, redis } }: Bench,
+  { policies }: Contest,
+  limit: number,
+): Promise<Traffic> {
+  const tap = new StoreTap()
+  const store = upstash({ url, token, fetch: tap.fetch, timeoutMs: 10_000, prefix: 'ours' })
+  const limiter = createLimiter({ store, policies: policies(limit) })
+  // So that the first check sends the script itself, which the tap keeps.
+  await redis.script('FLUSH')
+  await limiter.check({ tenant: 'first' })
+  await limiter.check({ tenant: 'first' })
+  const commands: RedisCommand[] = []
+  tap.freeze((body) => commands.push(JSON.parse(body) as RedisCommand))
+  const tenant = tenants(TENANTS)
+  for (let index = 0; index < DECISIONS; index += 1) await limiter.check({ tenant: tenant() })
+  return { scripts: tap.scripts, commands }
+}

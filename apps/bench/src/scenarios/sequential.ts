@@ -1,0 +1,82 @@
+import { createLimiter, dailyCap, type Policy } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import type { Scenario } from '../scenario.ts'
+import type { Row } from '../table.ts'
+import { bareEvalsha } from '../bare-evalsha.ts'
+import { BUDGET_COST, dailyAndWindow, hourly, sixPolicies, tenants } from '../limits.ts'
+import { peerClient, peerDaily, peerLimiter, peerWindow } from '../peer.ts'
+import { reserveAndSettle } from '../reserve.ts'
+import { interleave, sequential, type Sample } from '../rounds.ts'
+
+const CALLS = 50
+const TURNS = 6
+
+const calls =
+  (call: () => Promise<unknown>): Sample =>
+  () =>
+    sequential(CALLS, call)
+
+/** One caller, one decision after the other, over HTTP. */
+export const sequentialScenario: Scenario = {
+  name: 'sequential',
+  title: 'milliseconds per decision over HTTP, one after the other',
+
+  async run({ servers, rounds }) {
+    const { url, token } = servers
+    const store = upstash({ url, token, timeoutMs: 10_000 })
+    const limiterOf = (policies: Policy[]) => createLimiter({ store, policies })
+    const [one, two, six] = [[hourly()], dailyAndWindow(), sixPolicies()].map(limiterOf)
+    const spent = limiterOf([hourly(1, 'spent')])
+    const tokens = dailyCap({ name: 'tokens', limit: 1e9, per: ['tenant'], unit: 'token' })
+    const reserving = limiterOf([tokens, hourly()])
+    const client = peerClient(servers)
+    const [peerOne, peerDay, peerSpent] = [peerWindow(), peerDaily(), peerWindow(1)].map(
+      (limiter, index) => peerLimiter(client, limiter, `peer-${index}`),
+    )
+    const bare = await bareEvalsha(servers)
+    const tenant = tenants()
+    const samples = {
+      bare: calls(bare),
+      two: calls(async () => two?.check({ tenant: tenant() })),
+      peerTwo: calls(async () => {
+        const id = tenant()
+        await peerDay?.limit(id)
+        await peerOne?.limit(id)
+      }),
+      one: calls(async () => one?.check({ tenant: tenant() })),
+      peerOne: calls(async () => peerOne?.limit(tenant())),
+      denied: calls(() => spent.check({ tenant: 't' })),
+      peerDenied: calls(async () => peerSpent?.limit('t')),
+      six: calls(async () =>
+        six?.check(
+          { tenant: tenant(), route: 'evaluate', user: 'u1' },
+          { cost: { usd: BUDGET_COST } },
+        ),
+      ),
+      settled: calls(() => reserveAndSettle(reserving, tenant(), { token: 2_000 }, { token: 812 })),
+    }
+    const ms = await interleave(rounds, samples, TURNS)
+
+    const reference = { values: ms.bare, note: 'bare EVALSHA' }
+    const row = (
+      title: string,
+      name: keyof typeof ms,
+      bar: number,
+      peer?: keyof typeof ms,
+    ): Row => ({
+      title: `sequential: ${title}`,
+      unit: 'ms',
+      reference,
+      ...(peer && { peer: { values: ms[peer] } }),
+      ours: { values: ms[name] },
+      bar,
+    })
+    return [
+      row('daily cap and window', 'two', 1.15, 'peerTwo'),
+      row('one window', 'one', 1.1, 'peerOne'),
+      row('one window, denied', 'denied', 1.1, 'peerDenied'),
+      row('six policies', 'six', 1.3),
+      row('reserve and settle, two round trips', 'settled', 2.3),
+    ]
+  },
+}

@@ -1,0 +1,68 @@
+import { median, quantile, ratios } from './rounds.ts'
+
+/** The measurements of one side, one a round, and a note to print beside them. */
+export interface Figure {
+  readonly values: readonly number[]
+  readonly note?: string
+}
+
+/** One row of the table. */
+export interface Row {
+  readonly title: string
+  readonly unit: 'ms' | 'µs' | 'decisions/s' | 'ms/MB'
+  readonly reference?: Figure
+  readonly peer?: Figure
+  readonly ours: Figure
+  /** The largest that is wanted: of the ratio where there is a reference, else of the figure. */
+  readonly bar?: number
+}
+
+const HEADINGS = [
+  'measurement',
+  'reference (1.00)',
+  'peer',
+  'Sluice',
+  'ratio',
+  'p25–p75',
+  'bar',
+] as const
+
+/**
+ * The rows as a Markdown table. Figures are medians over the rounds. A ratio is that to the reference
+ * in the same round, and the median of these; where there is no reference, the spread is the figure's.
+ */
+export function markdownTable(rows: readonly Row[]): string {
+  const cells = [[...HEADINGS], ...rows.map(cellsOf)]
+  const widths = HEADINGS.map((_, column) =>
+    Math.max(3, ...cells.map((row) => row[column]?.length ?? 0)),
+  )
+  const lines = cells.map((row) => line(row.map((text, at) => text.padEnd(widths[at] ?? 0))))
+  return [lines[0], line(widths.map((width) => '-'.repeat(width))), ...lines.slice(1)].join('\n')
+}
+
+const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+
+function cellsOf({ title, unit, reference, peer, ours, bar }: Row): string[] {
+  const show = (figure: Figure | undefined): string =>
+    figure ? `${format(median(figure.values), unit)}${figure.note ? `, ${figure.note}` : ''}` : '–'
+  const own = reference && ratios(ours.values, reference.values)
+  const other = reference && peer && median(ratios(peer.values, reference.values)).toFixed(2)
+  return [
+    title,
+    show(reference),
+    other ? `${show(peer)} (${other})` : show(peer),
+    show(ours),
+    own ? median(own).toFixed(2) : '–',
+    spread(own ?? ours.values, own ? 2 : digits(median(ours.values))),
+    bar === undefined ? '–' : reference ? `≤ ${bar.toFixed(2)}` : `≤ ${bar} ${unit}`,
+  ]
+}
+
+const spread = (values: readonly number[], places: number): string =>
+  `${quantile(values, 0.25).toFixed(places)}–${quantile(values, 0.75).toFixed(places)}`
+
+const format = (value: number, unit: Row['unit']): string =>
+  `${value.toFixed(digits(value))} ${unit}`
+
+/** Three significant digits or so. */
+const digits = (value: number): number => (value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3)
