@@ -1,4 +1,4 @@
-import type { Store } from '../store.ts'
+import type { Store } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
@@ -117,7 +117,8 @@ function firstUseIn(source: Store | (() => Store)): (id: string, now: number) =>
     const key = `handoff:${id}`
     const use = { key, set: { used: '1' }, ttlMs: USED_MS }
     try {
-      return await store.write([use], { key, field: 'used', is: undefined }, now)
+      const condition = { key, field: 'used', is: undefined }
+      return await store.write({ writes: [use], condition, now, startedAt: systemClock() })
     } catch {
       // Where nothing tells whether it is the first use, the handler charges.
       return false
