@@ -20,6 +20,13 @@ export interface MemoryOptions {
   readonly maxKeys?: number
 }
 
+interface UsedCell {
+  state: unknown
+  expiresAt: number
+  /** Whether it has been used since it was last passed over. */
+  isUsed: boolean
+}
+
 /** A verdict while it is being made. */
 type MutableVerdict = { -readonly [Name in keyof Verdict]: Verdict[Name] }
 
@@ -34,24 +41,28 @@ type MutableVerdict = { -readonly [Name in keyof Verdict]: Verdict[Name] }
 export function memory(options: MemoryOptions = {}): Store {
   knownOptions('memory', options, ['maxKeys'])
   const maxKeys = positiveInteger('memory.maxKeys', options.maxKeys ?? 10_000)
-  // In order of last use, so that the first is the one to forget.
-  const counts = new Map<string, Cell>()
-  const records = new Map<string, Cell>()
+  const counts = new Map<string, UsedCell>()
+  const records = new Map<string, UsedCell>()
   // Records without an end, such as a configuration, are few, and none may be forgotten.
-  const lasting = new Map<string, Cell>()
+  const lasting = new Map<string, UsedCell>()
   const all = [counts, records, lasting]
 
-  /** The state of a key, which is then the one used last: one that is denied all the time stays. */
   function get(key: string, now: number): unknown {
-    for (const cells of all) {
-      const cell = cells.get(key)
-      if (cell === undefined) continue
-      cells.delete(key)
-      if (cell.expiresAt <= now) return undefined
-      cells.set(key, cell)
-      return cell.state
+    const cell = counts.get(key) ?? records.get(key) ?? lasting.get(key)
+    if (cell === undefined || cell.expiresAt <= now) return undefined
+    // Not by what is charged: a partition that is denied all the time must not be forgotten.
+    cell.isUsed = true
+    return cell.state
+  }
+
+  function keep(place: Map<string, UsedCell>, key: string, { state, expiresAt }: Cell): void {
+    const cell = place.get(key)
+    if (cell === undefined) {
+      place.set(key, { state, expiresAt, isUsed: true })
+    } else {
+      cell.state = state
+      cell.expiresAt = expiresAt
     }
-    return undefined
   }
 
   function remove(key: string): void {
@@ -61,11 +72,13 @@ export function memory(options: MemoryOptions = {}): Store {
   const cells: Cells = {
     get,
     set(key, cell) {
-      const isCount = counts.has(key)
-      remove(key)
-      const place = isCount ? counts : cell.expiresAt === Infinity ? lasting : records
-      place.set(key, cell)
-      trim(records, maxKeys)
+      if (counts.has(key)) {
+        keep(counts, key, cell)
+      } else {
+        remove(key)
+        keep(cell.expiresAt === Infinity ? lasting : records, key, cell)
+        trim(records, maxKeys)
+      }
     },
     delete: remove,
   }
@@ -101,7 +114,7 @@ export function memory(options: MemoryOptions = {}): Store {
       let position = positions.get(key)
       if (position === undefined) {
         const kept = policy.algorithm.add(states[index] as never, entry, now, id)
-        counts.set(key, kept)
+        keep(counts, key, kept)
         position = kept.position
         positions.set(key, position)
       }
@@ -121,11 +134,19 @@ export function memory(options: MemoryOptions = {}): Store {
   }
 }
 
-/** Forgets the first of `map` until no more than `most` are left. */
-function trim(map: Map<string, unknown>, most: number): void {
+/**
+ * Forgets the first of `map` that has not been used lately, until no more than `most` are left: the
+ * clock algorithm, which orders nothing while there is room.
+ */
+function trim(map: Map<string, UsedCell>, most: number): void {
   if (map.size <= most) return
-  for (const key of map.keys()) {
-    if (map.size <= most) return
+  for (const [key, cell] of map) {
     map.delete(key)
+    if (cell.isUsed) {
+      cell.isUsed = false
+      map.set(key, cell)
+    } else if (map.size <= most) {
+      return
+    }
   }
 }
