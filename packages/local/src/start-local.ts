@@ -46,11 +46,11 @@ interface Backend {
  * const redis = new Redis({ url: local.url, token: local.token })
  */
 export async function startLocal(options: LocalOptions = {}): Promise<LocalServer> {
-  const { port, host, token, scriptFlag, ...wanted } = resolveOptions(options)
+  const { port, host, token, allowedHosts, scriptFlag, ...wanted } = resolveOptions(options)
   const backend = await startBackend(wanted.redisUrl, wanted.engine)
   const engine = scriptFlag ? withScriptFlag(backend.engine) : backend.engine
   let requests = 0
-  const handle = restHandler(engine, token)
+  const handle = restHandler(engine, { token, host, allowedHosts })
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     void handle(request).then(({ status, json }) => {
       requests += 1
