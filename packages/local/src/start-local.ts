@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { Engine } from './engine.ts'
+import { connectOwnRedis } from './engines/own-redis.ts'
 import { connectRedis } from './engines/redis.ts'
 import { LocalError } from './errors.ts'
 import { restHandler } from './http/handler.ts'
@@ -113,7 +114,7 @@ async function startBackend(
     throw error
   }
   try {
-    const engine = await connectRedis(child.url)
+    const engine = await connectOwnRedis(child.url)
     const stop = async (): Promise<void> => {
       await engine.close()
       await child.stop()
