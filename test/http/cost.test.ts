@@ -78,7 +78,8 @@ describe("a route's cost", () => {
   it('is found out once, and only for somebody’s request to the route', async () => {
     const cost = vi.fn<() => Cost>(() => 1)
     const unauthenticated = { limiter: perMinute(1), subject: () => ({ tenant: 'stranger' }) }
-    const ask = app(perMinute(9), { routes: [{ path: '/api/ai/**', cost }], unauthenticated })
+    const routes = [{ path: '/api/ai/**', cost }]
+    const ask = app(perMinute(9), { routes, unauthenticated, preflight: 'pass' })
     await ask()
     expect(cost).toHaveBeenCalledOnce()
     await ask({}, {}, '/api/other')

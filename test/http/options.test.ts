@@ -23,6 +23,8 @@ describe('a mistake in the options is found at construction', () => {
     ['headers[]', { headers: ['toString'] }],
     ['onDenied', { onDenied: new Response() }],
     ['rateLimit.onDeny', { onDeny: () => undefined }],
+    ['preflight', { preflight: true }],
+    ['preflight', { preflight: 'charge' }],
     ['unauthenticated', { unauthenticated: perMinute }],
     ['unauthenticated.limit', { unauthenticated: { ...unauthenticated, limit: 1 } }],
     ['unauthenticated.limiter', { unauthenticated: { subject } }],

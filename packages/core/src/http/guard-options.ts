@@ -48,6 +48,15 @@ export interface GuardOptions<Context extends unknown[] = []> {
     readonly limiter: LimiterSource<Context>
     readonly subject: SubjectResolver<Context>
   }
+  /**
+   * What a CORS preflight is. `limit`: a request like any other, answered with 401 when it is nobody's
+   * and charged. `pass`: let through uncharged, unless it has a body or credentials. Choose `pass` only
+   * where `OPTIONS` is answered without running the model: a handler that does not look at the method
+   * would run it for nothing.
+   *
+   * @default 'limit'
+   */
+  readonly preflight?: 'limit' | 'pass'
   /** Which headers to send, as in `rateLimitHeaders`. @default ['x-ratelimit', 'draft'] */
   readonly headers?: readonly HeaderStyle[] | false
   /**
@@ -75,6 +84,7 @@ export const GUARD_OPTIONS: readonly string[] = [
   'cost',
   'maxDelayMs',
   'unauthenticated',
+  'preflight',
   'headers',
   'format',
   'onDenied',

@@ -43,8 +43,8 @@ export interface Guard<Context extends unknown[] = []> {
 /**
  * What all adapters have in common: match the route, find the subject, check, hold what is to be
  * delayed, and make the response to a denial. An adapter only supplies the request and applies the
- * outcome. CORS preflights pass, uncharged: no handler may run the model for them. The `waitUntil` of
- * the last thing in the context, where it has one, lets the limiter's work outlast the response.
+ * outcome. The `waitUntil` of the last thing in the context, where it has one, lets the limiter's work
+ * outlast the response.
  *
  * @param keep How a limiter that a function makes is kept. @default the first one, for good
  * @throws ConfigError When an option is unknown, missing or malformed.
@@ -63,6 +63,7 @@ export function createGuard<Context extends unknown[]>(
   const onDenied = options.onDenied && aFunction('onDenied', options.onDenied)
   const styles = validStyles('headers', options.headers)
   if (options.format !== undefined) oneOf('format', options.format, DENIAL_FORMATS)
+  oneOf('preflight', options.preflight ?? 'limit', ['limit', 'pass'])
   if (unauthenticated) knownOptions('unauthenticated', unauthenticated, ['limiter', 'subject'])
   const limiterFor = limiterOf('limiter', limiter, keep)
   const anonymous = unauthenticated && {
@@ -75,7 +76,7 @@ export function createGuard<Context extends unknown[]>(
     request: Request,
     ...context: Context
   ): Promise<GuardOutcome> {
-    if (isPreflight(request)) return { kind: 'pass' }
+    if (options.preflight === 'pass' && (await isPreflight(request))) return { kind: 'pass' }
     const format = options.format ?? negotiatedFormat(request)
     const lasting = waitUntilOf(context)
     const stranger = await anonymous?.resolve(request, ...context)
