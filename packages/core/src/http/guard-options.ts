@@ -1,5 +1,5 @@
 import type { DeniedDecision } from '../decision.ts'
-import type { RouteCost, RouteInput } from '../routes.ts'
+import type { RouteCost, RouteInput } from '../routes/matcher.ts'
 import type { Subject } from '../subject.ts'
 import type { DenialFormat } from './body.ts'
 import type { HeaderStyle } from './headers.ts'

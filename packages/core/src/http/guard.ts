@@ -5,7 +5,7 @@ import type { Subject } from '../subject.ts'
 import type { DenialFormat } from './body.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { InputError } from '../errors.ts'
-import { compileRoutes, validCost, type Route } from '../routes.ts'
+import { compileRoutes, TOO_LONG, validCost, type Route } from '../routes/matcher.ts'
 import { aFunction, knownOptions, oneOf } from '../validate.ts'
 import { negotiatedFormat } from './accept.ts'
 import { DENIAL_FORMATS, tooManyRequests } from './body.ts'
@@ -78,6 +78,7 @@ export function createGuard<Context extends unknown[]>(
   ): Promise<GuardOutcome> {
     if (options.preflight === 'pass' && (await isPreflight(request))) return { kind: 'pass' }
     const format = options.format ?? negotiatedFormat(request)
+    if (route === TOO_LONG) return refused(PATH_TOO_LONG, format)
     const lasting = waitUntilOf(context)
     const stranger = await anonymous?.resolve(request, ...context)
     const asStranger = async (verb: 'check' | 'peek'): Promise<GuardOutcome | undefined> => {
@@ -159,6 +160,12 @@ export function createGuard<Context extends unknown[]>(
   }
   return Object.assign(guard, { as })
 }
+
+const PATH_TOO_LONG = /* @__PURE__ */ refuse({
+  status: 414,
+  code: 'path_too_long',
+  message: 'The path of this request is longer than 16,384 characters.',
+})
 
 /** Names the route whose cost is malformed. */
 function onRoute({ input, message }: InputError, route: string | undefined): InputError {

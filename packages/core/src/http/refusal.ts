@@ -86,5 +86,6 @@ const PHRASES: Readonly<Record<number, string>> = {
   402: 'Payment Required',
   403: 'Forbidden',
   404: 'Not Found',
+  414: 'URI Too Long',
   503: 'Service Unavailable',
 }

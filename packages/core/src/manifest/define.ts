@@ -1,5 +1,5 @@
 import type { Policy } from '../policy.ts'
-import type { RouteCost, RouteOptions } from '../routes.ts'
+import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest } from './types.ts'
 import { ConfigError } from '../errors.ts'
 import { knownOptions } from '../validate.ts'

@@ -6,7 +6,7 @@ import type { SlidingWindowCounterOptions } from '../policies/sliding-window-cou
 import type { SlidingWindowOptions, SlidingWindowsOptions } from '../policies/sliding-window.ts'
 import type { TokenBucketOptions } from '../policies/token-bucket.ts'
 import type { Policy, PolicyOptions } from '../policy.ts'
-import type { RouteCost, RouteOptions } from '../routes.ts'
+import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 
 /** A limit of the subject's plan, by its name: what JSON has in place of a function. */
 export interface PlanLimit {

@@ -1,8 +1,9 @@
-import type { Cost } from './cost.ts'
+import type { Cost } from '../cost.ts'
 import { addRoute, createRouter, findRoute, type RouterContext } from 'rou3'
-import { isUnits, MUST_BE_UNITS } from './cost.ts'
-import { ConfigError } from './errors.ts'
-import { knownOptions } from './validate.ts'
+import { isUnits, MUST_BE_UNITS } from '../cost.ts'
+import { ConfigError } from '../errors.ts'
+import { knownOptions } from '../validate.ts'
+import { readingsOf } from './readings.ts'
 
 /** A route to limit: a path pattern, or a pattern with options. */
 export type RouteInput<Context extends unknown[] = []> = string | RouteOptions<Context>
@@ -44,6 +45,12 @@ export type RouteMatcher<Context extends unknown[] = []> = (
   pathname: string,
 ) => Route<Context> | undefined
 
+/** The longest path that is read, in characters. Platforms take no longer one: most stop at 16 KB. */
+const MAX_PATH_LENGTH = 16_384
+
+/** The route of a path that is longer: requests to it are refused. */
+export const TOO_LONG: Route<unknown[]> = { id: 'too-long', cost: undefined }
+
 interface Entry<Context extends unknown[]> {
   readonly route: Route<Context>
   /** How much of a path it leaves open: 0 nothing, 1 single segments, 2 the depth (`**`). */
@@ -74,6 +81,7 @@ export function compileRoutes<Context extends unknown[] = []>(
     add(router, taken, place(index), typeof route === 'string' ? { path: route } : route)
   }
   return (method, pathname) => {
+    if (pathname.length > MAX_PATH_LENGTH) return TOO_LONG
     const readings = readingsOf(pathname)
     let found: Entry<Context> | undefined
     for (const path of new Set([...readings, ...readings.map(alias)])) {
@@ -152,69 +160,4 @@ function lowerCaseLiterals(path: string): string {
   return path.replace(/\\.|:\w+|\([^)]*\)|[^\\:(]+/g, (part) =>
     /^[\\:(]/.test(part) ? part : part.toLowerCase(),
   )
-}
-
-/**
- * The ways to read a path, one spelling for each: in lower case, with single slashes, no trailing
- * one, and no parameters (`;x=1`) in its segments. Decoded (what is encoded twice, too; what cannot
- * be decoded stays as it is),
- *
- * 1. segment by segment, as routers do: an encoded slash does not part segments;
- * 2. as a whole, as proxies do, who then split what they have decoded;
- * 3. the same as part of a URL, as gateways read it that build one: `..`, `?` and `#` have a meaning.
- */
-function readingsOf(pathname: string): string[] {
-  const bySegment = pathname.split(SLASH).map(inOneSegment)
-  if (!/[%;]/.test(pathname)) return [plainPath(bySegment)]
-  const whole = decoded(pathname).replace(PARAMETERS, '').split(SLASH)
-  return [plainPath(bySegment), plainPath(whole), plainPath(inUrl(whole))]
-}
-
-/** Decoded, but for the slashes in it; those at its end are as good as a trailing one. */
-function inOneSegment(segment: string): string {
-  return decoded(segment)
-    .replace(/([^/\\])[/\\]+$/, '$1')
-    .replace(SLASHES, '%2f')
-}
-
-const SLASH = /[/\\]/
-const SLASHES = /[/\\]/g
-const PARAMETERS = /;[^/\\]*/g
-
-function plainPath(segments: readonly string[]): string {
-  const plain = segments.map((segment) => encoded(withoutParameters(segment).toLowerCase()))
-  return `/${plain.filter((segment) => segment !== '').join('/')}`
-}
-
-/** As the router keeps the literal text of its patterns. */
-function encoded(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are among what is encoded
-  return text.toWellFormed().replace(/[\0- "#<>?^`{}\x7f-\uffff]+/g, encodeURIComponent)
-}
-
-/** A segment that is nothing but parameters stays: it is one that `:id` takes. */
-function withoutParameters(segment: string): string {
-  const at = segment.indexOf(';')
-  return at > 0 ? segment.slice(0, at) : segment
-}
-
-/** The path of the URL that these segments make: without `..`, a query, or what a URL drops. */
-function inUrl(segments: readonly string[]): string[] {
-  return decoded(new URL(`http://host/${segments.join('/')}`).pathname).split(SLASH)
-}
-
-function decoded(pathname: string): string {
-  let path = pathname
-  // Three layers are more than any proxy adds, and a bound on what a client can make us do.
-  for (let layer = 0; layer < 3 && path.includes('%'); layer += 1) {
-    path = path.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => {
-      try {
-        return decodeURIComponent(bytes)
-      } catch {
-        // A router that decodes piece by piece reads the ASCII in it all the same.
-        return bytes.replace(/%[0-7][\da-f]/gi, (escape) => decodeURIComponent(escape))
-      }
-    })
-  }
-  return path
 }
