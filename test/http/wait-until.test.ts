@@ -1,5 +1,5 @@
 import { rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
-import { rateLimit } from '@sluice/core/http'
+import { limitGuesses, rateLimit } from '@sluice/core/http'
 import type { CheckOptions, Limiter, Subject } from '@sluice/core'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { NextRequest, type NextFetchEvent } from 'next/server.js'
@@ -29,7 +29,11 @@ function busy(): Limiter & { readonly asked: CheckOptions[] } {
     options.waitUntil?.(WORK)
     return limiter.check(subject, options)
   }
-  return { ...limiter, check, asked }
+  const reserve = (subject: Subject, options: CheckOptions = {}) => {
+    options.waitUntil?.(WORK)
+    return limiter.reserve(subject, options)
+  }
+  return { ...limiter, check, reserve, asked }
 }
 
 const subject = () => ({ tenant: 'acme' })
@@ -82,7 +86,7 @@ describe('what keeps work alive past the response is handed to the limiter', () 
 
   it('to the limiter of strangers, too', async () => {
     const [context, limiter] = [new Context(), busy()]
-    const unauthenticated = { limiter, subject }
+    const unauthenticated = limitGuesses<[Context]>(limiter, subject)
     const options = { routes, subject: () => null, unauthenticated }
     const handle = rateLimit<[Context]>(perMinute(1), options, answer)
     expect((await handle(new Request(url), context)).status).toBe(401)

@@ -7,19 +7,17 @@ export type { DenialBody, DenialFormat, DenialOptions } from './http/body.ts'
 // Handlers
 export { rateLimit } from './http/fetch.ts'
 export type { FetchHandler } from './http/fetch.ts'
+export { limitGuesses } from './http/guess-limit.ts'
+export type { Guess, GuessLimit } from './http/guess-limit.ts'
 export { refuse, Refusal } from './http/refusal.ts'
 export type { RefusalOptions } from './http/refusal.ts'
 export type { Route, RouteCost, RouteInput, RouteMatcher, RouteOptions } from './routes/matcher.ts'
 
 // What adapters are made of
 export { createGuard, withHeaders } from './http/guard.ts'
-export type {
-  Guard,
-  GuardOptions,
-  GuardOutcome,
-  ResolvedSubject,
-  SubjectResolver,
-} from './http/guard.ts'
+export type { Guard, GuardOutcome } from './http/guard.ts'
+export type { GuardOptions } from './http/guard-options.ts'
+export type { ResolvedSubject, SubjectResolver } from './http/subject-resolver.ts'
 export { hold, validMaxDelay } from './http/hold.ts'
 export type { KeepLimiter, LimiterSource } from './http/limiter-source.ts'
 export { createHandoff, HANDOFF_HEADER } from './http/handoff.ts'

@@ -1,22 +1,9 @@
 import type { DeniedDecision } from '../decision.ts'
 import type { RouteCost, RouteInput } from '../routes/matcher.ts'
-import type { Subject } from '../subject.ts'
 import type { DenialFormat } from './body.ts'
+import type { GuessLimit } from './guess-limit.ts'
 import type { HeaderStyle } from './headers.ts'
-import type { LimiterSource } from './limiter-source.ts'
-import type { Refusal } from './refusal.ts'
-
-/**
- * Finds out whose request it is; `undefined` or `null` when it is nobody's, a `Refusal` to turn it
- * away with a status of its own.
- */
-export type SubjectResolver<Context extends unknown[] = []> = (
-  request: Request,
-  ...context: Context
-) => ResolvedSubject | Promise<ResolvedSubject>
-
-/** What a subject resolver may return. */
-export type ResolvedSubject = Subject | Refusal | null | undefined
+import type { SubjectResolver } from './subject-resolver.ts'
 
 /** Options of every adapter. */
 export interface GuardOptions<Context extends unknown[] = []> {
@@ -39,15 +26,12 @@ export interface GuardOptions<Context extends unknown[] = []> {
    */
   readonly maxDelayMs?: number
   /**
-   * A limit on requests that are nobody's, by their address say, so that guessing credentials has a
-   * price: such a request is charged here, as 1 request. Where that is spent, every request of that address is
-   * answered with 429 before its credentials are looked at, good ones too. Asking costs each request
-   * one more round trip to this limiter's store.
+   * A limit on guessing credentials: `limitGuesses(guesses, addressSubject({ from: 'vercel' }))`. It
+   * costs each request one more round trip, and one in the background when its credentials are good.
+   *
+   * @default none
    */
-  readonly unauthenticated?: {
-    readonly limiter: LimiterSource<Context>
-    readonly subject: SubjectResolver<Context>
-  }
+  readonly unauthenticated?: GuessLimit<Context> | undefined
   /**
    * What a CORS preflight is. `limit`: a request like any other, answered with 401 when it is nobody's
    * and charged. `pass`: let through uncharged, unless it has a body or credentials. Choose `pass` only

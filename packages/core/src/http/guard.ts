@@ -1,10 +1,9 @@
 import type { Cost } from '../cost.ts'
-import type { AllowedDecision } from '../decision.ts'
-import type { CheckOptions, Limiter } from '../limiter.ts'
+import type { AllowedDecision, Decision, DeniedDecision } from '../decision.ts'
 import type { Subject } from '../subject.ts'
 import type { DenialFormat } from './body.ts'
 import type { GuardOptions } from './guard-options.ts'
-import { InputError } from '../errors.ts'
+import { ConfigError, InputError } from '../errors.ts'
 import { compileRoutes, TOO_LONG, validCost, type Route } from '../routes/matcher.ts'
 import { aFunction, knownOptions, oneOf } from '../validate.ts'
 import { negotiatedFormat } from './accept.ts'
@@ -16,8 +15,6 @@ import { hold, validMaxDelay } from './hold.ts'
 import { keepOne, limiterOf, type KeepLimiter, type LimiterSource } from './limiter-source.ts'
 import { Refusal, refusalResponse, refuse, UNAUTHENTICATED } from './refusal.ts'
 import { waitUntilOf } from './wait-until.ts'
-
-export type { GuardOptions, ResolvedSubject, SubjectResolver } from './guard-options.ts'
 
 /** What to do with a request. */
 export type GuardOutcome =
@@ -64,12 +61,11 @@ export function createGuard<Context extends unknown[]>(
   const styles = validStyles('headers', options.headers)
   if (options.format !== undefined) oneOf('format', options.format, DENIAL_FORMATS)
   oneOf('preflight', options.preflight ?? 'limit', ['limit', 'pass'])
-  if (unauthenticated) knownOptions('unauthenticated', unauthenticated, ['limiter', 'subject'])
-  const limiterFor = limiterOf('limiter', limiter, keep)
-  const anonymous = unauthenticated && {
-    limiterFor: limiterOf('unauthenticated.limiter', unauthenticated.limiter, keep),
-    resolve: aFunction('unauthenticated.subject', unauthenticated.subject),
+  if (unauthenticated && !('charge' in unauthenticated)) {
+    throw new ConfigError('invalid_option', 'unauthenticated', 'must be made by `limitGuesses`')
   }
+  const limiterFor = limiterOf('limiter', limiter, keep)
+  const guessesFor = limiterOf('unauthenticated.limiter', unauthenticated?.limiter ?? limiter, keep)
 
   async function as(
     route: Route<Context>,
@@ -79,40 +75,56 @@ export function createGuard<Context extends unknown[]>(
     if (options.preflight === 'pass' && (await isPreflight(request))) return { kind: 'pass' }
     const format = options.format ?? negotiatedFormat(request)
     if (route === TOO_LONG) return refused(PATH_TOO_LONG, format)
-    const lasting = waitUntilOf(context)
-    const stranger = await anonymous?.resolve(request, ...context)
-    const asStranger = async (verb: 'check' | 'peek'): Promise<GuardOutcome | undefined> => {
-      if (!anonymous || !stranger || stranger instanceof Refusal) return undefined
-      const asked = anonymous.limiterFor(...context)
-      const outcome = await ask(
-        asked,
-        verb,
-        { ...stranger, route: route.id },
-        lasting,
-        format,
-        request,
-      )
-      if (outcome.kind === 'deny') return { kind: 'refuse', response: outcome.response() }
-      return outcome.kind === 'refuse' ? outcome : undefined
+    const background = waitUntilOf(context)
+    const denial = (decision: DeniedDecision): Response => {
+      const response = tooManyRequests(decision, { format, headers: false })
+      return withHeaders(response, headersOf(decision, request))
     }
+
     // Before the credentials are looked at, so that one guess too many finds out nothing.
-    const spent = await asStranger('peek')
-    if (spent) return spent
+    const suspect = await unauthenticated?.subject(request, ...context)
+    const guess =
+      suspect && !(suspect instanceof Refusal)
+        ? await orRefusal(
+            route.id,
+            unauthenticated?.charge(
+              guessesFor(...context),
+              { ...suspect, route: route.id },
+              background,
+            ),
+          )
+        : undefined
+    if (guess instanceof Refusal) return refused(guess, format)
+    if (guess && !guess.decision.allowed) return respond(denial(guess.decision))
     const found = await resolve(request, ...context)
-    if (found instanceof Refusal) return refused(found, format)
-    if (!found) return (await asStranger('check')) ?? refused(UNAUTHENTICATED, format)
-    const subject = { ...found, route: route.id }
-    const asked = { ...lasting, cost: await costOf(route, request, context) }
-    const outcome = await ask(limiterFor(...context), 'check', subject, asked, format, request)
-    if (outcome.kind === 'allow') {
-      const delayMs = Math.min(maxDelayMs, outcome.decision.delayMs)
-      if (delayMs > 0 && !(await hold(delayMs, request.signal))) return gone()
-      return { ...outcome, route: route.id, subject: found }
+    const subject = found ?? UNAUTHENTICATED
+    // One who is refused for anything but credentials has not guessed.
+    const isGuess = subject instanceof Refusal && subject.options.status === 401
+    const returned = isGuess ? undefined : guess?.giveBack()
+    const pending = returned && background.waitUntil ? background.waitUntil(returned) : returned
+    if (subject instanceof Refusal) {
+      await pending
+      return refused(subject, format)
     }
-    if (outcome.kind === 'refuse') return outcome
-    const { decision, headers } = outcome
-    const own = await onDenied?.(decision, request, ...context)
-    return { kind: 'refuse', response: own ? withHeaders(own, headers) : outcome.response() }
+
+    const cost = await costOf(route, request, context)
+    const decision = await orRefusal(
+      route.id,
+      limiterFor(...context).check({ ...subject, route: route.id }, { ...background, cost }),
+    )
+    await pending
+    if (decision instanceof Refusal) return refused(decision, format)
+    const headers = headersOf(decision, request)
+    if (!decision.allowed) {
+      const own = await onDenied?.(decision, request, ...context)
+      return respond(own ? withHeaders(own, headers) : denial(decision))
+    }
+    const delayMs = Math.min(maxDelayMs, decision.delayMs)
+    // The client is gone: nobody reads the answer, and no handler runs.
+    if (delayMs > 0 && !(await hold(delayMs, request.signal))) {
+      return respond(new Response(null, { status: 499 }))
+    }
+    return { kind: 'allow', decision, headers, route: route.id, subject }
   }
 
   /** What the request costs. A function that returns nothing must not cost less than it meant to. */
@@ -124,31 +136,8 @@ export function createGuard<Context extends unknown[]>(
     throw onRoute(new InputError('invalid_cost', 'cost', 'must not be undefined'), route.id)
   }
 
-  async function ask(
-    asked: Limiter,
-    verb: 'check' | 'peek',
-    subject: Subject,
-    checkOptions: CheckOptions,
-    format: DenialFormat,
-    request: Request,
-  ) {
-    let decision
-    try {
-      decision = await asked[verb](subject, checkOptions)
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error
-      if (error.code === 'invalid_cost') throw onRoute(error, subject.route)
-      // A malformed id comes from the client; a missing dimension is the resolver's mistake.
-      if (error.code !== 'invalid_subject') throw error
-      return refused(refuse({ status: 400, code: error.code, message: error.message }), format)
-    }
-    const headers = exposed(rateLimitHeaders(decision, styles), request)
-    if (decision.allowed) return { kind: 'allow' as const, decision, headers }
-    const denied = decision
-    const response = (): Response =>
-      withHeaders(tooManyRequests(denied, { format, headers: false }), headers)
-    return { kind: 'deny' as const, decision: denied, headers, response }
-  }
+  const headersOf = (decision: Decision, request: Request) =>
+    exposed(rateLimitHeaders(decision, styles), request)
 
   const guard = async (
     request: Request,
@@ -168,18 +157,30 @@ const PATH_TOO_LONG = /* @__PURE__ */ refuse({
 })
 
 /** Names the route whose cost is malformed. */
-function onRoute({ input, message }: InputError, route: string | undefined): InputError {
+function onRoute({ input, message }: InputError, route: string): InputError {
   const what = message.slice(`${input}: `.length)
   return new InputError('invalid_cost', input, `${what}, on the route "${route}"`)
 }
 
-/** The end of a request whose client is gone: nobody reads it, and no handler runs. */
-function gone(): GuardOutcome {
-  return { kind: 'refuse', response: new Response(null, { status: 499 }) }
+/** The result of `decide`, or a refusal when a client's id cannot be counted. */
+async function orRefusal<T>(route: string, decide: T | Promise<T>): Promise<T | Refusal> {
+  try {
+    return await decide
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error
+    if (error.code === 'invalid_cost') throw onRoute(error, route)
+    // A malformed id comes from the client; a missing dimension is the resolver's mistake.
+    if (error.code !== 'invalid_subject') throw error
+    return refuse({ status: 400, code: error.code, message: error.message })
+  }
 }
 
-function refused(refusal: Refusal, format: DenialFormat): GuardOutcome & { kind: 'refuse' } {
-  return { kind: 'refuse', response: refusalResponse(refusal, format) }
+function respond(response: Response): GuardOutcome {
+  return { kind: 'refuse', response }
+}
+
+function refused(refusal: Refusal, format: DenialFormat): GuardOutcome {
+  return respond(refusalResponse(refusal, format))
 }
 
 /**
