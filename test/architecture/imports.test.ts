@@ -138,7 +138,7 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
     'validate',
     'watch',
   ],
-  'routes/*': ['cost', 'errors', 'routes/*', 'validate', 'rou3'],
+  'routes/*': ['cost', 'errors', 'routes/*', 'validate'],
   'http/guard': [
     'cost',
     'decision',

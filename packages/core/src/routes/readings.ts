@@ -26,14 +26,8 @@ const SLASHES = /[/\\]/g
 const PARAMETERS = /;[^/\\]*/g
 
 function plainPath(segments: readonly string[]): string {
-  const plain = segments.map((segment) => encoded(withoutParameters(segment).toLowerCase()))
+  const plain = segments.map((segment) => withoutParameters(segment).toLowerCase())
   return `/${plain.filter((segment) => segment !== '').join('/')}`
-}
-
-/** As the router keeps the literal text of its patterns. */
-function encoded(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are among what is encoded
-  return text.toWellFormed().replace(/[\0- "#<>?^`{}\x7f-\uffff]+/g, encodeURIComponent)
 }
 
 /** A segment that is nothing but parameters stays: it is one that `:id` takes. */
