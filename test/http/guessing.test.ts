@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Limiter } from '@sluice/core'
-import { limitGuesses, refuse, type GuardOptions, type ResolvedSubject } from '@sluice/core/http'
+import { limitGuesses, refuse, type AdapterOptions, type ResolvedSubject } from '@sluice/core/http'
 import { describe, expect, it, vi } from 'vitest'
 import { bundle } from '../support/bundle.ts'
 import { app, perMinute } from './support.ts'
@@ -10,7 +10,7 @@ const where = () => ({ tenant: 'an address' })
 /** A handler whose guesses are limited, and a way to ask it with a key; only `good` is one. */
 function guarded(
   limit: number,
-  options: Partial<GuardOptions> & { guesses?: Limiter; look?: () => Promise<unknown> } = {},
+  options: Partial<AdapterOptions> & { guesses?: Limiter; look?: () => Promise<unknown> } = {},
 ) {
   const { guesses = perMinute(limit), look = async () => {}, ...rest } = options
   const lookUp = vi.fn<(key: string | null) => ResolvedSubject>((key) =>

@@ -1,5 +1,5 @@
 import { ConfigError } from '@sluice/core'
-import { limitGuesses, rateLimit, type GuardOptions } from '@sluice/core/http'
+import { limitGuesses, rateLimit, type AdapterOptions } from '@sluice/core/http'
 import { describe, expect, it } from 'vitest'
 import { perMinute, subject } from './support.ts'
 
@@ -27,7 +27,7 @@ describe('a mistake in the options is found at construction', () => {
     ['unauthenticated', { unauthenticated: { limiter: perMinute(1), subject } }],
     ['unauthenticated.limiter', { unauthenticated: limitGuesses({} as never, subject) }],
   ])('%s: %j', (option, wrong) => {
-    const options = { routes: ['/**'], subject, ...wrong } as GuardOptions
+    const options = { routes: ['/**'], subject, ...wrong } as AdapterOptions
     const make = () => rateLimit(perMinute(1), options, () => new Response())
     expect(make).toThrow(ConfigError)
     expect(make).toThrow(expect.objectContaining({ option }))

@@ -70,7 +70,7 @@ describe('withRateLimit', () => {
 
   it.each([
     [{ secret: 'short' }, 'secret'],
-    [{ route: '' }, 'routes[].id'],
+    [{ route: '' }, 'route'],
     [{ subject: undefined }, 'subject'],
     [{ limitr: 1 }, 'limitr'],
     [{ cost: NaN }, 'cost: must be'],

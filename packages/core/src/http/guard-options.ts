@@ -1,14 +1,18 @@
 import type { DeniedDecision } from '../decision.ts'
 import type { RouteCost, RouteInput } from '../routes/matcher.ts'
-import type { DenialFormat } from './body.ts'
+import type { DenialFormat } from './format.ts'
 import type { GuessLimit } from './guess-limit.ts'
 import type { HeaderStyle } from './headers.ts'
 import type { SubjectResolver } from './subject-resolver.ts'
 
 /** Options of every adapter. */
-export interface GuardOptions<Context extends unknown[] = []> {
+export interface AdapterOptions<Context extends unknown[] = []> extends GuardOptions<Context> {
   /** The routes to limit; a request to any other passes untouched. The most specific one counts. */
   readonly routes: readonly RouteInput<Context>[]
+}
+
+/** Options of a guard. */
+export interface GuardOptions<Context extends unknown[] = []> {
   /**
    * Finds out whose request it is. When it finds nobody the request is answered with 401 and nothing
    * is charged. What it throws is not caught.
@@ -63,7 +67,6 @@ export interface GuardOptions<Context extends unknown[] = []> {
 
 /** The names of the options. */
 export const GUARD_OPTIONS: readonly string[] = [
-  'routes',
   'subject',
   'cost',
   'maxDelayMs',

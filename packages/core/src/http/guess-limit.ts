@@ -1,7 +1,7 @@
 import type { Decision } from '../decision.ts'
 import type { CheckOptions, Limiter } from '../limiter.ts'
 import type { Subject } from '../subject.ts'
-import type { LimiterSource } from './limiter-source.ts'
+import type { LimiterSource } from './context.ts'
 import type { SubjectResolver } from './subject-resolver.ts'
 import { aFunction } from '../validate.ts'
 
