@@ -1,4 +1,4 @@
-import { rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
+import { limitByBinding, rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
 import { limitGuesses, rateLimit } from '@sluice/core/http'
 import type { CheckOptions, Limiter, Subject } from '@sluice/core'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
@@ -45,14 +45,14 @@ describe('what keeps work alive past the response is handed to the limiter', () 
   it('by a Worker: ctx.waitUntil, with the pre-filter before it as well', async () => {
     for (const prefilter of [
       undefined,
-      {
+      limitByBinding<object>({
         binding: () => ({ limit: async () => ({ success: true }) }),
         limit: 9,
-        period: 10 as const,
-      },
+        period: 10,
+      }),
     ]) {
       const [ctx, limiter] = [new Context(), busy()]
-      const options = { routes, subject, ...(prefilter && { prefilter }) }
+      const options = { routes, subject, prefilter }
       const handle = rateLimitWorker<object>(() => limiter, options, answer)
       expect((await handle(new Request(url), {}, ctx)).status).toBe(200)
       expect(ctx.kept).toEqual([WORK])

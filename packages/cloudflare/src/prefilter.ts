@@ -7,8 +7,11 @@ export interface RateLimitBinding {
   limit(options: { key: string }): Promise<{ success: boolean }>
 }
 
-/** Options of `prefilter`. */
-export interface PrefilterOptions<Env> {
+/** Refuses some of the requests of somebody, before the limiter is asked. */
+export type Prefilter<Env> = (subject: Subject, env: Env) => Promise<Refusal | undefined>
+
+/** Options of `limitByBinding`. */
+export interface BindingLimitOptions<Env> {
   /** The binding: `(env) => env.FLOOD`. */
   readonly binding: (env: Env) => RateLimitBinding
   /** What the binding's `simple.limit` is. Give it a multiple of the exact limit. */
@@ -19,19 +22,24 @@ export interface PrefilterOptions<Env> {
   readonly key?: (subject: Subject) => string | undefined
 }
 
-/** A step that asks the binding before the limiter is asked, and refuses what the binding denies. */
-export function prefilterStep<Env>(
-  options: PrefilterOptions<Env>,
-): (subject: Subject, env: Env) => Promise<Refusal | undefined> {
-  knownOptions('prefilter', options, ['binding', 'limit', 'period', 'key'])
+/**
+ * A pre-filter that asks Cloudflare's own rate-limiting binding: free, and counted per location, so it
+ * only keeps floods away from the exact decision. Where it fails, requests go on.
+ *
+ * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * limitByBinding({ binding: (env) => env.FLOOD, limit: 300, period: 60 })
+ */
+export function limitByBinding<Env>(options: BindingLimitOptions<Env>): Prefilter<Env> {
+  knownOptions('limitByBinding', options, ['binding', 'limit', 'period', 'key'])
   const { binding, limit, period, key = (subject: Subject) => subject.tenant } = options
-  aFunction('prefilter.binding', binding)
-  aFunction('prefilter.key', key)
+  aFunction('limitByBinding.binding', binding)
+  aFunction('limitByBinding.key', key)
   if (!Number.isInteger(limit) || limit < 1) {
-    throw new ConfigError('invalid_option', 'prefilter.limit', 'must be a whole number from 1')
+    throw new ConfigError('invalid_option', 'limitByBinding.limit', 'must be a whole number from 1')
   }
   if (period !== 10 && period !== 60) {
-    throw new ConfigError('invalid_option', 'prefilter.period', 'must be 10 or 60')
+    throw new ConfigError('invalid_option', 'limitByBinding.period', 'must be 10 or 60')
   }
   return async (subject, env) => {
     const partition = key(subject)
@@ -41,7 +49,7 @@ export function prefilterStep<Env>(
 }
 
 async function isBelow<Env>(
-  binding: PrefilterOptions<Env>['binding'],
+  binding: BindingLimitOptions<Env>['binding'],
   env: Env,
   key: string,
 ): Promise<boolean> {
