@@ -2,7 +2,9 @@ import { createLimiter, InputError, manualClock, slidingWindow, type Limiter } f
 import {
   compileRoutes,
   createGuard,
+  refuse,
   type GuardOutcome,
+  type Refusal,
   type RouteInput,
   type SubjectResolver,
 } from '@sluice/core/http'
@@ -215,6 +217,35 @@ describe('a guard', () => {
     await expect(failing(request)).rejects.toThrow('JWKS unreachable')
     const empty = guarded(limiterOf(), ['/a'], () => ({ user: 'u' }))
     await expect(empty(request)).rejects.toThrow(InputError)
+  })
+
+  it('refuses before the limiter is asked what its adapter refuses, in the format of denials', async () => {
+    const limiter = limiterOf()
+    const check = vi.spyOn(limiter, 'check')
+    const before = vi.fn<() => Promise<Refusal>>(async () =>
+      refuse({ status: 429, code: 'flood', message: 'Too many.', details: { retryAfter: 10 } }),
+    )
+    const guard = createGuard<[string]>(
+      limiter,
+      {
+        subject: ({ headers }) => (headers.has('x') ? { tenant: 'acme' } : null),
+        format: 'nested',
+      },
+      { before },
+    )
+    const route = { id: 'ai', cost: undefined }
+    const answer = async (headers = {}) => {
+      const outcome = await guard(route, new Request('https://app.example/', { headers }), 'env')
+      return (outcome as { response: Response }).response
+    }
+    expect((await answer()).status).toBe(401)
+    expect(before).not.toHaveBeenCalled()
+    const refused = await answer({ x: '1' })
+    expect(await refused.json()).toEqual({
+      error: { code: 'flood', message: 'Too many.', retryAfter: 10 },
+    })
+    expect(before).toHaveBeenCalledWith({ tenant: 'acme', route: 'ai' }, 'env')
+    expect(check).not.toHaveBeenCalled()
   })
 
   it('hands the context of an adapter to the resolver', async () => {

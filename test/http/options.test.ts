@@ -26,6 +26,7 @@ describe('a mistake in the options is found at construction', () => {
     ['unauthenticated', { unauthenticated: perMinute }],
     ['unauthenticated', { unauthenticated: { limiter: perMinute(1), subject } }],
     ['unauthenticated.limiter', { unauthenticated: limitGuesses({} as never, subject) }],
+    ['unauthenticated.limiter', { unauthenticated: limitGuesses(undefined as never, subject) }],
   ])('%s: %j', (option, wrong) => {
     const options = { routes: ['/**'], subject, ...wrong } as AdapterOptions
     const make = () => rateLimit(perMinute(1), options, () => new Response())

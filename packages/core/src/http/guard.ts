@@ -74,7 +74,11 @@ export function createGuard<Context extends unknown[]>(
     throw new ConfigError('invalid_option', 'unauthenticated', 'must be made by `limitGuesses`')
   }
   const limiterFor = limiterOf('limiter', limiter, keep)
-  const guessesFor = limiterOf('unauthenticated.limiter', unauthenticated?.limiter ?? limiter, keep)
+  const guessesFor = limiterOf(
+    'unauthenticated.limiter',
+    unauthenticated ? unauthenticated.limiter : limiter,
+    keep,
+  )
 
   /** What the request costs. A function that returns nothing must not cost less than it meant to. */
   async function costOf(route: Route<Context>, request: Request, context: Context): Promise<Cost> {
@@ -116,8 +120,9 @@ export function createGuard<Context extends unknown[]>(
     const isGuess = found instanceof Refusal && found.options.status === 401
     const returned = isGuess ? undefined : guess?.giveBack()
     const pending = returned && background.waitUntil ? background.waitUntil(returned) : returned
-    const subject =
-      found instanceof Refusal ? found : ((await before?.(found, ...context)) ?? found)
+    const early =
+      found instanceof Refusal ? found : await before?.({ ...found, route: id }, ...context)
+    const subject = early ?? found
     if (subject instanceof Refusal) {
       await pending
       return refused(subject, request)
