@@ -78,6 +78,7 @@ export type {
   Kept,
   LuaFragments,
   Settlement,
+  SettlementTwins,
 } from './algorithms/algorithm.ts'
 export { isChargeable, isDenied } from './stores/store.ts'
 export type {

@@ -2,6 +2,7 @@ import type { Cost } from '../cost.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { LimiterRuntime } from '../limiter/runtime.ts'
 import type { Store } from '../stores/store.ts'
+import { settlementOf } from './settlements.ts'
 import { settling, type SettledCharge, type SettleRequest } from './settle.ts'
 import { systemClock } from '../clock.ts'
 import { assertCost, costIn, isUnits } from '../cost.ts'
@@ -115,7 +116,7 @@ async function settle(
     // A policy that is gone since then, or counts in another way, counts nothing there any more.
     if (policy === undefined || !charge.key.startsWith(`${keyPrefix(policy)}:`)) continue
     if (reserved > policy.maxUnits) throw invalid('reservation')
-    const used = policy.algorithm.released ? 0 : actual(policy.unit, reserved)
+    const used = settlementOf(policy).released ? 0 : actual(policy.unit, reserved)
     // Policies over one log hold one charge together.
     if (used === reserved || charges.some(({ key }) => key === charge.key)) continue
     charges.push({ ...charge, policy, index, params: policy.params, id, reserved, actual: used })
@@ -155,7 +156,7 @@ async function settle(
  * If not, it has no mark of them and does nothing. Where it fails again, they come free by themselves.
  */
 async function freeSlots(store: Store, request: SettleRequest): Promise<void> {
-  const charges = request.charges.filter(({ policy }) => policy.algorithm.released)
+  const charges = request.charges.filter(({ policy }) => settlementOf(policy).released)
   if (charges.length === 0) return
   await store.run(settling({ ...request, charges, local: false })).catch(() => undefined)
 }

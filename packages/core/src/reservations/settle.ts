@@ -1,4 +1,5 @@
 import type { Settlement } from '../algorithms/algorithm.ts'
+import { settlementOf } from './settlements.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Cells, Operation, StoreRequest } from '../stores/store.ts'
 import { CLOCK, indent, isWhole, shapeOf } from '../stores/upstash/assemble.ts'
@@ -52,7 +53,8 @@ function settleIn(
   cells.delete(mark)
   return charges.map((charge) => {
     const { key, policy } = charge
-    const kept = policy.algorithm.settle(cells.get(key, now) as never, charge, now)
+    const twins = settlementOf(policy)
+    const kept = twins.settle(cells.get(key, now) as never, charge, now)
     if (kept) cells.set(key, kept)
     return kept?.applied ?? 0
   })
@@ -64,8 +66,7 @@ const ARGS_PER_POLICY = 6
 
 function argsOf({ policies, charges, id, now, clockIsInjected }: SettleRequest): string[] {
   const needsTime = charges.some(
-    ({ policy, params, reserved, actual }) =>
-      actual > reserved || policy.algorithm.lua(params).settleNeedsTime === true,
+    ({ policy, reserved, actual }) => actual > reserved || settlementOf(policy).needsTime,
   )
   const args = [String(now), clockIsInjected ? 'injected' : needsTime ? 'own' : 'none', id]
   for (const index of policies.keys()) {
@@ -100,7 +101,7 @@ function readSettled(
  * policy: `-` or 1, limit, burst, position, reserved, actual.
  */
 function settlingScript(policies: readonly PolicyRule[]): string {
-  const parts = policies.map(({ algorithm, params }, index) => {
+  const parts = policies.map((policy, index) => {
     const at = FIRST_ARG + ARGS_PER_POLICY * index
     return `if ARGV[${at}] ~= '-' then
   k = k + 1
@@ -109,7 +110,7 @@ function settlingScript(policies: readonly PolicyRule[]): string {
     local key = KEYS[k]
     local limit, burst, position = tonumber(ARGV[${at + 1}]), tonumber(ARGV[${at + 2}]), tonumber(ARGV[${at + 3}])
     local reserved, actual = tonumber(ARGV[${at + 4}]), tonumber(ARGV[${at + 5}])
-    ${indent(algorithm.lua(params).settle, 4)}
+    ${indent(settlementOf(policy).lua(policy.params), 4)}
   end)
   failed = failed or not done
   reply[${index + 2}] = applied
