@@ -161,6 +161,7 @@ describe('a decision made without the store', () => {
     violated: undefined,
     delayMs: 0,
     at: 1_768_478_400_500,
+    source: 'memory',
     plan: undefined,
     planSource: undefined,
   } as const
