@@ -189,13 +189,13 @@ const MISTAKES: Mistake[] = [
     'policies.p.limit',
   ],
   [
-    'a burst that one plan has not',
+    'a burst that is no whole number for one plan',
     () => {
-      const plans = definePlans({ free: { rpm: 1, burst: 5 }, paid: { rpm: 5, burst: 0 } })
+      const plans = definePlans({ free: { rpm: 1, burst: 4 }, paid: { rpm: 5, burst: 5 } })
       const policy = tokenBucket({
         name: 'p',
         limit: ({ plan }) => plan['rpm'],
-        burst: ({ plan }) => plan['burst'],
+        burst: ({ plan }) => Number(plan['burst']) / 2,
         window: '1m',
         per: ['tenant'],
       })
