@@ -1,4 +1,4 @@
-import { fixedWindow, slidingWindow, type Entry } from '@sluice/core'
+import { fixedWindow, slidingWindow } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
 import { keysUnder } from '../support/redis.ts'
 import { sharedRedis } from '../support/running-redis.ts'
@@ -25,7 +25,7 @@ describe('the script', () => {
       const rules = rulesOf(...policies)
       const good = entriesOf(rules)
       for (const [place, entry] of good.entries()) {
-        const entries = good.with(place, { ...entry, [field]: value } as Entry)
+        const entries = good.with(place, { ...entry, [field]: value })
         const asked = store.check(storeRequest(rules, entries))
         await expect(asked).rejects.toMatchObject({ code: 'store_refused' })
       }
