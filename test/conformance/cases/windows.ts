@@ -106,7 +106,7 @@ function perKind(make: () => Store): void {
             burst: 3,
             remaining: 0,
             cost: 1,
-            windowMs: policy.windowMs,
+            windowMs: policy()[0]?.windowMs,
             resetMs: endsAt - NOON,
             fits: false,
             enforced: true,
