@@ -1,7 +1,8 @@
 import type { Cost } from '../cost.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { LimiterRuntime } from '../limiter/runtime.ts'
-import type { SettledCharge } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
+import { settling, type SettledCharge, type SettleRequest } from './settle.ts'
 import { systemClock } from '../clock.ts'
 import { assertCost, costIn, isUnits } from '../cost.ts'
 import { InputError } from '../errors.ts'
@@ -119,16 +120,20 @@ async function settle(
     if (used === reserved || charges.some(({ key }) => key === charge.key)) continue
     charges.push({ ...charge, policy, index, params: policy.params, id, reserved, actual: used })
   }
-  const applied = await store.settle({
+  const request: SettleRequest = {
     policies: program.policies,
     charges,
     id,
     mark: markKey(id),
-    source: local ? 'memory' : 'store',
+    local,
     now: clock(),
     clockIsInjected,
     startedAt: systemClock(),
-  })
+  }
+  const [applied] = await Promise.all([
+    store.run(settling(request)),
+    local ? freeSlots(store, request) : undefined,
+  ])
   if (applied === undefined) {
     if (clock() > settleBy) {
       events.abandoned?.({ id })
@@ -143,6 +148,16 @@ async function settle(
   const settled = { applied: true, ...summed(charges, applied) }
   events.settled?.({ id, returned: settled.returned, overrun: settled.overrun })
   return settled
+}
+
+/**
+ * Frees calls in flight in a store that had failed: it may have let them in, and lost only its reply.
+ * If not, it has no mark of them and does nothing. Where it fails again, they come free by themselves.
+ */
+async function freeSlots(store: Store, request: SettleRequest): Promise<void> {
+  const charges = request.charges.filter(({ policy }) => policy.algorithm.released)
+  if (charges.length === 0) return
+  await store.run(settling({ ...request, charges, local: false })).catch(() => undefined)
 }
 
 const notApplied = (why: Settled['why'] & string): Settled => ({

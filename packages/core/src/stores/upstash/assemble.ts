@@ -51,8 +51,10 @@ interface Group {
 
 /** Names the script that these policies need: those of one shape share it, whatever their limits. */
 export function shapeOf(policies: readonly PolicyRule[]): string {
+  const known = shapes.get(policies)
+  if (known !== undefined) return known
   const spaces: object[] = []
-  return policies
+  const shape = policies
     .map(({ algorithm, params, keyspace, burst }, index) => {
       const space = keyspace ?? {}
       const first = spaces.indexOf(space)
@@ -61,14 +63,18 @@ export function shapeOf(policies: readonly PolicyRule[]): string {
       return `${algorithm.id}${bucket}-${params.join('-')}${first < 0 ? '' : `@${first - index}`}`
     })
     .join()
+  shapes.set(policies, shape)
+  return shape
 }
 
+const shapes = new WeakMap<readonly PolicyRule[], string>()
+
 /** Lua that is true of whole numbers up to `most`: not of NaN, against which everything fits. */
-const isWhole = (name: string, most: number | string = MAX_UNITS): string =>
+export const isWhole = (name: string, most: number | string = MAX_UNITS): string =>
   `${name} >= 0 and ${name} <= ${most} and ${name} % 1 == 0`
 
 /** Sets `now`. ARGV: the caller's time; what to do with it. */
-const CLOCK = `local now, own, slack, skewed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false
+export const CLOCK: string = `local now, own, slack, skewed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false
 if ARGV[2] == 'injected' then
   slack = ${INJECTED_SLACK_MS}
 elseif ARGV[2] == 'own' then
@@ -213,67 +219,6 @@ function addOf(
 end`
 }
 
-/**
- * The script that settles charges of these policies, once: only who removes the mark may. Nothing may
- * fail between that and the last correction: one that does not work, such as of a key that holds
- * something else, must not keep the others from being made, and is told at the end.
- *
- * KEYS: the mark's, and one for each charge. ARGV: the time, the clock, the id, then six for each
- * policy: `-` or 1, limit, burst, position, reserved, actual.
- */
-export function settlingScript(policies: readonly PolicyRule[]): string {
-  const parts = policies.map(({ algorithm, params }, index) => {
-    const at = FIRST_ARG + SETTLE_ARGS_PER_POLICY * index
-    return `if ARGV[${at}] ~= '-' then
-  k = k + 1
-  local applied = 0
-  local done = pcall(function()
-    local key = KEYS[k]
-    local limit, burst, position = tonumber(ARGV[${at + 1}]), tonumber(ARGV[${at + 2}]), tonumber(ARGV[${at + 3}])
-    local reserved, actual = tonumber(ARGV[${at + 4}]), tonumber(ARGV[${at + 5}])
-    ${indent(algorithm.lua(params).settle, 4)}
-  end)
-  failed = failed or not done
-  reply[${index + 2}] = applied
-end`
-  })
-  const placeholders = policies.map(() => '0')
-  return `${CLOCK}local id, k, failed = ARGV[3], 1, false
-local reply = { 1, ${placeholders.join(', ')} }
-for at = ${FIRST_ARG}, #ARGV do
-  local number = tonumber(ARGV[at])
-  if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
-end
-if redis.call('DEL', KEYS[1]) == 0 then return { 0 } end
-${parts.join('\n')}
-if failed then return redis.error_reply('ERR a charge could not be corrected') end
-return reply
-`
-}
-
-export const SETTLE_ARGS_PER_POLICY = 6
-
-/**
- * The script that writes records on a condition. ARGV: 0 for no condition, 1 for a text, 2 for nothing;
- * the field and the text; for each record its milliseconds, a count, and so many fields and values.
- */
-export const WRITING_SCRIPT = `local first, at = 1, 2
-if ARGV[1] ~= '0' then
-  local held = redis.call('HGET', KEYS[1], ARGV[2])
-  if ARGV[1] == '1' and held ~= ARGV[3] or ARGV[1] == '2' and held then return 0 end
-  first, at = 2, 4
-end
-for index = first, #KEYS do
-  local ttl, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-  redis.call('HSET', KEYS[index], unpack(ARGV, at + 2, at + 1 + count))
-  if ttl > 0 then redis.call('PEXPIRE', KEYS[index], ttl) else redis.call('PERSIST', KEYS[index]) end
-  at = at + 2 + count
-end
-return 1
-`
-
-const indent = (text: string, by = 2): string => text.trim().replaceAll('\n', `\n${' '.repeat(by)}`)
-
-/** The script as it is sent: without comments, indentation and empty lines. */
-export const minify = (script: string): string =>
-  script.replace(/--.*$/gm, '').replace(/\n\s*/g, '\n').trim()
+/** Indents all lines but the first. */
+export const indent = (text: string, by = 2): string =>
+  text.trim().replaceAll('\n', `\n${' '.repeat(by)}`)
