@@ -129,7 +129,8 @@ if $expire then redis.call('PEXPIRE', key, ${3 * window} + slack) end`,
     settle: `local member = reserved == 1 and id or id .. ':' .. reserved
 local scores = redis.call('ZMSCORE', key, '#', member)
 local total, units, at = scores[1] and -scores[1] or 0, actual, position
-if scores[2] and not (actual > reserved and position <= now - ${window}) then
+local found = scores[2] and not (actual > reserved and position <= now - ${window})
+if found then
   applied = actual - reserved
   redis.call('ZREM', key, member)
 elseif actual > reserved then
@@ -143,7 +144,7 @@ if applied ~= 0 then
   else
     redis.call('DEL', key)
   end
-  if units == 0 or at == now then redis.call('PEXPIRE', key, ${3 * window} + slack) end
+  if units == 0 or not found then redis.call('PEXPIRE', key, ${3 * window} + slack) end
 end`,
   }),
 }
