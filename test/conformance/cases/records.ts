@@ -1,7 +1,11 @@
 import {
+  createLimiter,
+  defineExtension,
   fixedWindow,
+  type Policy,
   type PolicyRule,
   type RecordCondition,
+  type Records,
   type RecordWrite,
   type Store,
   type StoreRequest,
@@ -32,13 +36,24 @@ const request = (reads: StoreRequest['reads'], count = 0): StoreRequest => ({
   reads,
 })
 
-/** Writes records, now. */
+/** Writes records, as an extension does. */
 function write(
   store: Store,
   writes: readonly RecordWrite[],
   condition?: RecordCondition,
 ): Promise<boolean> {
-  return store.write({ writes, condition, now: Date.now(), startedAt: Date.now() })
+  let made: Records | undefined
+  const extension = defineExtension({
+    name: 'writer',
+    connect: ({ records: own }) => {
+      made = own
+      return {}
+    },
+  })
+  const policy = (() => policies) as Policy
+  createLimiter({ store, policies: [policy], extensions: [extension] })
+  if (made === undefined) throw new Error('The extension was not connected')
+  return made.write(writes, condition)
 }
 
 /** What these fields of a record hold. */
