@@ -64,7 +64,10 @@ export interface Algorithm<State = never> {
     now: number,
     id: string,
   ): Kept<State> & { readonly position: number }
-  /** `applied`: units charged, or, below 0, given back. Returns `undefined` if nothing changes. */
+  /**
+   * `applied`: units charged, or, below 0, given back: none where they no longer counted. Returns
+   * `undefined` if nothing changes.
+   */
   settle(
     state: State | undefined,
     settlement: Settlement,
@@ -95,10 +98,11 @@ export interface LuaFragments {
   readonly position: string
   /**
    * The twin of `settle`: finds `position`, `reserved` and `actual`, and sets `applied`. It must verify
-   * before it writes. `now` is there only if more was used than reserved, or by `settleNeedsTime`.
+   * before it writes. `now` is Redis' time if more was used than reserved, or by `settleNeedsTime`;
+   * else it is the caller's, and may only decide what is told.
    */
   readonly settle: string
-  /** True if giving units back needs `now`, which costs a command. @default false */
+  /** True if giving units back needs Redis' time, which costs a command. @default false */
   readonly settleNeedsTime?: boolean
 }
 

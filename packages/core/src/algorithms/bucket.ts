@@ -75,7 +75,7 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
     const left = (units: number): number => Math.max(0, units * window - gone)
     const more = actual > reserved ? (actual - reserved) * window : left(actual) - left(reserved)
     const corrected = Math.max(0, used + rescale(limit, more, charged))
-    return { ...kept(corrected, at, limit, params, now), applied: Math.trunc(more / window) }
+    return { ...kept(corrected, at, limit, params, now), applied: Math.trunc(more / window) + 0 }
   },
 
   // The value is `b<used>:<at>:<limit>`. A key lives a window longer than it holds something, so that

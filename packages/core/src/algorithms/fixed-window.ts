@@ -71,6 +71,7 @@ else
     if tonumber(ending) == position then
       applied = math.max(-count, actual - reserved)
       redis.call('SET', key, string.format('w%.0f:%.0f', position, count + applied), 'KEEPTTL')
+      if position <= now then applied = 0 end
     end
   end
 end`,

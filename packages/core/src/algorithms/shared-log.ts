@@ -86,7 +86,8 @@ export const sharedLogAlgorithm: Algorithm<LogState> = {
       const own = offset === 0 ? actual : cost
       if (own > 0) kept.push({ at, cost: own, sum: wrapSum(sum + applied) })
     }
-    return { state: { log: kept }, expiresAt: (kept.at(-1)?.at ?? now) + longest, applied }
+    const expiresAt = (kept.at(-1)?.at ?? now) + longest
+    return { state: { log: kept }, expiresAt, applied: position <= now - longest ? 0 : applied }
   },
 
   // A member is `sum:cost`, its score the time, which never goes back: so sums rise with scores, and
@@ -161,7 +162,7 @@ for at = 1, #rows, 2 do
   end
 end
 if found and not gone then
-  applied = more
+  applied = position > now - ${longest} and more or 0
   local old = {}
   for at = found, #rows, 2 do old[#old + 1] = rows[at] end
   redis.call('ZREM', key, unpack(old))

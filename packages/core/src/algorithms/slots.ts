@@ -36,10 +36,11 @@ export const slotsAlgorithm: Algorithm<SlotsState> = {
     return { state: slots, expiresAt: slots.at(-1)?.until ?? until, position: until }
   },
 
-  settle(state: SlotsState | undefined, { id }: Settlement, now: number) {
+  settle(state: SlotsState | undefined, { id, position }: Settlement, now: number) {
     const others = (state ?? []).filter((slot) => slot.id !== id)
-    const applied = others.length - (state?.length ?? 0)
-    if (applied === 0) return undefined
+    const removed = (state?.length ?? 0) - others.length
+    if (removed === 0) return undefined
+    const applied = position <= now ? 0 : -removed
     return { state: others, expiresAt: others.at(-1)?.until ?? now, applied }
   },
 
@@ -75,7 +76,8 @@ if $expire then redis.call('PEXPIRE', key, ${2 * hold} + slack) end`,
     position: `now + ${hold}`,
     settle: `local slots = {}
 for slot = 1, reserved do slots[slot] = slot == 1 and 'call:' .. id or 'call:' .. id .. ':' .. slot end
-applied = -redis.call('ZREM', key, unpack(slots))`,
+applied = -redis.call('ZREM', key, unpack(slots))
+if position <= now then applied = 0 end`,
   }),
 }
 
