@@ -30,7 +30,7 @@ export const isWhole = (name: string, most: number | string = MAX_UNITS): string
   `${name} >= 0 and ${name} <= ${most} and ${name} % 1 == 0`
 
 /** Sets `now`. ARGV: the caller's time; what to do with it. */
-export const CLOCK: string = `local now, own, slack, skewed, timed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false, ARGV[2] ~= 'none'
+export const CLOCK: string = `local now, own, slack, skewed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false
 if ARGV[2] == 'injected' then
   slack = ${INJECTED_SLACK_MS}
 elseif ARGV[2] == 'own' then
