@@ -15,7 +15,7 @@ export class Watched implements Store {
     return this.#answer(() => this.#store.check(request))
   }
 
-  settle(...args: Parameters<Store['settle']>): Promise<boolean> {
+  settle(...args: Parameters<Store['settle']>): ReturnType<Store['settle']> {
     return this.#store.settle(...args)
   }
 
