@@ -8,7 +8,6 @@ import { ConfigError } from '../errors.ts'
 import { validPer } from '../subject.ts'
 import { knownOptions, MAX_UNITS, oneOf, plainName, positiveInteger } from '../validate.ts'
 import { validBurst, validLimit } from './limit.ts'
-import { validRollout } from './rollout.ts'
 
 /** Options that every policy has. */
 export interface PolicyOptions<
@@ -212,6 +211,22 @@ export function defineRule<State>(
   }) as PolicyRule
 }
 
+// Here, so that whoever makes no rollout loads none.
+/** Returns `value` if it is a rollout that fits the policy, else throws. */
+function validRollout(
+  option: string,
+  value: Rollout | undefined,
+  isGlobal: boolean,
+): Rollout | undefined {
+  if (value === undefined) return undefined
+  if (typeof value?.isEnabled !== 'function') {
+    throw new ConfigError('invalid_option', option, 'must be made by rollout')
+  }
+  if (!isGlobal || !value.isPartial) return value
+  const message = 'must use 0 or 100 percent with per "global", which has one partition'
+  throw new ConfigError('invalid_option', option, message)
+}
+
 function scopeOf(factory: string, scope: unknown, per: Per): string {
   if (scope !== undefined) return plainName(`${factory}.scope`, scope)
   return per === 'global' ? 'global' : per.join('+')
@@ -239,7 +254,11 @@ export function rulesOf(policies: unknown): readonly PolicyRule[] {
   for (const rule of rules as Partial<PolicyRule>[]) {
     assertRule(rule)
     // They stand in headers; a rule that was copied and renamed has not been through its factory.
-    for (const text of [rule.name, rule.scope, rule.unit]) plainName('policies.name', text)
+    for (const text of [rule.name, rule.scope, rule.unit]) {
+      if (typeof text === 'string' && /^[\x21-\x7e]+$/.test(text)) continue
+      const message = 'must have names, scopes and units of printable ASCII without spaces'
+      throw new ConfigError('invalid_option', 'policies', message)
+    }
     if (names.has(rule.name)) {
       throw new ConfigError('duplicate_policy', 'policies', `names "${rule.name}" twice`)
     }
