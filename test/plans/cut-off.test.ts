@@ -1,4 +1,5 @@
 import type { Limiter } from '@sluice/core'
+import { invalidatePlan } from '@sluice/core/plans'
 import { memory } from '@sluice/core/memory'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { callsOf } from '../support/watched-store.ts'
@@ -27,11 +28,11 @@ async function cutOff(call: 'check' | 'write') {
   return { ...app, limiter }
 }
 
-/** The pauses that a request has made. */
+/** The pauses that a request has made; deadlines are as long as a look-up may take, or longer. */
 async function pausesOf(act: () => Promise<unknown>): Promise<number> {
   const pauses = vi.spyOn(globalThis, 'setTimeout')
   await act()
-  const { length } = pauses.mock.calls.filter(([, ms]) => ms !== TIMEOUT_MS)
+  const { length } = pauses.mock.calls.filter(([, ms = 0]) => ms < TIMEOUT_MS)
   pauses.mockRestore()
   return length
 }
@@ -83,7 +84,7 @@ it('a search after an invalidation that never returns leaves the last known plan
   const { limiters, store } = isolates(1, memory(), { timeoutMs: TIMEOUT_MS })
   const [limiter] = limiters as [Limiter]
   await limiter.check(ACME)
-  await limiter.invalidate('acme')
+  await invalidatePlan(limiter, 'acme')
   vi.spyOn(store, 'check').mockReturnValueOnce(new Promise<never>(() => {}))
   void limiter.check(ACME)
   await vi.advanceTimersByTimeAsync(TIMEOUT_MS)
