@@ -59,7 +59,6 @@ const POLICIES: Mistake[] = [
   ['an unknown algorithm', policy({ algorithm: 'fixedwindow' }), `${POLICY}.algorithm`],
   ['an algorithm of a prototype', policy({ algorithm: 'constructor' }), `${POLICY}.algorithm`],
   ['an algorithm that is an object', policy({ algorithm: {} }), `${POLICY}.algorithm`],
-  ['a function that is no policy', manifest({ policies: [() => [{}]] }), POLICY],
   ['a factory that was not called', manifest({ policies: [fixedWindow] }), POLICY],
   ['a window', policy({ window: '1 hour' }), `${POLICY}.window`, 'invalid_duration'],
   ['no window', policy({ window: undefined }), `${POLICY}.window`, 'invalid_duration'],
