@@ -161,7 +161,7 @@ describe('changes that meet', () => {
   it('a change that always comes second is given up after twenty attempts, and says so', async () => {
     const store = new Watched(memory())
     const limiter = app(store).isolate()
-    const write = vi.spyOn(store, 'write').mockResolvedValue(false)
+    const write = vi.spyOn(store, 'run').mockResolvedValue(false)
     await expect(configure(limiter, { rpm: { limit: 4 } })).rejects.toMatchObject({
       name: 'StoreError',
       code: 'store_conflict',
@@ -173,9 +173,9 @@ describe('changes that meet', () => {
     const store = new Watched(memory())
     const limiter = app(store).isolate()
     await limiter.check(ACME)
-    const write = store.write.bind(store)
-    vi.spyOn(store, 'write').mockImplementationOnce(async (...args) => {
-      await write(...args)
+    const run = store.run.bind(store)
+    vi.spyOn(store, 'run').mockImplementationOnce(async (operation) => {
+      await run(operation)
       throw new Error('lost')
     })
     await expect(configure(limiter, { rpm: { limit: 4 } })).rejects.toThrow('lost')

@@ -102,7 +102,7 @@ const down = () => Promise.reject(new Error('down'))
 /** What a limiter answers when its store is down and it is set to deny then. */
 export async function outage(): Promise<DeniedDecision> {
   const decision = await createLimiter({
-    store: { check: down, settle: down, write: down, reset: down },
+    store: { check: down, run: down, reset: down },
     policies: [fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })],
     onStoreError: 'deny',
   }).check({ tenant: 'acme' })

@@ -46,7 +46,12 @@ describe('a Worker loads', () => {
     [
       'reservations',
       `export { reserve } from '@sluice/core/reservations'`,
-      ['reservations/reservation.js', 'reservations/reserve.js'],
+      [
+        'reservations/reservation.js',
+        'reservations/reserve.js',
+        'reservations/settle.js',
+        'reservations/settlements.js',
+      ],
     ],
   ])('with %s nothing that it does not use', async (_, contents, files) => {
     const loaded = await filesOf(`${BARE}\n${contents}`)

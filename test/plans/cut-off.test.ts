@@ -18,7 +18,7 @@ afterEach(() => {
 })
 
 /** An isolate whose first request has been cut off; as on Cloudflare, what it awaits never comes. */
-async function cutOff(call: 'check' | 'write') {
+async function cutOff(call: 'check' | 'run') {
   const app = isolates(1, memory(), { timeoutMs: TIMEOUT_MS })
   const [limiter] = app.limiters as [Limiter]
   app.database.plans.set('acme', 'growth')
@@ -37,7 +37,7 @@ async function pausesOf(act: () => Promise<unknown>): Promise<number> {
   return length
 }
 
-describe.each(['check', 'write'] as const)('a search whose %s never returns', (call) => {
+describe.each(['check', 'run'] as const)('a search whose %s never returns', (call) => {
   it('keeps nobody waiting for longer than its timeout, whenever they came', async () => {
     const { limiter } = await cutOff(call)
     await vi.advanceTimersByTimeAsync(900)
@@ -60,7 +60,7 @@ describe.each(['check', 'write'] as const)('a search whose %s never returns', (c
     const { limiter, clock, database } = await cutOff(call)
     await vi.advanceTimersByTimeAsync(TIMEOUT_MS)
     // The time of a look-up, and 5 s after.
-    if (call === 'write') clock.advance(TIMEOUT_MS + 5_000)
+    if (call === 'run') clock.advance(TIMEOUT_MS + 5_000)
     await limiter.check(ACME)
     await vi.advanceTimersByTimeAsync(0)
     const pauses = await pausesOf(async () => {

@@ -1,4 +1,4 @@
-import { StoreError, type Store } from '@sluice/core'
+import { StoreError, type Operation, type Store } from '@sluice/core'
 
 /** A store that counts what it is asked, and fails when told to. */
 export class Watched implements Store {
@@ -15,13 +15,9 @@ export class Watched implements Store {
     return this.#answer(() => this.#store.check(request))
   }
 
-  settle(...args: Parameters<Store['settle']>): ReturnType<Store['settle']> {
-    return this.#store.settle(...args)
-  }
-
-  write(...args: Parameters<Store['write']>): Promise<boolean> {
-    this.#count('writes')
-    return this.#answer(() => this.#store.write(...args))
+  run<Result>(operation: Operation<Result>): Promise<Result> {
+    if (operation.lua.name === 'write') this.#count('writes')
+    return this.#answer(() => this.#store.run(operation))
   }
 
   reset(keys: readonly string[]): Promise<void> {
