@@ -8,7 +8,6 @@ import { ConfigError } from '../errors.ts'
 import { validPer } from '../subject.ts'
 import { knownOptions, MAX_UNITS, oneOf, plainName, positiveInteger } from '../validate.ts'
 import { validBurst, validLimit } from './limit.ts'
-import { validRollout } from './rollout.ts'
 
 /** Options that every policy has. */
 export interface PolicyOptions<
@@ -210,6 +209,22 @@ export function defineRule<State>(
     ...own,
     burst: burst === undefined ? undefined : validBurst(`${factory}.burst`, burst),
   }) as PolicyRule
+}
+
+// Here, so that whoever makes no rollout loads none.
+/** Returns `value` if it is a rollout that fits the policy, else throws. */
+function validRollout(
+  option: string,
+  value: Rollout | undefined,
+  isGlobal: boolean,
+): Rollout | undefined {
+  if (value === undefined) return undefined
+  if (typeof value?.isEnabled !== 'function') {
+    throw new ConfigError('invalid_option', option, 'must be made by rollout')
+  }
+  if (!isGlobal || !value.isPartial) return value
+  const message = 'must use 0 or 100 percent with per "global", which has one partition'
+  throw new ConfigError('invalid_option', option, message)
 }
 
 function scopeOf(factory: string, scope: unknown, per: Per): string {
