@@ -1,4 +1,5 @@
 import type { Cost, Limiter } from '@sluice/core'
+import { reserve } from '@sluice/core/reservations'
 
 /** Reserves `estimate` and settles it at `actual`. */
 export async function reserveAndSettle(
@@ -7,7 +8,7 @@ export async function reserveAndSettle(
   estimate: Cost,
   actual: Cost,
 ): Promise<void> {
-  const call = await limiter.reserve({ tenant }, { cost: estimate })
+  const call = await reserve(limiter, { tenant }, { cost: estimate })
   if (!call.allowed) throw new Error('A reservation was denied')
   await call.settle(actual)
 }
