@@ -239,7 +239,8 @@ export function rulesOf(policies: unknown): readonly PolicyRule[] {
   for (const rule of rules as Partial<PolicyRule>[]) {
     assertRule(rule)
     // They stand in headers; a rule that was copied and renamed has not been through its factory.
-    for (const text of [rule.name, rule.scope, rule.unit]) plainName('policies.name', text)
+    const texts = [rule.name, rule.unit, ...String(rule.scope).split('+')]
+    for (const text of texts) plainName('policies.name', text)
     if (names.has(rule.name)) {
       throw new ConfigError('duplicate_policy', 'policies', `names "${rule.name}" twice`)
     }
