@@ -98,7 +98,9 @@ export function readCheck(reply: unknown, request: StoreRequest): StoreReply {
 export function settleCall(request: SettleRequest, prefix: string): Command {
   const { policies, charges, mark, id } = request
   const call: MutableCommand = [1 + charges.length, prefix + mark]
-  for (const { key } of charges) call.push(prefix + key)
+  // The script takes keys in the order of the policies, which may be another one than the charges'.
+  const ordered = charges.toSorted((one, other) => one.index - other.index)
+  for (const { key } of ordered) call.push(prefix + key)
   const needsTime = charges.some(
     ({ policy, params, reserved, actual }) =>
       actual > reserved || policy.algorithm.lua(params).settleNeedsTime === true,
