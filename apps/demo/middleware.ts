@@ -1,7 +1,14 @@
 import { rateLimit } from '@sluice/next'
+import type { NextFetchEvent, NextRequest } from 'next/server'
 import { tenantFromJwt } from './auth'
+import { withPagePolicy } from './lib/page-policy'
 import { getLimiter, routes } from './limits'
 
-export const middleware = rateLimit(getLimiter, { routes, subject: tenantFromJwt })
+const limited = rateLimit(getLimiter, { routes, subject: tenantFromJwt })
 
-export const config = { matcher: ['/api/ai/:path*'] }
+/** Limits the AI routes. The page alone is no such route, so any other spelling of a path is limited. */
+export function middleware(request: NextRequest, event: NextFetchEvent) {
+  return request.nextUrl.pathname === '/' ? withPagePolicy(request) : limited(request, event)
+}
+
+export const config = { matcher: ['/api/ai/:path*', '/'] }

@@ -1,19 +1,19 @@
 import { get, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Limiter } from '@sluice/core'
-import type { GuardOptions } from '@sluice/core/http'
+import type { AdapterOptions } from '@sluice/core/http'
 import express, { type Express, type RequestHandler } from 'express'
 import { MemoryStore, rateLimit, type Options } from 'express-rate-limit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { at, block, BROKEN, cleanUp, member, requestFrom, source, stillClock } from './page.ts'
 
 interface OnExpress {
-  readonly limitExpress: (limiter: Limiter, options: GuardOptions) => RequestHandler
+  readonly limitExpress: (limiter: Limiter, options: AdapterOptions) => RequestHandler
 }
 
 interface ExpressBlock {
   readonly limiter: Limiter
-  readonly options: GuardOptions
+  readonly options: AdapterOptions
   readonly serve: (request: Request) => Promise<Response>
 }
 

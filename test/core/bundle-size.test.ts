@@ -14,6 +14,7 @@ const OURS = "from '@sluice/core'; export { upstash } from '@sluice/core/upstash
 const BUNDLES: Record<string, string> = {
   'createLimiter, slidingWindow, upstash': `export { createLimiter, slidingWindow } ${OURS}`,
   'the same, dailyCap and definePlans': `export { createLimiter, slidingWindow, dailyCap, definePlans } ${OURS}`,
+  'the same, and rateLimit of @sluice/cloudflare': `export { createLimiter, slidingWindow, dailyCap, definePlans } ${OURS}; export { rateLimit } from '@sluice/cloudflare'`,
   '@upstash/ratelimit and @upstash/redis':
     "export { Ratelimit } from '@upstash/ratelimit'; export { Redis } from '@upstash/redis/cloudflare'",
 }

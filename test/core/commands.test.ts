@@ -11,6 +11,7 @@ import {
   tokenBucket,
   type Policy,
 } from '@sluice/core'
+import { limitGuesses, rateLimit } from '@sluice/core/http'
 import { describe, expect, it } from 'vitest'
 import type { Metered } from '../support/command-meter.ts'
 import { tableOf } from '../support/markdown.ts'
@@ -18,6 +19,7 @@ import { ownRedis } from '../support/running-redis.ts'
 
 const page = readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8')
 const ACME = { tenant: 'acme', route: 'evaluate' }
+const ADDRESS = { tenant: '192.0.2.1' }
 const OTHER_ROUTE = { ...ACME, route: 'feedback' }
 const NOON = Date.UTC(2026, 0, 15, 12)
 const MINUTE = 60_000
@@ -214,6 +216,27 @@ const MEASURED: Record<string, () => Promise<Metered>> = {
     await spend(800, 50)
     return check(false, 800)
   },
+  'guesses limited: good credentials': () => guarded(ACME),
+  'guesses limited: a guess': () => guarded(null, 1),
+  'guesses limited: one too many': () => guarded(ACME, 30),
+}
+
+/** Measures a request to a handler with a limit on guesses, when `guesses` have come before. */
+async function guarded(found: { tenant: string } | null, guesses = 0): Promise<Metered> {
+  const { limiter } = await warm(both)
+  const address = slidingWindow({ name: 'guesses', limit: 30, window: '1m', per: ['tenant'] })
+  const { limiter: addresses } = await warm([address])
+  const ask = (subject: () => typeof found) =>
+    rateLimit(
+      limiter,
+      { routes: ['/**'], subject, unauthenticated: limitGuesses(addresses, () => ADDRESS) },
+      () => new Response(),
+    )(new Request('https://app.example/'))
+  // The script that gives back is loaded with it.
+  await ask(() => ACME)
+  for (let time = 0; time < guesses; time += 1) await ask(() => null)
+  const metered = await own.meter.measure(() => ask(() => found))
+  return { ...metered, total: metered.total + (found && guesses === 0 ? 2 : 1) }
 }
 
 /** Measures a denial by policies of 60 at most, once they are spent. */

@@ -77,7 +77,7 @@ const ROUTES: Mistake[] = [
     'unknown_option',
   ],
   ['a pattern that is none', () => compileRoutes(['/a/(']), 'routes[].path'],
-  ['no subject', () => loosely(guarded)({ routes: ['/a'] }), 'subject'],
+  ['no subject', () => loosely(guarded)({}), 'subject'],
 ]
 
 describe('a mistake in the options of a store is an error that names the option', () => {

@@ -1,5 +1,13 @@
 import { createLimiter, InputError, manualClock, slidingWindow, type Limiter } from '@sluice/core'
-import { compileRoutes, createGuard, type GuardOutcome, type RouteInput } from '@sluice/core/http'
+import {
+  compileRoutes,
+  createGuard,
+  refuse,
+  type GuardOutcome,
+  type Refusal,
+  type RouteInput,
+  type SubjectResolver,
+} from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 
@@ -13,6 +21,20 @@ function limiterOf(limit = LIMIT): Limiter {
   })
 }
 
+/** A guard behind a matcher, as in an adapter. */
+function guarded<Context extends unknown[] = []>(
+  limiter: Limiter,
+  routes: readonly RouteInput<Context>[],
+  subject: SubjectResolver<Context>,
+) {
+  const match = compileRoutes(routes)
+  const guard = createGuard<Context>(limiter, { subject })
+  return async (request: Request, ...context: Context): Promise<GuardOutcome> => {
+    const route = match(request.method, new URL(request.url).pathname)
+    return route === undefined ? { kind: 'pass' } : guard(route, request, ...context)
+  }
+}
+
 /** Sends one request through a guard, as an adapter would. */
 function ask(
   limiter: Limiter,
@@ -24,9 +46,8 @@ function ask(
   }: { routes?: readonly RouteInput[]; method?: string; tenant?: string | null } = {},
 ): Promise<GuardOutcome> {
   const subject = () => (tenant === null ? null : { tenant })
-  const guard = createGuard(limiter, { routes, subject })
   const request = new Request(`https://app.example${path}`, { method })
-  return guard(request, new URL(request.url).pathname)
+  return guarded(limiter, routes, subject)(request)
 }
 
 async function used(limiter: Limiter, route: string, tenant = 'acme'): Promise<number> {
@@ -140,11 +161,8 @@ describe('a guard', () => {
 
   it('gives the route that is matched, whatever the subject says', async () => {
     const limiter = limiterOf()
-    const guard = createGuard(limiter, {
-      routes: ['/a'],
-      subject: () => ({ tenant: 'acme', route: 'free' }),
-    })
-    await guard(new Request('https://app.example/a'), '/a')
+    const guard = guarded(limiter, ['/a'], () => ({ tenant: 'acme', route: 'free' }))
+    await guard(new Request('https://app.example/a'))
     expect([await used(limiter, '/a'), await used(limiter, 'free')]).toEqual([1, 0])
   })
 
@@ -157,6 +175,15 @@ describe('a guard', () => {
     expect(response.headers.get('www-authenticate')).toBe('Bearer')
     expect(await response.json()).toMatchObject({ error: 'unauthenticated' })
     expect(check).not.toHaveBeenCalled()
+  })
+
+  it.each([undefined, null, false, 0, ''])('takes %j of a resolver for nobody', async (nobody) => {
+    const outcome = await guarded(
+      limiterOf(),
+      ['/a'],
+      () => nobody as never,
+    )(new Request('https://app.example/a'))
+    expect(outcome).toMatchObject({ kind: 'refuse', response: { status: 401 } })
   })
 
   it.each(['', 'secret-\ud800'])(
@@ -185,22 +212,46 @@ describe('a guard', () => {
 
   it("passes on what the resolver throws, and its mistake of leaving out a policy's dimension", async () => {
     const request = new Request('https://app.example/a')
-    const failing = createGuard(limiterOf(), {
-      routes: ['/a'],
-      subject: () => Promise.reject(new Error('JWKS unreachable')),
+    const fault = new Error('JWKS unreachable')
+    const failing = guarded(limiterOf(), ['/a'], () => Promise.reject(fault))
+    await expect(failing(request)).rejects.toThrow('JWKS unreachable')
+    const empty = guarded(limiterOf(), ['/a'], () => ({ user: 'u' }))
+    await expect(empty(request)).rejects.toThrow(InputError)
+  })
+
+  it('refuses before the limiter is asked what its adapter refuses, in the format of denials', async () => {
+    const limiter = limiterOf()
+    const check = vi.spyOn(limiter, 'check')
+    const before = vi.fn<() => Promise<Refusal>>(async () =>
+      refuse({ status: 429, code: 'flood', message: 'Too many.', details: { retryAfter: 10 } }),
+    )
+    const guard = createGuard<[string]>(
+      limiter,
+      {
+        subject: ({ headers }) => (headers.has('x') ? { tenant: 'acme' } : null),
+        format: 'nested',
+      },
+      { before },
+    )
+    const route = { id: 'ai', cost: undefined }
+    const answer = async (headers = {}) => {
+      const outcome = await guard(route, new Request('https://app.example/', { headers }), 'env')
+      return (outcome as { response: Response }).response
+    }
+    expect((await answer()).status).toBe(401)
+    expect(before).not.toHaveBeenCalled()
+    const refused = await answer({ x: '1' })
+    expect(await refused.json()).toEqual({
+      error: { code: 'flood', message: 'Too many.', retryAfter: 10 },
     })
-    await expect(failing(request, '/a')).rejects.toThrow('JWKS unreachable')
-    const empty = createGuard(limiterOf(), { routes: ['/a'], subject: () => ({ user: 'u' }) })
-    await expect(empty(request, '/a')).rejects.toThrow(InputError)
+    expect(before).toHaveBeenCalledWith({ tenant: 'acme', route: 'ai' }, 'env')
+    expect(check).not.toHaveBeenCalled()
   })
 
   it('hands the context of an adapter to the resolver', async () => {
     const limiter = limiterOf()
-    const guard = createGuard<[string]>(limiter, {
-      routes: ['/a'],
-      subject: (_, tenant) => ({ tenant }),
-    })
-    await guard(new Request('https://app.example/a'), '/a', 'from-env')
+    const guard = guarded<[string]>(limiter, ['/a'], (_, tenant) => ({ tenant }))
+    await guard(new Request('https://app.example/a'), 'from-env')
     expect(await used(limiter, '/a', 'from-env')).toBe(1)
   })
 })

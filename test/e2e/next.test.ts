@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { chat } from './cases/chat.ts'
 import { describeTarget } from './describe-target.ts'
 import { startNext } from './support/next-app.ts'
@@ -13,7 +13,9 @@ describe('the demo', () => {
   let demo: Target | undefined
   const url = (): string => demo?.url ?? ''
   beforeAll(async () => {
+    vi.stubEnv('DEMO_TOKENS', 'local')
     demo = await startTarget(startNext)
+    vi.unstubAllEnvs()
   })
   afterAll(() => demo?.[Symbol.asyncDispose]())
 

@@ -1,6 +1,12 @@
 import { rateLimit as rateLimitWorker } from '@sluice/cloudflare'
 import { fixedWindow, InputError, type Cost, type Limiter } from '@sluice/core'
-import { HANDOFF_HEADER, rateLimit, type RouteCost, type RouteInput } from '@sluice/core/http'
+import {
+  HANDOFF_HEADER,
+  limitGuesses,
+  rateLimit,
+  type RouteCost,
+  type RouteInput,
+} from '@sluice/core/http'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { assertProtected } from '@sluice/next/testing'
 import { NextRequest } from 'next/server.js'
@@ -77,8 +83,9 @@ describe("a route's cost", () => {
 
   it('is found out once, and only for somebody’s request to the route', async () => {
     const cost = vi.fn<() => Cost>(() => 1)
-    const unauthenticated = { limiter: perMinute(1), subject: () => ({ tenant: 'stranger' }) }
-    const ask = app(perMinute(9), { routes: [{ path: '/api/ai/**', cost }], unauthenticated })
+    const unauthenticated = limitGuesses(perMinute(1), () => ({ tenant: 'stranger' }))
+    const routes = [{ path: '/api/ai/**', cost }]
+    const ask = app(perMinute(9), { routes, unauthenticated, preflight: 'pass' })
     await ask()
     expect(cost).toHaveBeenCalledOnce()
     await ask({}, {}, '/api/other')
@@ -99,7 +106,7 @@ describe("a route's cost", () => {
     const ask = app(limiter, {
       routes: [{ path: '/api/ai/chat', cost: { request: 5, token: 1 } }],
       subject: () => null,
-      unauthenticated: { limiter: strangers, subject: () => ({ tenant: 'stranger' }) },
+      unauthenticated: limitGuesses(strangers, () => ({ tenant: 'stranger' })),
     })
     const statuses = []
     for (let time = 0; time < 3; time += 1) statuses.push((await ask()).status)

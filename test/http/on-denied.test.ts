@@ -1,3 +1,4 @@
+import { limitGuesses } from '@sluice/core/http'
 import { describe, expect, it, vi } from 'vitest'
 import { app, perMinute } from './support.ts'
 
@@ -62,7 +63,7 @@ describe('onDenied', () => {
     const onDenied = vi.fn<() => Response>(() => new Response('cached'))
     const ask = app(perMinute(1), {
       onDenied,
-      unauthenticated: { limiter: perMinute(1), subject: () => ({ tenant: 'nobody' }) },
+      unauthenticated: limitGuesses(perMinute(1), () => ({ tenant: 'nobody' })),
       subject: () => null,
     })
     expect((await ask()).status).toBe(401)

@@ -1,9 +1,7 @@
 import { ConfigError } from '@sluice/core'
-import { rateLimit, type GuardOptions } from '@sluice/core/http'
+import { limitGuesses, rateLimit, type AdapterOptions } from '@sluice/core/http'
 import { describe, expect, it } from 'vitest'
 import { perMinute, subject } from './support.ts'
-
-const unauthenticated = { limiter: perMinute(1), subject }
 
 describe('a mistake in the options is found at construction', () => {
   it.each<[string, object]>([
@@ -23,15 +21,23 @@ describe('a mistake in the options is found at construction', () => {
     ['headers[]', { headers: ['toString'] }],
     ['onDenied', { onDenied: new Response() }],
     ['rateLimit.onDeny', { onDeny: () => undefined }],
+    ['preflight', { preflight: true }],
+    ['preflight', { preflight: 'charge' }],
     ['unauthenticated', { unauthenticated: perMinute }],
-    ['unauthenticated.limit', { unauthenticated: { ...unauthenticated, limit: 1 } }],
-    ['unauthenticated.limiter', { unauthenticated: { subject } }],
-    ['unauthenticated.subject', { unauthenticated: { limiter: perMinute(1) } }],
+    ['unauthenticated', { unauthenticated: { limiter: perMinute(1), subject } }],
+    ['unauthenticated.limiter', { unauthenticated: limitGuesses({} as never, subject) }],
+    ['unauthenticated.limiter', { unauthenticated: limitGuesses(undefined as never, subject) }],
   ])('%s: %j', (option, wrong) => {
-    const options = { routes: ['/**'], subject, ...wrong } as GuardOptions
+    const options = { routes: ['/**'], subject, ...wrong } as AdapterOptions
     const make = () => rateLimit(perMinute(1), options, () => new Response())
     expect(make).toThrow(ConfigError)
     expect(make).toThrow(expect.objectContaining({ option }))
+  })
+
+  it('limitGuesses.subject', () => {
+    expect(() => limitGuesses(perMinute(1), { tenant: 'acme' } as never)).toThrow(
+      expect.objectContaining({ name: 'ConfigError', option: 'limitGuesses.subject' }),
+    )
   })
 
   it.each([undefined, null, {}, 'limiter'])('%j is no limiter', (limiter) => {

@@ -9,7 +9,7 @@ import {
   type PolicyState,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { rateLimit, type GuardOptions } from '@sluice/core/http'
+import { rateLimit, type AdapterOptions } from '@sluice/core/http'
 
 /** Midnight: a border of every fixed window. */
 export const START = Date.UTC(2026, 0, 1)
@@ -35,7 +35,7 @@ export function subject(request: Request) {
 /** A handler behind the limiter, and a way to ask it. */
 export function app(
   limiter: Limiter,
-  options: Partial<GuardOptions> = {},
+  options: Partial<AdapterOptions> = {},
   handle: (request: Request) => Response | Promise<Response> = () => new Response('answer'),
 ) {
   const fetch = rateLimit(limiter, { routes: ['/api/ai/**'], subject, ...options }, handle)

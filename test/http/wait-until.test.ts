@@ -1,5 +1,5 @@
-import { rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
-import { rateLimit } from '@sluice/core/http'
+import { limitByBinding, rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
+import { limitGuesses, rateLimit } from '@sluice/core/http'
 import type { CheckOptions, Limiter, Subject } from '@sluice/core'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { NextRequest, type NextFetchEvent } from 'next/server.js'
@@ -29,7 +29,11 @@ function busy(): Limiter & { readonly asked: CheckOptions[] } {
     options.waitUntil?.(WORK)
     return limiter.check(subject, options)
   }
-  return { ...limiter, check, asked }
+  const reserve = (subject: Subject, options: CheckOptions = {}) => {
+    options.waitUntil?.(WORK)
+    return limiter.reserve(subject, options)
+  }
+  return { ...limiter, check, reserve, asked }
 }
 
 const subject = () => ({ tenant: 'acme' })
@@ -41,14 +45,14 @@ describe('what keeps work alive past the response is handed to the limiter', () 
   it('by a Worker: ctx.waitUntil, with the pre-filter before it as well', async () => {
     for (const prefilter of [
       undefined,
-      {
+      limitByBinding<object>({
         binding: () => ({ limit: async () => ({ success: true }) }),
         limit: 9,
-        period: 10 as const,
-      },
+        period: 10,
+      }),
     ]) {
       const [ctx, limiter] = [new Context(), busy()]
-      const options = { routes, subject, ...(prefilter && { prefilter }) }
+      const options = { routes, subject, prefilter }
       const handle = rateLimitWorker<object>(() => limiter, options, answer)
       expect((await handle(new Request(url), {}, ctx)).status).toBe(200)
       expect(ctx.kept).toEqual([WORK])
@@ -82,7 +86,7 @@ describe('what keeps work alive past the response is handed to the limiter', () 
 
   it('to the limiter of strangers, too', async () => {
     const [context, limiter] = [new Context(), busy()]
-    const unauthenticated = { limiter, subject }
+    const unauthenticated = limitGuesses<[Context]>(limiter, subject)
     const options = { routes, subject: () => null, unauthenticated }
     const handle = rateLimit<[Context]>(perMinute(1), options, answer)
     expect((await handle(new Request(url), context)).status).toBe(401)

@@ -1,6 +1,6 @@
 import { createLimiter, fixedWindow, type Limiter } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { rateLimit, refuse, type SubjectResolver } from '@sluice/core/http'
+import { limitGuesses, rateLimit, refuse, type SubjectResolver } from '@sluice/core/http'
 import { addressSubject, allOf, firstOf, headerSubject } from '@sluice/core/identity'
 import { describe, expect, it, vi } from 'vitest'
 
@@ -76,7 +76,7 @@ describe('unauthenticated', () => {
       {
         routes: ['/**'],
         subject,
-        unauthenticated: { limiter: addresses, subject: addressSubject({ from: 'cloudflare' }) },
+        unauthenticated: limitGuesses(addresses, addressSubject({ from: 'cloudflare' })),
       },
       () => new Response(),
     )
@@ -102,7 +102,7 @@ describe('unauthenticated', () => {
       {
         routes: ['/**'],
         subject: () => banned,
-        unauthenticated: { limiter: addresses, subject: () => ({ address: '192.0.2.1' }) },
+        unauthenticated: limitGuesses(addresses, () => ({ address: '192.0.2.1' })),
       },
       () => new Response(),
     )

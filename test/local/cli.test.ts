@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { startLocal, startRedisServer } from '@sluice/local'
 import { Redis } from '@upstash/redis'
@@ -65,6 +67,22 @@ describe('sluice-local', () => {
       expect(() => process.kill(pid, 0)).toThrow('ESRCH')
     },
   )
+
+  it('answers to the names it is given, and to no other', async () => {
+    const names = ['--allow-host', 'one.internal', '--allow-host', 'two.internal']
+    const server = await credentials(run(['--engine', 'embedded', '--port', '0', ...names]))
+    const port = Number(new URL(server.url).port)
+    for (const [host, status] of [
+      ['one.internal', 200],
+      ['two.internal', 200],
+      ['three.internal', 403],
+    ] as const) {
+      const headers = { host, authorization: `Bearer ${server.token}` }
+      const sent = request({ host: '127.0.0.1', port, path: '/ping', headers }).end()
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+      expect(answer.resume().statusCode).toBe(status)
+    }
+  })
 
   it('says plainly what the embedded engine is for', async () => {
     const command = run(['--engine', 'embedded', '--port', '0', '--token', 'my-token'])

@@ -40,6 +40,11 @@ async function ask(server: LocalServer, row: Row): Promise<string> {
   return `${response.status} ${await response.text()}`
 }
 
+async function matchingKeys(server: LocalServer, pattern: string): Promise<string[]> {
+  const { body } = await post(server, '/', ['KEYS', pattern])
+  return (body as { result: string[] }).result.toSorted()
+}
+
 describe('the embedded engine answers byte for byte as Redis does', () => {
   it.each(Object.entries({ ...COMMAND_HISTORIES, ...SCRIPT_HISTORIES }))('%s', async (_, rows) => {
     expect(await differences(rows)).toEqual([])
@@ -61,6 +66,41 @@ describe('the embedded engine answers byte for byte as Redis does', () => {
       if (index % 10 === 0) rows.push(['ZRANGE', key, '0', '-1', 'WITHSCORES'])
     }
     expect(await differences(rows)).toEqual([])
+  })
+
+  it('key patterns, the malformed ones included', async () => {
+    const keys = [
+      'a',
+      'ab',
+      'abc',
+      'b-c',
+      'a*c',
+      'a[b',
+      'a]',
+      '\\\\',
+      'A.c',
+      '^',
+      '-',
+      'é',
+      '\n',
+      '0z',
+    ]
+    const patterns =
+      '* ** ? ?? a* *c a*c a**c *b* a?c *a*b*c* ?*? *? [a-c]b [c-a]b [^a] [^a-b]* a[] a[ a[b a[^ a[b- ' +
+      '[a-]* [-a]* a\\*c a\\[b a] \\ \\\\* [\\]a]* [a\\-z]* [^] [] []] . A.c [\\ [a\\ [.-z] *[ *\\ ' +
+      '??*[c] [[]* [*]* é ??'
+    for (const server of [redis, embedded]) {
+      await post(
+        server,
+        '/pipeline',
+        keys.map((key) => ['SET', key, '1']),
+      )
+    }
+    for (const pattern of ['', ...patterns.split(' ')]) {
+      expect(await matchingKeys(embedded, pattern), `of ${pattern}`).toEqual(
+        await matchingKeys(redis, pattern),
+      )
+    }
   })
 
   it('keys expire, by SET PX and by PEXPIRE', async () => {

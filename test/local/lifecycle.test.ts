@@ -134,6 +134,8 @@ describe('startLocal', () => {
     ['a token with a line break', 'token', 'secret\nvalue'],
     ['a flag that is no boolean', 'scriptFlag', 'yes'],
     ['an empty host', 'host', ''],
+    ['an allowed host with a port', 'allowedHosts', ['redis.internal:80/']],
+    ['allowed hosts that are no array', 'allowedHosts', 'redis.internal'],
   ])('rejects %s with an error that names the option', async (_, name, value) => {
     const options = { [name]: value } as LocalOptions
     const failure: unknown = await startLocal(options).catch((error: unknown) => error)

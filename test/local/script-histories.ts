@@ -12,7 +12,7 @@ if used + cost > limit then
 end
 local removed = redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%d', now - window))
 if removed > 0 then
-  redis.call('SET', KEYS[2], used - removed, 'PX', window)
+  redis.call('SET', KEYS[2], used - removed, 'PX', 3600000)
 end
 local pairs_to_add = {}
 for unit = 1, cost do

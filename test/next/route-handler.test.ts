@@ -146,7 +146,7 @@ describe('withRateLimit', () => {
 
   it.each([
     [{ secret: 'short' }, 'secret'],
-    [{ route: '' }, 'routes[].id'],
+    [{ route: '' }, 'route'],
     [{ subject: undefined }, 'subject'],
     [{ secret, singleUse: {} }, 'singleUse'],
     [{ limitr: 1 }, 'limitr'],

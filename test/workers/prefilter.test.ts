@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { rateLimit, type PrefilterOptions } from '@sluice/cloudflare'
+import { limitByBinding, rateLimit, type BindingLimitOptions } from '@sluice/cloudflare'
 import { createLimiter, fixedWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -83,27 +83,29 @@ describe("the pre-filter's options", () => {
   const limiterFor = () => createLimiter({ store: memory(), policies })
 
   it.each<[string, object | string | null]>([
-    ['prefilter.binding', { ...good, binding: 'FLOOD' }],
-    ['prefilter.limit', { ...good, limit: 0 }],
-    ['prefilter.limit', { ...good, limit: undefined }],
-    ['prefilter.period', { ...good, period: 30 }],
-    ['prefilter.key', { ...good, key: 'tenant' }],
-    ['prefilter.keys', { ...good, keys: () => 'acme' }],
-    ['prefilter', null],
-    ['prefilter', 'FLOOD'],
-  ])('%s is checked at construction', (option, prefilter) => {
-    const options = {
-      routes: ['/**'],
-      subject: () => null,
-      prefilter: prefilter as PrefilterOptions<object>,
-    }
-    expect(() => rateLimit(limiterFor, options, () => new Response())).toThrow(
+    ['limitByBinding.binding', { ...good, binding: 'FLOOD' }],
+    ['limitByBinding.limit', { ...good, limit: 0 }],
+    ['limitByBinding.limit', { ...good, limit: undefined }],
+    ['limitByBinding.period', { ...good, period: 30 }],
+    ['limitByBinding.key', { ...good, key: 'tenant' }],
+    ['limitByBinding.keys', { ...good, keys: () => 'acme' }],
+    ['limitByBinding', null],
+    ['limitByBinding', 'FLOOD'],
+  ])('%s is checked at construction', (option, options) => {
+    expect(() => limitByBinding(options as BindingLimitOptions<object>)).toThrow(
       expect.objectContaining({ name: 'ConfigError', option }),
     )
   })
 
+  it.each(['FLOOD', good])('are not a pre-filter by themselves: %j', (prefilter) => {
+    const options = { routes: ['/**'], subject: () => null, prefilter: prefilter as never }
+    expect(() => rateLimit(limiterFor, options, () => new Response())).toThrow(
+      expect.objectContaining({ name: 'ConfigError', option: 'prefilter' }),
+    )
+  })
+
   it('need a function that makes the limiter', () => {
-    const prefilter = good as PrefilterOptions<object>
+    const prefilter = limitByBinding(good as BindingLimitOptions<object>)
     const options = { routes: ['/**'], subject: () => null, prefilter }
     expect(() => rateLimit(limiterFor() as never, options, () => new Response())).toThrow(
       expect.objectContaining({ name: 'ConfigError', option: 'limiterFor' }),

@@ -1,4 +1,6 @@
-/** A request for a chat completion. What else it has goes to the model as it came. */
+import { readJson } from './read-json'
+
+/** A request for a chat completion: the fields that are passed on to the model. */
 export interface ChatRequest {
   readonly model: string
   readonly messages: readonly object[]
@@ -8,28 +10,41 @@ export interface ChatRequest {
   readonly max_completion_tokens?: number | null
 }
 
-const MAX_CHARACTERS = 200_000
+/**
+ * Fields that change what is said, and cost nothing beside the tokens that are reserved. `service_tier`
+ * and web search, for example, cost more, so a field is passed on only where it is known.
+ */
+const OTHER_FIELDS = (
+  'temperature top_p frequency_penalty presence_penalty stop seed n response_format ' +
+  'tools tool_choice parallel_tool_calls reasoning_effort'
+).split(' ')
+
+const MAX_BODY_BYTES = 200_000
 /** How long an answer may be where the request does not say: what is reserved must be a maximum. */
 const DEFAULT_MAX_TOKENS = 400
 
-/** What a client asks for, with a maximum and with its usage told; `undefined` if it is no such request. */
-export async function readChat(request: Request): Promise<ChatRequest | undefined> {
-  const body = parsed(await request.text())
-  if (!isChat(body)) return undefined
-  const { stream, stream_options: options, max_tokens, max_completion_tokens } = body
-  return {
-    ...body,
-    ...((max_completion_tokens ?? max_tokens) ? {} : { max_tokens: DEFAULT_MAX_TOKENS }),
-    // Without it a stream tells no usage, and reasoning that is hidden could not be counted.
-    ...(stream && { stream_options: { ...options, include_usage: true } }),
+/** The chat that a client asks for, with a maximum and with its usage told; or the refusal to answer. */
+export async function readChat(request: Request): Promise<ChatRequest | Response> {
+  const body = await readJson(request, MAX_BODY_BYTES)
+  if (!('value' in body) && body.status === 413) {
+    return failure(413, 'body_too_large', `Send at most ${MAX_BODY_BYTES} bytes.`)
   }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return text.length > MAX_CHARACTERS ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
+  if (!('value' in body) || !isChat(body.value)) {
+    return failure(400, 'invalid_body', 'Send {"model", "messages"}.')
+  }
+  const { model, messages, stream, max_tokens, max_completion_tokens } = body.value
+  const others: Readonly<Record<string, unknown>> = { ...body.value }
+  const known = OTHER_FIELDS.filter((name) => others[name] !== undefined)
+  return {
+    model,
+    messages,
+    ...Object.fromEntries(known.map((name) => [name, others[name]])),
+    ...(max_completion_tokens ? { max_completion_tokens } : {}),
+    ...(max_tokens || !max_completion_tokens
+      ? { max_tokens: max_tokens ?? DEFAULT_MAX_TOKENS }
+      : {}),
+    // Without it a stream tells no usage, and reasoning that is hidden could not be counted.
+    ...(stream && { stream, stream_options: { include_usage: true } }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ChatRequest } from './chat-request'
+import { readJson, type JsonBody } from './read-json'
 import { standIn } from './stand-in'
 
 /** What a route asks of the model. */
@@ -12,14 +13,17 @@ export interface Task {
 }
 
 const MAX_INPUT_CHARACTERS = 8_000
+/** As many characters as JSON can write at most: six bytes each, as in `\u00e9`. */
+const MAX_BODY_BYTES = 6 * MAX_INPUT_CHARACTERS + 1_000
 
 /** A route handler that answers `{ "input": "…" }` with the model's answer. */
 export function answerWith({ instructions, sample, stream }: Task) {
   return async (request: Request): Promise<Response> => {
-    const input = await readInput(request)
-    if (input === undefined) {
+    const input = inputIn(await readJson(request, MAX_BODY_BYTES))
+    if (typeof input !== 'string') {
       const message = `Send {"input": "…"} with at most ${MAX_INPUT_CHARACTERS} characters.`
-      return Response.json({ error: 'invalid_input', message }, { status: 400 })
+      const error = input === 413 ? 'body_too_large' : 'invalid_input'
+      return Response.json({ error, message }, { status: input })
     }
     const model = process.env['OPENAI_MODEL'] ?? 'gpt-4o-mini'
     const messages = [
@@ -61,11 +65,9 @@ export async function askModel(
   })
 }
 
-async function readInput(request: Request): Promise<string | undefined> {
-  try {
-    const { input } = (await request.json()) as { input?: unknown }
-    return typeof input === 'string' && input.length <= MAX_INPUT_CHARACTERS ? input : undefined
-  } catch {
-    return undefined
-  }
+/** The input in a request's body, or the status to refuse it with. */
+function inputIn(body: JsonBody): string | 400 | 413 {
+  if (!('value' in body)) return body.status
+  const { input } = (body.value ?? {}) as { input?: unknown }
+  return typeof input === 'string' && input.length <= MAX_INPUT_CHARACTERS ? input : 400
 }

@@ -5,6 +5,7 @@ export type {
   WorkerHandler,
   WorkerSubjectResolver,
 } from './worker.ts'
-export type { PrefilterOptions, RateLimitBinding } from './prefilter.ts'
+export { limitByBinding } from './prefilter.ts'
+export type { BindingLimitOptions, Prefilter, RateLimitBinding } from './prefilter.ts'
 export { rateLimitQueue } from './queue.ts'
 export type { QueueOptions } from './queue.ts'

@@ -1,15 +1,17 @@
-import type { DeniedDecision, Limiter, PolicyState, Subject } from '@sluice/core'
-import type { LimiterFor } from './worker.ts'
+import type { Subject } from '@sluice/core'
 import { ConfigError } from '@sluice/core'
-import { aFunction, knownOptions } from '@sluice/core/http'
+import { aFunction, knownOptions, refuse, type Refusal } from '@sluice/core/http'
 
 /** Cloudflare's rate-limiting binding, as far as it is used here. */
 export interface RateLimitBinding {
   limit(options: { key: string }): Promise<{ success: boolean }>
 }
 
-/** Options of `prefilter`. */
-export interface PrefilterOptions<Env> {
+/** Refuses some of the requests of somebody, before the limiter is asked. */
+export type Prefilter<Env> = (subject: Subject, env: Env) => Promise<Refusal | undefined>
+
+/** Options of `limitByBinding`. */
+export interface BindingLimitOptions<Env> {
   /** The binding: `(env) => env.FLOOD`. */
   readonly binding: (env: Env) => RateLimitBinding
   /** What the binding's `simple.limit` is. Give it a multiple of the exact limit. */
@@ -20,37 +22,34 @@ export interface PrefilterOptions<Env> {
   readonly key?: (subject: Subject) => string | undefined
 }
 
-/** A limiter that asks the binding first, and denies what the binding denies at no cost. */
-export function prefiltered<Env>(
-  limiterFor: LimiterFor<Env>,
-  options: PrefilterOptions<Env>,
-): LimiterFor<Env> {
-  knownOptions('prefilter', options, ['binding', 'limit', 'period', 'key'])
+/**
+ * A pre-filter that asks Cloudflare's own rate-limiting binding: free, and counted per location, so it
+ * only keeps floods away from the exact decision. Where it fails, requests go on.
+ *
+ * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * limitByBinding({ binding: (env) => env.FLOOD, limit: 300, period: 60 })
+ */
+export function limitByBinding<Env>(options: BindingLimitOptions<Env>): Prefilter<Env> {
+  knownOptions('limitByBinding', options, ['binding', 'limit', 'period', 'key'])
   const { binding, limit, period, key = (subject: Subject) => subject.tenant } = options
-  aFunction('limiterFor', limiterFor)
-  aFunction('prefilter.binding', binding)
-  aFunction('prefilter.key', key)
+  aFunction('limitByBinding.binding', binding)
+  aFunction('limitByBinding.key', key)
   if (!Number.isInteger(limit) || limit < 1) {
-    throw new ConfigError('invalid_option', 'prefilter.limit', 'must be a whole number from 1')
+    throw new ConfigError('invalid_option', 'limitByBinding.limit', 'must be a whole number from 1')
   }
   if (period !== 10 && period !== 60) {
-    throw new ConfigError('invalid_option', 'prefilter.period', 'must be 10 or 60')
+    throw new ConfigError('invalid_option', 'limitByBinding.period', 'must be 10 or 60')
   }
-  return (env): Limiter => {
-    const limiter = limiterFor(env)
-    return {
-      ...limiter,
-      async check(subject, checkOptions) {
-        const partition = key(subject)
-        const passes = partition === undefined || (await asks(binding, env, partition))
-        return passes ? limiter.check(subject, checkOptions) : denied(options)
-      },
-    }
+  return async (subject, env) => {
+    const partition = key(subject)
+    const passes = partition === undefined || (await isBelow(binding, env, partition))
+    return passes ? undefined : denial(limit, period)
   }
 }
 
-async function asks<Env>(
-  binding: PrefilterOptions<Env>['binding'],
+async function isBelow<Env>(
+  binding: BindingLimitOptions<Env>['binding'],
   env: Env,
   key: string,
 ): Promise<boolean> {
@@ -63,37 +62,23 @@ async function asks<Env>(
   }
 }
 
-function denied<Env>({ limit, period }: PrefilterOptions<Env>): DeniedDecision {
-  const waitMs = period * 1_000
-  const violated: PolicyState = {
-    name: 'prefilter',
-    scope: 'tenant',
-    unit: 'request',
-    limit,
-    burst: limit,
-    remaining: 0,
-    cost: 1,
-    windowMs: waitMs,
-    resetMs: waitMs,
-    fits: false,
-    charged: false,
-    enforced: true,
-    delayMs: 0,
-    retryAfterMs: waitMs,
-    reason: 'rate_limit_exceeded',
-  }
-  return {
-    allowed: false,
-    reason: violated.reason,
-    violated,
-    retryAfterMs: waitMs,
-    delayMs: 0,
-    policies: [violated],
-    skipped: [],
-    at: Date.now(),
-    source: 'cache',
-    plan: undefined,
-    planSource: undefined,
-    degraded: undefined,
-  }
+function denial(limit: number, period: 10 | 60): Refusal {
+  return refuse({
+    status: 429,
+    code: 'rate_limit_exceeded',
+    message: `Rate limit exceeded: more than ${limit} requests in ${period} s. Retry in ${period} s.`,
+    details: {
+      policy: 'prefilter',
+      scope: 'tenant',
+      retryAfter: period,
+      resetAt: Math.ceil(Date.now() / 1000) + period,
+    },
+    headers: {
+      'Retry-After': String(period),
+      // The OpenAI and Anthropic clients read both; a wait of a minute is not for them.
+      ...(period === 10 ? { 'retry-after-ms': '10000' } : { 'x-should-retry': 'false' }),
+      'RateLimit-Policy': `"prefilter";q=${limit};w=${period}`,
+      RateLimit: `"prefilter";r=0;t=${period}`,
+    },
+  })
 }

@@ -1,5 +1,6 @@
 import type { Cost, Decision, DeniedDecision, Subject } from '@sluice/core'
 import type { LimiterFor } from './worker.ts'
+import { InputError } from '@sluice/core'
 import { aFunction, hold, knownOptions, validMaxDelay } from '@sluice/core/http'
 import { perEnv } from './per-env.ts'
 
@@ -52,10 +53,10 @@ export function rateLimitQueue<Env extends object, Body>(
 
   async function ask(message: Message<Body>, env: Env, ctx: ExecutionContext): Promise<Decision> {
     const waitUntil = (promise: Promise<unknown>): void => ctx.waitUntil(promise)
-    const found: Cost | undefined = cost === undefined ? 1 : await cost(message, env)
+    const units: Cost | undefined = cost === undefined ? 1 : await cost(message, env)
     // A function that returns nothing must not cost less than it meant to.
-    const asked = found ?? Number.NaN
-    return kept(env).check(await subject(message, env), { cost: asked, waitUntil })
+    if (units === undefined) throw new InputError('invalid_cost', 'cost', 'must not be undefined')
+    return kept(env).check(await subject(message, env), { cost: units, waitUntil })
   }
 
   return async (batch, env, ctx) => {

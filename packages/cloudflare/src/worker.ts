@@ -1,13 +1,14 @@
 import type { Limiter } from '@sluice/core'
+import type { Prefilter } from './prefilter.ts'
 import {
+  aFunction,
   optionsObject,
   rateLimit as fetchRateLimit,
+  type AdapterOptions,
   type FetchHandler,
-  type GuardOptions,
   type SubjectResolver,
 } from '@sluice/core/http'
 import { perEnv } from './per-env.ts'
-import { prefiltered, type PrefilterOptions } from './prefilter.ts'
 
 /** Makes the limiter for a Worker's bindings. Called once per `env` object; the result is kept. */
 export type LimiterFor<Env> = (env: Env) => Limiter
@@ -16,12 +17,14 @@ export type LimiterFor<Env> = (env: Env) => Limiter
 export type WorkerHandler<Env> = FetchHandler<[env: Env, ctx: ExecutionContext]>
 
 /** Options of `rateLimit`. */
-export interface RateLimitOptions<Env> extends GuardOptions<[env: Env, ctx: ExecutionContext]> {
+export interface RateLimitOptions<Env> extends AdapterOptions<[env: Env, ctx: ExecutionContext]> {
   /**
-   * Cloudflare's own rate-limiting binding, asked before the limiter: free, and counted per location,
-   * so it only keeps floods away from the exact decision. @default none
+   * A cheap limit that is asked once it is known whose request it is, and before the limiter:
+   * `limitByBinding({ … })`.
+   *
+   * @default none
    */
-  readonly prefilter?: PrefilterOptions<Env>
+  readonly prefilter?: Prefilter<Env> | undefined
 }
 
 /**
@@ -41,8 +44,12 @@ export function rateLimit<Env extends object>(
 ): (request: Request, env: Env, ctx: ExecutionContext) => Promise<Response> {
   optionsObject('rateLimit', options)
   const { prefilter, ...guardOptions } = options
-  const source = prefilter === undefined ? limiterFor : prefiltered(limiterFor, prefilter)
-  return fetchRateLimit<[Env, ExecutionContext]>(source, guardOptions, handle, perEnv)
+  const before = prefilter && aFunction('prefilter', prefilter)
+  aFunction('limiterFor', limiterFor)
+  return fetchRateLimit<[Env, ExecutionContext]>(limiterFor, guardOptions, handle, {
+    keep: perEnv,
+    before,
+  })
 }
 
 /** Finds out whose request it is, with the Worker's bindings at hand. */

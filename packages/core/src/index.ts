@@ -52,17 +52,20 @@ export type {
 } from './decision.ts'
 
 // Extensions and events
+export { defineExtension } from './limiter/define-extension.ts'
 export type {
   ConnectedExtension,
   Extension,
   ExtensionCall,
   ExtensionContext,
+  ExtensionOptions,
   Preparation,
   Records,
   TrackedRecord,
   WaitUntil,
 } from './limiter/extensions.ts'
 export type { LimiterEvents, Listeners, PolicyEvent, Problem } from './limiter/events.ts'
+export type { RecordCondition, RecordWrite } from './limiter/records.ts'
 export type { PolicySettings, SettingsOf } from './limiter/resolve.ts'
 
 // Algorithms and stores of your own
@@ -75,22 +78,22 @@ export type {
   Kept,
   LuaFragments,
   Settlement,
+  SettlementTwins,
 } from './algorithms/algorithm.ts'
 export { isChargeable, isDenied } from './stores/store.ts'
 export type {
+  Cell,
+  Cells,
   Entry,
-  RecordCondition,
+  Operation,
   RecordField,
-  RecordWrite,
-  SettledCharge,
-  SettleRequest,
+  RecordFields,
   SettlementMark,
   Source,
   Store,
   StoreReply,
   StoreRequest,
   Verdict,
-  WriteRequest,
 } from './stores/store.ts'
 
 // Time

@@ -13,6 +13,9 @@ The Upstash Redis REST protocol on this machine, for development and tests.
                   redis-server or valkey-server from the PATH, or else runs the embedded engine)
   --port NUMBER   listen on this port, 0 for a free one (default: ${DEFAULT_PORT})
   --host ADDRESS  listen on this address (default: 127.0.0.1)
+  --allow-host NAME
+                  answer to this name as well; may be given again (localhost and 127.0.0.1 are
+                  always answered to, and any other Host header with 403)
   --token TEXT    the bearer token to accept (default: $UPSTASH_REDIS_REST_TOKEN, or a random one)
   --help          print this
   --version       print the version
@@ -38,6 +41,7 @@ export function parseCommandLine(
       engine: { type: 'string' },
       port: { type: 'string' },
       host: { type: 'string' },
+      'allow-host': { type: 'string', multiple: true },
       token: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
       version: { type: 'boolean', short: 'v' },
@@ -54,6 +58,7 @@ export function parseCommandLine(
   if (redisUrl !== undefined) options.redisUrl = redisUrl
   if (values.engine !== undefined) options.engine = values.engine as 'auto'
   if (values.host !== undefined) options.host = values.host
+  if (values['allow-host'] !== undefined) options.allowedHosts = values['allow-host']
   if (token !== undefined) options.token = token
   return { kind: 'start', options }
 }

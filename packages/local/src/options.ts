@@ -31,6 +31,13 @@ export interface LocalOptions {
    */
   host?: string
   /**
+   * Further names and addresses that clients call this server by, as in `['redis.internal']`. Any
+   * other `Host` header is answered with 403, because a web page can make up names of its own.
+   *
+   * @default [] (localhost, 127.0.0.1, [::1] and `host` are always allowed)
+   */
+  allowedHosts?: string[]
+  /**
    * The bearer token callers must send.
    *
    * @default a random one
@@ -65,9 +72,10 @@ const LOCAL_CHECKS: Record<keyof LocalOptions, Check> = {
     test: (value) => value === 'auto' || value === 'redis-server' || value === 'embedded',
   },
   port: PORT_CHECK,
-  host: {
-    allowed: 'a host name or an IP address',
-    test: (value) => typeof value === 'string' && /^[\w.:-]+$/.test(value),
+  host: { allowed: 'a host name or an IP address', test: isHost },
+  allowedHosts: {
+    allowed: 'an array of host names or IP addresses, without ports and brackets',
+    test: (value) => Array.isArray(value) && value.every(isHost),
   },
   token: {
     allowed: 'a string of visible ASCII characters, without spaces',
@@ -115,9 +123,14 @@ export function resolveOptions(options: LocalOptions): Resolved {
     engine,
     port: options.port ?? 0,
     host: options.host ?? '127.0.0.1',
+    allowedHosts: options.allowedHosts ?? [],
     token: options.token ?? randomBytes(24).toString('base64url'),
     scriptFlag: options.scriptFlag ?? true,
   }
+}
+
+function isHost(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w.:-]+$/.test(value)
 }
 
 function isRedisUrl(value: unknown): boolean {

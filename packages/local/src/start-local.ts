@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { Engine } from './engine.ts'
+import { connectOwnRedis } from './engines/own-redis.ts'
 import { connectRedis } from './engines/redis.ts'
 import { LocalError } from './errors.ts'
 import { restHandler } from './http/handler.ts'
@@ -46,11 +47,11 @@ interface Backend {
  * const redis = new Redis({ url: local.url, token: local.token })
  */
 export async function startLocal(options: LocalOptions = {}): Promise<LocalServer> {
-  const { port, host, token, scriptFlag, ...wanted } = resolveOptions(options)
+  const { port, host, token, allowedHosts, scriptFlag, ...wanted } = resolveOptions(options)
   const backend = await startBackend(wanted.redisUrl, wanted.engine)
   const engine = scriptFlag ? withScriptFlag(backend.engine) : backend.engine
   let requests = 0
-  const handle = restHandler(engine, token)
+  const handle = restHandler(engine, { token, host, allowedHosts })
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     void handle(request).then(({ status, json }) => {
       requests += 1
@@ -113,7 +114,7 @@ async function startBackend(
     throw error
   }
   try {
-    const engine = await connectRedis(child.url)
+    const engine = await connectOwnRedis(child.url)
     const stop = async (): Promise<void> => {
       await engine.close()
       await child.stop()

@@ -7,7 +7,7 @@ import {
   HANDOFF_HEADER,
   optionsObject,
   withHeaders,
-  type GuardOptions,
+  type AdapterOptions,
   type GuardOutcome,
   type LimiterSource,
 } from '@sluice/core/http'
@@ -15,7 +15,7 @@ import { NextResponse, type NextFetchEvent, type NextRequest } from 'next/server
 import { routePath } from './route-path.ts'
 
 /** Options of `rateLimit`. */
-export interface RateLimitOptions extends GuardOptions<[event: NextFetchEvent | undefined]> {
+export interface RateLimitOptions extends AdapterOptions<[event: NextFetchEvent | undefined]> {
   /**
    * A secret of at least 32 characters, shared with `withRateLimit`: a handler wrapped by it then does
    * not charge again what was charged here. @default none: each decides by itself
@@ -57,13 +57,13 @@ export function rateLimit(
   options: RateLimitOptions,
 ): Middleware {
   optionsObject('rateLimit', options)
-  const { secret, next, locales = [], ...guardOptions } = options
+  const { routes, secret, next, locales = [], ...guardOptions } = options
   const guard = createGuard(limiter, guardOptions)
   if (next !== undefined) aFunction('next', next)
   if (!Array.isArray(locales) || !locales.every((locale) => typeof locale === 'string')) {
     throw new ConfigError('invalid_option', 'locales', 'must be a list of strings')
   }
-  const match = compileRoutes(guardOptions.routes, (path) => routePath(path, locales))
+  const match = compileRoutes(routes, (path) => routePath(path, locales))
   const handoff = secret === undefined ? undefined : createHandoff(secret)
 
   /** The request's headers with proof of the charge, and without a client's own claim to one. */
@@ -93,7 +93,7 @@ export function rateLimit(
 
   return async (request, event) => {
     const route = match(request.method, request.nextUrl.pathname)
-    const outcome = route ? await guard.as(route, request, event) : PASS
+    const outcome = route ? await guard(route, request, event) : PASS
     if (outcome.kind === 'refuse') return outcome.response
     const decision = outcome.kind === 'allow' ? outcome.decision : undefined
     const own = await next?.(request, event, decision)

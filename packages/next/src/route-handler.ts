@@ -1,4 +1,4 @@
-import type { Store } from '@sluice/core'
+import { ConfigError, type Store } from '@sluice/core'
 import {
   aFunction,
   createGuard,
@@ -10,19 +10,13 @@ import {
   type GuardOptions,
   type LimiterSource,
   type ResolvedSubject,
-  type SubjectResolver,
 } from '@sluice/core/http'
 
 /** Options of `withRateLimit`. */
-export interface RouteLimitOptions extends Omit<
-  GuardOptions<[routeContext: unknown]>,
-  'routes' | 'subject'
-> {
+export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown]> {
   readonly limiter: LimiterSource<[routeContext: unknown]>
   /** What requests are counted as: the id (or, without one, the pattern) of this route in `rateLimit`. */
   readonly route: string
-  /** Finds out whose request it is, as in `rateLimit`. */
-  readonly subject: SubjectResolver<[routeContext: unknown]>
   /** The secret given to `rateLimit`. @default none: this wrapper decides by itself, always */
   readonly secret?: string | undefined
   /**
@@ -52,10 +46,11 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   const resolve = aFunction('subject', subject)
   /** Whose the requests are whose hand-off was refused: that need not be found out again. */
   const resolved = new WeakMap<Request, { readonly subject: ResolvedSubject }>()
-  // The path is of no interest here, but the id is validated as everywhere.
+  if (typeof route !== 'string' || route === '') {
+    throw new ConfigError('invalid_option', 'route', 'must be a non-empty string')
+  }
   const guard = createGuard<[routeContext: unknown]>(limiter, {
     ...guardOptions,
-    routes: [{ path: '/**', id: route }],
     subject(request, context) {
       const found = resolved.get(request)
       resolved.delete(request)
@@ -80,7 +75,7 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
     const charged = await isCharged(request, context)
     forgetHandoff(request)
     if (charged) return handler(request, context)
-    const outcome = await guard.as({ id: route, cost: undefined }, request, context)
+    const outcome = await guard({ id: route, cost: undefined }, request, context)
     if (outcome.kind === 'refuse') return outcome.response
     const response = await handler(request, context)
     return outcome.kind === 'allow' ? withHeaders(response, outcome.headers) : response

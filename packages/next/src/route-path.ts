@@ -4,10 +4,15 @@
  * `path` is in lower case, and without `basePath` already.
  */
 export function routePath(path: string, locales: readonly string[]): string {
-  const bare = path
-    .replace(/^\/_next\/data\/[^/]+(\/.*)\.json$/, '$1')
-    .replace(/(\.segments\/.*|\.prefetch)?\.rsc$/, '')
+  const page = path.replace(/^\/_next\/data\/[^/]+(\/.*)\.json$/s, '$1')
+  const bare = page.endsWith('.rsc') ? withoutDataSuffix(page.slice(0, -4)) : page
   const [, first = ''] = bare.split('/')
   const isLocale = locales.some((locale) => locale.toLowerCase() === first)
   return (isLocale ? bare.slice(1 + first.length) : bare) || '/'
+}
+
+/** Without `.prefetch`, or the first `.segments/` and all that follows it. */
+function withoutDataSuffix(path: string): string {
+  const at = path.indexOf('.segments/')
+  return at < 0 ? path.replace(/\.prefetch$/, '') : path.slice(0, at)
 }

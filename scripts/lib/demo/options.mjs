@@ -13,7 +13,8 @@ PATH, else an engine in this process.
   --help           this text
 
 The demo asks a real model when OPENAI_API_KEY and OPENAI_BASE_URL are set (OPENAI_MODEL names
-it); a drive never does. DEMO_MODEL_LATENCY_MS is how long the stand-in takes.`
+it); a drive never does. Its page gets tokens then only with DEMO_TOKENS=local, because they spend
+your money. DEMO_MODEL_LATENCY_MS is how long the stand-in takes.`
 
 const ENGINES = ['redis-server', 'embedded']
 

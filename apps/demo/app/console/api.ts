@@ -27,7 +27,8 @@ export async function fetchToken(tenant: string): Promise<string> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ tenant }),
   })
-  const { token } = (await answer.json()) as { token: string }
+  const { token, message } = (await answer.json()) as { token?: string; message?: string }
+  if (token === undefined) throw new Error(message ?? 'The demo gives no token.')
   return token
 }
 

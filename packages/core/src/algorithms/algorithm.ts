@@ -46,32 +46,28 @@ export interface Kept<State> {
  * How a policy counts, as two twins that must agree: TypeScript for stores in memory, Lua for Redis.
  *
  * `check` only reads. `add` is called once per key, and only after every enforced policy of the
- * decision has fitted. `settle` corrects a charge where it was made; units used beyond it are charged
- * now if the charge no longer counts.
+ * decision has fitted.
  *
  * @example See `docs/extending.md`, which builds one.
  */
 export interface Algorithm<State = never> {
   /** Stands in keys, beside the algorithm's numbers. Letters and `-`. */
   readonly id: string
-  /** True if settling gives everything back, whatever was used: a call is over then. */
-  readonly released?: boolean
   check(state: State | undefined, input: AlgorithmInput, now: number): Finding
-  /** `position` is a whole number that `settle` finds the charge by. */
+  /** `position` is a whole number that settling finds the charge by. */
   add(
     state: State | undefined,
     input: AlgorithmInput,
     now: number,
     id: string,
   ): Kept<State> & { readonly position: number }
-  /** `applied`: units charged, or, below 0, given back. Returns `undefined` if nothing changes. */
-  settle(
-    state: State | undefined,
-    settlement: Settlement,
-    now: number,
-  ): (Kept<State> & { readonly applied: number }) | undefined
   /** The Lua twin, for policies with these numbers. A store that needs no Lua does not call it. */
   lua(params: readonly number[]): LuaFragments
+  /**
+   * How charges are corrected. Those of Sluice's own algorithms stand beside them, and are loaded with
+   * `@sluice/core/reservations`. @default reservations are refused
+   */
+  readonly settlement?: SettlementTwins<State>
 }
 
 /**
@@ -93,13 +89,29 @@ export interface LuaFragments {
   readonly add: string
   /** An expression, valid after `add`: the position of the charge. */
   readonly position: string
+}
+
+/**
+ * How a charge is corrected where it was made, as two twins. Units used beyond it are charged now if
+ * the charge no longer counts.
+ */
+export interface SettlementTwins<State = never> {
+  /** True if everything is given back, whatever was used: a call is over then. @default false */
+  readonly released?: boolean
+  /** True if giving units back needs `now` in Lua, which costs a command. @default false */
+  readonly needsTime?: boolean
+  /** `applied`: units charged, or, below 0, given back. Returns `undefined` if nothing changes. */
+  settle(
+    state: State | undefined,
+    settlement: Settlement,
+    now: number,
+  ): (Kept<State> & { readonly applied: number }) | undefined
   /**
-   * The twin of `settle`: finds `position`, `reserved` and `actual`, and sets `applied`. It must verify
-   * before it writes. `now` is there only if more was used than reserved, or by `settleNeedsTime`.
+   * Finds `position`, `reserved` and `actual` beside what `LuaFragments` find, and sets `applied`. It
+   * must verify before it writes. `now` is the time only if `timed` is true: where more was used than
+   * reserved, by `needsTime`, and by an injected clock.
    */
-  readonly settle: string
-  /** True if giving units back needs `now`, which costs a command. @default false */
-  readonly settleNeedsTime?: boolean
+  lua(params: readonly number[]): string
 }
 
 /** Lua that refuses a key that holds something else, before anything is written. */

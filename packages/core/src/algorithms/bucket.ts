@@ -1,4 +1,10 @@
-import type { Algorithm, AlgorithmInput, Finding, Settlement } from './algorithm.ts'
+import type {
+  Algorithm,
+  AlgorithmInput,
+  Finding,
+  Settlement,
+  SettlementTwins,
+} from './algorithm.ts'
 import { FOREIGN } from './algorithm.ts'
 
 /**
@@ -61,23 +67,6 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
     return { ...kept(used + cost * (params[0] ?? 1), at, limit, params, now), position: at }
   },
 
-  // What was charged may have leaked by then, and what has leaked is not given back: as if it had been
-  // the first to leak, so that never more is given back than is there because of it.
-  settle(state: BucketState | undefined, settlement: Settlement, now: number) {
-    const { position, reserved, actual, params } = settlement
-    const [window = 1, quantum = 1] = params
-    // A cost of nothing may have been let in by a limit of 0.
-    const charged = Math.max(1, settlement.limit)
-    if (state === undefined && actual <= reserved) return undefined
-    const limit = state?.limit ?? charged
-    const { used, at } = leaked(state, limit, quantum, now)
-    const gone = (at - position) * charged
-    const left = (units: number): number => Math.max(0, units * window - gone)
-    const more = actual > reserved ? (actual - reserved) * window : left(actual) - left(reserved)
-    const corrected = Math.max(0, used + rescale(limit, more, charged))
-    return { ...kept(corrected, at, limit, params, now), applied: Math.trunc(more / window) }
-  },
-
   // The value is `b<used>:<at>:<limit>`. A key lives a window longer than it holds something, so that
   // a clock that steps back finds it. A clock behind `at` has nothing leak, and its times count from `at`.
   lua([window = 1, quantum = 1, longestWait = 0]) {
@@ -85,15 +74,7 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
       quantum === 1
         ? `math.ceil(${amount} / limit) + (at - now)`
         : `math.ceil(${amount} / (limit * ${quantum})) * ${quantum} + (at - now)`
-    const tick = quantum === 1 ? 'now' : `now - now % ${quantum}`
-    const parse = `local held, since, of = string.match(stored, '^b(%d+):(%d+):(%d+)$')
-  if not of or of == '0' then ${FOREIGN} end
-  held, since, of = tonumber(held), tonumber(since), tonumber(of)`
-    const leak = `if since > at then at = since end
-  used = held - (at - since) * of
-  if used < 0 then used = 0 end`
-    const write = `local gone = math.max(at + math.ceil(used / (limit * ${quantum})) * ${quantum}, now) + ${window}
-redis.call('SET', key, string.format('b%.0f:%.0f:%.0f', used, at, limit), own and 'PXAT' or 'PX', own and gone or gone - now + slack)`
+    const { tick, parse, leak, write } = luaPieces(window, quantum)
     return {
       keeps: ['used', 'at', 'limit'],
       check: `local used, at, stored = 0, ${tick}, redis.call('GET', key)
@@ -119,8 +100,34 @@ $used, $at, $limit = used, at, limit`,
       add: `local used, at, limit = math.min($used + cost * ${window}, ${MOST_USED}), $at, $limit
 ${write}`,
       position: '$at',
-      settleNeedsTime: true,
-      settle: `local charged, used, at, stored = math.max(1, limit), 0, ${tick}, redis.call('GET', key)
+    }
+  },
+})
+
+/** How charges of buckets are corrected. */
+export const bucketSettlement: SettlementTwins<BucketState> = {
+  needsTime: true,
+
+  // What was charged may have leaked by then, and what has leaked is not given back: as if it had been
+  // the first to leak, so that never more is given back than is there because of it.
+  settle(state: BucketState | undefined, settlement: Settlement, now: number) {
+    const { position, reserved, actual, params } = settlement
+    const [window = 1, quantum = 1] = params
+    // A cost of nothing may have been let in by a limit of 0.
+    const charged = Math.max(1, settlement.limit)
+    if (state === undefined && actual <= reserved) return undefined
+    const limit = state?.limit ?? charged
+    const { used, at } = leaked(state, limit, quantum, now)
+    const gone = (at - position) * charged
+    const left = (units: number): number => Math.max(0, units * window - gone)
+    const more = actual > reserved ? (actual - reserved) * window : left(actual) - left(reserved)
+    const corrected = Math.max(0, used + rescale(limit, more, charged))
+    return { ...kept(corrected, at, limit, params, now), applied: Math.trunc(more / window) }
+  },
+
+  lua([window = 1, quantum = 1]) {
+    const { tick, parse, leak, write } = luaPieces(window, quantum)
+    return `local charged, used, at, stored = math.max(1, limit), 0, ${tick}, redis.call('GET', key)
 limit = charged
 if stored then
   ${parse}
@@ -137,10 +144,23 @@ if stored or actual > reserved then
   end
   used = math.min(math.max(0, used + more), ${MOST_USED})
   ${write}
-end`,
-    }
+end`
   },
-})
+}
+
+/** Lua that both need: verifies what is stored, lets it leak, and writes it. */
+function luaPieces(window: number, quantum: number) {
+  const tick = quantum === 1 ? 'now' : `now - now % ${quantum}`
+  const parse = `local held, since, of = string.match(stored, '^b(%d+):(%d+):(%d+)$')
+  if not of or of == '0' then ${FOREIGN} end
+  held, since, of = tonumber(held), tonumber(since), tonumber(of)`
+  const leak = `if since > at then at = since end
+  used = held - (at - since) * of
+  if used < 0 then used = 0 end`
+  const write = `local gone = math.max(at + math.ceil(used / (limit * ${quantum})) * ${quantum}, now) + ${window}
+redis.call('SET', key, string.format('b%.0f:%.0f:%.0f', used, at, limit), own and 'PXAT' or 'PX', own and gone or gone - now + slack)`
+  return { tick, parse, leak, write }
+}
 
 function kept(
   used: number,

@@ -1,4 +1,4 @@
-import type { Algorithm, AlgorithmInput, Settlement } from './algorithm.ts'
+import type { Algorithm, AlgorithmInput, Settlement, SettlementTwins } from './algorithm.ts'
 import { fitWindow, FOREIGN, windowFinding } from './algorithm.ts'
 
 interface CounterState {
@@ -45,55 +45,12 @@ export const counterAlgorithm: Algorithm<CounterState> = {
     return { ...kept(index, counts.with(0, (counts[0] ?? 0) + cost), params), position: index }
   },
 
-  settle(state: CounterState | undefined, settlement: Settlement, now: number) {
-    const { position, reserved, actual, params } = settlement
-    const isMore = actual > reserved
-    if (state === undefined && !isMore) return undefined
-    const { index, counts } = isMore ? current(state, params, now) : (state as CounterState)
-    const own = index - position
-    const isCounted = own >= 0 && own < counts.length
-    if (!isCounted && !isMore) return undefined
-    const which = isCounted ? own : 0
-    const count = counts[which] ?? 0
-    // The count may have been reset since.
-    const corrected = Math.max(0, count + actual - reserved)
-    return { ...kept(index, counts.with(which, corrected), params), applied: corrected - count }
-  },
-
   // The value is `c<index>:<newest>:…:<oldest>`, without the zeros at its end. It keeps a segment that
   // is later than the one of `now`, as if it had just begun: a clock that steps back over a border must
   // not find the counts gone. For the same reason a key lives a window longer than its counts.
   lua([window = 1, segments = 1]) {
     const length = window / segments
-    const read = (
-      index: string,
-    ): string => `local counts, index, stored = {}, ${index}, redis.call('GET', key)
-for place = 1, ${segments + 1} do counts[place] = 0 end
-if stored then
-  if not string.find(stored, '^c%d+:[%d:]*%d$') then ${FOREIGN} end
-  local place, first
-  for number in string.gmatch(stored, '%d+') do
-    number = tonumber(number)
-    if not first then
-      first = number
-      index = math.max(index or first, first)
-      place = index - first
-    elseif place > ${segments} + index - first then
-      ${FOREIGN}
-    else
-      place = place + 1
-      if place <= ${segments + 1} then counts[place] = number end
-    end
-  end
-end`
-    const write = `local value = ''
-for place = ${segments + 1}, 1, -1 do
-  if value ~= '' or counts[place] > 0 then value = string.format(':%.0f', counts[place]) .. value end
-end
-value = string.format('c%.0f', index) .. (value == '' and ':0' or value)`
-    const expiring = `${write}
-local gone = (index + ${segments + 1}) * ${length} + ${window}
-redis.call('SET', key, value, own and 'PXAT' or 'PX', own and gone or gone - now + slack)`
+    const { read, expiring } = luaPieces(window, segments)
     const until = (room: string, result: string): string => `do
   local rest, later = in_full, 0
   while true do
@@ -121,7 +78,31 @@ $index, $counts = index, counts`,
 counts[1] = counts[1] + cost
 ${expiring}`,
       position: '$index',
-      settle: `${read(`actual > reserved and math.floor(now / ${length}) or nil`)}
+    }
+  },
+}
+
+/** How charges of counters are corrected. */
+export const counterSettlement: SettlementTwins<CounterState> = {
+  settle(state: CounterState | undefined, settlement: Settlement, now: number) {
+    const { position, reserved, actual, params } = settlement
+    const isMore = actual > reserved
+    if (state === undefined && !isMore) return undefined
+    const { index, counts } = isMore ? current(state, params, now) : (state as CounterState)
+    const own = index - position
+    const isCounted = own >= 0 && own < counts.length
+    if (!isCounted && !isMore) return undefined
+    const which = isCounted ? own : 0
+    const count = counts[which] ?? 0
+    // The count may have been reset since.
+    const corrected = Math.max(0, count + actual - reserved)
+    return { ...kept(index, counts.with(which, corrected), params), applied: corrected - count }
+  },
+
+  lua([window = 1, segments = 1]) {
+    const length = window / segments
+    const { read, write, expiring } = luaPieces(window, segments)
+    return `${read(`actual > reserved and math.floor(now / ${length}) or nil`)}
 local place = index and index - position + 1
 if place and (place < 1 or place > ${segments + 1}) then place = actual > reserved and 1 or nil end
 if place then
@@ -134,9 +115,43 @@ if place then
     ${write}
     redis.call('SET', key, value, 'KEEPTTL')
   end
-end`,
-    }
+end`
   },
+}
+
+/** Lua that both need: reads the counts, as of `index` at least; writes them; with a new expiry. */
+function luaPieces(window: number, segments: number) {
+  const length = window / segments
+  const read = (
+    index: string,
+  ): string => `local counts, index, stored = {}, ${index}, redis.call('GET', key)
+for place = 1, ${segments + 1} do counts[place] = 0 end
+if stored then
+  if not string.find(stored, '^c%d+:[%d:]*%d$') then ${FOREIGN} end
+  local place, first
+  for number in string.gmatch(stored, '%d+') do
+    number = tonumber(number)
+    if not first then
+      first = number
+      index = math.max(index or first, first)
+      place = index - first
+    elseif place > ${segments} + index - first then
+      ${FOREIGN}
+    else
+      place = place + 1
+      if place <= ${segments + 1} then counts[place] = number end
+    end
+  end
+end`
+  const write = `local value = ''
+for place = ${segments + 1}, 1, -1 do
+  if value ~= '' or counts[place] > 0 then value = string.format(':%.0f', counts[place]) .. value end
+end
+value = string.format('c%.0f', index) .. (value == '' and ':0' or value)`
+  const expiring = `${write}
+local gone = (index + ${segments + 1}) * ${length} + ${window}
+redis.call('SET', key, value, own and 'PXAT' or 'PX', own and gone or gone - now + slack)`
+  return { read, write, expiring }
 }
 
 function kept(

@@ -1,4 +1,4 @@
-import type { Algorithm, AlgorithmInput, Settlement } from './algorithm.ts'
+import type { Algorithm, AlgorithmInput, Settlement, SettlementTwins } from './algorithm.ts'
 import { fitWindow, FOREIGN, windowFinding } from './algorithm.ts'
 
 const DAY_MS = 86_400_000
@@ -26,22 +26,57 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowState> = {
     return { state: { used: used + cost, end }, expiresAt: end, position: end }
   },
 
+  // The value is `w<end>:<used>`. It names its window because a key's expiry follows the server's clock
+  // alone, and it keeps a window that ends later than the one of `now`: a clock that steps back over
+  // the border must not open a second budget. SET writes count and expiry in one command. By Redis'
+  // own clock the expiry is a moment, because a length would be added to a time read later or earlier.
+  lua([window = DAY_MS]) {
+    const { read, write } = luaPieces(window)
+    return {
+      keeps: ['finish', 'used'],
+      check: `${read}${fitWindow('finish - now', 'reset')}
+$finish, $used = finish, used`,
+      add: write('$finish', '$used + cost'),
+      position: '$finish',
+    }
+  },
+}
+
+/** How charges of fixed windows are corrected. */
+export const fixedWindowSettlement: SettlementTwins<FixedWindowState> = {
   settle(state: FixedWindowState | undefined, settlement: Settlement, now: number) {
     const { position, reserved, actual, params } = settlement
     const isMore = actual > reserved
-    if (!isMore && state?.end !== position) return undefined
+    if (!isMore && (state?.end !== position || position <= now)) return undefined
     const { used, end } = isMore ? current(state, now, params) : (state as FixedWindowState)
     // The count may have been reset since.
     const corrected = Math.max(0, used + actual - reserved)
     return { state: { used: corrected, end }, expiresAt: end, applied: corrected - used }
   },
 
-  // The value is `w<end>:<used>`. It names its window because a key's expiry follows the server's clock
-  // alone, and it keeps a window that ends later than the one of `now`: a clock that steps back over
-  // the border must not open a second budget. SET writes count and expiry in one command. By Redis'
-  // own clock the expiry is a moment, because a length would be added to a time read later or earlier.
+  // The window that was charged may be over, and another one counted in its place.
   lua([window = DAY_MS]) {
-    const read = `
+    const { read, write } = luaPieces(window)
+    return `if actual > reserved then ${read}
+  applied = actual - reserved
+  ${write('finish', 'used + applied')}
+else
+  local stored = redis.call('GET', key)
+  if stored then
+    local ending, count = string.match(stored, '^w(%d+):(%d+)$')
+    if not ending then ${FOREIGN} end
+    if tonumber(ending) == position and not (timed and position <= now) then
+      applied = math.max(-count, actual - reserved)
+      redis.call('SET', key, string.format('w%.0f:%.0f', position, count + applied), 'KEEPTTL')
+    end
+  end
+end`
+  },
+}
+
+/** Lua that both need. `read` finds the window of `now`, and what it holds. */
+function luaPieces(window: number) {
+  const read = `
 ${window === CALENDAR_MONTH ? MONTH_END : `local finish = now - now % ${window} + ${window}`}
 local used, stored = 0, redis.call('GET', key)
 if stored then
@@ -50,32 +85,10 @@ if stored then
   ending = tonumber(ending)
   if ending >= finish then finish, used = ending, tonumber(count) end
 end`
-    const write = (end: string, count: string): string =>
-      `redis.call('SET', key, string.format('w%.0f:%.0f', ${end}, ${count}),
+  const write = (end: string, count: string): string =>
+    `redis.call('SET', key, string.format('w%.0f:%.0f', ${end}, ${count}),
   own and 'PXAT' or 'PX', own and ${end} or ${end} - now + slack)`
-    return {
-      keeps: ['finish', 'used'],
-      check: `${read}${fitWindow('finish - now', 'reset')}
-$finish, $used = finish, used`,
-      add: write('$finish', '$used + cost'),
-      position: '$finish',
-      // The window that was charged may be over, and another one counted in its place.
-      settle: `if actual > reserved then ${read}
-  applied = actual - reserved
-  ${write('finish', 'used + applied')}
-else
-  local stored = redis.call('GET', key)
-  if stored then
-    local ending, count = string.match(stored, '^w(%d+):(%d+)$')
-    if not ending then ${FOREIGN} end
-    if tonumber(ending) == position then
-      applied = math.max(-count, actual - reserved)
-      redis.call('SET', key, string.format('w%.0f:%.0f', position, count + applied), 'KEEPTTL')
-    end
-  end
-end`,
-    }
-  },
+  return { read, write }
 }
 
 // The next month's first day, by the civil calendar in which a year begins in March, so that the leap

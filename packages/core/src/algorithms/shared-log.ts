@@ -1,4 +1,4 @@
-import type { Algorithm, AlgorithmInput, Settlement } from './algorithm.ts'
+import type { Algorithm, AlgorithmInput, Settlement, SettlementTwins } from './algorithm.ts'
 import { fitWindow, FOREIGN, windowFinding } from './algorithm.ts'
 
 /**
@@ -66,48 +66,17 @@ export const sharedLogAlgorithm: Algorithm<LogState> = {
     return { state: { log: kept }, expiresAt: at + longest, position: at }
   },
 
-  // Of several alike, any will do. The sums after it change with it, so they may not be too many: past
-  // that nothing is given back, and what was used beyond the charge is charged now.
-  settle(state: LogState | undefined, settlement: Settlement, now: number) {
-    const { position, reserved, actual, params } = settlement
-    const [, longest = 1] = params
-    const log = state?.log ?? []
-    const applied = actual - reserved
-    const from = firstOf(log, ({ at }) => at >= position)
-    const index = log.findIndex(({ at, cost }) => at === position && cost === reserved)
-    const isOver = applied > 0 && position <= now - longest
-    if (index < 0 || log.length - from > CHUNK || isOver) {
-      if (applied <= 0) return undefined
-      const input = { ...settlement, cost: applied }
-      return { ...sharedLogAlgorithm.add(state as never, input, now, ''), applied }
-    }
-    const kept = log.slice(0, index)
-    for (const [offset, { at, cost, sum }] of log.slice(index).entries()) {
-      const own = offset === 0 ? actual : cost
-      if (own > 0) kept.push({ at, cost: own, sum: wrapSum(sum + applied) })
-    }
-    return { state: { log: kept }, expiresAt: (kept.at(-1)?.at ?? now) + longest, applied }
-  },
-
   // A member is `sum:cost`, its score the time, which never goes back: so sums rise with scores, and
   // the units in a window are the last sum less what the first member in the window had before it.
   // Expired members are removed, and the expiry of the key moved, only when an eighth of the longest
   // window has passed since the member before.
   lua([window = 1, longest = 1]) {
-    const slot = Math.ceil(longest / 8)
-    const parse = (member: string): string => `string.match(${member}, '^(%d+):(%d+)$')`
-    const append = (cost: string): string => `local at = math.max(now, newest or 0)
-total = total + ${cost}
-if at ~= newest then total = total % ${SUM_MODULUS} end
-local later = newest and math.floor(at / ${slot}) > math.floor(newest / ${slot})
-if later then redis.call('ZREMRANGEBYSCORE', key, '-inf', now - ${longest}) end
-redis.call('ZADD', key, at, string.format('%016.0f:%.0f', total, ${cost}))
-if later or not newest or skewed then redis.call('PEXPIRE', key, ${2 * longest} + slack) end`
+    const append = luaAppend(longest)
     return {
       keeps: ['rows', 'total', 'newest', 'at'],
       read: `$rows, $total = redis.call('ZRANGE', key, -${LATEST}, -1, 'WITHSCORES'), 0
 if $rows[1] then
-  local sum = ${parse('$rows[#$rows - 1]')}
+  local sum = ${luaParse('$rows[#$rows - 1]')}
   if not sum or #sum ~= 16 then ${FOREIGN} end
   $total, $newest = tonumber(sum), tonumber($rows[#$rows])
 end`,
@@ -123,7 +92,7 @@ if low == 1 and #rows == ${2 * LATEST} then
 end
 local used, free, later = 0, ${window}, 0
 if rows[2 * low] then
-  local sum, own = ${parse('rows[2 * low - 1]')}
+  local sum, own = ${luaParse('rows[2 * low - 1]')}
   if not sum then ${FOREIGN} end
   local score, before = tonumber(rows[2 * low]), sum - own
   used, free = ($total - before) % ${SUM_MODULUS}, score - cutoff
@@ -135,7 +104,7 @@ if rows[2 * low] then
         rows, low = redis.call('ZRANGE', key, from, '+inf', 'BYSCORE', 'LIMIT', after, ${CHUNK}, 'WITHSCORES'), 1
         after = after + ${CHUNK}
       end
-      sum, score = ${parse('rows[2 * low - 1]')}, tonumber(rows[2 * low])
+      sum, score = ${luaParse('rows[2 * low - 1]')}, tonumber(rows[2 * low])
     end
   end
   later = score - cutoff
@@ -144,13 +113,45 @@ end${fitWindow('free', 'later')}`,
 ${append('cost')}
 $at = at`,
       position: '$at',
-      settleNeedsTime: true,
-      // A set that loses its last member loses its expiry with it.
-      settle: `local rows = redis.call('ZRANGE', key, string.format('%.0f', position), '+inf', 'BYSCORE', 'LIMIT', 0, ${CHUNK + 1}, 'WITHSCORES')
+    }
+  },
+}
+
+/** How charges in a shared log are corrected. */
+export const sharedLogSettlement: SettlementTwins<LogState> = {
+  needsTime: true,
+
+  // Of several alike, any will do. The sums after it change with it, so they may not be too many: past
+  // that nothing is given back, and what was used beyond the charge is charged now.
+  settle(state: LogState | undefined, settlement: Settlement, now: number) {
+    const { position, reserved, actual, params } = settlement
+    const [, longest = 1] = params
+    const log = state?.log ?? []
+    const applied = actual - reserved
+    const from = firstOf(log, ({ at }) => at >= position)
+    const index = log.findIndex(({ at, cost }) => at === position && cost === reserved)
+    const isOver = position <= now - longest
+    if (index < 0 || log.length - from > CHUNK || isOver) {
+      if (applied <= 0) return undefined
+      const input = { ...settlement, cost: applied }
+      return { ...sharedLogAlgorithm.add(state as never, input, now, ''), applied }
+    }
+    const kept = log.slice(0, index)
+    for (const [offset, { at, cost, sum }] of log.slice(index).entries()) {
+      const own = offset === 0 ? actual : cost
+      if (own > 0) kept.push({ at, cost: own, sum: wrapSum(sum + applied) })
+    }
+    return { state: { log: kept }, expiresAt: (kept.at(-1)?.at ?? now) + longest, applied }
+  },
+
+  // A set that loses its last member loses its expiry with it.
+  lua([, longest = 1]) {
+    const append = luaAppend(longest)
+    return `local rows = redis.call('ZRANGE', key, string.format('%.0f', position), '+inf', 'BYSCORE', 'LIMIT', 0, ${CHUNK + 1}, 'WITHSCORES')
 local more, found = actual - reserved, nil
-local gone, members = #rows > ${2 * CHUNK} or more > 0 and position <= now - ${longest}, {}
+local gone, members = #rows > ${2 * CHUNK} or position <= now - ${longest}, {}
 for at = 1, #rows, 2 do
-  local sum, cost = ${parse('rows[at]')}
+  local sum, cost = ${luaParse('rows[at]')}
   if not sum or #sum ~= 16 then ${FOREIGN} end
   local score = tonumber(rows[at + 1])
   local is_it = not found and score == position and tonumber(cost) == reserved
@@ -173,13 +174,27 @@ elseif more > 0 then
   applied = more
   local last, total, newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES'), 0, nil
   if last[1] then
-    local sum = ${parse('last[1]')}
+    local sum = ${luaParse('last[1]')}
     total, newest = tonumber(sum), tonumber(last[2])
   end
   ${append('more')}
-end`,
-    }
+end`
   },
+}
+
+/** Lua that reads the sum and the cost in a member. */
+const luaParse = (member: string): string => `string.match(${member}, '^(%d+):(%d+)$')`
+
+/** Lua that adds a member. */
+function luaAppend(longest: number): (cost: string) => string {
+  const slot = Math.ceil(longest / 8)
+  return (cost: string): string => `local at = math.max(now, newest or 0)
+total = total + ${cost}
+if at ~= newest then total = total % ${SUM_MODULUS} end
+local later = newest and math.floor(at / ${slot}) > math.floor(newest / ${slot})
+if later then redis.call('ZREMRANGEBYSCORE', key, '-inf', now - ${longest}) end
+redis.call('ZADD', key, at, string.format('%016.0f:%.0f', total, ${cost}))
+if later or not newest or skewed then redis.call('PEXPIRE', key, ${2 * longest} + slack) end`
 }
 
 /** Sums go on from 0 after the modulus, and differences with them. */

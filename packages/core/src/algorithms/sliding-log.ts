@@ -1,4 +1,4 @@
-import type { Algorithm, AlgorithmInput, Settlement } from './algorithm.ts'
+import type { Algorithm, AlgorithmInput, Settlement, SettlementTwins } from './algorithm.ts'
 import { fitWindow, FOREIGN, windowFinding } from './algorithm.ts'
 
 /** Expired members left in the set before they are removed, in one command. */
@@ -59,25 +59,6 @@ export const slidingLogAlgorithm: Algorithm<LogState> = {
     return { ...expiring(kept, now, window), position: now }
   },
 
-  settle(state: LogState | undefined, settlement: Settlement, now: number) {
-    const { position, reserved, actual, params } = settlement
-    const window = params[0] ?? 0
-    const kept = state ?? { log: [], head: 0, total: 0 }
-    const applied = actual - reserved
-    // Of several alike, any will do.
-    const index = kept.log.findLastIndex(({ at, cost }) => at === position && cost === reserved)
-    const isGone = index < kept.head || (applied > 0 && position <= now - window)
-    if (isGone) {
-      if (applied <= 0) return undefined
-      insert(kept, { at: now, cost: applied })
-    } else {
-      if (actual > 0) kept.log[index] = { at: position, cost: actual }
-      else kept.log.splice(index, 1)
-      kept.total += applied
-    }
-    return { ...expiring(kept, now, window), applied }
-  },
-
   // Beside the requests, the set holds one member `#` whose score is minus the units in the set. It
   // sorts before all others, so one short ZRANGE reads the sum and the oldest members, and one ZADD
   // writes the sum and the new one. Expired members are subtracted while reading and removed when
@@ -124,12 +105,36 @@ $total, $expire = $prune and used or total, $prune or not oldest or skewed`,
 redis.call('ZADD', key, -($total + cost), '#', now, cost == 1 and id or id .. ':' .. cost)
 if $expire then redis.call('PEXPIRE', key, ${3 * window} + slack) end`,
     position: 'now',
-    // Without the member that was the oldest, no removal falls due by its age, which would have moved
-    // the expiry.
-    settle: `local member = reserved == 1 and id or id .. ':' .. reserved
+  }),
+}
+
+/** How charges of sliding windows are corrected. */
+export const slidingLogSettlement: SettlementTwins<LogState> = {
+  settle(state: LogState | undefined, settlement: Settlement, now: number) {
+    const { position, reserved, actual, params } = settlement
+    const window = params[0] ?? 0
+    const kept = state ?? { log: [], head: 0, total: 0 }
+    const applied = actual - reserved
+    // Of several alike, any will do.
+    const index = kept.log.findLastIndex(({ at, cost }) => at === position && cost === reserved)
+    const isGone = index < kept.head || position <= now - window
+    if (isGone) {
+      if (applied <= 0) return undefined
+      insert(kept, { at: now, cost: applied })
+    } else {
+      if (actual > 0) kept.log[index] = { at: position, cost: actual }
+      else kept.log.splice(index, 1)
+      kept.total += applied
+    }
+    return { ...expiring(kept, now, window), applied }
+  },
+
+  // Without the member that was the oldest, no removal falls due by its age, which would have moved
+  // the expiry.
+  lua: ([window = 0]) => `local member = reserved == 1 and id or id .. ':' .. reserved
 local scores = redis.call('ZMSCORE', key, '#', member)
 local total, units, at = scores[1] and -scores[1] or 0, actual, position
-if scores[2] and not (actual > reserved and position <= now - ${window}) then
+if scores[2] and not (timed and position <= now - ${window}) then
   applied = actual - reserved
   redis.call('ZREM', key, member)
 elseif actual > reserved then
@@ -145,7 +150,6 @@ if applied ~= 0 then
   end
   if units == 0 or at == now then redis.call('PEXPIRE', key, ${3 * window} + slack) end
 end`,
-  }),
 }
 
 /** The first entry after `cutoff`, and the units from there on. */

@@ -1,4 +1,10 @@
-import type { Algorithm, AlgorithmInput, Finding, Settlement } from './algorithm.ts'
+import type {
+  Algorithm,
+  AlgorithmInput,
+  Finding,
+  Settlement,
+  SettlementTwins,
+} from './algorithm.ts'
 import { FOREIGN } from './algorithm.ts'
 
 /** A slot may come free at any moment, so a denied request is told to come back soon, in milliseconds. */
@@ -10,8 +16,6 @@ type SlotsState = readonly { readonly id: string; readonly until: number }[]
 /** Counts calls in flight. Its param: how long a slot is held at most, in milliseconds. */
 export const slotsAlgorithm: Algorithm<SlotsState> = {
   id: 'slots',
-  released: true,
-
   check(
     state: SlotsState | undefined,
     { limit, cost, params }: AlgorithmInput,
@@ -34,13 +38,6 @@ export const slotsAlgorithm: Algorithm<SlotsState> = {
     const mine = Array.from({ length: cost }, () => ({ id, until }))
     const slots = [...heldAt(state, now), ...mine].toSorted((a, b) => a.until - b.until)
     return { state: slots, expiresAt: slots.at(-1)?.until ?? until, position: until }
-  },
-
-  settle(state: SlotsState | undefined, { id }: Settlement, now: number) {
-    const others = (state ?? []).filter((slot) => slot.id !== id)
-    const applied = others.length - (state?.length ?? 0)
-    if (applied === 0) return undefined
-    return { state: others, expiresAt: others.at(-1)?.until ?? now, applied }
   },
 
   // One read tells it all: which slots are held, which have come free by themselves, and whether the
@@ -73,10 +70,23 @@ end
 redis.call('ZADD', key, unpack(slots))
 if $expire then redis.call('PEXPIRE', key, ${2 * hold} + slack) end`,
     position: `now + ${hold}`,
-    settle: `local slots = {}
+  }),
+}
+
+/** How calls in flight are ended. */
+export const slotsSettlement: SettlementTwins<SlotsState> = {
+  released: true,
+
+  settle(state: SlotsState | undefined, { id }: Settlement, now: number) {
+    const others = (state ?? []).filter((slot) => slot.id !== id)
+    const applied = others.length - (state?.length ?? 0)
+    if (applied === 0) return undefined
+    return { state: others, expiresAt: others.at(-1)?.until ?? now, applied }
+  },
+
+  lua: () => `local slots = {}
 for slot = 1, reserved do slots[slot] = slot == 1 and 'call:' .. id or 'call:' .. id .. ':' .. slot end
 applied = -redis.call('ZREM', key, unpack(slots))`,
-  }),
 }
 
 function heldAt(state: SlotsState | undefined, now: number): SlotsState {

@@ -1,4 +1,10 @@
-import type { Extension, Preparation, TrackedRecord } from '../limiter/extensions.ts'
+import type {
+  Extension,
+  ExtensionOptions,
+  Preparation,
+  TrackedRecord,
+} from '../limiter/extensions.ts'
+import { defineExtension } from '../limiter/define-extension.ts'
 import type { Limiter, ResetOptions } from '../limiter/limiter.ts'
 import type { SettingsOf } from '../limiter/resolve.ts'
 import type { PolicyRule } from '../policies/policy.ts'
@@ -18,7 +24,7 @@ import { meaningOf, SETTINGS, type Setting, type Settings } from './settings.ts'
 import { lacksDimension, type Subject } from '../subject.ts'
 import { knownOptions, oneOf, optionsObject, plainName } from '../validate.ts'
 import { singleFlight } from '../internal/single-flight.ts'
-import { clockMovedBack, FRESH_MS } from '../limiter/extensions.ts'
+import { clockMovedBack, FRESH_MS } from '../limiter/freshness.ts'
 import { assertSubject, policiesToReset } from '../limiter/limiter.ts'
 import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
 
@@ -65,7 +71,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
   const name = plainName(`${where}.name`, options.name ?? 'default')
   const allowed = allowedIn(`${where}.allow`, options.allow)
 
-  const connect: Extension['connect'] = ({ policies, clock, records, problem }) => {
+  const connect: ExtensionOptions['connect'] = ({ policies, clock, records, problem }) => {
     const rules = rulesFor(allowed, policies)
     const record = new ConfigurationRecord(records, name)
     let known: Known | undefined
@@ -162,7 +168,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
     }
   }
 
-  return Object.freeze({ name: NAME, connect })
+  return defineExtension({ name: NAME, connect })
 }
 
 /** A load takes as long as the store may take, and a wait for another's. */

@@ -1,19 +1,6 @@
 import type { DeniedDecision } from '../decision.ts'
+import { errorResponse, type DenialFormat, type ErrorFacts } from './format.ts'
 import { enforcedOf, rateLimitHeaders, retryAfterSeconds, type HeaderStyle } from './headers.ts'
-
-/**
- * The shape of a denial's body:
- *
- * - `default`: `{ error, message, policy, scope, retryAfter, resetAt }`;
- * - `nested`: `{ error: { code, message, policy, scope, retryAfter, resetAt } }`;
- * - `problem`: `application/problem+json` (RFC 9457) with the problem types of
- *   draft-ietf-httpapi-ratelimit-headers-11;
- * - `openai`: `{ error: { message, type, param, code } }`, as OpenAI's API answers.
- */
-export type DenialFormat = 'default' | 'nested' | 'problem' | 'openai'
-
-/** The names of the formats. */
-export const DENIAL_FORMATS: readonly DenialFormat[] = ['default', 'nested', 'problem', 'openai']
 
 /** How `tooManyRequests` answers. */
 export interface DenialOptions {
@@ -62,59 +49,28 @@ export function denialBody(decision: DeniedDecision): DenialBody {
  * if (!decision.allowed) return tooManyRequests(decision)
  */
 export function tooManyRequests(decision: DeniedDecision, options: DenialOptions = {}): Response {
-  const status = statusOf(decision)
-  const { format = 'default' } = options
-  const headers = new Headers(rateLimitHeaders(decision, options.headers))
-  headers.set('Cache-Control', 'no-store')
-  if (format === 'problem') headers.set('Content-Type', 'application/problem+json')
-  return Response.json(BODIES[format](decision), { status, headers })
-}
-
-const BODIES: Readonly<Record<DenialFormat, (decision: DeniedDecision) => object>> = {
-  problem,
-  default: denialBody,
-  nested: (decision) => {
-    const { error, ...rest } = denialBody(decision)
-    return { error: { code: error, ...rest } }
-  },
-  openai: (decision) => ({
-    error: {
-      message: denialBody(decision).message,
-      // OpenAI names the unit of a rate; a spent quota has a type of its own, which its clients know
-      // not to retry.
-      type: isQuota(decision) ? 'insufficient_quota' : openAiType(decision),
-      param: null,
-      code: isQuota(decision) ? 'insufficient_quota' : decision.reason,
+  const { error: code, message: text, ...details } = denialBody(decision)
+  const { reason, violated } = decision
+  const isFault = reason === 'store_unavailable'
+  const isQuota = reason === 'daily_quota_exceeded' || reason === 'monthly_quota_exceeded'
+  // OpenAI names the unit of a rate; a spent quota has a type of its own, which its clients know not
+  // to retry.
+  const rate = violated && { type: `${violated.unit}s` }
+  const facts: ErrorFacts = {
+    status: isFault ? 503 : 429,
+    code,
+    message: text,
+    details,
+    problem: {
+      type: PROBLEM_TYPES + (isFault ? 'temporary-reduced-capacity' : 'quota-exceeded'),
+      title: isFault ? 'Temporary reduced capacity' : 'Quota exceeded',
+      'violated-policies': enforcedOf(decision)
+        .filter(({ fits }) => !fits)
+        .map(({ name }) => name),
     },
-  }),
-}
-
-function openAiType({ violated }: DeniedDecision): string {
-  return violated === undefined ? 'server_error' : `${violated.unit}s`
-}
-
-function isQuota({ reason }: DeniedDecision): boolean {
-  return reason === 'daily_quota_exceeded' || reason === 'monthly_quota_exceeded'
-}
-
-function statusOf({ reason }: DeniedDecision): number {
-  return reason === 'store_unavailable' ? 503 : 429
-}
-
-function problem(decision: DeniedDecision): object {
-  const { message: detail, error, ...rest } = denialBody(decision)
-  const fault = decision.reason === 'store_unavailable'
-  return {
-    type: PROBLEM_TYPES + (fault ? 'temporary-reduced-capacity' : 'quota-exceeded'),
-    title: fault ? 'Temporary reduced capacity' : 'Quota exceeded',
-    status: statusOf(decision),
-    detail,
-    'violated-policies': enforcedOf(decision)
-      .filter(({ fits }) => !fits)
-      .map(({ name }) => name),
-    code: error,
-    ...rest,
+    openai: isQuota ? { type: 'insufficient_quota', code: 'insufficient_quota' } : { ...rate },
   }
+  return errorResponse(facts, options.format, rateLimitHeaders(decision, options.headers))
 }
 
 /** Units as a reader knows them; money is counted in millionths. */

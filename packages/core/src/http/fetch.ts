@@ -1,7 +1,9 @@
-import type { GuardOptions } from './guard-options.ts'
-import type { KeepLimiter, LimiterSource } from './limiter-source.ts'
-import { aFunction } from '../validate.ts'
-import { createGuard, withHeaders } from './guard.ts'
+import type { LimiterSource } from './context.ts'
+import type { AdapterOptions } from './guard-options.ts'
+import { compileRoutes } from '../routes/matcher.ts'
+import { aFunction, optionsObject } from '../validate.ts'
+import { createGuard, type GuardHooks } from './guard.ts'
+import { withHeaders } from './headers.ts'
 
 /** A handler of the `fetch` shape: a `Request`, whatever the platform adds, and a `Response`. */
 export type FetchHandler<Context extends unknown[] = []> = (
@@ -16,21 +18,26 @@ export type FetchHandler<Context extends unknown[] = []> = (
  * as they are, streams included.
  *
  * @param limiter A limiter, or a function that makes it at the first request (its result is kept).
- * @param keep How such a limiter is kept. @default the first one, for good
+ * @param hooks What an adapter made of this one adds.
  * @throws ConfigError When an option is missing or malformed.
  * @example
  * export default rateLimit(limiter, { routes: ['/api/ai/**'], subject: tenantFromJwt }, handle)
  */
 export function rateLimit<Context extends unknown[] = []>(
   limiter: LimiterSource<Context>,
-  options: GuardOptions<Context>,
+  options: AdapterOptions<Context>,
   handle: FetchHandler<Context>,
-  keep?: KeepLimiter<Context>,
+  hooks?: GuardHooks<Context>,
 ): (request: Request, ...context: Context) => Promise<Response> {
-  const guard = createGuard(limiter, options, keep)
+  optionsObject('rateLimit', options)
+  const { routes, ...guardOptions } = options
+  const match = compileRoutes(routes)
+  const guard = createGuard(limiter, guardOptions, hooks)
   aFunction('handle', handle)
   return async (request, ...context) => {
-    const outcome = await guard(request, new URL(request.url).pathname, ...context)
+    const route = match(request.method, new URL(request.url).pathname)
+    if (route === undefined) return handle(request, ...context)
+    const outcome = await guard(route, request, ...context)
     if (outcome.kind === 'refuse') return outcome.response
     const response = await handle(request, ...context)
     return outcome.kind === 'pass' ? response : withHeaders(response, outcome.headers)

@@ -1,27 +1,18 @@
 import type { DeniedDecision } from '../decision.ts'
-import type { RouteCost, RouteInput } from '../routes.ts'
-import type { Subject } from '../subject.ts'
-import type { DenialFormat } from './body.ts'
+import type { RouteCost, RouteInput } from '../routes/matcher.ts'
+import type { DenialFormat } from './format.ts'
+import type { GuessLimit } from './guess-limit.ts'
 import type { HeaderStyle } from './headers.ts'
-import type { LimiterSource } from './limiter-source.ts'
-import type { Refusal } from './refusal.ts'
-
-/**
- * Finds out whose request it is; `undefined` or `null` when it is nobody's, a `Refusal` to turn it
- * away with a status of its own.
- */
-export type SubjectResolver<Context extends unknown[] = []> = (
-  request: Request,
-  ...context: Context
-) => ResolvedSubject | Promise<ResolvedSubject>
-
-/** What a subject resolver may return. */
-export type ResolvedSubject = Subject | Refusal | null | undefined
+import type { SubjectResolver } from './subject-resolver.ts'
 
 /** Options of every adapter. */
-export interface GuardOptions<Context extends unknown[] = []> {
+export interface AdapterOptions<Context extends unknown[] = []> extends GuardOptions<Context> {
   /** The routes to limit; a request to any other passes untouched. The most specific one counts. */
   readonly routes: readonly RouteInput<Context>[]
+}
+
+/** Options of a guard. */
+export interface GuardOptions<Context extends unknown[] = []> {
   /**
    * Finds out whose request it is. When it finds nobody the request is answered with 401 and nothing
    * is charged. What it throws is not caught.
@@ -39,15 +30,21 @@ export interface GuardOptions<Context extends unknown[] = []> {
    */
   readonly maxDelayMs?: number
   /**
-   * A limit on requests that are nobody's, by their address say, so that guessing credentials has a
-   * price: such a request is charged here, as 1 request. Where that is spent, every request of that address is
-   * answered with 429 before its credentials are looked at, good ones too. Asking costs each request
-   * one more round trip to this limiter's store.
+   * A limit on guessing credentials: `limitGuesses(guesses, addressSubject({ from: 'vercel' }))`. It
+   * costs each request one more round trip, and one in the background when its credentials are good.
+   *
+   * @default none
    */
-  readonly unauthenticated?: {
-    readonly limiter: LimiterSource<Context>
-    readonly subject: SubjectResolver<Context>
-  }
+  readonly unauthenticated?: GuessLimit<Context> | undefined
+  /**
+   * What a CORS preflight is. `limit`: a request like any other, answered with 401 when it is nobody's
+   * and charged. `pass`: let through uncharged, unless it has a body or credentials. Choose `pass` only
+   * where `OPTIONS` is answered without running the model: a handler that does not look at the method
+   * would run it for nothing.
+   *
+   * @default 'limit'
+   */
+  readonly preflight?: 'limit' | 'pass'
   /** Which headers to send, as in `rateLimitHeaders`. @default ['x-ratelimit', 'draft'] */
   readonly headers?: readonly HeaderStyle[] | false
   /**
@@ -70,11 +67,11 @@ export interface GuardOptions<Context extends unknown[] = []> {
 
 /** The names of the options. */
 export const GUARD_OPTIONS: readonly string[] = [
-  'routes',
   'subject',
   'cost',
   'maxDelayMs',
   'unauthenticated',
+  'preflight',
   'headers',
   'format',
   'onDenied',

@@ -1,23 +1,18 @@
 import type { Cost } from '../cost.ts'
-import type { AllowedDecision } from '../decision.ts'
-import type { CheckOptions, Limiter } from '../limiter/limiter.ts'
+import type { AllowedDecision, Decision, DeniedDecision } from '../decision.ts'
 import type { Subject } from '../subject.ts'
-import type { DenialFormat } from './body.ts'
 import type { GuardOptions } from './guard-options.ts'
-import { InputError } from '../errors.ts'
-import { compileRoutes, validCost, type Route } from '../routes.ts'
+import { ConfigError, InputError } from '../errors.ts'
+import { TOO_LONG, validCost, type Route } from '../routes/matcher.ts'
 import { aFunction, knownOptions, oneOf } from '../validate.ts'
-import { negotiatedFormat } from './accept.ts'
-import { DENIAL_FORMATS, tooManyRequests } from './body.ts'
-import { EXPOSE, exposed, isPreflight } from './cors.ts'
+import { tooManyRequests } from './body.ts'
+import { keepOne, limiterOf, waitUntilOf, type KeepLimiter, type LimiterSource } from './context.ts'
+import { DENIAL_FORMATS, negotiatedFormat } from './format.ts'
 import { GUARD_OPTIONS } from './guard-options.ts'
-import { rateLimitHeaders, validStyles } from './headers.ts'
+import { exposed, rateLimitHeaders, validStyles, withHeaders } from './headers.ts'
 import { hold, validMaxDelay } from './hold.ts'
-import { keepOne, limiterOf, type KeepLimiter, type LimiterSource } from './limiter-source.ts'
+import { isPreflight } from './preflight.ts'
 import { Refusal, refusalResponse, refuse, UNAUTHENTICATED } from './refusal.ts'
-import { waitUntilOf } from './wait-until.ts'
-
-export type { GuardOptions, ResolvedSubject, SubjectResolver } from './guard-options.ts'
 
 /** What to do with a request. */
 export type GuardOutcome =
@@ -32,86 +27,58 @@ export type GuardOutcome =
       readonly headers: Readonly<Record<string, string>>
     }
 
-/** Decides what to do with a request, before its handler runs. */
-export interface Guard<Context extends unknown[] = []> {
-  /** By the route that the path matches. */
-  (request: Request, pathname: string, ...context: Context): Promise<GuardOutcome>
-  /** As a request to a given route, whatever its path. */
-  as(route: Route<Context>, request: Request, ...context: Context): Promise<GuardOutcome>
+/** Decides what to do with a request to a route, before its handler runs. */
+export type Guard<Context extends unknown[] = []> = (
+  route: Route<Context>,
+  request: Request,
+  ...context: Context
+) => Promise<GuardOutcome>
+
+/** What an adapter adds to a guard. */
+export interface GuardHooks<Context extends unknown[] = []> {
+  /** Keeps a limiter that a function makes. @default the first one, for good */
+  readonly keep?: KeepLimiter<Context> | undefined
+  /** Refuses a request of somebody before the limiter is asked. @default none */
+  readonly before?:
+    ((subject: Subject, ...context: Context) => Promise<Refusal | undefined>) | undefined
 }
 
 /**
- * What all adapters have in common: match the route, find the subject, check, hold what is to be
- * delayed, and make the response to a denial. An adapter only supplies the request and applies the
- * outcome. CORS preflights pass, uncharged: no handler may run the model for them. The `waitUntil` of
- * the last thing in the context, where it has one, lets the limiter's work outlast the response.
+ * What all adapters have in common once the route is found: find the subject, check, hold what is to
+ * be delayed, and make the response to a denial. An adapter only supplies the request and applies the
+ * outcome. The `waitUntil` of the last thing in the context, where it has one, lets the limiter's work
+ * outlast the response.
  *
- * @param keep How a limiter that a function makes is kept. @default the first one, for good
  * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * const match = compileRoutes(['/api/ai/**'])
+ * const guard = createGuard(limiter, { subject: tenantFromJwt })
+ * const route = match(request.method, new URL(request.url).pathname)
+ * const outcome = route && (await guard(route, request))
  */
 export function createGuard<Context extends unknown[]>(
   limiter: LimiterSource<Context>,
   options: GuardOptions<Context>,
-  keep: KeepLimiter<Context> = keepOne,
+  { keep = keepOne, before }: GuardHooks<Context> = {},
 ): Guard<Context> {
   knownOptions('rateLimit', options, GUARD_OPTIONS)
   const { unauthenticated } = options
-  const match = compileRoutes(options.routes)
   const resolve = aFunction('subject', options.subject)
   validCost('cost', options.cost)
   const maxDelayMs = validMaxDelay('maxDelayMs', options.maxDelayMs)
   const onDenied = options.onDenied && aFunction('onDenied', options.onDenied)
   const styles = validStyles('headers', options.headers)
   if (options.format !== undefined) oneOf('format', options.format, DENIAL_FORMATS)
-  if (unauthenticated) knownOptions('unauthenticated', unauthenticated, ['limiter', 'subject'])
+  oneOf('preflight', options.preflight ?? 'limit', ['limit', 'pass'])
+  if (unauthenticated && !('charge' in unauthenticated)) {
+    throw new ConfigError('invalid_option', 'unauthenticated', 'must be made by `limitGuesses`')
+  }
   const limiterFor = limiterOf('limiter', limiter, keep)
-  const anonymous = unauthenticated && {
-    limiterFor: limiterOf('unauthenticated.limiter', unauthenticated.limiter, keep),
-    resolve: aFunction('unauthenticated.subject', unauthenticated.subject),
-  }
-
-  async function as(
-    route: Route<Context>,
-    request: Request,
-    ...context: Context
-  ): Promise<GuardOutcome> {
-    if (isPreflight(request)) return { kind: 'pass' }
-    const format = options.format ?? negotiatedFormat(request)
-    const lasting = waitUntilOf(context)
-    const stranger = await anonymous?.resolve(request, ...context)
-    const asStranger = async (verb: 'check' | 'peek'): Promise<GuardOutcome | undefined> => {
-      if (!anonymous || !stranger || stranger instanceof Refusal) return undefined
-      const asked = anonymous.limiterFor(...context)
-      const outcome = await ask(
-        asked,
-        verb,
-        { ...stranger, route: route.id },
-        lasting,
-        format,
-        request,
-      )
-      if (outcome.kind === 'deny') return { kind: 'refuse', response: outcome.response() }
-      return outcome.kind === 'refuse' ? outcome : undefined
-    }
-    // Before the credentials are looked at, so that one guess too many finds out nothing.
-    const spent = await asStranger('peek')
-    if (spent) return spent
-    const found = await resolve(request, ...context)
-    if (found instanceof Refusal) return refused(found, format)
-    if (!found) return (await asStranger('check')) ?? refused(UNAUTHENTICATED, format)
-    const subject = { ...found, route: route.id }
-    const asked = { ...lasting, cost: await costOf(route, request, context) }
-    const outcome = await ask(limiterFor(...context), 'check', subject, asked, format, request)
-    if (outcome.kind === 'allow') {
-      const delayMs = Math.min(maxDelayMs, outcome.decision.delayMs)
-      if (delayMs > 0 && !(await hold(delayMs, request.signal))) return gone()
-      return { ...outcome, route: route.id, subject: found }
-    }
-    if (outcome.kind === 'refuse') return outcome
-    const { decision, headers } = outcome
-    const own = await onDenied?.(decision, request, ...context)
-    return { kind: 'refuse', response: own ? withHeaders(own, headers) : outcome.response() }
-  }
+  const guessesFor = limiterOf(
+    'unauthenticated.limiter',
+    unauthenticated ? unauthenticated.limiter : limiter,
+    keep,
+  )
 
   /** What the request costs. A function that returns nothing must not cost less than it meant to. */
   async function costOf(route: Route<Context>, request: Request, context: Context): Promise<Cost> {
@@ -122,74 +89,89 @@ export function createGuard<Context extends unknown[]>(
     throw onRoute(new InputError('invalid_cost', 'cost', 'must not be undefined'), route.id)
   }
 
-  async function ask(
-    asked: Limiter,
-    verb: 'check' | 'peek',
-    subject: Subject,
-    checkOptions: CheckOptions,
-    format: DenialFormat,
-    request: Request,
-  ) {
-    let decision
-    try {
-      decision = await asked[verb](subject, checkOptions)
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error
-      if (error.code === 'invalid_cost') throw onRoute(error, subject.route)
-      // A malformed id comes from the client; a missing dimension is the resolver's mistake.
-      if (error.code !== 'invalid_subject') throw error
-      return refused(refuse({ status: 400, code: error.code, message: error.message }), format)
-    }
-    const headers = exposed(rateLimitHeaders(decision, styles), request)
-    if (decision.allowed) return { kind: 'allow' as const, decision, headers }
-    const denied = decision
-    const response = (): Response =>
-      withHeaders(tooManyRequests(denied, { format, headers: false }), headers)
-    return { kind: 'deny' as const, decision: denied, headers, response }
+  const formatFor = (request: Request) => options.format ?? negotiatedFormat(request)
+  const headersOf = (decision: Decision, request: Request) =>
+    exposed(rateLimitHeaders(decision, styles), request)
+  const refused = (refusal: Refusal, request: Request) =>
+    respond(refusalResponse(refusal, formatFor(request)))
+  const denied = (decision: DeniedDecision, request: Request) => {
+    const response = tooManyRequests(decision, { format: formatFor(request), headers: false })
+    return respond(withHeaders(response, headersOf(decision, request)))
   }
 
-  const guard = async (
-    request: Request,
-    pathname: string,
-    ...context: Context
-  ): Promise<GuardOutcome> => {
-    const route = match(request.method, pathname)
-    return route === undefined ? { kind: 'pass' } : as(route, request, ...context)
+  return async (route, request, ...context) => {
+    if (options.preflight === 'pass' && (await isPreflight(request))) return { kind: 'pass' }
+    if (route === TOO_LONG) return refused(PATH_TOO_LONG, request)
+    const { id } = route
+    const background = waitUntilOf(context)
+
+    // Before the credentials are looked at, so that one guess too many finds out nothing.
+    const suspect = await unauthenticated?.subject(request, ...context)
+    const charge =
+      suspect && !(suspect instanceof Refusal)
+        ? unauthenticated?.charge(guessesFor(...context), { ...suspect, route: id }, background)
+        : undefined
+    const guess = await orRefusal(id, charge)
+    if (guess instanceof Refusal) return refused(guess, request)
+    if (guess && !guess.decision.allowed) return denied(guess.decision, request)
+
+    const found = (await resolve(request, ...context)) || UNAUTHENTICATED
+    // One who is refused for anything but credentials has not guessed.
+    const isGuess = found instanceof Refusal && found.options.status === 401
+    const returned = isGuess ? undefined : guess?.giveBack()
+    const pending = returned && background.waitUntil ? background.waitUntil(returned) : returned
+    const early =
+      found instanceof Refusal ? found : await before?.({ ...found, route: id }, ...context)
+    const subject = early ?? found
+    if (subject instanceof Refusal) {
+      await pending
+      return refused(subject, request)
+    }
+
+    const cost = await costOf(route, request, context)
+    const check = limiterFor(...context).check({ ...subject, route: id }, { ...background, cost })
+    const decision = await orRefusal(id, check)
+    await pending
+    if (decision instanceof Refusal) return refused(decision, request)
+    const headers = headersOf(decision, request)
+    if (!decision.allowed) {
+      const own = await onDenied?.(decision, request, ...context)
+      return own ? respond(withHeaders(own, headers)) : denied(decision, request)
+    }
+    const delayMs = Math.min(maxDelayMs, decision.delayMs)
+    // The client is gone: nobody reads the answer, and no handler runs.
+    if (delayMs > 0 && !(await hold(delayMs, request.signal))) {
+      return respond(new Response(null, { status: 499 }))
+    }
+    return { kind: 'allow', decision, headers, route: id, subject }
   }
-  return Object.assign(guard, { as })
 }
 
+const PATH_TOO_LONG = /* @__PURE__ */ refuse({
+  status: 414,
+  code: 'path_too_long',
+  message: 'The path of this request is longer than 16,384 characters.',
+})
+
 /** Names the route whose cost is malformed. */
-function onRoute({ input, message }: InputError, route: string | undefined): InputError {
+function onRoute({ input, message }: InputError, route: string): InputError {
   const what = message.slice(`${input}: `.length)
   return new InputError('invalid_cost', input, `${what}, on the route "${route}"`)
 }
 
-/** The end of a request whose client is gone: nobody reads it, and no handler runs. */
-function gone(): GuardOutcome {
-  return { kind: 'refuse', response: new Response(null, { status: 499 }) }
-}
-
-function refused(refusal: Refusal, format: DenialFormat): GuardOutcome & { kind: 'refuse' } {
-  return { kind: 'refuse', response: refusalResponse(refusal, format) }
-}
-
-/**
- * The response with headers added; a copy, because those of a fetched response cannot be changed.
- *
- * @example
- * return withHeaders(await fetch(upstream), rateLimitHeaders(decision))
- */
-export function withHeaders(
-  response: Response,
-  headers: Readonly<Record<string, string>>,
-): Response {
-  // A 101 carries a WebSocket, and a copy of it would lose that; of a network error there is none.
-  if (response.status === 101 || response.status === 0) return response
-  const copy = new Response(response.body, response)
-  for (const [name, value] of Object.entries(headers)) {
-    if (name === EXPOSE) copy.headers.append(name, value)
-    else copy.headers.set(name, value)
+/** The result of `decide`, or a refusal when a client's id cannot be counted. */
+async function orRefusal<T>(route: string, decide: T | Promise<T>): Promise<T | Refusal> {
+  try {
+    return await decide
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error
+    if (error.code === 'invalid_cost') throw onRoute(error, route)
+    // A malformed id comes from the client; a missing dimension is the resolver's mistake.
+    if (error.code !== 'invalid_subject') throw error
+    return refuse({ status: 400, code: error.code, message: error.message })
   }
-  return copy
+}
+
+function respond(response: Response): GuardOutcome {
+  return { kind: 'refuse', response }
 }

@@ -1,4 +1,5 @@
 import type { Store } from '../stores/store.ts'
+import { writing } from '../limiter/records.ts'
 import type { Subject } from '../subject.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
@@ -107,7 +108,7 @@ function firstUse(): (id: string, expires: number, now: number) => boolean {
 
 /** Keeps ids in a store, by one conditional write each. */
 function firstUseIn(source: Store | (() => Store)): (id: string, now: number) => Promise<boolean> {
-  if (typeof source !== 'function' && typeof source?.write !== 'function') {
+  if (typeof source !== 'function' && typeof source?.run !== 'function') {
     const must = 'must be a store or a function that makes one'
     throw new ConfigError('invalid_option', 'singleUse', must)
   }
@@ -118,7 +119,7 @@ function firstUseIn(source: Store | (() => Store)): (id: string, now: number) =>
     const use = { key, set: { used: '1' }, ttlMs: USED_MS }
     try {
       const condition = { key, field: 'used', is: undefined }
-      return await store.write({ writes: [use], condition, now, startedAt: systemClock() })
+      return await store.run(writing({ writes: [use], condition, now }))
     } catch {
       // Where nothing tells whether it is the first use, the handler charges.
       return false

@@ -1,7 +1,6 @@
 import type { Decision, PolicyState } from '../decision.ts'
 import { ConfigError } from '../errors.ts'
 import { oneOf } from '../validate.ts'
-import { sfItem } from './structured-fields.ts'
 
 /**
  * A family of headers that tell a client where it stands:
@@ -161,4 +160,59 @@ function duration(ms: number): string {
   const seconds = Math.ceil(ms / 1000)
   const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
   return `${h > 0 ? `${h}h` : ''}${h > 0 || m > 0 ? `${m}m` : ''}${s}s`
+}
+
+// The few structured fields (RFC 9651) that the RateLimit headers are made of.
+
+/** An sf-string. @throws RangeError When the text has a character outside printable ASCII. */
+function sfString(text: string): string {
+  if (!/^[\x20-\x7e]*$/.test(text)) throw new RangeError('A structured string is printable ASCII')
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
+}
+
+/** One member of an sf-list: a string with integer, string or no parameters. */
+function sfItem(name: string, parameters: Readonly<Record<string, number | string>>): string {
+  let item = sfString(name)
+  for (const [key, value] of Object.entries(parameters)) {
+    item += `;${key}=${typeof value === 'number' ? sfInteger(value) : sfString(value)}`
+  }
+  return item
+}
+
+/** An sf-integer, held inside the range that RFC 9651 gives it (15 digits). */
+function sfInteger(value: number): string {
+  return String(Math.max(-999_999_999_999_999, Math.min(999_999_999_999_999, Math.round(value))))
+}
+
+/** The response header that lists what a script of another origin may read. */
+const EXPOSE = 'Access-Control-Expose-Headers'
+
+/** Lets a script of another origin read the headers. That it may read at all is for others to say. */
+export function exposed(
+  headers: Readonly<Record<string, string>>,
+  request: Request,
+): Readonly<Record<string, string>> {
+  const names = Object.keys(headers)
+  const crossOrigin = request.headers.has('origin') && names.length > 0
+  return crossOrigin ? { ...headers, [EXPOSE]: names.join(', ') } : headers
+}
+
+/**
+ * The response with headers added; a copy, because those of a fetched response cannot be changed.
+ *
+ * @example
+ * return withHeaders(await fetch(upstream), rateLimitHeaders(decision))
+ */
+export function withHeaders(
+  response: Response,
+  headers: Readonly<Record<string, string>>,
+): Response {
+  // A 101 carries a WebSocket, and a copy of it would lose that; of a network error there is none.
+  if (response.status === 101 || response.status === 0) return response
+  const copy = new Response(response.body, response)
+  for (const [name, value] of Object.entries(headers)) {
+    if (name === EXPOSE) copy.headers.append(name, value)
+    else copy.headers.set(name, value)
+  }
+  return copy
 }

@@ -1,5 +1,5 @@
-import type { DenialFormat } from './body.ts'
 import { ConfigError } from '../errors.ts'
+import { errorResponse, type DenialFormat } from './format.ts'
 
 /** Why a request is turned away before any limit is asked, such as 401 for nobody's. */
 export interface RefusalOptions {
@@ -9,6 +9,8 @@ export interface RefusalOptions {
   readonly code: string
   /** A sentence for the client's developer. */
   readonly message: string
+  /** Further fields of the body, but for the format `openai`. */
+  readonly details?: Readonly<Record<string, unknown>>
   /** Further headers, such as `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -52,39 +54,6 @@ export const UNAUTHENTICATED: Refusal = refuse({
 })
 
 /** The response to a refused request, its body in the format that denials have. */
-export function refusalResponse({ options }: Refusal, format: DenialFormat = 'default'): Response {
-  const { status } = options
-  const headers = new Headers({ 'Cache-Control': 'no-store', ...options.headers })
-  if (format === 'problem') headers.set('Content-Type', 'application/problem+json')
-  return Response.json(BODIES[format](options), { status, headers })
-}
-
-const BODIES: Readonly<Record<DenialFormat, (options: RefusalOptions) => object>> = {
-  default: ({ code, message }) => ({ error: code, message }),
-  nested: ({ code, message }) => ({ error: { code, message } }),
-  openai: ({ code, message, status }) => ({
-    error: {
-      message,
-      type: status < 500 ? 'invalid_request_error' : 'server_error',
-      param: null,
-      code,
-    },
-  }),
-  // Of `about:blank` the title is the status' own phrase (RFC 9457, section 4.2.1).
-  problem: ({ code, message, status }) => ({
-    type: 'about:blank',
-    title: PHRASES[status],
-    status,
-    detail: message,
-    code,
-  }),
-}
-
-const PHRASES: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  402: 'Payment Required',
-  403: 'Forbidden',
-  404: 'Not Found',
-  503: 'Service Unavailable',
+export function refusalResponse({ options }: Refusal, format?: DenialFormat): Response {
+  return errorResponse(options, format, options.headers)
 }

@@ -1,4 +1,4 @@
-import type { ResolvedSubject } from '../http/guard.ts'
+import type { ResolvedSubject } from '../http/subject-resolver.ts'
 import { canonicalAddress } from '../http/address.ts'
 import { ConfigError } from '../errors.ts'
 import { knownOptions } from '../validate.ts'

@@ -1,4 +1,4 @@
-import type { ResolvedSubject } from '../http/guard.ts'
+import type { ResolvedSubject } from '../http/subject-resolver.ts'
 import type { Subject } from '../subject.ts'
 import { ConfigError } from '../errors.ts'
 import { refuse } from '../http/refusal.ts'

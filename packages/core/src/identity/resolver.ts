@@ -1,4 +1,4 @@
-import type { ResolvedSubject, SubjectResolver } from '../http/guard.ts'
+import type { ResolvedSubject, SubjectResolver } from '../http/subject-resolver.ts'
 import type { Subject } from '../subject.ts'
 import { ConfigError } from '../errors.ts'
 import { Refusal } from '../http/refusal.ts'

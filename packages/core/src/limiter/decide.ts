@@ -3,16 +3,15 @@ import type { Decision, PlanSource } from '../decision.ts'
 import type { PlanLimits } from '../plans/plans.ts'
 import type { SettlementMark, StoreReply } from '../stores/store.ts'
 import type { ResolvedEntry, SettingsOf } from './resolve.ts'
-import type { LimiterRuntime, NamedExtension } from './runtime.ts'
+import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { assertCost } from '../cost.ts'
-import { InputError } from '../errors.ts'
 import { unknownPlan } from '../plans/plans.ts'
 import { requestId } from '../random-id.ts'
 import { digestsOf, hasLongValue, type Subject } from '../subject.ts'
 import { conclude } from './conclude.ts'
 import { crossedThresholds } from './events.ts'
-import type { Preparation, TrackedRecord, WaitUntil } from './extensions.ts'
+import type { ExtensionCall, Preparation, TrackedRecord, WaitUntil } from './extensions.ts'
 import { resolve } from './resolve.ts'
 
 /** One call to a limiter. */
@@ -40,9 +39,6 @@ export const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimi
 const NO_SETTINGS: readonly SettingsOf[] = []
 const NO_READS: readonly TrackedRecord[] = []
 const NO_PREPARATIONS: readonly Preparation[] = []
-
-/** How long a decision waits for an extension that does not say. */
-const MAX_WAIT_MS = 1_000
 
 /**
  * Decides: resolve, the store, conclude. What was denied by outdated records was charged nowhere, so it
@@ -114,44 +110,20 @@ async function decideOnce(
 
 /** Asks the extensions, all at once. */
 async function prepare(
-  { extensions, events }: LimiterRuntime,
+  { extensions }: LimiterRuntime,
   { subject, waitUntil }: LimiterCall,
   timing: { startedAt: number },
 ): Promise<readonly Preparation[]> {
-  const call = {
+  const call: ExtensionCall = {
     subject,
     waitUntil,
     get startedAt() {
       return timing.startedAt
     },
-    pauseDeadline: (ms: number) => void (timing.startedAt += ms),
+    pauseDeadline: (ms) => void (timing.startedAt += ms),
   }
-  const ask = async ({ name, before, maxWaitMs = MAX_WAIT_MS }: NamedExtension) => {
-    try {
-      const preparation = before?.(call)
-      return preparation instanceof Promise ? await within(preparation, maxWaitMs) : preparation
-    } catch (error) {
-      // A subject that cannot be counted is the caller's mistake.
-      if (error instanceof InputError) throw error
-      const message = `The extension "${name}" failed; the decision was made without it`
-      events.problem({ code: 'extension_failed', message, error })
-      return undefined
-    }
-  }
-  const prepared = await Promise.all(extensions.map(ask))
+  const prepared = await Promise.all(extensions.map((extension) => extension.prepare(call)))
   return prepared.filter((preparation) => preparation !== undefined)
-}
-
-async function within<T>(promise: Promise<T>, maxWaitMs: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No answer within ${maxWaitMs} ms`)), maxWaitMs)
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /** What the extensions contributed under one name, if any did. */

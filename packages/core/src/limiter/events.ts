@@ -11,7 +11,7 @@ export interface LimiterEvents {
   readonly degraded: { readonly degraded: Degraded; readonly subject: Subject }
   /** The store answered, or failed. */
   readonly storeCall: {
-    readonly call: 'check' | 'settle' | 'write' | 'reset'
+    readonly call: 'check' | 'run' | 'reset'
     readonly durationMs: number
     /** The error it failed with. */
     readonly error?: unknown

@@ -2,7 +2,8 @@ import type { Clock } from '../clock.ts'
 import type { PlanSource } from '../decision.ts'
 import type { Plans } from '../plans/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import type { RecordCondition, RecordField, RecordWrite } from '../stores/store.ts'
+import type { RecordField, Store } from '../stores/store.ts'
+import type { RecordCondition, RecordWrite } from './records.ts'
 import type { Subject } from '../subject.ts'
 import type { Listeners, Problem } from './events.ts'
 import type { SettingsOf } from './resolve.ts'
@@ -10,16 +11,36 @@ import type { SettingsOf } from './resolve.ts'
 /** Keeps a promise alive past the response, as `ctx.waitUntil` does. */
 export type WaitUntil = (promise: Promise<unknown>) => void
 
-/**
- * Joins a limiter: may read records and set limits before a decision, and is told what happens. It can
- * neither break a decision nor delay it for longer than it states.
- *
- * @example See `docs/extending.md`, which builds one.
- */
+/** Something that joins limiters. Made by `defineExtension`. */
 export interface Extension {
-  /** Names it in problems, and for the functions that work on it. */
   readonly name: string
-  /** Called once, when the limiter is made. Does no I/O. @throws ConfigError When it does not fit the limiter. */
+  /** Called by `createLimiter`. */
+  join(host: ExtensionHost): JoinedExtension
+}
+
+/** A limiter, to an extension that joins it. */
+export interface ExtensionHost extends Omit<ExtensionContext, 'records'> {
+  readonly store: Store
+}
+
+/** An extension in its limiter, made so that it cannot break a decision. */
+export interface JoinedExtension {
+  readonly name: string
+  prepare(call: ExtensionCall): Preparation | undefined | Promise<Preparation | undefined>
+  readonly on: Listeners
+  configures(policy: string, setting: string): boolean
+  readonly handle: unknown
+}
+
+/** Options of `defineExtension`. */
+export interface ExtensionOptions {
+  /** Names it in problems. */
+  readonly name: string
+  /**
+   * Called once for each limiter, at construction. Does no I/O.
+   *
+   * @throws ConfigError When it does not fit the limiter.
+   */
   connect(context: ExtensionContext): ConnectedExtension
 }
 
@@ -47,7 +68,7 @@ export interface Records {
   remove(keys: readonly string[]): Promise<void>
 }
 
-/** An extension in its limiter. */
+/** What an extension does in its limiter. */
 export interface ConnectedExtension {
   /** Called before each decision; a promise is waited for at most `maxWaitMs`. */
   readonly before?: (
@@ -76,11 +97,11 @@ export interface ExtensionCall {
 /** What an extension contributes to one decision. */
 export interface Preparation {
   /** The plan of a subject that names none; `undefined` for the default plan. */
-  readonly plan?: { readonly name: string | undefined; readonly source: PlanSource }
+  readonly plan?: { readonly name: string | undefined; readonly source: PlanSource } | undefined
   /** Settings that take precedence over the policies' own. */
-  readonly settings?: SettingsOf
+  readonly settings?: SettingsOf | undefined
   /** Records to read along with the decision. */
-  readonly reads?: readonly TrackedRecord[]
+  readonly reads?: readonly TrackedRecord[] | undefined
   /** How the store has just failed, so that there is no use in asking it again. */
   readonly failure?: unknown
 }
@@ -90,12 +111,4 @@ export interface TrackedRecord {
   readonly field: RecordField
   /** Takes the value as it is now. Returns true if the decision was made by an older one. */
   update(value: string | undefined): boolean
-}
-
-/** How long an isolate relies on what it knows of the store's records, in milliseconds. */
-export const FRESH_MS = 5_000
-
-/** Returns true if `until` lies further ahead than anything can last: the clock was set back. */
-export function clockMovedBack(until: number, now: number, lastsMs: number = FRESH_MS): boolean {
-  return until - now > lastsMs
 }

@@ -20,8 +20,7 @@ export function observed(store: Store, tell: (event: LimiterEvents['storeCall'])
   }
   return {
     check: (request) => timed('check', () => store.check(request)),
-    settle: (request) => timed('settle', () => store.settle(request)),
-    write: (request) => timed('write', () => store.write(request)),
+    run: (operation) => timed('run', () => store.run(operation)),
     reset: (keys) => timed('reset', () => store.reset(keys)),
   }
 }

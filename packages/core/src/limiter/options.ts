@@ -2,8 +2,8 @@ import type { Clock } from '../clock.ts'
 import type { Plans } from '../plans/plans.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
-import type { Extension, ExtensionContext } from './extensions.ts'
-import type { LimiterRuntime, NamedExtension } from './runtime.ts'
+import type { Extension, JoinedExtension } from './extensions.ts'
+import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
 import { resolveLimits } from '../policies/limit.ts'
@@ -20,7 +20,6 @@ import {
   type Problem,
 } from './events.ts'
 import { observed } from './observed-store.ts'
-import { recordsOf } from './records.ts'
 
 /** Options of `createLimiter`. */
 export interface LimiterOptions<
@@ -75,19 +74,17 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   tryLimits(policies, plans)
   let events: Emitters | undefined
   const primary = validStore(options.store)
-  const connected: NamedExtension[] = []
   const own = validListeners('on', options.on ?? {})
-  if (!Array.isArray(extensions)) {
-    throw new ConfigError('invalid_option', 'extensions', 'must be a list of extensions')
+  const host = {
+    policies,
+    plans,
+    clock,
+    store: primary,
+    problem: (found: Problem) => events?.problem(found),
   }
-  if (extensions.length > 0) {
-    const records = recordsOf(primary, policies, clock)
-    const problem = (found: Problem): void => events?.problem(found)
-    const context = { policies, plans, clock, records, problem }
-    for (const extension of extensions) connected.push(connect(extension, context))
-  }
-  requireConfiguration(policies, connected)
-  events = emittersOf([own, ...connected.map(({ on = {} }) => on)], clock)
+  const joined = validExtensions(extensions).map((extension) => extension.join(host))
+  requireConfiguration(policies, joined)
+  events = emittersOf([own, ...joined.map(({ on }) => validListeners('extensions.on', on))], clock)
   const store = withFallback(events.storeCall ? observed(primary, events.storeCall) : primary, mode)
   return {
     program: compile(policies),
@@ -97,28 +94,25 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
     plans,
     events,
     thresholds,
-    extensions: connected,
+    extensions: joined,
   }
 }
 
-function connect(extension: Extension, context: ExtensionContext): NamedExtension {
-  if (typeof extension?.connect !== 'function' || typeof extension.name !== 'string') {
-    const message = 'must hold only extensions, such as what planResolver returns'
-    throw new ConfigError('invalid_option', 'extensions', message)
-  }
-  const connected = extension.connect(context)
-  if (connected.on) validListeners(`extensions.${extension.name}.on`, connected.on)
-  return { ...connected, name: extension.name }
+function validExtensions(extensions: unknown): readonly Extension[] {
+  const isExtension = (one: Partial<Extension> | undefined) => typeof one?.join === 'function'
+  if (Array.isArray(extensions) && extensions.every(isExtension)) return extensions as Extension[]
+  const message = 'must be a list of extensions, such as [planResolver(…)]'
+  throw new ConfigError('invalid_option', 'extensions', message)
 }
 
 /** A limit that is to be configured needs something to configure it. */
 function requireConfiguration(
   policies: readonly PolicyRule[],
-  extensions: readonly NamedExtension[],
+  extensions: readonly JoinedExtension[],
 ): void {
   for (const { name, limit } of policies) {
     if (limit !== 'configured') continue
-    const isAllowed = extensions.some(({ configures }) => configures?.(name, 'limit'))
+    const isAllowed = extensions.some(({ configures }) => configures(name, 'limit'))
     if (isAllowed) continue
     const message = `must have runtimeConfiguration that allows "limit" of policy "${name}"`
     throw new ConfigError('invalid_option', 'extensions', message)
@@ -139,8 +133,8 @@ function validClock(clock: Clock): Clock {
 }
 
 function validStore(store: unknown): Store {
-  const { check, settle, write, reset } = (store ?? {}) as Partial<Store>
-  if ([check, settle, write, reset].every((method) => typeof method === 'function')) {
+  const { check, run, reset } = (store ?? {}) as Partial<Store>
+  if ([check, run, reset].every((method) => typeof method === 'function')) {
     return store as Store
   }
   throw new ConfigError('invalid_option', 'store', 'must be a store, such as upstash() or memory()')

@@ -1,8 +1,89 @@
 import type { Clock } from '../clock.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import type { Store } from '../stores/store.ts'
+import type { Cells, Operation, RecordField, RecordFields, Store } from '../stores/store.ts'
 import type { Records } from './extensions.ts'
 import { systemClock } from '../clock.ts'
+
+/** Fields to set in one record. */
+export interface RecordWrite {
+  readonly key: string
+  readonly set: Readonly<Record<string, string>>
+  /** When the whole record is to be forgotten, in milliseconds from now. @default never */
+  readonly ttlMs?: number
+}
+
+/** What a field must hold for a write to be made: this text, or nothing. */
+export interface RecordCondition extends RecordField {
+  readonly is: string | undefined
+}
+
+/** Records to write in one step. */
+export interface WriteRequest {
+  readonly writes: readonly RecordWrite[]
+  readonly condition?: RecordCondition | undefined
+  /** The caller's time in epoch ms, for a store that has no clock of its own. */
+  readonly now: number
+  readonly startedAt?: number | undefined
+}
+
+/** Makes all writes if the condition holds. The result is true if it did. */
+export function writing(request: WriteRequest): Operation<boolean> {
+  const { writes, condition, startedAt = systemClock() } = request
+  const keys = writes.map(({ key }) => key)
+  if (condition) keys.unshift(condition.key)
+  return {
+    startedAt,
+    run: (cells) => writeTo(cells, request),
+    lua: {
+      name: 'write',
+      source: () => WRITING_SCRIPT,
+      keys,
+      args: argsOf(request),
+      read: (reply) => (reply === 1 || reply === 0 ? { result: reply === 1 } : undefined),
+    },
+  }
+}
+
+function writeTo(cells: Cells, { writes, condition, now }: WriteRequest): boolean {
+  const fieldsOf = (key: string): RecordFields =>
+    (cells.get(key, now) as RecordFields | undefined) ?? new Map()
+  if (condition && fieldsOf(condition.key).get(condition.field) !== condition.is) return false
+  for (const { key, set, ttlMs = Infinity } of writes) {
+    const fields = new Map([...fieldsOf(key), ...Object.entries(set)])
+    cells.set(key, { state: fields, expiresAt: now + ttlMs })
+  }
+  return true
+}
+
+function argsOf({ writes, condition }: WriteRequest): string[] {
+  const args = condition
+    ? [condition.is === undefined ? '2' : '1', condition.field, condition.is ?? '']
+    : ['0']
+  for (const { set, ttlMs } of writes) {
+    const fields = Object.entries(set).flat()
+    args.push(String(ttlMs ?? 0), String(fields.length), ...fields)
+  }
+  return args
+}
+
+/**
+ * The script that writes records on a condition. ARGV: 0 for no condition, 1 for a text, 2 for nothing;
+ * the field and the text; for each record its milliseconds, a count, and so many fields and values.
+ */
+const WRITING_SCRIPT = `local first, at = 1, 2
+if ARGV[1] ~= '0' then
+  local held = redis.call('HGET', KEYS[1], ARGV[2])
+  if ARGV[1] == '1' and held ~= ARGV[3] or ARGV[1] == '2' and held then return 0 end
+  first, at = 2, 4
+end
+for index = first, #KEYS do
+  local ttl, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  redis.call('HSET', KEYS[index], unpack(ARGV, at + 2, at + 1 + count))
+  if ttl > 0 then redis.call('PEXPIRE', KEYS[index], ttl) else redis.call('PERSIST', KEYS[index]) end
+  at = at + 2 + count
+end
+return 1
+`
 
 /** The records of a store, for extensions. */
 export function recordsOf(store: Store, policies: readonly PolicyRule[], clock: Clock): Records {
@@ -11,8 +92,8 @@ export function recordsOf(store: Store, policies: readonly PolicyRule[], clock: 
       const request = { policies, entries: [], apply: false, now: clock(), clockIsInjected: false }
       return (await store.check({ ...request, id: '', startedAt, reads })).read
     },
-    write: (writes, condition, startedAt = systemClock()) =>
-      store.write({ writes, condition, now: clock(), startedAt }),
+    write: (writes, condition, startedAt) =>
+      store.run(writing({ writes, condition, now: clock(), startedAt })),
     remove: (keys) => store.reset(keys),
   }
 }

@@ -3,7 +3,7 @@ import type { Plans } from '../plans/plans.ts'
 import type { Store } from '../stores/store.ts'
 import type { Program } from './compile.ts'
 import type { Emitters } from './events.ts'
-import type { ConnectedExtension } from './extensions.ts'
+import type { JoinedExtension } from './extensions.ts'
 import { ConfigError } from '../errors.ts'
 
 /** A limiter's inside: what it decides with. */
@@ -17,12 +17,7 @@ export interface LimiterRuntime {
   readonly plans: Plans | undefined
   readonly events: Emitters
   readonly thresholds: readonly number[]
-  readonly extensions: readonly NamedExtension[]
-}
-
-/** A connected extension with its name. */
-export interface NamedExtension extends ConnectedExtension {
-  readonly name: string
+  readonly extensions: readonly JoinedExtension[]
 }
 
 // A symbol of the registry, so that a package that was installed twice finds it.

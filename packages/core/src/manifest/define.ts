@@ -1,6 +1,6 @@
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import { policyOf } from '../policies/policy.ts'
-import type { RouteCost, RouteOptions } from '../routes.ts'
+import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest } from './types.ts'
 import { ConfigError } from '../errors.ts'
 import { knownOptions } from '../validate.ts'

@@ -1,7 +1,7 @@
-import type { RouteCost, RouteOptions } from '../routes.ts'
+import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest, ManifestRoute } from './types.ts'
 import { ConfigError } from '../errors.ts'
-import { compileRoutes, validCost, validMethods } from '../routes.ts'
+import { compileRoutes, validCost, validMethods } from '../routes/matcher.ts'
 import { knownOptions } from '../validate.ts'
 
 /** A route as an adapter takes it. */

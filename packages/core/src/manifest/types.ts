@@ -7,7 +7,7 @@ import type { SlidingWindowOptions } from '../policies/sliding-window.ts'
 import type { SlidingWindowsOptions } from '../policies/sliding-windows.ts'
 import type { TokenBucketOptions } from '../policies/token-bucket.ts'
 import type { Policy, PolicyOptions } from '../policies/policy.ts'
-import type { RouteCost, RouteOptions } from '../routes.ts'
+import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 
 /** A limit of the subject's plan, by its name: what JSON has in place of a function. */
 export interface PlanLimit {

@@ -1,5 +1,5 @@
 import type { PlanSource } from '../decision.ts'
-import { clockMovedBack, FRESH_MS } from '../limiter/extensions.ts'
+import { clockMovedBack, FRESH_MS } from '../limiter/freshness.ts'
 
 /** An isolate's knowledge of one plan. Plain data: no request can wait for another's promise. */
 export class CachedPlan {

@@ -1,5 +1,6 @@
 import type { Records } from '../limiter/extensions.ts'
-import type { RecordCondition, RecordField } from '../stores/store.ts'
+import type { RecordCondition } from '../limiter/records.ts'
+import type { RecordField } from '../stores/store.ts'
 
 /** What the store knows of one plan. */
 export interface PlanRecord {

@@ -1,4 +1,5 @@
-import type { Extension } from '../limiter/extensions.ts'
+import type { Extension, ExtensionOptions } from '../limiter/extensions.ts'
+import { defineExtension } from '../limiter/define-extension.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import { ConfigError } from '../errors.ts'
 import { extensionHandle } from '../limiter/runtime.ts'
@@ -62,7 +63,7 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
   const timeoutMs = positiveInteger('planResolver.timeoutMs', options.timeoutMs ?? 1_000, 60_000)
   const claimMs = timeoutMs + BACK_OFF_MS
 
-  const connect: Extension['connect'] = ({ plans, clock, records: store, problem }) => {
+  const connect: ExtensionOptions['connect'] = ({ plans, clock, records: store, problem }) => {
     if (plans === undefined) {
       throw new ConfigError('invalid_option', 'plans', 'is missing, and planResolver names them')
     }
@@ -108,7 +109,7 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
     }
   }
 
-  return Object.freeze({ name: NAME, connect })
+  return defineExtension({ name: NAME, connect })
 }
 
 /**

@@ -169,7 +169,7 @@ export function definePolicy<
 
 /** The policy of these rules. */
 export function policyOf<Made extends Policy>(rules: readonly PolicyRule[]): Made {
-  return ((): readonly PolicyRule[] => rules) as Policy as Made
+  return (() => rules) as Policy as Made
 }
 
 /** Validates the options that every policy has, and makes the rule. @throws ConfigError As `definePolicy` does. */
@@ -230,41 +230,28 @@ export function rulesOf(policies: unknown): readonly PolicyRule[] {
   if (!Array.isArray(policies) || policies.length === 0) {
     throw new ConfigError('invalid_option', 'policies', 'must be a list of at least one policy')
   }
-  const rules = policies.flatMap((policy: unknown) => {
-    if (typeof policy === 'function' && policy.length === 0) return policy() as unknown
-    throw new ConfigError('invalid_option', 'policies', MUST_BE_POLICIES)
-  })
-  const keyspaces = new Map<string, PolicyRule['keyspace']>()
-  const names = new Set<string>()
-  for (const rule of rules as Partial<PolicyRule>[]) {
-    assertRule(rule)
-    // They stand in headers; a rule that was copied and renamed has not been through its factory.
-    const texts = [rule.name, rule.unit, ...String(rule.scope).split('+')]
-    for (const text of texts) plainName('policies.name', text)
-    if (names.has(rule.name)) {
-      throw new ConfigError('duplicate_policy', 'policies', `names "${rule.name}" twice`)
+  const rules: PolicyRule[] = []
+  // By name and by key: policies of one keyspace share both its object and their keys.
+  const taken = new Map<string, unknown>()
+  for (const policy of policies as readonly unknown[]) {
+    // A factory that was not called takes options.
+    const made = typeof policy === 'function' && policy.length === 0 && (policy as Policy)()
+    if (!Array.isArray(made)) {
+      const message = 'must hold only what factories return, such as slidingWindow({ … })'
+      throw new ConfigError('invalid_option', 'policies', message)
     }
-    names.add(rule.name)
-    const prefix = keyPrefix(rule)
-    if (keyspaces.has(prefix) && keyspaces.get(prefix) !== rule.keyspace) {
-      const message = `has windows of two policies that are both named "${rule.keyspace?.name}"`
-      throw new ConfigError('duplicate_policy', 'policies', message)
+    for (const rule of made as readonly PolicyRule[]) {
+      const { name, keyspace } = rule
+      const prefix = keyPrefix(rule)
+      if (taken.has(name) || (taken.has(prefix) && taken.get(prefix) !== keyspace)) {
+        const twice = taken.has(name) ? name : keyspace?.name
+        throw new ConfigError('duplicate_policy', 'policies', `names "${twice}" twice`)
+      }
+      taken.set(name, rule).set(prefix, keyspace)
+      rules.push(rule)
     }
-    keyspaces.set(prefix, rule.keyspace)
-    validPer(`policies.${rule.name}.per`, rule.per)
   }
-  return Object.freeze(rules as PolicyRule[])
-}
-
-const MUST_BE_POLICIES =
-  'must hold only policies made by a factory, such as slidingWindow({ … }) or dailyCap({ … })'
-
-function assertRule(rule: Partial<PolicyRule> | undefined): asserts rule is PolicyRule {
-  const isRule =
-    typeof rule?.algorithm?.check === 'function' &&
-    rule.name !== undefined &&
-    rule.params?.every((number) => Number.isInteger(number) && number >= 0)
-  if (!isRule) throw new ConfigError('invalid_option', 'policies', MUST_BE_POLICIES)
+  return Object.freeze(rules)
 }
 
 /** Those of `rules` that count in the same keys, `rule` among them. */

@@ -1,7 +1,9 @@
 import type { Cost } from '../cost.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { LimiterRuntime } from '../limiter/runtime.ts'
-import type { SettledCharge } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
+import { settlementOf } from './settlements.ts'
+import { settling, type SettledCharge, type SettleRequest } from './settle.ts'
 import { systemClock } from '../clock.ts'
 import { assertCost, costIn, isUnits } from '../cost.ts'
 import { InputError } from '../errors.ts'
@@ -114,21 +116,25 @@ async function settle(
     // A policy that is gone since then, or counts in another way, counts nothing there any more.
     if (policy === undefined || !charge.key.startsWith(`${keyPrefix(policy)}:`)) continue
     if (reserved > policy.maxUnits) throw invalid('reservation')
-    const used = policy.algorithm.released ? 0 : actual(policy.unit, reserved)
+    const used = settlementOf(policy).released ? 0 : actual(policy.unit, reserved)
     // Policies over one log hold one charge together.
     if (used === reserved || charges.some(({ key }) => key === charge.key)) continue
     charges.push({ ...charge, policy, index, params: policy.params, id, reserved, actual: used })
   }
-  const applied = await store.settle({
+  const request: SettleRequest = {
     policies: program.policies,
     charges,
     id,
     mark: markKey(id),
-    source: local ? 'memory' : 'store',
+    local,
     now: clock(),
     clockIsInjected,
     startedAt: systemClock(),
-  })
+  }
+  const [applied] = await Promise.all([
+    store.run(settling(request)),
+    local ? freeSlots(store, request) : undefined,
+  ])
   if (applied === undefined) {
     if (clock() > settleBy) {
       events.abandoned?.({ id })
@@ -143,6 +149,16 @@ async function settle(
   const settled = { applied: true, ...summed(charges, applied) }
   events.settled?.({ id, returned: settled.returned, overrun: settled.overrun })
   return settled
+}
+
+/**
+ * Frees calls in flight in a store that had failed: it may have let them in, and lost only its reply.
+ * If not, it has no mark of them and does nothing. Where it fails again, they come free by themselves.
+ */
+async function freeSlots(store: Store, request: SettleRequest): Promise<void> {
+  const charges = request.charges.filter(({ policy }) => settlementOf(policy).released)
+  if (charges.length === 0) return
+  await store.run(settling({ ...request, charges, local: false })).catch(() => undefined)
 }
 
 const notApplied = (why: Settled['why'] & string): Settled => ({

@@ -8,6 +8,7 @@ import { decide } from '../limiter/decide.ts'
 import { callOf } from '../limiter/limiter.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
 import { markKey, reservationOf } from './reservation.ts'
+import { settlementOf } from './settlements.ts'
 
 /** Options of one reservation. */
 export interface ReserveOptions<Unit extends string = string> extends CheckOptions<Unit> {
@@ -52,7 +53,9 @@ export async function reserve<
     ...call,
     markFor: (id, entries) => {
       // A call in flight can be ended for as long as it is held, however soon its cost is final.
-      const held = entries.map(({ policy }) => (policy.algorithm.released ? policy.windowMs : 0))
+      const held = entries.map(({ policy }) =>
+        settlementOf(policy).released ? policy.windowMs : 0,
+      )
       return { key: markKey(id), ttlMs: Math.max(settleWithinMs, ...held) }
     },
   })

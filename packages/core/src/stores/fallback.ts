@@ -1,4 +1,4 @@
-import type { SettleRequest, Store, StoreReply, StoreRequest } from './store.ts'
+import type { Store, StoreReply, StoreRequest } from './store.ts'
 import { SluiceError, StoreError } from '../errors.ts'
 import { memory } from './memory.ts'
 
@@ -8,7 +8,10 @@ import { memory } from './memory.ts'
  */
 export type OnStoreError = 'allow' | 'deny' | 'local'
 
-/** Open reservations that were made in the memory of this process, by id; the oldest first. */
+/**
+ * Where open reservations were made while a store failed, by their marks: any limiter of this process
+ * may settle them. The oldest first.
+ */
 const madeHere = new Map<string, Store>()
 
 /** More are not expected to be open while a store is down. */
@@ -16,7 +19,7 @@ const MAX_OPEN = 10_000
 
 /**
  * Wraps `primary`; when it fails to decide, decides according to `mode`. Only decisions have a
- * stand-in: `write`, `reset` and settling what `primary` charged still throw.
+ * stand-in: `run` and `reset` still throw.
  */
 export function withFallback(primary: Store, mode: OnStoreError): Store {
   const local = memory()
@@ -28,9 +31,8 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
     if (mode !== 'local') {
       return { source: 'memory', now: request.now, verdicts: [], read: [], degraded }
     }
-    const reply = await local.check({ ...request, reads: [] })
     if (request.mark) remember(request.mark.key, local)
-    return { ...reply, degraded }
+    return { ...(await local.check({ ...request, reads: [] })), degraded }
   }
 
   return {
@@ -45,17 +47,10 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
       }
     },
 
-    async settle(request) {
-      if (request.source !== 'memory' || !madeHere.has(request.mark)) return primary.settle(request)
-      const [applied] = await Promise.all([
-        madeHere.get(request.mark)?.settle(request),
-        freeSlots(primary, request),
-      ])
-      madeHere.delete(request.mark)
-      return applied
+    run(operation) {
+      const { localMark } = operation
+      return ((localMark && madeHere.get(localMark)) || primary).run(operation)
     },
-
-    write: (request) => primary.write(request),
 
     async reset(keys) {
       await local.reset(keys)
@@ -66,19 +61,8 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
 
 function remember(mark: string, store: Store): void {
   madeHere.set(mark, store)
-  for (const oldest of madeHere.keys()) {
-    if (madeHere.size <= MAX_OPEN) break
-    madeHere.delete(oldest)
-  }
-}
-
-/**
- * Frees calls in flight in a store that had failed: it may have let them in, and lost only its reply.
- * If not, it has no mark of them and does nothing. Where it fails again, they come free by themselves.
- */
-async function freeSlots(primary: Store, request: SettleRequest): Promise<void> {
-  const charges = request.charges.filter(({ policy }) => policy.algorithm.released)
-  if (charges.length > 0) await primary.settle({ ...request, charges }).catch(() => undefined)
+  const [oldest = mark] = madeHere.keys()
+  if (madeHere.size > MAX_OPEN) madeHere.delete(oldest)
 }
 
 function isWhole(

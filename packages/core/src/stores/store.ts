@@ -1,4 +1,4 @@
-import type { AlgorithmInput, Finding, Settlement } from '../algorithms/algorithm.ts'
+import type { AlgorithmInput, Finding } from '../algorithms/algorithm.ts'
 import type { Degraded } from '../decision.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 
@@ -43,53 +43,54 @@ export interface SettlementMark {
   readonly ttlMs: number
 }
 
-/** One charge to be corrected. */
-export interface SettledCharge extends Settlement {
-  readonly policy: PolicyRule
-  readonly index: number
-  readonly key: string
-}
-
-/** Charges to be corrected. */
-export interface SettleRequest extends Pick<
-  StoreRequest,
-  'policies' | 'id' | 'now' | 'clockIsInjected' | 'startedAt'
-> {
-  /** The key of the mark: without it nothing is done. */
-  readonly mark: string
-  /** At most one of each keyspace. */
-  readonly charges: readonly SettledCharge[]
-  /** Who made the charges. */
-  readonly source: Source
-}
-
 /** A field of a record: a small named value that lives beside the counts (in Redis, of a hash). */
 export interface RecordField {
   readonly key: string
   readonly field: string
 }
 
-/** Fields to set in one record. */
-export interface RecordWrite {
-  readonly key: string
-  readonly set: Readonly<Record<string, string>>
-  /** When the whole record is to be forgotten, in milliseconds from now. @default never */
-  readonly ttlMs?: number
-}
-
-/** What a field must hold for a write to be made: this text, or nothing. */
-export interface RecordCondition extends RecordField {
-  readonly is: string | undefined
-}
-
-/** Records to write in one step. */
-export interface WriteRequest {
-  readonly writes: readonly RecordWrite[]
-  readonly condition?: RecordCondition | undefined
-  /** The caller's time in epoch ms, for a store that has no clock of its own. */
-  readonly now: number
+/**
+ * Something else to do in a store in one atomic step, such as settling. It has two twins that must
+ * agree: TypeScript for stores in memory, Lua for Redis. Whoever does not use it does not load it.
+ */
+export interface Operation<Result> {
+  /** When whatever needs it began, by the machine's clock: a store's deadline counts from here. */
   readonly startedAt: number
+  /**
+   * The mark of what it settles, if that was charged in the memory of this process while the store
+   * failed: it is run there.
+   */
+  readonly localMark?: string | undefined
+  /** The twin in memory. */
+  run(cells: Cells): Result
+  readonly lua: {
+    /** Identifies the script. */
+    readonly name: string
+    /** The script, made when it is first needed. */
+    readonly source: () => string
+    readonly keys: readonly string[]
+    readonly args: readonly string[]
+    /** Returns the result, or `undefined` if the reply is none. */
+    readonly read: (reply: unknown) => { readonly result: Result } | undefined
+  }
 }
+
+/** The states and records that a store in memory holds. */
+export interface Cells {
+  /** The state of a key, or `undefined` if there is none at `now`. */
+  get(key: string, now: number): unknown
+  set(key: string, cell: Cell): void
+  delete(key: string): void
+}
+
+/** One state or record, and the time after which it may be dropped (epoch ms; Infinity to keep it). */
+export interface Cell {
+  readonly state: unknown
+  readonly expiresAt: number
+}
+
+/** The fields of a record, as a store in memory holds them. */
+export type RecordFields = ReadonlyMap<string, string>
 
 /** Who answered: the limiter's store, this process's memory, a cache of denials, or a lease. */
 export type Source = 'store' | 'memory' | 'cache' | 'lease'
@@ -128,18 +129,11 @@ export interface Store {
    */
   check(request: StoreRequest): Promise<StoreReply>
   /**
-   * In one atomic step: removes the mark and corrects the charges. Returns, for each, the units that
-   * were charged (below 0: given back), or `undefined`, having done nothing, if there was no mark.
+   * Runs an operation in one atomic step.
    *
    * @throws StoreError As `check` does.
    */
-  settle(request: SettleRequest): Promise<readonly number[] | undefined>
-  /**
-   * In one atomic step: makes all writes if the condition holds, and returns true if it did.
-   *
-   * @throws StoreError As `check` does.
-   */
-  write(request: WriteRequest): Promise<boolean>
+  run<Result>(operation: Operation<Result>): Promise<Result>
   /** Removes these keys, counts and records. @throws StoreError When it is not known that they are gone. */
   reset(keys: readonly string[]): Promise<void>
 }

@@ -16,6 +16,8 @@ const MAX_RECONNECT_DELAY_MS = 250
  */
 export async function connectRedis(url: string): Promise<Engine> {
   const redis = new Redis(url, {
+    // Upstash answers as RESP2 does; the Redis client's own default may be RESP3.
+    protocol: 2,
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,

@@ -1,15 +1,6 @@
 import { CommandError } from '../engine.ts'
 import type { Command } from '../engine.ts'
-
-/** Commands bound to a connection, that block it, or that run the server itself. */
-const REFUSED = new Set(
-  `AUTH HELLO QUIT RESET SELECT CLIENT READONLY READWRITE ASKING
-  MULTI EXEC DISCARD WATCH UNWATCH
-  SUBSCRIBE UNSUBSCRIBE PSUBSCRIBE PUNSUBSCRIBE SSUBSCRIBE SUNSUBSCRIBE MONITOR
-  BLPOP BRPOP BRPOPLPUSH BLMOVE BLMPOP BZPOPMIN BZPOPMAX BZMPOP WAIT WAITAOF
-  ACL BGREWRITEAOF BGSAVE CLUSTER CONFIG DEBUG FAILOVER LATENCY MIGRATE MODULE PSYNC REPLCONF
-  REPLICAOF SAVE SHUTDOWN SLAVEOF SWAPDB SYNC`.split(/\s+/),
-)
+import { REFUSED_COMMANDS } from '../refused-commands.ts'
 
 const BLOCKING_WITH_OPTION = new Set(['XREAD', 'XREADGROUP'])
 
@@ -18,6 +9,6 @@ export function refuse([name, ...args]: Command): CommandError | undefined {
   const upper = name.toUpperCase()
   const blocks =
     BLOCKING_WITH_OPTION.has(upper) && args.some((arg) => String(arg).toUpperCase() === 'BLOCK')
-  if (!REFUSED.has(upper) && !blocks) return undefined
+  if (!REFUSED_COMMANDS.has(upper) && !blocks) return undefined
   return new CommandError(`ERR Command is not available: '${upper}' over the REST API`)
 }

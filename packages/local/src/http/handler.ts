@@ -5,6 +5,7 @@ import { bearerAuth } from './auth.ts'
 import { parseCommand, parseCommands, readBody } from './body.ts'
 import { refuse } from './commands.ts'
 import { HttpError } from './http-error.ts'
+import { originCheck } from './origin.ts'
 import { commandFromPath } from './path-command.ts'
 import { errorJson, replyJson } from './reply-json.ts'
 import type { Encoding } from './reply-json.ts'
@@ -17,15 +18,24 @@ export interface Answer {
   json: string
 }
 
+/** Who is answered: the token, the address that is listened on, and further names for it. */
+export interface Access {
+  readonly token: string
+  readonly host: string
+  readonly allowedHosts: readonly string[]
+}
+
 /** Answers HTTP requests in the Upstash REST protocol. What it returns never rejects. */
 export function restHandler(
   engine: Engine,
-  token: string,
+  { token, host, allowedHosts }: Access,
 ): (request: IncomingMessage) => Promise<Answer> {
+  const checkOrigin = originCheck(host, allowedHosts)
   const authorize = bearerAuth(token)
   return async (request) => {
     try {
       const url = toUrl(request.url)
+      checkOrigin(request, url.searchParams)
       authorize(request, url.searchParams)
       return await route(engine, request, url)
     } catch (error) {

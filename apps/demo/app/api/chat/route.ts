@@ -13,7 +13,7 @@ export async function POST(request: Request): Promise<Response> {
   const tenant = await tenantFromJwt(request)
   if (tenant === null) return failure(401, 'invalid_api_key', 'This route needs credentials.')
   const body = await readChat(request)
-  if (body === undefined) return failure(400, 'invalid_body', 'Send {"model", "messages"}.')
+  if (body instanceof Response) return body
   try {
     return await chat(tenant, body, request.signal)
   } catch (error) {

@@ -42,17 +42,12 @@ export function groupsOf(policies: readonly PolicyRule[]): readonly (readonly nu
   return [...groups.values()]
 }
 
-/** Policies that count in one key. */
-interface Group {
-  readonly members: readonly number[]
-  /** The fragments of each member; those of the first read and write the key. */
-  readonly fragments: readonly LuaFragments[]
-}
-
 /** Names the script that these policies need: those of one shape share it, whatever their limits. */
 export function shapeOf(policies: readonly PolicyRule[]): string {
+  const known = shapes.get(policies)
+  if (known !== undefined) return known
   const spaces: object[] = []
-  return policies
+  const shape = policies
     .map(({ algorithm, params, keyspace, burst }, index) => {
       const space = keyspace ?? {}
       const first = spaces.indexOf(space)
@@ -61,14 +56,18 @@ export function shapeOf(policies: readonly PolicyRule[]): string {
       return `${algorithm.id}${bucket}-${params.join('-')}${first < 0 ? '' : `@${first - index}`}`
     })
     .join()
+  shapes.set(policies, shape)
+  return shape
 }
 
+const shapes = new WeakMap<readonly PolicyRule[], string>()
+
 /** Lua that is true of whole numbers up to `most`: not of NaN, against which everything fits. */
-const isWhole = (name: string, most: number | string = MAX_UNITS): string =>
+export const isWhole = (name: string, most: number | string = MAX_UNITS): string =>
   `${name} >= 0 and ${name} <= ${most} and ${name} % 1 == 0`
 
 /** Sets `now`. ARGV: the caller's time; what to do with it. */
-const CLOCK = `local now, own, slack, skewed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false
+export const CLOCK: string = `local now, own, slack, skewed, timed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false, ARGV[2] ~= 'none'
 if ARGV[2] == 'injected' then
   slack = ${INJECTED_SLACK_MS}
 elseif ARGV[2] == 'own' then
@@ -82,198 +81,95 @@ end
 if not (${isWhole('now', '2^53')}) then error('bad argument') end
 `
 
-/** Replaces `$name` by a variable of the group that outlives its block. */
-function withVariables(text: string, variables: ReadonlyMap<string, string>): string {
-  return text.replace(/\$(\w+)/g, (whole, name: string) => variables.get(name) ?? whole)
-}
-
 /**
  * The script that decides for these policies, and, if `reserving`, leaves a mark that allows settling.
  * Phase one reads every key, phase two writes only if all that are enforced fit. A policy that takes
  * no part has `-` among ARGV and no key, so the keys after it move up by one.
  *
  * KEYS: one for each group that takes part; those of the records to read; the mark's.
- * ARGV: the time, the clock, the id, four for each policy, then whether to charge, the mark's
- * milliseconds, and the names of the fields to read.
+ * ARGV: the time, the clock, the id; for each policy `e` (enforced) or `s` (shadow), and its numbers;
+ * whether to charge, the mark's milliseconds, and the names of the fields to read.
  */
 export function decidingScript(policies: readonly PolicyRule[], reserving: boolean): string {
-  const groups = groupsOf(policies).map((members): Group => {
-    const own = members.map((index) => policies[index] as PolicyRule)
-    return { members, fragments: own.map(({ algorithm, params }) => algorithm.lua(params)) }
-  })
   const positions = argPositions(policies)
   const after = positions.at(-1) ?? FIRST_ARG
   const fields = reserving ? after + 1 : after
-  const width = REPLY_PER_POLICY * policies.length + (reserving ? policies.length : 0)
-  const names = groups.map(({ fragments: [lua] }, at) =>
-    ['key', 'charge', ...(lua?.keeps ?? [])].map((name) => [name, `${name}_${at + 1}`] as const),
-  )
-  const isWide = names.flat().length > MOST_LOCALS
-  const variables = names.map(
-    (list) =>
-      new Map(list.map(([name, local]) => [name, isWide ? `kept.${local}` : local] as const)),
-  )
-  const locals = isWide
-    ? 'kept = {}'
-    : names
-        .flat()
-        .map(([, local]) => local)
-        .join(', ')
-  const placeholders = Array.from({ length: width }, () => '0')
-  const parts = [
-    `local id, k, go = ARGV[3], 0, ARGV[${after}] == '1'
-local reply = { now, ${placeholders.join(', ')} }
-local ${locals}`,
-  ]
-  for (const [at, group] of groups.entries()) {
-    parts.push(withVariables(checkOf(policies, group, positions), variables[at] ?? new Map()))
+  const states = REPLY_PER_POLICY * policies.length
+  const width = reserving ? states + policies.length : states
+  const variables: string[] = []
+  const checks: string[] = []
+  const adds: string[] = []
+  for (const members of groupsOf(policies)) {
+    const number = checks.length + 1
+    const numbered = (text: string): string => text.replace(/\$(\w+)/g, `$$$1_${number}`)
+    const rules = members.map((index) => ({ index, rule: policies[index] as PolicyRule }))
+    const parts = rules.map(({ index, rule }) => {
+      const lua = rule.algorithm.lua(rule.params)
+      return { lua, check: checkOf(rule, lua.check, positions[index] ?? 0, replyOf(index)) }
+    })
+    const { read = '', add, position, keeps = [] } = parts[0]?.lua as LuaFragments
+    variables.push(...['key', 'charge', ...keeps].map((name) => `${name}_${number}`))
+    const takesPart = members.map((index) => `ARGV[${positions[index]}] ~= '-'`)
+    checks.push(
+      numbered(`if ${takesPart.join(' or ')} then
+  k = k + 1
+  local key, enforcing, unfit = KEYS[k], false, false
+  $key = key
+  ${indent(read)}
+  ${parts.map(({ check }) => indent(check)).join('\n  ')}
+  if unfit and not enforcing then $charge = nil end
+end`),
+    )
+    const told = members.map((index, member) => {
+      const where = reserving ? ` reply[${2 + states + index}] = ${position}` : ''
+      return `if ${takesPart[member]} then reply[${replyOf(index)}] = 2${where} end`
+    })
+    adds.push(
+      numbered(`if $charge then
+  local key, cost = $key, $charge
+  ${indent(add)}
+  ${told.join('\n  ')}
+end`),
+    )
   }
-  parts.push('if go then')
-  for (const [at, group] of groups.entries()) {
-    const text = addOf(policies.length, group, positions, reserving)
-    parts.push(withVariables(text, variables[at] ?? new Map()))
-  }
-  if (reserving) parts.push(`redis.call('SET', KEYS[#KEYS], '', 'PX', ARGV[${after + 1}])`)
+  if (reserving) adds.push(`redis.call('SET', KEYS[#KEYS], '', 'PX', ARGV[${after + 1}])`)
+  const isWide = variables.length > MOST_LOCALS
   // A record that is none reads as nothing: by now the charge has been made, and an error would hide it.
-  parts.push(`end
+  return `${CLOCK}local id, k, go = ARGV[3], 0, ARGV[${after}] == '1'
+local reply = { now, ${Array.from({ length: width }, () => '0').join(', ')} }
+local ${isWide ? 'kept = {}' : variables.join(', ')}
+${[...checks, 'if go then', ...adds].join('\n').replace(/\$(?=\w)/g, isWide ? 'kept.' : '')}
+end
 for at = k + 1, #KEYS${reserving ? ' - 1' : ''} do
   local value = redis.pcall('HGET', KEYS[at], ARGV[${fields} + at - k])
   reply[${width + 1} + at - k] = type(value) == 'string' and value
 end
 return reply
-`)
-  return `${CLOCK}${parts.join('\n')}`
+`
 }
 
-function checkOf(
-  policies: readonly PolicyRule[],
-  { members, fragments }: Group,
-  positions: readonly number[],
-): string {
-  const takesPart = members.map((index) => `ARGV[${positions[index]}] ~= '-'`).join(' or ')
-  const isShared = members.length > 1
-  const checks = members.map((index, member) => {
-    const at = positions[index] ?? 0
-    const policy = policies[index] as PolicyRule
-    const names = argsOf(policy)
-    const values = names.map((_, offset) => `tonumber(ARGV[${at + 1 + offset}])`)
-    const reply = 2 + REPLY_PER_POLICY * index
-    // In a shared key one enforced policy has all be charged; else all must fit.
-    const fitting = isShared
-      ? `if enforced then enforcing = true end
-  if not fits then
-    unfit = true
-    if enforced then go = false end
-  end
-  if cost > 0 then $charge = cost end`
-      : `if fits then
-    $charge = cost > 0 and cost
-  elseif enforced then
-    go = false
-  end`
-    return `${isShared ? `if ARGV[${at}] ~= '-' then` : 'do'}
-  -- ${policy.algorithm.id} ${policy.params.join(' ')}
+const replyOf = (index: number): number => 2 + REPLY_PER_POLICY * index
+
+// In a key that several policies share, one that is enforced has all be charged; else all must fit.
+function checkOf(rule: PolicyRule, check: string, at: number, reply: number): string {
+  const names = argsOf(rule)
+  const values = names.map((_, offset) => `tonumber(ARGV[${at + 1 + offset}])`)
+  return `if ARGV[${at}] ~= '-' then
+  -- ${rule.algorithm.id} ${rule.params.join(' ')}
   local enforced, ${names.join(', ')} = ARGV[${at}] == 'e', ${values.join(', ')}
   if not (${names.map((name) => isWhole(name)).join(' and ')}) then error('bad argument') end
   local fits, available, reset, retry, wait = false, 0, 0, 0, 0
-  ${indent(fragments[member]?.check ?? '')}
-  ${fitting}
+  ${indent(check)}
+  enforcing = enforcing or enforced
+  unfit = unfit or not fits
+  if enforced and not fits then go = false end
+  $charge = cost > 0 and cost
   reply[${reply}] = fits and 1 or 0
   reply[${reply + 1}] = available > 0 and available or 0
   reply[${reply + 2}], reply[${reply + 3}] = reset, fits and wait or retry
 end`
-  })
-  return `if ${takesPart} then
-  k = k + 1
-  local key = KEYS[k]
-  $key = key
-  ${isShared ? 'local enforcing, unfit = false, false' : ''}
-  ${indent(fragments[0]?.read ?? '')}
-  ${checks.map(indent).join('\n  ')}
-  ${isShared ? 'if unfit and not enforcing then $charge = nil end' : ''}
-end`
 }
 
-function addOf(
-  count: number,
-  { members, fragments: [lua] }: Group,
-  positions: readonly number[],
-  reserving: boolean,
-): string {
-  const done = members.map((index) => {
-    const reply = 2 + REPLY_PER_POLICY * index
-    const position = 2 + REPLY_PER_POLICY * count + index
-    const told = `reply[${reply}] = 2${reserving ? ` reply[${position}] = ${lua?.position}` : ''}`
-    return members.length > 1 ? `if ARGV[${positions[index]}] ~= '-' then ${told} end` : told
-  })
-  return `if $charge then
-  local key, cost = $key, $charge
-  ${indent(lua?.add ?? '')}
-  ${done.join('\n  ')}
-end`
-}
-
-/**
- * The script that settles charges of these policies, once: only who removes the mark may. Nothing may
- * fail between that and the last correction: one that does not work, such as of a key that holds
- * something else, must not keep the others from being made, and is told at the end.
- *
- * KEYS: the mark's, and one for each charge. ARGV: the time, the clock, the id, then six for each
- * policy: `-` or 1, limit, burst, position, reserved, actual.
- */
-export function settlingScript(policies: readonly PolicyRule[]): string {
-  const parts = policies.map(({ algorithm, params }, index) => {
-    const at = FIRST_ARG + SETTLE_ARGS_PER_POLICY * index
-    return `if ARGV[${at}] ~= '-' then
-  k = k + 1
-  local applied = 0
-  local done = pcall(function()
-    local key = KEYS[k]
-    local limit, burst, position = tonumber(ARGV[${at + 1}]), tonumber(ARGV[${at + 2}]), tonumber(ARGV[${at + 3}])
-    local reserved, actual = tonumber(ARGV[${at + 4}]), tonumber(ARGV[${at + 5}])
-    ${indent(algorithm.lua(params).settle, 4)}
-  end)
-  failed = failed or not done
-  reply[${index + 2}] = applied
-end`
-  })
-  const placeholders = policies.map(() => '0')
-  return `${CLOCK}local id, k, failed = ARGV[3], 1, false
-local reply = { 1, ${placeholders.join(', ')} }
-for at = ${FIRST_ARG}, #ARGV do
-  local number = tonumber(ARGV[at])
-  if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
-end
-if redis.call('DEL', KEYS[1]) == 0 then return { 0 } end
-${parts.join('\n')}
-if failed then return redis.error_reply('ERR a charge could not be corrected') end
-return reply
-`
-}
-
-export const SETTLE_ARGS_PER_POLICY = 6
-
-/**
- * The script that writes records on a condition. ARGV: 0 for no condition, 1 for a text, 2 for nothing;
- * the field and the text; for each record its milliseconds, a count, and so many fields and values.
- */
-export const WRITING_SCRIPT = `local first, at = 1, 2
-if ARGV[1] ~= '0' then
-  local held = redis.call('HGET', KEYS[1], ARGV[2])
-  if ARGV[1] == '1' and held ~= ARGV[3] or ARGV[1] == '2' and held then return 0 end
-  first, at = 2, 4
-end
-for index = first, #KEYS do
-  local ttl, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-  redis.call('HSET', KEYS[index], unpack(ARGV, at + 2, at + 1 + count))
-  if ttl > 0 then redis.call('PEXPIRE', KEYS[index], ttl) else redis.call('PERSIST', KEYS[index]) end
-  at = at + 2 + count
-end
-return 1
-`
-
-const indent = (text: string, by = 2): string => text.trim().replaceAll('\n', `\n${' '.repeat(by)}`)
-
-/** The script as it is sent: without comments, indentation and empty lines. */
-export const minify = (script: string): string =>
-  script.replace(/--.*$/gm, '').replace(/\n\s*/g, '\n').trim()
+/** Indents all lines but the first. */
+export const indent = (text: string, by = 2): string =>
+  text.trim().replaceAll('\n', `\n${' '.repeat(by)}`)

@@ -1,6 +1,6 @@
 import type { PolicyRule } from '../../policies/policy.ts'
-import type { SettleRequest, StoreReply, StoreRequest, Verdict, WriteRequest } from '../store.ts'
-import { argsOf, groupsOf, REPLY_PER_POLICY, SETTLE_ARGS_PER_POLICY } from './assemble.ts'
+import type { StoreReply, StoreRequest, Verdict } from '../store.ts'
+import { argsOf, groupsOf, REPLY_PER_POLICY } from './assemble.ts'
 import { badReply, type Command } from './transport.ts'
 
 type MutableCommand = (string | number)[]
@@ -21,14 +21,6 @@ function pushKeys({ policies, entries }: StoreRequest, prefix: string, call: Mut
   }
 }
 
-function pushClock(
-  { now, clockIsInjected }: Pick<StoreRequest, 'now' | 'clockIsInjected'>,
-  call: MutableCommand,
-  needsTime = true,
-): void {
-  call.push(String(now), clockIsInjected ? 'injected' : needsTime ? 'own' : 'none')
-}
-
 /** What follows `EVALSHA` and the digest: how many keys, the keys, ARGV. `prefix` begins each key. */
 export function checkCall(request: StoreRequest, prefix: string): Command {
   const { policies, entries, reads, mark } = request
@@ -37,8 +29,7 @@ export function checkCall(request: StoreRequest, prefix: string): Command {
   for (const { key } of reads) call.push(prefix + key)
   if (mark) call.push(prefix + mark.key)
   call[0] = call.length - 1
-  pushClock(request, call)
-  call.push(request.id)
+  call.push(String(request.now), request.clockIsInjected ? 'injected' : 'own', request.id)
   let next = 0
   for (let index = 0; index < policies.length; index += 1) {
     const entry = entries[next]
@@ -92,63 +83,4 @@ export function readCheck(reply: unknown, request: StoreRequest): StoreReply {
       ? []
       : values.slice(numbers).map((value) => (value ?? undefined) as string | undefined)
   return { source: 'store', now: found[0] ?? 0, verdicts, read }
-}
-
-/** What follows `EVALSHA` and the digest of the settling script. */
-export function settleCall(request: SettleRequest, prefix: string): Command {
-  const { policies, charges, mark, id } = request
-  const call: MutableCommand = [1 + charges.length, prefix + mark]
-  // The script takes keys in the order of the policies, which may be another one than the charges'.
-  const ordered = charges.toSorted((one, other) => one.index - other.index)
-  for (const { key } of ordered) call.push(prefix + key)
-  const needsTime = charges.some(
-    ({ policy, params, reserved, actual }) =>
-      actual > reserved || policy.algorithm.lua(params).settleNeedsTime === true,
-  )
-  pushClock(request, call, needsTime)
-  call.push(id)
-  for (const index of policies.keys()) {
-    const charge = charges.find((one) => one.index === index)
-    if (charge) {
-      const { limit, burst, position, reserved, actual } = charge
-      call.push('1', ...[limit, burst, position, reserved, actual].map(String))
-    } else {
-      call.push('-')
-      for (let times = 1; times < SETTLE_ARGS_PER_POLICY; times += 1) call.push('-')
-    }
-  }
-  return call
-}
-
-/** Reads the answer to a settlement. @throws StoreError `store_bad_reply` unless it is one. */
-export function readSettled(
-  reply: unknown,
-  { policies, charges }: SettleRequest,
-): readonly number[] | undefined {
-  if (!Array.isArray(reply) || !reply.every(Number.isInteger)) throw badReply()
-  const [done, ...applied] = reply as number[]
-  if (done === 0) return undefined
-  if (done !== 1 || applied.length !== policies.length) throw badReply()
-  return charges.map(({ index }) => applied[index] ?? 0)
-}
-
-/** What follows `EVALSHA` and the digest of the writing script. */
-export function writeCall({ writes, condition }: WriteRequest, prefix: string): Command {
-  const keys = writes.map(({ key }) => prefix + key)
-  if (condition) keys.unshift(prefix + condition.key)
-  const call: MutableCommand = [keys.length, ...keys]
-  if (condition)
-    call.push(condition.is === undefined ? '2' : '1', condition.field, condition.is ?? '')
-  else call.push('0')
-  for (const { set, ttlMs } of writes) {
-    const fields = Object.entries(set).flat()
-    call.push(String(ttlMs ?? 0), String(fields.length), ...fields)
-  }
-  return call
-}
-
-/** Reads the answer to a write. @throws StoreError `store_bad_reply` unless it is one. */
-export function readWritten(reply: unknown): boolean {
-  if (reply === 1 || reply === 0) return reply === 1
-  throw badReply()
 }

@@ -1,17 +1,10 @@
-import type { PolicyRule } from '../../policies/policy.ts'
 import type { Store } from '../store.ts'
 import type { Command, Transport } from './transport.ts'
 import { systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
-import {
-  checkCall,
-  readCheck,
-  readSettled,
-  readWritten,
-  settleCall,
-  writeCall,
-} from './protocol.ts'
-import { knownScript, loadScript, type Script, type ScriptKind } from './script.ts'
+import { decidingScript, shapeOf } from './assemble.ts'
+import { checkCall, readCheck } from './protocol.ts'
+import { knownScript, loadScript, type Script } from './script.ts'
 import { badReply, RedisError } from './transport.ts'
 
 /** Options of every store in Redis. */
@@ -24,8 +17,6 @@ export interface RedisStoreOptions {
   /** What every key starts with. @default 'sluice' */
   readonly prefix?: string
 }
-
-const NO_POLICIES: readonly PolicyRule[] = Object.freeze([])
 
 /** A store in Redis: scripts, sent by `transport`, each call under one deadline. */
 export function redisStore(transport: Transport, timeoutMs: number, prefix: string): Store {
@@ -55,36 +46,31 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
 
   /** Runs a script on what is left of the deadline. */
   async function evaluate(
-    kind: ScriptKind,
-    policies: readonly PolicyRule[],
+    name: string,
+    source: () => string,
     call: Command,
     startedAt: number,
   ): Promise<unknown> {
-    const script = knownScript(kind, policies) ?? (await loadScript(kind, policies))
+    const script = knownScript(name) ?? (await loadScript(name, source))
     return withDeadline(timeoutMs, startedAt, (signal) => run(script, call, signal))
   }
 
   return {
     async check(request) {
       const { policies, mark, startedAt } = request
-      const kind = mark ? 'reserve' : 'decide'
-      return readCheck(
-        await evaluate(kind, policies, checkCall(request, begin), startedAt),
-        request,
-      )
+      const reserving = mark !== undefined
+      const name = (reserving ? 'reserve ' : 'decide ') + shapeOf(policies)
+      const source = (): string => decidingScript(policies, reserving)
+      const reply = await evaluate(name, source, checkCall(request, begin), startedAt)
+      return readCheck(reply, request)
     },
 
-    async settle(request) {
-      const call = settleCall(request, begin)
-      return readSettled(
-        await evaluate('settle', request.policies, call, request.startedAt),
-        request,
-      )
-    },
-
-    async write(request) {
-      const call = writeCall(request, begin)
-      return readWritten(await evaluate('write', NO_POLICIES, call, request.startedAt))
+    async run({ lua, startedAt }) {
+      const keys = lua.keys.map((key) => begin + key)
+      const call = [keys.length, ...keys, ...lua.args]
+      const read = lua.read(await evaluate(lua.name, lua.source, call, startedAt))
+      if (read === undefined) throw badReply()
+      return read.result
     },
 
     async reset(keys) {

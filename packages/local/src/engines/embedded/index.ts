@@ -3,23 +3,29 @@ import type { Arg, Command, Engine, Reply } from '../../engine.ts'
 import { arityFits, definitionOf, guarded, run, unknownCommand, wrongArity } from './dispatch.ts'
 import { Keyspace } from './keyspace.ts'
 import { Interpreter } from './lua/interpreter.ts'
+import type { ScriptBudget } from './lua/interpreter.ts'
 import { SCRIPT_ARITIES, Scripts } from './scripts.ts'
 import { toReply } from './value.ts'
 import type { Value } from './value.ts'
+
+const SCRIPT_BUDGET: ScriptBudget = { ms: 5_000 }
 
 /**
  * A small Redis in this process: keys, strings, hashes, sorted sets, and scripts on a Lua 5.1.
  *
  * Every command and every script runs to its end before the next begins. All other commands are
- * answered with `ERR unknown command`.
+ * answered with `ERR unknown command`. A script that runs for longer than its budget is killed.
  */
-export async function startEmbedded(): Promise<Engine> {
+export async function startEmbedded(budget: ScriptBudget = SCRIPT_BUDGET): Promise<Engine> {
   const keyspace = new Keyspace()
-  const scripts = new Scripts(keyspace, await Interpreter.create())
+  const interpreter = await Interpreter.create(budget)
+  const scripts = new Scripts(keyspace, interpreter)
+  const inTurn = queue()
 
-  const evaluate = (name: string, args: string[]): Value => {
+  const evaluate = async (name: string, args: string[]): Promise<Value> => {
     const refused = refusal(name, args)
     if (refused) return refused
+    if (interpreter.isBroken) await interpreter.repair()
     keyspace.beginTick()
     const definition = definitionOf(name)
     if (definition) return run(definition, keyspace, args)
@@ -27,20 +33,32 @@ export async function startEmbedded(): Promise<Engine> {
   }
 
   return {
-    async execute(command) {
-      return toReply(evaluate(...toBytes(command)))
-    },
+    execute: (command) => inTurn(async () => toReply(await evaluate(...toBytes(command)))),
     async transaction(commands): Promise<readonly Reply[] | CommandError> {
       const prepared = commands.map(toBytes)
       const refused = prepared.map(([name, args]) => refusal(name, args)).find(Boolean)
       if (refused) {
         return new CommandError(`EXECABORT Transaction discarded because of: ${refused.message}`)
       }
-      return prepared.map(([name, args]) => toReply(evaluate(name, args)))
+      return inTurn(async () => {
+        const replies: Reply[] = []
+        for (const command of prepared) replies.push(toReply(await evaluate(...command)))
+        return replies
+      })
     },
     async close() {
       keyspace.clear()
     },
+  }
+}
+
+/** Runs what it is given one after the other, in the order of the calls. */
+function queue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
   }
 }
 

@@ -86,9 +86,9 @@ export class Scripts {
     const known = this.#loaded.get(sha)
     if (known) return known
     const { body, noWrites } = readShebang(source)
-    const compiled = this.#interpreter.compile(body, sha)
-    if (compiled instanceof CommandError) throw new Fault(compiled.message)
-    const script = { ...compiled, noWrites }
+    const script = { sha, body, noWrites }
+    const failure = this.#interpreter.compile(script)
+    if (failure) throw new Fault(failure.message)
     this.#loaded.set(sha, script)
     return script
   }

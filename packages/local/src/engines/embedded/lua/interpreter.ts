@@ -5,68 +5,123 @@ import type { Value } from '../value.ts'
 import { popValue, pushValue } from './convert.ts'
 import { LuaType, Machine, REGISTRY_INDEX } from './machine.ts'
 import { PRELUDE } from './prelude.ts'
+import { runWithin, TimeLimitError } from './time-limit.ts'
 
-const TIME_LIMIT_MS = 5_000
-const COUNT_HOOK = 8
-const INSTRUCTIONS_PER_CHECK = 100_000
+/** Past its budget a script gets no more commands; what it still does by itself ends a little later. */
+const GRACE_MS = 250
 
 /** Runs a command for a script; its arguments hold one byte a character. */
 export type ScriptCall = (args: string[]) => Value
 
-/** A compiled script. */
-export interface Script {
-  readonly sha: string
-  readonly reference: number
+/** How long a script may run; read as each one starts. */
+export interface ScriptBudget {
+  readonly ms: number
 }
 
-/** Compiles scripts and runs them one at a time, each to its end. */
-export class Interpreter {
-  readonly #machine: Machine
-  readonly #runner: number
-  #call: ScriptCall = () => null
-  #deadlineMs = 0
+/** A script that compiles. */
+export interface Script {
+  readonly sha: string
+  readonly body: string
+}
 
-  private constructor(machine: Machine) {
+/** Compiles scripts and runs them one at a time, each to its end or for as long as its budget lasts. */
+export class Interpreter {
+  readonly #budget: ScriptBudget
+  #machine: Machine
+  #runner: number
+  readonly #references = new Map<string, number>()
+  #call: ScriptCall = () => null
+  #isBroken = false
+
+  private constructor(machine: Machine, budget: ScriptBudget) {
+    this.#budget = budget
     this.#machine = machine
     this.#runner = this.#loadPrelude()
-    this.#limitTime()
   }
 
-  static async create(): Promise<Interpreter> {
-    return new Interpreter(await Machine.create())
+  static async create(budget: ScriptBudget): Promise<Interpreter> {
+    return new Interpreter(await Machine.create(), budget)
+  }
+
+  /** True after a script was killed: the machine stopped in the middle, and `repair` replaces it. */
+  get isBroken(): boolean {
+    return this.#isBroken
+  }
+
+  async repair(): Promise<void> {
+    this.#machine = await Machine.create()
+    this.#references.clear()
+    this.#runner = this.#loadPrelude()
+    this.#isBroken = false
   }
 
   /** Compiles a script; an error reply when it does not. */
-  compile(source: string, sha: string): Script | CommandError {
-    const machine = this.#machine
-    const failure = machine.load(source, '@user_script')
-    if (failure !== undefined) {
-      machine.setTop(0)
-      return new CommandError(`ERR Error compiling script (new function): ${failure}`)
-    }
-    return { sha, reference: machine.lua.luaL_ref(machine.state, REGISTRY_INDEX) }
+  compile({ sha, body }: Script): CommandError | undefined {
+    const failure = this.#guard(sha, () => this.#load(sha, body))
+    return failure instanceof CommandError ? failure : undefined
   }
 
   /** Forgets a compiled script. */
-  release(script: Script): void {
-    this.#machine.lua.luaL_unref(this.#machine.state, REGISTRY_INDEX, script.reference)
+  release({ sha }: Script): void {
+    const reference = this.#references.get(sha)
+    this.#references.delete(sha)
+    if (reference === undefined) return
+    this.#machine.lua.luaL_unref(this.#machine.state, REGISTRY_INDEX, reference)
   }
 
   /** Runs a script; `call` runs the commands it sends. */
   run(script: Script, keys: string[], argv: string[], call: ScriptCall): Value {
+    const deadlineMs = performance.now() + this.#budget.ms
+    this.#call = (args) => {
+      // Thrown through the interpreter, which cannot catch it: no command is ended half done.
+      if (performance.now() > deadlineMs) throw new TimeLimitError()
+      return call(args)
+    }
+    return this.#guard(script.sha, () => this.#run(script, keys, argv))
+  }
+
+  #run({ sha, body }: Script, keys: string[], argv: string[]): Value {
     const machine = this.#machine
     const { lua, state } = machine
-    this.#call = call
-    this.#deadlineMs = Date.now() + TIME_LIMIT_MS
+    const reference = this.#references.get(sha) ?? this.#load(sha, body)
+    if (reference instanceof CommandError) return reference
     lua.lua_rawgeti(state, REGISTRY_INDEX, this.#runner)
-    lua.lua_rawgeti(state, REGISTRY_INDEX, script.reference)
-    machine.pushString(script.sha)
+    lua.lua_rawgeti(state, REGISTRY_INDEX, reference)
+    machine.pushString(sha)
     pushValue(machine, keys)
     pushValue(machine, argv)
     const status = lua.lua_pcall(state, 4, 1, 0)
     const value = status === 0 ? popValue(machine) : new CommandError(`ERR ${machine.string(-1)}`)
     machine.setTop(0)
     return value
+  }
+
+  #load(sha: string, body: string): number | CommandError {
+    const machine = this.#machine
+    const failure = machine.load(body, '@user_script')
+    if (failure !== undefined) {
+      machine.setTop(0)
+      return new CommandError(`ERR Error compiling script (new function): ${failure}`)
+    }
+    const reference = machine.lua.luaL_ref(machine.state, REGISTRY_INDEX)
+    this.#references.set(sha, reference)
+    return reference
+  }
+
+  /** Answers with an error what ends the machine itself: too much time, or a full stack. */
+  #guard<T>(sha: string, work: () => T): T | CommandError {
+    try {
+      return runWithin(this.#budget.ms + GRACE_MS, work)
+    } catch (error) {
+      this.#isBroken = true
+      const reason =
+        error instanceof TimeLimitError
+          ? `it ran for more than ${this.#budget.ms / 1_000} seconds`
+          : 'it asked too much of the interpreter'
+      return new CommandError(
+        `ERR Script killed: ${reason}; what it wrote before stays. script: ${sha}`,
+      )
+    }
   }
 
   #loadPrelude(): number {
@@ -112,17 +167,5 @@ export class Interpreter {
       }
     }
     return this.#call(args)
-  }
-
-  /** A script without end would stop this process for good. */
-  #limitTime(): void {
-    const machine = this.#machine
-    const { lua, state } = machine
-    const hook = machine.addFunction(() => {
-      if (Date.now() < this.#deadlineMs) return
-      machine.pushString('Script killed: it ran for more than 5 seconds')
-      lua.lua_error(state)
-    }, 'vii')
-    lua.lua_sethook(state, hook, COUNT_HOOK, INSTRUCTIONS_PER_CHECK)
   }
 }

@@ -7,6 +7,7 @@ export type Pointer = number
 interface Memory {
   readonly HEAPU8: Uint8Array
   readonly HEAPU32: Uint32Array
+  /** Makes a host function callable, by its address; the signature is Emscripten's. */
   addFunction(body: (...args: number[]) => number | void, signature: string): Pointer
 }
 
@@ -36,7 +37,6 @@ export interface LuaFunctions {
   lua_rawgeti(state: Pointer, index: number, item: number): void
   lua_rawset(state: Pointer, index: number): void
   lua_rawseti(state: Pointer, index: number, item: number): void
-  lua_sethook(state: Pointer, body: Pointer, mask: number, count: number): void
   lua_settop(state: Pointer, index: number): void
   lua_toboolean(state: Pointer, index: number): number
   lua_tolstring(state: Pointer, index: number, size: Pointer): Pointer
@@ -85,15 +85,11 @@ export class Machine {
     this.lua.lua_pushlstring(this.state, address, text.length)
   }
 
-  /** Makes a host function callable, by its address; the signature is Emscripten's. */
-  addFunction(body: () => number | void, signature: string): Pointer {
-    return this.#memory.addFunction(body, signature)
-  }
-
   /** Pushes a host function: what it leaves on top of the stack is returned, or thrown. */
   pushFunction(body: () => 'return' | 'throw'): void {
     const { lua, state } = this
-    const address = this.addFunction(() => (body() === 'return' ? 1 : lua.lua_error(state)), 'ii')
+    const call = (): number => (body() === 'return' ? 1 : lua.lua_error(state))
+    const address = this.#memory.addFunction(call, 'ii')
     lua.lua_pushcclosure(state, address, 0)
   }
 

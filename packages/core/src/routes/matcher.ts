@@ -1,8 +1,9 @@
-import type { Cost } from './cost.ts'
-import { addRoute, createRouter, findRoute, type RouterContext } from 'rou3'
-import { isUnits, MUST_BE_UNITS } from './cost.ts'
-import { ConfigError } from './errors.ts'
-import { knownOptions } from './validate.ts'
+import type { Cost } from '../cost.ts'
+import { isUnits, MUST_BE_UNITS } from '../cost.ts'
+import { ConfigError } from '../errors.ts'
+import { knownOptions } from '../validate.ts'
+import { bySpecificity, compilePattern, isOpen, matches, shapeOf, type Pattern } from './pattern.ts'
+import { readingsOf } from './readings.ts'
 
 /** A route to limit: a path pattern, or a pattern with options. */
 export type RouteInput<Context extends unknown[] = []> = string | RouteOptions<Context>
@@ -44,10 +45,21 @@ export type RouteMatcher<Context extends unknown[] = []> = (
   pathname: string,
 ) => Route<Context> | undefined
 
+/** The longest path that is read, in characters. Platforms take no longer one: most stop at 16 KB. */
+const MAX_PATH_LENGTH = 16_384
+
+/** The route of a path that is longer: requests to it are refused. */
+export const TOO_LONG: Route<unknown[]> = { id: 'too-long', cost: undefined }
+
 interface Entry<Context extends unknown[]> {
   readonly route: Route<Context>
+  readonly pattern: Pattern
+  /** The methods it has; `undefined` for all. */
+  readonly methods: readonly string[] | undefined
   /** How much of a path it leaves open: 0 nothing, 1 single segments, 2 the depth (`**`). */
   readonly openness: 0 | 1 | 2
+  /** Patterns that came of the route's: more than one with optional segments. */
+  readonly forms: number
 }
 
 /**
@@ -68,16 +80,28 @@ export function compileRoutes<Context extends unknown[] = []>(
   if (!Array.isArray(routes) || routes.length === 0) {
     throw new ConfigError('invalid_option', 'routes', 'must be a list of at least one route')
   }
-  const router = createRouter<Entry<Context>>()
   const taken = new Set<string>()
-  for (const [index, route] of (routes as readonly RouteInput<Context>[]).entries()) {
-    add(router, taken, place(index), typeof route === 'string' ? { path: route } : route)
-  }
+  const entries = (routes as readonly RouteInput<Context>[])
+    .flatMap((route, index) =>
+      entriesOf(taken, place(index), typeof route === 'string' ? { path: route } : route),
+    )
+    .toSorted(
+      (a, b) =>
+        bySpecificity(a.pattern, b.pattern) ||
+        Number(!a.methods) - Number(!b.methods) ||
+        a.forms - b.forms,
+    )
   return (method, pathname) => {
+    if (pathname.length > MAX_PATH_LENGTH) return TOO_LONG
+    const name = method.toUpperCase()
     const readings = readingsOf(pathname)
     let found: Entry<Context> | undefined
     for (const path of new Set([...readings, ...readings.map(alias)])) {
-      const entry = findRoute(router, method.toUpperCase(), path)?.data
+      const segments = path.split('/').filter((segment) => segment !== '')
+      const entry = entries.find(
+        ({ methods, pattern }) =>
+          (methods === undefined || methods.includes(name)) && matches(pattern, segments),
+      )
       // Routers take `a%2Fb` for one segment. Where a route does, too, no other reading may put the
       // request on the budget, or at the cost, of another route.
       if (entry && path === readings[0] && entry.openness < 2) return entry.route
@@ -87,45 +111,46 @@ export function compileRoutes<Context extends unknown[] = []>(
   }
 }
 
-function add<Context extends unknown[]>(
-  router: RouterContext<Entry<Context>>,
+function entriesOf<Context extends unknown[]>(
   taken: Set<string>,
   where: string,
   options: RouteOptions<Context>,
-): void {
+): Entry<Context>[] {
   knownOptions(where, options, ['path', 'id', 'methods', 'cost'])
-  const { path, id = path, methods, cost } = options
-  if (typeof path !== 'string' || !path.startsWith('/') || UNMATCHABLE.test(path)) {
+  const { path, id = path, cost } = options
+  const isText = typeof path === 'string' && path.startsWith('/') && !UNMATCHABLE.test(path)
+  const patterns = isText ? compilePattern(path) : undefined
+  if (patterns === undefined) {
     throw new ConfigError('invalid_option', `${where}.path`, MUST_BE_PATTERN)
   }
   if (typeof id !== 'string' || id === '') {
     throw new ConfigError('invalid_option', `${where}.id`, 'must be a non-empty string')
   }
-  const names = methods === undefined ? [''] : validMethods(`${where}.methods`, methods)
+  const named = options.methods && validMethods(`${where}.methods`, options.methods)
   validCost(`${where}.cost`, cost)
-  // At the end, one `*` takes as much as two.
-  const openness = /\*\*|\/\*$/.test(path) ? 2 : /[:*({]/.test(path) ? 1 : 0
-  const pattern = lowerCaseLiterals(path)
-  const shape = pattern.replace(/:\w+/g, ':').replace(/\/\*$/, '/**')
   // Where GET has a handler, HEAD runs it.
-  for (const method of new Set(names.includes('GET') ? [...names, 'HEAD'] : names)) {
-    if (taken.has(`${method} ${shape}`)) {
+  const methods = named?.includes('GET') ? [...new Set([...named, 'HEAD'])] : named
+  for (const method of new Set(methods ?? [''])) {
+    const shape = `${method} ${shapeOf(patterns)}`
+    if (taken.has(shape)) {
       throw new ConfigError('invalid_option', `${where}.path`, 'is that of another route already')
     }
-    taken.add(`${method} ${shape}`)
-    try {
-      addRoute(router, method, pattern, { route: { id, cost }, openness })
-    } catch {
-      throw new ConfigError('invalid_option', `${where}.path`, MUST_BE_PATTERN)
-    }
+    taken.add(shape)
   }
+  return patterns.map((pattern) => ({
+    route: { id, cost },
+    pattern,
+    methods,
+    openness: pattern.tail ? 2 : isOpen(pattern) ? 1 : 0,
+    forms: patterns.length,
+  }))
 }
 
 /** What no path has any more when it is matched: escapes, parameters, empty and dot segments, upper case. */
 const UNMATCHABLE = /[%;]|\/\/|\/\.\.?(\/|$)|\([^)]*[A-Z]/
 
 const MUST_BE_PATTERN =
-  'must be a pattern that can match: start with "/", with no "%", ";", "//" or dot segment in it, and no upper case in a group'
+  'must be a pattern that can match: start with "/", with no "%", ";", "//" or dot segment in it, no upper case in a group, at most one "**", and one ":name" or "*" in a segment'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']
 
@@ -145,76 +170,4 @@ export function validCost(option: string, cost: unknown): void {
   if (units.every(isUnits)) return
   const message = `${MUST_BE_UNITS}, an object of such numbers by unit, or a function that returns one of these`
   throw new ConfigError('invalid_option', option, message)
-}
-
-/** A pattern's literal text in lower case; escapes, groups and the names of parameters as they are. */
-function lowerCaseLiterals(path: string): string {
-  return path.replace(/\\.|:\w+|\([^)]*\)|[^\\:(]+/g, (part) =>
-    /^[\\:(]/.test(part) ? part : part.toLowerCase(),
-  )
-}
-
-/**
- * The ways to read a path, one spelling for each: in lower case, with single slashes, no trailing
- * one, and no parameters (`;x=1`) in its segments. Decoded (what is encoded twice, too; what cannot
- * be decoded stays as it is),
- *
- * 1. segment by segment, as routers do: an encoded slash does not part segments;
- * 2. as a whole, as proxies do, who then split what they have decoded;
- * 3. the same as part of a URL, as gateways read it that build one: `..`, `?` and `#` have a meaning.
- */
-function readingsOf(pathname: string): string[] {
-  const bySegment = pathname.split(SLASH).map(inOneSegment)
-  if (!/[%;]/.test(pathname)) return [plainPath(bySegment)]
-  const whole = decoded(pathname).replace(PARAMETERS, '').split(SLASH)
-  return [plainPath(bySegment), plainPath(whole), plainPath(inUrl(whole))]
-}
-
-/** Decoded, but for the slashes in it; those at its end are as good as a trailing one. */
-function inOneSegment(segment: string): string {
-  return decoded(segment)
-    .replace(/([^/\\])[/\\]+$/, '$1')
-    .replace(SLASHES, '%2f')
-}
-
-const SLASH = /[/\\]/
-const SLASHES = /[/\\]/g
-const PARAMETERS = /;[^/\\]*/g
-
-function plainPath(segments: readonly string[]): string {
-  const plain = segments.map((segment) => encoded(withoutParameters(segment).toLowerCase()))
-  return `/${plain.filter((segment) => segment !== '').join('/')}`
-}
-
-/** As the router keeps the literal text of its patterns. */
-function encoded(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are among what is encoded
-  return text.toWellFormed().replace(/[\0- "#<>?^`{}\x7f-\uffff]+/g, encodeURIComponent)
-}
-
-/** A segment that is nothing but parameters stays: it is one that `:id` takes. */
-function withoutParameters(segment: string): string {
-  const at = segment.indexOf(';')
-  return at > 0 ? segment.slice(0, at) : segment
-}
-
-/** The path of the URL that these segments make: without `..`, a query, or what a URL drops. */
-function inUrl(segments: readonly string[]): string[] {
-  return decoded(new URL(`http://host/${segments.join('/')}`).pathname).split(SLASH)
-}
-
-function decoded(pathname: string): string {
-  let path = pathname
-  // Three layers are more than any proxy adds, and a bound on what a client can make us do.
-  for (let layer = 0; layer < 3 && path.includes('%'); layer += 1) {
-    path = path.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => {
-      try {
-        return decodeURIComponent(bytes)
-      } catch {
-        // A router that decodes piece by piece reads the ASCII in it all the same.
-        return bytes.replace(/%[0-7][\da-f]/gi, (escape) => decodeURIComponent(escape))
-      }
-    })
-  }
-  return path
 }

@@ -1,0 +1,131 @@
+import type { Settlement } from '../algorithms/algorithm.ts'
+import { settlementOf } from './settlements.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+import type { Cells, Operation, StoreRequest } from '../stores/store.ts'
+import { CLOCK, indent, isWhole, shapeOf } from '../stores/upstash/assemble.ts'
+
+/** One charge to be corrected. */
+export interface SettledCharge extends Settlement {
+  readonly policy: PolicyRule
+  /** The position of `policy` among the limiter's. */
+  readonly index: number
+  readonly key: string
+}
+
+/** Charges to be corrected. */
+export interface SettleRequest extends Pick<
+  StoreRequest,
+  'policies' | 'id' | 'now' | 'clockIsInjected' | 'startedAt'
+> {
+  /** The key of the mark: without it nothing is done. */
+  readonly mark: string
+  /** At most one of each key. */
+  readonly charges: readonly SettledCharge[]
+  /** Whether they were made in this process's memory. */
+  readonly local: boolean
+}
+
+/**
+ * Removes the mark and corrects the charges. The result is, for each, the units that were charged
+ * (below 0: given back), or `undefined` if there was no mark and nothing was done.
+ */
+export function settling(request: SettleRequest): Operation<readonly number[] | undefined> {
+  const { policies, charges, mark, startedAt, local } = request
+  return {
+    startedAt,
+    localMark: local ? mark : undefined,
+    run: (cells) => settleIn(cells, request),
+    lua: {
+      name: `settle ${shapeOf(policies)}`,
+      source: () => settlingScript(policies),
+      keys: [mark, ...charges.map(({ key }) => key)],
+      args: argsOf(request),
+      read: (reply) => readSettled(reply, request),
+    },
+  }
+}
+
+function settleIn(
+  cells: Cells,
+  { mark, charges, now }: SettleRequest,
+): readonly number[] | undefined {
+  if (cells.get(mark, now) === undefined) return undefined
+  cells.delete(mark)
+  return charges.map((charge) => {
+    const { key, policy } = charge
+    const twins = settlementOf(policy)
+    const kept = twins.settle(cells.get(key, now) as never, charge, now)
+    if (kept) cells.set(key, kept)
+    return kept?.applied ?? 0
+  })
+}
+
+/** The first of the policies' ARGV, and how many each has. */
+const FIRST_ARG = 4
+const ARGS_PER_POLICY = 6
+
+function argsOf({ policies, charges, id, now, clockIsInjected }: SettleRequest): string[] {
+  const needsTime = charges.some(
+    ({ policy, reserved, actual }) => actual > reserved || settlementOf(policy).needsTime,
+  )
+  const args = [String(now), clockIsInjected ? 'injected' : needsTime ? 'own' : 'none', id]
+  for (const index of policies.keys()) {
+    const charge = charges.find((one) => one.index === index)
+    if (charge) {
+      const { limit, burst, position, reserved, actual } = charge
+      args.push('1', ...[limit, burst, position, reserved, actual].map(String))
+    } else {
+      for (let times = 0; times < ARGS_PER_POLICY; times += 1) args.push('-')
+    }
+  }
+  return args
+}
+
+function readSettled(
+  reply: unknown,
+  { policies, charges }: SettleRequest,
+): { readonly result: readonly number[] | undefined } | undefined {
+  if (!Array.isArray(reply) || !reply.every(Number.isInteger)) return undefined
+  const [done, ...applied] = reply as number[]
+  if (done === 0) return { result: undefined }
+  if (done !== 1 || applied.length !== policies.length) return undefined
+  return { result: charges.map(({ index }) => applied[index] ?? 0) }
+}
+
+/**
+ * The script that settles charges of these policies, once: only who removes the mark may. Nothing may
+ * fail between that and the last correction: one that does not work, such as of a key that holds
+ * something else, must not keep the others from being made, and is told at the end.
+ *
+ * KEYS: the mark's, and one for each charge. ARGV: the time, the clock, the id, then six for each
+ * policy: `-` or 1, limit, burst, position, reserved, actual.
+ */
+function settlingScript(policies: readonly PolicyRule[]): string {
+  const parts = policies.map((policy, index) => {
+    const at = FIRST_ARG + ARGS_PER_POLICY * index
+    return `if ARGV[${at}] ~= '-' then
+  k = k + 1
+  local applied = 0
+  local done = pcall(function()
+    local key = KEYS[k]
+    local limit, burst, position = tonumber(ARGV[${at + 1}]), tonumber(ARGV[${at + 2}]), tonumber(ARGV[${at + 3}])
+    local reserved, actual = tonumber(ARGV[${at + 4}]), tonumber(ARGV[${at + 5}])
+    ${indent(settlementOf(policy).lua(policy.params), 4)}
+  end)
+  failed = failed or not done
+  reply[${index + 2}] = applied
+end`
+  })
+  const placeholders = policies.map(() => '0')
+  return `${CLOCK}local id, k, failed = ARGV[3], 1, false
+local reply = { 1, ${placeholders.join(', ')} }
+for at = ${FIRST_ARG}, #ARGV do
+  local number = tonumber(ARGV[at])
+  if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
+end
+if redis.call('DEL', KEYS[1]) == 0 then return { 0 } end
+${parts.join('\n')}
+if failed then return redis.error_reply('ERR a charge could not be corrected') end
+return reply
+`
+}
