@@ -32,6 +32,8 @@ export interface SettleRequest extends Pick<
  */
 export function settling(request: SettleRequest): Operation<readonly number[] | undefined> {
   const { policies, charges, mark, startedAt, local } = request
+  // The script takes keys in the order of the policies, which may be another one than the charges'.
+  const inOrder = charges.toSorted((one, other) => one.index - other.index)
   return {
     startedAt,
     localMark: local ? mark : undefined,
@@ -39,7 +41,7 @@ export function settling(request: SettleRequest): Operation<readonly number[] | 
     lua: {
       name: `settle ${layoutOf(policies).shape}`,
       source: () => settlingScript(policies),
-      keys: [mark, ...charges.map(({ key }) => key)],
+      keys: [mark, ...inOrder.map(({ key }) => key)],
       args: argsOf(request),
       read: (reply) => readSettled(reply, request),
     },
