@@ -125,20 +125,20 @@ redis.call('ZADD', key, -($total + cost), '#', now, cost == 1 and id or id .. ':
 if $expire then redis.call('PEXPIRE', key, ${3 * window} + slack) end`,
     position: 'now',
     // Without the member that was the oldest, no removal falls due by its age, which would have moved
-    // the expiry.
+    // the expiry. What is charged now has a name of its own: the first charge may still be in the set.
     settle: `local member = reserved == 1 and id or id .. ':' .. reserved
 local scores = redis.call('ZMSCORE', key, '#', member)
-local total, units, at = scores[1] and -scores[1] or 0, actual, position
+local total, name, units, at = scores[1] and -scores[1] or 0, id, actual, position
 local found = scores[2] and not (actual > reserved and position <= now - ${window})
 if found then
   applied = actual - reserved
   redis.call('ZREM', key, member)
 elseif actual > reserved then
-  applied, units, at = actual - reserved, actual - reserved, now
+  applied, name, units, at = actual - reserved, id .. 'x', actual - reserved, now
 end
 if applied ~= 0 then
   if units > 0 then
-    redis.call('ZADD', key, -(total + applied), '#', at, units == 1 and id or id .. ':' .. units)
+    redis.call('ZADD', key, -(total + applied), '#', at, units == 1 and name or name .. ':' .. units)
   elseif total + applied > 0 then
     redis.call('ZADD', key, -(total + applied), '#')
   else
