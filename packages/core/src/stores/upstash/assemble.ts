@@ -128,21 +128,22 @@ local ${locals}`,
   for (const [at, group] of groups.entries()) {
     parts.push(withVariables(checkOf(policies, group, positions), variables[at] ?? new Map()))
   }
-  parts.push('if go then')
+  parts.push('-- If all fit, all are charged.\nif go then')
   for (const [at, group] of groups.entries()) {
-    const text = addOf(policies.length, group, positions, reserving)
-    parts.push(withVariables(text, variables[at] ?? new Map()))
+    const text = addOf(policies, group, positions, reserving)
+    parts.push(`  ${indent(withVariables(text, variables[at] ?? new Map()))}`)
   }
-  if (reserving) parts.push(`redis.call('SET', KEYS[#KEYS], '', 'PX', ARGV[${after + 1}])`)
+  if (reserving) parts.push(`  redis.call('SET', KEYS[#KEYS], '', 'PX', ARGV[${after + 1}])`)
   // A record that is none reads as nothing: by now the charge has been made, and an error would hide it.
   parts.push(`end
+-- Records to be read along.
 for at = k + 1, #KEYS${reserving ? ' - 1' : ''} do
   local value = redis.pcall('HGET', KEYS[at], ARGV[${fields} + at - k])
   reply[${width + 1} + at - k] = type(value) == 'string' and value
 end
 return reply
 `)
-  return `${CLOCK}${parts.join('\n')}`
+  return `${CLOCK}${parts.join('\n')}`.replace(/\n\s*\n/g, '\n')
 }
 
 function checkOf(
@@ -171,8 +172,8 @@ function checkOf(
   elseif enforced then
     go = false
   end`
-    return `${isShared ? `if ARGV[${at}] ~= '-' then` : 'do'}
-  -- ${policy.algorithm.id} ${policy.params.join(' ')}
+    return `-- ${policy.name}: ${policy.algorithm.id} ${policy.params.join(' ')}
+${isShared ? `if ARGV[${at}] ~= '-' then` : 'do'}
   local enforced, ${names.join(', ')} = ARGV[${at}] == 'e', ${values.join(', ')}
   if not (${names.map((name) => isWhole(name)).join(' and ')}) then error('bad argument') end
   local fits, available, reset, retry, wait = false, 0, 0, 0, 0
@@ -189,20 +190,20 @@ end`
   $key = key
   ${isShared ? 'local enforcing, unfit = false, false' : ''}
   ${indent(fragments[0]?.read ?? '')}
-  ${checks.map(indent).join('\n  ')}
+  ${checks.map((check) => indent(check)).join('\n  ')}
   ${isShared ? 'if unfit and not enforcing then $charge = nil end' : ''}
 end`
 }
 
 function addOf(
-  count: number,
+  policies: readonly PolicyRule[],
   { members, fragments: [lua] }: Group,
   positions: readonly number[],
   reserving: boolean,
 ): string {
   const done = members.map((index) => {
     const reply = 2 + REPLY_PER_POLICY * index
-    const position = 2 + REPLY_PER_POLICY * count + index
+    const position = 2 + REPLY_PER_POLICY * policies.length + index
     const told = `reply[${reply}] = 2${reserving ? ` reply[${position}] = ${lua?.position}` : ''}`
     return members.length > 1 ? `if ARGV[${positions[index]}] ~= '-' then ${told} end` : told
   })
