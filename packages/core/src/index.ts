@@ -49,6 +49,7 @@ export type {
   PolicyState,
   SkippedPolicy,
   SkipReason,
+  Source,
 } from './decision.ts'
 
 // Extensions and events
@@ -85,7 +86,6 @@ export type {
   SettledCharge,
   SettleRequest,
   SettlementMark,
-  Source,
   Store,
   StoreReply,
   StoreRequest,

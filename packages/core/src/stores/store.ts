@@ -1,5 +1,5 @@
 import type { AlgorithmInput, Finding, Settlement } from '../algorithms/algorithm.ts'
-import type { Degraded } from '../decision.ts'
+import type { Degraded, Source } from '../decision.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 
 /** One policy's part in a store call. */
@@ -90,9 +90,6 @@ export interface WriteRequest {
   readonly now: number
   readonly startedAt: number
 }
-
-/** Who answered: the limiter's store, this process's memory, a cache of denials, or a lease. */
-export type Source = 'store' | 'memory' | 'cache' | 'lease'
 
 /** What a store found for one entry, and did. */
 export interface Verdict extends Finding {
