@@ -7,6 +7,12 @@ const PRUNE_AT = 16
 /** Members read at once when those at hand do not decide. */
 const CHUNK = 512
 
+/** Lua that is true of a set that does not begin with the sum of its units, `total`. */
+const NO_SUM = `rows[1] ~= '#' or total < 1 or total % 1 ~= 0`
+
+/** The pattern of a request's member: its id, and its units unless they are 1. */
+const MEMBER = '^%w+:?(%d*)$'
+
 interface LogEntry {
   readonly at: number
   readonly cost: number
@@ -89,14 +95,14 @@ export const slidingLogAlgorithm: Algorithm<LogState> = {
 local total, oldest = 0, tonumber(rows[4])
 if rows[1] then
   total = -rows[2]
-  if rows[1] ~= '#' or total < 1 or total % 1 ~= 0 then ${FOREIGN} end
+  if ${NO_SUM} then ${FOREIGN} end
 end
 local used, expired, freed, head, later = total, 0, 0, nil, nil
 local at, rank, full = 3, ${PRUNE_AT + 1}, ${2 * (PRUNE_AT + 1)}
 while true do
   local score = tonumber(rows[at + 1])
   if score then
-    local units = string.match(rows[at], '^%w+:?(%d*)$')
+    local units = string.match(rows[at], '${MEMBER}')
     if not units then ${FOREIGN} end
     units = tonumber(units) or 1
     if score <= cutoff then
@@ -134,6 +140,8 @@ if found then
   applied = actual - reserved
   redis.call('ZREM', key, member)
 elseif actual > reserved then
+  local rows = redis.call('ZRANGE', key, 0, 1, 'WITHSCORES')
+  if rows[1] and (${NO_SUM} or not string.find(rows[3] or 'x', '${MEMBER}')) then ${FOREIGN} end
   applied, name, units, at = actual - reserved, id .. 'x', actual - reserved, now
 end
 if applied ~= 0 then
