@@ -1,4 +1,5 @@
 import { createLimiter, type Policy } from '@sluice/core'
+import { reserve } from '@sluice/core/reservations'
 import type { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { keysUnder, snapshot } from '../support/redis.ts'
@@ -75,4 +76,25 @@ describe.each(FOREIGN)('a %s whose key holds %s', (kind, _what, write) => {
       expect(await snapshot(shared.redis, prefix, FOREVER)).toEqual(before)
     },
   )
+
+  it.each([
+    ['more', 3],
+    ['less', 1],
+  ])('is not changed by settling %s, and the other policy is corrected', async (_used, actual) => {
+    const prefix = freshPrefix()
+    const store = shared.store(prefix)
+    const other = KINDS['sliding windows']('other', 9)
+    const limiter = createLimiter({ store, policies: [KINDS[kind]('broken', 9), other] })
+    const call = await reserve(limiter, ACME, { cost: { request: 2 } })
+    const [key = ''] = await keysUnder(shared.redis, `${prefix}:broken`)
+    await shared.redis.del(key)
+    await write(shared.redis, key)
+    const before = (await snapshot(shared.redis, prefix, FOREVER))[key]
+    expect(before).toBeDefined()
+    // It may well say that not all could be corrected.
+    await (call.allowed && call.settle({ request: actual }).catch(() => undefined))
+    expect((await snapshot(shared.redis, prefix, FOREVER))[key]).toBe(before)
+    const { policies } = await createLimiter({ store, policies: [other] }).peek(ACME)
+    expect(policies.map(({ remaining }) => remaining)).toEqual([9 - actual, 9 - actual])
+  })
 })

@@ -2,7 +2,7 @@ import { slidingWindows, type Limit, type Policy } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../support/running-redis.ts'
 import { KIND_NAMES, KINDS } from './kinds.ts'
-import { decidesLikeMemory } from './twins.ts'
+import { decidesLikeMemory, USED, type Step } from './twins.ts'
 
 const shared = sharedRedis()
 
@@ -28,6 +28,19 @@ describe.each(KIND_NAMES)('on Redis, a %s decides and settles as in memory', (ki
   it.each([0, 1, 2])('with %i policies before it', async (place) => {
     expect.hasAssertions()
     await decidesLikeMemory(among(place), shared.store())
+  })
+
+  it('when what it charged counts no more, or is about to', async () => {
+    expect.hasAssertions()
+    const waits = [0, 9_999, 10_000, 30_000, 59_999, 60_000, 61_000, 119_000, 125_000, 900_000]
+    const steps = waits.flatMap((settleAfterMs) =>
+      USED.flatMap((): Step[] => [
+        { act: 'reserve', afterMs: 3_000, cost: 2, settleAfterMs },
+        { act: 'check', afterMs: 700, cost: 1 },
+        { act: 'peek', afterMs: 61_000, cost: 1 },
+      ]),
+    )
+    await decidesLikeMemory([make('p', 200)], shared.store(), steps)
   })
 
   it('twice, with two limits', async () => {

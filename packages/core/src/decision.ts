@@ -1,5 +1,4 @@
 import type { StoreErrorCode } from './errors.ts'
-import type { Source } from './stores/store.ts'
 
 /** Why a policy denies. */
 export type PolicyReason =
@@ -73,6 +72,9 @@ export interface SkippedPolicy {
  * nowhere, so that it is the default plan.
  */
 export type PlanSource = 'subject' | 'resolver' | 'stale' | 'default'
+
+/** Who answered: the limiter's store, this process's memory, a cache of denials, or a lease. */
+export type Source = 'store' | 'memory' | 'cache' | 'lease'
 
 interface DecisionBase {
   /** The state of every policy that took part, in the limiter's order. Empty when degraded with mode `allow` or `deny`. */

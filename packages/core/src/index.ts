@@ -49,6 +49,7 @@ export type {
   PolicyState,
   SkippedPolicy,
   SkipReason,
+  Source,
 } from './decision.ts'
 
 // Extensions and events
@@ -89,7 +90,6 @@ export type {
   RecordField,
   RecordFields,
   SettlementMark,
-  Source,
   Store,
   StoreReply,
   StoreRequest,

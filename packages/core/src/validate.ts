@@ -6,6 +6,9 @@ import { ConfigError } from './errors.ts'
  */
 export const MAX_UNITS = 1_000_000_000_000
 
+/** Units allowed: a whole number from 0 (which allows nothing) to 10^12, or `'unlimited'`. */
+export type Units = number | 'unlimited'
+
 /** @throws ConfigError Unless `value` is an object that may hold options. */
 export function optionsObject(where: string, value: unknown): asserts value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -38,7 +41,7 @@ export function positiveInteger(option: string, value: unknown, max: number = MA
 }
 
 /** Returns `value` if it is a whole number from 0 to `MAX_UNITS` or `'unlimited'`, else throws. */
-export function assertLimit(option: string, value: unknown): number | 'unlimited' {
+export function assertLimit(option: string, value: unknown): Units {
   if (value === 'unlimited') return value
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_UNITS) {
     return value

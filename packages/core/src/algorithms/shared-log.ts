@@ -176,6 +176,7 @@ elseif more > 0 then
   local last, total, newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES'), 0, nil
   if last[1] then
     local sum = ${luaParse('last[1]')}
+    if not sum or #sum ~= 16 then ${FOREIGN} end
     total, newest = tonumber(sum), tonumber(last[2])
   end
   ${append('more')}

@@ -7,6 +7,12 @@ const PRUNE_AT = 16
 /** Members read at once when those at hand do not decide. */
 const CHUNK = 512
 
+/** Lua that is true of a set that does not begin with the sum of its units, `total`. */
+const NO_SUM = `rows[1] ~= '#' or total < 1 or total % 1 ~= 0`
+
+/** The pattern of a request's member: its id, and its units unless they are 1. */
+const MEMBER = '^%w+:?(%d*)$'
+
 interface LogEntry {
   readonly at: number
   readonly cost: number
@@ -70,14 +76,14 @@ export const slidingLogAlgorithm: Algorithm<LogState> = {
 local total, oldest = 0, tonumber(rows[4])
 if rows[1] then
   total = -rows[2]
-  if rows[1] ~= '#' or total < 1 or total % 1 ~= 0 then ${FOREIGN} end
+  if ${NO_SUM} then ${FOREIGN} end
 end
 local used, expired, freed, head, later = total, 0, 0, nil, nil
 local at, rank, full = 3, ${PRUNE_AT + 1}, ${2 * (PRUNE_AT + 1)}
 while true do
   local score = tonumber(rows[at + 1])
   if score then
-    local units = string.match(rows[at], '^%w+:?(%d*)$')
+    local units = string.match(rows[at], '${MEMBER}')
     if not units then ${FOREIGN} end
     units = tonumber(units) or 1
     if score <= cutoff then
@@ -138,6 +144,10 @@ local total, units, at, over = scores[1] and -scores[1] or 0, actual, position, 
 applied = actual - reserved
 local fresh = not scores[2] or applied > 0 and over
 if fresh then units, at = applied, now end
+if not scores[2] and applied > 0 then
+  local rows = redis.call('ZRANGE', key, 0, 1, 'WITHSCORES')
+  if rows[1] and (${NO_SUM} or not string.find(rows[3] or 'x', '${MEMBER}')) then ${FOREIGN} end
+end
 if scores[2] or applied > 0 then
   if scores[2] then
     redis.call('ZREM', key, member)

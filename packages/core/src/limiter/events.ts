@@ -65,6 +65,13 @@ export interface Problem {
   readonly error?: unknown
 }
 
+/** Reports a name that is no plan's. Cut short: it may come from outside. */
+export function unknownPlan(name: unknown, source: 'subject' | 'resolver' = 'subject'): Problem {
+  const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 64)) : typeof name
+  const message = `No plan is named ${shown}; the last known or the default plan applies`
+  return { code: 'unknown_plan', source, message }
+}
+
 /** Functions that are called as things happen. Exceptions are logged and never affect a decision. */
 export type Listeners = {
   readonly [Name in keyof LimiterEvents]?: (event: LimiterEvents[Name]) => void

@@ -1,7 +1,5 @@
-import type { Problem } from '../limiter/events.ts'
-import type { Units } from '../policies/limit.ts'
 import { ConfigError } from '../errors.ts'
-import { assertLimit, knownOptions, plainName } from '../validate.ts'
+import { assertLimit, knownOptions, plainName, type Units } from '../validate.ts'
 
 /** The limits of one plan by name: units, of which 0 allows nothing, or `'unlimited'`. */
 export type PlanLimits<Name extends string = string> = { readonly [Limit in Name]: Units }
@@ -60,11 +58,4 @@ export function definePlans<Plan extends string, Name extends string>(
     throw new ConfigError('invalid_option', 'definePlans.defaultPlan', 'must be a defined plan')
   }
   return Object.freeze({ names, defaultPlan, get: (name: string) => byName.get(name) })
-}
-
-/** Reports a name that is no plan's. Cut short: it may come from outside. */
-export function unknownPlan(name: unknown, source: 'subject' | 'resolver' = 'subject'): Problem {
-  const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 64)) : typeof name
-  const message = `No plan is named ${shown}; the last known or the default plan applies`
-  return { code: 'unknown_plan', source, message }
 }

@@ -1,6 +1,8 @@
 import type { PlanLimits } from '../plans/plans.ts'
 import { ConfigError } from '../errors.ts'
-import { assertLimit, MAX_UNITS, positiveInteger } from '../validate.ts'
+import { assertLimit, MAX_UNITS, positiveInteger, type Units } from '../validate.ts'
+
+export type { Units } from '../validate.ts'
 
 /** What a limit may depend on. */
 export interface LimitContext<Name extends string = string> {
@@ -11,9 +13,6 @@ export interface LimitContext<Name extends string = string> {
   /** The model of the subject, if it has one. */
   readonly model: string | undefined
 }
-
-/** Units allowed: a whole number from 0 (which allows nothing) to 10^12, or `'unlimited'`. */
-export type Units = number | 'unlimited'
 
 /**
  * The units a policy allows per window: a whole number from 0 (which allows nothing) to 10^12,

@@ -1,5 +1,5 @@
 import type { AlgorithmInput, Finding } from '../algorithms/algorithm.ts'
-import type { Degraded } from '../decision.ts'
+import type { Degraded, Source } from '../decision.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 
 /** One policy's part in a store call. */
@@ -91,9 +91,6 @@ export interface Cell {
 
 /** The fields of a record, as a store in memory holds them. */
 export type RecordFields = ReadonlyMap<string, string>
-
-/** Who answered: the limiter's store, this process's memory, a cache of denials, or a lease. */
-export type Source = 'store' | 'memory' | 'cache' | 'lease'
 
 /** What a store found for one entry, and did. */
 export interface Verdict extends Finding {

@@ -101,8 +101,9 @@ end`),
   return `${CLOCK}local id, k, go = ARGV[3], 0, ARGV[${after}] == '1'
 local reply = { now, ${Array.from({ length: width }, () => '0').join(', ')} }
 local ${isWide ? 'kept = {}' : variables.join(', ')}
-${[...checks, 'if go then', ...adds].join('\n').replace(/\$(?=\w)/g, isWide ? 'kept.' : '')}
+${[...checks, '-- If all fit, all are charged.\nif go then', ...adds].join('\n').replace(/\$(?=\w)/g, isWide ? 'kept.' : '')}
 end
+-- Records to be read along.
 for at = k + 1, #KEYS${reserving ? ' - 1' : ''} do
   local value = redis.pcall('HGET', KEYS[at], ARGV[${fields} + at - k])
   reply[${width + 1} + at - k] = type(value) == 'string' and value
@@ -118,7 +119,7 @@ function checkOf(rule: PolicyRule, check: string, at: number, reply: number): st
   const names = argsOf(rule)
   const values = names.map((_, offset) => `tonumber(ARGV[${at + 1 + offset}])`)
   return `if ARGV[${at}] ~= '-' then
-  -- ${rule.algorithm.id} ${rule.params.join(' ')}
+  -- ${rule.name}: ${rule.algorithm.id} ${rule.params.join(' ')}
   local enforced, ${names.join(', ')} = ARGV[${at}] == 'e', ${values.join(', ')}
   if not (${names.map((name) => isWhole(name)).join(' and ')}) then error('bad argument') end
   local fits, available, reset, retry, wait = false, 0, 0, 0, 0

@@ -1,0 +1,125 @@
+local now, own, slack, skewed = tonumber(ARGV[1]), false, 60000, false
+if ARGV[2] == 'injected' then
+  slack = 86400000
+elseif ARGV[2] == 'own' then
+  local time = redis.pcall('TIME')
+  if time.err then
+    skewed = true
+  else
+    now, own, slack = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000, true, 0
+  end
+end
+if not (now >= 0 and now <= 2^53 and now % 1 == 0) then error('bad argument') end
+local id, k, go = ARGV[3], 0, ARGV[10] == '1'
+local reply = { now, 0, 0, 0, 0, 0, 0, 0, 0 }
+local key_1, charge_1, finish_1, used_1, key_2, charge_2, total_2, prune_2, expire_2
+if ARGV[4] ~= '-' then
+  k = k + 1
+  local key = KEYS[k]
+  key_1 = key
+  -- daily: fixed 86400000
+  do
+    local enforced, limit, cost = ARGV[4] == 'e', tonumber(ARGV[5]), tonumber(ARGV[6])
+    if not (limit >= 0 and limit <= 1000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 1000000000000 and cost % 1 == 0) then error('bad argument') end
+    local fits, available, reset, retry, wait = false, 0, 0, 0, 0
+    local finish = now - now % 86400000 + 86400000
+    local used, stored = 0, redis.call('GET', key)
+    if stored then
+      local ending, count = string.match(stored, '^w(%d+):(%d+)$')
+      if not ending then error('the key holds something else') end
+      ending = tonumber(ending)
+      if ending >= finish then finish, used = ending, tonumber(count) end
+    end
+    fits = cost == 0 or used + cost <= limit
+    available, reset = limit - used, finish - now
+    if not fits then retry = cost > limit and -1 or reset end
+    finish_1, used_1 = finish, used
+    if fits then
+      charge_1 = cost > 0 and cost
+    elseif enforced then
+      go = false
+    end
+    reply[2] = fits and 1 or 0
+    reply[3] = available > 0 and available or 0
+    reply[4], reply[5] = reset, fits and wait or retry
+  end
+end
+if ARGV[7] ~= '-' then
+  k = k + 1
+  local key = KEYS[k]
+  key_2 = key
+  -- rpm: sliding 60000
+  do
+    local enforced, limit, cost = ARGV[7] == 'e', tonumber(ARGV[8]), tonumber(ARGV[9])
+    if not (limit >= 0 and limit <= 1000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 1000000000000 and cost % 1 == 0) then error('bad argument') end
+    local fits, available, reset, retry, wait = false, 0, 0, 0, 0
+    local cutoff, rows = now - 60000, redis.call('ZRANGE', key, 0, 16, 'WITHSCORES')
+    local total, oldest = 0, tonumber(rows[4])
+    if rows[1] then
+      total = -rows[2]
+      if rows[1] ~= '#' or total < 1 or total % 1 ~= 0 then error('the key holds something else') end
+    end
+    local used, expired, freed, head, later = total, 0, 0, nil, nil
+    local at, rank, full = 3, 17, 34
+    while true do
+      local score = tonumber(rows[at + 1])
+      if score then
+        local units = string.match(rows[at], '^%w+:?(%d*)$')
+        if not units then error('the key holds something else') end
+        units = tonumber(units) or 1
+        if score <= cutoff then
+          used, expired = used - units, expired + 1
+        else
+          head = head or score
+          if cost == 0 or used + cost <= limit or cost > limit then break end
+          freed = freed + units
+          if freed >= used + cost - limit then
+            later = score - cutoff
+            break
+          end
+        end
+        at = at + 2
+      elseif #rows < full then
+        break
+      else
+        rows = redis.call('ZRANGE', key, rank, rank + 511, 'WITHSCORES')
+        at, rank, full = 1, rank + 512, 1024
+      end
+    end
+    fits = cost == 0 or used + cost <= limit
+    available, reset = limit - used, head and head - cutoff or 60000
+    if not fits then retry = cost > limit and -1 or later or 60000 end
+    prune_2 = expired >= 16 or oldest and oldest <= now - 120000
+    total_2, expire_2 = prune_2 and used or total, prune_2 or not oldest or skewed
+    if fits then
+      charge_2 = cost > 0 and cost
+    elseif enforced then
+      go = false
+    end
+    reply[6] = fits and 1 or 0
+    reply[7] = available > 0 and available or 0
+    reply[8], reply[9] = reset, fits and wait or retry
+  end
+end
+-- If all fit, all are charged.
+if go then
+  if charge_1 then
+    local key, cost = key_1, charge_1
+    redis.call('SET', key, string.format('w%.0f:%.0f', finish_1, used_1 + cost),
+      own and 'PXAT' or 'PX', own and finish_1 or finish_1 - now + slack)
+    reply[2] = 2
+  end
+  if charge_2 then
+    local key, cost = key_2, charge_2
+    if prune_2 then redis.call('ZREMRANGEBYSCORE', key, 0, now - 60000) end
+    redis.call('ZADD', key, -(total_2 + cost), '#', now, cost == 1 and id or id .. ':' .. cost)
+    if expire_2 then redis.call('PEXPIRE', key, 180000 + slack) end
+    reply[6] = 2
+  end
+end
+-- Records to be read along.
+for at = k + 1, #KEYS do
+  local value = redis.pcall('HGET', KEYS[at], ARGV[10 + at - k])
+  reply[9 + at - k] = type(value) == 'string' and value
+end
+return reply
