@@ -191,14 +191,14 @@ describe('a listener that fails', () => {
   })
 })
 
-describe('where nobody listens', () => {
-  /** What a limiter tells events by: a function makes an event's object only if there is one. */
-  const emitters = (limiter: object): string[] => {
-    const [symbol] = Object.getOwnPropertySymbols(limiter)
-    const { events } = (limiter as Record<symbol, { events: object }>)[symbol as symbol] ?? {}
-    return Object.keys(events ?? {}).toSorted()
-  }
+/** What a limiter tells events by: a function makes an event's object only if there is one. */
+const emitters = (limiter: object): string[] => {
+  const [symbol] = Object.getOwnPropertySymbols(limiter)
+  const { events } = (limiter as Record<symbol, { events: object }>)[symbol as symbol] ?? {}
+  return Object.keys(events ?? {}).toSorted()
+}
 
+describe('where nobody listens', () => {
   it('no event is made but problems', () => {
     expect(emitters(limiterWith({ on: {} }).limiter)).toEqual(['problem'])
     expect(emitters(limiterWith({ on: { shadow: () => {} } }).limiter)).toEqual([

@@ -18,6 +18,7 @@ import { ACME, joined, plans, rpm } from './support.ts'
 const fail = (): never => {
   throw new Error('a bug')
 }
+const hang = () => new Promise<never>(() => {})
 const field = { key: 'own', field: 'value' }
 const reading = (record: unknown) => () => ({ reads: [record] })
 const setting = (settings: unknown) => () => ({ settings: () => settings as PolicySettings })
@@ -25,10 +26,9 @@ const setting = (settings: unknown) => () => ({ settings: () => settings as Poli
 /** What an extension may do wrong before a decision. */
 const FAULTS: Record<string, unknown> = {
   throws: fail,
-  'throws nothing': () => {
-    throw undefined
-  },
+  'rejects with nothing': () => Promise.reject(),
   rejects: () => Promise.reject(new Error('a bug')),
+  // oxlint-disable-next-line no-thenable -- as promises of other libraries are
   'is a thenable that throws': () => ({ then: fail }),
   'is no function': 'before',
   'returns null': () => null,
@@ -67,19 +67,21 @@ const checks = async (limiter: Limiter) => [
   await limiter.check(ACME),
 ]
 
+/** A decision without what depends on the moment. */
+const timeless = ({ policies, ...decision }: Decision) => ({
+  ...decision,
+  at: 0,
+  retryAfterMs: 0,
+  violated: decision.violated?.name,
+  policies: policies.map(({ name, limit, fits, enforced }) => [name, limit, fits, enforced]),
+})
+
 describe('an extension changes no decision, and is told of, when it', () => {
   it.each(Object.entries(FAULTS))('%s', async (_, before) => {
     const { limiter, problems } = joined(() => ({ before }) as ConnectedExtension)
     const usual = createLimiter({ store: memory(), policies: [rpm], plans })
     const decisions = await checks(limiter)
     const expected = await checks(usual)
-    const timeless = ({ policies, ...decision }: Decision) => ({
-      ...decision,
-      at: 0,
-      retryAfterMs: 0,
-      violated: decision.violated?.name,
-      policies: policies.map(({ name, limit, fits, enforced }) => [name, limit, fits, enforced]),
-    })
     expect(decisions.map(timeless)).toEqual(expected.map(timeless))
     const message = 'The extension "own" failed; the decision was made without it'
     expect(problems).toMatchObject([{ code: 'extension_failed', message }])
@@ -87,10 +89,11 @@ describe('an extension changes no decision, and is told of, when it', () => {
 })
 
 it('a subject that an extension cannot count is the mistake of the caller', async () => {
-  const before = () => {
-    throw new InputError('invalid_subject', 'subject.seat', 'is wrong')
-  }
-  const { limiter, problems } = joined(() => ({ before }))
+  const { limiter, problems } = joined(() => ({
+    before: () => {
+      throw new InputError('invalid_subject', 'subject.seat', 'is wrong')
+    },
+  }))
   await expect(limiter.check(ACME)).rejects.toMatchObject({ input: 'subject.seat' })
   expect(problems).toEqual([])
 })
@@ -119,8 +122,7 @@ describe('an extension that never answers', () => {
   it.each([undefined, 200])('is waited for at most maxWaitMs: %s', async (maxWaitMs) => {
     const store = memory()
     const check = vi.spyOn(store, 'check')
-    const before = () => new Promise<never>(() => {})
-    const connected = maxWaitMs === undefined ? { before } : { before, maxWaitMs }
+    const connected = { before: hang, ...(maxWaitMs !== undefined && { maxWaitMs }) }
     const { limiter, problems } = joined(() => connected, { store })
     const decision = limiter.check(ACME)
     await vi.advanceTimersByTimeAsync((maxWaitMs ?? 1_000) - 1)
@@ -170,9 +172,12 @@ describe('an extension that never answers', () => {
 
 describe('what an extension contributes', () => {
   it('is settings of a policy in a partition', async () => {
-    const settings = ({ name }: { name: string }, partition: string) =>
-      name === 'rpm' && partition === 'tenant=acme' ? { limit: 1 } : undefined
-    const { limiter, problems } = joined(() => ({ before: () => ({ settings }) }))
+    const { limiter, problems } = joined(() => ({
+      before: () => ({
+        settings: ({ name }, partition) =>
+          name === 'rpm' && partition === 'tenant=acme' ? { limit: 1 } : undefined,
+      }),
+    }))
     const allowed = (await checks(limiter)).map((decision) => decision.allowed)
     expect(allowed).toEqual([true, false, false])
     expect((await limiter.peek({ tenant: 'other' })).policies[0]?.limit).toBe(2)
@@ -191,9 +196,13 @@ describe('what an extension contributes', () => {
 
   it('is a limit that is to be configured', async () => {
     const later = fixedWindow({ name: 'l', limit: 'configured', window: '1h', per: 'global' })
-    const configures = (policy: string, what: string) => policy === 'l' && what === 'limit'
-    const connected = { configures, before: setting({ limit: 1 }) }
-    const { limiter } = joined(() => connected, { policies: [later] })
+    const { limiter } = joined(
+      () => ({
+        configures: (policy, what) => policy === 'l' && what === 'limit',
+        before: setting({ limit: 1 }),
+      }),
+      { policies: [later] },
+    )
     expect((await checks(limiter)).map(({ allowed }) => allowed)).toEqual([true, false, false])
     expect(() => joined(() => ({}), { policies: [later] })).toThrow(ConfigError)
   })
@@ -244,8 +253,10 @@ describe('what an extension contributes', () => {
 
   it('takes no value from a store that has failed', async () => {
     const update = vi.fn<() => boolean>()
-    const check = () => Promise.reject(new StoreError('store_unreachable', 'down'))
-    const store = { ...memory(), check }
+    const store = {
+      ...memory(),
+      check: () => Promise.reject(new StoreError('store_unreachable', 'down')),
+    }
     const { limiter } = joined(() => ({ before: reading({ field, update }) as never }), { store })
     expect(await limiter.check(ACME)).toMatchObject({ allowed: true, degraded: { mode: 'local' } })
     expect(update).not.toHaveBeenCalled()
