@@ -19,7 +19,7 @@ export function getChatLimiter(): Limiter {
     store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),
     plans,
     policies: [
-      ...budget({ daily: ({ plan }) => plan.dailyUsd, per: ['tenant'] }),
+      budget({ daily: ({ plan }) => plan.dailyUsd, per: ['tenant'] }),
       slidingWindow({
         name: 'tpm',
         unit: 'token',

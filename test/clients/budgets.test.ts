@@ -42,18 +42,18 @@ const clock = (): number => noon
 
 const SPENT: Readonly<Record<string, Omit<ReservingOptions, 'format'>>> = {
   'a spent daily budget': {
-    policies: budget({ daily: usd(0.01), per }),
+    policies: [budget({ daily: usd(0.01), per })],
     cost: { usd: usd(0.006) },
     clock,
   },
   'a spent monthly budget': {
-    policies: budget({ daily: usd(1), monthly: usd(0.01), per }),
+    policies: [budget({ daily: usd(1), monthly: usd(0.01), per })],
     cost: { usd: usd(0.006) },
     clock,
   },
   'a spent budget beside a spent minute': {
     policies: [
-      ...budget({ daily: usd(0.01), per }),
+      budget({ daily: usd(0.01), per }),
       slidingWindow({ name: 'tpm', limit: 100, window: '1m', per, unit: 'token' }),
     ],
     cost: { usd: usd(0.01), token: 60 },

@@ -1,6 +1,7 @@
-import { createLimiter, type Cost, type Policy, type Reservation } from '@sluice/core'
+import { createLimiter, type Cost, type Policy } from '@sluice/core'
 import { tooManyRequests, type DenialFormat } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
+import { reserve, type Reservation } from '@sluice/core/reservations'
 import { COMPLETION, MESSAGE, serveProvider, type Provider } from './provider.ts'
 
 export interface ReservingOptions {
@@ -22,11 +23,11 @@ export async function startReserving(options: ReservingOptions): Promise<Provide
 
   return serveProvider(async (path) => {
     if (before === undefined) {
-      const first = await limiter.reserve(subject, { cost })
+      const first = await reserve(limiter, subject, { cost })
       if (!first.allowed) throw new Error('There was no room to begin with')
       before = first
     }
-    const decision = await limiter.reserve(subject, { cost })
+    const decision = await reserve(limiter, subject, { cost })
     if (!decision.allowed) {
       await onDenied?.(before)
       return tooManyRequests(decision, { format })

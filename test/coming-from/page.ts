@@ -14,8 +14,7 @@ export const START = Date.UTC(2026, 0, 1)
 /** A store that does not answer. */
 export const BROKEN: Store = {
   check: () => Promise.reject(new Error('down')),
-  settle: () => Promise.reject(new Error('down')),
-  write: () => Promise.reject(new Error('down')),
+  run: () => Promise.reject(new Error('down')),
   reset: () => Promise.reject(new Error('down')),
 }
 

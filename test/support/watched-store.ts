@@ -16,7 +16,8 @@ export class Watched implements Store {
   }
 
   run<Result>(operation: Operation<Result>): Promise<Result> {
-    if (operation.lua.name === 'write') this.#count('writes')
+    if (operation.lua.name !== 'write') return this.#store.run(operation)
+    this.#count('writes')
     return this.#answer(() => this.#store.run(operation))
   }
 

@@ -19,7 +19,7 @@ const UNITS = ['request', 'token'] as const
 /** What is replayed, by the first column of the page's tables. */
 const ALGORITHMS: Readonly<Record<string, Partial<Rule>>> = {
   slidingWindow: { kind: 'sliding' },
-  'slidingWindow, windows': { kind: 'sliding', log: 0 },
+  slidingWindows: { kind: 'sliding', log: 0 },
   'slidingWindowCounter, 60 segments': { kind: 'counter', segments: 60 },
   'slidingWindowCounter, 6 segments': { kind: 'counter', segments: 6 },
   'slidingWindowCounter, 1 segment': { kind: 'counter' },

@@ -20,8 +20,8 @@ export type InputErrorCode =
   | 'unknown_model'
 
 /**
- * How a store failed. Carried by a degraded decision; thrown by `settle`, `cancel`, `reset`, `invalidate`,
- * `configure` and `configuration` only.
+ * How a store failed. Carried by a degraded decision; thrown by `settle`, `cancel`, `reset`, `invalidatePlan`,
+ * `configure`, `configured` and `removeConfiguration` only.
  */
 export type StoreErrorCode =
   | 'store_timeout'

@@ -29,8 +29,11 @@ export async function assertAgreement(
     const { keys, args } = contest.call(LIMIT, 'agreement', `i${index}`)
     const all = [...keys, ...args, clock()].map(String)
     const reply = (await redis.eval(script, keys.length, ...all)) as number[]
-    const ours = decision.policies.map(({ fits, retryAfterMs }) => [fits ? 1 : 0, retryAfterMs])
-    const byHand = decision.policies.map((_, at) => [reply[1 + 5 * at], reply[4 + 5 * at]])
+    const ours = decision.policies.map(({ fits, charged, retryAfterMs }) => [
+      charged ? 2 : fits ? 1 : 0,
+      retryAfterMs,
+    ])
+    const byHand = decision.policies.map((_, at) => [reply[1 + 4 * at], reply[4 + 4 * at]])
     if (JSON.stringify(ours) !== JSON.stringify(byHand)) {
       throw new Error(`The script for ${contest.title} does not decide as the limiter does`)
     }

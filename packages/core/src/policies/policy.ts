@@ -251,12 +251,12 @@ export function rulesOf(policies: unknown): readonly PolicyRule[] {
   for (const policy of policies as readonly unknown[]) {
     // A factory that was not called takes options.
     const made = typeof policy === 'function' && policy.length === 0 && (policy as Policy)()
-    if (!Array.isArray(made)) {
-      const message = 'must hold only what factories return, such as slidingWindow({ … })'
-      throw new ConfigError('invalid_option', 'policies', message)
-    }
+    if (!Array.isArray(made)) throw notMade()
     for (const rule of made as readonly PolicyRule[]) {
       const { name, keyspace } = rule
+      // A rule made by hand has not been through a factory.
+      plainName('policies.name', name)
+      if (!rule.params.every(Number.isInteger)) throw notMade()
       const prefix = keyPrefix(rule)
       if (taken.has(name) || (taken.has(prefix) && taken.get(prefix) !== keyspace)) {
         const twice = taken.has(name) ? name : keyspace?.name
@@ -267,6 +267,11 @@ export function rulesOf(policies: unknown): readonly PolicyRule[] {
     }
   }
   return Object.freeze(rules)
+}
+
+function notMade(): ConfigError {
+  const message = 'must hold only what factories return, such as slidingWindow({ … })'
+  return new ConfigError('invalid_option', 'policies', message)
 }
 
 /** Those of `rules` that count in the same keys, `rule` among them. */

@@ -1,6 +1,7 @@
 import { InputError } from '@sluice/core'
 import { rateLimitHeaders, tooManyRequests, withHeaders } from '@sluice/core/http'
 import { estimateRequest, LIST_PRICES, meter, priceOf, type Priced } from '@sluice/core/llm'
+import { reserve } from '@sluice/core/reservations'
 import { after } from 'next/server'
 import { tenantFromJwt, type Tenant } from '../../../auth'
 import { getChatLimiter } from '../../../chat-limits'
@@ -29,7 +30,7 @@ async function chat(tenant: Tenant, body: ChatRequest, signal: AbortSignal): Pro
   const price = (tokens: Priced): number => priceOf(tokens, body.model, LIST_PRICES)
 
   // Before: the most that it may use, all or nothing. One request and one call go without saying.
-  const decision = await getChatLimiter().reserve(tenant, {
+  const decision = await reserve(getChatLimiter(), tenant, {
     cost: { token: input + output, usd: price({ input, output }) },
   })
   if (!decision.allowed) return tooManyRequests(decision, { format: 'openai' })
