@@ -49,10 +49,10 @@ once(() => createLimiter({ store, plans, policies: [dailyCap({ name: 'd', limit:
 
 // ── A subject ──
 
-// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'tennant' does not exist in type 'Subject<"project" | "route" | "tenant", string>'. Did you mean to write 'tenant'?
+// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'tennant' does not exist in type 'SubjectOf<"project" | "route" | "tenant", string>'. Did you mean to write 'tenant'?
 void limiter.check({ tennant: 'acme' })
 
-// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'projet' does not exist in type 'Subject<"project" | "route" | "tenant", string>'. Did you mean to write 'project'?
+// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'projet' does not exist in type 'SubjectOf<"project" | "route" | "tenant", string>'. Did you mean to write 'project'?
 void limiter.check({ tenant: 'acme', projet: 'p' })
 
 // @ts-expect-error -- TS2322: Type 'number' is not assignable to type 'string'.
@@ -64,13 +64,13 @@ void limiter.check({ plan: 'growht' })
 // @ts-expect-error -- TS2322: Type 'number' is not assignable to type 'string'.
 void limiter.check({ plan: 5 })
 
-// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'tennant' does not exist in type 'Subject<"project" | "route" | "tenant", string>'. Did you mean to write 'tenant'?
+// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'tennant' does not exist in type 'SubjectOf<"project" | "route" | "tenant", string>'. Did you mean to write 'tenant'?
 void limiter.peek({ tennant: 'acme' })
 
-// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'tennant' does not exist in type 'Subject<"project" | "route" | "tenant">'. Did you mean to write 'tenant'?
+// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'tennant' does not exist in type 'SubjectOf<"project" | "route" | "tenant", string>'. Did you mean to write 'tenant'?
 void limiter.reset({ tennant: 'acme' })
 
-// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'tennant' does not exist in type 'Subject<"project" | "route" | "tenant", string>'. Did you mean to write 'tenant'?
+// @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'tennant' does not exist in type 'SubjectOf<"project" | "route" | "tenant", string>'. Did you mean to write 'tenant'?
 void reserve(limiter, { tennant: 'acme' })
 
 // @ts-expect-error -- TS2820: Type '"growht"' is not assignable to type '"growth" | "starter" | undefined'. Did you mean '"growth"'?
