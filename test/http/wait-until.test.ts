@@ -32,7 +32,12 @@ class Context {
 function busy(): Limiter & { readonly asked: CheckOptions[] } {
   const work = defineExtension({
     name: 'work',
-    connect: () => ({ before: ({ waitUntil }) => void waitUntil?.(WORK) }),
+    connect: () => ({
+      before: ({ waitUntil }) => {
+        waitUntil?.(WORK)
+        return undefined
+      },
+    }),
   })
   const policies = [fixedWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] })]
   const limiter: Limiter = createLimiter({ store: memory(), policies, extensions: [work] })

@@ -34,7 +34,7 @@ export { definePlans } from './plans/plans.ts'
 export type { PlanLimits, Plans } from './plans/plans.ts'
 
 // Subjects and costs
-export type { DimensionOf, Per, StandardDimensions, Subject } from './subject.ts'
+export type { DimensionOf, Per, StandardDimensions, Subject, SubjectOf } from './subject.ts'
 export type { Cost } from './cost.ts'
 
 // Decisions

@@ -21,7 +21,12 @@ export type Subject<
   Plan extends string = string,
 > = string extends Dimension
   ? StandardDimensions<Plan> | Readonly<Record<string, string | undefined>>
-  : StandardDimensions<Plan> & { readonly [Name in Dimension]?: string | undefined }
+  : SubjectOf<Dimension, Plan>
+
+/** A subject of known dimensions. Has a name, so that TypeScript's errors say it in place of all of them. */
+export type SubjectOf<Dimension extends string, Plan extends string> = StandardDimensions<Plan> & {
+  readonly [Name in Dimension]?: string | undefined
+}
 
 /**
  * Whose budget a policy counts: one for each combination of these dimensions, or `'global'` for one

@@ -88,11 +88,11 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
       readEntries(entriesIn(text, complain), rules, complain)
 
     async function load(startedAt: number): Promise<Known> {
-      const [since, before] = [clock(), changesMade]
+      const [since, changesBefore] = [clock(), changesMade]
       const { version, text } = await record.read(startedAt)
       const loaded = { version, byPlace: (await read(text)).byPlace }
       // What this isolate has changed meanwhile may not be in it.
-      if (changesMade === before) {
+      if (changesMade === changesBefore) {
         known = loaded
         isCurrent = true
         reliableUntil = since + FRESH_MS

@@ -119,7 +119,9 @@ async function prepare(
     get startedAt() {
       return timing.startedAt
     },
-    pauseDeadline: (ms) => void (timing.startedAt += ms),
+    pauseDeadline(ms) {
+      if (ms > 0) timing.startedAt = Math.min(timing.startedAt + ms, systemClock())
+    },
   }
   const prepared = await Promise.all(extensions.map((extension) => extension.prepare(call)))
   return prepared.filter((preparation) => preparation !== undefined)

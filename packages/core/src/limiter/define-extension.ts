@@ -6,14 +6,23 @@ import type {
   ExtensionOptions,
   JoinedExtension,
   Preparation,
+  TrackedRecord,
 } from './extensions.ts'
 import type { Problem } from './events.ts'
+import type { Plans } from '../plans/plans.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+import type { PolicySettings } from './resolve.ts'
+import { systemClock } from '../clock.ts'
 import { ConfigError, InputError } from '../errors.ts'
-import { aFunction, plainName } from '../validate.ts'
+import { resolveLimits } from '../policies/limit.ts'
+import { aFunction, knownOptions, plainName, positiveInteger } from '../validate.ts'
 import { recordsOf } from './records.ts'
 
 /** How long a decision waits for an extension that does not say. */
 const MAX_WAIT_MS = 1_000
+
+/** Timers take no more. */
+const LONGEST_WAIT_MS = 2 ** 31 - 1
 
 /**
  * Makes something that joins limiters: it may read records and set limits before a decision, and is told
@@ -28,32 +37,51 @@ const MAX_WAIT_MS = 1_000
  * })
  * createLimiter({ store, policies, extensions: [halved] })
  */
-export function defineExtension({ name, connect }: ExtensionOptions): Extension {
-  plainName('defineExtension.name', name)
+export function defineExtension(options: ExtensionOptions): Extension {
+  knownOptions('defineExtension', options, ['name', 'connect'])
+  const { connect } = options
+  const name = plainName('defineExtension.name', options.name)
   aFunction('defineExtension.connect', connect)
   return Object.freeze({
     name,
-    join({ store, policies, plans, clock, problem }: ExtensionHost): JoinedExtension {
-      const records = recordsOf(store, policies, clock)
+    join(host: ExtensionHost): JoinedExtension {
+      const { policies, plans, clock, problem } = host
+      const records = recordsOf(host, policies, clock)
       const connected = connect({ policies, plans, clock, problem, records })
       if (typeof connected !== 'object' || connected === null) {
         throw new ConfigError('invalid_option', `extensions.${name}`, 'must connect to an object')
       }
-      const { on = {}, configures = () => false, handle } = connected
-      return { name, on, configures, handle, prepare: guarded(name, connected, problem) }
+      const {
+        on = {},
+        configures = () => false,
+        handle,
+        before,
+        maxWaitMs = MAX_WAIT_MS,
+      } = connected
+      positiveInteger(`extensions.${name}.maxWaitMs`, maxWaitMs, LONGEST_WAIT_MS)
+      return {
+        name,
+        on,
+        configures,
+        handle,
+        prepare: guarded({ name, before, maxWaitMs, plans, problem }),
+      }
     },
   })
 }
 
+/** Parts of a guard. */
+interface Guarded {
+  readonly name: string
+  readonly before: ConnectedExtension['before']
+  readonly maxWaitMs: number
+  readonly plans: Plans | undefined
+  readonly problem: (problem: Problem) => void
+}
+
 /** Calls `before` so that it cannot break a decision. */
-function guarded(
-  name: string,
-  { before, maxWaitMs = MAX_WAIT_MS }: ConnectedExtension,
-  problem: (problem: Problem) => void,
-): JoinedExtension['prepare'] {
+function guarded({ name, before, maxWaitMs, plans, problem }: Guarded): JoinedExtension['prepare'] {
   function failed(error: unknown): undefined {
-    // A subject that cannot be counted is the caller's mistake.
-    if (error instanceof InputError) throw error
     const message = `The extension "${name}" failed; the decision was made without it`
     problem({ code: 'extension_failed', message, error })
   }
@@ -67,34 +95,89 @@ function guarded(
     }
   }
 
-  function safe(preparation: unknown): Preparation | undefined {
+  function safe(preparation: Preparation | undefined): Preparation | undefined {
     if (preparation === undefined) return undefined
-    const { plan, settings, reads, failure } = preparation as Preparation
+    const { plan, settings, reads, failure } = preparation
+    const isUsable =
+      typeof preparation === 'object' &&
+      (plan === undefined || plans === undefined || isPlan(plan, plans)) &&
+      (settings === undefined || typeof settings === 'function') &&
+      (reads === undefined || reads.every(isTracked))
+    if (!isUsable) throw new TypeError('before must return a preparation, or nothing')
     return {
       plan,
       failure,
-      settings: settings && ((...args) => safely(() => settings(...args))),
-      reads: reads?.map(({ field, update }) => ({
-        field,
-        update: (value) => safely(() => update(value)) === true,
+      settings:
+        settings &&
+        ((policy, partition) => safely(() => usable(settings(policy, partition), policy))),
+      reads: reads?.map((record) => ({
+        field: record.field,
+        update: (value) => safely(() => answerOf(record.update(value))) === true,
       })),
     }
   }
 
+  /** What came of `before`. A subject that it cannot count is the mistake of the caller. */
+  function unprepared(error: unknown): undefined {
+    if (error instanceof InputError) throw error
+    return failed(error)
+  }
+
   return (call: ExtensionCall) => {
-    const prepared = safely(() => before?.(call))
-    if (!(prepared instanceof Promise)) return safely(() => safe(prepared))
-    return within(prepared, maxWaitMs).then(safe).catch(failed)
+    try {
+      const prepared = before?.(call)
+      if (typeof (prepared as Partial<Promise<unknown>> | undefined)?.then !== 'function') {
+        return safe(prepared as Preparation | undefined)
+      }
+      const late = (): void => call.pauseDeadline(systemClock() - call.startedAt)
+      return within(Promise.resolve(prepared), maxWaitMs, late).then(safe).catch(unprepared)
+    } catch (error) {
+      return unprepared(error)
+    }
   }
 }
 
-async function within<T>(promise: Promise<T>, maxWaitMs: number): Promise<T> {
+const isPlan = (plan: NonNullable<Preparation['plan']>, plans: Plans): boolean =>
+  typeof plan === 'object' && (plan.name === undefined || plans.get(plan.name) !== undefined)
+
+const isTracked = (record: TrackedRecord): boolean =>
+  typeof record.field.key === 'string' &&
+  typeof record.field.field === 'string' &&
+  typeof record.update === 'function'
+
+/** Returns `settings` if a policy can have them, else throws. */
+function usable(
+  settings: PolicySettings | undefined,
+  { name, maxUnits }: PolicyRule,
+): PolicySettings | undefined {
+  if (settings === undefined) return undefined
+  const { limit = 0, burst = 1, enabled = true, enforced = true } = settings
+  const areSwitches = typeof enabled === 'boolean' && typeof enforced === 'boolean'
+  if (typeof settings !== 'object' || !areSwitches) throw new TypeError('settings are malformed')
+  resolveLimits({ name, limit, burst, maxUnits }, NO_CONTEXT)
+  return settings
+}
+
+const NO_CONTEXT = { plan: {}, route: undefined, model: undefined }
+
+/** Returns what `update` has returned; it has no time to wait. */
+function answerOf(answer: unknown): unknown {
+  if (typeof answer === 'boolean' || answer === undefined) return answer
+  if (answer instanceof Promise) answer.catch(() => {})
+  throw new TypeError('update must return true or false')
+}
+
+async function within<T>(promise: Promise<T>, maxWaitMs: number, late: () => void): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No answer within ${maxWaitMs} ms`)), maxWaitMs)
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      // The store has its whole time yet.
+      late()
+      reject(new Error(`No answer within ${maxWaitMs} ms`))
+    }, maxWaitMs)
   })
   try {
-    return await Promise.race([promise, late])
+    return await Promise.race([promise, deadline])
   } finally {
     clearTimeout(timer)
   }

@@ -85,7 +85,8 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   const joined = validExtensions(extensions).map((extension) => extension.join(host))
   requireConfiguration(policies, joined)
   events = emittersOf([own, ...joined.map(({ on }) => validListeners('extensions.on', on))], clock)
-  const store = withFallback(events.storeCall ? observed(primary, events.storeCall) : primary, mode)
+  if (events.storeCall) host.store = observed(primary, events.storeCall)
+  const store = withFallback(host.store, mode)
   return {
     program: compile(policies),
     store,
@@ -100,7 +101,11 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
 
 function validExtensions(extensions: unknown): readonly Extension[] {
   const isExtension = (one: Partial<Extension> | undefined) => typeof one?.join === 'function'
-  if (Array.isArray(extensions) && extensions.every(isExtension)) return extensions as Extension[]
+  if (Array.isArray(extensions) && extensions.every(isExtension)) {
+    const names = (extensions as readonly Extension[]).map(({ name }) => name)
+    if (new Set(names).size === names.length) return extensions
+    throw new ConfigError('invalid_option', 'extensions', 'must not hold two of one name')
+  }
   const message = 'must be a list of extensions, such as [planResolver(…)]'
   throw new ConfigError('invalid_option', 'extensions', message)
 }

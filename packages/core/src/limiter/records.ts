@@ -86,14 +86,18 @@ return 1
 `
 
 /** The records of a store, for extensions. */
-export function recordsOf(store: Store, policies: readonly PolicyRule[], clock: Clock): Records {
+export function recordsOf(
+  host: { readonly store: Store },
+  policies: readonly PolicyRule[],
+  clock: Clock,
+): Records {
   return {
     async read(reads, startedAt = systemClock()) {
       const request = { policies, entries: [], apply: false, now: clock(), clockIsInjected: false }
-      return (await store.check({ ...request, id: '', startedAt, reads })).read
+      return (await host.store.check({ ...request, id: '', startedAt, reads })).read
     },
     write: (writes, condition, startedAt) =>
-      store.run(writing({ writes, condition, now: clock(), startedAt })),
-    remove: (keys) => store.reset(keys),
+      host.store.run(writing({ writes, condition, now: clock(), startedAt })),
+    remove: (keys) => host.store.reset(keys),
   }
 }

@@ -25,7 +25,6 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
   const local = memory()
 
   async function fallbackReply(request: StoreRequest, error: unknown): Promise<StoreReply> {
-    if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
     const cause = error instanceof StoreError ? error.code : 'store_failed'
     const degraded = { cause, mode }
     if (mode !== 'local') {
@@ -43,6 +42,7 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
         if (reply.degraded || isWhole(reply, request)) return reply
         throw new StoreError('store_bad_reply', 'The store left out some of what it was asked')
       } catch (error) {
+        if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
         return fallbackReply(request, error)
       }
     },

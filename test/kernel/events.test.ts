@@ -1,0 +1,210 @@
+import {
+  createLimiter,
+  defineExtension,
+  fixedWindow,
+  manualClock,
+  StoreError,
+  type LimiterEvents,
+  type LimiterOptions,
+  type Listeners,
+} from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { reservation, reserve } from '@sluice/core/reservations'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { ACME, plans, rpm } from './support.ts'
+
+const EVENTS = [
+  'decision',
+  'degraded',
+  'storeCall',
+  'threshold',
+  'shadow',
+  'reserved',
+  'settled',
+  'abandoned',
+  'problem',
+] as const satisfies readonly (keyof LimiterEvents)[]
+
+type Told = readonly [name: string, event: unknown]
+
+/** Listeners to everything, and what they are told. */
+function listening(): { on: Listeners; told: Told[] } {
+  const told: Told[] = []
+  const listeners = EVENTS.map((name) => [name, (event: unknown) => void told.push([name, event])])
+  return { on: Object.fromEntries(listeners) as Listeners, told }
+}
+
+const down = () => Promise.reject(new StoreError('store_unreachable', 'down'))
+
+/** A limiter that is listened to; `told` is what of these names. */
+function limiterWith(options: Partial<LimiterOptions> = {}) {
+  const { on, told } = listening()
+  const clock = manualClock(Date.UTC(2026, 0, 15, 12))
+  const policies = [fixedWindow({ name: 'rpm', limit: 10, window: '1h', per: ['tenant'] })]
+  const limiter = createLimiter({ store: memory(), clock, policies, on, ...options })
+  const of = (name: keyof LimiterEvents) => told.filter(([own]) => own === name).map(([, e]) => e)
+  return { limiter, clock, told, of }
+}
+
+describe('an event', () => {
+  it('decision is of each check and reservation, allowed or not, and of no peek', async () => {
+    const { limiter, of } = limiterWith()
+    await limiter.peek(ACME)
+    const allowed = await limiter.check(ACME)
+    const reserved = await reserve(limiter, ACME, { cost: 2 })
+    const denied = await limiter.check(ACME, { cost: 11 })
+    expect(of('decision')).toEqual([
+      { decision: allowed, subject: ACME },
+      { decision: expect.objectContaining({ allowed: true, at: reserved.at }), subject: ACME },
+      { decision: denied, subject: ACME },
+    ])
+  })
+
+  it('degraded is of each check without the store, with its cause', async () => {
+    const { limiter, of } = limiterWith({ store: { ...memory(), check: down } })
+    await limiter.peek(ACME)
+    await limiter.check(ACME)
+    expect(of('degraded')).toEqual([
+      { degraded: { cause: 'store_unreachable', mode: 'local' }, subject: ACME },
+    ])
+  })
+
+  it('storeCall is of each call of the store, an extension’s too, with its error', async () => {
+    const field = { key: 'own', field: 'value' }
+    const extension = defineExtension({
+      name: 'own',
+      connect: ({ records }) => ({
+        before: async () => {
+          await records.write([{ key: 'own', set: { value: 'x' } }])
+          await records.read([field])
+          return undefined
+        },
+      }),
+    })
+    const store = { ...memory(), reset: down }
+    const { limiter, of } = limiterWith({ store, extensions: [extension] })
+    await limiter.check(ACME)
+    await expect(limiter.reset(ACME)).rejects.toThrow('down')
+    expect(of('storeCall')).toEqual([
+      { call: 'run', durationMs: expect.any(Number) },
+      { call: 'check', durationMs: expect.any(Number) },
+      { call: 'check', durationMs: expect.any(Number) },
+      { call: 'reset', durationMs: expect.any(Number), error: expect.any(StoreError) },
+    ])
+  })
+
+  it('threshold is of the charge that crosses one, once, and of no other', async () => {
+    const { limiter, of } = limiterWith({ thresholds: [0.5, 0.8, 1] })
+    for (const cost of [4, 1, 2, 3, 1]) await limiter.check(ACME, { cost })
+    expect(of('threshold')).toMatchObject([
+      { threshold: 0.5, subject: ACME, policy: { name: 'rpm', remaining: 5 } },
+      { threshold: 0.8, subject: ACME, policy: { name: 'rpm', remaining: 0 } },
+      { threshold: 1, subject: ACME, policy: { name: 'rpm', remaining: 0 } },
+    ])
+  })
+
+  it('shadow is of a policy that would have denied', async () => {
+    const shadow = fixedWindow({
+      name: 'hidden',
+      limit: 1,
+      window: '1h',
+      per: ['tenant'],
+      mode: 'shadow',
+    })
+    const { limiter, of } = limiterWith({ policies: [shadow] })
+    await limiter.check(ACME)
+    expect(of('shadow')).toEqual([])
+    const { allowed, policies } = await limiter.check(ACME)
+    expect([allowed, of('shadow')]).toEqual([true, [{ policy: policies[0], subject: ACME }]])
+  })
+
+  it('reserved, settled and abandoned tell the life of a reservation by its id', async () => {
+    const { limiter, clock, of } = limiterWith()
+    const calls = [
+      await reserve(limiter, ACME, { cost: 3 }),
+      await reserve(limiter, ACME, { cost: 1 }),
+      await reserve(limiter, ACME, { cost: 2, settleWithin: '1m' }),
+    ]
+    const data = calls.map((call) => (call.allowed ? call.toJSON() : undefined))
+    const [first, second, late] = data.map((own) => own?.id)
+    expect(of('reserved')).toEqual(
+      [first, second, late].map((id) => ({
+        id,
+        subject: ACME,
+        decision: expect.objectContaining({ allowed: true }),
+      })),
+    )
+    await reservation(limiter, data[0] as never).settle(1)
+    await reservation(limiter, data[1] as never).settle(4)
+    clock.advance(120_000)
+    await reservation(limiter, data[2] as never).settle(1)
+    expect(of('settled')).toEqual([
+      { id: first, returned: { request: 2 }, overrun: {} },
+      { id: second, returned: {}, overrun: { request: 3 } },
+    ])
+    expect(of('abandoned')).toEqual([{ id: late }])
+  })
+
+  it('problem is of what stops no decision', async () => {
+    const { limiter, of } = limiterWith({ plans, policies: [rpm] })
+    await limiter.check({ ...ACME, plan: 'ultra' })
+    expect(of('problem')).toMatchObject([{ code: 'unknown_plan', source: 'subject' }])
+  })
+
+  it('is told to each extension that listens, as well as to the limiter’s own listener', async () => {
+    const [first, second] = [listening(), listening()]
+    const extensions = [first, second].map(({ on }, index) =>
+      defineExtension({ name: `own-${index}`, connect: () => ({ on }) }),
+    )
+    const { limiter, told } = limiterWith({ extensions })
+    await limiter.check(ACME)
+    expect(told.map(([name]) => name)).toEqual(['storeCall', 'decision'])
+    expect([first.told, second.told]).toEqual([told, told])
+  })
+})
+
+describe('a listener that fails', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('a bug')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('a bug'))],
+  ])('%s changes nothing, and the next one is told', async (_, listener) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const on = Object.fromEntries(EVENTS.map((name) => [name, listener])) as Listeners
+    const extension = listening()
+    const extensions = [defineExtension({ name: 'own', connect: () => ({ on: extension.on }) })]
+    const { limiter } = limiterWith({ on, extensions, thresholds: [0.1] })
+    expect(await limiter.check(ACME)).toMatchObject({ allowed: true, degraded: undefined })
+    const call = await reserve(limiter, ACME, { cost: 2 })
+    expect(call.allowed && (await call.settle(1))).toMatchObject({ applied: true })
+    const names = new Set(extension.told.map(([name]) => name))
+    expect(names).toEqual(new Set(['storeCall', 'decision', 'threshold', 'reserved', 'settled']))
+    expect(log).toHaveBeenCalledWith('A listener of "decision" failed:', expect.any(Error))
+  })
+})
+
+/** What a limiter tells events by: a function makes an event's object only if there is one. */
+const emitters = (limiter: object): string[] => {
+  const [symbol] = Object.getOwnPropertySymbols(limiter)
+  const { events } = (limiter as Record<symbol, { events: object }>)[symbol as symbol] ?? {}
+  return Object.keys(events ?? {}).toSorted()
+}
+
+describe('where nobody listens', () => {
+  it('no event is made but problems', () => {
+    expect(emitters(limiterWith({ on: {} }).limiter)).toEqual(['problem'])
+    expect(emitters(limiterWith({ on: { shadow: () => {} } }).limiter)).toEqual([
+      'problem',
+      'shadow',
+    ])
+    expect(emitters(limiterWith().limiter)).toEqual(EVENTS.toSorted())
+  })
+})

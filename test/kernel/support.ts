@@ -1,0 +1,42 @@
+import {
+  createLimiter,
+  defineExtension,
+  definePlans,
+  fixedWindow,
+  manualClock,
+  type ConnectedExtension,
+  type ExtensionContext,
+  type Limiter,
+  type LimiterOptions,
+  type Problem,
+} from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+
+export const ACME = { tenant: 'acme' }
+
+export const plans = definePlans({ starter: { rpm: 2 }, growth: { rpm: 5 } })
+
+export const rpm = fixedWindow({
+  name: 'rpm',
+  limit: ({ plan }) => plan['rpm'],
+  window: '1h',
+  per: ['tenant'],
+})
+
+/** A limiter that an extension has joined, and the problems that it tells. */
+export function joined(
+  connect: (context: ExtensionContext) => ConnectedExtension,
+  options: Partial<LimiterOptions> = {},
+): { limiter: Limiter; problems: Problem[] } {
+  const problems: Problem[] = []
+  const limiter = createLimiter({
+    store: memory(),
+    clock: manualClock(Date.UTC(2026, 0, 15, 12)),
+    plans,
+    policies: [rpm],
+    extensions: [defineExtension({ name: 'own', connect })],
+    on: { problem: (problem) => void problems.push(problem) },
+    ...options,
+  })
+  return { limiter, problems }
+}
