@@ -1,4 +1,10 @@
-import { runtimeConfiguration, type Limiter } from '@sluice/core'
+import type { Limiter } from '@sluice/core'
+import {
+  configure,
+  configured,
+  removeConfiguration,
+  runtimeConfiguration,
+} from '@sluice/core/configuration'
 import { describe, expect, it } from 'vitest'
 import { STORES, storesOf, type StoreName } from '../support/stores.ts'
 import { ACME, ALLOW, app, limitOf, limitsIn, RELY_MS } from './support.ts'
@@ -11,7 +17,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     const [here, there, idle] = [isolate(), isolate(), isolate()]
     expect(await limitOf(here, 'rpm')).toBe(10)
     expect(await limitOf(there, 'rpm')).toBe(10)
-    await here.configure({ rpm: { limit: 3 } })
+    await configure(here, { rpm: { limit: 3 } })
     expect(await limitOf(here, 'rpm')).toBe(3)
     // One that starts afterwards has it from its first decision on.
     expect(await limitOf(idle, 'rpm')).toBe(3)
@@ -28,7 +34,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     const [here, there] = [isolate(), isolate()]
     for (let time = 0; time < 10; time += 1) await there.check(ACME)
     expect(await there.check(ACME)).toMatchObject({ allowed: false })
-    await here.configure({ rpm: { limit: 64 + 10 } })
+    await configure(here, { rpm: { limit: 64 + 10 } })
     clock.advance(RELY_MS)
     const decisions = await Promise.all(Array.from({ length: 64 }, () => there.check(ACME)))
     // The bucket of 40, of which 10 were used, is what binds now.
@@ -43,28 +49,37 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       await limitOf(limiter, 'rpm'),
       await limitOf(limiter, 'rpm', { tenant: 'other' }),
     ]
-    await limiter.configure({ rpm: { limit: 5 } }, ACME)
+    await configure(limiter, { rpm: { limit: 5 } }, ACME)
     expect(await limits()).toEqual([5, 10])
-    await limiter.configure({ rpm: { limit: 30 } })
+    await configure(limiter, { rpm: { limit: 30 } })
     expect(await limits()).toEqual([5, 30])
-    await limiter.configure({ rpm: { limit: null } }, ACME)
+    await configure(limiter, { rpm: { limit: null } }, ACME)
     expect(await limits()).toEqual([30, 30])
-    await limiter.configure({ rpm: { limit: 6 } }, ACME)
-    await limiter.configure({ rpm: null })
+    await configure(limiter, { rpm: { limit: 6 } }, ACME)
+    await configure(limiter, { rpm: null })
     expect(await limits()).toEqual([6, 10])
-    await limiter.configure({ rpm: null }, ACME)
+    await configure(limiter, { rpm: null }, ACME)
     expect(await limits()).toEqual([10, 10])
-    expect(await limiter.configuration()).toEqual([])
+    expect(await configured(limiter)).toEqual([])
   })
 
-  it('0 and less mean no limit, for everyone or for one', async () => {
+  it('"unlimited" means no limit and 0 allows nothing, for everyone or for one', async () => {
     const { isolate } = app(make())
     const limiter = isolate()
-    await limiter.configure({ rpm: { limit: 0 } }, ACME)
+    const other = { tenant: 'other' }
+    await configure(limiter, { rpm: { limit: 'unlimited' } }, ACME)
     expect(await limitOf(limiter, 'rpm')).toBe('unlimited')
-    expect(await limitOf(limiter, 'rpm', { tenant: 'other' })).toBe(10)
-    await limiter.configure({ rpm: { limit: -1 } })
-    expect(await limitOf(limiter, 'rpm', { tenant: 'other' })).toBe('unlimited')
+    expect(await limitOf(limiter, 'rpm', other)).toBe(10)
+    await configure(limiter, { rpm: { limit: 0 } })
+    expect(await limitOf(limiter, 'rpm')).toBe('unlimited')
+    expect(await limiter.check(other)).toMatchObject({
+      allowed: false,
+      reason: 'cost_exceeds_limit',
+      retryAfterMs: null,
+      violated: { name: 'rpm', limit: 0 },
+    })
+    await configure(limiter, { rpm: { limit: 'unlimited' } })
+    expect(await limitOf(limiter, 'rpm', other)).toBe('unlimited')
   })
 
   it('a policy to be configured has no limit until it is', async () => {
@@ -75,7 +90,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       scope: 'tenant',
       why: 'unconfigured',
     })
-    await limiter.configure({ later: { limit: 2 } }, ACME)
+    await configure(limiter, { later: { limit: 2 } }, ACME)
     expect(limitsIn(await limiter.check(ACME))).toMatchObject({ later: 2 })
     expect(await limitOf(limiter, 'later', { tenant: 'other' })).toBe('unconfigured')
     await limiter.check(ACME)
@@ -86,8 +101,8 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     const { isolate } = app(make())
     const limiter = isolate()
     const subject = { tenant: 'acme', user: 'u1', route: 'evaluate' }
-    await limiter.configure({ rpm: { limit: 7 }, byUser: { limit: 8 } }, subject)
-    await limiter.configure({ bucket: { burst: 9, limit: 60 }, all: { limit: 500 } })
+    await configure(limiter, { rpm: { limit: 7 }, byUser: { limit: 8 } }, subject)
+    await configure(limiter, { bucket: { burst: 9, limit: 60 }, all: { limit: 500 } })
     expect(limitsIn(await limiter.peek(subject))).toEqual({
       rpm: 7,
       byUser: 8,
@@ -97,7 +112,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect((await limiter.peek(subject)).policies[2]).toMatchObject({ burst: 9 })
     expect(await limitOf(limiter, 'byUser', { tenant: 'acme', user: 'u2' })).toBe(20)
     expect(await limitOf(limiter, 'rpm', { tenant: 'acme', user: 'u2' })).toBe(7)
-    expect(await limiter.configuration()).toEqual([
+    expect(await configured(limiter)).toEqual([
       { policy: 'rpm', subject: { tenant: 'acme' }, settings: { limit: 7 } },
       { policy: 'byUser', subject: { tenant: 'acme', user: 'u1' }, settings: { limit: 8 } },
       { policy: 'bucket', settings: { burst: 9, limit: 60 } },
@@ -108,13 +123,13 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   it('changes add to what is set; those of one setting leave the others', async () => {
     const { isolate } = app(make())
     const limiter = isolate()
-    await limiter.configure({ bucket: { limit: 60 } })
-    await limiter.configure({ bucket: { burst: 9 } })
-    await limiter.configure({ bucket: { limit: 61, burst: undefined as never } })
-    expect(await limiter.configuration()).toEqual([
+    await configure(limiter, { bucket: { limit: 60 } })
+    await configure(limiter, { bucket: { burst: 9 } })
+    await configure(limiter, { bucket: { limit: 61, burst: undefined as never } })
+    expect(await configured(limiter)).toEqual([
       { policy: 'bucket', settings: { limit: 61, burst: 9 } },
     ])
-    await limiter.configure({ bucket: { limit: null, burst: 8 } })
+    await configure(limiter, { bucket: { limit: null, burst: 8 } })
     expect((await limiter.peek(ACME)).policies[1]).toMatchObject({ limit: 30, burst: 8 })
   })
 
@@ -123,32 +138,32 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     const limiter = isolate()
     const enforced = async (tenant = 'acme') =>
       (await limiter.peek({ tenant })).policies[0]?.enforced
-    await limiter.configure({ rpm: { mode: 'shadow' } })
+    await configure(limiter, { rpm: { mode: 'shadow' } })
     expect([await enforced(), await enforced('other')]).toEqual([false, false])
-    await limiter.configure({ rpm: { mode: 'enforce' } }, ACME)
+    await configure(limiter, { rpm: { mode: 'enforce' } }, ACME)
     expect([await enforced(), await enforced('other')]).toEqual([true, false])
-    await limiter.configure({ rpm: { enforced: 0, mode: null } }, ACME)
-    await limiter.configure({ rpm: { mode: 'enforce' } })
+    await configure(limiter, { rpm: { enforced: 0, mode: null } }, ACME)
+    await configure(limiter, { rpm: { mode: 'enforce' } })
     expect([await enforced(), await enforced('other')]).toEqual([false, true])
     // A shadow is one whatever the share, so that one word is enough to stop denials.
-    await limiter.configure({ rpm: { enforced: 100 } })
-    await limiter.configure({ rpm: { mode: 'shadow' } })
+    await configure(limiter, { rpm: { enforced: 100 } })
+    await configure(limiter, { rpm: { mode: 'shadow' } })
     expect(await enforced('other')).toBe(false)
-    await limiter.configure({ rpm: { mode: 'enforce' } })
+    await configure(limiter, { rpm: { mode: 'enforce' } })
     expect(await enforced('other')).toBe(true)
   })
 
   it('a share of the partitions is enabled, and a partition may be taken out', async () => {
     const { isolate } = app(make())
     const limiter = isolate()
-    await limiter.configure({ rpm: { enabled: 50 } })
+    await configure(limiter, { rpm: { enabled: 50 } })
     const tenants = Array.from({ length: 200 }, (_, index) => `t${index}`)
     const found = await Promise.all(tenants.map((tenant) => limitOf(limiter, 'rpm', { tenant })))
     const share = found.filter((limit) => limit === 10).length
     expect(share).toBeGreaterThan(60)
     expect(share).toBeLessThan(140)
-    await limiter.configure({ rpm: { enabled: 100 } })
-    await limiter.configure({ rpm: { enabled: 0 } }, ACME)
+    await configure(limiter, { rpm: { enabled: 100 } })
+    await configure(limiter, { rpm: { enabled: 0 } }, ACME)
     expect(await limitOf(limiter, 'rpm')).toBe('not_enabled')
     expect(await limitOf(limiter, 'rpm', { tenant: 't1' })).toBe(10)
   })
@@ -158,7 +173,8 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     const limiters = Array.from({ length: 4 }, () => isolate())
     await Promise.all(
       Array.from({ length: 16 }, (_, index) =>
-        (limiters[index % 4] as Limiter).configure(
+        configure(
+          limiters[index % 4] as Limiter,
           { rpm: { limit: index + 1 } },
           { tenant: `t${index}` },
         ),
@@ -188,13 +204,13 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       'a"\\',
     ]
     for (const [index, tenant] of ids.entries()) {
-      await limiter.configure({ rpm: { limit: index + 1 } }, { tenant })
+      await configure(limiter, { rpm: { limit: index + 1 } }, { tenant })
     }
     const fresh = isolate()
     for (const [index, tenant] of ids.entries()) {
       expect([tenant, await limitOf(fresh, 'rpm', { tenant })]).toEqual([tenant, index + 1])
     }
-    const subjects = (await fresh.configuration()).map(({ subject }) => subject?.['tenant'])
+    const subjects = (await configured(fresh)).map(({ subject }) => subject?.['tenant'])
     expect(subjects).toEqual(ids)
     expect(await limitOf(fresh, 'rpm', { tenant: 'b' })).toBe(10)
   })
@@ -202,31 +218,31 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   it('a version of the app that may set less leaves what another one has set, and goes by the rest', async () => {
     const { isolate, problems } = app(make())
     const allowing = (allow: typeof ALLOW) =>
-      isolate({ configuration: runtimeConfiguration({ allow }) })
+      isolate({ extensions: [runtimeConfiguration({ allow })] })
     const wide = allowing({ ...ALLOW, rpm: ['limit', 'mode'] })
     const narrow = allowing({ ...ALLOW, rpm: ['limit'] })
-    const settings = async () => (await wide.configuration()).map((entry) => entry.settings)
-    await wide.configure({ rpm: { limit: 30, mode: 'shadow' } })
-    await narrow.configure({ rpm: { limit: 40 } })
+    const settings = async () => (await configured(wide)).map((entry) => entry.settings)
+    await configure(wide, { rpm: { limit: 30, mode: 'shadow' } })
+    await configure(narrow, { rpm: { limit: 40 } })
     expect(await settings()).toEqual([{ limit: 40, mode: 'shadow' }])
     expect(await limitOf(narrow, 'rpm')).toBe(40)
-    expect(await narrow.configuration()).toMatchObject([{ settings: { limit: 40 } }])
+    expect(await configured(narrow)).toMatchObject([{ settings: { limit: 40 } }])
     expect(problems).toMatchObject([{ code: 'invalid_configuration' }])
-    await narrow.configure({ rpm: null })
+    await configure(narrow, { rpm: null })
     expect(await settings()).toEqual([{ mode: 'shadow' }])
-    expect(await narrow.configuration()).toEqual([])
-    await wide.configure({ rpm: null })
-    await narrow.configure({ rpm: { limit: 50 } }, ACME)
-    await narrow.reset(ACME, { configuration: true })
+    expect(await configured(narrow)).toEqual([])
+    await configure(wide, { rpm: null })
+    await configure(narrow, { rpm: { limit: 50 } }, ACME)
+    await removeConfiguration(narrow, ACME)
     expect(await settings()).toEqual([])
   })
 
   it('limiters of another name, or over another store, do not see it', async () => {
     const store = make()
     const { isolate } = app(store)
-    await isolate().configure({ rpm: { limit: 3 } })
-    const configuration = runtimeConfiguration({ name: 'other', allow: ALLOW })
-    const other = isolate({ configuration })
+    await configure(isolate(), { rpm: { limit: 3 } })
+    const extensions = [runtimeConfiguration({ name: 'other', allow: ALLOW })]
+    const other = isolate({ extensions })
     expect(await limitOf(other, 'rpm')).toBe(10)
     expect(await limitOf(app(make()).isolate(), 'rpm')).toBe(10)
   })

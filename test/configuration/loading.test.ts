@@ -1,4 +1,5 @@
 import type { Limiter } from '@sluice/core'
+import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { Answer } from '../support/answer.ts'
@@ -10,7 +11,7 @@ describe('while the store is down', () => {
     const store = new Watched(memory())
     const { clock, isolate } = app(store)
     const limiter = isolate()
-    await limiter.configure({ rpm: { limit: 2 } })
+    await configure(limiter, { rpm: { limit: 2 } })
     await limiter.check(ACME)
     store.isDown = true
     clock.advance(60_000)
@@ -29,7 +30,7 @@ describe('while the store is down', () => {
   it("an isolate that starts has the code's limits, asks once a decision, and loads when it is back", async () => {
     const store = new Watched(memory())
     const { isolate } = app(store)
-    await isolate().configure({ rpm: { limit: 2 } })
+    await configure(isolate(), { rpm: { limit: 2 } })
     store.isDown = true
     const limiter = isolate()
     const calls = await callsOf(store, async () => {
@@ -48,7 +49,7 @@ describe('while the store is down', () => {
     const { clock, isolate } = app(store)
     const [here, there] = [isolate(), isolate()]
     for (let time = 0; time < 11; time += 1) await there.check(ACME)
-    await here.configure({ rpm: { limit: 100 } })
+    await configure(here, { rpm: { limit: 100 } })
     clock.advance(RELY_MS)
     const check = store.check.bind(store)
     vi.spyOn(store, 'check').mockImplementation((request) => {
@@ -59,9 +60,9 @@ describe('while the store is down', () => {
   })
 
   it.each<[string, (limiter: Limiter) => Promise<unknown>]>([
-    ['configure', (limiter) => limiter.configure({ rpm: { limit: 1 } })],
-    ['configuration', (limiter) => limiter.configuration()],
-    ['reset', (limiter) => limiter.reset(ACME, { configuration: true })],
+    ['configure', (limiter) => configure(limiter, { rpm: { limit: 1 } })],
+    ['configured', (limiter) => configured(limiter)],
+    ['removeConfiguration', (limiter) => removeConfiguration(limiter, ACME)],
   ])('%s throws', async (_, call) => {
     const store = new Watched(memory())
     const limiter = app(store).isolate()
@@ -78,13 +79,13 @@ describe('50 requests at once', () => {
     const store = new Watched(memory())
     const { isolate } = app(store)
     const [here, there] = [isolate(), isolate()]
-    await here.configure({ rpm: { limit: 1_000 } })
+    await configure(here, { rpm: { limit: 1_000 } })
     const first = await callsOf(store, async () => {
       const limits = (await checks(there)).map((decision) => limitsIn(decision)['rpm'])
       expect(new Set(limits)).toEqual(new Set([1_000]))
     })
     expect(first).toEqual({ decisions: 50, reads: 1, writes: 0, resets: 0 })
-    await there.configure({ rpm: { limit: 2_000 } })
+    await configure(there, { rpm: { limit: 2_000 } })
     expect((await callsOf(store, () => checks(there))).reads).toBe(1)
   })
 
@@ -104,7 +105,7 @@ describe('50 requests at once', () => {
     try {
       const store = new Watched(memory())
       const { isolate } = app(store)
-      await isolate().configure({ rpm: { limit: 4 } })
+      await configure(isolate(), { rpm: { limit: 4 } })
       const limiter = isolate()
       // As on Cloudflare: what a cancelled request awaits never comes.
       const read = vi.spyOn(store, 'check').mockReturnValueOnce(new Promise(() => {}))
@@ -125,7 +126,7 @@ it('by a clock that is set back by an hour what is set is relied upon for 5 s, a
   const [here, there] = [isolate(), isolate()]
   await there.check(ACME)
   clock.advance(-3_600_000)
-  await here.configure({ rpm: { limit: 4 } })
+  await configure(here, { rpm: { limit: 4 } })
   await there.check(ACME)
   expect(await limitOf(there, 'rpm')).toBe(4)
   clock.advance(-3_600_000)
@@ -151,7 +152,7 @@ describe('changes that meet', () => {
     })
     const first = limiter.check(ACME)
     await expect.poll(() => store.calls.reads).toBe(1)
-    await limiter.configure({ rpm: { limit: 4 } })
+    await configure(limiter, { rpm: { limit: 4 } })
     arrival.resolve()
     await first
     expect(await limitOf(limiter, 'rpm')).toBe(4)
@@ -160,8 +161,8 @@ describe('changes that meet', () => {
   it('a change that always comes second is given up after twenty attempts, and says so', async () => {
     const store = new Watched(memory())
     const limiter = app(store).isolate()
-    const write = vi.spyOn(store, 'write').mockResolvedValue(false)
-    await expect(limiter.configure({ rpm: { limit: 4 } })).rejects.toMatchObject({
+    const write = vi.spyOn(store, 'run').mockResolvedValue(false)
+    await expect(configure(limiter, { rpm: { limit: 4 } })).rejects.toMatchObject({
       name: 'StoreError',
       code: 'store_conflict',
     })
@@ -172,12 +173,12 @@ describe('changes that meet', () => {
     const store = new Watched(memory())
     const limiter = app(store).isolate()
     await limiter.check(ACME)
-    const write = store.write.bind(store)
-    vi.spyOn(store, 'write').mockImplementationOnce(async (...args) => {
-      await write(...args)
+    const run = store.run.bind(store)
+    vi.spyOn(store, 'run').mockImplementationOnce(async (operation) => {
+      await run(operation)
       throw new Error('lost')
     })
-    await expect(limiter.configure({ rpm: { limit: 4 } })).rejects.toThrow('lost')
+    await expect(configure(limiter, { rpm: { limit: 4 } })).rejects.toThrow('lost')
     expect(await limitOf(limiter, 'rpm')).toBe(4)
   })
 })

@@ -1,12 +1,17 @@
 import {
   createLimiter,
   fixedWindow,
-  runtimeConfiguration,
   slidingWindowCounter,
-  type ConfigurationChanges,
   type Limiter,
   type Policy,
 } from '@sluice/core'
+import {
+  configure,
+  configured,
+  removeConfiguration,
+  runtimeConfiguration,
+  type ConfigurationChanges,
+} from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { loosely, mistakesAreNamed, type Mistake } from '../support/mistakes.ts'
@@ -15,10 +20,9 @@ import { ACME, app, limitOf, policies } from './support.ts'
 const make = loosely(runtimeConfiguration)
 const limiterOf = (options: object): unknown =>
   loosely(createLimiter)({ store: memory(), policies: policies.slice(0, 1), ...options })
-const allowing = (allow: unknown): unknown =>
-  limiterOf({ configuration: make({ allow }) as object })
-const configured = (policy: Policy, allow?: object): unknown =>
-  limiterOf({ policies: [policy], ...(allow && { configuration: make({ allow }) }) })
+const allowing = (allow: unknown): unknown => limiterOf({ extensions: [make({ allow })] })
+const limiterWith = (policy: Policy, allow?: object): unknown =>
+  limiterOf({ policies: [policy], ...(allow && { extensions: [make({ allow })] }) })
 
 const later = fixedWindow({ name: 'later', limit: 'configured', window: '1h', per: ['tenant'] })
 
@@ -52,17 +56,15 @@ const AT_CONSTRUCTION: Mistake[] = [
     'configuration.allow.rmp',
   ],
   ['a burst of what is no bucket', () => allowing({ rpm: ['burst'] }), 'configuration.allow.rpm'],
-  [
-    'bare options',
-    () => limiterOf({ configuration: { allow: { rpm: ['limit'] } } }),
-    'configuration',
-  ],
-  ['null', () => limiterOf({ configuration: null }), 'configuration'],
-  ['a limit to be configured, and no configuration', () => configured(later), 'configuration'],
+  ['bare options', () => limiterOf({ extensions: [{ allow: { rpm: ['limit'] } }] }), 'extensions'],
+  ['no list', () => limiterOf({ extensions: make({ allow: { rpm: ['limit'] } }) }), 'extensions'],
+  ['null', () => limiterOf({ extensions: null }), 'extensions'],
+  ['null in the list', () => limiterOf({ extensions: [null] }), 'extensions'],
+  ['a limit to be configured, and no configuration', () => limiterWith(later), 'extensions'],
   [
     'a limit to be configured that may not be',
-    () => configured(later, { later: ['mode'] }),
-    'configuration',
+    () => limiterWith(later, { later: ['mode'] }),
+    'extensions',
   ],
 ]
 
@@ -87,6 +89,7 @@ const REFUSED: Record<string, readonly [changes: unknown, option: string, subjec
   'the removal of one that is not': [{ byUser: { mode: null } }, 'configure.byUser.mode'],
   'a limit that is text': [{ rpm: { limit: '30' } }, 'configure.rpm.limit'],
   'a limit that is NaN': [{ rpm: { limit: Number.NaN } }, 'configure.rpm.limit'],
+  'a limit below 0': [{ rpm: { limit: -1 } }, 'configure.rpm.limit'],
   'a limit with a fraction': [{ rpm: { limit: 1.5 } }, 'configure.rpm.limit'],
   'an infinite limit': [{ rpm: { limit: Infinity } }, 'configure.rpm.limit'],
   'a limit above 10^12': [{ rpm: { limit: 1e12 + 1 } }, 'configure.rpm.limit'],
@@ -120,14 +123,14 @@ describe('a change is refused, and nothing of it written:', () => {
   it.each(Object.entries(REFUSED))('%s', async (_, [changes, option, ...subject]) => {
     const store = memory()
     const limiter = app(store).isolate()
-    await limiter.configure({ rpm: { limit: 9 } }, USER)
-    const args = [changes, ...subject] as Parameters<Limiter['configure']>
-    const error: unknown = await limiter.configure(...args).catch((thrown: unknown) => thrown)
+    await configure(limiter, { rpm: { limit: 9 } }, USER)
+    const args = [limiter, changes, ...subject] as Parameters<typeof configure>
+    const error: unknown = await configure(...args).catch((thrown: unknown) => thrown)
     const { code, option: named, input } = error as Record<string, unknown>
     expect(named ?? input).toBe(option)
     expect(code).toMatch(/^(invalid_option|unknown_option|invalid_subject|missing_dimension)$/)
     expect((error as Error).message).not.toMatch(/acme|u1/)
-    expect(await limiter.configuration()).toEqual([
+    expect(await configured(limiter)).toEqual([
       { policy: 'rpm', subject: ACME, settings: { limit: 9 } },
     ])
   })
@@ -135,17 +138,17 @@ describe('a change is refused, and nothing of it written:', () => {
   it('more than 1,000 partitions; as many are read in one go', async () => {
     const limiter = app(memory()).isolate()
     for (let index = 0; index < 1_000; index += 1) {
-      await limiter.configure({ rpm: { limit: index + 1 } }, { tenant: `t${index}` })
+      await configure(limiter, { rpm: { limit: index + 1 } }, { tenant: `t${index}` })
     }
-    const more = limiter.configure({ rpm: { limit: 1 } }, { tenant: 'one-more' })
+    const more = configure(limiter, { rpm: { limit: 1 } }, { tenant: 'one-more' })
     await expect(more).rejects.toMatchObject({ name: 'ConfigError', code: 'configuration_full' })
-    expect(await limiter.configuration()).toHaveLength(1_000)
+    expect(await configured(limiter)).toHaveLength(1_000)
     expect(await limitOf(limiter, 'rpm', { tenant: 't999' })).toBe(1_000)
     // Where it is full, what is there may still be changed and removed.
-    await limiter.configure({ rpm: { limit: 7 } }, { tenant: 't5' })
-    await limiter.configure({ bucket: { limit: 7 } })
-    await limiter.configure({ rpm: null }, { tenant: 't6' })
-    await limiter.configure({ rpm: { limit: 1 } }, { tenant: 'one-more' })
+    await configure(limiter, { rpm: { limit: 7 } }, { tenant: 't5' })
+    await configure(limiter, { bucket: { limit: 7 } })
+    await configure(limiter, { rpm: null }, { tenant: 't6' })
+    await configure(limiter, { rpm: { limit: 1 } }, { tenant: 'one-more' })
     expect(await limitOf(limiter, 'rpm', { tenant: 't5' })).toBe(7)
     expect(await limitOf(limiter, 'rpm', { tenant: 't6' })).toBe(10)
   })
@@ -153,10 +156,10 @@ describe('a change is refused, and nothing of it written:', () => {
   it('ids so long that the whole would not fit', async () => {
     const limiter = app(memory()).isolate()
     const tenant = 'x'.repeat(500_000)
-    await expect(limiter.configure({ rpm: { limit: 1 } }, { tenant })).rejects.toMatchObject({
+    await expect(configure(limiter, { rpm: { limit: 1 } }, { tenant })).rejects.toMatchObject({
       code: 'configuration_full',
     })
-    expect(await limiter.configuration()).toEqual([])
+    expect(await configured(limiter)).toEqual([])
   })
 })
 
@@ -165,23 +168,27 @@ it('a policy whose window is long bounds its limit at run time as in code', asyn
   const limiter = createLimiter({
     store: memory(),
     policies: [month],
-    configuration: runtimeConfiguration({ allow: { m: ['limit'] } }),
+    extensions: [runtimeConfiguration({ allow: { m: ['limit'] } })],
   })
-  await expect(limiter.configure({ m: { limit: 1e12 } })).rejects.toMatchObject({
+  await expect(configure(limiter, { m: { limit: 1e12 } })).rejects.toMatchObject({
     option: 'configure.m.limit',
   })
-  await limiter.configure({ m: { limit: 1e6 } })
+  await configure(limiter, { m: { limit: 1e6 } })
   expect((await limiter.check(ACME)).policies[0]?.limit).toBe(1e6)
 })
 
 describe('a limiter without a configuration', () => {
   const limiter = createLimiter({ store: memory(), policies: policies.slice(0, 4) })
   it.each<[string, () => Promise<unknown>]>([
-    ['configure', () => limiter.configure({ rpm: { limit: 1 } })],
-    ['configuration', () => limiter.configuration()],
-    ['reset with the configuration', () => limiter.reset(ACME, { configuration: true })],
-  ])('refuses to %s, and names the option', async (_, call) => {
-    await expect(call()).rejects.toMatchObject({ name: 'ConfigError', option: 'configuration' })
+    ['configure', () => configure(limiter, { rpm: { limit: 1 } })],
+    ['list what is configured', () => configured(limiter)],
+    ['remove what is configured', () => removeConfiguration(limiter, ACME)],
+  ])('refuses to %s, and says what it lacks', async (_, call) => {
+    await expect(call()).rejects.toMatchObject({
+      name: 'ConfigError',
+      option: 'limiter',
+      message: expect.stringContaining('runtimeConfiguration(…)') as string,
+    })
   })
 })
 
@@ -190,8 +197,8 @@ it('types say what may be changed', () => {
     rpm: { limit: 1, mode: 'shadow', burst: null },
     all: null,
   }
-  // @ts-expect-error -- a limit is a number
+  // @ts-expect-error -- a limit is a number or 'unlimited'
   const wrong: ConfigurationChanges = { rpm: { limit: '1' } }
-  const check = (limiter: Limiter) => limiter.configure(changes, ACME)
+  const check = (limiter: Limiter) => configure(limiter, changes, ACME)
   expect([changes, wrong, check]).toHaveLength(3)
 })

@@ -1,4 +1,5 @@
 import { createLimiter, projectLimits, type Limiter } from '@sluice/core'
+import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
@@ -43,22 +44,22 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await left(limiter, U1)).toEqual({ rpm: 9, byUser: 18, bucket: 39, all: 998 })
   })
 
-  it('what is configured stays, unless it is to go, and then of that partition only', async () => {
+  it('a reset leaves what is configured; its removal is of that partition only', async () => {
     const { isolate } = app(make())
     const [limiter, other] = [isolate(), isolate()]
     const u2 = { ...U1, user: 'u2' }
-    await limiter.configure({ rpm: { limit: 5 } })
-    await limiter.configure({ rpm: { limit: 6 }, byUser: { limit: 7 } }, U1)
-    await limiter.configure({ byUser: { limit: 8 } }, u2)
-    await limiter.configure({ rpm: { limit: 9 } }, { tenant: 'acme2' })
+    await configure(limiter, { rpm: { limit: 5 } })
+    await configure(limiter, { rpm: { limit: 6 }, byUser: { limit: 7 } }, U1)
+    await configure(limiter, { byUser: { limit: 8 } }, u2)
+    await configure(limiter, { rpm: { limit: 9 } }, { tenant: 'acme2' })
     await limiter.check(U1)
     await limiter.reset(U1)
     expect(await left(limiter, U1)).toMatchObject({ rpm: 6, byUser: 7 })
-    await limiter.reset(U1, { policies: ['byUser'], configuration: true })
+    await removeConfiguration(limiter, U1, { policies: ['byUser'] })
     expect(await left(limiter, U1)).toMatchObject({ rpm: 6, byUser: 20 })
-    await limiter.reset(U1, { configuration: true })
+    await removeConfiguration(limiter, U1)
     expect(await left(limiter, U1)).toMatchObject({ rpm: 5, byUser: 20 })
-    expect(await limiter.configuration()).toEqual([
+    expect(await configured(limiter)).toEqual([
       { policy: 'rpm', settings: { limit: 5 } },
       { policy: 'byUser', subject: u2, settings: { limit: 8 } },
       { policy: 'rpm', subject: { tenant: 'acme2' }, settings: { limit: 9 } },
@@ -95,7 +96,7 @@ describe('over Redis', () => {
     for (const id of ids) {
       for (const user of ['u1', 'u2', `${id}:u1`, '*']) await limiter.check({ tenant: id, user })
     }
-    await limiter.configure({ rpm: { limit: 6 } }, { tenant: 'a' })
+    await configure(limiter, { rpm: { limit: 6 } }, { tenant: 'a' })
     const before = await snapshot(shared.redis, prefix)
     await limiter.reset({ tenant, user: 'u1' })
     const after = await snapshot(shared.redis, prefix)
@@ -151,7 +152,10 @@ describe('a mistake in a reset is an error, and nothing is reset:', () => {
   })
 
   it('one window of a log', async () => {
-    const limiter = createLimiter({ store: memory(), policies: projectLimits({ per: ['tenant'] }) })
+    const limiter = createLimiter({
+      store: memory(),
+      policies: [projectLimits({ per: ['tenant'] })],
+    })
     await limiter.check(ACME)
     const one = limiter.reset(ACME, { policies: ['project.minute', 'project.hour'] })
     await expect(one).rejects.toThrow(

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
 import { ownRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { ACME, app, limitOf, limitsIn, RELY_MS, type App } from './support.ts'
@@ -13,7 +14,7 @@ describe('over Redis', () => {
     const store = own.store(prefix)
     const { isolate } = app(own.store())
     const scripts = isolate()
-    await scripts.configure({ rpm: { limit: 1 } })
+    await configure(scripts, { rpm: { limit: 1 } })
     await scripts.check(ACME)
     return { ...app(store), key: `${prefix}:config:default` }
   }
@@ -42,7 +43,7 @@ describe('over Redis', () => {
     const [here, there] = [isolate(), isolate()]
     await here.check(ACME)
     await there.check(ACME)
-    expect((await costOf(() => here.configure({ rpm: { limit: 9 } }))).requests).toBe(2)
+    expect((await costOf(() => configure(here, { rpm: { limit: 9 } }))).requests).toBe(2)
     expect((await costOf(() => here.check(ACME))).requests).toBe(2)
     clock.advance(RELY_MS)
     expect((await costOf(() => there.check(ACME))).requests).toBe(1)
@@ -53,18 +54,18 @@ describe('over Redis', () => {
   it('a change of nothing writes nothing', async () => {
     const { isolate, key } = await setUp()
     const limiter = isolate()
-    await limiter.configure({ rpm: null }, ACME)
+    await configure(limiter, { rpm: null }, ACME)
     expect(await own.redis.exists(key)).toBe(0)
-    await limiter.configure({ rpm: { limit: 9 } })
+    await configure(limiter, { rpm: { limit: 9 } })
     const version = await own.redis.hget(key, 'version')
-    await limiter.configure({ rpm: { limit: 9 } })
-    await limiter.reset(ACME, { configuration: true })
+    await configure(limiter, { rpm: { limit: 9 } })
+    await removeConfiguration(limiter, ACME)
     expect(await own.redis.hget(key, 'version')).toBe(version)
   })
 
   it('what is set is one readable document that does not expire', async () => {
     const { isolate, key } = await setUp()
-    await isolate().configure({ rpm: { limit: 9 } }, ACME)
+    await configure(isolate(), { rpm: { limit: 9 } }, ACME)
     expect(JSON.parse((await own.redis.hget(key, 'settings')) ?? '')).toEqual([
       { policy: 'rpm', subject: ACME, settings: { limit: 9 } },
     ])
@@ -75,7 +76,7 @@ describe('over Redis', () => {
   it('what is edited by hand holds within 5 s, if the version is changed too; what is deleted is gone', async () => {
     const { clock, isolate, key } = await setUp()
     const limiter = isolate()
-    await limiter.configure({ rpm: { limit: 9 } })
+    await configure(limiter, { rpm: { limit: 9 } })
     await limiter.check(ACME)
     const settings = JSON.stringify([{ policy: 'rpm', settings: { limit: 8 } }])
     await own.redis.hset(key, { settings, version: 'by hand' })
@@ -107,8 +108,8 @@ describe('over Redis', () => {
         clock.advance(RELY_MS)
       }
       expect(problems.map(({ code }) => code)).toEqual(['invalid_configuration'])
-      expect(await limiter.configuration()).toEqual([])
-      await limiter.configure({ rpm: { limit: 9 } })
+      expect(await configured(limiter)).toEqual([])
+      await configure(limiter, { rpm: { limit: 9 } })
       expect(await limitOf(limiter, 'rpm')).toBe(9)
     },
   )
@@ -155,7 +156,7 @@ describe('over Redis', () => {
     expect(problems).toHaveLength(bad.length)
     expect(JSON.stringify(problems)).not.toMatch(/acme|u1/)
     // They may be of another version of the app: a change leaves them.
-    await limiter.configure({ rpm: { limit: 7 } }, ACME)
+    await configure(limiter, { rpm: { limit: 7 } }, ACME)
     expect(await limitOf(limiter, 'rpm')).toBe(7)
     expect(JSON.parse((await own.redis.hget(key, 'settings')) ?? '')).toHaveLength(bad.length + 2)
   })
@@ -166,7 +167,7 @@ describe('over Redis', () => {
     const limiter = isolate()
     expect(await limiter.check(ACME)).toMatchObject({ allowed: true, degraded: undefined })
     expect(await limitOf(limiter, 'rpm')).toBe(10)
-    await expect(limiter.configure({ rpm: { limit: 1 } })).rejects.toMatchObject({
+    await expect(configure(limiter, { rpm: { limit: 1 } })).rejects.toMatchObject({
       code: 'store_refused',
     })
     expect(await own.redis.get(key)).toBe('not ours')

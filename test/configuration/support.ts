@@ -2,7 +2,6 @@ import {
   createLimiter,
   fixedWindow,
   manualClock,
-  runtimeConfiguration,
   slidingWindow,
   tokenBucket,
   type Decision,
@@ -10,9 +9,9 @@ import {
   type LimiterOptions,
   type ManualClock,
   type Problem,
-  type RuntimeConfigurationOptions,
   type Store,
 } from '@sluice/core'
+import { runtimeConfiguration, type RuntimeConfigurationOptions } from '@sluice/core/configuration'
 
 export const NOON = Date.UTC(2026, 0, 15, 12)
 /** How long an isolate relies on what it knows. */
@@ -56,8 +55,8 @@ export function app(store: Store): App {
       store,
       clock,
       policies,
-      configuration: runtimeConfiguration({ allow: ALLOW }),
-      hooks: { problem: (problem) => void problems.push(problem) },
+      extensions: [runtimeConfiguration({ allow: ALLOW })],
+      on: { problem: (problem) => void problems.push(problem) },
       ...options,
     })
   return { clock, problems, isolate }

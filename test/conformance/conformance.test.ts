@@ -5,6 +5,7 @@ import {
   leakyBucket,
   slidingWindow,
   slidingWindowCounter,
+  slidingWindows,
   tokenBucket,
   type Policy,
 } from '@sluice/core'
@@ -28,11 +29,13 @@ const TWENTY: readonly (readonly [what: string, policies: readonly Policy[], tim
   ['a leaky bucket', [leakyBucket({ ...HOUR, limit: 1, burst: 20 })], 20],
   [
     'a log',
-    slidingWindow({
-      name: 'p',
-      per: ['tenant'],
-      windows: { hour: { limit: 20, window: '1h' }, day: { limit: 400, window: '1d' } },
-    }),
+    [
+      slidingWindows({
+        name: 'p',
+        per: ['tenant'],
+        windows: { hour: { limit: 20, window: '1h' }, day: { limit: 400, window: '1d' } },
+      }),
+    ],
     20,
   ],
 ]

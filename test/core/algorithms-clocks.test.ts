@@ -1,6 +1,6 @@
 import {
   leakyBucket,
-  slidingWindow,
+  slidingWindows,
   slidingWindowCounter,
   tokenBucket,
   type Policy,
@@ -10,18 +10,19 @@ import { startLocal, startRedisServer, type LocalServer, type RedisServer } from
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connect, keysUnder } from '../support/redis.ts'
+import { entriesOf, rulesOf, storeRequest } from '../support/store-request.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const START = Date.UTC(2026, 0, 15, 12)
 const common = { name: 'p', limit: 5, window: '1s', per: 'global' } as const
 const windows = { short: { limit: 5, window: '1s' }, long: { limit: 9, window: '2s' } } as const
 
-const POLICIES: readonly (readonly [what: string, policies: readonly Policy[]])[] = [
-  ['a token bucket', [tokenBucket(common)]],
-  ['a token bucket of intervals', [tokenBucket({ ...common, refill: 'interval' })]],
-  ['a leaky bucket', [leakyBucket({ ...common, burst: 5 })]],
-  ['a counter', [slidingWindowCounter({ ...common, segments: 2 })]],
-  ['a log', slidingWindow({ name: 'p', per: 'global', windows })],
+const POLICIES: readonly (readonly [what: string, policy: Policy])[] = [
+  ['a token bucket', tokenBucket(common)],
+  ['a token bucket of intervals', tokenBucket({ ...common, refill: 'interval' })],
+  ['a leaky bucket', leakyBucket({ ...common, burst: 5 })],
+  ['a counter', slidingWindowCounter({ ...common, segments: 2 })],
+  ['a log', slidingWindows({ name: 'p', per: 'global', windows })],
 ]
 
 let server: RedisServer
@@ -41,22 +42,14 @@ afterAll(async () => {
   await server.stop()
 })
 
-describe.each(POLICIES)('where callers decide, %s', (_what, policies) => {
+describe.each(POLICIES)('where callers decide, %s', (_what, policy) => {
   it('holds by clocks that differ by up to a minute: no fast one lets its key expire early', async () => {
     const { url, token } = local
     const prefix = freshPrefix()
     const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
-    const entries = policies.map(({ algorithm, params }) => ({
-      algorithm,
-      params,
-      key: 'k',
-      limit: 5,
-      burst: 5,
-      cost: 1,
-      enforced: true,
-    }))
-    const request = { id: 'x', entries, apply: true, clockIsInjected: false, reads: [] }
-    const ask = (now: number) => store.check({ ...request, now })
+    const rules = rulesOf(policy)
+    const entries = entriesOf(rules, { limit: 5 })
+    const ask = (now: number) => store.check(storeRequest(rules, entries, { now }))
     for (let time = 0; time < 5; time += 1) expect((await ask(START)).verdicts[0]?.fits).toBe(true)
     const [key = ''] = await keysUnder(redis, prefix)
     expect(await redis.pttl(key)).toBeGreaterThan(60_000)

@@ -3,12 +3,12 @@ import {
   definePlans,
   leakyBucket,
   projectLimits,
-  runtimeConfiguration,
-  slidingWindow,
   slidingWindowCounter,
+  slidingWindows,
   tokenBucket,
   type Policy,
 } from '@sluice/core'
+import { runtimeConfiguration } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { describe } from 'vitest'
 import { loosely, mistakesAreNamed, show, type Mistake } from '../support/mistakes.ts'
@@ -16,22 +16,21 @@ import { loosely, mistakesAreNamed, show, type Mistake } from '../support/mistak
 const token = loosely(tokenBucket)
 const leaky = loosely(leakyBucket)
 const counter = loosely(slidingWindowCounter)
-const sliding = loosely(slidingWindow)
+const sliding = loosely(slidingWindows)
 const project = loosely(projectLimits)
 
 const good = { name: 'p', limit: 1, window: '1m', per: ['tenant'] }
 const inLog = { name: 'p', per: ['tenant'] }
 const one = { limit: 1, window: '1m' }
 
-const limited = (policy: Policy | Policy[]) =>
-  createLimiter({ store: memory(), policies: [policy].flat() })
+const limited = (policy: Policy) => createLimiter({ store: memory(), policies: [policy] })
 
 const bursts = [0, -1, 1.5, Number.NaN, Infinity, 10 ** 12 + 1, '5', null, true, [5]]
 const waits = [0, -1, 1.5, Number.NaN, null, '2', 'long', {}, '367d']
 const segments = [0, -1, 1.5, 61, Number.NaN, '6', null, 7, 59]
 
 const log = (window: string) =>
-  slidingWindow({ name: 'p', windows: { [window]: { limit: 1, window: '1m' } }, per: 'global' })
+  slidingWindows({ name: 'p', windows: { [window]: { limit: 1, window: '1m' } }, per: 'global' })
 
 const MISTAKES: Mistake[] = [
   ...bursts.flatMap((burst): Mistake[] => [
@@ -96,72 +95,66 @@ const MISTAKES: Mistake[] = [
   ],
 
   // Several windows.
-  ['no window and no windows', () => sliding(inLog), 'slidingWindow.limit'],
-  [
-    'neither window nor windows',
-    () => sliding({ ...inLog, limit: 1 }),
-    'slidingWindow.window',
-    'invalid_duration',
-  ],
+  ['no windows', () => sliding(inLog), 'slidingWindows.windows'],
   [
     'a window beside windows',
     () => sliding({ ...inLog, window: '1m', windows: { a: one } }),
-    'slidingWindow.window',
+    'slidingWindows.window',
     'unknown_option',
   ],
   [
     'a limit beside windows',
     () => sliding({ ...inLog, limit: 1, windows: { a: one } }),
-    'slidingWindow.limit',
+    'slidingWindows.limit',
   ],
   [
     'shards of a log',
     () => sliding({ ...inLog, shards: 4, windows: { a: one } }),
-    'slidingWindow.shards',
+    'slidingWindows.shards',
   ],
   ...[undefined, null, [], [one], 7, {}].map((windows): Mistake => [
     `windows ${show(windows)}`,
     () => sliding({ ...inLog, windows }),
-    'slidingWindow.windows',
+    'slidingWindows.windows',
   ]),
   [
     'a window that is no object',
     () => sliding({ ...inLog, windows: { a: 60 } }),
-    'slidingWindow.windows.a',
+    'slidingWindows.windows.a',
   ],
   [
     'a window with a name of two words',
     () => sliding({ ...inLog, windows: { 'a b': one } }),
-    'slidingWindow.windows.a b',
+    'slidingWindows.windows.a b',
   ],
   [
     'an unknown option of a window',
     () => sliding({ ...inLog, windows: { a: { ...one, burst: 1 } } }),
-    'slidingWindow.windows.a.burst',
+    'slidingWindows.windows.a.burst',
     'unknown_option',
   ],
   [
     'a window without a length',
     () => sliding({ ...inLog, windows: { a: one, b: { limit: 1 } } }),
-    'slidingWindow.windows.b.window',
+    'slidingWindows.windows.b.window',
     'invalid_duration',
   ],
   [
     'a window without a limit',
     () => sliding({ ...inLog, windows: { a: { window: '1m' } } }),
-    'slidingWindow.windows.a.limit',
+    'slidingWindows.windows.a.limit',
   ],
   [
     'a log without a name',
     () => sliding({ per: ['tenant'], windows: { a: one } }),
-    'slidingWindow.name',
+    'slidingWindows.name',
   ],
   [
     'names that are too long together',
     () => sliding({ ...inLog, name: 'n'.repeat(40), windows: { ['w'.repeat(40)]: one } }),
-    'slidingWindow.name',
+    'slidingWindows.name',
   ],
-  ['a log of nobody', () => sliding({ name: 'p', windows: { a: one } }), 'slidingWindow.per'],
+  ['a log of nobody', () => sliding({ name: 'p', windows: { a: one } }), 'slidingWindows.per'],
   ['no options for a project', () => project(null), 'projectLimits'],
   ['a minute that is no limit', () => project({ minute: 1.5 }), 'projectLimits.minute'],
   ['an hour that is no limit', () => project({ hour: '5' }), 'projectLimits.hour'],
@@ -196,13 +189,13 @@ const MISTAKES: Mistake[] = [
     'policies.p.limit',
   ],
   [
-    'a burst that one plan has not',
+    'a burst that is no whole number for one plan',
     () => {
-      const plans = definePlans({ free: { rpm: 1, burst: 5 }, paid: { rpm: 5, burst: 0 } })
+      const plans = definePlans({ free: { rpm: 1, burst: 4 }, paid: { rpm: 5, burst: 5 } })
       const policy = tokenBucket({
         name: 'p',
         limit: ({ plan }) => plan['rpm'],
-        burst: ({ plan }) => plan['burst'],
+        burst: ({ plan }) => Number(plan['burst']) / 2,
         window: '1m',
         per: ['tenant'],
       })
@@ -222,21 +215,26 @@ const MISTAKES: Mistake[] = [
       })
       const plans = definePlans({ free: { burst: 5 } })
       const configuration = runtimeConfiguration({ allow: { p: ['limit'] } })
-      return createLimiter({ store: memory(), policies: [policy], plans, configuration })
+      return createLimiter({
+        store: memory(),
+        policies: [policy],
+        plans,
+        extensions: [configuration],
+      })
     },
     'policies.p.burst for plan "free"',
   ],
   [
     'two logs of one name',
     () => {
-      return createLimiter({ store: memory(), policies: [...log('a'), ...log('b')] })
+      return createLimiter({ store: memory(), policies: [log('a'), log('b')] })
     },
     'policies',
     'duplicate_policy',
   ],
   [
     'two logs whose windows have one name',
-    () => createLimiter({ store: memory(), policies: [...projectLimits(), ...projectLimits()] }),
+    () => createLimiter({ store: memory(), policies: [projectLimits(), projectLimits()] }),
     'policies',
     'duplicate_policy',
   ],

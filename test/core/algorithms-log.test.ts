@@ -1,7 +1,8 @@
-import { slidingWindow, type Entry, type Policy, type Verdict } from '@sluice/core'
+import { slidingWindows, type Entry, type PolicyRule } from '@sluice/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../support/running-redis.ts'
+import { entriesOf, rulesOf, storeRequest } from '../support/store-request.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const SEED = 20_260_118
@@ -10,12 +11,14 @@ const START = Date.UTC(2026, 0, 15, 12)
 const TURN = 8_000_000_000_000_000
 const LIMIT = 1_000_000_000_000
 
-const POLICIES = slidingWindow({
-  name: 'p',
-  per: 'global',
-  windows: { short: { limit: LIMIT, window: '1s' }, long: { limit: LIMIT, window: '3s' } },
-})
-const [{ algorithm }] = POLICIES as [Policy]
+const RULES = rulesOf(
+  slidingWindows({
+    name: 'k',
+    per: 'global',
+    windows: { short: { limit: LIMIT, window: '1s' }, long: { limit: LIMIT, window: '3s' } },
+  }),
+)
+const [{ algorithm }] = RULES as [PolicyRule]
 
 interface Charge {
   readonly at: number
@@ -23,17 +26,6 @@ interface Charge {
 }
 
 const shared = sharedRedis()
-
-const entries = (cost: number): Entry[] =>
-  POLICIES.map(({ params }) => ({
-    key: 'k',
-    algorithm,
-    params,
-    limit: LIMIT,
-    burst: LIMIT,
-    cost,
-    enforced: true,
-  }))
 
 const cost = fc.oneof(
   fc.integer({ min: 1, max: 9 }),
@@ -55,19 +47,22 @@ async function longLog(sum: number, first: number) {
   const charges: Charge[] = [{ at: START, cost: first }]
 
   async function ask(now: number, asked: number): Promise<void> {
-    const list = entries(asked)
-    const twin = list.map((entry): Verdict => algorithm.check(state, entry, now))
-    const request = { id: 'x', apply: true, now, clockIsInjected: true, reads: [] }
-    const { verdicts } = await store.check({ ...request, entries: list })
-    expect(verdicts).toEqual(twin.map((verdict) => ({ waitMs: 0, ...verdict })))
-    const free = POLICIES.map(({ windowMs }) =>
+    const list = entriesOf(RULES, { limit: LIMIT, cost: asked })
+    const twin = list.map((entry) => algorithm.check(state, entry, now))
+    const request = storeRequest(RULES, list, { now, clockIsInjected: true })
+    const { verdicts } = await store.check(request)
+    const charged = twin.every(({ fits }) => fits)
+    expect(verdicts).toEqual(
+      twin.map((finding) => ({ waitMs: 0, ...finding, charged, position: 0 })),
+    )
+    const free = RULES.map(({ windowMs }) =>
       charges
         .filter(({ at }) => at > now - windowMs)
         .reduce((left, charge) => left - charge.cost, LIMIT),
     )
     expect(twin.map(({ available }) => available)).toEqual(free)
     expect(twin.map(({ fits }) => fits)).toEqual(free.map((left) => asked <= left))
-    if (!twin.every(({ fits }) => fits)) return
+    if (!charged) return
     state = algorithm.add(state, list[0] as Entry, now, 'x').state
     charges.push({ at: now, cost: asked })
   }

@@ -33,7 +33,7 @@ const SPENT: Record<string, { policies: readonly Policy[]; times: number; gapMs:
     gapMs: 50,
   },
   'projectLimits, 10,000 requests a day': {
-    policies: projectLimits(),
+    policies: [projectLimits()],
     times: 10_000,
     gapMs: 8_000,
   },

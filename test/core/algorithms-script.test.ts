@@ -1,7 +1,7 @@
 import {
   leakyBucket,
-  slidingWindow,
   slidingWindowCounter,
+  slidingWindows,
   tokenBucket,
   type Entry,
   type Policy,
@@ -9,6 +9,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { keysUnder } from '../support/redis.ts'
 import { sharedRedis } from '../support/running-redis.ts'
+import { entriesOf, rulesOf, storeRequest } from '../support/store-request.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const shared = sharedRedis()
@@ -17,42 +18,33 @@ const common = { name: 'p', limit: 10, window: '1m', per: 'global' } as const
 
 const one = { limit: 10, window: '1m' } as const
 
-const POLICIES: readonly (readonly [what: string, policy: Policy | undefined])[] = [
+const POLICIES: readonly (readonly [what: string, policy: Policy])[] = [
   ['a token bucket', tokenBucket(common)],
   ['a token bucket of intervals', tokenBucket({ ...common, refill: 'interval' })],
   ['a leaky bucket', leakyBucket({ ...common, burst: 10, wait: '2s' })],
   ['a counter', slidingWindowCounter({ ...common, segments: 6 })],
-  ['a log', slidingWindow({ name: 'p', per: 'global', windows: { w: one } })[0]],
+  ['a log', slidingWindows({ name: 'p', per: 'global', windows: { w: one } })],
 ]
 
 const BAD = [Number.NaN, Infinity, -1, 0.5, 10 ** 12 + 1, 'nan', '', 'one']
 
-function setUp(policy: Policy | undefined) {
+function setUp(policy: Policy) {
   const prefix = freshPrefix()
   const store = shared.store(prefix)
-  const { algorithm, params } = policy as Policy
-  const entry = { key: 'p', algorithm, params, limit: 10, burst: 10, cost: 1, enforced: true }
+  const rules = rulesOf(policy)
   const check = (changed: Partial<Record<keyof Entry, unknown>> = {}) =>
-    store.check({
-      entries: [{ ...entry, ...changed } as Entry],
-      apply: true,
-      now: Date.now(),
-      clockIsInjected: false,
-      id: 'x',
-      reads: [],
-    })
-  return { prefix, check, params }
+    store.check(storeRequest(rules, entriesOf(rules, changed as Partial<Entry>)))
+  return { prefix, check, isBucket: rules[0]?.burst !== undefined }
 }
 
 describe.each(POLICIES)('the script of %s', (_what, policy) => {
   it('refuses what is no whole number, and writes nothing', async () => {
-    const { prefix, check, params } = setUp(policy)
+    const { prefix, check, isBucket } = setUp(policy)
     for (const bad of BAD) {
       const forged = [
-        { limit: bad },
-        { burst: bad },
+        { limit: bad, burst: 10 },
         { cost: bad },
-        ...params.map((_, place) => ({ params: params.with(place, bad as number) })),
+        ...(isBucket ? [{ burst: bad }] : []),
       ]
       for (const changed of forged) {
         await expect(check(changed)).rejects.toMatchObject({ code: 'store_refused' })

@@ -60,7 +60,7 @@ const six = [
 function ours(policies: Policy[]): Ask {
   const store = own.store()
   const limiter = createLimiter({ store, policies })
-  const cost = policies.some(({ unit }) => unit === 'usd') ? { usd: COST } : {}
+  const cost = policies.some((policy) => policy()[0]?.unit === 'usd') ? { usd: COST } : {}
   return async (tenant) =>
     (await limiter.check({ tenant, route: 'evaluate', user: 'u1' }, { cost })).allowed
 }

@@ -4,6 +4,7 @@ import { startLocal, startRedisServer, type LocalServer, type RedisServer } from
 import type { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { connect, keysUnder } from '../support/redis.ts'
+import { entriesOf, rulesOf, storeRequest } from '../support/store-request.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const ACME = { tenant: 'acme' }
@@ -89,15 +90,15 @@ describe('where callers decide, by clocks that differ by seconds', () => {
   it.each([
     ['a fixed window', fixedWindow({ name: 'f', limit: 5, window: '5s', per: ['tenant'] })],
     ['a sliding window', slidingWindow({ name: 's', limit: 5, window: '1s', per: ['tenant'] })],
-  ])('%s holds: no fast clock lets its keys expire early', async (_, { algorithm, params }) => {
+  ])('%s holds: no fast clock lets its keys expire early', async (_, policy) => {
     const local = await restricted('skewed', '~*', '+@all', '-time')
     const { url, token } = local
     const prefix = freshPrefix()
     const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
-    const entries = [{ key: 'k', algorithm, params, limit: 5, burst: 5, cost: 1, enforced: true }]
+    const rules = rulesOf(policy)
+    const entries = entriesOf(rules, { limit: 5 })
     const start = Date.UTC(2026, 0, 15, 12)
-    const request = { id: 'x', entries, apply: true, clockIsInjected: false, reads: [] }
-    const ask = (now: number) => store.check({ ...request, now })
+    const ask = (now: number) => store.check(storeRequest(rules, entries, { now }))
     for (let time = 0; time < 5; time += 1) await ask(start + 4_900)
     // The slow caller's window is not over when the fast one's is: its key outlives both.
     const [key = ''] = await keysUnder(redis, prefix)

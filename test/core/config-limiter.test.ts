@@ -11,7 +11,7 @@ const good = { name: 'p', limit: 1, window: '1m', per: ['tenant'] }
 const policy = slidingWindow({ name: 'p', limit: 1, window: '1m', per: ['tenant'] })
 const policies = [policy]
 const forged = (changes: object): unknown =>
-  limiter({ store: memory(), policies: [{ ...policy, ...changes }] })
+  limiter({ store: memory(), policies: [() => [{ ...policy()[0], ...changes }]] })
 
 const misspelt = slidingWindow({
   name: 'rpm',
@@ -23,7 +23,7 @@ const plans = definePlans({ starter: { rpm: 1 }, growth: { rpm: 2 } })
 
 const halved = slidingWindow({
   name: 'rpm',
-  limit: ({ plan }) => (plan['rpm'] ?? 0) / 2,
+  limit: ({ plan }) => Number(plan['rpm']) / 2,
   window: '1m',
   per: ['tenant'],
 })

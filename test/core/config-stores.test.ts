@@ -1,11 +1,14 @@
 import { compileRoutes, createGuard, type GuardOptions } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
+import { upstashRedis } from '@sluice/core/upstash-redis'
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
 import { loosely, mistakesAreNamed, show, type Mistake } from '../support/mistakes.ts'
 
 const store = loosely(upstash)
 const remote = { url: 'https://redis.example', token: 'auth-1' }
+
+const client = { client: { request: () => expect.unreachable(), retry: {} } }
 
 const STORES: Mistake[] = [
   ['no address', () => store({ token: 'auth-1' }), 'upstash.url', 'missing_credentials'],
@@ -44,10 +47,26 @@ const STORES: Mistake[] = [
   ['a fetch that is none', () => store({ ...remote, fetch: {} }), 'upstash.fetch'],
   ...[null, {}, { client: null }, { client: {} }, 7, 'redis'].map((redis): Mistake => [
     `redis ${show(redis)}`,
-    () => store({ redis }),
-    'upstash.redis',
+    () => loosely(upstashRedis)(redis),
+    'upstashRedis.redis',
   ]),
-  ['an address beside a client', () => store({ ...remote, redis: {} }), 'upstash.url'],
+  ['a client among the options', () => store({ redis: {} }), 'upstash.redis', 'unknown_option'],
+  [
+    'an address beside a client',
+    () => upstashRedis(client, remote as never),
+    'upstashRedis.url',
+    'unknown_option',
+  ],
+  ...['', 'a:b'].map((prefix): Mistake => [
+    `prefix ${show(prefix)} beside a client`,
+    () => upstashRedis(client, { prefix }),
+    'upstashRedis.prefix',
+  ]),
+  [
+    'a timeoutMs of 0 beside a client',
+    () => upstashRedis(client, { timeoutMs: 0 }),
+    'upstashRedis.timeoutMs',
+  ],
   ...[0, -1, 1.5, Number.NaN, '5'].map((maxKeys): Mistake => [
     `maxKeys ${show(maxKeys)}`,
     () => loosely(memory)({ maxKeys }),

@@ -1,4 +1,10 @@
-import { createLimiter, manualClock, type Decision, type PolicyState } from '@sluice/core'
+import {
+  createLimiter,
+  manualClock,
+  slidingWindow,
+  type Decision,
+  type PolicyState,
+} from '@sluice/core'
 import { denialBody, rateLimitHeaders, tooManyRequests } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import * as fc from 'fast-check'
@@ -9,6 +15,7 @@ import { policiesOf, rules, type Rule } from '../conformance/model/rules.ts'
 import { costOf } from '../conformance/model/replay.ts'
 
 const SEED = 20_260_116
+const NOON = Date.UTC(2026, 0, 15, 12)
 const TENANTS = { a: 'tenant-that-nobody-may-see', b: 'another-that-nobody-may-see' }
 
 /** Decisions of every kind, as limiters make them. */
@@ -154,6 +161,23 @@ describe('headers and body', () => {
   })
 })
 
+describe('a limit of 0', () => {
+  it('is told with its own window, and as nothing to be retried', async () => {
+    const policies = [slidingWindow({ name: 'rpm', limit: 0, window: '1m', per: ['tenant'] })]
+    const limiter = createLimiter({ store: memory(), policies, clock: manualClock(NOON) })
+    const decision = await limiter.check({ tenant: 'acme' })
+    expect(rateLimitHeaders(decision)).toEqual({
+      'RateLimit-Policy': '"rpm";q=0;w=60',
+      RateLimit: '"rpm";r=0;t=60',
+      'X-RateLimit-Limit': '0',
+      'X-RateLimit-Remaining': '0',
+      'X-RateLimit-Reset': String(NOON / 1_000 + 60),
+      'X-RateLimit-Scope': 'tenant',
+      'x-should-retry': 'false',
+    })
+  })
+})
+
 describe('a decision made without the store', () => {
   const base = {
     policies: [],
@@ -161,6 +185,7 @@ describe('a decision made without the store', () => {
     violated: undefined,
     delayMs: 0,
     at: 1_768_478_400_500,
+    source: 'memory',
     plan: undefined,
     planSource: undefined,
   } as const

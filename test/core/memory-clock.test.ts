@@ -1,12 +1,7 @@
-import {
-  concurrency,
-  createLimiter,
-  definePlans,
-  manualClock,
-  planResolver,
-  slidingWindow,
-} from '@sluice/core'
+import { concurrency, createLimiter, definePlans, manualClock, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
+import { planResolver } from '@sluice/core/plans'
+import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it, vi } from 'vitest'
 import { reserved } from '../reservations/reserved.ts'
 
@@ -22,7 +17,7 @@ describe('in memory, by an injected clock,', () => {
       store: memory(),
       clock,
       plans: definePlans({ free: { tokens: 1 } }),
-      planOf: planResolver(lookUp, { cacheFor: '5m' }),
+      extensions: [planResolver(lookUp, { cacheFor: '5m' })],
       policies: [tpm],
     })
     const asked: number[] = []
@@ -60,8 +55,8 @@ describe('in memory, by an injected clock,', () => {
     const limiter = createLimiter({ store: memory(), clock, policies: [calls] })
     const call = await reserved(limiter, ACME, { settleWithin: '1s' })
     clock.advance(4 * MINUTE)
-    expect(await limiter.reserve(ACME)).toMatchObject({ allowed: false })
+    expect(await reserve(limiter, ACME)).toMatchObject({ allowed: false })
     await call.settle({})
-    expect(await limiter.reserve(ACME)).toMatchObject({ allowed: true })
+    expect(await reserve(limiter, ACME)).toMatchObject({ allowed: true })
   })
 })

@@ -2,14 +2,19 @@ import {
   createLimiter,
   definePlans,
   fixedWindow,
-  planResolver,
-  runtimeConfiguration,
   type DeniedDecision,
   type Limiter,
   type Subject,
 } from '@sluice/core'
+import {
+  configure,
+  configured,
+  removeConfiguration,
+  runtimeConfiguration,
+} from '@sluice/core/configuration'
 import { tooManyRequests, rateLimitHeaders } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
+import { invalidatePlan, planResolver } from '@sluice/core/plans'
 import { describe, expect, it } from 'vitest'
 
 /** What every object has, and what nobody means who says it. */
@@ -41,10 +46,9 @@ function limiterOf(answer: string): Limiter {
   return createLimiter({
     store: memory(),
     plans,
-    planOf: planResolver(() => answer),
     policies: [perTenant],
-    configuration: runtimeConfiguration({ allow: { rpm: ['limit'] } }),
-    hooks: { problem: () => {} },
+    extensions: [planResolver(() => answer), runtimeConfiguration({ allow: { rpm: ['limit'] } })],
+    on: { problem: () => {} },
   })
 }
 
@@ -67,13 +71,14 @@ describe.each(NAMES)('%s', (name) => {
       const { plan, policies } = await limiter.check({ tenant })
       expect([plan, policies[0]?.remaining]).toEqual(['growth', 3])
     }
-    await limiter.configure({ rpm: { limit: 9 } }, { tenant: name })
-    await limiter.invalidate(name)
+    await configure(limiter, { rpm: { limit: 9 } }, { tenant: name })
+    await invalidatePlan(limiter, name)
     for (const tenant of NAMES) {
       const { policies } = await limiter.peek({ tenant })
       expect([tenant, policies[0]?.limit]).toEqual([tenant, tenant === name ? 9 : 4])
     }
-    await limiter.reset({ tenant: name }, { configuration: true })
+    await limiter.reset({ tenant: name })
+    await removeConfiguration(limiter, { tenant: name })
     for (const tenant of NAMES) {
       const { policies } = await limiter.peek({ tenant })
       expect([tenant, policies[0]?.remaining]).toEqual([tenant, tenant === name ? 4 : 3])
@@ -111,7 +116,7 @@ describe.each(NAMES)('%s', (name) => {
 
   it('as a dimension is not taken from what every object inherits', async () => {
     if (!/^[a-z]/i.test(name)) return
-    const limiter = createLimiter({
+    const limiter: Limiter = createLimiter({
       store: memory(),
       policies: [fixedWindow({ name: 'p', limit: 2, window: '1h', per: [name] })],
     })
@@ -127,16 +132,16 @@ describe.each(NAMES)('%s', (name) => {
     const limiter = limiterOf('growth')
     const options = parsed(`{"${name}":1}`)
     await expect(limiter.check({ tenant: 'a' }, options as never)).rejects.toThrow(/options/)
-    await expect(limiter.configure(options as never)).rejects.toMatchObject({
+    await expect(configure(limiter, options as never)).rejects.toMatchObject({
       code: 'unknown_option',
     })
-    await expect(limiter.configure({ rpm: options as never })).rejects.toMatchObject({
+    await expect(configure(limiter, { rpm: options as never })).rejects.toMatchObject({
       code: 'unknown_option',
     })
     await expect(limiter.reset({ tenant: 'a' }, options as never)).rejects.toMatchObject({
       code: 'unknown_option',
     })
-    expect(await limiter.configuration()).toEqual([])
+    expect(await configured(limiter)).toEqual([])
   })
 })
 
@@ -154,7 +159,7 @@ it('names of policies, units and plans may be such names, where they are names a
         unit: 'valueOf',
       }),
     ],
-    configuration: runtimeConfiguration({ allow: { [name]: ['limit' as const] } }),
+    extensions: [runtimeConfiguration({ allow: { [name]: ['limit' as const] } })],
   })
   const cost = { valueOf: 1 }
   const ask = (plan?: string) => limiter.check({ tenant: 'a', plan }, { cost })
@@ -163,6 +168,6 @@ it('names of policies, units and plans may be such names, where they are names a
   expect(denied).toMatchObject({ allowed: false, plan: name, violated: { name } })
   expect(JSON.stringify(rateLimitHeaders(denied))).toContain('constructor')
   expect(await tooManyRequests(denied as DeniedDecision).text()).toContain('"error"')
-  await limiter.configure({ [name]: { limit: 3 } })
+  await configure(limiter, { [name]: { limit: 3 } })
   expect(await ask()).toMatchObject({ allowed: true, policies: [{ limit: 3 }] })
 })

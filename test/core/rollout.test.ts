@@ -1,10 +1,13 @@
 import {
   createLimiter,
   manualClock,
+  rollout,
   slidingWindow,
+  slidingWindows,
   type Decision,
   type Limiter,
   type Policy,
+  type PolicyOptions,
   type RolloutOptions,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
@@ -12,7 +15,9 @@ import { describe, expect, it } from 'vitest'
 import { NOON, remaining } from '../conformance/cases/case.ts'
 import { storesOf } from '../support/stores.ts'
 
-const window = (name: string, limit: number, options: RolloutOptions = {}): Policy =>
+type Options = Pick<PolicyOptions, 'mode' | 'rollout'>
+
+const window = (name: string, limit: number, options: Options = {}): Policy =>
   slidingWindow({ name, limit, window: '1m', per: ['tenant'], ...options })
 
 const ACME = { tenant: 'acme' }
@@ -57,14 +62,14 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s', (name) 
       minute: { limit: 5, window: '1m' },
       hour: { limit: 2, window: '1h' },
     } as const
-    const log = slidingWindow({ name: 'log', windows, per: ['tenant'], mode: 'shadow' })
-    const limiter = limiterOf(log)
+    const log = slidingWindows({ name: 'log', windows, per: ['tenant'], mode: 'shadow' })
+    const limiter = limiterOf([log])
     for (let time = 0; time < 5; time += 1) await limiter.check(ACME)
     expect(remaining(await limiter.peek(ACME))).toEqual({ 'log.minute': 3, 'log.hour': 0 })
   })
 
   it('a policy that is not enforced for some denies the others only', async () => {
-    const limiter = limiterOf([window('half', 1, { enforced: 50 })])
+    const limiter = limiterOf([window('half', 1, { rollout: rollout({ enforced: 50 }) })])
     const outcomes = { denied: 0, told: 0 }
     for (let tenant = 0; tenant < 60; tenant += 1) {
       await limiter.check({ tenant: `t${tenant}` })
@@ -83,7 +88,7 @@ describe('a percentage of partitions', () => {
 
   /** The tenants for which a policy is enabled, and those for which it is enforced. */
   async function chosen(options: RolloutOptions) {
-    const policies = [window('p', 5, options)]
+    const policies = [window('p', 5, { rollout: rollout(options) })]
     const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
     const [enabled, enforced] = [new Set<string>(), new Set<string>()]
     for (const subject of TENANTS) {
@@ -123,21 +128,24 @@ describe('a percentage of partitions', () => {
       minute: { limit: 5, window: '1m' },
       hour: { limit: 9, window: '1h' },
     } as const
-    const policies = slidingWindow({ name: 'log', windows, per: ['tenant'], enabled: 50 })
+    const half = rollout({ enabled: 50 })
+    const policies = [slidingWindows({ name: 'log', windows, per: ['tenant'], rollout: half })]
     const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
     const counts = new Set<number>()
     for (const subject of TENANTS) counts.add((await limiter.peek(subject)).policies.length)
     expect([...counts].toSorted((a, b) => a - b)).toEqual([0, 2])
   })
   it('is another one for each policy', async () => {
-    const policies = ['p', 'q'].map((name) => window(name, 5, { enabled: 50 }))
+    const policies = ['p', 'q'].map((name) =>
+      window(name, 5, { rollout: rollout({ enabled: 50 }) }),
+    )
     const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
     const counts = [0, 0, 0]
     for (const subject of TENANTS) counts[(await limiter.peek(subject)).policies.length]! += 1
     expect(Math.abs(counts[1]! / 100 - 50)).toBeLessThan(2)
   })
   it('that leaves a policy out is told, and nothing is counted', async () => {
-    const policies = [window('p', 1, { enabled: 0 })]
+    const policies = [window('p', 1, { rollout: rollout({ enabled: 0 }) })]
     const limiter = createLimiter({ store: memory(), policies })
     for (let time = 0; time < 3; time += 1) {
       expect(await limiter.check(ACME)).toMatchObject({

@@ -1,5 +1,6 @@
 import { createLimiter, dailyCap, slidingWindow, type Limiter, type Policy } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
+import { upstashRedis } from '@sluice/core/upstash-redis'
 import { startLocal, type LocalServer } from '@sluice/local'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -30,7 +31,7 @@ afterAll(() => stock.close())
 function fresh({ url, token }: LocalServer, policies: Policy[], viaClient = false): Limiter {
   const options = { prefix: freshPrefix(), timeoutMs: 30_000 }
   const store = viaClient
-    ? upstash({ redis: new UpstashClient({ url, token }), ...options })
+    ? upstashRedis(new UpstashClient({ url, token }), options)
     : upstash({ url, token, ...options })
   return createLimiter({ store, policies })
 }

@@ -1,4 +1,11 @@
-import { createLimiter, manualClock, slidingWindow, type Hooks, type Policy } from '@sluice/core'
+import {
+  backpressure,
+  createLimiter,
+  manualClock,
+  slidingWindow,
+  type Listeners,
+  type Policy,
+} from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { NOON } from '../conformance/cases/case.ts'
@@ -17,17 +24,20 @@ async function delays(policies: Policy[], times: number): Promise<number[]> {
 
 describe('backpressure', () => {
   it('delays nothing up to 80 % of the limit, then ever more, to 2 s at the limit', async () => {
-    const found = await delays([rpm({ backpressure: {} })], 101)
+    const found = await delays([rpm({ backpressure: backpressure() })], 101)
     expect(found.slice(0, 80)).toEqual(Array.from({ length: 80 }, () => 0))
     expect(found.slice(80, 100)).toEqual(Array.from({ length: 20 }, (_, n) => (n + 1) * 100))
     expect(found[100]).toBe(0)
   })
   it('begins and ends where it is told to', async () => {
-    const found = await delays([rpm({ backpressure: { from: 0.5, maxMs: 500 } })], 100)
+    const found = await delays(
+      [rpm({ backpressure: backpressure({ from: 0.5, maxMs: 500 }) })],
+      100,
+    )
     expect([found[49], found[50], found[74], found[99]]).toEqual([0, 10, 250, 500])
   })
   it('is told by a peek as a check would have it', async () => {
-    const policies = [rpm({ limit: 10, backpressure: { from: 0, maxMs: 1_000 } })]
+    const policies = [rpm({ limit: 10, backpressure: backpressure({ from: 0, maxMs: 1_000 }) })]
     const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
     for (let time = 0; time < 10; time += 1) {
       const { delayMs } = await limiter.peek(ACME)
@@ -37,21 +47,21 @@ describe('backpressure', () => {
   })
   it('of several policies the longest delay counts, of a shadow none', async () => {
     const name = 'slow'
-    const slow = rpm({ name, limit: 10, backpressure: { from: 0, maxMs: 1_000 } })
-    expect(await delays([rpm({ backpressure: { from: 0, maxMs: 100 } }), slow], 3)).toEqual([
-      100, 200, 300,
-    ])
-    const shadow = rpm({ mode: 'shadow', backpressure: { from: 0 } })
+    const slow = rpm({ name, limit: 10, backpressure: backpressure({ from: 0, maxMs: 1_000 }) })
+    expect(
+      await delays([rpm({ backpressure: backpressure({ from: 0, maxMs: 100 }) }), slow], 3),
+    ).toEqual([100, 200, 300])
+    const shadow = rpm({ mode: 'shadow', backpressure: backpressure({ from: 0 }) })
     expect(await delays([shadow], 3)).toEqual([0, 0, 0])
   })
 })
 
-describe('the hook "threshold"', () => {
+describe('the event "threshold"', () => {
   it('is told once when a charge passes 80 % and once when one passes 95 %, under concurrency', async () => {
     const maker = await STORES['redis, built-in transport']()
-    const threshold = vi.fn<NonNullable<Hooks['threshold']>>()
+    const threshold = vi.fn<NonNullable<Listeners['threshold']>>()
     const policies = [rpm({})]
-    const limiter = createLimiter({ store: maker.make(), policies, hooks: { threshold } })
+    const limiter = createLimiter({ store: maker.make(), policies, on: { threshold } })
     await Promise.all(Array.from({ length: 120 }, () => limiter.check(ACME)))
     const told = threshold.mock.calls.map(([event]) => event)
     expect(new Set(told.map((event) => event.threshold))).toEqual(new Set([0.8, 0.95]))
@@ -64,8 +74,8 @@ describe('the hook "threshold"', () => {
   it.each([0.07, 0.55, 0.56, 0.57, 0.58])(
     'is told of %d of 100 by the unit that makes it that much',
     async (share) => {
-      const threshold = vi.fn<NonNullable<Hooks['threshold']>>()
-      const options = { store: memory(), policies: [rpm({})], hooks: { threshold } }
+      const threshold = vi.fn<NonNullable<Listeners['threshold']>>()
+      const options = { store: memory(), policies: [rpm({})], on: { threshold } }
       const limiter = createLimiter({ ...options, thresholds: [share] })
       await limiter.check(ACME, { cost: Math.round(share * 100) - 1 })
       expect(threshold).not.toHaveBeenCalled()
@@ -75,11 +85,11 @@ describe('the hook "threshold"', () => {
   )
 
   it('is told of every threshold that one large charge passes, and of none by a peek or a denial', async () => {
-    const threshold = vi.fn<NonNullable<Hooks['threshold']>>()
+    const threshold = vi.fn<NonNullable<Listeners['threshold']>>()
     const limiter = createLimiter({
       store: memory(),
       policies: [rpm({})],
-      hooks: { threshold },
+      on: { threshold },
       thresholds: [0.5, 0.9, 1],
     })
     await limiter.peek(ACME, { cost: 100 })
@@ -92,47 +102,47 @@ describe('the hook "threshold"', () => {
   })
 })
 
-describe('hooks', () => {
+describe('listeners', () => {
   it('are told of what a shadow would have denied', async () => {
-    const shadowDenial = vi.fn<NonNullable<Hooks['shadowDenial']>>()
+    const shadow = vi.fn<NonNullable<Listeners['shadow']>>()
     const policies = [rpm({ limit: 1, mode: 'shadow' })]
-    const limiter = createLimiter({ store: memory(), policies, hooks: { shadowDenial } })
+    const limiter = createLimiter({ store: memory(), policies, on: { shadow } })
     await limiter.check(ACME)
     await limiter.peek(ACME)
-    expect(shadowDenial).not.toHaveBeenCalled()
+    expect(shadow).not.toHaveBeenCalled()
     await limiter.check(ACME)
-    expect(shadowDenial).toHaveBeenCalledExactlyOnceWith({
+    expect(shadow).toHaveBeenCalledExactlyOnceWith({
       subject: ACME,
       policy: expect.objectContaining({ name: 'rpm', fits: false, enforced: false }),
     })
   })
   it('that throw are logged, and change no decision', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
-    const mistake = new Error('a mistake in a hook')
+    const mistake = new Error('a mistake in a listener')
     const fail = () => {
       throw mistake
     }
     const policies = [rpm({ limit: 1 })]
-    const hooks = { threshold: fail, shadowDenial: fail }
-    const limiter = createLimiter({ store: memory(), policies, hooks })
+    const on = { threshold: fail, shadow: fail }
+    const limiter = createLimiter({ store: memory(), policies, on })
     expect((await limiter.check(ACME)).allowed).toBe(true)
-    expect(log).toHaveBeenCalledWith('The hook "threshold" failed:', mistake)
+    expect(log).toHaveBeenCalledWith('A listener of "threshold" failed:', mistake)
     log.mockRestore()
   })
   it('may be async, and one that rejects is logged like one that throws', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     const mistake = new Error('the webhook is down')
-    const hooks = { threshold: (): Promise<void> => Promise.reject(mistake) }
-    const limiter = createLimiter({ store: memory(), policies: [rpm({ limit: 1 })], hooks })
+    const on = { threshold: (): Promise<void> => Promise.reject(mistake) }
+    const limiter = createLimiter({ store: memory(), policies: [rpm({ limit: 1 })], on })
     expect((await limiter.check(ACME)).allowed).toBe(true)
     await vi.waitFor(() =>
-      expect(log).toHaveBeenCalledWith('The hook "threshold" failed:', mistake),
+      expect(log).toHaveBeenCalledWith('A listener of "threshold" failed:', mistake),
     )
     log.mockRestore()
   })
   it.each([
-    ['hooks', { hooks: { treshold: () => {} } }, 'hooks.treshold'],
-    ['a hook', { hooks: { threshold: 'log' } }, 'hooks.threshold'],
+    ['listeners', { on: { treshold: () => {} } }, 'on.treshold'],
+    ['a listener', { on: { threshold: 'log' } }, 'on.threshold'],
     ['thresholds', { thresholds: 0.8 }, 'thresholds'],
     ['a threshold in percent', { thresholds: [80] }, 'thresholds'],
     ['a threshold of 0', { thresholds: [0] }, 'thresholds'],

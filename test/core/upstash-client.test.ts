@@ -1,5 +1,5 @@
 import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
+import { upstashRedis } from '@sluice/core/upstash-redis'
 import { startLocal, type LocalServer } from '@sluice/local'
 import { Redis } from '@upstash/redis'
 import { Redis as CloudflareRedis } from '@upstash/redis/cloudflare'
@@ -36,7 +36,7 @@ const CLIENTS: Record<string, () => object> = {
 describe("a user's @upstash/redis client", () => {
   it.each(Object.entries(CLIENTS))('%s, decides like the built-in transport', async (_, make) => {
     const limiter = createLimiter({
-      store: upstash({ redis: make(), prefix: freshPrefix(), timeoutMs: 30_000 }),
+      store: upstashRedis(make(), { prefix: freshPrefix(), timeoutMs: 30_000 }),
       policies: [
         dailyCap({ name: 'daily', limit: 9, per: ['tenant'] }),
         slidingWindow({ name: 'rpm', limit: 2, window: '1h', per: ['tenant'] }),

@@ -1,14 +1,17 @@
 import {
+  backpressure,
   createLimiter,
   dailyCap,
   definePlans,
   InputError,
   manualClock,
+  rollout,
   slidingWindow,
   type LimiterOptions,
   type Policy,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
+import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { NOON, remaining } from '../conformance/cases/case.ts'
 import { mistakesAreNamed, loosely, type Mistake } from '../support/mistakes.ts'
@@ -96,32 +99,43 @@ describe('a policy per user', () => {
 
 const unasked = (): never => expect.unreachable('The store is asked')
 
-describe('a limit of 0 or less', () => {
-  it.each([0, -1, -(10 ** 12)])(
-    'such as %i is no limit, and the decision says so',
-    async (limit) => {
-      const free = dailyCap({ name: 'daily', limit, per: ['tenant'] })
-      const limiter = limiterOf([free, rpm])
-      const decision = await limiter.check({ tenant: 'a' })
-      expect(decision.skipped).toEqual([{ name: 'daily', scope: 'tenant', why: 'unlimited' }])
-      expect(remaining(decision)).toEqual({ rpm: 4 })
-      const alone = await limiterOf([free]).check({ tenant: 'a' }, { cost: 10 ** 12 })
-      expect(alone).toMatchObject({ allowed: true, policies: [], retryAfterMs: 0 })
-    },
-  )
+describe('a limit of 0', () => {
+  it('allows nothing, and says that waiting does not help', async () => {
+    const none = dailyCap({ name: 'daily', limit: 0, per: ['tenant'] })
+    const limiter = limiterOf([none, rpm])
+    expect(await limiter.check({ tenant: 'a' })).toMatchObject({
+      allowed: false,
+      reason: 'cost_exceeds_limit',
+      retryAfterMs: null,
+      violated: { name: 'daily', limit: 0, remaining: 0 },
+    })
+    expect(remaining(await limiter.peek({ tenant: 'a' }))).toEqual({ daily: 0, rpm: 5 })
+  })
+})
+
+describe("a limit of 'unlimited'", () => {
+  it('is no limit, and the decision says so', async () => {
+    const free = dailyCap({ name: 'daily', limit: 'unlimited', per: ['tenant'] })
+    const limiter = limiterOf([free, rpm])
+    const decision = await limiter.check({ tenant: 'a' })
+    expect(decision.skipped).toEqual([{ name: 'daily', scope: 'tenant', why: 'unlimited' }])
+    expect(remaining(decision)).toEqual({ rpm: 4 })
+    const alone = await limiterOf([free]).check({ tenant: 'a' }, { cost: 10 ** 12 })
+    expect(alone).toMatchObject({ allowed: true, policies: [], retryAfterMs: 0 })
+  })
   it('asks no store, since there is nothing to count', async () => {
     const store = { ...memory(), check: unasked, settle: unasked }
-    const free = dailyCap({ name: 'daily', limit: 0, per: ['tenant'] })
+    const free = dailyCap({ name: 'daily', limit: 'unlimited', per: ['tenant'] })
     const limiter = createLimiter({ store, policies: [free] })
     expect(await limiter.check({ tenant: 'a' })).toMatchObject({
       allowed: true,
       degraded: undefined,
     })
-    const decision = await limiter.reserve({ tenant: 'a' })
+    const decision = await reserve(limiter, { tenant: 'a' })
     expect(decision.allowed && (await decision.cancel())).toMatchObject({ applied: false })
   })
   it('is none for one plan, and a limit for another', async () => {
-    const plans = definePlans({ starter: { rpm: 1 }, own: { rpm: 0 } })
+    const plans = definePlans({ starter: { rpm: 1 }, own: { rpm: 'unlimited' } })
     const perPlan = slidingWindow({
       name: 'rpm',
       limit: ({ plan }) => plan['rpm'],
@@ -154,19 +168,33 @@ describe('a mistake in which policies take part', () => {
       'slidingWindow.onMissing',
     ],
     ...[-1, 100.1, Number.NaN, '50', null].flatMap((share): Mistake[] => [
-      [`enabled ${share}`, () => policy({ ...good, enabled: share }), 'slidingWindow.enabled'],
-      [`enforced ${share}`, () => policy({ ...good, enforced: share }), 'slidingWindow.enforced'],
+      [`enabled ${share}`, () => loosely(rollout)({ enabled: share }), 'rollout.enabled'],
+      [`enforced ${share}`, () => loosely(rollout)({ enforced: share }), 'rollout.enforced'],
     ]),
     ['an unknown mode', () => policy({ ...good, mode: 'dry-run' }), 'slidingWindow.mode'],
+    ...(['enabled', 'enforced'] as const).flatMap((share): Mistake[] => [
+      [
+        `a share ${share} of one partition`,
+        () => policy({ ...good, per: 'global', rollout: rollout({ [share]: 50 }) }),
+        'slidingWindow.rollout',
+      ],
+      [
+        `${share} beside a rollout`,
+        () => policy({ ...good, [share]: 50 }),
+        `slidingWindow.${share}`,
+        'unknown_option',
+      ],
+    ]),
     [
-      'a share of a shadow',
-      () => policy({ ...good, mode: 'shadow', enforced: 50 }),
-      'slidingWindow.enforced',
+      'a rollout not made by rollout',
+      () => policy({ ...good, rollout: { enabled: 50 } }),
+      'slidingWindow.rollout',
     ],
     [
-      'a share of one partition',
-      () => policy({ ...good, per: 'global', enabled: 50 }),
-      'slidingWindow.enabled',
+      'an unknown option of a rollout',
+      () => loosely(rollout)({ enable: 50 }),
+      'rollout.enable',
+      'unknown_option',
     ],
     ...[0, 65, 1.5, '8', null].map((shards): Mistake => [
       `shards ${shards}`,
@@ -175,18 +203,23 @@ describe('a mistake in which policies take part', () => {
     ]),
     ...[-0.1, 1, Number.NaN, '0.8'].map((from): Mistake => [
       `backpressure from ${from}`,
-      () => policy({ ...good, backpressure: { from } }),
-      'slidingWindow.backpressure.from',
+      () => loosely(backpressure)({ from }),
+      'backpressure.from',
     ]),
     ...[0, 30_001, 1.5, '2s'].map((maxMs): Mistake => [
       `backpressure up to ${maxMs}`,
-      () => policy({ ...good, backpressure: { maxMs } }),
-      'slidingWindow.backpressure.maxMs',
+      () => loosely(backpressure)({ maxMs }),
+      'backpressure.maxMs',
     ]),
     [
+      'a backpressure not made by backpressure',
+      () => policy({ ...good, backpressure: { from: 0.5 } }),
+      'slidingWindow.backpressure',
+    ],
+    [
       'an unknown option of backpressure',
-      () => policy({ ...good, backpressure: { max: 5 } }),
-      'slidingWindow.backpressure.max',
+      () => loosely(backpressure)({ max: 5 }),
+      'backpressure.max',
       'unknown_option',
     ],
   ]

@@ -6,6 +6,7 @@ import {
   type OnStoreError,
 } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
+import { upstashRedis } from '@sluice/core/upstash-redis'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { freshPrefix } from '../support/stores.ts'
 
@@ -35,7 +36,7 @@ export function limiterAt(
   const store =
     transport === 'the built-in transport'
       ? upstash({ url, token, ...options })
-      : upstash({ redis: new UpstashClient({ url, token }), ...options })
+      : upstashRedis(new UpstashClient({ url, token }), options)
   return createLimiter({
     store,
     onStoreError,

@@ -1,5 +1,5 @@
 import { createLimiter, slidingWindow, type Decision, type Limiter } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
+import { upstashRedis } from '@sluice/core/upstash-redis'
 import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
 import { Redis as UpstashClient } from '@upstash/redis'
 import type { Redis } from 'ioredis'
@@ -122,7 +122,7 @@ it("a user's client keeps its own settings, and goes on working by them", async 
   const { client: http } = client as unknown as { client: { retry: object; options: object } }
   const before = { ...http, retry: { ...http.retry }, options: { ...http.options } }
   const limiter = createLimiter({
-    store: upstash({ redis: client }),
+    store: upstashRedis(client),
     policies: [slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })],
   })
   expect(await limiter.check(subject)).toMatchObject({ allowed: true, degraded: undefined })

@@ -1,4 +1,4 @@
-import { leakyBucket, slidingWindow } from '@sluice/core'
+import { backpressure, leakyBucket, slidingWindow } from '@sluice/core'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { app, delaying, limiterWith } from './support.ts'
 
@@ -19,7 +19,7 @@ describe('backpressure', () => {
     limit: 4,
     window: '1m',
     per: ['tenant'],
-    backpressure: { from: 0.25, maxMs: 3_000 },
+    backpressure: backpressure({ from: 0.25, maxMs: 3_000 }),
   })
 
   it('holds each request longer than the one before, until there is a denial, which is told at once', async () => {

@@ -177,14 +177,14 @@ describe('with a store', () => {
   })
 
   it('a hand-off is not taken when the store does not say that it is the first use', async () => {
-    const failing: Store = { ...memory(), write: () => Promise.reject(new Error('down')) }
+    const failing: Store = { ...memory(), run: () => Promise.reject(new Error('down')) }
     const behind = createHandoff(SECRET, { clock, store: failing })
     expect(await behind.take(await behind.sign(TERMS), TERMS)).toBe(false)
   })
 
   it('costs one write for a hand-off that is good, and none for another', async () => {
     const counting = memory()
-    const write = vi.spyOn(counting, 'write')
+    const write = vi.spyOn(counting, 'run')
     const make = vi.fn<() => Store>(() => counting)
     const lazy = createHandoff(SECRET, { clock, store: make })
     const value = await lazy.sign(TERMS)

@@ -24,9 +24,9 @@ describe('what stands in a header', () => {
     'a policy whose %s was changed by hand is refused',
     (field) => {
       const policy = slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })
-      const policies = [{ ...policy, [field]: 'ü' }]
+      const policies = [{ ...policy, [field]: 'ü' } as never]
       expect(() => createLimiter({ store: memory(), policies })).toThrow(
-        /^policies: must have names/,
+        /^policies: must hold only what factories return/,
       )
     },
   )

@@ -60,6 +60,7 @@ export function state(fields: Partial<PolicyState> & { name: string }): PolicySt
     windowMs: 60_000,
     resetMs: 30_000,
     fits: true,
+    charged: true,
     enforced: true,
     delayMs: 0,
     retryAfterMs: 0,
@@ -82,7 +83,13 @@ export function denied(violated: PolicyState, ...others: PolicyState[]): DeniedD
   return { allowed: false, reason, violated, retryAfterMs, policies, at: START, ...none }
 }
 
-const NOTHING_ELSE = { skipped: [], plan: undefined, planSource: undefined, degraded: undefined }
+const NOTHING_ELSE = {
+  source: 'store',
+  skipped: [],
+  plan: undefined,
+  planSource: undefined,
+  degraded: undefined,
+} as const
 
 /** A limiter that allows everything and asks for this delay. */
 export function delaying(delayMs: number): Limiter {
@@ -95,7 +102,7 @@ const down = () => Promise.reject(new Error('down'))
 /** What a limiter answers when its store is down and it is set to deny then. */
 export async function outage(): Promise<DeniedDecision> {
   const decision = await createLimiter({
-    store: { check: down, settle: down, write: down, reset: down },
+    store: { check: down, run: down, reset: down },
     policies: [fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })],
     onStoreError: 'deny',
   }).check({ tenant: 'acme' })

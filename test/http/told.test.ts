@@ -1,10 +1,11 @@
 import {
   createLimiter,
   fixedWindow,
-  runtimeConfiguration,
+  rollout,
   type FixedWindowOptions,
   type Policy,
 } from '@sluice/core'
+import { runtimeConfiguration } from '@sluice/core/configuration'
 import { denialBody, rateLimitHeaders, tooManyRequests, type HeaderStyle } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
@@ -107,21 +108,30 @@ const perTenant = (fields: Partial<FixedWindowOptions>): Policy =>
 
 describe('a request that no policy counts', () => {
   it.each([
-    ['a limit of 0', perTenant({ limit: 0 })],
-    ['a limit below 0', perTenant({ limit: -1 })],
+    ['no limit', perTenant({ limit: 'unlimited' })],
     ['a limit that is configured nowhere', perTenant({ limit: 'configured' })],
     ['a policy of another route', perTenant({ routes: ['other'] })],
     ['a policy per a dimension it lacks', perTenant({ per: ['user'], onMissing: 'skip' })],
-    ['a policy that is not enabled', perTenant({ enabled: 0 })],
+    ['a policy that is not enabled', perTenant({ rollout: rollout({ enabled: 0 }) })],
   ])('passes with no header: %s', async (_, only) => {
-    const configuration = runtimeConfiguration({ allow: { rpm: ['limit'] } })
-    const limiter = createLimiter({ store: memory(), policies: [only], configuration })
+    const extensions = [runtimeConfiguration({ allow: { rpm: ['limit'] } })]
+    const limiter = createLimiter({ store: memory(), policies: [only], extensions })
     const ask = app(limiter, { headers: ALL })
     for (let time = 0; time < 3; time += 1) {
       const answer = await ask({}, { method: 'POST' })
       expect(answer.status).toBe(200)
       expect([...answer.headers.keys()]).toEqual(['content-type'])
     }
+  })
+})
+
+it('a limit of 0 refuses each request and names the policy', async () => {
+  const ask = app(limiterWith(perTenant({ limit: 0 })).limiter)
+  const answer = await ask()
+  expect([answer.status, answer.headers.has('retry-after')]).toEqual([429, false])
+  expect(await answer.json()).toMatchObject({
+    policy: 'rpm',
+    message: 'A cost of 1 is above the limit of 0 requests of policy "rpm".',
   })
 })
 

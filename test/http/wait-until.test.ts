@@ -1,6 +1,14 @@
 import { limitByBinding, rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
 import { limitGuesses, rateLimit } from '@sluice/core/http'
-import type { CheckOptions, Limiter, Subject } from '@sluice/core'
+import {
+  createLimiter,
+  defineExtension,
+  fixedWindow,
+  type CheckOptions,
+  type Limiter,
+  type Subject,
+} from '@sluice/core'
+import { memory } from '@sluice/core/memory'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { NextRequest, type NextFetchEvent } from 'next/server.js'
 import { describe, expect, it } from 'vitest'
@@ -22,18 +30,18 @@ class Context {
 
 /** A limiter that has work to do past the response, if it is let. */
 function busy(): Limiter & { readonly asked: CheckOptions[] } {
-  const limiter = perMinute(9)
+  const work = defineExtension({
+    name: 'work',
+    connect: () => ({ before: ({ waitUntil }) => void waitUntil?.(WORK) }),
+  })
+  const policies = [fixedWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] })]
+  const limiter: Limiter = createLimiter({ store: memory(), policies, extensions: [work] })
   const asked: CheckOptions[] = []
   const check = (subject: Subject, options: CheckOptions = {}) => {
     asked.push(options)
-    options.waitUntil?.(WORK)
     return limiter.check(subject, options)
   }
-  const reserve = (subject: Subject, options: CheckOptions = {}) => {
-    options.waitUntil?.(WORK)
-    return limiter.reserve(subject, options)
-  }
-  return { ...limiter, check, reserve, asked }
+  return { ...limiter, check, asked }
 }
 
 const subject = () => ({ tenant: 'acme' })

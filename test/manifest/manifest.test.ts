@@ -1,7 +1,9 @@
 import {
+  backpressure,
   definePlans,
   fixedWindow,
   leakyBucket,
+  rollout,
   slidingWindow,
   tokenBucket,
   type FixedWindowOptions,
@@ -9,7 +11,7 @@ import {
 import { compileRoutes } from '@sluice/core/http'
 import { defineManifest, type Manifest } from '@sluice/core/manifest'
 import { describe, expect, it } from 'vitest'
-import { allowedOf, limiterOf, loosely, took } from './support.ts'
+import { allowedOf, limiterOf, loosely, rulesIn, took } from './support.ts'
 import fromFile from './limits.json' with { type: 'json' }
 
 const plans = definePlans({ starter: { rpm: 2, burst: 5 }, growth: { rpm: 6, burst: 9 } })
@@ -92,9 +94,9 @@ describe('a policy for every route', () => {
       scope: 'user',
       onMissing: 'skip',
       mode: 'shadow',
-      enabled: 50,
+      rollout: rollout({ enabled: 50 }),
       shards: 2,
-      backpressure: { from: 0.5, maxMs: 100 },
+      backpressure: backpressure({ from: 0.5, maxMs: 100 }),
       window: '1h',
     }
     for (const [algorithm, factory] of [
@@ -103,7 +105,7 @@ describe('a policy for every route', () => {
       ['tokenBucket', tokenBucket],
     ] as const) {
       const { policies } = loosely({ policies: [{ algorithm, ...options }], routes: ['/a'] })
-      expect(policies).toEqual([factory(options)])
+      expect(rulesIn({ policies })).toEqual(factory(options)())
     }
     const bucket = {
       name: 'x',
@@ -113,9 +115,37 @@ describe('a policy for every route', () => {
       wait: '2s',
       per: 'global',
     } as const
-    expect(
-      defineManifest({ policies: [{ algorithm: 'leakyBucket', ...bucket }], routes: ['/a'] }),
-    ).toMatchObject({ policies: [leakyBucket(bucket)] })
+    const leaky = { policies: [{ algorithm: 'leakyBucket', ...bucket }], routes: ['/a'] } as const
+    expect(rulesIn(defineManifest(leaky))).toEqual(leakyBucket(bucket)())
+  })
+
+  it('has a rollout and a backpressure as plain data, as JSON has them', async () => {
+    const manifest = loosely({
+      policies: [
+        {
+          algorithm: 'fixedWindow',
+          name: 'rpm',
+          limit: 4,
+          window: '1m',
+          per: ['tenant'],
+          rollout: { enforced: 0 },
+        },
+        {
+          algorithm: 'fixedWindow',
+          name: 'slow',
+          limit: 2,
+          window: '1m',
+          per: ['tenant'],
+          backpressure: { from: 0.5, maxMs: 100 },
+        },
+      ],
+      routes: ['/a'],
+    })
+    const limiter = limiterOf(manifest)
+    await limiter.check({ tenant: 'acme', route: '/a' })
+    const { policies, delayMs } = await limiter.check({ tenant: 'acme', route: '/a' })
+    expect(policies.map(({ enforced }) => enforced)).toEqual([false, true])
+    expect(delayMs).toBe(100)
   })
 
   it('with several windows is a policy of each', async () => {
@@ -124,7 +154,7 @@ describe('a policy for every route', () => {
       day: { limit: 4, window: '1d' },
     } as const
     const manifest = defineManifest({
-      policies: [{ algorithm: 'slidingWindow', name: 'project', windows, per: ['tenant'] }],
+      policies: [{ algorithm: 'slidingWindows', name: 'project', windows, per: ['tenant'] }],
       routes: ['/a'],
     })
     const limiter = limiterOf(manifest, { plans })

@@ -58,7 +58,8 @@ const POLICIES: Mistake[] = [
   ['no algorithm', policy({ algorithm: undefined }), `${POLICY}.algorithm`],
   ['an unknown algorithm', policy({ algorithm: 'fixedwindow' }), `${POLICY}.algorithm`],
   ['an algorithm of a prototype', policy({ algorithm: 'constructor' }), `${POLICY}.algorithm`],
-  ['an object that is no policy', policy({ algorithm: {} }), POLICY],
+  ['an algorithm that is an object', policy({ algorithm: {} }), `${POLICY}.algorithm`],
+  ['a factory that was not called', manifest({ policies: [fixedWindow] }), POLICY],
   ['a window', policy({ window: '1 hour' }), `${POLICY}.window`, 'invalid_duration'],
   ['no window', policy({ window: undefined }), `${POLICY}.window`, 'invalid_duration'],
   ['a name', policy({ name: 'a b' }), `${POLICY}.name`],
@@ -75,6 +76,9 @@ const POLICIES: Mistake[] = [
   ['a misspelt option', policy({ limits: 5 }), `${POLICY}.limits`, 'unknown_option'],
   ['an option of a prototype', policy(proto(1)), `${POLICY}.__proto__`, 'unknown_option'],
   ['backpressure', policy({ backpressure: { from: 2 } }), `${POLICY}.backpressure.from`],
+  ['a backpressure of a number', policy({ backpressure: 2 }), `${POLICY}.backpressure`],
+  ['a rollout', policy({ rollout: { enabled: 101 } }), `${POLICY}.rollout.enabled`],
+  ['a limit below 0', policy({ limit: -1 }), `${POLICY}.limit`],
   ['a route that there is not', policy({ routes: ['b'] }), `${POLICY}.routes`],
   ['a burst of no bucket', policy({ burst: 5 }), `${POLICY}.burst`, 'unknown_option'],
   ['a burst of 0', manifest({ policies: [{ ...bucket, burst: 0 }] }), `${POLICY}.burst`],
@@ -86,11 +90,15 @@ const POLICIES: Mistake[] = [
   ],
   [
     'a window of several',
-    policy({
-      algorithm: 'slidingWindow',
-      window: undefined,
-      limit: undefined,
-      windows: { minute: { limit: 5, window: '1 m' } },
+    manifest({
+      policies: [
+        {
+          algorithm: 'slidingWindows',
+          name: 'p',
+          per: ['tenant'],
+          windows: { minute: { limit: 5, window: '1 m' } },
+        },
+      ],
     }),
     `${POLICY}.windows.minute.window`,
     'invalid_duration',
@@ -122,6 +130,7 @@ const ROUTES: Mistake[] = [
   ['a policy’s routes', ownPolicy({ routes: ['/a'] }), `${OF_ROUTE}.routes`],
   ['a policy that another is named like', ownPolicy({ name: 'rpm' }), OF_ROUTE, 'duplicate_policy'],
   ['an rpm', route({ rpm: '5' }), `${ROUTE}.rpm`],
+  ['an rpm of a fraction below 0', route({ rpm: -0.5 }), `${ROUTE}.rpm`],
   ['an rpm that nothing can count', route({ rpm: 1e12 }), `${ROUTE}.rpm`],
   ['an rpm that is configured', route({ rpm: 'configured' }), `${ROUTE}.rpm`],
   ['a burst of 0', route({ rpm: 5, burst: 0 }), `${ROUTE}.burst`],
@@ -164,6 +173,7 @@ const OVERRIDES: Mistake[] = [
   ['nothing', override({}), `${ROUTE}.overrides.rpm`],
   ['a limit', override({ limit: '5' }), `${ROUTE}.overrides.rpm.limit`],
   ['a limit of a fraction', override({ limit: 0.5 }), `${ROUTE}.overrides.rpm.limit`],
+  ['a limit below 0', override({ limit: -1 }), `${ROUTE}.overrides.rpm.limit`],
   ['a limit that is configured', override({ limit: 'configured' }), `${ROUTE}.overrides.rpm.limit`],
   [
     'a limit that its algorithm cannot count',

@@ -1,4 +1,5 @@
-import { createLimiter, definePlans, runtimeConfiguration } from '@sluice/core'
+import { createLimiter, definePlans } from '@sluice/core'
+import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import { defineManifest, type ManifestRoute } from '@sluice/core/manifest'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
@@ -97,7 +98,7 @@ describe('an override', () => {
           {
             path: '/b',
             id: 'b',
-            overrides: { rpm: { limit: ({ plan }) => (plan['rpm'] ?? 0) * 2 } },
+            overrides: { rpm: { limit: ({ plan }) => Number(plan['rpm']) * 2 } },
           },
         ],
       }),
@@ -108,7 +109,7 @@ describe('an override', () => {
     expect(await allowedOf(limiter, { ...subject, route: 'b' })).toBe(12)
   })
 
-  it.each([false, { limit: 0 }] as const)(
+  it.each([false, { limit: 'unlimited' }] as const)(
     'of %j leaves out all windows of a log, or none',
     async (none) => {
       const windows = {
@@ -116,7 +117,7 @@ describe('an override', () => {
         hour: { limit: 5, window: '1h' },
       } as const
       const policies = [
-        { algorithm: 'slidingWindow', name: 'p', windows, per: ['tenant'] },
+        { algorithm: 'slidingWindows', name: 'p', windows, per: ['tenant'] },
       ] as const
       const of = (overrides: NonNullable<ManifestRoute['overrides']>) =>
         defineManifest({
@@ -153,21 +154,24 @@ describe('an override', () => {
         { path: '/b', id: 'b', overrides: { rpm: { burst: 9 } } },
       ],
     })
-    const configuration = runtimeConfiguration({ allow: { rpm: ['limit'] } })
-    const limiter = createLimiter({ store: memory(), policies, configuration })
-    await limiter.configure({ rpm: { limit: 5 } })
+    const extensions = [runtimeConfiguration({ allow: { rpm: ['limit'] } })]
+    const limiter = createLimiter({ store: memory(), policies, extensions })
+    await configure(limiter, { rpm: { limit: 5 } })
     expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(5)
     expect(await allowedOf(limiter, { tenant: 'acme', route: 'b' })).toBe(9)
   })
 
-  it('of 0 is no limit there', async () => {
+  it.each([
+    ['unlimited', 20],
+    [0, 0],
+  ] as const)('of %j is that limit there', async (limit, count) => {
     const limiter = limiterOf(
       defineManifest({
         policies: [{ ...rpm, per: ['tenant'] }],
-        routes: [{ path: '/a', id: 'a', overrides: { rpm: { limit: 0 } } }],
+        routes: [{ path: '/a', id: 'a', overrides: { rpm: { limit } } }],
       }),
     )
-    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(20)
+    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(count)
   })
 
   it.each([

@@ -1,8 +1,9 @@
-import { createLimiter, definePlans, runtimeConfiguration } from '@sluice/core'
+import { createLimiter, definePlans } from '@sluice/core'
+import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import { defineManifest } from '@sluice/core/manifest'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
-import { allowedOf, limiterOf } from './support.ts'
+import { allowedOf, limiterOf, rulesIn } from './support.ts'
 
 const plans = definePlans({ starter: { rpm: 2, burst: 5 }, growth: { rpm: 6, burst: 9 } })
 
@@ -18,7 +19,7 @@ describe('rpm of a route', () => {
         { path: '/c', id: 'c' },
       ],
     })
-    expect(manifest.policies.map(({ name, scope }) => [name, scope])).toEqual([
+    expect(rulesIn(manifest).map(({ name, scope }) => [name, scope])).toEqual([
       ['rpm-per-route', 'route'],
     ])
     const limiter = limiterOf(manifest)
@@ -45,9 +46,9 @@ describe('rpm of a route', () => {
 
   it.each([0, 60])('of %d has the burst of what is configured in its place', async (rpm) => {
     const { policies } = defineManifest({ routes: [{ path: '/a', id: 'a', rpm }] })
-    const configuration = runtimeConfiguration({ allow: { 'rpm-per-route': ['limit'] } })
-    const limiter = createLimiter({ store: memory(), policies, configuration })
-    await limiter.configure({ 'rpm-per-route': { limit: 5 } })
+    const extensions = [runtimeConfiguration({ allow: { 'rpm-per-route': ['limit'] } })]
+    const limiter = createLimiter({ store: memory(), policies, extensions })
+    await configure(limiter, { 'rpm-per-route': { limit: 5 } })
     expect(await allowedOf(limiter, { route: 'a' })).toBe(5)
   })
 
@@ -59,7 +60,7 @@ describe('rpm of a route', () => {
         { path: '/c', id: 'c', rpm: 2 },
       ],
     })
-    expect(manifest.policies.map(({ name }) => name)).toEqual([
+    expect(rulesIn(manifest).map(({ name }) => name)).toEqual([
       'rpm-per-user-route',
       'rpm-per-route',
     ])
@@ -75,6 +76,30 @@ describe('rpm of a route', () => {
     expect(await allowedOf(limiter, { tenant: 'acme', route: 'a', plan: 'growth' })).toBe(6)
     expect(() => limiterOf(rpmOf('rmp'), { plans })).toThrow(
       expect.objectContaining({ option: 'manifest.routes[0].rpm.plan' }),
+    )
+  })
+
+  it('of a plan or a function means what limits mean elsewhere: 0 allows nothing', async () => {
+    const tiers = definePlans({ none: { rpm: 0 }, all: { rpm: 'unlimited' } })
+    const manifest = defineManifest({
+      routes: [
+        { path: '/a', id: 'a', rpm: { plan: 'rpm' } },
+        { path: '/b', id: 'b', rpm: ({ plan }) => plan['rpm'] },
+      ],
+    })
+    const limiter = limiterOf(manifest, { plans: tiers })
+    for (const route of ['a', 'b']) {
+      expect(await limiter.check({ route, plan: 'none' })).toMatchObject({
+        allowed: false,
+        reason: 'cost_exceeds_limit',
+      })
+      expect(await limiter.check({ route, plan: 'all' })).toMatchObject({
+        allowed: true,
+        skipped: [{ name: 'rpm-per-route', why: 'unlimited' }],
+      })
+    }
+    expect(() => limiterOf(defineManifest({ routes: [{ path: '/a', rpm: () => -1 }] }))).toThrow(
+      'must be a whole number from 0',
     )
   })
 })

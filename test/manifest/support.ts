@@ -4,6 +4,7 @@ import {
   type Decision,
   type Limiter,
   type LimiterOptions,
+  type PolicyRule,
   type Subject,
 } from '@sluice/core'
 import { defineManifest, type DefinedManifest, type Manifest } from '@sluice/core/manifest'
@@ -11,6 +12,10 @@ import { memory } from '@sluice/core/memory'
 
 /** A manifest that TypeScript has not seen, as one out of a file. */
 export const loosely = (manifest: unknown): DefinedManifest => defineManifest(manifest as Manifest)
+
+/** The rules of a manifest's policies. */
+export const rulesIn = ({ policies }: Pick<DefinedManifest, 'policies'>): readonly PolicyRule[] =>
+  policies.flatMap((policy) => policy())
 
 /** A limiter of a manifest's policies, in memory. */
 export function limiterOf(

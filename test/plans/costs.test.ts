@@ -1,3 +1,4 @@
+import { invalidatePlan } from '@sluice/core/plans'
 import { memory } from '@sluice/core/memory'
 import { fixedWindow, type Limiter } from '@sluice/core'
 import { describe, expect, it, vi } from 'vitest'
@@ -51,7 +52,7 @@ describe('over Redis', () => {
     const other = isolate()
     await flood(limiters)
     database.plans.set('acme', 'growth')
-    await other.invalidate('acme')
+    await invalidatePlan(other, 'acme')
     await other.check(ACME)
     clock.advance(RELY_MS)
     expect(await cost(() => limiter.check(ACME))).toMatchObject({ requests: 2, hget: 1 })
@@ -146,6 +147,16 @@ describe('an isolate', () => {
     expect(await readsFor('t9999')).toBe(0)
   })
 
+  it('sets no timer for a plan that it knows', async () => {
+    const { limiters } = isolates(1, memory())
+    const [limiter] = limiters as [Limiter]
+    await limiter.check(ACME)
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    expect(planOf(await limiter.check(ACME))).toBe('starter by resolver')
+    expect(timers).not.toHaveBeenCalled()
+    timers.mockRestore()
+  })
+
   it('looks nobody up for a subject with a plan, or without a tenant', async () => {
     const all = fixedWindow({ name: 'all', limit: 9, window: '1h', per: 'global' })
     const { limiters, store, database } = isolates(1, memory(), {}, { policies: [all] })
@@ -165,7 +176,7 @@ describe('an isolate', () => {
     const subject = { ...ACME, user: 'u1' }
     expect(planOf(await limiter.check(subject))).toBe('enterprise by resolver')
     database.plans.set('u1', 'growth')
-    await limiter.invalidate('u1')
+    await invalidatePlan(limiter, 'u1')
     expect(planOf(await limiter.check(subject))).toBe('growth by resolver')
     expect(database.asked).toEqual(['u1', 'u1'])
   })

@@ -1,4 +1,5 @@
 import type { Limiter } from '@sluice/core'
+import { invalidatePlan } from '@sluice/core/plans'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { Answer } from '../support/answer.ts'
@@ -57,7 +58,7 @@ describe.each(Object.entries(FAILURES))('a resolver that %s', (_, { answer, code
     await expect.poll(() => database.asked).toHaveLength(2)
     expect(plansOf(await flood([...limiters, isolate()]))).toEqual(['growth by stale'])
     // Even where it was told that the plan has changed.
-    await limiters[0]?.invalidate('acme')
+    await invalidatePlan(limiters[0] as Limiter, 'acme')
     expect(planOf(await (limiters[0] as Limiter).check(ACME))).toBe('growth by stale')
     expect(database.asked).toHaveLength(3)
   })
@@ -282,7 +283,7 @@ describe('while the store is down', () => {
     await flood(limiters)
     store.isDown = true
     database.plans.set('acme', 'growth')
-    await expect(limiters[0]?.invalidate('acme')).rejects.toMatchObject({
+    await expect(invalidatePlan(limiters[0] as Limiter, 'acme')).rejects.toMatchObject({
       name: 'StoreError',
       code: 'store_unreachable',
     })

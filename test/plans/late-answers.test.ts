@@ -1,4 +1,5 @@
 import type { Limiter } from '@sluice/core'
+import { invalidatePlan } from '@sluice/core/plans'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { Answer } from '../support/answer.ts'
@@ -39,7 +40,7 @@ describe('an answer that arrives after one to a later question', () => {
     const slow = await peekSlowly(app, limiter)
     clock.advance(1_000)
     database.plans.set('acme', 'growth')
-    await other.invalidate('acme')
+    await invalidatePlan(other, 'acme')
     await other.peek(ACME)
     await limiter.peek(ACME)
     expect(planOf(await limiter.peek(ACME))).toBe('growth by resolver')
@@ -77,7 +78,7 @@ describe('when the clock is set back by an hour', () => {
     await limiter.peek(ACME)
     clock.advance(-HOUR_MS)
     database.plans.set('acme', 'growth')
-    await other.invalidate('acme')
+    await invalidatePlan(other, 'acme')
     await other.peek(ACME)
     await limiter.peek(ACME)
     expect(planOf(await limiter.peek(ACME))).toBe('growth by resolver')

@@ -1,5 +1,6 @@
-import { createLimiter, definePlans, fixedWindow, planResolver } from '@sluice/core'
+import { createLimiter, definePlans, fixedWindow, type Limiter } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
+import { invalidatePlan, planResolver } from '@sluice/core/plans'
 import { describe, expect, it } from 'vitest'
 import { loosely, mistakesAreNamed, type Mistake } from '../support/mistakes.ts'
 import { isolates } from './support.ts'
@@ -29,9 +30,13 @@ const MISTAKES: Mistake[] = [
   ['an empty dimension', () => resolver({ by: '' }), 'planResolver.by'],
   ['a list of dimensions', () => resolver({ by: ['tenant'] }), 'planResolver.by'],
   ['a dimension named __proto__', () => resolver({ by: '__proto__' }), 'planResolver.by'],
-  ['a resolver without plans', () => limiter({ planOf: planResolver(planOf) }), 'plans'],
-  ['a bare function as planOf', () => limiter({ plans, planOf }), 'planOf'],
-  ['a planOf that is null', () => limiter({ plans, planOf: null }), 'planOf'],
+  ['a resolver without plans', () => limiter({ extensions: [planResolver(planOf)] }), 'plans'],
+  ['a bare function', () => limiter({ plans, extensions: [planOf] }), 'extensions'],
+  [
+    'a resolver out of its list',
+    () => limiter({ plans, extensions: planResolver(planOf) }),
+    'extensions',
+  ],
 ]
 
 describe('a mistake in a plan resolver is an error that names the option', () => {
@@ -39,17 +44,18 @@ describe('a mistake in a plan resolver is an error that names the option', () =>
 })
 
 describe('an invalidation', () => {
-  it('without a resolver is an error that names the option', async () => {
+  it('without a resolver is an error that says what is missing', async () => {
     const plain = createLimiter({ store: memory(), policies, plans })
-    await expect(plain.invalidate('acme')).rejects.toMatchObject({
+    await expect(invalidatePlan(plain, 'acme')).rejects.toMatchObject({
       name: 'ConfigError',
-      option: 'planOf',
+      option: 'limiter',
+      message: expect.stringContaining('planResolver(…)') as string,
     })
   })
 
   it.each(['', 7, null, undefined, {}, '\ud800'])('of %j is refused', async (id) => {
     const { limiters } = isolates(1, memory())
-    await expect(limiters[0]?.invalidate(id as never)).rejects.toMatchObject({
+    await expect(invalidatePlan(limiters[0] as Limiter, id as never)).rejects.toMatchObject({
       name: 'InputError',
       input: 'subject.tenant',
     })

@@ -5,6 +5,7 @@ import {
   type Plans,
   type Store,
 } from '@sluice/core'
+import { invalidatePlan } from '@sluice/core/plans'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { STORES, storesOf, type StoreName } from '../support/stores.ts'
@@ -43,7 +44,7 @@ it('an isolate that knows the plan by its new name goes on with it, and replaces
   const { old, now } = await deployed(1, memory())
   const [limiter] = now.limiters as [Limiter]
   await limiter.check(ACME)
-  await old.limiters[0]?.invalidate('acme')
+  await invalidatePlan(old.limiters[0] as Limiter, 'acme')
   await old.limiters[0]?.check(ACME)
   now.clock.advance(BACK_OFF_MS)
   expect((await limiter.peek(ACME)).plan).toBe('professional')

@@ -3,15 +3,14 @@ import {
   definePlans,
   fixedWindow,
   manualClock,
-  planResolver,
   type Decision,
   type Limiter,
   type LimiterOptions,
   type ManualClock,
-  type PlanResolverOptions,
   type Problem,
   type Store,
 } from '@sluice/core'
+import { planResolver, type PlanResolverOptions } from '@sluice/core/plans'
 import { vi } from 'vitest'
 import { Watched } from '../support/watched-store.ts'
 
@@ -76,9 +75,9 @@ export function isolates(
       clock,
       plans,
       // A busy machine must not make a look-up late.
-      planOf: planResolver(database.planOf, { timeoutMs: 30_000, ...options }),
+      extensions: [planResolver(database.planOf, { timeoutMs: 30_000, ...options })],
       policies: [rpm],
-      hooks: { problem: (problem) => void problems.push(problem) },
+      on: { problem: (problem) => void problems.push(problem) },
       ...more,
     })
   const limiters = Array.from({ length: count }, isolate)

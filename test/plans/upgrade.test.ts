@@ -1,4 +1,5 @@
 import type { Limiter } from '@sluice/core'
+import { invalidatePlan } from '@sluice/core/plans'
 import { describe, expect, it } from 'vitest'
 import { Answer } from '../support/answer.ts'
 import { STORES, storesOf, type StoreName } from '../support/stores.ts'
@@ -19,7 +20,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
 
       database.plans.set('acme', 'growth')
       const meanwhile = flood(limiters)
-      await told.invalidate('acme')
+      await invalidatePlan(told, 'acme')
       expect(await told.check(ACME)).toMatchObject({ allowed: true, plan: 'growth' })
       expect(plansOf(await meanwhile)).not.toContain('starter by default')
 
@@ -37,7 +38,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       const [told, other] = limiters as [Limiter, Limiter]
       await flood(limiters)
       database.plans.set('acme', 'growth')
-      await told.invalidate('acme')
+      await invalidatePlan(told, 'acme')
       await told.check(ACME)
       clock.advance(RELY_MS - 1)
       expect(await other.check(ACME)).toMatchObject({ allowed: false, plan: 'starter' })
@@ -94,7 +95,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     database.plans.set('acme', 'growth')
     await flood(limiters)
     database.plans.set('acme', 'starter')
-    await told.invalidate('acme')
+    await invalidatePlan(told, 'acme')
     expect(await told.check(ACME)).toMatchObject({ allowed: false, plan: 'starter' })
     clock.advance(RELY_MS)
     // What is read along with a decision that allows takes effect with the next one.
@@ -117,7 +118,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
 
       database.instead = undefined
       database.plans.set('acme', 'growth')
-      await told.invalidate('acme')
+      await invalidatePlan(told, 'acme')
       answer.resolve('starter')
       await Promise.all(late)
       expect(late).toHaveLength(1)
@@ -135,7 +136,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       await expect.poll(() => database.asked).toHaveLength(1)
       database.instead = undefined
       database.plans.set('acme', 'growth')
-      await told.invalidate('acme')
+      await invalidatePlan(told, 'acme')
       answer.resolve('starter')
       expect((await first).plan).toBe('growth')
       expect((await told.check(ACME)).plan).toBe('growth')
@@ -153,8 +154,8 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     }
     for (const tenant of ids) database.plans.set(tenant, 'enterprise')
     database.asked.length = 0
-    await told.invalidate('org1')
-    await told.invalidate('*')
+    await invalidatePlan(told, 'org1')
+    await invalidatePlan(told, '*')
     clock.advance(RELY_MS)
     for (const tenant of ids) {
       const isTold = tenant === 'org1' || tenant === '*'

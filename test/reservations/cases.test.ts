@@ -9,13 +9,15 @@ import {
   monthlyCap,
   slidingWindow,
   slidingWindowCounter,
+  slidingWindows,
   tokenBucket,
   type Limiter,
   type ManualClock,
   type Policy,
-  type ReserveDecision,
+  type PolicyRule,
   type Store,
 } from '@sluice/core'
+import { reservation, reserve, type ReserveDecision } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { ACME, NOON, remaining } from '../conformance/cases/case.ts'
 import { STORES, storesOf, type StoreName } from '../support/stores.ts'
@@ -25,8 +27,9 @@ const common = { limit: 100, per: ['tenant'], unit: 'token' } as const
 const logOf = (limit: number): Policy => {
   const { per, unit } = common
   const windows = { minute: { limit, window: '1m' } } as const
-  const [policy] = slidingWindow({ name: 'log', windows, per, unit }) as [Policy]
-  return Object.freeze({ ...policy, name: 'p' })
+  const [rule] = slidingWindows({ name: 'log', windows, per, unit })() as [PolicyRule]
+  const renamed = Object.freeze({ ...rule, name: 'p' })
+  return (() => [renamed]) as Policy
 }
 const KINDS: Record<string, Policy> = {
   'a sliding window': slidingWindow({ name: 'p', window: '1m', ...common }),
@@ -71,7 +74,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       const done = { applied: true, returned: { token: 50 }, overrun: {} }
       expect(await decision.settle({ token: 30 })).toEqual(done)
       expect(await left()).toBe(70)
-      const nothing = { applied: false, returned: {}, overrun: {} }
+      const nothing = { applied: false, why: 'settled_before', returned: {}, overrun: {} }
       expect(await decision.settle({ token: 1 })).toEqual(nothing)
       expect(await decision.cancel()).toEqual(nothing)
       expect(await left()).toBe(70)
@@ -93,7 +96,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     it('gives everything back when cancelled', async () => {
       const { limiter, left } = setUp([policy])
       const decision = await tokens(limiter, 100)
-      const denied = await limiter.reserve(ACME, { cost: { token: 1 } })
+      const denied = await reserve(limiter, ACME, { cost: { token: 1 } })
       expect(denied).toMatchObject({ allowed: false, violated: { name: 'p' } })
       expect(denied).not.toHaveProperty('settle')
       expect((await decision.cancel()).returned).toEqual({ token: 100 })
@@ -103,7 +106,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       const { limiter } = setUp([policy, fixedWindow({ ...FREE, unit: 'usd' })])
       const cost = { token: 40, usd: 7 }
       const decision = await reserved(limiter, ACME, { cost })
-      await limiter.reserve(ACME, { cost })
+      await reserve(limiter, ACME, { cost })
       await decision.settle({ usd: 3 })
       const peeked = await limiter.peek(ACME, { cost: { token: 0, usd: 0 } })
       expect(remaining(peeked)).toEqual({ p: 20, free: 10 ** 6 - 10 })
@@ -120,10 +123,10 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       const text = JSON.stringify(await tokens(limiter, 80))
       expect(text).not.toContain('allowed')
       const elsewhere = setUp([policy], store).limiter
-      const done = await elsewhere.reservation(text).settle({ token: 10 })
+      const done = await reservation(elsewhere, text).settle({ token: 10 })
       expect(done).toEqual({ applied: true, returned: { token: 70 }, overrun: {} })
       expect(await left()).toBe(90)
-      expect((await elsewhere.reservation(JSON.parse(text)).cancel()).applied).toBe(false)
+      expect((await reservation(elsewhere, JSON.parse(text)).cancel()).applied).toBe(false)
     })
     it('that is given back after a reset never makes the count less than nothing', async () => {
       const { limiter, left } = setUp([policy])
@@ -139,7 +142,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     it('changes nothing when settled after its window has passed', async () => {
       const { limiter, left, clock } = setUp([policy])
       const [early, late] = [await tokens(limiter, 50), await tokens(limiter, 40)]
-      clock.advance(2 * policy.windowMs)
+      clock.advance(2 * (policy()[0]?.windowMs ?? 0))
       await tokens(limiter, 60)
       const before = await left()
       await early.settle({ token: 1 })
@@ -151,7 +154,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   it('of 64 at once on a small budget no more get in than it has room for, and settling lower makes room', async () => {
     const { limiter, left } = setUp([dailyCap({ ...common, name: 'p', limit: 1_000 })])
     const round = async (): Promise<ReserveDecision[]> =>
-      Promise.all(Array.from({ length: 64 }, () => limiter.reserve(ACME, { cost: { token: 90 } })))
+      Promise.all(Array.from({ length: 64 }, () => reserve(limiter, ACME, { cost: { token: 90 } })))
     let spent = 0
     for (let time = 0; time < 4; time += 1) {
       const allowed = (await round()).filter((decision) => decision.allowed)
@@ -168,7 +171,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     let [spent, overrun] = [0, 0]
     await Promise.all(
       Array.from({ length: 64 }, async (_, index) => {
-        const decision = await limiter.reserve(ACME, { cost: { token: 50 } })
+        const decision = await reserve(limiter, ACME, { cost: { token: 50 } })
         if (!decision.allowed) return
         const used = index % 3 === 0 ? 75 : 30
         spent += used
@@ -188,7 +191,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     })
     const { limiter } = setUp([slidingWindow({ name: 'p', window: '1h', ...common }), calls], store)
     await tokens(limiter, 30)
-    const done = await limiter.reservation(JSON.stringify(decision)).settle({ token: 1 })
+    const done = await reservation(limiter, JSON.stringify(decision)).settle({ token: 1 })
     expect(done).toEqual({ applied: true, returned: { call: 1 }, overrun: {} })
     const peeked = await limiter.peek(ACME, { cost: { token: 0 } })
     expect(remaining(peeked)).toEqual({ p: 70, 'in-flight': 1 })
@@ -231,9 +234,9 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     const calls = concurrency({ name: 'in-flight', limit: 2, per: ['tenant'], holdFor: '30s' })
     const rpm = slidingWindow({ name: 'rpm', limit: 5, window: '1h', per: ['tenant'] })
     const { limiter, clock } = setUp([calls, rpm])
-    const reserve = () => limiter.reserve(ACME)
+    const ask = () => reserve(limiter, ACME)
     const [first, second] = [await reserved(limiter, ACME), await reserved(limiter, ACME)]
-    const third = await reserve()
+    const third = await ask()
     expect(third).toMatchObject({
       allowed: false,
       reason: 'concurrency_exceeded',
@@ -241,18 +244,18 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       violated: { name: 'in-flight', unit: 'call', limit: 2, remaining: 0 },
     })
     await first.settle({})
-    expect(remaining(await reserve())).toEqual({ 'in-flight': 0, rpm: 2 })
+    expect(remaining(await ask())).toEqual({ 'in-flight': 0, rpm: 2 })
     await second.cancel()
-    expect(remaining(await reserve())).toEqual({ 'in-flight': 0, rpm: 2 })
+    expect(remaining(await ask())).toEqual({ 'in-flight': 0, rpm: 2 })
     // Their holders die.
     clock.advance(29_999)
-    expect(await reserve()).toMatchObject({ allowed: false, retryAfterMs: 1 })
+    expect(await ask()).toMatchObject({ allowed: false, retryAfterMs: 1 })
     clock.advance(1)
-    expect(remaining(await reserve())).toEqual({ 'in-flight': 1, rpm: 1 })
-    expect(remaining(await reserve())).toEqual({ 'in-flight': 0, rpm: 0 })
+    expect(remaining(await ask())).toEqual({ 'in-flight': 1, rpm: 1 })
+    expect(remaining(await ask())).toEqual({ 'in-flight': 0, rpm: 0 })
     clock.advance(30_000)
     // Denied by another policy, it takes no slot.
-    expect(await reserve()).toMatchObject({ allowed: false, violated: { name: 'rpm' } })
+    expect(await ask()).toMatchObject({ allowed: false, violated: { name: 'rpm' } })
     expect(remaining(await limiter.peek(ACME, { cost: 0 }))).toEqual({ 'in-flight': 2, rpm: 0 })
   })
 
@@ -260,7 +263,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     const calls = concurrency({ name: 'in-flight', limit: 5, per: ['tenant'] })
     const { limiter } = setUp([calls])
     for (let time = 0; time < 5; time += 1) {
-      const asked = await Promise.all(Array.from({ length: 64 }, () => limiter.reserve(ACME)))
+      const asked = await Promise.all(Array.from({ length: 64 }, () => reserve(limiter, ACME)))
       const allowed = asked.filter((decision) => decision.allowed)
       expect(allowed).toHaveLength(5)
       await Promise.all(allowed.map((decision) => decision.settle({})))

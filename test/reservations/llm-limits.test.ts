@@ -1,6 +1,7 @@
 import { concurrency, createLimiter, definePlans, manualClock } from '@sluice/core'
 import { budget, modelLimits, usd } from '@sluice/core/llm'
 import { memory } from '@sluice/core/memory'
+import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { NOON, remaining } from '../conformance/cases/case.ts'
 import { loosely, mistakesAreNamed, type Mistake } from '../support/mistakes.ts'
@@ -8,11 +9,9 @@ import { reserved } from './reserved.ts'
 
 describe('a budget', () => {
   const plans = definePlans({ free: { monthly: usd(1) }, team: { monthly: usd(20) } })
-  const policies = budget({
-    daily: usd(5),
-    monthly: ({ plan }) => plan['monthly'],
-    per: ['tenant'],
-  })
+  const policies = [
+    budget({ daily: usd(5), monthly: ({ plan }) => plan['monthly'], per: ['tenant'] }),
+  ]
   const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), plans, policies })
 
   it('holds a month to the plan and a day to its own, in micro-dollars', async () => {
@@ -33,7 +32,7 @@ describe('a budget', () => {
   it('counts what is in flight, and gives back what was not spent', async () => {
     const subject = { tenant: 'c' }
     const first = await reserved(limiter, subject, { cost: { usd: usd(0.9) } })
-    expect((await limiter.reserve(subject, { cost: { usd: usd(0.2) } })).allowed).toBe(false)
+    expect((await reserve(limiter, subject, { cost: { usd: usd(0.2) } })).allowed).toBe(false)
     expect((await first.settle({ usd: 123_456 })).returned).toEqual({ usd: 776_544 })
     const again = await reserved(limiter, subject, { cost: { usd: usd(0.8) } })
     expect(remaining(again)['budget.monthly']).toBe(1_000_000 - 123_456 - 800_000)
@@ -69,13 +68,14 @@ describe('limits by model', () => {
   })
   const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
   const ask = (user: string, model: string, token = 0, input = 0, output = 0) =>
-    limiter.reserve(
+    reserve(
+      limiter,
       { user, model: modelOf(model) },
       { cost: { token, input_token: input, output_token: output } },
     )
 
   it('are one policy for each column, and each model has what its line says', async () => {
-    expect(policies.map(({ name }) => name)).toEqual([
+    expect(policies.flatMap((policy) => policy()).map(({ name }) => name)).toEqual([
       'rpd',
       'rpm',
       'tpm',
@@ -111,11 +111,11 @@ describe('limits by model', () => {
       await reserved(limiter, subject, { cost }),
       await reserved(limiter, subject, { cost }),
     ]
-    expect(await limiter.reserve(subject, { cost })).toMatchObject({
+    expect(await reserve(limiter, subject, { cost })).toMatchObject({
       reason: 'concurrency_exceeded',
     })
     await calls[0]?.settle({ token: 7 })
-    expect(remaining(await limiter.reserve(subject, { cost }))).toMatchObject({
+    expect(remaining(await reserve(limiter, subject, { cost }))).toMatchObject({
       tpm: 973,
       inFlight: 0,
     })

@@ -5,9 +5,11 @@ import {
   leakyBucket,
   slidingWindow,
   slidingWindowCounter,
+  slidingWindows,
   tokenBucket,
   type Policy,
 } from '@sluice/core'
+import { reservation, reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
 import { ownRedis } from '../support/running-redis.ts'
@@ -24,7 +26,7 @@ const { limit: _, ...several } = common
 const POLICIES: Policy[] = [
   dailyCap({ name: 'daily', ...common }),
   slidingWindow({ name: 'window', window: '1m', ...common }),
-  ...slidingWindow({ name: 'log', windows, ...several }),
+  slidingWindows({ name: 'log', windows, ...several }),
   slidingWindowCounter({ name: 'counter', window: '1m', ...common }),
   tokenBucket({ name: 'bucket', window: '1m', ...common }),
   leakyBucket({ name: 'queue', window: '1m', burst: 100, ...common }),
@@ -80,9 +82,9 @@ describe('a reservation in Redis', () => {
 
   it('that is denied changes no byte and leaves no mark', async () => {
     const { limiter, prefix } = setUp()
-    await limiter.reserve(ACME, { cost: { token: 90 } })
+    await reserve(limiter, ACME, { cost: { token: 90 } })
     const before = await snapshot(own.redis, prefix)
-    expect(await limiter.reserve(ACME, { cost: COST })).toMatchObject({ allowed: false })
+    expect(await reserve(limiter, ACME, { cost: COST })).toMatchObject({ allowed: false })
     expect(await snapshot(own.redis, prefix)).toEqual(before)
   })
 
@@ -93,7 +95,7 @@ describe('a reservation in Redis', () => {
     await own.redis.del(keys.find((key) => key.includes(':hold:')) ?? '')
     const before = await snapshot(own.redis, prefix)
     const done = await decision.settle({ token: 1 })
-    expect(done).toEqual({ applied: false, returned: {}, overrun: {} })
+    expect(done).toEqual({ applied: false, why: 'settled_before', returned: {}, overrun: {} })
     expect(await snapshot(own.redis, prefix)).toEqual(before)
   })
 
@@ -195,6 +197,7 @@ describe('a reservation without the store', () => {
     const decision = await reserved(limiter, ACME, { cost: COST })
     expect(await decision.settle({ token: 1 })).toEqual({
       applied: false,
+      why: 'nothing_charged',
       returned: {},
       overrun: {},
     })
@@ -204,8 +207,8 @@ describe('a reservation without the store', () => {
 describe('malformed data of a reservation', () => {
   const store = upstash({ url: 'http://127.0.0.1:9', token: 'none' })
   const limiter = createLimiter({ store, policies: POLICIES })
-  const good = { id: 'a1', local: false, charges: [] }
-  const charge = { policy: 'daily', key: 'k', limit: 1, burst: 1, place: 0, units: 1 }
+  const good = { id: 'a1', local: false, settleBy: 0, charges: [] }
+  const charge = { policy: 'daily', key: 'k', limit: 1, burst: 1, position: 0, units: 1 }
   it.each([
     undefined,
     null,
@@ -219,18 +222,18 @@ describe('malformed data of a reservation', () => {
     { ...good, local: 'yes' },
     { ...good, charges: {} },
     { ...good, charges: [{ ...charge, units: -1 }] },
-    { ...good, charges: [{ ...charge, place: 0.5 }] },
+    { ...good, charges: [{ ...charge, position: 0.5 }] },
     { ...good, charges: [{ ...charge, key: 7 }] },
     { ...good, charges: [null] },
     { ...good, charges: [{ ...charge, units: 10 ** 13 }] },
   ])('%j is refused', (data) => {
-    const act = () => limiter.reservation(data)
+    const act = () => reservation(limiter, data)
     expect(act).toThrow(expect.objectContaining({ code: 'invalid_reservation' }))
   })
   it('such as more calls than there can be is refused before anything is sent', async () => {
     const key = 'calls:slots-300000:tenant=acme'
     const charges = [{ ...charge, policy: 'calls', key, units: 9_000 }]
-    await expect(limiter.reservation({ ...good, charges }).cancel()).rejects.toMatchObject({
+    await expect(reservation(limiter, { ...good, charges }).cancel()).rejects.toMatchObject({
       code: 'invalid_reservation',
     })
   })
@@ -241,7 +244,7 @@ describe('malformed data of a reservation', () => {
     ['less than none', { token: -1 }],
     ['no number', { token: Number.NaN }],
   ])('%s is no settlement', async (_name, actual) => {
-    await expect(limiter.reservation(good).settle(actual as never)).rejects.toMatchObject({
+    await expect(reservation(limiter, good).settle(actual as never)).rejects.toMatchObject({
       code: 'invalid_cost',
     })
   })

@@ -1,4 +1,5 @@
-import type { AllowedDecision, Limiter, Reservation, ReserveOptions, Subject } from '@sluice/core'
+import type { AllowedDecision, Limiter, Subject } from '@sluice/core'
+import { reserve, type Reservation, type ReserveOptions } from '@sluice/core/reservations'
 
 /** Reserves, and throws unless it is allowed. */
 export async function reserved(
@@ -6,7 +7,7 @@ export async function reserved(
   subject: Subject,
   options: ReserveOptions = {},
 ): Promise<AllowedDecision & Reservation> {
-  const decision = await limiter.reserve(subject, options)
+  const decision = await reserve(limiter, subject, options)
   if (decision.allowed) return decision
   throw new Error(`A reservation was denied: ${decision.reason}`)
 }

@@ -10,6 +10,8 @@ const fromDisk = (path: string): boolean => path !== '<stdin>'
 export interface Bundle {
   /** What is loaded, in bytes. */
   readonly gzipped: number
+  /** The bundle itself. */
+  readonly text: string
   /** The files it was made of, from the root of the repository. */
   readonly inputs: readonly string[]
   /** Those of which something is left. */
@@ -33,6 +35,7 @@ export async function bundle(contents: string, external: string[] = []): Promise
   const [output] = Object.values(metafile.outputs)
   const kept = Object.entries(output?.inputs ?? {}).filter(([, part]) => part.bytesInOutput > 0)
   return {
+    text: outputFiles[0]?.text ?? '',
     gzipped: gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length,
     inputs: Object.keys(metafile.inputs).filter(fromDisk),
     kept: kept.map(([path]) => path).filter(fromDisk),

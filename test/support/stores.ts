@@ -1,6 +1,7 @@
 import type { Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
+import { upstashRedis } from '@sluice/core/upstash-redis'
 import { startLocal } from '@sluice/local'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { afterAll, beforeAll, inject } from 'vitest'
@@ -27,7 +28,7 @@ export const STORES = {
     const local = await startLocal({ redisUrl: inject('redisUrl') })
     const redis = new UpstashClient({ url: local.url, token: local.token })
     return {
-      make: () => upstash({ redis, prefix: freshPrefix(), timeoutMs: 30_000 }),
+      make: () => upstashRedis(redis, { prefix: freshPrefix(), timeoutMs: 30_000 }),
       close: () => local.close(),
     }
   },

@@ -1,4 +1,4 @@
-import { StoreError, type Store } from '@sluice/core'
+import { StoreError, type Operation, type Store } from '@sluice/core'
 
 /** A store that counts what it is asked, and fails when told to. */
 export class Watched implements Store {
@@ -15,13 +15,10 @@ export class Watched implements Store {
     return this.#answer(() => this.#store.check(request))
   }
 
-  settle(...args: Parameters<Store['settle']>): Promise<boolean> {
-    return this.#store.settle(...args)
-  }
-
-  write(...args: Parameters<Store['write']>): Promise<boolean> {
+  run<Result>(operation: Operation<Result>): Promise<Result> {
+    if (operation.lua.name !== 'write') return this.#store.run(operation)
     this.#count('writes')
-    return this.#answer(() => this.#store.write(...args))
+    return this.#answer(() => this.#store.run(operation))
   }
 
   reset(keys: readonly string[]): Promise<void> {

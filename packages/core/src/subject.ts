@@ -19,7 +19,9 @@ export interface StandardDimensions<Plan extends string = string> {
 export type Subject<
   Dimension extends string = string,
   Plan extends string = string,
-> = StandardDimensions<Plan> & { readonly [Name in Dimension]?: string | undefined }
+> = string extends Dimension
+  ? StandardDimensions<Plan> | Readonly<Record<string, string | undefined>>
+  : StandardDimensions<Plan> & { readonly [Name in Dimension]?: string | undefined }
 
 /**
  * Whose budget a policy counts: one for each combination of these dimensions, or `'global'` for one

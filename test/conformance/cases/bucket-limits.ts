@@ -1,4 +1,5 @@
 import { leakyBucket, tokenBucket, type LimitContext, type Policy, type Store } from '@sluice/core'
+import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
 import { ACME, remaining, setUp, spend } from './case.ts'
 
@@ -91,7 +92,7 @@ export function bucketLimits(make: () => Store): void {
 
   it('a bucket gives back what was reserved in terms of the limit of the day', async () => {
     const store = make()
-    const reserved = await setUp(store, [tokens(60, 60)]).reserve(ACME, { cost: 40 })
+    const reserved = await reserve(setUp(store, [tokens(60, 60)]), ACME, { cost: 40 })
     if (!reserved.allowed) throw new Error('It is denied')
     const raised = setUp(store, [tokens(600, 600)])
     expect(remaining(await raised.check(ACME))).toEqual({ p: 199 })

@@ -1,4 +1,5 @@
 import { leakyBucket, tokenBucket, type Policy, type Store } from '@sluice/core'
+import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
 import { ACME, NOON, remaining, setUp, spend } from './case.ts'
 
@@ -196,7 +197,7 @@ export function buckets(make: () => Store): void {
       tokenBucket({ name: 'token', ...options }),
       leakyBucket({ name: 'leaky', ...options }),
     ])
-    const decision = await limiter.reserve(ACME, { cost: 50 })
+    const decision = await reserve(limiter, ACME, { cost: 50 })
     if (!decision.allowed) throw new Error('It is denied')
     await decision.settle({ request: 10 ** 12 })
     const window = 30 * 86_400_000

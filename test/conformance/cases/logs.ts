@@ -1,4 +1,12 @@
-import { projectLimits, slidingWindow, type Policy, type Store } from '@sluice/core'
+import {
+  projectLimits,
+  rollout,
+  slidingWindow,
+  slidingWindows,
+  type Policy,
+  type PolicyRule,
+  type Store,
+} from '@sluice/core'
 import { expect, it } from 'vitest'
 import { ACME, NOON, remaining, setUp, spend } from './case.ts'
 
@@ -6,8 +14,8 @@ const per = ['tenant']
 const HOUR = 3_600_000
 
 /** Three per 10 s, five per minute. */
-const two = (mode: 'enforce' | 'shadow' = 'enforce'): Policy[] =>
-  slidingWindow({
+const two = (mode: 'enforce' | 'shadow' = 'enforce'): Policy =>
+  slidingWindows({
     name: 'p',
     mode,
     per,
@@ -16,7 +24,7 @@ const two = (mode: 'enforce' | 'shadow' = 'enforce'): Policy[] =>
 
 export function logs(make: () => Store): void {
   it('windows over one log are policies of their own, each exact', async () => {
-    const limiter = setUp(make(), two())
+    const limiter = setUp(make(), [two()])
     await spend(limiter, 3)
     expect(await limiter.check(ACME)).toMatchObject({
       allowed: false,
@@ -46,7 +54,7 @@ export function logs(make: () => Store): void {
   it('a request is charged once in a log, and a denied one not at all', async () => {
     const store = make()
     const limiter = setUp(store, [
-      ...two(),
+      two(),
       slidingWindow({ name: 'other', limit: 1, window: '1m', per }),
     ])
     await spend(limiter, 1)
@@ -59,7 +67,7 @@ export function logs(make: () => Store): void {
   })
 
   it('finds when a cost of any size fits each window, and that it never does', async () => {
-    const limiter = setUp(make(), two())
+    const limiter = setUp(make(), [two()])
     await spend(limiter, 1)
     limiter.clock.advance(4_000)
     await spend(limiter, 1, ACME, { cost: 2 })
@@ -77,23 +85,26 @@ export function logs(make: () => Store): void {
 
   it('a window that is added to a log counts what is in it', async () => {
     const store = make()
-    await spend(setUp(store, two()), 3)
-    const more = slidingWindow({
+    await spend(setUp(store, [two()]), 3)
+    const more = slidingWindows({
       name: 'p',
       per,
       windows: { middle: { limit: 4, window: '30s' }, long: { limit: 5, window: '1m' } },
     })
-    expect(remaining(await setUp(store, more).check(ACME))).toEqual({ 'p.middle': 0, 'p.long': 1 })
+    expect(remaining(await setUp(store, [more]).check(ACME))).toEqual({
+      'p.middle': 0,
+      'p.long': 1,
+    })
   })
 
   it('logs of different units are different logs', async () => {
-    const tokens = slidingWindow({
+    const tokens = slidingWindows({
       name: 'p',
       per,
       unit: 'token',
       windows: { tokens: { limit: 100, window: '1m' } },
     })
-    const limiter = setUp(make(), [...two(), ...tokens])
+    const limiter = setUp(make(), [two(), tokens])
     await spend(limiter, 1, ACME, { cost: { token: 40 } })
     expect(remaining(await limiter.peek(ACME, { cost: { token: 0 } }))).toEqual({
       'p.short': 2,
@@ -103,7 +114,7 @@ export function logs(make: () => Store): void {
   })
 
   it('begins again after a reset, and only for whom it is', async () => {
-    const limiter = setUp(make(), two())
+    const limiter = setUp(make(), [two()])
     await spend(limiter, 3)
     await spend(limiter, 3, { tenant: 'other' })
     await limiter.reset(ACME)
@@ -112,7 +123,7 @@ export function logs(make: () => Store): void {
   })
 
   it('holds a project to its minute, hour and day, each by its limit', async () => {
-    const limiter = setUp(make(), projectLimits({ minute: 5, hour: 8, day: 11 }))
+    const limiter = setUp(make(), [projectLimits({ minute: 5, hour: 8, day: 11 })])
     const project = { project: 'p1' }
     await spend(limiter, 5, project)
     expect(await limiter.check(project)).toMatchObject({ violated: { name: 'project.minute' } })
@@ -129,7 +140,7 @@ export function logs(make: () => Store): void {
       retryAfterMs: 23 * HOUR,
       policies: [{ remaining: 2 }, { remaining: 2 }, { remaining: 0 }],
     })
-    const defaults = await setUp(make(), projectLimits()).peek(project)
+    const defaults = await setUp(make(), [projectLimits()]).peek(project)
     expect(defaults.policies.map(({ name, limit, windowMs }) => [name, limit, windowMs])).toEqual([
       ['project.minute', 60, 60_000],
       ['project.hour', 1_000, HOUR],
@@ -138,7 +149,7 @@ export function logs(make: () => Store): void {
   })
 
   it('as a shadow tells of each window that would deny, and denies nothing', async () => {
-    const limiter = setUp(make(), two('shadow'))
+    const limiter = setUp(make(), [two('shadow')])
     await spend(limiter, 3)
     const fourth = await limiter.check(ACME)
     expect(fourth).toMatchObject({ allowed: true, delayMs: 0 })
@@ -149,9 +160,9 @@ export function logs(make: () => Store): void {
   })
 
   it('counts in its enforced windows what a shadow among them would deny', async () => {
-    const [short, long] = two() as [Policy, Policy]
-    const shadow = Object.freeze({ ...short, rollout: { enabled: 100, enforced: 0 } })
-    const limiter = setUp(make(), [shadow, long])
+    const [short, long] = two()() as [PolicyRule, PolicyRule]
+    const shadow = Object.freeze({ ...short, rollout: rollout({ enforced: 0 }) })
+    const limiter = setUp(make(), [(() => [shadow, long]) as Policy])
     await spend(limiter, 5)
     const sixth = await limiter.check(ACME)
     expect(sixth).toMatchObject({ allowed: false, violated: { name: 'p.long' } })

@@ -113,7 +113,7 @@ export function severalPolicies(make: () => Store): void {
       window: '1m',
       per: ['tenant'],
     })
-    const limiter = setUp(make(), [byPlan], { plans, hooks: { problem: () => {} } })
+    const limiter = setUp(make(), [byPlan], { plans, on: { problem: () => {} } })
     const limitOf = async (plan?: string): Promise<unknown> => {
       const decision = await limiter.peek({ tenant: 'acme', plan })
       return [decision.plan, decision.policies[0]?.limit]

@@ -1,14 +1,28 @@
-import { fixedWindow, type Store, type StoreRequest } from '@sluice/core'
+import {
+  createLimiter,
+  defineExtension,
+  fixedWindow,
+  type Policy,
+  type PolicyRule,
+  type RecordCondition,
+  type Records,
+  type RecordWrite,
+  type Store,
+  type StoreRequest,
+} from '@sluice/core'
 import { expect, it } from 'vitest'
 import { NOON } from './case.ts'
 
-const policy = fixedWindow({ name: 'p', limit: 1, window: '1h', per: ['tenant'] })
+const policies = fixedWindow({ name: 'p', limit: 1, window: '1h', per: ['tenant'] })()
+const [policy] = policies as [PolicyRule]
 
 const request = (reads: StoreRequest['reads'], count = 0): StoreRequest => ({
   id: 'one',
+  policies,
   entries: Array.from({ length: count }, () => ({
+    policy,
+    index: 0,
     key: 'p:counts',
-    algorithm: policy.algorithm,
     limit: 1,
     burst: 1,
     cost: 1,
@@ -18,8 +32,29 @@ const request = (reads: StoreRequest['reads'], count = 0): StoreRequest => ({
   apply: true,
   now: NOON,
   clockIsInjected: true,
+  startedAt: Date.now(),
   reads,
 })
+
+/** Writes records, as an extension does. */
+function write(
+  store: Store,
+  writes: readonly RecordWrite[],
+  condition?: RecordCondition,
+): Promise<boolean> {
+  let made: Records | undefined
+  const extension = defineExtension({
+    name: 'writer',
+    connect: ({ records: own }) => {
+      made = own
+      return {}
+    },
+  })
+  const policy = (() => policies) as Policy
+  createLimiter({ store, policies: [policy], extensions: [extension] })
+  if (made === undefined) throw new Error('The extension was not connected')
+  return made.write(writes, condition)
+}
 
 /** What these fields of a record hold. */
 async function fields(store: Store, key: string, names: readonly string[]): Promise<unknown> {
@@ -59,28 +94,28 @@ export function records(make: () => Store): void {
       undefined,
       undefined,
     ])
-    await store.write([{ key: 'r', set: { a: '' } }])
+    await write(store, [{ key: 'r', set: { a: '' } }])
     expect(await fields(store, 'r', ['a', 'b'])).toEqual(['', undefined])
   })
   it('what is written is read back, character for character', async () => {
     const store = make()
     for (const value of VALUES) {
-      expect(await store.write([{ key: 'r', set: { field: value } }])).toBe(true)
+      expect(await write(store, [{ key: 'r', set: { field: value } }])).toBe(true)
       expect(await fields(store, 'r', ['field'])).toEqual([value])
     }
     const strange = 'a:b {c} *%\n"'
-    await store.write([{ key: strange, set: { [strange]: strange } }])
+    await write(store, [{ key: strange, set: { [strange]: strange } }])
     expect(await fields(store, strange, [strange])).toEqual([strange])
   })
   it('a write sets its fields and leaves the others of the record', async () => {
     const store = make()
-    await store.write([{ key: 'r', set: { a: '1', b: '2' } }])
-    await store.write([{ key: 'r', set: { b: '3', constructor: '4' } }])
+    await write(store, [{ key: 'r', set: { a: '1', b: '2' } }])
+    await write(store, [{ key: 'r', set: { b: '3', constructor: '4' } }])
     expect(await fields(store, 'r', ['a', 'b', 'constructor', 'b'])).toEqual(['1', '3', '4', '3'])
   })
   it('fields are read along with a decision, whether it allows or denies, and cost it nothing', async () => {
     const store = make()
-    await store.write([{ key: 'r', set: { plan: 'growth' } }])
+    await write(store, [{ key: 'r', set: { plan: 'growth' } }])
     const reads = [
       { key: 'r', field: 'plan' },
       { key: 'none', field: 'plan' },
@@ -101,7 +136,7 @@ export function records(make: () => Store): void {
   it('a condition holds for exactly its text, or for nothing at all', async () => {
     const store = make()
     const claim = (is: string | undefined, value: string): Promise<boolean> =>
-      store.write([{ key: 'r', set: { claim: value } }], { key: 'r', field: 'claim', is })
+      write(store, [{ key: 'r', set: { claim: value } }], { key: 'r', field: 'claim', is })
     expect(await claim('', 'wrong')).toBe(false)
     expect(await claim('undefined', 'wrong')).toBe(false)
     expect(await claim(undefined, '1')).toBe(true)
@@ -115,14 +150,14 @@ export function records(make: () => Store): void {
   })
   it('a condition may be on another record than what is written, and on one that is not there', async () => {
     const store = make()
-    const write = (is: string | undefined) =>
-      store.write([{ key: 'a', set: { x: String(is) } }], { key: 'b', field: 'x', is })
-    expect(await write('1')).toBe(false)
+    const writeIf = (is: string | undefined) =>
+      write(store, [{ key: 'a', set: { x: String(is) } }], { key: 'b', field: 'x', is })
+    expect(await writeIf('1')).toBe(false)
     expect(await fields(store, 'a', ['x'])).toEqual([undefined])
-    expect(await write(undefined)).toBe(true)
-    await store.write([{ key: 'b', set: { x: '1' } }])
-    expect(await write(undefined)).toBe(false)
-    expect(await write('1')).toBe(true)
+    expect(await writeIf(undefined)).toBe(true)
+    await write(store, [{ key: 'b', set: { x: '1' } }])
+    expect(await writeIf(undefined)).toBe(false)
+    expect(await writeIf('1')).toBe(true)
     expect(await fields(store, 'a', ['x'])).toEqual(['1'])
   })
   it('several records are written together, or none of them', async () => {
@@ -132,16 +167,16 @@ export function records(make: () => Store): void {
       ...((await fields(store, 'b', ['x', 'y'])) as unknown[]),
       ...((await fields(store, 'c', ['x'])) as unknown[]),
     ]
-    expect(await store.write(writes('1'))).toBe(true)
+    expect(await write(store, writes('1'))).toBe(true)
     expect(await all()).toEqual(['1', '1', '1', '1'])
-    expect(await store.write(writes('2'), { key: 'c', field: 'x', is: '2' })).toBe(false)
+    expect(await write(store, writes('2'), { key: 'c', field: 'x', is: '2' })).toBe(false)
     expect(await all()).toEqual(['1', '1', '1', '1'])
   })
   it('of 64 that claim one field at once, one gets it', async () => {
     const store = make()
     const claims = await Promise.all(
       Array.from({ length: 64 }, (_, index) =>
-        store.write([{ key: 'r', set: { claim: String(index) }, ttlMs: 60_000 }], {
+        write(store, [{ key: 'r', set: { claim: String(index) }, ttlMs: 60_000 }], {
           key: 'r',
           field: 'claim',
           is: undefined,
@@ -153,12 +188,12 @@ export function records(make: () => Store): void {
   })
   it('of 64 that compare and set one field, none overwrites another', async () => {
     const store = make()
-    await store.write([{ key: 'r', set: { n: '0' } }])
+    await write(store, [{ key: 'r', set: { n: '0' } }])
     const increment = async (): Promise<void> => {
       for (;;) {
         const [n] = (await fields(store, 'r', ['n'])) as [string]
         const set = { n: String(Number(n) + 1) }
-        if (await store.write([{ key: 'r', set }], { key: 'r', field: 'n', is: n })) return
+        if (await write(store, [{ key: 'r', set }], { key: 'r', field: 'n', is: n })) return
       }
     }
     await Promise.all(Array.from({ length: 16 }, increment))
@@ -167,23 +202,24 @@ export function records(make: () => Store): void {
   it('a record is gone after its time to live; one written anew without one stays', async () => {
     const store = make()
     const gone = () => fields(store, 'short', ['x'])
-    await store.write([
+    await write(store, [
       { key: 'short', set: { x: '1' }, ttlMs: 40 },
       { key: 'long', set: { x: '1' }, ttlMs: 60_000 },
       { key: 'kept', set: { x: '1' }, ttlMs: 40 },
     ])
-    await store.write([{ key: 'kept', set: { y: '1' } }])
+    await write(store, [{ key: 'kept', set: { y: '1' } }])
     await expect.poll(gone, { timeout: 10_000 }).toEqual([undefined])
     expect(await fields(store, 'long', ['x'])).toEqual(['1'])
     expect(await fields(store, 'kept', ['x', 'y'])).toEqual(['1', '1'])
     // As is what it held: nothing of it comes back with the next write.
-    await store.write([{ key: 'short', set: { y: '2' } }])
+    await write(store, [{ key: 'short', set: { y: '2' } }])
     expect(await fields(store, 'short', ['x', 'y'])).toEqual([undefined, '2'])
   })
   it('a reset forgets a record as a whole, and no other', async () => {
     const store = make()
-    for (const key of ['r', 'r:x', 'r*', '*']) await store.write([{ key, set: { a: '1', b: '2' } }])
-    await store.write([{ key: 'r', set: { c: '3' }, ttlMs: 60_000 }])
+    for (const key of ['r', 'r:x', 'r*', '*'])
+      await write(store, [{ key, set: { a: '1', b: '2' } }])
+    await write(store, [{ key: 'r', set: { c: '3' }, ttlMs: 60_000 }])
     await store.reset(['r', 'never there'])
     expect(await fields(store, 'r', ['a', 'b', 'c'])).toEqual([undefined, undefined, undefined])
     for (const key of ['r:x', 'r*', '*']) expect(await fields(store, key, ['a'])).toEqual(['1'])

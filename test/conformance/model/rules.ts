@@ -3,8 +3,10 @@ import {
   fixedWindow,
   leakyBucket,
   monthlyCap,
+  rollout,
   slidingWindow,
   slidingWindowCounter,
+  slidingWindows,
   tokenBucket,
   type Per,
   type Policy,
@@ -141,13 +143,14 @@ export function policiesOf(list: readonly Rule[]): Policy[] {
       together.map(({ limit, windowMs }, place) => [`w${place}`, { limit, window: windowMs }]),
     )
     const { limit: _, mode: __, ...common } = commonOf(rule, `p${index}`)
-    return slidingWindow({ ...common, windows }).map((policy, place) =>
+    const made = slidingWindows({ ...common, windows })().map((own, place) =>
       // As when one window is put in shadow while the app runs.
       Object.freeze({
-        ...policy,
-        rollout: { enabled: 100, enforced: together[place]?.enforced ? 100 : 0 },
+        ...own,
+        rollout: rollout({ enforced: together[place]?.enforced ? 100 : 0 }),
       }),
     )
+    return [(() => made) as Policy]
   })
 }
 

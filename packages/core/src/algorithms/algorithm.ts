@@ -98,9 +98,12 @@ export interface LuaFragments {
 export interface SettlementTwins<State = never> {
   /** True if everything is given back, whatever was used: a call is over then. @default false */
   readonly released?: boolean
-  /** True if giving units back needs `now` in Lua, which costs a command. @default false */
+  /** True if giving units back needs Redis' time, which costs a command. @default false */
   readonly needsTime?: boolean
-  /** `applied`: units charged, or, below 0, given back. Returns `undefined` if nothing changes. */
+  /**
+   * `applied`: units charged, or, below 0, given back: none where they no longer counted. Returns
+   * `undefined` if nothing changes.
+   */
   settle(
     state: State | undefined,
     settlement: Settlement,
@@ -108,8 +111,8 @@ export interface SettlementTwins<State = never> {
   ): (Kept<State> & { readonly applied: number }) | undefined
   /**
    * Finds `position`, `reserved` and `actual` beside what `LuaFragments` find, and sets `applied`. It
-   * must verify before it writes. `now` is the time only if `timed` is true: where more was used than
-   * reserved, by `needsTime`, and by an injected clock.
+   * must verify before it writes. `now` is Redis' time if more was used than reserved, or by
+   * `needsTime`; else it is the caller's, and may only decide what is told.
    */
   lua(params: readonly number[]): string
 }

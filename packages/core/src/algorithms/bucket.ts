@@ -122,7 +122,7 @@ export const bucketSettlement: SettlementTwins<BucketState> = {
     const left = (units: number): number => Math.max(0, units * window - gone)
     const more = actual > reserved ? (actual - reserved) * window : left(actual) - left(reserved)
     const corrected = Math.max(0, used + rescale(limit, more, charged))
-    return { ...kept(corrected, at, limit, params, now), applied: Math.trunc(more / window) }
+    return { ...kept(corrected, at, limit, params, now), applied: Math.trunc(more / window) + 0 }
   },
 
   lua([window = 1, quantum = 1]) {

@@ -70,9 +70,9 @@ end`
 local start, in_full = index * ${length}, 0
 for place = 1, ${segments} do in_full = in_full + counts[place] end
 local used = in_full + math.ceil(counts[${segments + 1}] * (${length} - math.max(0, now - start)) / ${length})
-local free, later = start + ${(segments + 1) * length} - now, 0
+local free, freed = start + ${(segments + 1) * length} - now, 0
 if used > 0 then ${until('used - 1', 'free')} end
-if cost > 0 and used + cost > limit and cost <= limit then ${until('limit - cost', 'later')} end${fitWindow('free', 'later')}
+if cost > 0 and used + cost > limit and cost <= limit then ${until('limit - cost', 'freed')} end${fitWindow('free', 'freed')}
 $index, $counts = index, counts`,
       add: `local index, counts = $index, $counts
 counts[1] = counts[1] + cost
@@ -86,6 +86,7 @@ ${expiring}`,
 export const counterSettlement: SettlementTwins<CounterState> = {
   settle(state: CounterState | undefined, settlement: Settlement, now: number) {
     const { position, reserved, actual, params } = settlement
+    const [window = 1, segments = 1] = params
     const isMore = actual > reserved
     if (state === undefined && !isMore) return undefined
     const { index, counts } = isMore ? current(state, params, now) : (state as CounterState)
@@ -96,7 +97,9 @@ export const counterSettlement: SettlementTwins<CounterState> = {
     const count = counts[which] ?? 0
     // The count may have been reset since.
     const corrected = Math.max(0, count + actual - reserved)
-    return { ...kept(index, counts.with(which, corrected), params), applied: corrected - count }
+    const isOver = !isMore && Math.floor((now * segments) / window) - position > segments
+    const applied = isOver ? 0 : corrected - count
+    return { ...kept(index, counts.with(which, corrected), params), applied }
   },
 
   lua([window = 1, segments = 1]) {
@@ -114,6 +117,7 @@ if place then
   elseif applied ~= 0 then
     ${write}
     redis.call('SET', key, value, 'KEEPTTL')
+    if math.floor(now / ${length}) - position > ${segments} then applied = 0 end
   end
 end`
   },

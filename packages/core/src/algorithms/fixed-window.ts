@@ -65,9 +65,10 @@ else
   if stored then
     local ending, count = string.match(stored, '^w(%d+):(%d+)$')
     if not ending then ${FOREIGN} end
-    if tonumber(ending) == position and not (timed and position <= now) then
+    if tonumber(ending) == position then
       applied = math.max(-count, actual - reserved)
       redis.call('SET', key, string.format('w%.0f:%.0f', position, count + applied), 'KEEPTTL')
+      if position <= now then applied = 0 end
     end
   end
 end`

@@ -130,7 +130,7 @@ export const sharedLogSettlement: SettlementTwins<LogState> = {
     const applied = actual - reserved
     const from = firstOf(log, ({ at }) => at >= position)
     const index = log.findIndex(({ at, cost }) => at === position && cost === reserved)
-    const isOver = position <= now - longest
+    const isOver = applied > 0 && position <= now - longest
     if (index < 0 || log.length - from > CHUNK || isOver) {
       if (applied <= 0) return undefined
       const input = { ...settlement, cost: applied }
@@ -141,7 +141,8 @@ export const sharedLogSettlement: SettlementTwins<LogState> = {
       const own = offset === 0 ? actual : cost
       if (own > 0) kept.push({ at, cost: own, sum: wrapSum(sum + applied) })
     }
-    return { state: { log: kept }, expiresAt: (kept.at(-1)?.at ?? now) + longest, applied }
+    const expiresAt = (kept.at(-1)?.at ?? now) + longest
+    return { state: { log: kept }, expiresAt, applied: position <= now - longest ? 0 : applied }
   },
 
   // A set that loses its last member loses its expiry with it.
@@ -149,7 +150,7 @@ export const sharedLogSettlement: SettlementTwins<LogState> = {
     const append = luaAppend(longest)
     return `local rows = redis.call('ZRANGE', key, string.format('%.0f', position), '+inf', 'BYSCORE', 'LIMIT', 0, ${CHUNK + 1}, 'WITHSCORES')
 local more, found = actual - reserved, nil
-local gone, members = #rows > ${2 * CHUNK} or position <= now - ${longest}, {}
+local gone, members = #rows > ${2 * CHUNK} or more > 0 and position <= now - ${longest}, {}
 for at = 1, #rows, 2 do
   local sum, cost = ${luaParse('rows[at]')}
   if not sum or #sum ~= 16 then ${FOREIGN} end
@@ -162,7 +163,7 @@ for at = 1, #rows, 2 do
   end
 end
 if found and not gone then
-  applied = more
+  applied = position > now - ${longest} and more or 0
   local old = {}
   for at = found, #rows, 2 do old[#old + 1] = rows[at] end
   redis.call('ZREM', key, unpack(old))

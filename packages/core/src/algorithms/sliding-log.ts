@@ -117,39 +117,42 @@ export const slidingLogSettlement: SettlementTwins<LogState> = {
     const applied = actual - reserved
     // Of several alike, any will do.
     const index = kept.log.findLastIndex(({ at, cost }) => at === position && cost === reserved)
-    const isGone = index < kept.head || position <= now - window
-    if (isGone) {
-      if (applied <= 0) return undefined
-      insert(kept, { at: now, cost: applied })
-    } else {
-      if (actual > 0) kept.log[index] = { at: position, cost: actual }
-      else kept.log.splice(index, 1)
-      kept.total += applied
+    const isThere = index >= kept.head
+    const isOver = position <= now - window
+    if (!isThere && applied <= 0) return undefined
+    if (isThere) {
+      kept.log.splice(index, 1)
+      kept.total -= reserved
     }
-    return { ...expiring(kept, now, window), applied }
+    const isNew = !isThere || (applied > 0 && isOver)
+    const cost = isNew ? applied : actual
+    if (cost > 0) insert(kept, { at: isNew ? now : position, cost })
+    return { ...expiring(kept, now, window), applied: isOver ? Math.max(0, applied) : applied }
   },
 
   // Without the member that was the oldest, no removal falls due by its age, which would have moved
   // the expiry.
   lua: ([window = 0]) => `local member = reserved == 1 and id or id .. ':' .. reserved
 local scores = redis.call('ZMSCORE', key, '#', member)
-local total, units, at = scores[1] and -scores[1] or 0, actual, position
-if scores[2] and not (timed and position <= now - ${window}) then
-  applied = actual - reserved
-  redis.call('ZREM', key, member)
-elseif actual > reserved then
-  applied, units, at = actual - reserved, actual - reserved, now
-end
-if applied ~= 0 then
+local total, units, at, over = scores[1] and -scores[1] or 0, actual, position, position <= now - ${window}
+applied = actual - reserved
+local fresh = not scores[2] or applied > 0 and over
+if fresh then units, at = applied, now end
+if scores[2] or applied > 0 then
+  if scores[2] then
+    redis.call('ZREM', key, member)
+    total = total - reserved
+  end
   if units > 0 then
-    redis.call('ZADD', key, -(total + applied), '#', at, units == 1 and id or id .. ':' .. units)
-  elseif total + applied > 0 then
-    redis.call('ZADD', key, -(total + applied), '#')
+    redis.call('ZADD', key, -(total + units), '#', at, units == 1 and id or id .. ':' .. units)
+  elseif total > 0 then
+    redis.call('ZADD', key, -total, '#')
   else
     redis.call('DEL', key)
   end
-  if units == 0 or at == now then redis.call('PEXPIRE', key, ${3 * window} + slack) end
-end`,
+  if units == 0 or fresh then redis.call('PEXPIRE', key, ${3 * window} + slack) end
+end
+if applied < 0 and (over or not scores[2]) then applied = 0 end`,
 }
 
 /** The first entry after `cutoff`, and the units from there on. */

@@ -77,16 +77,18 @@ if $expire then redis.call('PEXPIRE', key, ${2 * hold} + slack) end`,
 export const slotsSettlement: SettlementTwins<SlotsState> = {
   released: true,
 
-  settle(state: SlotsState | undefined, { id }: Settlement, now: number) {
+  settle(state: SlotsState | undefined, { id, position }: Settlement, now: number) {
     const others = (state ?? []).filter((slot) => slot.id !== id)
-    const applied = others.length - (state?.length ?? 0)
-    if (applied === 0) return undefined
+    const removed = (state?.length ?? 0) - others.length
+    if (removed === 0) return undefined
+    const applied = position <= now ? 0 : -removed
     return { state: others, expiresAt: others.at(-1)?.until ?? now, applied }
   },
 
   lua: () => `local slots = {}
 for slot = 1, reserved do slots[slot] = slot == 1 and 'call:' .. id or 'call:' .. id .. ':' .. slot end
-applied = -redis.call('ZREM', key, unpack(slots))`,
+applied = -redis.call('ZREM', key, unpack(slots))
+if position <= now then applied = 0 end`,
 }
 
 function heldAt(state: SlotsState | undefined, now: number): SlotsState {

@@ -133,7 +133,15 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
       } catch (failure) {
         return { settings: settingsOf(used), failure }
       }
-      return { settings: settingsOf(used), reads: [track(used)] }
+      return preparation(used)
+    }
+
+    /** What is known, with the store's version to read along unless it is fresh. */
+    function preparation(used: Known): Preparation {
+      const now = clock()
+      const isKnown = used === known && isCurrent
+      const isFresh = isKnown && now < reliableUntil && !clockMovedBack(reliableUntil, now)
+      return { settings: settingsOf(used), ...(!isFresh && { reads: [track(used)] }) }
     }
 
     const handle: ConfigurationHandle = {
@@ -156,12 +164,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
     }
 
     return {
-      before: ({ startedAt }) => {
-        if (!known || !isCurrent) return before(startedAt)
-        const now = clock()
-        const isFresh = now < reliableUntil && !clockMovedBack(reliableUntil, now)
-        return { settings: settingsOf(known), ...(!isFresh && { reads: [track(known)] }) }
-      },
+      before: ({ startedAt }) => (known && isCurrent ? preparation(known) : before(startedAt)),
       maxWaitMs: MAX_WAIT_MS,
       configures: (policy, setting) => allowed.get(policy)?.some((one) => one === setting) === true,
       handle,

@@ -143,8 +143,9 @@ function nextToBind(policies: readonly PolicyState[]): PolicyState | undefined {
 
 function policyItem({ name, limit, burst: q, windowMs, unit }: PolicyState): string {
   // A bucket's burst, in the time that it takes to fill: the same rate, and a quota that covers what
-  // may remain of it.
-  const w = Math.max(1, Math.ceil((windowMs * q) / limit / 1000))
+  // may remain of it. Nothing never fills.
+  const fillMs = limit === 0 ? windowMs : (windowMs * q) / limit
+  const w = Math.max(1, Math.ceil(fillMs / 1000))
   // `qu` is for registered units only, and absent it means requests.
   if (unit === 'call') return sfItem(name, { q, qu: 'concurrent-requests' })
   return sfItem(name, unit === 'request' ? { q, w } : { q, w, 'sluice-unit': unit })

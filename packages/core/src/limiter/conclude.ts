@@ -1,7 +1,6 @@
 import type { Decision, PlanSource, PolicyState, SkippedPolicy } from '../decision.ts'
 import type { StoreReply, Verdict } from '../stores/store.ts'
 import type { ResolvedEntry } from './resolve.ts'
-import { decide, decideBlind } from '../decision.ts'
 
 /** Facts of a decision that do not depend on the store's answer. */
 export interface KnownFacts {
@@ -17,9 +16,9 @@ export function conclude(
   { skipped, plan, planSource }: KnownFacts,
 ): Decision {
   const facts = { at: now, source, skipped, plan, planSource, degraded }
-  if (degraded && degraded.mode !== 'local') return decideBlind(degraded.mode, facts)
+  if (degraded && degraded.mode !== 'local') return blindDecision(degraded.mode, facts)
   const states = entries.map((entry, index) => stateOf(entry, verdicts[index] as Verdict))
-  return decide(states, facts)
+  return decisionOf(states, facts)
 }
 
 /** A policy's state after a decision. */
@@ -49,4 +48,45 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict): PolicyState {
     retryAfterMs: retryMs < 0 ? null : retryMs,
     reason: policy.reason,
   }
+}
+
+/** Facts of a decision beside the policies' states. */
+type DecisionFacts = Pick<
+  Decision,
+  'at' | 'source' | 'skipped' | 'plan' | 'planSource' | 'degraded'
+>
+
+/** How long a client is told to wait when the store is down and the limiter denies. */
+const STORE_RETRY_MS = 1_000
+
+/** The decision that follows from every policy's state. */
+function decisionOf(policies: readonly PolicyState[], facts: DecisionFacts): Decision {
+  const { at, source, skipped, plan, planSource, degraded } = facts
+  let violated: PolicyState | undefined
+  let retryAfterMs: number | null = 0
+  let delayMs = 0
+  for (const policy of policies) {
+    if (policy.fits || !policy.enforced) {
+      if (policy.delayMs > delayMs) delayMs = policy.delayMs
+      continue
+    }
+    const { retryAfterMs: own } = policy
+    if (retryAfterMs === null) continue
+    if (own === null || violated === undefined) violated = policy
+    retryAfterMs = own === null ? null : Math.max(retryAfterMs, own)
+  }
+  const base = { policies, skipped, at, source, plan, planSource, degraded }
+  if (violated === undefined) {
+    return { allowed: true, reason: undefined, violated, retryAfterMs: 0, delayMs, ...base }
+  }
+  const reason = retryAfterMs === null ? 'cost_exceeds_limit' : violated.reason
+  return { allowed: false, reason, violated, retryAfterMs, delayMs: 0, ...base }
+}
+
+/** The decision when the store failed and nothing is known. */
+function blindDecision(mode: 'allow' | 'deny', facts: DecisionFacts): Decision {
+  const base = { policies: [], violated: undefined, delayMs: 0 as const, ...facts }
+  return mode === 'allow'
+    ? { allowed: true, reason: undefined, retryAfterMs: 0, ...base }
+    : { allowed: false, reason: 'store_unavailable', retryAfterMs: STORE_RETRY_MS, ...base }
 }

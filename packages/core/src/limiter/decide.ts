@@ -7,7 +7,7 @@ import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { assertCost } from '../cost.ts'
 import { unknownPlan } from '../plans/plans.ts'
-import { requestId } from '../random-id.ts'
+import { randomId } from '../random-id.ts'
 import { digestsOf, hasLongValue, type Subject } from '../subject.ts'
 import { conclude } from './conclude.ts'
 import { crossedThresholds } from './events.ts'
@@ -169,4 +169,15 @@ function report(
       events.threshold({ policy, subject, threshold })
     }
   }
+}
+
+let isolate = ''
+let count = 0
+
+/** Identifies one request among those of all isolates: random bits of this one, and a number. */
+function requestId(): string {
+  // Not at module scope, where Workers may not draw random numbers.
+  if (isolate === '') isolate = randomId().padStart(13, '0')
+  count += 1
+  return isolate + count.toString(36)
 }

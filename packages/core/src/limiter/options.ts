@@ -69,7 +69,7 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   const { plans, extensions = [] } = options
   const policies = rulesOf(options.policies)
   const mode = oneOf('onStoreError', options.onStoreError ?? 'local', ['allow', 'deny', 'local'])
-  const clock = validClock(options.clock ?? systemClock)
+  const clock = validClock(options.clock === undefined ? systemClock : options.clock)
   const thresholds = validThresholds(options.thresholds ?? [0.8, 0.95])
   tryLimits(policies, plans)
   let events: Emitters | undefined

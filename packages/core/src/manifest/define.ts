@@ -85,7 +85,7 @@ export function defineManifest<Context extends unknown[] = []>(
   const byId = new Map(entries.map(({ route }) => [route.id, route]))
   return Object.freeze({
     routes: Object.freeze(entries.map(({ route }) => route)),
-    policies: Object.freeze([policyOf(rules)]),
+    policies: Object.freeze(rules.length > 0 ? [policyOf(rules)] : []),
     route(id: string) {
       const found = byId.get(id)
       if (found === undefined) {

@@ -1,9 +1,11 @@
 import type { Limit, LimitContext, Units } from '../policies/limit.ts'
 import type { ManifestPolicy, OptionsOf, PlanLimit } from './types.ts'
 import { ConfigError } from '../errors.ts'
+import { backpressure } from '../policies/backpressure.ts'
 import { concurrency } from '../policies/concurrency.ts'
 import { dailyCap, fixedWindow, monthlyCap } from '../policies/fixed-window.ts'
 import { leakyBucket } from '../policies/leaky-bucket.ts'
+import { rollout } from '../policies/rollout.ts'
 import { slidingWindowCounter } from '../policies/sliding-window-counter.ts'
 import { slidingWindow } from '../policies/sliding-window.ts'
 import { slidingWindows } from '../policies/sliding-windows.ts'
@@ -37,8 +39,22 @@ export function rulesOfSpec(place: string, policy: ManifestPolicy): readonly Pol
   const { algorithm, ...options } = policy
   const name = oneOf(`${place}.algorithm`, algorithm, ALGORITHMS)
   const make = FACTORIES[name] as (given: object) => Policy
-  const given = withFunctions(place, options)
+  const given = withParts(place, withFunctions(place, options))
   return inPlaceOf(name, place, () => make(given)())
+}
+
+const PARTS = { backpressure, rollout }
+
+/** Options in which plain data is made what a factory takes, such as `backpressure`. */
+function withParts(place: string, options: object): object {
+  const made = Object.entries(options).map(([name, value]: [string, unknown]) => {
+    const make = Object.hasOwn(PARTS, name) ? PARTS[name as keyof typeof PARTS] : undefined
+    // One that was made by its factory holds functions.
+    const isMade = isObject(value) && Object.values(value).some((one) => typeof one === 'function')
+    if (make === undefined || value === undefined || isMade) return [name, value] as const
+    return [name, inPlaceOf(name, `${place}.${name}`, () => make(value as object))] as const
+  })
+  return Object.fromEntries(made)
 }
 
 /** Options in which each limit of a plan, by its name, is a function. */

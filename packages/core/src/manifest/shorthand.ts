@@ -40,7 +40,7 @@ export function shorthandOf(
     place,
     id,
     per: [...new Set([...whose, 'route'])],
-    limit: validLimit(`${place}.rpm`, limitOf(`${place}.rpm`, rpm)),
+    limit: validLimit(`${place}.rpm`, isNone(rpm) ? 'unlimited' : limitOf(`${place}.rpm`, rpm)),
     burst:
       burst === undefined
         ? undefined
@@ -48,6 +48,9 @@ export function shorthandOf(
   }
   return [own]
 }
+
+/** In gateways' files 0 and less mean no limit. What a plan or a function says means what it does elsewhere. */
+const isNone = (rpm: unknown): boolean => Number.isInteger(rpm) && (rpm as number) <= 0
 
 /** One policy for all routes that count the same subjects: its limit depends on the route. */
 export function shorthandPolicies(

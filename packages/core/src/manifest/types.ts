@@ -1,4 +1,6 @@
 import type { Burst, Limit } from '../policies/limit.ts'
+import type { BackpressureOptions } from '../policies/backpressure.ts'
+import type { RolloutOptions } from '../policies/rollout.ts'
 import type { ConcurrencyOptions } from '../policies/concurrency.ts'
 import type { FixedWindowOptions } from '../policies/fixed-window.ts'
 import type { LeakyBucketOptions } from '../policies/leaky-bucket.ts'
@@ -27,14 +29,22 @@ export interface OptionsOf {
   readonly concurrency: ConcurrencyOptions
 }
 
+/** Parts of a policy that JSON has as plain data. */
+interface PartsOf {
+  readonly rollout: RolloutOptions
+  readonly backpressure: BackpressureOptions
+}
+
 /** The options of a factory, in which a limit may also be that of a plan by its name. */
 type WithPlanLimits<Options> = Options extends unknown
   ? {
       readonly [Key in keyof Options]: Key extends 'limit' | 'burst'
         ? Options[Key] | PlanLimit
-        : Key extends 'windows'
-          ? Readonly<Record<string, WithPlanLimits<{ limit: Limit; window: WindowOf<Options> }>>>
-          : Options[Key]
+        : Key extends keyof PartsOf
+          ? Options[Key] | PartsOf[Key]
+          : Key extends 'windows'
+            ? Readonly<Record<string, WithPlanLimits<{ limit: Limit; window: WindowOf<Options> }>>>
+            : Options[Key]
     }
   : never
 
@@ -72,7 +82,7 @@ export interface ManifestRoute<Context extends unknown[] = []> extends RouteOpti
   readonly overrides?: Readonly<Record<string, PolicyOverride | false>>
   /**
    * Requests a minute to this route: short for a `tokenBucket` named after its `per`, such as
-   * `rpm-per-route`. 0 and less mean no limit. @default none
+   * `rpm-per-route`. A number of 0 or less means no limit, as in gateways' files. @default none
    */
   readonly rpm?: Exclude<Limit, 'configured'> | PlanLimit
   /** The most requests at once, with `rpm`. @default as many as `rpm` */

@@ -5,7 +5,7 @@ import { PlanCache } from './cached-plan.ts'
 import { systemClock } from '../clock.ts'
 import { FAILED, planIn } from './plan-records.ts'
 import { randomId } from '../random-id.ts'
-import { lacksDimension, partOf, type Subject } from '../subject.ts'
+import { hasLongValue, lacksDimension, partitionOf, partOf, type Subject } from '../subject.ts'
 import { background } from '../internal/background.ts'
 import { LOOKS_MS, pause, pauses } from '../internal/single-flight.ts'
 import type { ExtensionCall, Preparation } from '../limiter/extensions.ts'
@@ -48,12 +48,21 @@ export class PlanSearch {
     this.#parts = parts
   }
 
-  async find(call: ExtensionCall): Promise<Preparation> {
+  /** Finds the plan; at once if it is known, as a promise takes a timer. */
+  find(call: ExtensionCall): Preparation | Promise<Preparation> {
     const { subject } = call
-    const { by, clock, claimMs, timeoutMs } = this.#parts
+    const { by, clock } = this.#parts
     if (lacksDimension(subject, [by])) return { plan: { name: undefined, source: 'default' } }
     const id = (subject as Record<string, string>)[by] ?? ''
-    const owner = { id, key: await this.#key(subject), call }
+    if (hasLongValue(subject, [by])) return this.#findSlowly(call, id)
+    const key = `${by}:${partitionOf(subject, [by]).slice(by.length + 1)}:plan`
+    const plan = this.#plans.get(key, clock())
+    return plan.isReady ? this.#result(plan, { id, key, call }) : this.#findSlowly(call, id)
+  }
+
+  async #findSlowly(call: ExtensionCall, id: string): Promise<Preparation> {
+    const { clock, claimMs, timeoutMs } = this.#parts
+    const owner = { id, key: await this.#key(call.subject), call }
     let plan = this.#plans.get(owner.key, clock())
     for (const waitMs of pauses(LOOKS_MS.isolate)) {
       if (plan.isReady) break

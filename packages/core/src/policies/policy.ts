@@ -8,7 +8,6 @@ import { ConfigError } from '../errors.ts'
 import { validPer } from '../subject.ts'
 import { knownOptions, MAX_UNITS, oneOf, plainName, positiveInteger } from '../validate.ts'
 import { validBurst, validLimit } from './limit.ts'
-import { validRollout } from './rollout.ts'
 
 /** Options that every policy has. */
 export interface PolicyOptions<
@@ -212,6 +211,22 @@ export function defineRule<State>(
   }) as PolicyRule
 }
 
+// Here, so that whoever makes no rollout loads none.
+/** Returns `value` if it is a rollout that fits the policy, else throws. */
+function validRollout(
+  option: string,
+  value: Rollout | undefined,
+  isGlobal: boolean,
+): Rollout | undefined {
+  if (value === undefined) return undefined
+  if (typeof value?.isEnabled !== 'function') {
+    throw new ConfigError('invalid_option', option, 'must be made by rollout')
+  }
+  if (!isGlobal || !value.isPartial) return value
+  const message = 'must use 0 or 100 percent with per "global", which has one partition'
+  throw new ConfigError('invalid_option', option, message)
+}
+
 function scopeOf(factory: string, scope: unknown, per: Per): string {
   if (scope !== undefined) return plainName(`${factory}.scope`, scope)
   return per === 'global' ? 'global' : per.join('+')
@@ -236,12 +251,12 @@ export function rulesOf(policies: unknown): readonly PolicyRule[] {
   for (const policy of policies as readonly unknown[]) {
     // A factory that was not called takes options.
     const made = typeof policy === 'function' && policy.length === 0 && (policy as Policy)()
-    if (!Array.isArray(made)) {
-      const message = 'must hold only what factories return, such as slidingWindow({ … })'
-      throw new ConfigError('invalid_option', 'policies', message)
-    }
+    if (!Array.isArray(made)) throw notMade()
     for (const rule of made as readonly PolicyRule[]) {
       const { name, keyspace } = rule
+      // A rule made by hand has not been through a factory.
+      plainName('policies.name', name)
+      if (!rule.params.every(Number.isInteger)) throw notMade()
       const prefix = keyPrefix(rule)
       if (taken.has(name) || (taken.has(prefix) && taken.get(prefix) !== keyspace)) {
         const twice = taken.has(name) ? name : keyspace?.name
@@ -252,6 +267,11 @@ export function rulesOf(policies: unknown): readonly PolicyRule[] {
     }
   }
   return Object.freeze(rules)
+}
+
+function notMade(): ConfigError {
+  const message = 'must hold only what factories return, such as slidingWindow({ … })'
+  return new ConfigError('invalid_option', 'policies', message)
 }
 
 /** Those of `rules` that count in the same keys, `rule` among them. */

@@ -1,4 +1,3 @@
-import { ConfigError } from '../errors.ts'
 import { knownOptions, percentage } from '../validate.ts'
 
 /** Whether a policy denies, or only tells that it would. */
@@ -42,21 +41,6 @@ export function rollout(options: RolloutOptions): Rollout {
     isEnforced: (name: string, partition: string) =>
       inShare(`${name}/enforced:${partition}`, enforced),
   })
-}
-
-/** Returns `value` if it is a rollout that fits the policy, else throws. */
-export function validRollout(
-  option: string,
-  value: Rollout | undefined,
-  isGlobal: boolean,
-): Rollout | undefined {
-  if (value === undefined) return undefined
-  if (typeof value?.isEnabled !== 'function') {
-    throw new ConfigError('invalid_option', option, 'must be made by rollout')
-  }
-  if (!isGlobal || !value.isPartial) return value
-  const message = 'must use 0 or 100 percent with per "global", which has one partition'
-  throw new ConfigError('invalid_option', option, message)
 }
 
 /**

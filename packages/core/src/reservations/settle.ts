@@ -2,7 +2,8 @@ import type { Settlement } from '../algorithms/algorithm.ts'
 import { settlementOf } from './settlements.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Cells, Operation, StoreRequest } from '../stores/store.ts'
-import { CLOCK, indent, isWhole, shapeOf } from '../stores/upstash/assemble.ts'
+import { CLOCK, indent, isWhole } from '../stores/upstash/assemble.ts'
+import { layoutOf } from '../stores/upstash/protocol.ts'
 
 /** One charge to be corrected. */
 export interface SettledCharge extends Settlement {
@@ -38,7 +39,7 @@ export function settling(request: SettleRequest): Operation<readonly number[] | 
     localMark: local ? mark : undefined,
     run: (cells) => settleIn(cells, request),
     lua: {
-      name: `settle ${shapeOf(policies)}`,
+      name: `settle ${layoutOf(policies).shape}`,
       source: () => settlingScript(policies),
       keys: [mark, ...inOrder.map(({ key }) => key)],
       args: argsOf(request),

@@ -23,7 +23,7 @@ export interface MemoryOptions {
 interface UsedCell {
   state: unknown
   expiresAt: number
-  /** Whether it has been used since it was last passed over. */
+  /** Whether it has been used since it was made, or last passed over. */
   isUsed: boolean
 }
 
@@ -58,7 +58,7 @@ export function memory(options: MemoryOptions = {}): Store {
   function keep(place: Map<string, UsedCell>, key: string, { state, expiresAt }: Cell): void {
     const cell = place.get(key)
     if (cell === undefined) {
-      place.set(key, { state, expiresAt, isUsed: true })
+      place.set(key, { state, expiresAt, isUsed: false })
     } else {
       cell.state = state
       cell.expiresAt = expiresAt
@@ -76,8 +76,8 @@ export function memory(options: MemoryOptions = {}): Store {
         keep(counts, key, cell)
       } else {
         remove(key)
+        trim(records, maxKeys - 1)
         keep(cell.expiresAt === Infinity ? lasting : records, key, cell)
-        trim(records, maxKeys)
       }
     },
     delete: remove,
@@ -94,9 +94,11 @@ export function memory(options: MemoryOptions = {}): Store {
       charge(entries, states, verdicts, now, id)
       if (mark) cells.set(mark.key, { state: new Map(), expiresAt: now + mark.ttlMs })
     }
-    const read = reads.map(({ key, field }) =>
-      (get(key, now) as RecordFields | undefined)?.get(field),
-    )
+    const read = reads.map(({ key, field }) => {
+      const fields = get(key, now)
+      // A count under the name of a record reads as nothing, as it does in Redis.
+      return fields instanceof Map ? (fields as RecordFields).get(field) : undefined
+    })
     return { source: 'memory', now, verdicts, read }
   }
 
@@ -107,6 +109,13 @@ export function memory(options: MemoryOptions = {}): Store {
     now: number,
     id: string,
   ): void {
+    // Before anything is added: what is charged just now stays, or a policy would never count.
+    if (counts.size + entries.length > maxKeys) {
+      const fresh = entries.filter(
+        (entry) => !counts.has(entry.key) && isChargeable(entry, entries, verdicts),
+      )
+      trim(counts, maxKeys - fresh.length)
+    }
     const positions = new Map<string, number>()
     for (const [index, entry] of entries.entries()) {
       if (!isChargeable(entry, entries, verdicts)) continue
@@ -120,8 +129,6 @@ export function memory(options: MemoryOptions = {}): Store {
       }
       Object.assign(verdicts[index] as MutableVerdict, { charged: true, position })
     }
-    // What was charged just now stays, or a policy would never count.
-    trim(counts, Math.max(maxKeys, entries.length))
   }
 
   return {
@@ -139,14 +146,11 @@ export function memory(options: MemoryOptions = {}): Store {
  * clock algorithm, which orders nothing while there is room.
  */
 function trim(map: Map<string, UsedCell>, most: number): void {
-  if (map.size <= most) return
   for (const [key, cell] of map) {
+    if (map.size <= most) return
     map.delete(key)
-    if (cell.isUsed) {
-      cell.isUsed = false
-      map.set(key, cell)
-    } else if (map.size <= most) {
-      return
-    }
+    if (!cell.isUsed) continue
+    cell.isUsed = false
+    map.set(key, cell)
   }
 }

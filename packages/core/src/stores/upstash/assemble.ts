@@ -1,6 +1,7 @@
 import type { LuaFragments } from '../../algorithms/algorithm.ts'
 import type { PolicyRule } from '../../policies/policy.ts'
 import { MAX_UNITS } from '../../validate.ts'
+import { argsOf, layoutOf, REPLY_PER_POLICY } from './protocol.ts'
 
 /**
  * How far callers' clocks may differ, in milliseconds, where Redis refuses TIME and theirs decide: keys
@@ -17,13 +18,6 @@ const MOST_LOCALS = 120
 /** The first of the policies' ARGV. */
 const FIRST_ARG = 4
 
-/** The numbers of one policy in the reply: its state, units available, reset, wait. */
-export const REPLY_PER_POLICY = 4
-
-/** Which of a policy's numbers are among ARGV, after the one that says whether it takes part. */
-export const argsOf = ({ burst }: PolicyRule): readonly ('limit' | 'burst' | 'cost')[] =>
-  burst === undefined ? ['limit', 'cost'] : ['limit', 'burst', 'cost']
-
 /** The first ARGV of each policy, and the first after them. */
 function argPositions(policies: readonly PolicyRule[]): number[] {
   const positions = [FIRST_ARG]
@@ -31,43 +25,12 @@ function argPositions(policies: readonly PolicyRule[]): number[] {
   return positions
 }
 
-/** Positions of the policies that count in one key, key by key, as the script visits them. */
-export function groupsOf(policies: readonly PolicyRule[]): readonly (readonly number[])[] {
-  const groups = new Map<object, number[]>()
-  for (const [index, policy] of policies.entries()) {
-    const group = groups.get(policy.keyspace ?? policy)
-    if (group) group.push(index)
-    else groups.set(policy.keyspace ?? policy, [index])
-  }
-  return [...groups.values()]
-}
-
-/** Names the script that these policies need: those of one shape share it, whatever their limits. */
-export function shapeOf(policies: readonly PolicyRule[]): string {
-  const known = shapes.get(policies)
-  if (known !== undefined) return known
-  const spaces: object[] = []
-  const shape = policies
-    .map(({ algorithm, params, keyspace, burst }, index) => {
-      const space = keyspace ?? {}
-      const first = spaces.indexOf(space)
-      spaces.push(space)
-      const bucket = burst === undefined ? '' : '+'
-      return `${algorithm.id}${bucket}-${params.join('-')}${first < 0 ? '' : `@${first - index}`}`
-    })
-    .join()
-  shapes.set(policies, shape)
-  return shape
-}
-
-const shapes = new WeakMap<readonly PolicyRule[], string>()
-
 /** Lua that is true of whole numbers up to `most`: not of NaN, against which everything fits. */
 export const isWhole = (name: string, most: number | string = MAX_UNITS): string =>
   `${name} >= 0 and ${name} <= ${most} and ${name} % 1 == 0`
 
 /** Sets `now`. ARGV: the caller's time; what to do with it. */
-export const CLOCK: string = `local now, own, slack, skewed, timed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false, ARGV[2] ~= 'none'
+export const CLOCK: string = `local now, own, slack, skewed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false
 if ARGV[2] == 'injected' then
   slack = ${INJECTED_SLACK_MS}
 elseif ARGV[2] == 'own' then
@@ -99,7 +62,7 @@ export function decidingScript(policies: readonly PolicyRule[], reserving: boole
   const variables: string[] = []
   const checks: string[] = []
   const adds: string[] = []
-  for (const members of groupsOf(policies)) {
+  for (const members of layoutOf(policies).groups) {
     const number = checks.length + 1
     const numbered = (text: string): string => text.replace(/\$(\w+)/g, `$$$1_${number}`)
     const rules = members.map((index) => ({ index, rule: policies[index] as PolicyRule }))

@@ -1,16 +1,49 @@
 import type { PolicyRule } from '../../policies/policy.ts'
 import type { StoreReply, StoreRequest, Verdict } from '../store.ts'
-import { argsOf, groupsOf, REPLY_PER_POLICY } from './assemble.ts'
 import { badReply, type Command } from './transport.ts'
 
 type MutableCommand = (string | number)[]
 
-const groupsByPolicies = new WeakMap<readonly PolicyRule[], ReturnType<typeof groupsOf>>()
+/** The numbers of one policy in the reply: its state, units available, reset, wait. */
+export const REPLY_PER_POLICY = 4
+
+/** Which of a policy's numbers are among ARGV, after the one that says whether it takes part. */
+export const argsOf = ({ burst }: PolicyRule): readonly ('limit' | 'burst' | 'cost')[] =>
+  burst === undefined ? ['limit', 'cost'] : ['limit', 'burst', 'cost']
+
+/** How a script is laid out for the policies of a limiter. */
+interface Layout {
+  /** Names it: limiters of one shape share it, whatever their limits. */
+  readonly shape: string
+  /** Positions of the policies that count in one key, key by key, as the script visits them. */
+  readonly groups: readonly (readonly number[])[]
+}
+
+const layouts = new WeakMap<readonly PolicyRule[], Layout>()
+
+/** The layout for these policies. */
+export function layoutOf(policies: readonly PolicyRule[]): Layout {
+  const known = layouts.get(policies)
+  if (known !== undefined) return known
+  const byKey = new Map<object, number[]>()
+  for (const [index, policy] of policies.entries()) {
+    const group = byKey.get(policy.keyspace ?? policy)
+    if (group) group.push(index)
+    else byKey.set(policy.keyspace ?? policy, [index])
+  }
+  const groups = [...byKey.values()]
+  const rules = policies.map(
+    ({ algorithm, params, burst }) =>
+      algorithm.id + (burst === undefined ? '-' : '+') + params.join('-'),
+  )
+  const layout = { shape: `${rules.join()} ${groups.join(' ')}`, groups }
+  layouts.set(policies, layout)
+  return layout
+}
 
 /** The keys of the entries, one for each group that takes part, in the script's order. */
 function pushKeys({ policies, entries }: StoreRequest, prefix: string, call: MutableCommand): void {
-  let groups = groupsByPolicies.get(policies)
-  if (groups === undefined) groupsByPolicies.set(policies, (groups = groupsOf(policies)))
+  const { groups } = layoutOf(policies)
   if (groups.length === policies.length) {
     for (const { key } of entries) call.push(prefix + key)
     return

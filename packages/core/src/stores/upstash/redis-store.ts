@@ -2,9 +2,8 @@ import type { Store } from '../store.ts'
 import type { Command, Transport } from './transport.ts'
 import { systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
-import { decidingScript, shapeOf } from './assemble.ts'
-import { checkCall, readCheck } from './protocol.ts'
-import { knownScript, loadScript, type Script } from './script.ts'
+import { decidingScript } from './assemble.ts'
+import { checkCall, layoutOf, readCheck } from './protocol.ts'
 import { badReply, RedisError } from './transport.ts'
 
 /** Options of every store in Redis. */
@@ -17,6 +16,28 @@ export interface RedisStoreOptions {
   /** What every key starts with. @default 'sluice' */
   readonly prefix?: string
 }
+
+/** A Lua script, with the digests that EVALSHA names it by. */
+interface Script {
+  /** Locks only the keys it is given. Upstash takes it; stock Redis refuses the flag. */
+  readonly locking: ScriptText
+  readonly plain: ScriptText
+}
+
+interface ScriptText {
+  readonly text: string
+  readonly sha1: string
+}
+
+// Without exactly this first line, Upstash takes a lock on the whole database for each call.
+const LOCKING_LINE = '#!lua flags=allow-key-locking\n'
+
+/** Shapes are few. Should they not be, the oldest is assembled again. */
+const MAX_SCRIPTS = 256
+
+// For all limiters of an isolate, so that one that is made for a request finds its script. Plain data:
+// on Cloudflare a promise made for one request cannot be awaited by another.
+const scripts = new Map<string, Script>()
 
 /** A store in Redis: scripts, sent by `transport`, each call under one deadline. */
 export function redisStore(transport: Transport, timeoutMs: number, prefix: string): Store {
@@ -51,7 +72,7 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
     call: Command,
     startedAt: number,
   ): Promise<unknown> {
-    const script = knownScript(name) ?? (await loadScript(name, source))
+    const script = scripts.get(name) ?? (await loadScript(name, source))
     return withDeadline(timeoutMs, startedAt, (signal) => run(script, call, signal))
   }
 
@@ -59,7 +80,7 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
     async check(request) {
       const { policies, mark, startedAt } = request
       const reserving = mark !== undefined
-      const name = (reserving ? 'reserve ' : 'decide ') + shapeOf(policies)
+      const name = (reserving ? 'reserve ' : 'decide ') + layoutOf(policies).shape
       const source = (): string => decidingScript(policies, reserving)
       const reply = await evaluate(name, source, checkCall(request, begin), startedAt)
       return readCheck(reply, request)
@@ -115,4 +136,23 @@ async function withDeadline<T>(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Makes the script of this name. */
+async function loadScript(name: string, source: () => string): Promise<Script> {
+  const text = minify(source())
+  const script = { locking: await digest(LOCKING_LINE + text), plain: await digest(text) }
+  scripts.set(name, script)
+  const [oldest = name] = scripts.keys()
+  if (scripts.size > MAX_SCRIPTS) scripts.delete(oldest)
+  return script
+}
+
+/** The script as it is sent: without comments, indentation and empty lines. */
+export const minify = (script: string): string =>
+  script.replace(/--.*$/gm, '').replace(/\n\s*/g, '\n').trim()
+
+async function digest(text: string): Promise<ScriptText> {
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text)))
+  return { text, sha1: Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('') }
 }

@@ -1,0 +1,44 @@
+import {
+  concurrency,
+  dailyCap,
+  fixedWindow,
+  leakyBucket,
+  monthlyCap,
+  slidingWindow,
+  slidingWindowCounter,
+  slidingWindows,
+  tokenBucket,
+  type Limit,
+  type Policy,
+} from '@sluice/core'
+
+const per = ['tenant'] as const
+
+/** Makes a policy of each way to count, of this name and limit. */
+export const KINDS = {
+  'sliding window': (name: string, limit: Limit) =>
+    slidingWindow({ name, limit, window: '1m', per }),
+  counter: (name: string, limit: Limit) =>
+    slidingWindowCounter({ name, limit, window: '1m', segments: 6, per }),
+  'token bucket': (name: string, limit: Limit) => tokenBucket({ name, limit, window: '1m', per }),
+  'token bucket of intervals': (name: string, limit: Limit) =>
+    tokenBucket({ name, limit, window: '1m', refill: 'interval', per }),
+  'leaky bucket': (name: string, limit: Limit) =>
+    leakyBucket({ name, limit, window: '1m', burst: 'limit', per }),
+  'leaky bucket that waits': (name: string, limit: Limit) =>
+    leakyBucket({ name, limit, window: '1m', burst: 'limit', wait: '40s', per }),
+  'fixed window': (name: string, limit: Limit) => fixedWindow({ name, limit, window: '1m', per }),
+  'daily cap': (name: string, limit: Limit) => dailyCap({ name, limit, per }),
+  'monthly cap': (name: string, limit: Limit) => monthlyCap({ name, limit, per }),
+  'calls in flight': (name: string, limit: Limit) => concurrency({ name, limit, per }),
+  'sliding windows': (name: string, limit: Limit) =>
+    slidingWindows({
+      name,
+      windows: { short: { limit, window: '10s' }, long: { limit, window: '1m' } },
+      per,
+    }),
+} satisfies Record<string, (name: string, limit: Limit) => Policy>
+
+export type Kind = keyof typeof KINDS
+
+export const KIND_NAMES = Object.keys(KINDS) as Kind[]

@@ -1,0 +1,66 @@
+import { createLimiter, manualClock, type Decision, type Policy, type Store } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { reserve } from '@sluice/core/reservations'
+import { expect } from 'vitest'
+
+/** One step of a history: what is asked of the limiter, and the milliseconds that pass before it. */
+export interface Step {
+  readonly afterMs: number
+  readonly cost: number
+  readonly act: 'check' | 'peek' | 'reserve'
+  readonly route?: string
+}
+
+/** What was used of a reservation of 2, one after the other: less, as much, more, nothing. */
+const USED = [1, 2, 3, 0]
+
+/** The same steps each time: enough to spend 10 of everything, and for some of it to come back. */
+export const STEPS: readonly Step[] = Array.from({ length: 36 }, (_, index) => ({
+  afterMs: [0, 1, 700, 2_500, 9_000, 0, 31_000][index % 7] ?? 0,
+  cost: index % 3 === 1 ? 2 : 1,
+  act: index % 4 === 1 ? 'reserve' : index % 9 === 8 ? 'peek' : 'check',
+  route: index % 5 === 2 ? 'other' : 'chat',
+}))
+
+/** A decision, whoever answered. */
+const withoutSource = (decision: Decision): object => ({ ...decision, source: undefined })
+
+/** All that a limiter over this store says in a history, settlements included. */
+async function told(
+  policies: readonly Policy[],
+  store: Store,
+  steps: readonly Step[],
+): Promise<unknown[]> {
+  const clock = manualClock(Date.UTC(2026, 0, 15, 12))
+  const limiter = createLimiter({ store, policies, clock, onStoreError: 'deny' })
+  const all: unknown[] = []
+  let settled = 0
+  for (const { afterMs, cost, act, route } of steps) {
+    clock.advance(afterMs)
+    const subject = { tenant: 'acme', route }
+    if (act !== 'reserve') {
+      all.push(withoutSource(await limiter[act](subject, { cost })))
+      continue
+    }
+    const decision = await reserve(limiter, subject, { cost: { request: 2 } })
+    const { allowed, reason, retryAfterMs, policies: states, degraded } = decision
+    all.push({ allowed, reason, retryAfterMs, states, degraded })
+    if (!decision.allowed) continue
+    clock.advance(afterMs)
+    all.push(await decision.settle({ request: USED[settled % USED.length] ?? 0 }))
+    settled += 1
+  }
+  return all
+}
+
+/** Expects a store to say in a history what memory says, and never to be refused. */
+export async function decidesLikeMemory(
+  policies: readonly Policy[],
+  store: Store,
+  steps: readonly Step[] = STEPS,
+): Promise<unknown[]> {
+  const [here, there] = [await told(policies, memory(), steps), await told(policies, store, steps)]
+  expect(there).toEqual(here)
+  expect(JSON.stringify(there)).not.toContain('"cause"')
+  return there
+}
