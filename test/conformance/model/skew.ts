@@ -47,7 +47,7 @@ export const skewedEvents = (
       ask: fc.record({
         tenant: fc.constantFrom('a', 'a', 'b'),
         route: fc.constant('x'),
-        cost: fc.record({ request: fc.constantFrom(1, 1, 2, 7), token: units }),
+        cost: fc.record({ request: fc.constantFrom(1, 1, 2, 7), token: units, usd: units }),
       }),
       factor: fc.constantFrom(...factors),
     }),
