@@ -209,7 +209,7 @@ function addOf(
   const done = members.map((index) => {
     const reply = 2 + REPLY_PER_POLICY * index
     const position = 2 + REPLY_PER_POLICY * count + index
-    const told = `reply[${reply}] = 2${reserving ? ` reply[${position}] = ${lua?.position}` : ''}`
+    const told = `reply[${reply}] = reply[${reply}] + 2${reserving ? ` reply[${position}] = ${lua?.position}` : ''}`
     return members.length > 1 ? `if ARGV[${positions[index]}] ~= '-' then ${told} end` : told
   })
   return `if $charge then
