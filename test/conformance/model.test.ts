@@ -43,22 +43,6 @@ describe('random histories of checks and peeks', () => {
       { seed: SEED, numRuns: 250 },
     )
   })
-
-  it('of 3,000 limiters, each of policies of its own, get the same decisions from all three', async () => {
-    expect.hasAssertions()
-    const seen = { limiters: 0, most: 0 }
-    await fc.assert(
-      fc.asyncProperty(rules(REDIS_LEAST_MS), start, events(10), async (list, startMs, history) => {
-        seen.limiters += 1
-        seen.most = Math.max(seen.most, list.length)
-        const stores = [memory(), own.store()]
-        await replay({ stores, realExpiryMs: REDIS_LEAST_MS }, list, startMs, history)
-      }),
-      { seed: SEED + 1, numRuns: 3_000 },
-    )
-    expect(seen.limiters).toBe(3_000)
-    expect(seen.most).toBeGreaterThanOrEqual(8)
-  })
 })
 
 /** Lives through such histories, by clocks that differ by up to `skewMs`, with memory and Redis. */

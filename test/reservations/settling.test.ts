@@ -68,6 +68,13 @@ function setUp(store: Store, policies: readonly Policy[]): SetUp {
   }
 }
 
+/** Why nothing was done, which is what is said then. */
+async function why(settled: Promise<Settled>): Promise<Settled['why']> {
+  const { why: reason, ...rest } = await settled
+  expect(rest).toEqual({ applied: false, returned: {}, overrun: {} })
+  return reason
+}
+
 const overrun = (token: number): Settled => ({ applied: true, returned: {}, overrun: { token } })
 const NOTHING: Settled = { applied: true, returned: {}, overrun: {} }
 
@@ -185,12 +192,6 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     })
     const ai = { ...ACME, route: 'ai' }
     const options = { cost: { token: 1 }, settleWithin: '10m' } as const
-    const why = async (settled: Promise<Settled>) => {
-      const { why: reason, ...rest } = await settled
-      expect(rest).toEqual({ applied: false, returned: {}, overrun: {} })
-      return reason
-    }
-
     const elsewhere = await reserved(limiter, { ...ACME, route: 'other' }, options)
     expect(await why(elsewhere.cancel())).toBe('nothing_charged')
     const twice = await reserved(limiter, ai, options)
@@ -208,9 +209,10 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   })
 })
 
+const down = (): Store => upstash({ url: 'http://127.0.0.1:9', token: 'none' })
+
 describe('a reservation that was made without the store', () => {
   const policies = [slidingWindow({ ...common, window: '1m' })]
-  const down = (): Store => upstash({ url: 'http://127.0.0.1:9', token: 'none' })
 
   it('is settled by another limiter of the same process, where it was made', async () => {
     const first = createLimiter({ store: down(), policies })

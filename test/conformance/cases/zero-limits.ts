@@ -80,6 +80,7 @@ function allFinite({ policies }: Decision): void {
 
 export function zeroLimits(make: () => Store): void {
   it.each(Object.entries(KINDS))('%s of 0 denies, checked and reserved', async (_, policyOf) => {
+    expect.hasAssertions()
     const limiter = setUp(make(), [policyOf(0)])
     for (let time = 0; time < 3; time += 1) {
       refusedForEver(await limiter.peek(ACME))
