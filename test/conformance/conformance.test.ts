@@ -17,6 +17,7 @@ import { partitions } from './cases/partitions.ts'
 import { severalPolicies } from './cases/policies.ts'
 import { records } from './cases/records.ts'
 import { windows } from './cases/windows.ts'
+import { zeroLimits } from './cases/zero-limits.ts'
 
 const HOUR = { name: 'p', limit: 20, window: '1h', per: ['tenant'] } as const
 
@@ -51,6 +52,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   buckets(make)
   bucketLimits(make)
   logs(make)
+  zeroLimits(make)
 
   it.each(TWENTY)('of 25 concurrent checks of %s of 20, exactly 5 are denied', async (...row) => {
     const [, policies, times] = row

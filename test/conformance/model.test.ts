@@ -25,7 +25,7 @@ describe('random histories of checks and peeks', () => {
       fc.asyncProperty(rules(5), start, events(60), (list, startMs, history) =>
         replay({ stores: [memory()] }, list, startMs, history),
       ),
-      { seed: SEED, numRuns: 1_500 },
+      { seed: SEED, numRuns: 1_000 },
     )
   })
 

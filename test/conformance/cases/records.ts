@@ -2,7 +2,6 @@ import {
   createLimiter,
   defineExtension,
   fixedWindow,
-  type Policy,
   type PolicyRule,
   type RecordCondition,
   type Records,
@@ -50,8 +49,7 @@ function write(
       return {}
     },
   })
-  const policy = (() => policies) as Policy
-  createLimiter({ store, policies: [policy], extensions: [extension] })
+  createLimiter({ store, policies: [() => policies], extensions: [extension] })
   if (made === undefined) throw new Error('The extension was not connected')
   return made.write(writes, condition)
 }

@@ -13,6 +13,7 @@ export function mostHeld(rule: Rule, charges: readonly Charge[], shorterMs = 0):
   // A shadow of a log is charged what one of its windows fits, though another does not.
   if (rule.log !== undefined && !rule.enforced) return 0
   const { kind, limit, windowMs, segments } = rule
+  if (limit === 0) return charges.length > 0 ? Infinity : 0
   const held = (last: Charge, counts: (charge: Charge, index: number) => boolean): number =>
     charges
       .filter((charge, index) => charge.at <= last.at && counts(charge, index))

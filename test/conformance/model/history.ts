@@ -32,7 +32,7 @@ const step: fc.Arbitrary<Step> = fc.record({
     'midnight',
     'month',
   ),
-  rule: fc.nat(3),
+  rule: fc.nat(15),
   off: fc.constantFrom(-1, 0, 0, 1),
   share: fc.double({ min: 0, max: 1, noNaN: true }),
 })
@@ -49,7 +49,7 @@ const event: fc.Arbitrary<Event> = fc.record({
   ask: fc.record({
     tenant: fc.constantFrom('a', 'a', 'b'),
     route: fc.constantFrom('x', 'x', 'y'),
-    cost: fc.record({ request: cost, token: cost }),
+    cost: fc.record({ request: cost, token: cost, usd: cost }),
   }),
 })
 
@@ -98,7 +98,7 @@ function target(now: number, { kind, off, share }: Step, rule: Rule, told: Told)
 function borderAfter(rule: Rule, now: number): number {
   const { kind, windowMs, limit, segments } = rule
   if (kind === 'sliding') return now + windowMs
-  if (kind === 'token' || kind === 'leaky') return now + Math.ceil(windowMs / limit)
+  if (kind === 'token' || kind === 'leaky') return now + Math.ceil(windowMs / Math.max(1, limit))
   if (kind === 'counter') return endOf({ kind: 'fixed', windowMs: windowMs / segments }, now)
   return endOf(rule, now)
 }

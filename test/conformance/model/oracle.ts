@@ -1,5 +1,5 @@
 import { mostHeld } from './bounds.ts'
-import { capacity, takingPart, type Rule } from './rules.ts'
+import { capacity, isBucket, takingPart, type Rule } from './rules.ts'
 import { firstMoment, usageOf, type Charge } from './usage.ts'
 
 /** What a request is, to the oracle. */
@@ -12,6 +12,8 @@ export interface Ask {
 /** What the oracle says of one rule, in the words of a decision. */
 export interface Opinion {
   readonly fits: boolean
+  /** Whether the cost was added to what it counts. */
+  charged: boolean
   remaining: number
   readonly cost: number
   readonly resetMs: number
@@ -50,6 +52,7 @@ export class Oracle {
         together.every((one) => opinions[asked.indexOf(one)]?.fits)
       if (!isLetIn) continue
       opinion.remaining = Math.max(0, opinion.remaining - opinion.cost)
+      opinion.charged = opinion.cost > 0
       if (opinion.cost === 0 || logs.has(rule.log ?? -1)) continue
       if (rule.log !== undefined) logs.add(rule.log)
       const counting = rule.log === undefined ? [rule] : this.#inLog(rule.log)
@@ -90,10 +93,15 @@ function opinionOf(rule: Rule, charges: readonly Charge[], ask: Ask, now: number
   const { units: after } = used > 0 ? { units } : usageOf(rule, [{ at: now, cost: 1 }])
   const fits = fitsAt(now)
   const never = cost > capacity(rule)
+  // Of a bucket that nothing flows into, its window is told.
+  const neverFills = isBucket(rule) && rule.limit === 0
   return {
     fits,
+    charged: false,
     remaining: Math.max(0, capacity(rule) - used),
-    resetMs: firstMoment(now, (at) => after(at) < Math.max(1, used)) - now,
+    resetMs: neverFills
+      ? rule.windowMs
+      : firstMoment(now, (at) => after(at) < Math.max(1, used)) - now,
     retryAfterMs: never && !fits ? null : firstMoment(now, fitsAt) - now,
     cost,
     enforced: rule.enforced,

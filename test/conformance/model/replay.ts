@@ -61,14 +61,17 @@ export async function replay(
 export const hasEnd = ({ kind }: Rule): boolean =>
   kind === 'fixed' || kind === 'daily' || kind === 'monthly'
 
-/** Checks or peeks. */
-export function put(
+/** Checks or peeks. Who answered is left out: that is all in which stores may differ. */
+export async function put(
   limiter: Limiter,
   { tenant, route, cost }: Ask,
   apply: boolean,
 ): Promise<Decision> {
   const subject = { tenant, route }
-  return apply ? limiter.check(subject, { cost }) : limiter.peek(subject, { cost })
+  const decision = await (apply
+    ? limiter.check(subject, { cost })
+    : limiter.peek(subject, { cost }))
+  return { ...decision, source: 'store' }
 }
 
 /** Expects a decision to say what the oracle says of the rules that take part. */
@@ -78,8 +81,9 @@ function agree(
   asked: readonly Rule[],
 ): void {
   const said = decision.policies.map(
-    ({ fits, remaining, resetMs, retryAfterMs, cost, enforced, delayMs }) => ({
+    ({ fits, charged, remaining, resetMs, retryAfterMs, cost, enforced, delayMs }) => ({
       fits,
+      charged,
       remaining,
       resetMs,
       retryAfterMs,

@@ -61,10 +61,14 @@ const aRule = (leastMs: number): fc.Arbitrary<Rule> =>
   fc
     .record({
       kind: fc.constantFrom('sliding', 'sliding', ...KINDS),
-      limit: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 4 })),
+      limit: fc.oneof(
+        { weight: 8, arbitrary: fc.integer({ min: 1, max: 30 }) },
+        { weight: 8, arbitrary: fc.integer({ min: 1, max: 4 }) },
+        { weight: 1, arbitrary: fc.constant(0) },
+      ),
       windowMs: wholeWindow(leastMs),
       per: fc.constantFrom(...PARTITIONS),
-      unit: fc.constantFrom('request', 'request', 'token'),
+      unit: fc.constantFrom('request', 'request', 'token', 'usd'),
       enforced: fc.constantFrom(true, true, true, true, false),
       route: fc.constantFrom(undefined, undefined, undefined, 'x'),
       burst: fc.integer({ min: 1, max: 30 }),
@@ -107,27 +111,33 @@ const inLog = (rule: Rule, log: number, own: Partial<Rule> = {}): Rule => ({
   log,
 })
 
-/** Up to four rules and logs, with windows of at least `leastMs`. */
-export const rules = (leastMs: number): fc.Arbitrary<readonly Rule[]> =>
+/** Up to `most` rules and logs, some of them twice, with windows of at least `leastMs`. */
+export const rules = (leastMs: number, most = 8): fc.Arbitrary<readonly Rule[]> =>
   fc
     .array(
       fc.oneof(
-        { weight: 4, arbitrary: aRule(leastMs).map((rule) => [rule]) },
-        { weight: 1, arbitrary: aLog(leastMs) },
+        { weight: 8, arbitrary: aRule(leastMs).map((rule) => [[rule]]) },
+        { weight: 2, arbitrary: aLog(leastMs).map((log) => [log]) },
+        { weight: 1, arbitrary: aRule(leastMs).map((rule) => [[rule], [{ ...rule }]]) },
+        { weight: 1, arbitrary: aLog(leastMs).map((log) => [log, log]) },
       ),
-      { minLength: 1, maxLength: 4 },
+      { minLength: 1, maxLength: most },
     )
     .map((list) =>
-      list.flatMap((some, log) =>
-        some.map((rule) => (rule.log === undefined ? rule : inLog(rule, log))),
-      ),
+      list
+        .flat()
+        .slice(0, most)
+        .flatMap((some, log) =>
+          some.map((rule) => (rule.log === undefined ? rule : inLog(rule, log))),
+        ),
     )
 
 export const isBucket = ({ kind }: Rule): boolean =>
   kind === 'token' || kind === 'interval' || kind === 'leaky'
 
-/** The most units at once. */
-export const capacity = (rule: Rule): number => (isBucket(rule) ? rule.burst : rule.limit)
+/** The most units at once; nothing where nothing flows in. */
+export const capacity = (rule: Rule): number =>
+  isBucket(rule) && rule.limit > 0 ? rule.burst : rule.limit
 
 /** The rules that take part in a decision about a request on `route`. */
 export const takingPart = (list: readonly Rule[], route: string): Rule[] =>

@@ -21,7 +21,7 @@ export interface SkewedEvent {
 /** The windows are short enough for the clocks to cross many. */
 const SHORT_MS = 10_000
 
-export const shortRules: fc.Arbitrary<readonly Rule[]> = rules(SHORT_MS).map((list) =>
+export const shortRules: fc.Arbitrary<readonly Rule[]> = rules(SHORT_MS, 4).map((list) =>
   list.map((rule) => ({
     ...rule,
     windowMs: SHORT_MS + (rule.windowMs % 2) * 2_000,
@@ -47,7 +47,7 @@ export const skewedEvents = (
       ask: fc.record({
         tenant: fc.constantFrom('a', 'a', 'b'),
         route: fc.constant('x'),
-        cost: fc.record({ request: fc.constantFrom(1, 1, 2, 7), token: units }),
+        cost: fc.record({ request: fc.constantFrom(1, 1, 2, 7), token: units, usd: units }),
       }),
       factor: fc.constantFrom(...factors),
     }),

@@ -1,4 +1,4 @@
-import type { Rule } from './rules.ts'
+import { isBucket, type Rule } from './rules.ts'
 
 /** A charge that was allowed. */
 export interface Charge {
@@ -29,7 +29,8 @@ export function endOf({ kind, windowMs }: Pick<Rule, 'kind' | 'windowMs'>, now: 
  * or, of a bucket, a replay of all of them in exact fractions.
  */
 export function usageOf(rule: Rule, charges: readonly Charge[]): Usage {
-  const { kind, windowMs } = rule
+  const { kind, limit, windowMs } = rule
+  if (isBucket(rule) && limit === 0) return { units: none, wait: none }
   const sumOf = (counts: (charge: Charge) => boolean): number =>
     charges.filter(counts).reduce((sum, { cost }) => sum + cost, 0)
   if (kind === 'leaky') return queued(rule, charges)

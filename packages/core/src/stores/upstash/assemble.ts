@@ -85,7 +85,8 @@ end`),
     )
     const told = members.map((index, member) => {
       const where = reserving ? ` reply[${2 + states + index}] = ${position}` : ''
-      return `if ${takesPart[member]} then reply[${replyOf(index)}] = 2${where} end`
+      const state = `reply[${replyOf(index)}]`
+      return `if ${takesPart[member]} then ${state} = ${state} + 2${where} end`
     })
     adds.push(
       numbered(`if $charge then

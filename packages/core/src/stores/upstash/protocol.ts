@@ -99,15 +99,17 @@ export function readCheck(reply: unknown, request: StoreRequest): StoreReply {
   const found = values as number[]
   const verdicts = entries.map(({ index }): Verdict => {
     const at = 1 + REPLY_PER_POLICY * index
+    // 1 if it fits, and 2 more if it was charged, as a shadow may be that shares a key with what is enforced.
     const state = found[at] ?? 0
+    const fits = state % 2 === 1
     const waitMs = found[at + 3] ?? 0
     return {
-      fits: state > 0,
-      charged: state === 2,
+      fits,
+      charged: state > 1,
       available: found[at + 1] ?? 0,
       resetMs: found[at + 2] ?? 0,
-      retryMs: state > 0 ? 0 : waitMs,
-      waitMs: state > 0 ? waitMs : 0,
+      retryMs: fits ? 0 : waitMs,
+      waitMs: fits ? waitMs : 0,
       position: mark ? (found[states + index] ?? 0) : 0,
     }
   })
