@@ -62,7 +62,7 @@ function saysWhatItIs(decision: Decision): void {
       name,
       new Map<string, unknown>([
         ['q', burst],
-        ['w', Math.max(1, Math.ceil((windowMs * burst) / limit / 1000))],
+        ['w', Math.max(1, Math.ceil((limit === 0 ? windowMs : (windowMs * burst) / limit) / 1000))],
         ...(unit === 'request' ? [] : [['sluice-unit', unit] as const]),
       ]),
     ]),

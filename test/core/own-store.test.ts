@@ -1,11 +1,10 @@
-import { createLimiter, slidingWindow, type PolicyRule, type StoreReply } from '@sluice/core'
+import { createLimiter, slidingWindow, type PolicyRule, type Store, type StoreReply } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
 
 const policies = [slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })]
 
-const NO_RECORDS = {
-  settle: () => Promise.resolve(undefined),
-  write: () => Promise.resolve(true),
+const NO_RECORDS: Omit<Store, 'check'> = {
+  run: () => expect.unreachable(),
   reset: () => Promise.resolve(),
 }
 

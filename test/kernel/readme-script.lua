@@ -1,3 +1,4 @@
+-- The time: Redis' own, or the caller's.
 local now, own, slack, skewed = tonumber(ARGV[1]), false, 60000, false
 if ARGV[2] == 'injected' then
   slack = 86400000
@@ -10,19 +11,21 @@ elseif ARGV[2] == 'own' then
   end
 end
 if not (now >= 0 and now <= 2^53 and now % 1 == 0) then error('bad argument') end
+-- Phase one looks at every key; k counts those of policies that take part.
 local id, k, go = ARGV[3], 0, ARGV[10] == '1'
 local reply = { now, 0, 0, 0, 0, 0, 0, 0, 0 }
 local key_1, charge_1, finish_1, used_1, key_2, charge_2, total_2, prune_2, expire_2
 if ARGV[4] ~= '-' then
   k = k + 1
-  local key = KEYS[k]
+  local key, enforcing, unfit = KEYS[k], false, false
   key_1 = key
-  -- daily: fixed 86400000
-  do
+  if ARGV[4] ~= '-' then
+    -- daily: fixed 86400000
     local enforced, limit, cost = ARGV[4] == 'e', tonumber(ARGV[5]), tonumber(ARGV[6])
     if not (limit >= 0 and limit <= 1000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 1000000000000 and cost % 1 == 0) then error('bad argument') end
     local fits, available, reset, retry, wait = false, 0, 0, 0, 0
     local finish = now - now % 86400000 + 86400000
+    -- A stored window that ends later is kept: a clock may have stepped back.
     local used, stored = 0, redis.call('GET', key)
     if stored then
       local ending, count = string.match(stored, '^w(%d+):(%d+)$')
@@ -34,32 +37,34 @@ if ARGV[4] ~= '-' then
     available, reset = limit - used, finish - now
     if not fits then retry = cost > limit and -1 or reset end
     finish_1, used_1 = finish, used
-    if fits then
-      charge_1 = cost > 0 and cost
-    elseif enforced then
-      go = false
-    end
+    enforcing = enforcing or enforced
+    unfit = unfit or not fits
+    if enforced and not fits then go = false end
+    charge_1 = cost > 0 and cost
     reply[2] = fits and 1 or 0
     reply[3] = available > 0 and available or 0
     reply[4], reply[5] = reset, fits and wait or retry
   end
+  if unfit and not enforcing then charge_1 = nil end
 end
 if ARGV[7] ~= '-' then
   k = k + 1
-  local key = KEYS[k]
+  local key, enforcing, unfit = KEYS[k], false, false
   key_2 = key
-  -- rpm: sliding 60000
-  do
+  if ARGV[7] ~= '-' then
+    -- rpm: sliding 60000
     local enforced, limit, cost = ARGV[7] == 'e', tonumber(ARGV[8]), tonumber(ARGV[9])
     if not (limit >= 0 and limit <= 1000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 1000000000000 and cost % 1 == 0) then error('bad argument') end
     local fits, available, reset, retry, wait = false, 0, 0, 0, 0
     local cutoff, rows = now - 60000, redis.call('ZRANGE', key, 0, 16, 'WITHSCORES')
+    -- The first member, #, holds minus the units in the set.
     local total, oldest = 0, tonumber(rows[4])
     if rows[1] then
       total = -rows[2]
       if rows[1] ~= '#' or total < 1 or total % 1 ~= 0 then error('the key holds something else') end
     end
     local used, expired, freed, head, later = total, 0, 0, nil, nil
+    -- Subtracts expired members; if the cost does not fit, finds the one whose expiry makes room.
     local at, rank, full = 3, 17, 34
     while true do
       local score = tonumber(rows[at + 1])
@@ -91,33 +96,33 @@ if ARGV[7] ~= '-' then
     if not fits then retry = cost > limit and -1 or later or 60000 end
     prune_2 = expired >= 16 or oldest and oldest <= now - 120000
     total_2, expire_2 = prune_2 and used or total, prune_2 or not oldest or skewed
-    if fits then
-      charge_2 = cost > 0 and cost
-    elseif enforced then
-      go = false
-    end
+    enforcing = enforcing or enforced
+    unfit = unfit or not fits
+    if enforced and not fits then go = false end
+    charge_2 = cost > 0 and cost
     reply[6] = fits and 1 or 0
     reply[7] = available > 0 and available or 0
     reply[8], reply[9] = reset, fits and wait or retry
   end
+  if unfit and not enforcing then charge_2 = nil end
 end
--- If all fit, all are charged.
+-- Phase two: everything enforced fits, so every key is charged.
 if go then
   if charge_1 then
     local key, cost = key_1, charge_1
     redis.call('SET', key, string.format('w%.0f:%.0f', finish_1, used_1 + cost),
       own and 'PXAT' or 'PX', own and finish_1 or finish_1 - now + slack)
-    reply[2] = 2
+    if ARGV[4] ~= '-' then reply[2] = reply[2] + 2 end
   end
   if charge_2 then
     local key, cost = key_2, charge_2
     if prune_2 then redis.call('ZREMRANGEBYSCORE', key, 0, now - 60000) end
     redis.call('ZADD', key, -(total_2 + cost), '#', now, cost == 1 and id or id .. ':' .. cost)
     if expire_2 then redis.call('PEXPIRE', key, 180000 + slack) end
-    reply[6] = 2
+    if ARGV[7] ~= '-' then reply[6] = reply[6] + 2 end
   end
 end
--- Records to be read along.
+-- Records that are read along.
 for at = k + 1, #KEYS do
   local value = redis.pcall('HGET', KEYS[at], ARGV[10 + at - k])
   reply[9 + at - k] = type(value) == 'string' and value

@@ -73,12 +73,14 @@ export const slidingLogAlgorithm: Algorithm<LogState> = {
   lua: ([window = 0]) => ({
     keeps: ['total', 'prune', 'expire'],
     check: `local cutoff, rows = now - ${window}, redis.call('ZRANGE', key, 0, ${PRUNE_AT}, 'WITHSCORES')
+-- The first member, #, holds minus the units in the set.
 local total, oldest = 0, tonumber(rows[4])
 if rows[1] then
   total = -rows[2]
   if ${NO_SUM} then ${FOREIGN} end
 end
 local used, expired, freed, head, later = total, 0, 0, nil, nil
+-- Subtracts expired members; if the cost does not fit, finds the one whose expiry makes room.
 local at, rank, full = 3, ${PRUNE_AT + 1}, ${2 * (PRUNE_AT + 1)}
 while true do
   local score = tonumber(rows[at + 1])

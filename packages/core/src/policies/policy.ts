@@ -256,7 +256,8 @@ export function rulesOf(policies: unknown): readonly PolicyRule[] {
       const { name, keyspace } = rule
       // A rule made by hand has not been through a factory.
       plainName('policies.name', name)
-      if (!rule.params.every(Number.isInteger)) throw notMade()
+      if (!rule.params.every((number) => Number.isInteger(number) && number >= 0)) throw notMade()
+      validPer(`policies.${name}.per`, rule.per)
       const prefix = keyPrefix(rule)
       if (taken.has(name) || (taken.has(prefix) && taken.get(prefix) !== keyspace)) {
         const twice = taken.has(name) ? name : keyspace?.name

@@ -30,7 +30,8 @@ export const isWhole = (name: string, most: number | string = MAX_UNITS): string
   `${name} >= 0 and ${name} <= ${most} and ${name} % 1 == 0`
 
 /** Sets `now`. ARGV: the caller's time; what to do with it. */
-export const CLOCK: string = `local now, own, slack, skewed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false
+export const CLOCK: string = `-- The time: Redis' own, or the caller's.
+local now, own, slack, skewed = tonumber(ARGV[1]), false, ${CALLER_SKEW_MS}, false
 if ARGV[2] == 'injected' then
   slack = ${INJECTED_SLACK_MS}
 elseif ARGV[2] == 'own' then
@@ -99,12 +100,20 @@ end`),
   if (reserving) adds.push(`redis.call('SET', KEYS[#KEYS], '', 'PX', ARGV[${after + 1}])`)
   const isWide = variables.length > MOST_LOCALS
   // A record that is none reads as nothing: by now the charge has been made, and an error would hide it.
-  return `${CLOCK}local id, k, go = ARGV[3], 0, ARGV[${after}] == '1'
+  return `${CLOCK}-- Phase one looks at every key; k counts those of policies that take part.
+local id, k, go = ARGV[3], 0, ARGV[${after}] == '1'
 local reply = { now, ${Array.from({ length: width }, () => '0').join(', ')} }
 local ${isWide ? 'kept = {}' : variables.join(', ')}
-${[...checks, '-- If all fit, all are charged.\nif go then', ...adds].join('\n').replace(/\$(?=\w)/g, isWide ? 'kept.' : '')}
+${[
+  ...checks,
+  '-- Phase two: everything enforced fits, so every key is charged.\nif go then',
+  ...adds.map((add) => `  ${indent(add)}`),
+]
+  .join('\n')
+  .replace(/\n\s*\n/g, '\n')
+  .replace(/\$(?=\w)/g, isWide ? 'kept.' : '')}
 end
--- Records to be read along.
+-- Records that are read along.
 for at = k + 1, #KEYS${reserving ? ' - 1' : ''} do
   local value = redis.pcall('HGET', KEYS[at], ARGV[${fields} + at - k])
   reply[${width + 1} + at - k] = type(value) == 'string' and value
