@@ -70,9 +70,9 @@ end`
 local start, in_full = index * ${length}, 0
 for place = 1, ${segments} do in_full = in_full + counts[place] end
 local used = in_full + math.ceil(counts[${segments + 1}] * (${length} - math.max(0, now - start)) / ${length})
-local free, later = start + ${(segments + 1) * length} - now, 0
+local free, back = start + ${(segments + 1) * length} - now, 0
 if used > 0 then ${until('used - 1', 'free')} end
-if cost > 0 and used + cost > limit and cost <= limit then ${until('limit - cost', 'later')} end${fitWindow('free', 'later')}
+if cost > 0 and used + cost > limit and cost <= limit then ${until('limit - cost', 'back')} end${fitWindow('free', 'back')}
 $index, $counts = index, counts`,
       add: `local index, counts = $index, $counts
 counts[1] = counts[1] + cost
