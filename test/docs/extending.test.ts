@@ -39,13 +39,17 @@ afterAll(() => {
 type Handler = (req: IncomingMessage, res: ServerResponse) => unknown
 
 interface Examples {
-  gcra(options: PolicyOptions & { window: string; burst?: number }): Policy
-  mapStore(): Store
-  breaker(store: Store, options?: { failures?: number; pauseMs?: number }): Store
-  rateLimit(limiter: Limiter, options: AdapterOptions<[IncomingMessage]>, handle: Handler): Handler
-  overload(): Extension
-  setOverloaded(limiter: Limiter, isOverloaded: boolean): Promise<void>
-  countDenials(counts: Map<string, number>): Extension
+  gcra: (options: PolicyOptions & { window: string; burst?: number }) => Policy
+  mapStore: () => Store
+  breaker: (store: Store, options?: { failures?: number; pauseMs?: number }) => Store
+  rateLimit: (
+    limiter: Limiter,
+    options: AdapterOptions<[IncomingMessage]>,
+    handle: Handler,
+  ) => Handler
+  overload: () => Extension
+  setOverloaded: (limiter: Limiter, isOverloaded: boolean) => Promise<void>
+  countDenials: (counts: Map<string, number>) => Extension
 }
 
 const modules = ['gcra', 'map-store', 'breaker', 'node-http', 'overload', 'count-denials']

@@ -5,14 +5,7 @@ import { fixedWindow } from '../policies/fixed-window.ts'
 import { slidingWindow } from '../policies/sliding-window.ts'
 import { slidingWindows } from '../policies/sliding-windows.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
-import {
-  allowedAtOnce,
-  charged,
-  expectExactRetry,
-  freshSubject,
-  probe,
-  remaining,
-} from './probe.ts'
+import { charged, freshSubject, probe, remaining } from './probe.ts'
 import { expectEqual, expectThat } from './suite.ts'
 
 type Options = { name?: string; limit?: number; mode?: 'shadow'; routes?: string[] }
@@ -52,31 +45,11 @@ export const decisionCases: Cases<Store> = {
     }
   },
 
-  async 'a denial changes nothing'(store) {
-    for (const policy of [hourly(), sliding(), bucket()]) {
-      const { spend, check, peek, clock } = probe(store, [policy])
-      await spend(1, 7)
-      clock.advance(100)
-      const before = await peek()
-      for (let time = 0; time < 3; time += 1) expectThat(!(await check(7)).allowed, '7 + 7 of 10')
-      expectEqual(await peek(), before, 'After denials')
-      await spend(1, 3)
-    }
-  },
-
   async 'peek charges nothing'(store) {
     const { peek } = probe(store, [hourly({ limit: 1 })])
     for (let time = 0; time < 3; time += 1) {
       expectEqual(charged(await peek()), [], 'Policies that a peek charges')
       expectEqual(remaining(await peek()), { hour: 1 }, 'Remaining')
-    }
-  },
-
-  async 'of 25 concurrent checks of a limit of 20, exactly 20 are allowed'(store) {
-    for (const policy of [hourly({ limit: 20 }), sliding({ limit: 20 }), bucket({ limit: 20 })]) {
-      for (let time = 0; time < 5; time += 1) {
-        expectEqual(await allowedAtOnce(probe(store, [policy]), 25), 20, 'Allowed of 25')
-      }
     }
   },
 
@@ -121,34 +94,6 @@ export const decisionCases: Cases<Store> = {
     }
   },
 
-  async 'retryAfterMs is exact: denied one millisecond before, allowed at it'(store) {
-    for (const policy of [hourly(), sliding(), bucket()]) {
-      const one = probe(store, [policy])
-      for (const cost of [3, 3, 4]) {
-        await one.spend(1, cost)
-        one.clock.advance(1_001)
-      }
-      await expectExactRetry(one, 2)
-      await one.spend(1, 2)
-      await expectExactRetry(one, 10)
-    }
-  },
-
-  async 'a cost of 0 always fits, and charges nothing'(store) {
-    const { spend, check } = probe(store, [hourly({ limit: 1 }), sliding({ limit: 0 })])
-    await spend(2, 0)
-    expectEqual(charged(await check(0)), [], 'Policies charged')
-    expectEqual(remaining(await check(0)), { hour: 1, minute: 0 }, 'Remaining')
-  },
-
-  async 'a limit of 0 allows nothing, at any time'(store) {
-    for (const policy of [hourly({ limit: 0 }), sliding({ limit: 0 }), bucket({ limit: 0 })]) {
-      const { check } = probe(store, [policy])
-      const { reason, retryAfterMs } = await check()
-      expectEqual([reason, retryAfterMs], ['cost_exceeds_limit', null], 'The denial')
-    }
-  },
-
   async 'counts the largest costs to the unit'(store) {
     const { spend, check } = probe(store, [
       hourly({ limit: MOST_UNITS }),
@@ -166,25 +111,6 @@ export const decisionCases: Cases<Store> = {
       expectThat(error instanceof InputError, `A cost of ${cost} must throw an InputError`)
     }
     expectEqual(remaining(await peek()), { hour: 10 }, 'Remaining')
-  },
-
-  async 'a clock that steps back opens no second budget'(store) {
-    for (const policy of [hourly({ limit: 2 }), sliding({ limit: 2 }), bucket({ limit: 2 })]) {
-      const { spend, check, clock } = probe(store, [policy])
-      clock.advance(3_600_000)
-      await spend(2)
-      clock.advance(-45_000)
-      expectThat(!(await check()).allowed, 'A check at an earlier time must be denied')
-    }
-  },
-
-  async 'units come back when they leave the window'(store) {
-    for (const policy of [hourly(), sliding(), bucket()]) {
-      const one = probe(store, [policy])
-      await one.spend(10)
-      one.clock.advance(3_600_000)
-      await one.spend(10)
-    }
   },
 
   async 'policies that take no part are not charged'(store) {

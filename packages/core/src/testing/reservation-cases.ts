@@ -49,16 +49,6 @@ export const reservationCases: Cases<Store> = {
     expectEqual(remaining(await one.peek()), left(8), 'Remaining once it is settled')
   },
 
-  async 'cancelling gives everything back'(store) {
-    const one = probe(store, POLICIES)
-    expectEqual(
-      facts(await (await held(one, { cost: 6 })).cancel()),
-      [true, undefined, 6, 0],
-      'Cancelled',
-    )
-    expectEqual(remaining(await one.peek()), left(10), 'Remaining')
-  },
-
   async 'what was used beyond the reservation is charged, even past the limit'(store) {
     const one = probe(store, POLICIES)
     const call = await held(one, { cost: 1 })
