@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -116,6 +116,21 @@ describe('GCRA', () => {
     const options = { name: 'rpm', limit: 60, per: ['tenant'] } as const
     expect(() => gcra({ ...options, window: '1 m' })).toThrow(/gcra.window/)
     expect(() => gcra({ ...options, window: '1m', steps: 2 } as never)).toThrow(/gcra.steps/)
+  })
+})
+
+describe('an algorithm of this project', () => {
+  it('is named by its file, the index, and what may be left alone, and nowhere else', () => {
+    const source = fileURLToPath(new URL('../../packages/core/src/', import.meta.url))
+    const files = globSync('**/*.ts', { cwd: source }).filter((path) =>
+      /\b(tokenBucket|token-bucket)\b/.test(readFileSync(join(source, path), 'utf8')),
+    )
+    const others = files.filter((path) => !/^(manifest|testing)\//.test(path))
+    expect(others.toSorted()).toEqual([
+      'index.ts',
+      'policies/token-bucket.ts',
+      'reservations/settlements.ts',
+    ])
   })
 })
 

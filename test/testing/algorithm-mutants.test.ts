@@ -106,6 +106,12 @@ const MUTANTS: Readonly<Record<string, readonly [algorithm: Algorithm, claim: st
     }),
     ALIKE,
   ],
+  "fails in Lua by Redis' own clock": [
+    changed('lua-own', {
+      lua: withLua(({ check }) => ({ check: `if own then error('') end\n${check}` })),
+    }),
+    "decides by the store's own clock as well",
+  ],
   'does not compile in Lua': [
     changed('lua-broken', { lua: withLua(() => ({ check: 'fits = = true' })) }),
     'a denial changes nothing',

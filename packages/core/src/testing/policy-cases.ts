@@ -3,7 +3,15 @@ import type { Policy } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
 import type { Cases } from './suite.ts'
 import { reserve } from '../reservations/reserve.ts'
-import { allowedAtOnce, expectExactRetry, probe, remaining } from './probe.ts'
+import { createLimiter } from '../limiter/limiter.ts'
+import {
+  allowedAtOnce,
+  charged,
+  expectExactRetry,
+  freshSubject,
+  probe,
+  remaining,
+} from './probe.ts'
 import { expectEqual, expectThat } from './suite.ts'
 
 /** Makes a policy with this limit, named `tested`. */
@@ -62,6 +70,14 @@ export const policyCases = (policyOf: PolicyMaker, windowMs: number): Cases<Stor
     await expectExactRetry(one, 10)
   },
 
+  async "decides by the store's own clock as well"(store) {
+    const limiter = createLimiter({ store, policies: [policyOf(10)] })
+    const decision = await limiter.check(freshSubject(), { cost: 10 })
+    expectEqual(decision.degraded, undefined, 'A decision without an injected clock: degraded')
+    expectEqual(charged(decision), ['tested'], 'Policies charged')
+    expectEqual(remaining(decision), { tested: 0 }, 'Remaining')
+  },
+
   async 'a clock that steps back opens no second budget'(store) {
     const { spend, check, clock } = probe(store, [policyOf(2)])
     clock.advance(windowMs)
@@ -93,6 +109,15 @@ export const settlingCases = (policyOf: PolicyMaker, released: boolean): Cases<S
     await call.cancel()
     expectEqual((await call.cancel()).applied, false, 'Cancelled again')
     expectEqual(remaining(await peek()), { tested: 10 }, 'Remaining once it is cancelled')
+  },
+
+  async "settles by the store's own clock as well"(store) {
+    const limiter = createLimiter({ store, policies: [policyOf(10)] })
+    for (const request of [0, 9]) {
+      const call = await reserve(limiter, freshSubject(), { cost: 5 })
+      if (!call.allowed || call.degraded) throw new Error('The reservation must be allowed')
+      expectThat((await call.settle({ request })).applied, `Settling at ${request} must be applied`)
+    }
   },
 
   async 'what is used beyond a reservation is charged, even past the limit'(store) {
