@@ -14,6 +14,7 @@ export function typeCheck(folder: string, files: readonly string[], globals: str
     target: 'ES2023',
     module: 'Preserve',
     moduleResolution: 'Bundler',
+    allowImportingTsExtensions: true,
     lib: ['ES2023', 'DOM', 'ESNext.Disposable'],
     types: ['node'],
   }

@@ -27,6 +27,7 @@ export { backpressure } from './policies/backpressure.ts'
 export type { Backpressure, BackpressureOptions } from './policies/backpressure.ts'
 export type { Policy, PolicyOf, PolicyOptions, PolicyRule } from './policies/policy.ts'
 export type { Burst, Limit, LimitContext, Units } from './policies/limit.ts'
+export { durationMs } from './duration.ts'
 export type { Duration } from './duration.ts'
 
 // Plans
@@ -54,6 +55,7 @@ export type {
 
 // Extensions and events
 export { defineExtension } from './limiter/define-extension.ts'
+export { extensionHandle } from './limiter/runtime.ts'
 export type {
   ConnectedExtension,
   Extension,

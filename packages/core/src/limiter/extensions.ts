@@ -51,7 +51,7 @@ export interface ExtensionContext {
   /** Whole milliseconds. */
   readonly clock: Clock
   readonly records: Records
-  problem(problem: Problem): void
+  readonly problem: (problem: Problem) => void
 }
 
 /** Small named values beside the counts. Nothing stands in for them when the store fails. */

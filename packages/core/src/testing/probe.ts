@@ -1,0 +1,121 @@
+import type { ManualClock } from '../clock.ts'
+import type { Cost } from '../cost.ts'
+import type { Decision, PolicyState } from '../decision.ts'
+import type { Limiter } from '../limiter/limiter.ts'
+import type { Policy } from '../policies/policy.ts'
+import type { Store } from '../stores/store.ts'
+import type { Subject } from '../subject.ts'
+import { manualClock } from '../clock.ts'
+import { createLimiter } from '../limiter/limiter.ts'
+import { randomId } from '../random-id.ts'
+import { expectEqual, expectThat } from './suite.ts'
+
+/** In the middle of a day and of a minute, so that windows on a grid have time left. */
+const NOON_MS = Date.UTC(2026, 0, 15, 12, 0, 30)
+
+/** A limiter whose clock stands still, and whose every decision is verified. */
+export interface Probe {
+  readonly limiter: Limiter
+  readonly clock: ManualClock
+  /** Nobody else's. */
+  readonly subject: Subject
+  readonly check: (cost?: Cost, subject?: Subject) => Promise<Decision>
+  readonly peek: (cost?: Cost, subject?: Subject) => Promise<Decision>
+  /** Checks one after another, each of which must be allowed. */
+  readonly spend: (times: number, cost?: Cost, subject?: Subject) => Promise<void>
+  /** Verifies a decision that was made otherwise, such as by `reserve`. */
+  readonly verify: <Made extends Decision>(decision: Made) => Made
+}
+
+/** A subject that nobody else has, in a store of any age. */
+export const freshSubject = (): Subject => ({ tenant: `conformance-${randomId()}` })
+
+/** Makes a limiter of these policies, and looks at all that it decides. */
+export function probe(
+  store: Store,
+  policies: readonly Policy[],
+  clock: ManualClock = manualClock(NOON_MS),
+): Probe {
+  const own = freshSubject()
+  let failure: unknown
+  const on = { storeCall: ({ error }: { error?: unknown }): void => void (failure = error) }
+  const limiter = createLimiter({ store, policies, clock, on })
+
+  function verify<Made extends Decision>(decision: Made): Made {
+    const { degraded, at } = decision
+    if (degraded) {
+      throw new Error(`The store failed (${degraded.cause}): ${String(failure)}`, {
+        cause: failure,
+      })
+    }
+    expectEqual(at, clock(), 'A store must decide by the time that it is given (clockIsInjected)')
+    decision.policies.forEach(verifyState)
+    return decision
+  }
+
+  return {
+    limiter,
+    clock,
+    subject: own,
+    verify,
+    check: async (cost, subject = own) => verify(await limiter.check(subject, { cost })),
+    peek: async (cost, subject = own) => verify(await limiter.peek(subject, { cost })),
+    async spend(times, cost, subject = own) {
+      for (let time = 1; time <= times; time += 1) {
+        const { allowed } = verify(await limiter.check(subject, { cost }))
+        expectThat(allowed, `Check ${time} of ${times} must be allowed`)
+      }
+    },
+  }
+}
+
+function verifyState(state: PolicyState): void {
+  const { name, remaining, burst, resetMs, retryAfterMs, delayMs, fits, cost } = state
+  const numbers = { remaining, resetMs, retryAfterMs: retryAfterMs ?? 0, delayMs }
+  for (const [what, value] of Object.entries(numbers)) {
+    const isWhole = Number.isSafeInteger(value) && value >= 0
+    expectThat(isWhole, `${what} of "${name}" must be a whole number from 0: found ${value}`)
+  }
+  expectThat(remaining <= burst, `"${name}" has ${remaining} units left of ${burst}`)
+  expectThat(fits || cost > 0, `A cost of 0 must fit "${name}"`)
+  expectThat(!fits || retryAfterMs === 0, `retryAfterMs of "${name}" must be 0 if it fits`)
+  expectThat(
+    fits || retryAfterMs !== 0,
+    `retryAfterMs of "${name}" must not be 0 if it does not fit`,
+  )
+}
+
+/** The units left in each policy, by name. */
+export const remaining = ({ policies }: Decision): Record<string, number> =>
+  Object.fromEntries(policies.map(({ name, remaining: left }) => [name, left]))
+
+/** The policies that were charged, by name. */
+export const charged = ({ policies }: Decision): string[] =>
+  policies.filter((state) => state.charged).map(({ name }) => name)
+
+/** How many of so many checks at once are allowed. */
+export async function allowedAtOnce(
+  { check }: Probe,
+  times: number,
+  subject?: Subject,
+): Promise<number> {
+  const decisions = await Promise.all(Array.from({ length: times }, () => check(1, subject)))
+  return decisions.filter(({ allowed }) => allowed).length
+}
+
+/** Shows that a cost is denied until its retry time, and allowed at it. Leaves the clock there. */
+export async function expectExactRetry(
+  { peek, clock }: Probe,
+  cost: number,
+  subject?: Subject,
+): Promise<void> {
+  const { allowed, retryAfterMs } = await peek(cost, subject)
+  expectThat(!allowed && retryAfterMs !== null, `A cost of ${cost} must be denied for a while`)
+  const wait = retryAfterMs ?? 0
+  clock.advance(wait - 1)
+  const early = await peek(cost, subject)
+  expectThat(!early.allowed, `retryAfterMs is ${wait}: a millisecond earlier it must be denied`)
+  clock.advance(1)
+  const onTime = await peek(cost, subject)
+  expectThat(onTime.allowed, `retryAfterMs is ${wait}: after that time it must be allowed`)
+}

@@ -1,0 +1,102 @@
+import type { Reservation, ReserveOptions, Settled } from '../reservations.ts'
+import type { Store } from '../stores/store.ts'
+import type { Probe } from './probe.ts'
+import type { Cases } from './suite.ts'
+import { fixedWindow } from '../policies/fixed-window.ts'
+import { slidingWindow } from '../policies/sliding-window.ts'
+import { tokenBucket } from '../policies/token-bucket.ts'
+import { reservation } from '../reservations/reservation.ts'
+import { reserve } from '../reservations/reserve.ts'
+import { createLimiter } from '../limiter/limiter.ts'
+import { freshSubject, probe, remaining } from './probe.ts'
+import { expectEqual, expectThat, sleep } from './suite.ts'
+
+const POLICIES = [
+  fixedWindow({ name: 'hour', limit: 10, window: '1h', per: ['tenant'] }),
+  slidingWindow({ name: 'minute', limit: 10, window: '1m', per: ['tenant'] }),
+  tokenBucket({ name: 'bucket', limit: 10, window: '1m', per: ['tenant'] }),
+]
+
+const left = (units: number): Record<string, number> => ({
+  hour: units,
+  minute: units,
+  bucket: units,
+})
+
+async function held(
+  { limiter, subject, verify }: Probe,
+  options: ReserveOptions,
+): Promise<Reservation> {
+  const call = verify(await reserve(limiter, subject, options))
+  if (!call.allowed) throw new Error('The reservation must be allowed')
+  return call
+}
+
+const facts = ({ applied, why, returned, overrun }: Settled): unknown => [
+  applied,
+  why,
+  returned['request'] ?? 0,
+  overrun['request'] ?? 0,
+]
+
+/** The claims about charges that are settled. */
+export const reservationCases: Cases<Store> = {
+  async 'what was reserved and not used is given back'(store) {
+    const one = probe(store, POLICIES)
+    const call = await held(one, { cost: 6 })
+    expectEqual(remaining(await one.peek()), left(4), 'Remaining while it is reserved')
+    expectEqual(facts(await call.settle({ request: 2 })), [true, undefined, 4, 0], 'Settled')
+    expectEqual(remaining(await one.peek()), left(8), 'Remaining once it is settled')
+  },
+
+  async 'what was used beyond the reservation is charged, even past the limit'(store) {
+    const one = probe(store, POLICIES)
+    const call = await held(one, { cost: 1 })
+    expectEqual(facts(await call.settle({ request: 13 })), [true, undefined, 0, 12], 'Settled')
+    expectEqual(remaining(await one.peek()), left(0), 'Remaining')
+    one.clock.advance(6_000)
+    expectThat(!(await one.check()).allowed, 'A bucket that is 3 over must let 4 flow in first')
+  },
+
+  async 'a reservation is settled once, also by many at once'(store) {
+    const one = probe(store, POLICIES)
+    const call = await held(one, { cost: 6 })
+    const all = await Promise.all(Array.from({ length: 8 }, () => call.settle({ request: 3 })))
+    expectEqual(all.filter(({ applied }) => applied).length, 1, 'Settlements that are applied')
+    expectEqual(facts(await call.cancel()), [false, 'settled_before', 0, 0], 'Settled again')
+    expectEqual(remaining(await one.peek()), left(7), 'Remaining')
+  },
+
+  async 'a reservation can be settled by another limiter of the store, from its data'(store) {
+    const one = probe(store, POLICIES)
+    const data = JSON.stringify(await held(one, { cost: 6 }))
+    const other = probe(store, POLICIES, one.clock)
+    expectEqual((await reservation(other.limiter, data).cancel()).applied, true, 'Cancelled')
+    expectEqual(remaining(await one.peek()), left(10), 'Remaining')
+  },
+
+  async 'a denial reserves nothing'(store) {
+    const one = probe(store, POLICIES)
+    await one.spend(1, 7)
+    const denied = one.verify(await reserve(one.limiter, one.subject, { cost: 4 }))
+    expectThat(!denied.allowed, '7 + 4 of 10 must be denied')
+    expectEqual(remaining(await one.peek()), left(3), 'Remaining')
+  },
+
+  async 'a window that is over gives nothing back, and is charged nothing'(store) {
+    const one = probe(store, POLICIES)
+    const call = await held(one, { cost: 6, settleWithin: '1d' })
+    one.clock.advance(3_600_000)
+    await one.spend(1, 5)
+    expectEqual(facts(await call.cancel()), [true, undefined, 0, 0], 'Cancelled')
+    expectEqual(remaining(await one.peek()), left(5), 'Remaining')
+  },
+
+  async 'an estimate is final once the time to settle is over'(store) {
+    const limiter = createLimiter({ store, policies: POLICIES })
+    const call = await reserve(limiter, freshSubject(), { cost: 6, settleWithin: '50ms' })
+    if (!call.allowed) throw new Error('The reservation must be allowed')
+    await sleep(150)
+    expectEqual(facts(await call.cancel()), [false, 'too_late', 0, 0], 'Cancelled')
+  },
+}

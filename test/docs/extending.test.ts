@@ -1,0 +1,254 @@
+import { spawn } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  createLimiter,
+  manualClock,
+  slidingWindow,
+  type Extension,
+  type Limiter,
+  type PolicyOptions,
+  type Policy,
+  type Store,
+} from '@sluice/core'
+import type { AdapterOptions } from '@sluice/core/http'
+import { memory } from '@sluice/core/memory'
+import { algorithmConformance, storeConformance } from '@sluice/core/testing'
+import { startLocal } from '@sluice/local'
+import { afterAll, describe, expect, inject, it } from 'vitest'
+import { storesOf } from '../support/stores.ts'
+import { typeCheck } from '../support/type-check.ts'
+
+const page = readFileSync(new URL('../../docs/extending.md', import.meta.url), 'utf8')
+const blocks = new Map(
+  Array.from(
+    page.matchAll(/```ts\n\/\/ ([\w.-]+\.ts)\n([\s\S]*?)```/g),
+    ([, name = '', code = '']) => [name, code],
+  ),
+)
+// Inside the workspace, so that the packages are found as a user's would be.
+const folder = mkdtempSync(fileURLToPath(new URL('extending-', import.meta.url)))
+for (const [name, code] of blocks) writeFileSync(join(folder, name), code)
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Handler = (req: IncomingMessage, res: ServerResponse) => unknown
+
+interface Examples {
+  gcra: (options: PolicyOptions & { window: string; burst?: number }) => Policy
+  mapStore: () => Store
+  breaker: (store: Store, options?: { failures?: number; pauseMs?: number }) => Store
+  rateLimit: (
+    limiter: Limiter,
+    options: AdapterOptions<[IncomingMessage]>,
+    handle: Handler,
+  ) => Handler
+  overload: () => Extension
+  setOverloaded: (limiter: Limiter, isOverloaded: boolean) => Promise<void>
+  countDenials: (counts: Map<string, number>) => Extension
+}
+
+const modules = ['gcra', 'map-store', 'breaker', 'node-http', 'overload', 'count-denials']
+const { gcra, mapStore, breaker, rateLimit, overload, setOverloaded, countDenials } = Object.assign(
+  {},
+  ...(await Promise.all(modules.map((name) => import(join(folder, `${name}.ts`))))),
+) as Examples
+
+const rpm = (limit: number) => slidingWindow({ name: 'rpm', limit, window: '1m', per: ['tenant'] })
+const ACME = { tenant: 'acme' }
+
+describe('the code of the page', () => {
+  it('type-checks under strict options', () => {
+    expect(blocks.size).toBe(modules.length + 2)
+    expect(page.split('```ts').length - 1).toBe(blocks.size)
+    expect(typeCheck(folder, [...blocks.keys()], '')).toBe('')
+  })
+
+  it('passes the conformance suites under node:test', async () => {
+    const local = await startLocal({ redisUrl: inject('redisUrl') })
+    const env = {
+      PATH: process.env['PATH'],
+      UPSTASH_REDIS_REST_URL: local.url,
+      UPSTASH_REDIS_REST_TOKEN: local.token,
+    }
+    const files = [...blocks.keys()].filter((name) => name.endsWith('.test.ts'))
+    try {
+      const child = await run(['--test', ...files], env)
+      expect(child.output).toMatch(/^ℹ fail 0$/m)
+      expect(Number(/^ℹ pass (\d+)$/m.exec(child.output)?.[1])).toBeGreaterThan(80)
+      expect(child.status).toBe(0)
+    } finally {
+      await local.close()
+    }
+  })
+})
+
+describe('GCRA', () => {
+  const redis = storesOf('redis, built-in transport')
+
+  algorithmConformance({
+    describe,
+    it,
+    makePolicy: (options) => gcra({ ...options, window: '1m' }),
+    makeStores: { memory: () => memory(), map: () => mapStore(), redis },
+  })
+
+  it.each([
+    ['memory', () => memory()],
+    ['redis', redis],
+  ])('spaces units evenly, after a burst, in %s', async (_, make) => {
+    const clock = manualClock(Date.UTC(2026, 0, 15))
+    const policies = [gcra({ name: 'rpm', limit: 60, window: '1m', burst: 2, per: ['tenant'] })]
+    const limiter = createLimiter({ store: make(), policies, clock })
+    const waits: (number | null)[] = []
+    for (let call = 0; call < 4; call += 1) waits.push((await limiter.check(ACME)).retryAfterMs)
+    expect(waits).toEqual([0, 0, 1_000, 1_000])
+    clock.advance(999)
+    expect((await limiter.check(ACME)).retryAfterMs).toBe(1)
+    expect((await limiter.check(ACME, { cost: 3 })).reason).toBe('cost_exceeds_limit')
+  })
+
+  it('refuses options that it does not have', () => {
+    const options = { name: 'rpm', limit: 60, per: ['tenant'] } as const
+    expect(() => gcra({ ...options, window: '1 m' })).toThrow(/gcra.window/)
+    expect(() => gcra({ ...options, window: '1m', steps: 2 } as never)).toThrow(/gcra.steps/)
+  })
+})
+
+describe('an algorithm of this project', () => {
+  it('is named by its file, the index, and what may be left alone, and nowhere else', () => {
+    const source = fileURLToPath(new URL('../../packages/core/src/', import.meta.url))
+    const files = globSync('**/*.ts', { cwd: source }).filter((path) =>
+      /\b(tokenBucket|token-bucket)\b/.test(readFileSync(join(source, path), 'utf8')),
+    )
+    const others = files.filter((path) => !/^(manifest|testing)\//.test(path))
+    expect(others.toSorted()).toEqual([
+      'index.ts',
+      'policies/token-bucket.ts',
+      'reservations/settlements.ts',
+    ])
+  })
+})
+
+describe('the stores', () => {
+  describe('in a Map', () => {
+    storeConformance({ describe, it, makeStore: mapStore })
+  })
+  describe('a breaker', () => {
+    storeConformance({ describe, it, makeStore: () => breaker(mapStore()) })
+  })
+
+  it('a breaker stops asking after failures, and asks again after a pause', async () => {
+    let asked = 0
+    let isDown = true
+    const store = mapStore()
+    const failing: Store = {
+      ...store,
+      check(request) {
+        asked += 1
+        return isDown ? Promise.reject(new Error('down')) : store.check(request)
+      },
+    }
+    const limiter = createLimiter({
+      store: breaker(failing, { failures: 2, pauseMs: 50 }),
+      policies: [rpm(9)],
+    })
+    for (let call = 0; call < 5; call += 1) {
+      expect((await limiter.check(ACME)).degraded).toBeDefined()
+    }
+    expect(asked).toBe(2)
+    isDown = false
+    await expect.poll(async () => (await limiter.check(ACME)).degraded).toBeUndefined()
+    expect(asked).toBe(3)
+  })
+})
+
+describe('the adapter', () => {
+  it('answers 200, 401 and 429 over HTTP, and lets other paths pass', async () => {
+    const limiter = createLimiter({ store: memory(), policies: [rpm(2)] })
+    const listener = rateLimit(
+      limiter,
+      {
+        routes: ['/api/**'],
+        subject: ({ headers }) => {
+          const tenant = headers.get('x-tenant')
+          return tenant === null ? undefined : { tenant }
+        },
+      },
+      (_, res) => res.end('done'),
+    )
+    const server = createServer((req, res) => void listener(req, res))
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const get = (path: string, headers: Record<string, string> = { 'x-tenant': 'acme' }) =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        send({ port, host: '127.0.0.1', path, headers, agent: false }, resolve)
+          .on('error', reject)
+          .end()
+      })
+    try {
+      expect((await get('/health', {})).statusCode).toBe(200)
+      expect((await get('/api/chat', {})).statusCode).toBe(401)
+      const first = await get('/api/chat')
+      expect([first.statusCode, first.headers['x-ratelimit-remaining']]).toEqual([200, '1'])
+      // As a proxy is asked, which must not go around the limit.
+      expect((await get('http://elsewhere.example/api/chat')).statusCode).toBe(200)
+      const denied = await get('/api/chat')
+      expect([denied.statusCode, denied.headers['retry-after']]).toEqual([429, '60'])
+      expect((await get('*')).statusCode).toBe(400)
+    } finally {
+      server.close()
+    }
+  })
+})
+
+describe('the extensions', () => {
+  it.each([
+    ['memory', () => memory()],
+    ['redis', storesOf('redis, built-in transport')],
+  ])('halve the limits while the switch is on, in every process, in %s', async (_, make) => {
+    const store = make()
+    const limiterOf = () =>
+      createLimiter({ store, policies: [rpm(4)], extensions: [overload()], onStoreError: 'deny' })
+    const [one, other] = [limiterOf(), limiterOf()]
+    const limitOf = async (limiter: Limiter) => (await limiter.peek(ACME)).policies[0]?.limit
+    expect(await limitOf(other)).toBe(4)
+    await setOverloaded(one, true)
+    await limitOf(other)
+    expect(await limitOf(other)).toBe(2)
+    const allowed = []
+    for (let call = 0; call < 4; call += 1) allowed.push((await other.check(ACME)).allowed)
+    expect(allowed).toEqual([true, true, false, false])
+    await setOverloaded(one, false)
+    // Denied by an old setting, so decided again.
+    expect((await other.check(ACME)).allowed).toBe(true)
+  })
+
+  it('count denials by policy', async () => {
+    const counts = new Map<string, number>()
+    const extensions = [countDenials(counts)]
+    const limiter = createLimiter({ store: memory(), policies: [rpm(1)], extensions })
+    for (let call = 0; call < 4; call += 1) await limiter.check(ACME)
+    expect([...counts]).toEqual([['rpm', 3]])
+  })
+
+  it('of a limiter that lacks one say so', async () => {
+    const limiter = createLimiter({ store: memory(), policies: [rpm(1)] })
+    await expect(setOverloaded(limiter, true)).rejects.toThrow(/overload/)
+  })
+})
+
+/** Runs this Node.js in the folder. */
+async function run(args: readonly string[], env: Record<string, string | undefined>) {
+  const child = spawn(process.execPath, args, { cwd: folder, env })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  }
+  const status = await new Promise<number | null>((resolve) => void child.on('close', resolve))
+  return { status, output }
+}
