@@ -87,11 +87,12 @@ if stored then
   ending = tonumber(ending)
   if ending >= finish then finish, used = ending, tonumber(count) end
 end`
-  const write = (end: string, count: string): string =>
-    `redis.call('SET', key, string.format('w%.0f:%.0f', ${end}, ${count}),
-  own and 'PXAT' or 'PX', own and ${end} or ${end} - now + slack)`
-  return { read, write }
+  return { read, write: luaWrite }
 }
+
+const luaWrite = (end: string, count: string): string =>
+  `redis.call('SET', key, string.format('w%.0f:%.0f', ${end}, ${count}),
+  own and 'PXAT' or 'PX', own and ${end} or ${end} - now + slack)`
 
 // The next month's first day, by the civil calendar in which a year begins in March, so that the leap
 // day is the last of a year (Hinnant, chrono-compatible low-level date algorithms).

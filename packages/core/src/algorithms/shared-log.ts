@@ -134,7 +134,7 @@ export const sharedLogSettlement: SettlementTwins<LogState> = {
     if (index < 0 || log.length - from > CHUNK || isOver) {
       if (applied <= 0) return undefined
       const input = { ...settlement, cost: applied }
-      return { ...sharedLogAlgorithm.add(state as never, input, now, ''), applied }
+      return { ...sharedLogAlgorithm.add(state, input, now, ''), applied }
     }
     const kept = log.slice(0, index)
     for (const [offset, { at, cost, sum }] of log.slice(index).entries()) {

@@ -123,7 +123,7 @@ async function prepare(
       if (ms > 0) timing.startedAt = Math.min(timing.startedAt + ms, systemClock())
     },
   }
-  const prepared = await Promise.all(extensions.map((extension) => extension.prepare(call)))
+  const prepared = await Promise.all(extensions.map(async (extension) => extension.prepare(call)))
   return prepared.filter((preparation) => preparation !== undefined)
 }
 

@@ -28,7 +28,7 @@ export interface JoinedExtension {
   readonly name: string
   prepare(call: ExtensionCall): Preparation | undefined | Promise<Preparation | undefined>
   readonly on: Listeners
-  configures(policy: string, setting: string): boolean
+  readonly configures: (policy: string, setting: string) => boolean
   readonly handle: unknown
 }
 
@@ -41,7 +41,7 @@ export interface ExtensionOptions {
    *
    * @throws ConfigError When it does not fit the limiter.
    */
-  connect(context: ExtensionContext): ConnectedExtension
+  readonly connect: (context: ExtensionContext) => ConnectedExtension
 }
 
 /** The parts of a limiter that an extension may use. */

@@ -102,7 +102,7 @@ export function createLimiter<
     peek: (subject, given) => ask(subject, given, false),
     reset: (subject, given) => reset(runtime, subject, given),
   }
-  return withRuntime(limiter, runtime) as Limiter<Dimension, Unit, Plan>
+  return withRuntime(limiter, runtime)
 }
 
 const CHECK_OPTIONS = ['cost', 'waitUntil']

@@ -1,3 +1,4 @@
+import type { AnyLimitName } from '../policies/limit.ts'
 import type { Clock } from '../clock.ts'
 import type { Plans } from '../plans/plans.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
@@ -26,7 +27,7 @@ export interface LimiterOptions<
   Dimension extends string = string,
   Unit extends string = string,
   Plan extends string = string,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 > {
   /** Where counts live: `upstash()` or `memory()`. */
   readonly store: Store
@@ -99,8 +100,10 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   }
 }
 
+const isExtension = (one: Partial<Extension> | undefined): boolean =>
+  typeof one?.join === 'function'
+
 function validExtensions(extensions: unknown): readonly Extension[] {
-  const isExtension = (one: Partial<Extension> | undefined) => typeof one?.join === 'function'
   if (Array.isArray(extensions) && extensions.every(isExtension)) {
     const names = (extensions as readonly Extension[]).map(({ name }) => name)
     if (new Set(names).size === names.length) return extensions
@@ -145,8 +148,9 @@ function validStore(store: unknown): Store {
   throw new ConfigError('invalid_option', 'store', 'must be a store, such as upstash() or memory()')
 }
 
+const isShare = (value: unknown): boolean => typeof value === 'number' && value > 0 && value <= 1
+
 function validThresholds(thresholds: unknown): readonly number[] {
-  const isShare = (value: unknown): boolean => typeof value === 'number' && value > 0 && value <= 1
   if (Array.isArray(thresholds) && thresholds.every(isShare)) return [...(thresholds as number[])]
   const message = 'must be a list of shares of a limit, above 0 and up to 1, such as [0.8, 0.95]'
   throw new ConfigError('invalid_option', 'thresholds', message)

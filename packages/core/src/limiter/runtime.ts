@@ -36,6 +36,7 @@ export function runtimeOf(limiter: object): LimiterRuntime {
 }
 
 /** The handle of the extension `name`. @throws ConfigError When the limiter has no such extension. */
+// eslint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what its extension connects to
 export function extensionHandle<Handle>(limiter: object, name: string, factory: string): Handle {
   const found = runtimeOf(limiter).extensions.find((extension) => extension.name === name)
   if (found !== undefined) return found.handle as Handle

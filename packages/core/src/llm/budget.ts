@@ -1,4 +1,4 @@
-import type { Limit } from '../policies/limit.ts'
+import type { AnyLimitName, Limit } from '../policies/limit.ts'
 import type { PolicyOf, PolicyOptions, PolicyRule } from '../policies/policy.ts'
 import type { Per } from '../subject.ts'
 import { ConfigError } from '../errors.ts'
@@ -11,10 +11,10 @@ const UNIT = 'usd'
 const PER_DOLLAR = 1_000_000
 
 /** Options of `budget`. */
-export interface BudgetOptions<Whose extends Per = Per, Name extends string = any> extends Pick<
-  PolicyOptions<Whose>,
-  'per' | 'scope' | 'mode' | 'rollout'
-> {
+export interface BudgetOptions<
+  Whose extends Per = Per,
+  Name extends string = AnyLimitName,
+> extends Pick<PolicyOptions<Whose>, 'per' | 'scope' | 'mode' | 'rollout'> {
   /** What may be spent each calendar day (UTC), in micro-dollars: `usd(5)`, or a function of the plan. */
   readonly daily?: Limit<Name>
   /** What may be spent each calendar month (UTC), in micro-dollars. */
@@ -44,7 +44,7 @@ export function usd(dollars: number): number {
  * @example
  * budget({ daily: usd(5), monthly: ({ plan }) => plan.monthlyUsd, per: ['tenant'] })
  */
-export function budget<const Whose extends Per, Name extends string = any>(
+export function budget<const Whose extends Per, Name extends string = AnyLimitName>(
   options: BudgetOptions<Whose, Name>,
 ): PolicyOf<Whose, 'usd', Name> {
   knownOptions('budget', options, ['daily', 'monthly', 'name', 'per', 'scope', 'mode', 'rollout'])

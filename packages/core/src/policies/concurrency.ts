@@ -1,3 +1,4 @@
+import type { AnyLimitName } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slotsAlgorithm } from '../algorithms/slots.ts'
@@ -8,7 +9,7 @@ import { defineRule, policyOf } from './policy.ts'
 /** Options of `concurrency`. */
 export interface ConcurrencyOptions<
   Whose extends Per = Per,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 > extends Omit<PolicyOptions<Whose, string, Name>, 'unit' | 'backpressure'> {
   /**
    * How long a call may take: if nobody says that it is over, its slot comes free then. Choose it above
@@ -32,7 +33,7 @@ const MAX_SLOTS = 1_000
  * @example
  * concurrency({ name: 'in-flight', limit: 5, per: ['tenant'], holdFor: '2m' })
  */
-export function concurrency<const Whose extends Per, Name extends string = any>(
+export function concurrency<const Whose extends Per, Name extends string = AnyLimitName>(
   options: ConcurrencyOptions<Whose, Name>,
 ): PolicyOf<Whose, 'call', Name> {
   for (const option of ['unit', 'backpressure']) {

@@ -1,3 +1,4 @@
+import type { AnyLimitName } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { CALENDAR_MONTH, fixedWindowAlgorithm } from '../algorithms/fixed-window.ts'
@@ -8,7 +9,7 @@ import { definePolicy } from './policy.ts'
 export interface FixedWindowOptions<
   Whose extends Per = Per,
   Unit extends string | undefined = string,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 > extends PolicyOptions<Whose, Unit, Name> {
   /** The window, aligned to the Unix epoch, so that `'1d'` starts at midnight UTC. */
   readonly window: Duration
@@ -28,7 +29,7 @@ const DAY_MS = 86_400_000
 export function fixedWindow<
   const Whose extends Per,
   const Unit extends string | undefined,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 >(options: FixedWindowOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('fixedWindow', options, ['window'], () => {
     const windowMs = durationMs('fixedWindow.window', options.window)
@@ -47,7 +48,7 @@ export function fixedWindow<
 export function dailyCap<
   const Whose extends Per,
   const Unit extends string | undefined,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 >(options: PolicyOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('dailyCap', options, [], () => ({
     algorithm: fixedWindowAlgorithm,
@@ -67,7 +68,7 @@ export function dailyCap<
 export function monthlyCap<
   const Whose extends Per,
   const Unit extends string | undefined,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 >(options: PolicyOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('monthlyCap', options, [], () => ({
     algorithm: fixedWindowAlgorithm,

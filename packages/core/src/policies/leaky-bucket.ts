@@ -1,5 +1,5 @@
 import type { Per } from '../subject.ts'
-import type { Burst } from './limit.ts'
+import type { AnyLimitName, Burst } from './limit.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../duration.ts'
@@ -11,7 +11,7 @@ import { definePolicy } from './policy.ts'
 export interface LeakyBucketOptions<
   Whose extends Per = Per,
   Unit extends string | undefined = string,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 > extends PolicyOptions<Whose, Unit, Name> {
   /** The time in which `limit` units leak, and go on. */
   readonly window: Duration
@@ -41,7 +41,7 @@ export interface LeakyBucketOptions<
 export function leakyBucket<
   const Whose extends Per,
   const Unit extends string | undefined,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 >(options: LeakyBucketOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('leakyBucket', options, ['window', 'burst', 'wait'], () => {
     const { name, wait = true, shards = 1 } = options

@@ -4,6 +4,10 @@ import { assertLimit, MAX_UNITS, positiveInteger, type Units } from '../validate
 
 export type { Units } from '../validate.ts'
 
+/** The names of limits of plans that are not known. */
+// eslint-disable-next-line typescript/no-explicit-any -- names are taken in, so that only `any` fits each of them
+export type AnyLimitName = any
+
 /** What a limit may depend on. */
 export interface LimitContext<Name extends string = string> {
   /** The limits of the subject's plan. Empty when the limiter has no plans. */

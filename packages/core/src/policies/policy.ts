@@ -2,7 +2,7 @@ import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { PolicyReason } from '../decision.ts'
 import type { DimensionOf, Per } from '../subject.ts'
 import type { Backpressure } from './backpressure.ts'
-import type { Burst, Limit } from './limit.ts'
+import type { AnyLimitName, Burst, Limit } from './limit.ts'
 import type { Mode, Rollout } from './rollout.ts'
 import { ConfigError } from '../errors.ts'
 import { validPer } from '../subject.ts'
@@ -13,7 +13,7 @@ import { validBurst, validLimit } from './limit.ts'
 export interface PolicyOptions<
   Whose extends Per = Per,
   Unit extends string | undefined = string,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 > {
   /** Unique in its limiter; stands in keys, headers and denials. Letters, digits, `_`, `.`, `-`. */
   readonly name: string
@@ -65,7 +65,7 @@ export interface Keyspace {
 export interface Policy<
   out Dimension extends string = string,
   out Unit extends string = string,
-  out Name extends string = any,
+  out Name extends string = AnyLimitName,
 > {
   (): readonly PolicyRule[]
   /** For the compiler alone; never set. */
@@ -167,8 +167,8 @@ export function definePolicy<
 }
 
 /** The policy of these rules. */
-export function policyOf<Made extends Policy>(rules: readonly PolicyRule[]): Made {
-  return (() => rules) as Policy as Made
+export function policyOf(rules: readonly PolicyRule[]): Policy<never, never> {
+  return () => rules
 }
 
 /** Validates the options that every policy has, and makes the rule. @throws ConfigError As `definePolicy` does. */

@@ -1,4 +1,4 @@
-import type { Limit } from './limit.ts'
+import type { AnyLimitName, Limit } from './limit.ts'
 import type { Policy } from './policy.ts'
 import { policyOf } from './policy.ts'
 import { optionsObject } from '../validate.ts'
@@ -6,7 +6,9 @@ import { validLimit } from './limit.ts'
 import { logRules, type LogWindow, type SharedLogOptions } from './sliding-windows.ts'
 
 /** Options of `projectLimits`. */
-export interface ProjectLimitsOptions<Name extends string = any> extends Partial<SharedLogOptions> {
+export interface ProjectLimitsOptions<
+  Name extends string = AnyLimitName,
+> extends Partial<SharedLogOptions> {
   /** Units in any minute. @default 60 */
   readonly minute?: Limit<Name>
   /** Units in any hour. @default 1_000 */
@@ -24,7 +26,7 @@ export interface ProjectLimitsOptions<Name extends string = any> extends Partial
  * @example
  * createLimiter({ store, policies: [projectLimits({ minute: ({ plan }) => plan.rpm })] })
  */
-export function projectLimits<Name extends string = any>(
+export function projectLimits<Name extends string = AnyLimitName>(
   options: ProjectLimitsOptions<Name> = {},
 ): Policy<string, string, Name> {
   optionsObject('projectLimits', options)

@@ -1,3 +1,4 @@
+import type { AnyLimitName } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { counterAlgorithm } from '../algorithms/counter.ts'
@@ -10,7 +11,7 @@ import { definePolicy } from './policy.ts'
 export interface SlidingWindowCounterOptions<
   Whose extends Per = Per,
   Unit extends string | undefined = string,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 > extends PolicyOptions<Whose, Unit, Name> {
   /** The window's length. */
   readonly window: Duration
@@ -38,7 +39,7 @@ const MAX_SEGMENTS = 60
 export function slidingWindowCounter<
   const Whose extends Per,
   const Unit extends string | undefined,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 >(options: SlidingWindowCounterOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('slidingWindowCounter', options, ['window', 'segments'], () => {
     const windowMs = durationMs('slidingWindowCounter.window', options.window)

@@ -1,3 +1,4 @@
+import type { AnyLimitName } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slidingLogAlgorithm } from '../algorithms/sliding-log.ts'
@@ -8,7 +9,7 @@ import { definePolicy } from './policy.ts'
 export interface SlidingWindowOptions<
   Whose extends Per = Per,
   Unit extends string | undefined = string,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 > extends PolicyOptions<Whose, Unit, Name> {
   /** The window's length. */
   readonly window: Duration
@@ -25,7 +26,7 @@ export interface SlidingWindowOptions<
 export function slidingWindow<
   const Whose extends Per,
   const Unit extends string | undefined,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 >(options: SlidingWindowOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('slidingWindow', options, ['window'], () => {
     const windowMs = durationMs('slidingWindow.window', options.window)

@@ -1,4 +1,4 @@
-import type { Limit } from './limit.ts'
+import type { AnyLimitName, Limit } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions, PolicyRule } from './policy.ts'
 import { sharedLogAlgorithm, SUM_MODULUS } from '../algorithms/shared-log.ts'
@@ -12,14 +12,14 @@ import { defineRule, policyOf } from './policy.ts'
 export type SharedLogOptions<
   Whose extends Per = Per,
   Unit extends string | undefined = string,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 > = Omit<PolicyOptions<Whose, Unit, Name>, 'limit' | 'shards'>
 
 /** Options of `slidingWindows`. */
 export interface SlidingWindowsOptions<
   Whose extends Per = Per,
   Unit extends string | undefined = string,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 > extends SharedLogOptions<Whose, Unit, Name> {
   /** The windows by name, each with its own limit; the policy of each is named `<name>.<window>`. */
   readonly windows: {
@@ -45,7 +45,7 @@ export interface LogWindow {
 export function slidingWindows<
   const Whose extends Per,
   const Unit extends string | undefined,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 >(options: SlidingWindowsOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   optionsObject('slidingWindows', options)
   const given = options as SlidingWindowsOptions

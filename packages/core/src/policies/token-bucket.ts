@@ -1,5 +1,5 @@
 import type { Per } from '../subject.ts'
-import type { Burst } from './limit.ts'
+import type { AnyLimitName, Burst } from './limit.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../duration.ts'
@@ -10,7 +10,7 @@ import { definePolicy } from './policy.ts'
 export interface TokenBucketOptions<
   Whose extends Per = Per,
   Unit extends string | undefined = string,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 > extends PolicyOptions<Whose, Unit, Name> {
   /** The time in which `limit` units flow in. */
   readonly window: Duration
@@ -40,7 +40,7 @@ export interface TokenBucketOptions<
 export function tokenBucket<
   const Whose extends Per,
   const Unit extends string | undefined,
-  Name extends string = any,
+  Name extends string = AnyLimitName,
 >(options: TokenBucketOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('tokenBucket', options, ['window', 'burst', 'refill'], () => {
     const { burst = 'limit', refill = 'continuous' } = options

@@ -24,10 +24,10 @@ const OWN: ReadonlyMap<string, unknown> = new Map<string, unknown>([
  *
  * @throws ConfigError When its algorithm does not say.
  */
-export function settlementOf({ name, algorithm }: PolicyRule): SettlementTwins<never> {
+export function settlementOf({ name, algorithm }: PolicyRule): SettlementTwins {
   const twins = algorithm.settlement ?? OWN.get(algorithm.id)
   // Its own states are all that it gets: keys name the algorithm.
-  if (twins !== undefined) return twins as SettlementTwins<never>
+  if (twins !== undefined) return twins as SettlementTwins
   const message = `has an algorithm without "settlement", so reservations are not possible`
   throw new ConfigError('invalid_option', `policies.${name}`, message)
 }

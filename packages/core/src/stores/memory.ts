@@ -58,6 +58,8 @@ export function memory(options: MemoryOptions = {}): Store {
   function keep(place: Map<string, UsedCell>, key: string, { state, expiresAt }: Cell): void {
     const cell = place.get(key)
     if (cell === undefined) {
+      // A count may have been settled when its key was gone.
+      if (place === counts) records.delete(key)
       place.set(key, { state, expiresAt, isUsed: false })
     } else {
       cell.state = state

@@ -19,7 +19,7 @@ const POLICIES = [
 /** The records of a store, and a key of nobody else's. */
 function openRecords(store: Store) {
   const records: Records = recordsOf(
-    store,
+    { store },
     POLICIES.flatMap((policy) => policy()),
     systemClock,
   )

@@ -1,4 +1,3 @@
-import type { LuaFragments } from '../../algorithms/algorithm.ts'
 import type { PolicyRule } from '../../policies/policy.ts'
 import { MAX_UNITS } from '../../validate.ts'
 import { argsOf, layoutOf, REPLY_PER_POLICY } from './protocol.ts'
@@ -71,7 +70,8 @@ export function decidingScript(policies: readonly PolicyRule[], reserving: boole
       const lua = rule.algorithm.lua(rule.params)
       return { lua, check: checkOf(rule, lua.check, positions[index] ?? 0, replyOf(index)) }
     })
-    const { read = '', add, position, keeps = [] } = parts[0]?.lua as LuaFragments
+    const [{ lua }] = parts as [(typeof parts)[number]]
+    const { read = '', add, position, keeps = [] } = lua
     variables.push(...['key', 'charge', ...keeps].map((name) => `${name}_${number}`))
     const takesPart = members.map((index) => `ARGV[${positions[index]}] ~= '-'`)
     checks.push(
