@@ -14,10 +14,10 @@ const ROOMS: Readonly<Record<string, { readonly of?: RegExp; readonly from: stri
   },
   // One room for all that can be imported from the outside.
   entries: {
-    of: /^(index|upstash|upstash-redis|memory|http|manifest|llm|identity|jwt|reservations|configuration|plans)$/,
+    of: /^(index|upstash|upstash-redis|memory|http|manifest|llm|identity|jwt|reservations|configuration|plans|testing)$/,
     from: '*',
   },
-  routes: { of: /^routes$/, from: 'nouns rou3' },
+  routes: { from: 'nouns' },
   algorithms: { from: 'nouns' },
   policies: { of: /^(policies\/.*|plans\/plans)$/, from: 'nouns algorithms' },
   port: { of: /^stores\/store$/, from: 'nouns algorithms policies' },
@@ -26,18 +26,20 @@ const ROOMS: Readonly<Record<string, { readonly of?: RegExp; readonly from: stri
   // It knows the port, and of stores only what stands in for one that fails.
   limiter: { from: 'nouns policies port fallback' },
   internal: { from: 'nouns limiter' },
-  reservations: { from: 'nouns policies port limiter internal' },
+  // Settling brings what corrects each algorithm's charges, and its script.
+  reservations: { from: 'nouns algorithms policies port stores limiter internal' },
   plans: { from: 'nouns policies port limiter internal' },
   configuration: { from: 'nouns policies port limiter internal' },
-  http: { from: 'nouns routes port limiter internal' },
+  http: { from: 'nouns routes port limiter reservations internal' },
   identity: { from: 'nouns http jose' },
   manifest: { from: 'nouns routes policies' },
   llm: { from: 'nouns policies' },
+  testing: { from: 'nouns algorithms policies port stores limiter reservations' },
 }
 
 /** What the packages and apps may import beside each other's published entries and files of their own. */
 const OTHERS: Readonly<Record<string, RegExp>> = {
-  'packages/core/src': /^(jose|rou3)$/,
+  'packages/core/src': /^jose$/,
   'packages/next/src':
     /^(next\/server\.js|next\/experimental\/testing\/server\.js|@babel\/parser|node:(async_hooks|fs|module|path))$/,
   'packages/cloudflare/src': /^$/,
@@ -146,6 +148,6 @@ function sources(folder: string): string[] {
 function imports(file: string): string[] {
   const text = readFileSync(file, 'utf8')
   // `import … from 'x'`, `export … from 'x'`, `import 'x'`, and `import('x')` as an expression or type.
-  const statements = /^(?:import|export)\b(?:[^'";]*\bfrom)?\s*'([^']+)'|\bimport\(\s*'([^']+)'/gm
+  const statements = /^(?:import|export)\b(?:[^'";/]*\bfrom)?\s*'([^']+)'|\bimport\(\s*'([^']+)'/gm
   return Array.from(text.matchAll(statements), (match) => match[1] ?? match[2] ?? '')
 }

@@ -70,11 +70,11 @@ function saysWhatItIs(decision: Decision): void {
   const told = decision.allowed ? policies : policies.filter(({ fits }) => !fits)
   const states = items(headers['RateLimit'])
   expect(states).toEqual(
-    told.map(({ name, remaining, resetMs }) => [
+    told.map(({ name, remaining, resetMs, retryAfterMs, fits }) => [
       name,
       new Map([
         ['r', remaining],
-        ['t', Math.ceil(resetMs / 1000)],
+        ['t', Math.ceil((fits ? resetMs : Math.min(resetMs, retryAfterMs ?? resetMs)) / 1000)],
       ]),
     ]),
   )

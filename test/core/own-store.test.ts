@@ -1,4 +1,10 @@
-import { createLimiter, slidingWindow, type PolicyRule, type Store, type StoreReply } from '@sluice/core'
+import {
+  createLimiter,
+  slidingWindow,
+  type PolicyRule,
+  type Store,
+  type StoreReply,
+} from '@sluice/core'
 import { describe, expect, it } from 'vitest'
 
 const policies = [slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })]

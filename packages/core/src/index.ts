@@ -63,12 +63,11 @@ export type {
   ExtensionContext,
   ExtensionOptions,
   Preparation,
-  Records,
   TrackedRecord,
   WaitUntil,
 } from './limiter/extensions.ts'
 export type { LimiterEvents, Listeners, PolicyEvent, Problem } from './limiter/events.ts'
-export type { RecordCondition, RecordWrite } from './limiter/records.ts'
+export type { RecordCondition, Records, RecordWrite } from './limiter/records.ts'
 export type { PolicySettings, SettingsOf } from './limiter/resolve.ts'
 
 // Algorithms and stores of your own

@@ -2,7 +2,7 @@ import type { RecordField } from '../stores/store.ts'
 import { StoreError } from '../errors.ts'
 import { randomId } from '../random-id.ts'
 import { pause } from '../internal/single-flight.ts'
-import type { Records } from '../limiter/extensions.ts'
+import type { Records } from '../limiter/records.ts'
 
 /** A document and its version. */
 export interface Stored {

@@ -151,8 +151,11 @@ function policyItem({ name, limit, burst: q, windowMs, unit }: PolicyState): str
   return sfItem(name, unit === 'request' ? { q, w } : { q, w, 'sluice-unit': unit })
 }
 
-function stateItem({ name, remaining, resetMs }: PolicyState): string {
-  return sfItem(name, { r: remaining, t: Math.ceil(resetMs / 1000) })
+// A queue that is too long for a bounded wait is shorter before any of it comes back, and `Retry-After`
+// must not point earlier than `t`.
+function stateItem({ name, remaining, resetMs, retryAfterMs, fits }: PolicyState): string {
+  const ms = fits ? resetMs : Math.min(resetMs, retryAfterMs ?? resetMs)
+  return sfItem(name, { r: remaining, t: Math.ceil(ms / 1000) })
 }
 
 /** `250ms`, `12s`, `6m0s`, `11h58m3s`. */

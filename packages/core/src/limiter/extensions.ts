@@ -3,7 +3,7 @@ import type { PlanSource } from '../decision.ts'
 import type { Plans } from '../plans/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { RecordField, Store } from '../stores/store.ts'
-import type { RecordCondition, RecordWrite } from './records.ts'
+import type { Records } from './records.ts'
 import type { Subject } from '../subject.ts'
 import type { Listeners, Problem } from './events.ts'
 import type { SettingsOf } from './resolve.ts'
@@ -52,20 +52,6 @@ export interface ExtensionContext {
   readonly clock: Clock
   readonly records: Records
   readonly problem: (problem: Problem) => void
-}
-
-/** Small named values beside the counts. Nothing stands in for them when the store fails. */
-export interface Records {
-  /** `startedAt`: when the decision began that waits for it, which bounds the wait. @throws StoreError */
-  read(fields: readonly RecordField[], startedAt?: number): Promise<readonly (string | undefined)[]>
-  /** Returns true if the condition held, and all was written. @throws StoreError */
-  write(
-    writes: readonly RecordWrite[],
-    condition?: RecordCondition,
-    startedAt?: number,
-  ): Promise<boolean>
-  /** @throws StoreError */
-  remove(keys: readonly string[]): Promise<void>
 }
 
 /** What an extension does in its limiter. */

@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Cells, Operation, RecordField, RecordFields, Store } from '../stores/store.ts'
-import type { Records } from './extensions.ts'
 import { systemClock } from '../clock.ts'
 
 /** Fields to set in one record. */
@@ -15,6 +14,20 @@ export interface RecordWrite {
 /** What a field must hold for a write to be made: this text, or nothing. */
 export interface RecordCondition extends RecordField {
   readonly is: string | undefined
+}
+
+/** Small named values beside the counts. Nothing stands in for them when the store fails. */
+export interface Records {
+  /** `startedAt`: when the decision began that waits for it, which bounds the wait. @throws StoreError */
+  read(fields: readonly RecordField[], startedAt?: number): Promise<readonly (string | undefined)[]>
+  /** Returns true if the condition held, and all was written. @throws StoreError */
+  write(
+    writes: readonly RecordWrite[],
+    condition?: RecordCondition,
+    startedAt?: number,
+  ): Promise<boolean>
+  /** @throws StoreError */
+  remove(keys: readonly string[]): Promise<void>
 }
 
 /** Records to write in one step. */

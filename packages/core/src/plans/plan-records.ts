@@ -1,4 +1,4 @@
-import type { Records } from '../limiter/extensions.ts'
+import type { Records } from '../limiter/records.ts'
 import type { RecordCondition } from '../limiter/records.ts'
 import type { RecordField } from '../stores/store.ts'
 

@@ -1,5 +1,4 @@
-import type { Records } from '../limiter/extensions.ts'
-import type { RecordCondition } from '../limiter/records.ts'
+import type { RecordCondition, Records } from '../limiter/records.ts'
 import type { Store } from '../stores/store.ts'
 import type { Cases } from './suite.ts'
 import { systemClock } from '../clock.ts'

@@ -1,4 +1,5 @@
-import type { Reservation, ReserveOptions, Settled } from '../reservations.ts'
+import type { Reservation, Settled } from '../reservations/reservation.ts'
+import type { ReserveOptions } from '../reservations/reserve.ts'
 import type { Store } from '../stores/store.ts'
 import type { Probe } from './probe.ts'
 import type { Cases } from './suite.ts'
