@@ -1,6 +1,7 @@
 import {
   createLimiter,
   fixedWindow,
+  listen,
   manualClock,
   slidingWindow,
   tokenBucket,
@@ -55,9 +56,11 @@ export function app(store: Store): App {
       store,
       clock,
       policies,
-      extensions: [runtimeConfiguration({ allow: ALLOW })],
-      on: { problem: (problem) => void problems.push(problem) },
       ...options,
+      extensions: [
+        ...(options.extensions ?? [runtimeConfiguration({ allow: ALLOW })]),
+        listen({ problem: (problem) => void problems.push(problem) }),
+      ],
     })
   return { clock, problems, isolate }
 }

@@ -2,6 +2,7 @@ import {
   createLimiter,
   definePlans,
   fixedWindow,
+  listen,
   type DeniedDecision,
   type Limiter,
   type Subject,
@@ -47,8 +48,11 @@ function limiterOf(answer: string): Limiter {
     store: memory(),
     plans,
     policies: [perTenant],
-    extensions: [planResolver(() => answer), runtimeConfiguration({ allow: { rpm: ['limit'] } })],
-    on: { problem: () => {} },
+    extensions: [
+      planResolver(() => answer),
+      runtimeConfiguration({ allow: { rpm: ['limit'] } }),
+      listen({ problem: () => {} }),
+    ],
   })
 }
 

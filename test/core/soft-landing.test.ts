@@ -1,6 +1,7 @@
 import {
   backpressure,
   createLimiter,
+  listen,
   manualClock,
   slidingWindow,
   type Listeners,
@@ -61,7 +62,11 @@ describe('the event "threshold"', () => {
     const maker = await STORES['redis, built-in transport']()
     const threshold = vi.fn<NonNullable<Listeners['threshold']>>()
     const policies = [rpm({})]
-    const limiter = createLimiter({ store: maker.make(), policies, on: { threshold } })
+    const limiter = createLimiter({
+      store: maker.make(),
+      policies,
+      extensions: [listen({ threshold })],
+    })
     await Promise.all(Array.from({ length: 120 }, () => limiter.check(ACME)))
     const told = threshold.mock.calls.map(([event]) => event)
     expect(new Set(told.map((event) => event.threshold))).toEqual(new Set([0.8, 0.95]))
@@ -75,8 +80,8 @@ describe('the event "threshold"', () => {
     'is told of %d of 100 by the unit that makes it that much',
     async (share) => {
       const threshold = vi.fn<NonNullable<Listeners['threshold']>>()
-      const options = { store: memory(), policies: [rpm({})], on: { threshold } }
-      const limiter = createLimiter({ ...options, thresholds: [share] })
+      const extensions = [listen({ threshold }, { thresholds: [share] })]
+      const limiter = createLimiter({ store: memory(), policies: [rpm({})], extensions })
       await limiter.check(ACME, { cost: Math.round(share * 100) - 1 })
       expect(threshold).not.toHaveBeenCalled()
       await limiter.check(ACME)
@@ -89,8 +94,7 @@ describe('the event "threshold"', () => {
     const limiter = createLimiter({
       store: memory(),
       policies: [rpm({})],
-      on: { threshold },
-      thresholds: [0.5, 0.9, 1],
+      extensions: [listen({ threshold }, { thresholds: [0.5, 0.9, 1] })],
     })
     await limiter.peek(ACME, { cost: 100 })
     await limiter.check(ACME, { cost: 101 })
@@ -106,7 +110,7 @@ describe('listeners', () => {
   it('are told of what a shadow would have denied', async () => {
     const shadow = vi.fn<NonNullable<Listeners['shadow']>>()
     const policies = [rpm({ limit: 1, mode: 'shadow' })]
-    const limiter = createLimiter({ store: memory(), policies, on: { shadow } })
+    const limiter = createLimiter({ store: memory(), policies, extensions: [listen({ shadow })] })
     await limiter.check(ACME)
     await limiter.peek(ACME)
     expect(shadow).not.toHaveBeenCalled()
@@ -123,8 +127,8 @@ describe('listeners', () => {
       throw mistake
     }
     const policies = [rpm({ limit: 1 })]
-    const on = { threshold: fail, shadow: fail }
-    const limiter = createLimiter({ store: memory(), policies, on })
+    const extensions = [listen({ threshold: fail, shadow: fail })]
+    const limiter = createLimiter({ store: memory(), policies, extensions })
     expect((await limiter.check(ACME)).allowed).toBe(true)
     expect(log).toHaveBeenCalledWith('A listener of "threshold" failed:', mistake)
     log.mockRestore()
@@ -132,8 +136,9 @@ describe('listeners', () => {
   it('may be async, and one that rejects is logged like one that throws', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     const mistake = new Error('the webhook is down')
-    const on = { threshold: (): Promise<void> => Promise.reject(mistake) }
-    const limiter = createLimiter({ store: memory(), policies: [rpm({ limit: 1 })], on })
+    const rejects = (): Promise<void> => Promise.reject(mistake)
+    const extensions = [listen(Object.fromEntries([['threshold', rejects]]))]
+    const limiter = createLimiter({ store: memory(), policies: [rpm({ limit: 1 })], extensions })
     expect((await limiter.check(ACME)).allowed).toBe(true)
     await vi.waitFor(() =>
       expect(log).toHaveBeenCalledWith('A listener of "threshold" failed:', mistake),
@@ -141,13 +146,13 @@ describe('listeners', () => {
     log.mockRestore()
   })
   it.each([
-    ['listeners', { on: { treshold: () => {} } }, 'on.treshold'],
-    ['a listener', { on: { threshold: 'log' } }, 'on.threshold'],
-    ['thresholds', { thresholds: 0.8 }, 'thresholds'],
-    ['a threshold in percent', { thresholds: [80] }, 'thresholds'],
-    ['a threshold of 0', { thresholds: [0] }, 'thresholds'],
-  ])('malformed %s are an error that names the option', (_, options, option) => {
-    const make = () => createLimiter({ store: memory(), policies: [rpm({})], ...options } as never)
+    ['listeners', [{ treshold: () => {} }], 'listen.treshold'],
+    ['a listener', [{ threshold: 'log' }], 'listen.threshold'],
+    ['thresholds', [{}, { thresholds: 0.8 }], 'listen.thresholds'],
+    ['a threshold in percent', [{}, { thresholds: [80] }], 'listen.thresholds'],
+    ['a threshold of 0', [{}, { thresholds: [0] }], 'listen.thresholds'],
+  ])('malformed %s are an error that names the option', (_, given, option) => {
+    const make = () => listen(...(given as Parameters<typeof listen>))
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
   })
 })

@@ -2,6 +2,7 @@ import {
   createLimiter,
   defineExtension,
   fixedWindow,
+  listen,
   manualClock,
   StoreError,
   type LimiterEvents,
@@ -37,11 +38,26 @@ function listening(): { on: Listeners; told: Told[] } {
 const down = () => Promise.reject(new StoreError('store_unreachable', 'down'))
 
 /** A limiter that is listened to; `told` is what of these names. */
-function limiterWith(options: Partial<LimiterOptions> = {}) {
+function limiterWith({
+  on: given,
+  thresholds,
+  extensions = [],
+  ...options
+}: Partial<LimiterOptions> & {
+  readonly on?: Listeners
+  readonly thresholds?: readonly number[]
+} = {}) {
   const { on, told } = listening()
+  const listeners = listen(given ?? on, thresholds ? { thresholds } : {})
   const clock = manualClock(Date.UTC(2026, 0, 15, 12))
   const policies = [fixedWindow({ name: 'rpm', limit: 10, window: '1h', per: ['tenant'] })]
-  const limiter = createLimiter({ store: memory(), clock, policies, on, ...options })
+  const limiter = createLimiter({
+    store: memory(),
+    clock,
+    policies,
+    ...options,
+    extensions: [listeners, ...extensions],
+  })
   const of = (name: keyof LimiterEvents) => told.filter(([own]) => own === name).map(([, e]) => e)
   return { limiter, clock, told, of }
 }
@@ -182,7 +198,10 @@ describe('a listener that fails', () => {
     const extension = listening()
     const extensions = [defineExtension({ name: 'own', connect: () => ({ on: extension.on }) })]
     const { limiter } = limiterWith({ on, extensions, thresholds: [0.1] })
-    expect(await limiter.check(ACME)).toMatchObject({ allowed: true, degraded: undefined })
+    expect(await limiter.check(ACME, { cost: 8 })).toMatchObject({
+      allowed: true,
+      degraded: undefined,
+    })
     const call = await reserve(limiter, ACME, { cost: 2 })
     expect(call.allowed && (await call.settle(1))).toMatchObject({ applied: true })
     const names = new Set(extension.told.map(([name]) => name))

@@ -3,6 +3,7 @@ import {
   defineExtension,
   definePlans,
   fixedWindow,
+  listen,
   manualClock,
   type ConnectedExtension,
   type ExtensionContext,
@@ -34,9 +35,12 @@ export function joined(
     clock: manualClock(Date.UTC(2026, 0, 15, 12)),
     plans,
     policies: [rpm],
-    extensions: [defineExtension({ name: 'own', connect })],
-    on: { problem: (problem) => void problems.push(problem) },
     ...options,
+    extensions: [
+      defineExtension({ name: 'own', connect }),
+      listen({ problem: (problem) => void problems.push(problem) }),
+      ...(options.extensions ?? []),
+    ],
   })
   return { limiter, problems }
 }

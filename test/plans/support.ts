@@ -2,6 +2,7 @@ import {
   createLimiter,
   definePlans,
   fixedWindow,
+  listen,
   manualClock,
   type Decision,
   type Limiter,
@@ -75,9 +76,11 @@ export function isolates(
       clock,
       plans,
       // A busy machine must not make a look-up late.
-      extensions: [planResolver(database.planOf, { timeoutMs: 30_000, ...options })],
+      extensions: [
+        planResolver(database.planOf, { timeoutMs: 30_000, ...options }),
+        listen({ problem: (problem) => void problems.push(problem) }),
+      ],
       policies: [rpm],
-      on: { problem: (problem) => void problems.push(problem) },
       ...more,
     })
   const limiters = Array.from({ length: count }, isolate)

@@ -4,6 +4,7 @@ import {
   dailyCap,
   fixedWindow,
   leakyBucket,
+  listen,
   manualClock,
   slidingWindow,
   slidingWindowCounter,
@@ -188,7 +189,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       store: make(),
       policies,
       clock,
-      on: { problem: (problem) => void problems.push(problem) },
+      extensions: [listen({ problem: (problem) => void problems.push(problem) })],
     })
     const ai = { ...ACME, route: 'ai' }
     const options = { cost: { token: 1 }, settleWithin: '10m' } as const

@@ -4,6 +4,7 @@ import {
   createLimiter,
   dailyCap,
   definePlans,
+  listen,
   projectLimits,
   slidingWindow,
   slidingWindows,
@@ -82,7 +83,7 @@ await own(limiter).check({ tenant: 'acme' })
 
 // Several rules in one policy, one budget of everyone, listeners, any order of options.
 const other = createLimiter({
-  on: { problem: ({ code }) => void code.length },
+  extensions: [listen({ problem: ({ code }) => void code.length })],
   policies: [
     slidingWindow({ name: 'all', limit: 5, window: '1m', per: 'global' }),
     budget({ daily: ({ plan }) => plan.usd, per: ['team'] }),

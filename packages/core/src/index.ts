@@ -55,6 +55,8 @@ export type {
 
 // Extensions and events
 export { defineExtension } from './limiter/define-extension.ts'
+export { listen } from './limiter/listen.ts'
+export type { ListenOptions } from './limiter/listen.ts'
 export { extensionHandle } from './limiter/runtime.ts'
 export type {
   ConnectedExtension,

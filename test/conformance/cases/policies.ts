@@ -1,4 +1,4 @@
-import { dailyCap, definePlans, fixedWindow, slidingWindow } from '@sluice/core'
+import { dailyCap, definePlans, fixedWindow, listen, slidingWindow } from '@sluice/core'
 import type { Store } from '@sluice/core'
 import { expect, it } from 'vitest'
 import { ACME, NOON, remaining, setUp, spend } from './case.ts'
@@ -113,7 +113,7 @@ export function severalPolicies(make: () => Store): void {
       window: '1m',
       per: ['tenant'],
     })
-    const limiter = setUp(make(), [byPlan], { plans, on: { problem: () => {} } })
+    const limiter = setUp(make(), [byPlan], { plans, extensions: [listen({ problem: () => {} })] })
     const limitOf = async (plan?: string): Promise<unknown> => {
       const decision = await limiter.peek({ tenant: 'acme', plan })
       return [decision.plan, decision.policies[0]?.limit]

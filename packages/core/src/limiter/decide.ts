@@ -2,6 +2,7 @@ import type { Cost } from '../cost.ts'
 import type { Decision, PlanSource } from '../decision.ts'
 import type { PlanLimits } from '../plans/plans.ts'
 import type { SettlementMark, StoreReply } from '../stores/store.ts'
+import type { Prepared, TrackedRecord, WaitUntil } from './extensions.ts'
 import type { ResolvedEntry, SettingsOf } from './resolve.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
@@ -9,8 +10,7 @@ import { assertCost } from '../cost.ts'
 import { randomId } from '../random-id.ts'
 import { digestsOf, hasLongValue, type Subject } from '../subject.ts'
 import { conclude } from './conclude.ts'
-import { crossedThresholds, unknownPlan } from './events.ts'
-import type { ExtensionCall, Preparation, TrackedRecord, WaitUntil } from './extensions.ts'
+import { unknownPlan } from './problems.ts'
 import { resolve } from './resolve.ts'
 
 /** One call to a limiter. */
@@ -37,7 +37,6 @@ export const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimi
 
 const NO_SETTINGS: readonly SettingsOf[] = []
 const NO_READS: readonly TrackedRecord[] = []
-const NO_PREPARATIONS: readonly Preparation[] = []
 
 /**
  * Decides: resolve, the store, conclude. What was denied by outdated records was charged nowhere, so it
@@ -54,7 +53,7 @@ export async function decide(runtime: LimiterRuntime, call: LimiterCall): Promis
     const { outcome } = await decideOnce(runtime, call, timing)
     if (!outcome.decision.degraded) last = outcome
   }
-  if (call.apply) report(runtime, call.subject, last)
+  if (call.apply) runtime.seam?.report(runtime.events, call.subject, last)
   return last
 }
 
@@ -63,12 +62,13 @@ async function decideOnce(
   call: LimiterCall,
   timing: { startedAt: number },
 ): Promise<{ outcome: Outcome; isOutdated: boolean }> {
-  const { program, store, extensions, clock, clockIsInjected } = runtime
+  const { program, store, clock, clockIsInjected } = runtime
   const { subject, cost, apply, markFor } = call
   const digests = hasLongValue(subject, program.dimensions)
     ? await digestsOf(subject, program.dimensions)
     : undefined
-  const prepared = extensions.length > 0 ? await prepare(runtime, call, timing) : NO_PREPARATIONS
+  const preparing = prepare(runtime, call, timing)
+  const prepared = preparing && (await preparing)
   const { plan, planSource, limits } = planFor(runtime, subject, prepared)
   const { entries, skipped } = resolve(program, {
     subject,
@@ -76,9 +76,9 @@ async function decideOnce(
     limits: { plan: limits, route: subject.route, model: subject.model },
     plan,
     digests,
-    settings: pick(prepared, 'settings') ?? NO_SETTINGS,
+    settings: prepared?.settings ?? NO_SETTINGS,
   })
-  const records = pick(prepared, 'reads')?.flat() ?? NO_READS
+  const records = prepared?.reads ?? NO_READS
   const now = clock()
   const id = requestId()
   const reply =
@@ -94,7 +94,7 @@ async function decideOnce(
           reads: records.map(({ field }) => field),
           id,
           mark: markFor?.(id, entries),
-          failure: pick(prepared, 'failure')?.[0],
+          failure: prepared?.failure,
         })
   const decision = conclude(entries, reply, { skipped, plan, planSource })
   let isOutdated = false
@@ -107,13 +107,13 @@ async function decideOnce(
   return { outcome: { id, decision, entries, reply }, isOutdated }
 }
 
-/** Asks the extensions, all at once. */
-async function prepare(
-  { extensions }: LimiterRuntime,
+/** Asks the extensions, if there are any. */
+function prepare(
+  { extensions, seam }: LimiterRuntime,
   { subject, waitUntil }: LimiterCall,
   timing: { startedAt: number },
-): Promise<readonly Preparation[]> {
-  const call: ExtensionCall = {
+): Promise<Prepared> | undefined {
+  return seam?.prepare(extensions, {
     subject,
     waitUntil,
     get startedAt() {
@@ -122,26 +122,13 @@ async function prepare(
     pauseDeadline(ms) {
       if (ms > 0) timing.startedAt = Math.min(timing.startedAt + ms, systemClock())
     },
-  }
-  const prepared = await Promise.all(extensions.map(async (extension) => extension.prepare(call)))
-  return prepared.filter((preparation) => preparation !== undefined)
-}
-
-/** What the extensions contributed under one name, if any did. */
-function pick<Name extends keyof Preparation>(
-  prepared: readonly Preparation[],
-  name: Name,
-): NonNullable<Preparation[Name]>[] | undefined {
-  if (prepared.length === 0) return undefined
-  return prepared
-    .map((preparation) => preparation[name])
-    .filter((value) => value !== undefined && value !== null)
+  })
 }
 
 function planFor(
   { plans, events }: LimiterRuntime,
   { plan: given }: Subject,
-  prepared: readonly Preparation[],
+  prepared: Prepared | undefined,
 ): { plan: string | undefined; planSource: PlanSource | undefined; limits: PlanLimits } {
   if (plans === undefined) return { plan: undefined, planSource: undefined, limits: NO_PLAN }
   if (given !== undefined && given !== null) {
@@ -149,27 +136,9 @@ function planFor(
     if (limits) return { plan: given, planSource: 'subject', limits }
     events.problem(unknownPlan(given))
   }
-  const found = pick(prepared, 'plan')?.[0]
+  const found = prepared?.plan
   const plan = found?.name ?? plans.defaultPlan
   return { plan, planSource: found?.source ?? 'default', limits: plans.get(plan) ?? NO_PLAN }
-}
-
-function report(
-  { events, thresholds }: LimiterRuntime,
-  subject: Subject,
-  { decision, entries }: Outcome,
-): void {
-  events.decision?.({ decision, subject })
-  if (decision.degraded) events.degraded?.({ degraded: decision.degraded, subject })
-  if (!events.shadow && !events.threshold) return
-  for (const [index, policy] of decision.policies.entries()) {
-    if (!policy.fits && !policy.enforced) events.shadow?.({ policy, subject })
-    const most = entries[index]?.burst ?? 0
-    if (!events.threshold || !policy.charged || !policy.fits) continue
-    for (const threshold of crossedThresholds(most, policy, thresholds)) {
-      events.threshold({ policy, subject, threshold })
-    }
-  }
 }
 
 let isolate = ''

@@ -16,7 +16,9 @@ import { systemClock } from '../clock.ts'
 import { ConfigError, InputError } from '../errors.ts'
 import { resolveLimits } from '../policies/limit.ts'
 import { aFunction, knownOptions, plainName, positiveInteger } from '../validate.ts'
+import { DEFAULT_THRESHOLDS, validListeners } from './listen.ts'
 import { recordsOf } from './records.ts'
+import { seam } from './seam.ts'
 
 /** How long a decision waits for an extension that does not say. */
 const MAX_WAIT_MS = 1_000
@@ -44,6 +46,7 @@ export function defineExtension(options: ExtensionOptions): Extension {
   aFunction('defineExtension.connect', connect)
   return Object.freeze({
     name,
+    seam,
     join(host: ExtensionHost): JoinedExtension {
       const { policies, plans, clock, problem } = host
       const records = recordsOf(host, policies, clock)
@@ -61,7 +64,8 @@ export function defineExtension(options: ExtensionOptions): Extension {
       positiveInteger(`extensions.${name}.maxWaitMs`, maxWaitMs, LONGEST_WAIT_MS)
       return {
         name,
-        on,
+        on: validListeners('extensions.on', on),
+        thresholds: DEFAULT_THRESHOLDS,
         configures,
         handle,
         prepare: guarded({ name, before, maxWaitMs, plans, problem }),

@@ -1,7 +1,5 @@
-import type { Clock } from '../clock.ts'
 import type { Decision, Degraded, PolicyState } from '../decision.ts'
 import type { Subject } from '../subject.ts'
-import { aFunction, knownOptions } from '../validate.ts'
 
 /** What happens in a limiter, by the name of the event. */
 export interface LimiterEvents {
@@ -65,99 +63,14 @@ export interface Problem {
   readonly error?: unknown
 }
 
-/** Reports a name that is no plan's. Cut short: it may come from outside. */
-export function unknownPlan(name: unknown, source: 'subject' | 'resolver' = 'subject'): Problem {
-  const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 64)) : typeof name
-  const message = `No plan is named ${shown}; the last known or the default plan applies`
-  return { code: 'unknown_plan', source, message }
-}
-
 /** Functions that are called as things happen. Exceptions are logged and never affect a decision. */
 export type Listeners = {
   readonly [Name in keyof LimiterEvents]?: (event: LimiterEvents[Name]) => void
 }
 
 /** One function for each event that somebody listens to; problems are always told. */
-export type Emitters = Listeners & Required<Pick<Listeners, 'problem'>>
-
-const NAMES: readonly (keyof LimiterEvents)[] = [
-  'decision',
-  'degraded',
-  'storeCall',
-  'threshold',
-  'shadow',
-  'reserved',
-  'settled',
-  'abandoned',
-  'problem',
-]
-
-/** Returns `listeners` if they are functions of known names, else throws. */
-export function validListeners(option: string, listeners: Listeners): Listeners {
-  knownOptions(option, listeners, NAMES)
-  for (const [name, listener] of Object.entries(listeners)) {
-    if (listener !== undefined) aFunction(`${option}.${name}`, listener)
-  }
-  return listeners
-}
-
-/** Joins listeners, so that none can break a decision. */
-export function emittersOf(all: readonly Listeners[], clock: Clock): Emitters {
-  const emitters: Record<string, (event: never) => void> = {}
-  for (const name of NAMES) {
-    const own = all.map((listeners) => listeners[name]).filter((one) => one !== undefined)
-    if (own.length > 0) emitters[name] = guarded(name, own as ((event: unknown) => void)[])
-  }
-  const problem = (emitters['problem'] ?? logged) as (problem: Problem) => void
-  return { ...emitters, problem: throttled(problem, clock) }
-}
-
-function guarded(
-  name: string,
-  listeners: readonly ((event: unknown) => unknown)[],
-): (event: unknown) => void {
-  const failed = (error: unknown): void => console.error(`A listener of "${name}" failed:`, error)
-  return (event) => {
-    for (const listener of listeners) {
-      try {
-        // A listener may well be async, and nobody waits for it.
-        const done = listener(event)
-        if (done instanceof Promise) done.catch(failed)
-      } catch (error) {
-        failed(error)
-      }
-    }
-  }
-}
-
-/** Passes a problem on once a minute, and of one kind at most a hundred (unknown names: ten). */
-function throttled(tell: (problem: Problem) => void, clock: Clock): (problem: Problem) => void {
-  const kinds: Record<string, Map<string, number>> = {}
-  return (problem) => {
-    const { code, source, message } = problem
-    const now = clock()
-    // By kind, as names from outside come in any number and must not hide the other problems.
-    const times = (kinds[code + source] ??= new Map())
-    // Either way, as a clock may be set back.
-    for (const [text, at] of times) if (Math.abs(now - at) >= 60_000) times.delete(text)
-    if (times.has(message) || times.size >= (source ? 10 : 100)) return
-    times.set(message, now)
-    tell(problem)
-  }
-}
-
-function logged({ message, error }: Problem): void {
-  if (error === undefined) console.error(message)
-  else console.error(message, error)
-}
-
-/** The thresholds that a charge of `cost` has brought a count past that can hold `most` units. */
-export function crossedThresholds(
-  most: number,
-  { remaining, cost }: PolicyState,
-  thresholds: readonly number[],
-): number[] {
-  const after = most - remaining
-  // Divided, as 0.55 is the number nearest to 55/100, and 0.55 * 100 is more than 55.
-  return thresholds.filter((share) => after / most >= share && (after - cost) / most < share)
+export type Emitters = Omit<Listeners, 'threshold'> & {
+  readonly problem: (problem: Problem) => void
+  /** `most`: the units that the policy's part that was asked can hold. */
+  readonly threshold?: (event: PolicyEvent & { readonly most: number }) => void
 }

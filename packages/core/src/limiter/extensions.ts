@@ -1,19 +1,21 @@
 import type { Clock } from '../clock.ts'
-import type { PlanSource } from '../decision.ts'
+import type { Decision, PlanSource } from '../decision.ts'
 import type { Plans } from '../plans/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { RecordField, Store } from '../stores/store.ts'
 import type { Records } from './records.ts'
 import type { Subject } from '../subject.ts'
-import type { Listeners, Problem } from './events.ts'
+import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
 import type { SettingsOf } from './resolve.ts'
 
 /** Keeps a promise alive past the response, as `ctx.waitUntil` does. */
 export type WaitUntil = (promise: Promise<unknown>) => void
 
-/** Something that joins limiters. Made by `defineExtension`. */
+/** Something that joins limiters. Made by `defineExtension` or `listen`. */
 export interface Extension {
-  readonly name: string
+  /** `undefined` of listeners, of which there may be several. */
+  readonly name: string | undefined
+  readonly seam: Seam
   /** Called by `createLimiter`. */
   join(host: ExtensionHost): JoinedExtension
 }
@@ -25,9 +27,10 @@ export interface ExtensionHost extends Omit<ExtensionContext, 'records'> {
 
 /** An extension in its limiter, made so that it cannot break a decision. */
 export interface JoinedExtension {
-  readonly name: string
+  readonly name: string | undefined
   prepare(call: ExtensionCall): Preparation | undefined | Promise<Preparation | undefined>
   readonly on: Listeners
+  readonly thresholds: readonly number[]
   readonly configures: (policy: string, setting: string) => boolean
   readonly handle: unknown
 }
@@ -90,6 +93,37 @@ export interface Preparation {
   readonly reads?: readonly TrackedRecord[] | undefined
   /** How the store has just failed, so that there is no use in asking it again. */
   readonly failure?: unknown
+}
+
+/** What all extensions contribute to one decision. */
+export interface Prepared {
+  readonly plan: Preparation['plan']
+  /** The first that returns settings decides. */
+  readonly settings: readonly SettingsOf[]
+  readonly reads: readonly TrackedRecord[]
+  readonly failure: unknown
+}
+
+/**
+ * The code that joins extensions to a limiter. Each extension brings it along, so that a limiter without
+ * any does not load it.
+ */
+export interface Seam {
+  /** Asks the extensions before a decision, all at once. */
+  prepare(extensions: readonly JoinedExtension[], call: ExtensionCall): Promise<Prepared>
+  /** Joins their listeners, so that none can break a decision. */
+  emittersOf(extensions: readonly JoinedExtension[], clock: Clock): Emitters
+  /** Tells of a decision that was made to be acted on. */
+  report(
+    events: Emitters,
+    subject: Subject,
+    outcome: {
+      readonly decision: Decision
+      readonly entries: readonly { readonly burst: number }[]
+    },
+  ): void
+  /** Wraps a store; tells how long each call took, and how it failed. */
+  observed(store: Store, tell: (event: LimiterEvents['storeCall']) => void): Store
 }
 
 /** A stored record that decisions depend on; re-read with each check because other isolates may change it. */

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Plans } from '../plans/plans.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
+import type { Emitters, Problem } from './events.ts'
 import type { Extension, JoinedExtension } from './extensions.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
@@ -13,14 +14,7 @@ import { withFallback, type OnStoreError } from '../stores/fallback.ts'
 import { knownOptions, oneOf } from '../validate.ts'
 import { compile } from './compile.ts'
 import { NO_PLAN } from './decide.ts'
-import {
-  emittersOf,
-  validListeners,
-  type Emitters,
-  type Listeners,
-  type Problem,
-} from './events.ts'
-import { observed } from './observed-store.ts'
+import { logged, throttled } from './problems.ts'
 
 /** Options of `createLimiter`. */
 export interface LimiterOptions<
@@ -35,17 +29,13 @@ export interface LimiterOptions<
   readonly policies: readonly Policy<Dimension, Unit, NoInfer<Name>>[]
   /** The plans that limits may depend on, made by `definePlans`. @default none */
   readonly plans?: Plans<Plan, Name>
-  /** What joins the limiter, such as `planResolver` or `runtimeConfiguration`. @default none */
+  /** What joins the limiter, such as `planResolver`, `runtimeConfiguration` or `listen`. @default none */
   readonly extensions?: readonly Extension[]
   /**
    * What to do when the store fails or is too slow: `'local'` holds the request to the same policies
    * counted in this process's memory, `'allow'` lets it pass, `'deny'` refuses it. @default 'local'
    */
   readonly onStoreError?: OnStoreError
-  /** Functions that are called as things happen. @default problems go to console.error */
-  readonly on?: Listeners
-  /** The shares of a limit of which the event `threshold` tells. @default [0.8, 0.95] */
-  readonly thresholds?: readonly number[]
   /** The time, for tests: it then decides even where the store has a clock. @default the store's clock */
   readonly clock?: Clock
 }
@@ -53,16 +43,7 @@ export interface LimiterOptions<
 /** The last moment that a `Date` holds, in epoch ms. */
 const MAX_TIME = 8_640_000_000_000_000
 
-const OPTIONS = [
-  'store',
-  'policies',
-  'plans',
-  'extensions',
-  'onStoreError',
-  'on',
-  'thresholds',
-  'clock',
-]
+const OPTIONS = ['store', 'policies', 'plans', 'extensions', 'onStoreError', 'clock']
 
 /** Resolves the options of a limiter. @throws ConfigError When they are malformed. */
 export function resolveOptions(options: LimiterOptions): LimiterRuntime {
@@ -71,11 +52,9 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   const policies = rulesOf(options.policies)
   const mode = oneOf('onStoreError', options.onStoreError ?? 'local', ['allow', 'deny', 'local'])
   const clock = validClock(options.clock === undefined ? systemClock : options.clock)
-  const thresholds = validThresholds(options.thresholds ?? [0.8, 0.95])
   tryLimits(policies, plans)
   let events: Emitters | undefined
   const primary = validStore(options.store)
-  const own = validListeners('on', options.on ?? {})
   const host = {
     policies,
     plans,
@@ -85,8 +64,10 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   }
   const joined = validExtensions(extensions).map((extension) => extension.join(host))
   requireConfiguration(policies, joined)
-  events = emittersOf([own, ...joined.map(({ on }) => validListeners('extensions.on', on))], clock)
-  if (events.storeCall) host.store = observed(primary, events.storeCall)
+  const [first] = extensions
+  const seam = first?.seam
+  events = seam?.emittersOf(joined, clock) ?? { problem: throttled(logged, clock) }
+  if (seam && events.storeCall) host.store = seam.observed(primary, events.storeCall)
   const store = withFallback(host.store, mode)
   return {
     program: compile(policies),
@@ -95,8 +76,8 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
     clockIsInjected: options.clock !== undefined,
     plans,
     events,
-    thresholds,
     extensions: joined,
+    seam,
   }
 }
 
@@ -105,7 +86,7 @@ const isExtension = (one: Partial<Extension> | undefined): boolean =>
 
 function validExtensions(extensions: unknown): readonly Extension[] {
   if (Array.isArray(extensions) && extensions.every(isExtension)) {
-    const names = (extensions as readonly Extension[]).map(({ name }) => name)
+    const names = (extensions as readonly Extension[]).flatMap(({ name }) => name ?? [])
     if (new Set(names).size === names.length) return extensions
     throw new ConfigError('invalid_option', 'extensions', 'must not hold two of one name')
   }
@@ -146,14 +127,6 @@ function validStore(store: unknown): Store {
     return store as Store
   }
   throw new ConfigError('invalid_option', 'store', 'must be a store, such as upstash() or memory()')
-}
-
-const isShare = (value: unknown): boolean => typeof value === 'number' && value > 0 && value <= 1
-
-function validThresholds(thresholds: unknown): readonly number[] {
-  if (Array.isArray(thresholds) && thresholds.every(isShare)) return [...(thresholds as number[])]
-  const message = 'must be a list of shares of a limit, above 0 and up to 1, such as [0.8, 0.95]'
-  throw new ConfigError('invalid_option', 'thresholds', message)
 }
 
 /** Resolves every limit once for every plan, so that a wrong one is found at construction. */

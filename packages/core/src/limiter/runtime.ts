@@ -3,7 +3,7 @@ import type { Plans } from '../plans/plans.ts'
 import type { Store } from '../stores/store.ts'
 import type { Program } from './compile.ts'
 import type { Emitters } from './events.ts'
-import type { JoinedExtension } from './extensions.ts'
+import type { JoinedExtension, Seam } from './extensions.ts'
 import { ConfigError } from '../errors.ts'
 
 /** A limiter's inside: what it decides with. */
@@ -16,8 +16,9 @@ export interface LimiterRuntime {
   readonly clockIsInjected: boolean
   readonly plans: Plans | undefined
   readonly events: Emitters
-  readonly thresholds: readonly number[]
   readonly extensions: readonly JoinedExtension[]
+  /** Set if there are extensions. */
+  readonly seam: Seam | undefined
 }
 
 // A symbol of the registry, so that a package that was installed twice finds it.

@@ -6,7 +6,7 @@ import { extensionHandle } from '../limiter/runtime.ts'
 import { durationMs, type Duration } from '../duration.ts'
 import { PlanRecords } from './plan-records.ts'
 import { PlanSearch } from './plan-search.ts'
-import { unknownPlan } from '../limiter/events.ts'
+import { unknownPlan } from '../limiter/problems.ts'
 import { validPer } from '../subject.ts'
 import { aFunction, knownOptions, positiveInteger } from '../validate.ts'
 

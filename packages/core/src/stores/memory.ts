@@ -118,18 +118,20 @@ export function memory(options: MemoryOptions = {}): Store {
       )
       trim(counts, maxKeys - fresh.length)
     }
-    const positions = new Map<string, number>()
-    for (const [index, entry] of entries.entries()) {
+    let shared: Map<string, number> | undefined
+    for (let index = 0; index < entries.length; index += 1) {
+      const [entry, verdict] = [entries[index] as Entry, verdicts[index] as MutableVerdict]
       if (!isChargeable(entry, entries, verdicts)) continue
       const { key, policy } = entry
-      let position = positions.get(key)
+      let position = shared?.get(key)
       if (position === undefined) {
         const kept = policy.algorithm.add(states[index] as never, entry, now, id)
         keep(counts, key, kept)
         position = kept.position
-        positions.set(key, position)
+        if (policy.keyspace) (shared ??= new Map<string, number>()).set(key, position)
       }
-      Object.assign(verdicts[index] as MutableVerdict, { charged: true, position })
+      verdict.charged = true
+      verdict.position = position
     }
   }
 

@@ -145,12 +145,16 @@ export function isDenied(entries: readonly Entry[], findings: readonly Finding[]
  * count, all of them must fit. For stores that run the TypeScript of algorithms.
  */
 export function isChargeable(
-  { key, cost, policy }: Entry,
+  entry: Entry,
   entries: readonly Entry[],
   findings: readonly Finding[],
 ): boolean {
+  const { key, cost, policy } = entry
   if (cost === 0) return false
-  const together = policy.keyspace === undefined ? [] : entries.filter((entry) => entry.key === key)
-  if (together.some(({ enforced }) => enforced)) return true
-  return entries.every((entry, index) => entry.key !== key || findings[index]?.fits === true)
+  if (policy.keyspace === undefined) return findings[entries.indexOf(entry)]?.fits === true
+  const together = entries.filter((other) => other.key === key)
+  return (
+    together.some(({ enforced }) => enforced) ||
+    together.every((other) => findings[entries.indexOf(other)]?.fits === true)
+  )
 }

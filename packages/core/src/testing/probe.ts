@@ -7,6 +7,7 @@ import type { Store } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import { manualClock } from '../clock.ts'
 import { createLimiter } from '../limiter/limiter.ts'
+import { listen } from '../limiter/listen.ts'
 import { randomId } from '../random-id.ts'
 import { expectEqual, expectThat } from './suite.ts'
 
@@ -38,8 +39,8 @@ export function probe(
 ): Probe {
   const own = freshSubject()
   let failure: unknown
-  const on = { storeCall: ({ error }: { error?: unknown }): void => void (failure = error) }
-  const limiter = createLimiter({ store, policies, clock, on })
+  const extensions = [listen({ storeCall: ({ error }) => void (failure = error) })]
+  const limiter = createLimiter({ store, policies, clock, extensions })
 
   function verify<Made extends Decision>(decision: Made): Made {
     const { degraded, at } = decision
