@@ -41,22 +41,22 @@ describe.each(PACKAGES)('what @sluice/%s depends on', (name) => {
 })
 
 describe('what a Worker bundles', () => {
-  it('is the limiter with the Upstash store in at most 17 KB, gzipped', async () => {
+  it('is the limiter with the Upstash store in at most 14 KB, gzipped', async () => {
     const { gzipped, inputs } = await bundle(`
       export { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
       export { upstash } from '@sluice/core/upstash'`)
     expect(inputs.filter((path) => !path.startsWith('packages/core/dist/'))).toEqual([])
-    expect(gzipped).toBeLessThanOrEqual(17_000)
+    expect(gzipped).toBeLessThanOrEqual(14_000)
   })
 
-  it('is the whole adapter, in at most 23 KB, gzipped, and no Node module', async () => {
+  it('is the whole adapter, in at most 20 KB, gzipped, and no Node module', async () => {
     const { gzipped, inputs } = await bundle(`
       export { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
       export { upstash } from '@sluice/core/upstash'
       export { rateLimit } from '@sluice/cloudflare'`)
     const allowed = /^packages\/(core|cloudflare)\/dist\//
     expect(inputs.filter((path) => !allowed.test(path))).toEqual([])
-    expect(gzipped).toBeLessThanOrEqual(23_000)
+    expect(gzipped).toBeLessThanOrEqual(20_000)
   })
 })
 

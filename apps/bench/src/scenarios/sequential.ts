@@ -3,6 +3,7 @@ import { upstash } from '@sluice/core/upstash'
 import type { Scenario } from '../scenario.ts'
 import type { Row } from '../table.ts'
 import { bareEvalsha } from '../bare-evalsha.ts'
+import { byHand } from '../by-hand.ts'
 import { BUDGET_COST, dailyAndWindow, hourly, sixPolicies, tenants } from '../limits.ts'
 import { peerClient, peerDaily, peerLimiter, peerWindow } from '../peer.ts'
 import { reserveAndSettle } from '../reserve.ts'
@@ -37,6 +38,8 @@ export const sequentialScenario: Scenario = {
     const tenant = tenants()
     const samples = {
       bare: calls(bare),
+      handTwo: calls(await byHand(servers, 'daily cap and window')),
+      handOne: calls(await byHand(servers, 'one window')),
       two: calls(async () => two?.check({ tenant: tenant() })),
       peerTwo: calls(async () => {
         const id = tenant()
@@ -71,12 +74,20 @@ export const sequentialScenario: Scenario = {
       ours: { values: ms[name] },
       bar,
     })
+    const floor = (title: string, values: readonly number[]): Row => ({
+      title: `the floor: ${title}`,
+      unit: 'ms',
+      reference,
+      ours: { values, note: 'by hand' },
+    })
     return [
       row('daily cap and window', 'two', 1.15, 'peerTwo'),
       row('one window', 'one', 1.1, 'peerOne'),
       row('one window, denied', 'denied', 1.1, 'peerDenied'),
       row('six policies', 'six', 1.3),
       row('reserve and settle, two round trips', 'settled', 2.3),
+      floor('daily cap and window', ms.handTwo),
+      floor('one window', ms.handOne),
     ]
   },
 }
