@@ -28,7 +28,7 @@ export const sixPolicies = (): Policy[] => [
   }),
 ]
 
-/** What a request costs of the budget. */
+/** Units of the budget per request. */
 export const BUDGET_COST = 500
 
 /** The tenants of a measurement, in turn. */

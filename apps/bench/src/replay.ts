@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { RedisCommand, Traffic } from './store-traffic.ts'
 
-/** What one decision of a replay costs Redis. */
+/** The cost of one decision of a replay to Redis. */
 export interface Replay {
   /** Microseconds in EVALSHA, by `INFO commandstats`. */
   readonly microseconds: number
@@ -11,7 +11,7 @@ export interface Replay {
   readonly writes: number
 }
 
-/** So many commands are sent at once. */
+/** Commands sent at once. */
 const PIPELINE = 500
 
 // Stock Redis refuses Upstash's flag.

@@ -1,7 +1,7 @@
 import type { Servers } from './servers.ts'
 import type { Row } from './table.ts'
 
-/** Where and how long a scenario measures. */
+/** The servers and the rounds of a measurement. */
 export interface Bench {
   readonly servers: Servers
   readonly rounds: number

@@ -12,7 +12,7 @@ export interface Servers extends AsyncDisposable {
   readonly redis: Redis
 }
 
-/** What the REST server's process tells when it listens. */
+/** The message of the REST server's process when it listens. */
 export interface RestAddress {
   readonly url: string
   readonly token: string

@@ -57,7 +57,7 @@ export class StoreTap {
   }
 }
 
-/** What an `@upstash/ratelimit` limiter sends, recorded by a client that sends nothing. */
+/** The traffic of an `@upstash/ratelimit` limiter, recorded by a client that sends nothing. */
 export class PeerRecorder {
   readonly scripts = new Map<string, string>()
   readonly commands: RedisCommand[] = []

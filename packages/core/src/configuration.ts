@@ -1,9 +1,5 @@
-export {
-  configure,
-  configured,
-  removeConfiguration,
-  runtimeConfiguration,
-} from './configuration/configuration.ts'
+export { runtimeConfiguration } from './configuration/configuration.ts'
+export { configure, configured, removeConfiguration } from './configuration/configure.ts'
 export type { RuntimeConfigurationOptions } from './configuration/configuration.ts'
 export type { ConfigurationChanges } from './configuration/configuration-changes.ts'
 export type { Configured } from './configuration/configuration-document.ts'

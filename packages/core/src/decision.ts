@@ -29,11 +29,11 @@ export interface PolicyState {
   readonly windowMs: number
   /** Milliseconds until units in use come back: the end of a fixed window, the oldest entry's expiry in a sliding one. */
   readonly resetMs: number
-  /** Whether the cost fitted this policy. */
+  /** True if the cost fitted this policy. */
   readonly fits: boolean
-  /** Whether the cost was charged. */
+  /** True if the cost was charged. */
   readonly charged: boolean
-  /** Whether it denies what does not fit; `false` of a shadow, which only tells. */
+  /** True if it denies what does not fit; `false` of a shadow, which only tells. */
   readonly enforced: boolean
   /** Milliseconds to wait before the request goes on: its turn in a leaky bucket, or backpressure. */
   readonly delayMs: number

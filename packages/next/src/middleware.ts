@@ -104,7 +104,7 @@ export function rateLimit(
 
 const PASS: GuardOutcome = { kind: 'pass' }
 
-/** Whether the request goes on to a route of this app, by what Next.js says in a response's headers. */
+/** True if the request goes on to a route of this app, by what Next.js says in a response's headers. */
 function staysInApp({ headers }: Response, { nextUrl, url }: NextRequest): boolean {
   const target = headers.get('x-middleware-rewrite')
   if (target === null) return headers.has('x-middleware-next')

@@ -9,7 +9,7 @@ import { StoreTap } from '../store-traffic.ts'
 const CALLS = 4_000
 const TURNS = 5
 
-/** What a check costs the client in CPU, without what sending costs. */
+/** The client's CPU time for a check, without that of sending. */
 export const cpuScenario: Scenario = {
   name: 'cpu',
   title: 'microseconds of CPU of a check, with a fetch that answers at once',

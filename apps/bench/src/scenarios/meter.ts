@@ -18,7 +18,7 @@ const event = new TextEncoder().encode(
 
 type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>
 
-/** What metering a stream costs beside a `TransformStream` that does nothing. */
+/** The cost of metering a stream beside a `TransformStream` that does nothing. */
 export const meterScenario: Scenario = {
   name: 'meter',
   title: 'milliseconds of CPU per megabyte of metered server-sent events',

@@ -15,11 +15,11 @@ import { PeerRecorder, sha1, StoreTap, type RedisCommand, type Traffic } from '.
 const DECISIONS = 2_000
 const TENANTS = 50
 const TURNS = 5
-/** What the first half spends. */
+/** The limit that the first half spends. */
 const SMALL = DECISIONS / 2 / TENANTS
 const BAR = 1.3
 
-/** What a decision costs Redis itself. */
+/** The cost of a decision to Redis itself. */
 export const scriptScenario: Scenario = {
   name: 'script',
   title: 'microseconds of Redis per decision, beside scripts written by hand',

@@ -10,7 +10,7 @@ export interface AlgorithmInput {
   readonly params: readonly number[]
 }
 
-/** What an algorithm finds for one policy, before anything is added. */
+/** The finding of an algorithm for one policy, before anything is added. */
 export interface Finding {
   /** Returns true for every cost of 0. */
   readonly fits: boolean
@@ -28,7 +28,7 @@ export interface Finding {
 export interface Settlement extends Omit<AlgorithmInput, 'cost'> {
   /** Identifies the charge. */
   readonly id: string
-  /** Where the charge was made, as `add` returned it. */
+  /** The position of the charge, as `add` returned it. */
   readonly position: number
   /** Units charged. */
   readonly reserved: number

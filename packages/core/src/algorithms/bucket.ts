@@ -174,7 +174,7 @@ function kept(
   return { state: { used: bounded, at, limit }, expiresAt: Math.max(emptyAt, now) + window }
 }
 
-/** What the bucket holds at `now`, and since when; if `now` is before the last charge, at that. */
+/** The bucket as it is at `now`, or at its last charge if `now` is before that. */
 function leaked(
   state: BucketState | undefined,
   limit: number,

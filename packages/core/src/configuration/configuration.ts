@@ -5,7 +5,6 @@ import type {
   TrackedRecord,
 } from '../limiter/extensions.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
-import type { Limiter, ResetOptions } from '../limiter/limiter.ts'
 import type { SettingsOf } from '../limiter/resolve.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import {
@@ -25,8 +24,6 @@ import { lacksDimension, type Subject } from '../subject.ts'
 import { knownOptions, oneOf, optionsObject, plainName } from '../validate.ts'
 import { singleFlight } from '../internal/single-flight.ts'
 import { clockMovedBack, FRESH_MS } from '../limiter/freshness.ts'
-import { assertSubject, policiesToReset } from '../limiter/limiter.ts'
-import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
 
 /** Options of `runtimeConfiguration`. */
 export interface RuntimeConfigurationOptions {
@@ -37,14 +34,15 @@ export interface RuntimeConfigurationOptions {
 }
 
 /** The part of a configuration that belongs to one limiter. */
-interface ConfigurationHandle {
+export interface ConfigurationHandle {
   configure(changes: ConfigurationChanges, subject: Subject | undefined): Promise<void>
   configured(): Promise<readonly Configured[]>
   /** Removes what is set for the partitions of `subject`. */
   remove(policies: readonly PolicyRule[], subject: Subject): Promise<void>
 }
 
-const NAME = 'configuration'
+/** The extension's name, which its functions find it by. */
+export const CONFIGURATION = 'configuration'
 
 interface Known {
   readonly version: string | undefined
@@ -171,61 +169,11 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
     }
   }
 
-  return defineExtension({ name: NAME, connect })
+  return defineExtension({ name: CONFIGURATION, connect })
 }
 
 /** A load takes as long as the store may take, and a wait for another's. */
 const MAX_WAIT_MS = 61_000
-
-/**
- * Changes settings of policies while the app runs: for all of a policy, or, with a subject, for the
- * partition that it falls in, which comes first. `null` removes what is set. In effect with the next
- * request of this isolate, and within 5 seconds in the others. Nothing is written unless all of it is
- * valid.
- *
- * @throws ConfigError When the limiter's `runtimeConfiguration` does not allow it, or a value is out of range.
- * @throws InputError When the subject lacks a dimension of one of the policies.
- * @throws StoreError When the store fails; the change may have been made, and can be made again.
- * @example
- * await configure(limiter, { rpm: { limit: 30 } })
- * await configure(limiter, { rpm: { limit: 5 } }, { tenant: 'acme' })
- */
-export async function configure(
-  limiter: Limiter,
-  changes: ConfigurationChanges,
-  ...subject: [subject?: Subject]
-): Promise<void> {
-  // A subject that turns out to be missing must not set the limits of everyone.
-  if (subject.length > 0) assertSubject(subject[0])
-  await handleOf(limiter).configure(changes, subject[0])
-}
-
-/** What is configured, as the store has it now. @throws StoreError When it fails. */
-export async function configured(limiter: Limiter): Promise<readonly Configured[]> {
-  return handleOf(limiter).configured()
-}
-
-/**
- * Removes what is configured for the subject's partitions: in every policy that is not per `'global'`,
- * or in those that are named.
- *
- * @throws StoreError When the store fails.
- * @throws ConfigError As `limiter.reset` does.
- * @example
- * await removeConfiguration(limiter, { tenant: 'acme' })
- */
-export async function removeConfiguration(
-  limiter: Limiter,
-  subject: Subject,
-  options: ResetOptions = {},
-): Promise<void> {
-  assertSubject(subject)
-  const { policies } = runtimeOf(limiter).program
-  await handleOf(limiter).remove(policiesToReset(policies, subject, options), subject)
-}
-
-const handleOf = (limiter: Limiter): ConfigurationHandle =>
-  extensionHandle<ConfigurationHandle>(limiter, NAME, 'runtimeConfiguration')
 
 type Allowed = ReadonlyMap<string, readonly Setting[]>
 

@@ -117,7 +117,7 @@ const KEYS_UNAVAILABLE: Refusal = refuse({
   headers: { 'Retry-After': '1' },
 })
 
-/** Whether the JWT itself is at fault, rather than the way to the keys. */
+/** True if the JWT itself is at fault, rather than the way to the keys. */
 function isRefutation(error: unknown): boolean {
   if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return false
   return error instanceof errors.JOSEError

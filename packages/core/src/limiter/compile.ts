@@ -1,15 +1,15 @@
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Per } from '../subject.ts'
-import { keyPrefix } from '../policies/policy.ts'
+import { keyPrefix } from '../policies/rules.ts'
 
 /** A policy, with what never changes about its keys. */
 export interface CompiledPolicy {
   readonly policy: PolicyRule
-  /** What its keys begin with. */
+  /** The first part of its keys. */
   readonly prefix: string
   /** The position of its `per` in the program's list. */
   readonly per: number
-  /** What `rollout` chooses partitions by: windows of one log are let in together. */
+  /** The name that `rollout` chooses partitions by: windows of one log are let in together. */
   readonly rolloutName: string
 }
 

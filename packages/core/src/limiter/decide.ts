@@ -17,7 +17,7 @@ import { resolve } from './resolve.ts'
 export interface LimiterCall {
   readonly subject: Subject
   readonly cost: Cost | undefined
-  /** Whether to charge what fits. */
+  /** True to charge what fits. */
   readonly apply: boolean
   readonly waitUntil: WaitUntil | undefined
   /** Makes the mark that allows settling, if what is charged is an estimate. */

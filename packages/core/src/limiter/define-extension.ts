@@ -121,7 +121,7 @@ function guarded({ name, before, maxWaitMs, plans, problem }: Guarded): JoinedEx
     }
   }
 
-  /** What came of `before`. A subject that it cannot count is the mistake of the caller. */
+  /** Reports a failure of `before`. A subject that it cannot count is the caller's mistake. */
   function unprepared(error: unknown): undefined {
     if (error instanceof InputError) throw error
     return failed(error)

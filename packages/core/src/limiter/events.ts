@@ -1,7 +1,7 @@
 import type { Decision, Degraded, PolicyState } from '../decision.ts'
 import type { Subject } from '../subject.ts'
 
-/** What happens in a limiter, by the name of the event. */
+/** Events of a limiter, by name. */
 export interface LimiterEvents {
   /** A check or a reservation was decided. */
   readonly decision: { readonly decision: Decision; readonly subject: Subject }
@@ -40,7 +40,7 @@ export interface PolicyEvent {
   readonly subject: Subject
 }
 
-/** What settling a reservation changed. */
+/** The changes that settling a reservation made. */
 export interface SettledEvent {
   readonly id: string
   readonly returned: Readonly<Record<string, number>>

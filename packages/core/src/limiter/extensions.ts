@@ -57,7 +57,7 @@ export interface ExtensionContext {
   readonly problem: (problem: Problem) => void
 }
 
-/** What an extension does in its limiter. */
+/** The parts that an extension plays in its limiter. */
 export interface ConnectedExtension {
   /** Called before each decision; a promise is waited for at most `maxWaitMs`. */
   readonly before?: (
@@ -83,7 +83,7 @@ export interface ExtensionCall {
   pauseDeadline(ms: number): void
 }
 
-/** What an extension contributes to one decision. */
+/** An extension's contribution to one decision. */
 export interface Preparation {
   /** The plan of a subject that names none; `undefined` for the default plan. */
   readonly plan?: { readonly name: string | undefined; readonly source: PlanSource } | undefined
@@ -91,11 +91,11 @@ export interface Preparation {
   readonly settings?: SettingsOf | undefined
   /** Records to read along with the decision. */
   readonly reads?: readonly TrackedRecord[] | undefined
-  /** How the store has just failed, so that there is no use in asking it again. */
+  /** The store's failure a moment ago: it need not be asked again. */
   readonly failure?: unknown
 }
 
-/** What all extensions contribute to one decision. */
+/** The contributions of all extensions to one decision. */
 export interface Prepared {
   readonly plan: Preparation['plan']
   /** The first that returns settings decides. */

@@ -4,7 +4,7 @@ import type { PolicyRule } from '../policies/policy.ts'
 import type { WaitUntil } from './extensions.ts'
 import type { LimiterOptions } from './options.ts'
 import { ConfigError, InputError } from '../errors.ts'
-import { sharingKeys } from '../policies/policy.ts'
+import { sharingKeys } from '../policies/rules.ts'
 import { digestsOf, lacksDimension, type Subject } from '../subject.ts'
 import { knownOptions } from '../validate.ts'
 import { decide, type LimiterCall } from './decide.ts'
@@ -54,7 +54,7 @@ export interface Limiter<
     subject: Subject<Dimension, PlanName<Given, Plan>>,
     options?: CheckOptions<Unit>,
   ): Promise<Decision>
-  /** What `check` would decide now, charging nothing. @throws InputError As `check` does. */
+  /** Decides as `check` would now, and charges nothing. @throws InputError As `check` does. */
   peek<const Given extends string>(
     subject: Subject<Dimension, PlanName<Given, Plan>>,
     options?: CheckOptions<Unit>,

@@ -9,7 +9,7 @@ import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
 import { resolveLimits } from '../policies/limit.ts'
-import { rulesOf } from '../policies/policy.ts'
+import { rulesOf } from '../policies/rules.ts'
 import { withFallback, type OnStoreError } from '../stores/fallback.ts'
 import { knownOptions, oneOf } from '../validate.ts'
 import { compile } from './compile.ts'
@@ -23,13 +23,13 @@ export interface LimiterOptions<
   Plan extends string = string,
   Name extends string = AnyLimitName,
 > {
-  /** Where counts live: `upstash()` or `memory()`. */
+  /** The store that counts: `upstash()` or `memory()`. */
   readonly store: Store
   /** The rules, in the order in which a denial names them. */
   readonly policies: readonly Policy<Dimension, Unit, NoInfer<Name>>[]
   /** The plans that limits may depend on, made by `definePlans`. @default none */
   readonly plans?: Plans<Plan, Name>
-  /** What joins the limiter, such as `planResolver`, `runtimeConfiguration` or `listen`. @default none */
+  /** Extensions, such as `planResolver`, `runtimeConfiguration` or `listen`. @default none */
   readonly extensions?: readonly Extension[]
   /**
    * What to do when the store fails or is too slow: `'local'` holds the request to the same policies

@@ -11,7 +11,7 @@ export interface RecordWrite {
   readonly ttlMs?: number
 }
 
-/** What a field must hold for a write to be made: this text, or nothing. */
+/** A condition of a write: the field holds this text, or nothing. */
 export interface RecordCondition extends RecordField {
   readonly is: string | undefined
 }

@@ -1,5 +1,6 @@
 import type { Burst, Limit, LimitContext, Units } from '../policies/limit.ts'
-import { sharingKeys, type PolicyRule } from '../policies/policy.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+import { sharingKeys } from '../policies/rules.ts'
 import type { Entry } from './routes.ts'
 import type { PolicyOverride } from './types.ts'
 import { ConfigError } from '../errors.ts'

@@ -8,7 +8,7 @@ export type { Units } from '../validate.ts'
 // eslint-disable-next-line typescript/no-explicit-any -- names are taken in, so that only `any` fits each of them
 export type AnyLimitName = any
 
-/** What a limit may depend on. */
+/** Facts that a limit may depend on. */
 export interface LimitContext<Name extends string = string> {
   /** The limits of the subject's plan. Empty when the limiter has no plans. */
   readonly plan: PlanLimits<Name>

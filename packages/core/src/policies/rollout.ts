@@ -1,6 +1,6 @@
 import { knownOptions, percentage } from '../validate.ts'
 
-/** Whether a policy denies, or only tells that it would. */
+/** True if a policy denies, or only tells that it would. */
 export type Mode = 'enforce' | 'shadow'
 
 /** Options of `rollout`. */

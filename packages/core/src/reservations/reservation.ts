@@ -8,11 +8,11 @@ import { systemClock } from '../clock.ts'
 import { assertCost, costIn, isUnits } from '../cost.ts'
 import { InputError } from '../errors.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { keyPrefix } from '../policies/policy.ts'
+import { keyPrefix } from '../policies/rules.ts'
 
-/** What became of a reservation. */
+/** The outcome of settling a reservation. */
 export interface Settled {
-  /** Whether this call did it. */
+  /** True if this call did it. */
   readonly applied: boolean
   /**
    * Why it did not: nothing was charged; it was settled before; it was settled too late, so that its
@@ -47,14 +47,14 @@ export interface Reservation<Unit extends string = string> {
 /** A reservation as plain data. It names keys of the store: keep it from clients. */
 export interface ReservationData {
   readonly id: string
-  /** Whether it was made while the store failed, in the memory of one process. */
+  /** True if it was made while the store failed, in the memory of one process. */
   readonly local: boolean
   /** When its estimate becomes final, in epoch ms. */
   readonly settleBy: number
   readonly charges: readonly Charge[]
 }
 
-/** What a reservation has charged to one policy. */
+/** The charge of a reservation to one policy. */
 export interface Charge {
   readonly policy: string
   readonly key: string

@@ -22,7 +22,7 @@ export interface SettleRequest extends Pick<
   readonly mark: string
   /** At most one of each key. */
   readonly charges: readonly SettledCharge[]
-  /** Whether they were made in this process's memory. */
+  /** True if they were made in this process's memory. */
   readonly local: boolean
 }
 

@@ -23,7 +23,7 @@ export interface MemoryOptions {
 interface UsedCell {
   state: unknown
   expiresAt: number
-  /** Whether it has been used since it was made, or last passed over. */
+  /** True if it has been used since it was made, or last passed over. */
   isUsed: boolean
 }
 

@@ -8,7 +8,7 @@ export interface Entry extends AlgorithmInput {
   /** The position of `policy` in the request's `policies`. */
   readonly index: number
   readonly key: string
-  /** Whether it denies what does not fit. If not, it is left out of what is added then. */
+  /** True if it denies what does not fit. If not, it is left out of what is added then. */
   readonly enforced: boolean
 }
 
@@ -18,11 +18,11 @@ export interface StoreRequest {
   readonly policies: readonly PolicyRule[]
   /** The policies that take part, in their order. Those of one `keyspace` have one key. */
   readonly entries: readonly Entry[]
-  /** Whether to add every entry's cost if all fit; if not, nothing is written in any case. */
+  /** True to add every entry's cost if all fit; if not, nothing is written in any case. */
   readonly apply: boolean
   /** The caller's time in epoch ms. */
   readonly now: number
-  /** Whether `now` is the time, as in tests, even if the store has a clock of its own. */
+  /** True if `now` is the time, as in tests, even if the store has a clock of its own. */
   readonly clockIsInjected: boolean
   /** When the decision began, by the machine's clock: a store's deadline counts from here. */
   readonly startedAt: number
@@ -92,21 +92,21 @@ export interface Cell {
 /** The fields of a record, as a store in memory holds them. */
 export type RecordFields = ReadonlyMap<string, string>
 
-/** What a store found for one entry, and did. */
+/** The finding for one entry, and whether it was charged. */
 export interface Verdict extends Finding {
-  /** Whether the cost was added. False where it is 0. */
+  /** True if the cost was added. False where it is 0. */
   readonly charged: boolean
-  /** Where it was added; needed of a request with a `mark` only. */
+  /** The position that it was added at; needed of a request with a `mark` only. */
   readonly position: number
 }
 
-/** What a store found, entry by entry, in the order of the request. */
+/** The answer of a store, entry by entry, in the order of the request. */
 export interface StoreReply {
   readonly source: Source
   /** The store's time in epoch ms. */
   readonly now: number
   readonly verdicts: readonly Verdict[]
-  /** What the fields to read hold, in the order of the request. */
+  /** The values of the fields to read, in the order of the request. */
   readonly read: readonly (string | undefined)[]
   /** Set by a store that answers for another. With mode `allow` or `deny` there are no verdicts. */
   readonly degraded?: Degraded

@@ -54,7 +54,7 @@ function pushKeys({ policies, entries }: StoreRequest, prefix: string, call: Mut
   }
 }
 
-/** What follows `EVALSHA` and the digest: how many keys, the keys, ARGV. `prefix` begins each key. */
+/** The arguments after `EVALSHA` and the digest: the number of keys, the keys, ARGV. `prefix` begins each key. */
 export function checkCall(request: StoreRequest, prefix: string): Command {
   const { policies, entries, reads, mark } = request
   const call: MutableCommand = [0]

@@ -13,7 +13,7 @@ export interface RedisStoreOptions {
    * `onStoreError` applies. The first one from an isolate includes a TLS handshake. @default 1_000
    */
   readonly timeoutMs?: number
-  /** What every key starts with. @default 'sluice' */
+  /** The first part of every key. @default 'sluice' */
   readonly prefix?: string
 }
 

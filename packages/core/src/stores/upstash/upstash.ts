@@ -11,7 +11,7 @@ export interface UpstashOptions extends RedisStoreOptions {
   readonly url?: string
   /** The database's REST token. @default the environment variable UPSTASH_REDIS_REST_TOKEN */
   readonly token?: string
-  /** What to send with. @default the global `fetch` */
+  /** The function to send with. @default the global `fetch` */
   readonly fetch?: Fetch
 }
 

@@ -25,7 +25,7 @@ export function definitionOf(name: string): Definition | undefined {
   return Object.hasOwn(DEFINITIONS, upper) ? DEFINITIONS[upper] : undefined
 }
 
-/** Whether a command with this many arguments, its name not among them, is long enough. */
+/** True if a command with this many arguments, its name not among them, is long enough. */
 export function arityFits(arity: number, count: number): boolean {
   return arity < 0 ? count + 1 >= -arity : count + 1 === arity
 }
