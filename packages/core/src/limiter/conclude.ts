@@ -1,19 +1,13 @@
-import type { Decision, PlanSource, PolicyState, SkippedPolicy } from '../decision.ts'
+import type { Decision, PolicyState, SkippedPolicy } from '../decision.ts'
 import type { StoreReply, Verdict } from '../stores/store.ts'
 import type { ResolvedEntry } from './resolve.ts'
-
-/** Facts of a decision that do not depend on the store's answer. */
-export interface KnownFacts {
-  readonly skipped: readonly SkippedPolicy[]
-  readonly plan: string | undefined
-  readonly planSource: PlanSource | undefined
-}
 
 /** Stage three of a decision: makes it of what the store answered. */
 export function conclude(
   entries: readonly ResolvedEntry[],
   { now, source, verdicts, degraded }: StoreReply,
-  { skipped, plan, planSource }: KnownFacts,
+  skipped: readonly SkippedPolicy[],
+  { plan, planSource }: Pick<Decision, 'plan' | 'planSource'>,
 ): Decision {
   const facts = { at: now, source, skipped, plan, planSource, degraded }
   if (degraded && degraded.mode !== 'local') return blindDecision(degraded.mode, facts)

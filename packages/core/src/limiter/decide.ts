@@ -1,14 +1,14 @@
 import type { Cost } from '../cost.ts'
 import type { Decision, PlanSource } from '../decision.ts'
 import type { PlanLimits } from '../plans/plans.ts'
-import type { SettlementMark, StoreReply } from '../stores/store.ts'
+import type { RecordField, SettlementMark, StoreReply, StoreRequest } from '../stores/store.ts'
 import type { Prepared, TrackedRecord, WaitUntil } from './extensions.ts'
-import type { ResolvedEntry, SettingsOf } from './resolve.ts'
+import type { EntryContext, ResolvedEntry, SettingsOf } from './resolve.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { assertCost } from '../cost.ts'
 import { randomId } from '../random-id.ts'
-import { digestsOf, hasLongValue, type Subject } from '../subject.ts'
+import { digestsOf, hasLongValue, type Digests, type Subject } from '../subject.ts'
 import { conclude } from './conclude.ts'
 import { unknownPlan } from './problems.ts'
 import { resolve } from './resolve.ts'
@@ -37,6 +37,7 @@ export const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimi
 
 const NO_SETTINGS: readonly SettingsOf[] = []
 const NO_READS: readonly TrackedRecord[] = []
+const NO_FIELDS: readonly RecordField[] = []
 
 /**
  * Decides: resolve, the store, conclude. What was denied by outdated records was charged nowhere, so it
@@ -45,66 +46,84 @@ const NO_READS: readonly TrackedRecord[] = []
  * @throws InputError When the subject lacks a dimension or the cost is malformed.
  */
 export async function decide(runtime: LimiterRuntime, call: LimiterCall): Promise<Outcome> {
-  assertCost(call.cost, runtime.program.units)
+  const { program, store, seam, events } = runtime
+  const { subject, apply } = call
+  assertCost(call.cost, program.units)
   const timing = { startedAt: systemClock() }
-  const first = await decideOnce(runtime, call, timing)
-  let last = first.outcome
-  if (first.isOutdated && !last.decision.allowed) {
-    const { outcome } = await decideOnce(runtime, call, timing)
-    if (!outcome.decision.degraded) last = outcome
+  let outcome: Outcome | undefined
+  for (;;) {
+    const digests = hasLongValue(subject, program.dimensions)
+      ? await digestsOf(subject, program.dimensions)
+      : undefined
+    const prepared = seam && (await prepare(runtime, call, timing))
+    const plan = planFor(runtime, subject, prepared)
+    const { entries, skipped } = resolve(program, contextOf(call, plan, prepared, digests))
+    const reads = prepared?.reads ?? NO_READS
+    const request = requestOf(runtime, call, entries, reads, prepared?.failure, timing.startedAt)
+    const { now, id } = request
+    const reply: StoreReply =
+      entries.length + reads.length === 0
+        ? { source: 'store', now, verdicts: [], read: [] }
+        : await store.check(request)
+    const decision = conclude(entries, reply, skipped, plan)
+    const isSecond = outcome !== undefined
+    if (!(isSecond && decision.degraded)) outcome = { id, decision, entries, reply }
+    const isOutdated = !decision.degraded && updateRecords(reads, reply.read)
+    if (isSecond || !isOutdated || decision.allowed) break
   }
-  if (call.apply) runtime.seam?.report(runtime.events, call.subject, last)
-  return last
+  if (apply) seam?.report(events, subject, outcome as Outcome)
+  return outcome as Outcome
 }
 
-async function decideOnce(
-  runtime: LimiterRuntime,
-  call: LimiterCall,
-  timing: { startedAt: number },
-): Promise<{ outcome: Outcome; isOutdated: boolean }> {
-  const { program, store, clock, clockIsInjected } = runtime
-  const { subject, cost, apply, markFor } = call
-  const digests = hasLongValue(subject, program.dimensions)
-    ? await digestsOf(subject, program.dimensions)
-    : undefined
-  const preparing = prepare(runtime, call, timing)
-  const prepared = preparing && (await preparing)
-  const { plan, planSource, limits } = planFor(runtime, subject, prepared)
-  const { entries, skipped } = resolve(program, {
+function contextOf(
+  { subject, cost }: LimiterCall,
+  { plan, limits }: PlanInForce,
+  prepared: Prepared | undefined,
+  digests: Digests | undefined,
+): EntryContext {
+  return {
     subject,
     cost,
     limits: { plan: limits, route: subject.route, model: subject.model },
     plan,
     digests,
     settings: prepared?.settings ?? NO_SETTINGS,
-  })
-  const records = prepared?.reads ?? NO_READS
-  const now = clock()
-  const id = requestId()
-  const reply =
-    entries.length + records.length === 0
-      ? ({ source: 'store', now, verdicts: [], read: [] } satisfies StoreReply)
-      : await store.check({
-          policies: program.policies,
-          entries,
-          apply,
-          now,
-          clockIsInjected,
-          startedAt: timing.startedAt,
-          reads: records.map(({ field }) => field),
-          id,
-          mark: markFor?.(id, entries),
-          failure: prepared?.failure,
-        })
-  const decision = conclude(entries, reply, { skipped, plan, planSource })
-  let isOutdated = false
-  if (!reply.degraded) {
-    // Every one of them takes its value.
-    for (const [index, record] of records.entries()) {
-      isOutdated = record.update(reply.read[index]) || isOutdated
-    }
   }
-  return { outcome: { id, decision, entries, reply }, isOutdated }
+}
+
+function requestOf(
+  { program, clock, clockIsInjected }: LimiterRuntime,
+  { apply, markFor }: LimiterCall,
+  entries: readonly ResolvedEntry[],
+  reads: readonly TrackedRecord[],
+  failure: unknown,
+  startedAt: number,
+): StoreRequest {
+  const id = requestId()
+  return {
+    policies: program.policies,
+    entries,
+    apply,
+    now: clock(),
+    clockIsInjected,
+    startedAt,
+    reads: reads.length === 0 ? NO_FIELDS : reads.map(({ field }) => field),
+    id,
+    mark: markFor?.(id, entries),
+    failure,
+  }
+}
+
+/** Gives each record its value. Returns true if one of them was outdated. */
+function updateRecords(
+  reads: readonly TrackedRecord[],
+  values: readonly (string | undefined)[],
+): boolean {
+  let isOutdated = false
+  for (let index = 0; index < reads.length; index += 1) {
+    isOutdated = reads[index]?.update(values[index]) === true || isOutdated
+  }
+  return isOutdated
 }
 
 /** Asks the extensions, if there are any. */
@@ -125,12 +144,21 @@ function prepare(
   })
 }
 
+/** The plan whose limits apply. */
+interface PlanInForce {
+  readonly plan: string | undefined
+  readonly planSource: PlanSource | undefined
+  readonly limits: PlanLimits
+}
+
+const WITHOUT_PLANS: PlanInForce = { plan: undefined, planSource: undefined, limits: NO_PLAN }
+
 function planFor(
   { plans, events }: LimiterRuntime,
   { plan: given }: Subject,
   prepared: Prepared | undefined,
-): { plan: string | undefined; planSource: PlanSource | undefined; limits: PlanLimits } {
-  if (plans === undefined) return { plan: undefined, planSource: undefined, limits: NO_PLAN }
+): PlanInForce {
+  if (plans === undefined) return WITHOUT_PLANS
   if (given !== undefined && given !== null) {
     const limits = plans.get(given)
     if (limits) return { plan: given, planSource: 'subject', limits }

@@ -87,7 +87,7 @@ function entryOf(
   for (const settingsOf of settings) own ??= settingsOf(policy, partition)
   const allowance = resolveLimits(policy, limits, own, plan)
   if (typeof allowance === 'string') return allowance
-  const { rollout, mode, algorithm, params } = policy
+  const { rollout, mode, params } = policy
   if (!(own?.enabled ?? rollout?.isEnabled(rolloutName, partition) ?? true)) return 'not_enabled'
   const enforced =
     own?.enforced ?? (mode === 'enforce' && (rollout?.isEnforced(rolloutName, partition) ?? true))
@@ -96,7 +96,6 @@ function entryOf(
     policy,
     index,
     key: prefix + partition,
-    algorithm,
     params,
     limit,
     burst,
