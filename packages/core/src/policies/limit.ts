@@ -28,7 +28,7 @@ export type Limit<Name extends string = string> =
   Units | 'configured' | ((context: LimitContext<Name>) => Units | undefined)
 
 /**
- * The most units that a bucket holds at once: a whole number from 0 to 10^12, `'limit'` for as many as
+ * The most units that a bucket holds at once: a whole number from 1 to 10^12, `'limit'` for as many as
  * its limit, or a function as in `Limit`.
  */
 export type Burst<Name extends string = string> =
