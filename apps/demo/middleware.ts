@@ -6,7 +6,7 @@ import { getLimiter, routes } from './limits'
 
 const limited = rateLimit(getLimiter, { routes, subject: tenantFromJwt })
 
-/** Limits the AI routes. The page alone is no such route, so any other spelling of a path is limited. */
+/** Limits every path but the page, so that no other spelling of an AI route gets past. */
 export function middleware(request: NextRequest, event: NextFetchEvent) {
   return request.nextUrl.pathname === '/' ? withPagePolicy(request) : limited(request, event)
 }

@@ -104,7 +104,7 @@ ${write}`,
   },
 })
 
-/** How charges of buckets are corrected. */
+/** Corrects the charges of buckets. */
 export const bucketSettlement: SettlementTwins<BucketState> = {
   needsTime: true,
 

@@ -82,7 +82,7 @@ ${expiring}`,
   },
 }
 
-/** How charges of counters are corrected. */
+/** Corrects the charges of counters. */
 export const counterSettlement: SettlementTwins<CounterState> = {
   settle(state: CounterState | undefined, settlement: Settlement, now: number) {
     const { position, reserved, actual, params } = settlement

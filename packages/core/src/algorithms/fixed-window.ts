@@ -42,7 +42,7 @@ $finish, $used = finish, used`,
   },
 }
 
-/** How charges of fixed windows are corrected. */
+/** Corrects the charges of fixed windows. */
 export const fixedWindowSettlement: SettlementTwins<FixedWindowState> = {
   settle(state: FixedWindowState | undefined, settlement: Settlement, now: number) {
     const { position, reserved, actual, params } = settlement

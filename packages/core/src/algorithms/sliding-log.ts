@@ -116,7 +116,7 @@ if $expire then redis.call('PEXPIRE', key, ${3 * window} + slack) end`,
   }),
 }
 
-/** How charges of sliding windows are corrected. */
+/** Corrects the charges of sliding windows. */
 export const slidingLogSettlement: SettlementTwins<LogState> = {
   settle(state: LogState | undefined, settlement: Settlement, now: number) {
     const { position, reserved, actual, params } = settlement

@@ -8,7 +8,7 @@ import { slidingLogSettlement } from '../algorithms/sliding-log.ts'
 import { slotsSettlement } from '../algorithms/slots.ts'
 import { ConfigError } from '../errors.ts'
 
-/** How charges of Sluice's own algorithms are corrected, by the algorithm's id. */
+/** The settlement of each of Sluice's own algorithms, by the algorithm's id. */
 const OWN: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['fixed', fixedWindowSettlement],
   ['sliding', slidingLogSettlement],
@@ -20,7 +20,7 @@ const OWN: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 ])
 
 /**
- * How charges of a policy are corrected.
+ * Returns what corrects the charges of a policy.
  *
  * @throws ConfigError When its algorithm does not say.
  */
