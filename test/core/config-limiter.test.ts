@@ -28,6 +28,13 @@ const halved = slidingWindow({
   per: ['tenant'],
 })
 
+const unconfigured = slidingWindow({
+  name: 'rpm',
+  limit: () => 'configured' as never,
+  window: '1m',
+  per: ['tenant'],
+})
+
 const LIMITERS: Mistake[] = [
   ['no options', () => limiter(undefined), 'createLimiter'],
   [
@@ -94,6 +101,11 @@ const LIMITERS: Mistake[] = [
     'a limit that is wrong for one plan only',
     () => limiter({ store: memory(), plans, policies: [halved] }),
     'policies.rpm.limit for plan "starter"',
+  ],
+  [
+    'a limit that a function leaves to be configured',
+    () => limiter({ store: memory(), policies: [unconfigured] }),
+    'policies.rpm.limit',
   ],
 ]
 

@@ -1,4 +1,4 @@
-import { dailyCap, fixedWindow, monthlyCap, slidingWindow } from '@sluice/core'
+import { concurrency, dailyCap, fixedWindow, monthlyCap, slidingWindow } from '@sluice/core'
 import { describe } from 'vitest'
 import { loosely, mistakesAreNamed, show, type Mistake } from '../support/mistakes.ts'
 
@@ -85,6 +85,11 @@ const POLICIES: Mistake[] = [
   ]),
   ['a dimension twice', () => window({ ...good, per: ['a', 'b', 'a'] }), 'slidingWindow.per'],
   ['a unit of two words', () => window({ ...good, unit: 'llm token' }), 'slidingWindow.unit'],
+  ...[null, 'five', 5].map((options): Mistake => [
+    `options that are ${show(options)}`,
+    () => loosely(concurrency)(options),
+    'concurrency',
+  ]),
   ['an empty scope', () => window({ ...good, scope: '' }), 'slidingWindow.scope'],
 ]
 

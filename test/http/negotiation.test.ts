@@ -69,6 +69,9 @@ describe('a refusal', () => {
   it("a problem has its status' own phrase as title", async () => {
     const answer = await app(perMinute(1), { subject: () => null, format: 'problem' })()
     expect(await answer.json()).toMatchObject({ title: 'Unauthorized' })
+    const slowDown = refuse({ status: 429, code: 'slow_down', message: 'Slow down.' })
+    const refused = await app(perMinute(1), { subject: () => slowDown, format: 'problem' })()
+    expect(await refused.json()).toMatchObject({ title: 'Too Many Requests' })
   })
 
   it('has the headers it was given', async () => {

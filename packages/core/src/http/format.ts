@@ -55,6 +55,7 @@ const PHRASES: Readonly<Record<number, string>> = {
   403: 'Forbidden',
   404: 'Not Found',
   414: 'URI Too Long',
+  429: 'Too Many Requests',
   503: 'Service Unavailable',
 }
 

@@ -66,11 +66,12 @@ export function createGuard<Context extends unknown[]>(
   const resolve = aFunction('subject', options.subject)
   validCost('cost', options.cost)
   const maxDelayMs = validMaxDelay('maxDelayMs', options.maxDelayMs)
-  const onDenied = options.onDenied && aFunction('onDenied', options.onDenied)
+  const { onDenied } = options
+  if (onDenied !== undefined) aFunction('onDenied', onDenied)
   const styles = validStyles('headers', options.headers)
   if (options.format !== undefined) oneOf('format', options.format, DENIAL_FORMATS)
   oneOf('preflight', options.preflight ?? 'limit', ['limit', 'pass'])
-  if (unauthenticated && !('charge' in unauthenticated)) {
+  if (unauthenticated !== undefined && typeof unauthenticated?.charge !== 'function') {
     throw new ConfigError('invalid_option', 'unauthenticated', 'must be made by `limitGuesses`')
   }
   const limiterFor = limiterOf('limiter', limiter, keep)

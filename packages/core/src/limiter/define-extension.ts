@@ -155,10 +155,10 @@ function usable(
   { name, maxUnits }: PolicyRule,
 ): PolicySettings | undefined {
   if (settings === undefined) return undefined
-  const { limit = 0, burst = 1, enabled = true, enforced = true } = settings
+  const { enabled = true, enforced = true } = settings
   const areSwitches = typeof enabled === 'boolean' && typeof enforced === 'boolean'
   if (typeof settings !== 'object' || !areSwitches) throw new TypeError('settings are malformed')
-  resolveLimits({ name, limit, burst, maxUnits }, NO_CONTEXT)
+  resolveLimits({ name, limit: 0, burst: 1, maxUnits }, NO_CONTEXT, settings)
   return settings
 }
 

@@ -36,8 +36,8 @@ const MAX_SLOTS = 1_000
 export function concurrency<const Whose extends Per, Name extends string = AnyLimitName>(
   options: ConcurrencyOptions<Whose, Name>,
 ): PolicyOf<Whose, 'call', Name> {
-  for (const option of ['unit', 'backpressure']) {
-    if ((options as object | undefined) === undefined || !(option in options)) continue
+  for (const option of ['unit', 'backpressure'] as const) {
+    if ((options as Partial<PolicyOptions> | undefined)?.[option] === undefined) continue
     const message = 'is no option: calls are counted, and those beyond the limit are not delayed'
     throw new ConfigError('unknown_option', `concurrency.${option}`, message)
   }

@@ -29,7 +29,8 @@ export type Limit<Name extends string = string> =
 
 /**
  * The most units that a bucket holds at once: a whole number from 1 to 10^12, `'limit'` for as many as
- * its limit, or a function as in `Limit`.
+ * its limit, or a function as in `Limit`. A function may return 0, which allows nothing, for a plan
+ * without the feature.
  */
 export type Burst<Name extends string = string> =
   number | 'limit' | ((context: LimitContext<Name>) => Units | 'limit' | undefined)
@@ -88,7 +89,8 @@ export function resolveLimits(
     if (found !== 'limit' && found !== 'unlimited')
       burst = countable(() => option('burst'), found, maxUnits)
   }
-  if (limit === 'configured') return 'unconfigured'
+  // A function or a setting that says so would lift the limit where no configuration is read.
+  if (limit === 'configured' && limit === own) return 'unconfigured'
   if (limit === 'unlimited') return limit
   const units = countable(() => option('limit'), limit, maxUnits)
   // A bucket that nothing flows into lets nothing out.

@@ -126,7 +126,8 @@ function entriesOf<Context extends unknown[]>(
   if (typeof id !== 'string' || id === '') {
     throw new ConfigError('invalid_option', `${where}.id`, 'must be a non-empty string')
   }
-  const named = options.methods && validMethods(`${where}.methods`, options.methods)
+  const named =
+    options.methods === undefined ? undefined : validMethods(`${where}.methods`, options.methods)
   validCost(`${where}.cost`, cost)
   // Where GET has a handler, HEAD runs it.
   const methods = named?.includes('GET') ? [...new Set([...named, 'HEAD'])] : named
