@@ -17,7 +17,7 @@ import {
   type Store,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { reservation, type Settled } from '@sluice/core/reservations'
+import { reservation, reserve, type Settled } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
 import { ACME, NOON } from '../conformance/cases/case.ts'
@@ -224,5 +224,16 @@ describe('a reservation that was made without the store', () => {
     expect(done).toEqual({ applied: true, returned: { token: 25 }, overrun: {} })
     const { policies: states } = await first.peek(ACME, { cost: { token: 0 } })
     expect(states[0]?.remaining).toBe(85)
+  })
+
+  it('is settled after ten thousand others were denied', async () => {
+    const limiter = createLimiter({ store: down(), policies })
+    const open = await reserved(limiter, ACME, { cost: { token: 100 } })
+    for (let attempt = 0; attempt < 10_000; attempt += 1) {
+      const denied = await reserve(limiter, ACME, { cost: { token: 1 } })
+      if (denied.allowed) throw new Error('A reservation beyond the limit was allowed')
+    }
+    const done = await open.settle({ token: 15 })
+    expect(done).toEqual({ applied: true, returned: { token: 85 }, overrun: {} })
   })
 })

@@ -1,6 +1,7 @@
 import type { Store, StoreReply, StoreRequest } from './store.ts'
 import { SluiceError, StoreError } from '../errors.ts'
 import { memory } from './memory.ts'
+import { isDenied } from './store.ts'
 
 /**
  * What to do when the store fails: let the request pass, refuse it, or hold it to the same policies
@@ -30,8 +31,10 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
     if (mode !== 'local') {
       return { source: 'memory', now: request.now, verdicts: [], read: [], degraded }
     }
-    if (request.mark) remember(request.mark.key, local)
-    return { ...(await local.check({ ...request, reads: [] })), degraded }
+    const reply = await local.check({ ...request, reads: [] })
+    const { mark, entries } = request
+    if (mark && !isDenied(entries, reply.verdicts)) remember(mark.key, local)
+    return { ...reply, degraded }
   }
 
   return {
