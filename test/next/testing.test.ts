@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { assertProtected, unprotectedRoutes } from '@sluice/next/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { routes } from '../fixtures/next/limits.ts'
+import { routes } from './fixture/limits.ts'
 import {
   LIMITED_BY_MIDDLEWARE,
   LIMITED_ROUTE,
@@ -17,7 +17,7 @@ import {
   type Files,
 } from './cases/open-apps.ts'
 
-const fixture = fileURLToPath(new URL('../fixtures/next', import.meta.url))
+const fixture = fileURLToPath(new URL('./fixture', import.meta.url))
 
 let root: string
 beforeEach(() => {

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const fixture = fileURLToPath(new URL('../../fixtures/next', import.meta.url))
+const fixture = fileURLToPath(new URL('../fixture', import.meta.url))
 /** Inside the workspace, so that the packages are found; ignored by git and the tools. */
-const built = fileURLToPath(new URL('../../fixtures/dist/next', import.meta.url))
+const built = fileURLToPath(new URL('../dist', import.meta.url))
 const next = fileURLToPath(import.meta.resolve('next/dist/bin/next'))
 
 /** In what an app differs from the fixture as it stands. */

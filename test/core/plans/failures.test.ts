@@ -1,0 +1,292 @@
+import type { Limiter } from '@sluice/core'
+import { invalidatePlan } from '@sluice/core/plans'
+import { memory } from '@sluice/core/memory'
+import { describe, expect, it } from 'vitest'
+import { Answer } from '../../support/answer.ts'
+import { callsOf } from '../../support/watched-store.ts'
+import { flood, isolates, planOf, plansOf, RELY_MS, untilPlan } from './support.ts'
+
+const ACME = { tenant: 'acme' }
+const TIMEOUT_MS = 60
+/** How long nobody asks again after a failure. */
+const BACK_OFF_MS = TIMEOUT_MS + 5_000
+
+const fail = (): never => {
+  throw new Error('the database of acme is gone')
+}
+
+const FAILURES: Record<string, { answer: () => unknown; code: string }> = {
+  'throws at once': { answer: fail, code: 'plan_resolver_failed' },
+  rejects: {
+    answer: () => Promise.reject(new Error('the database of acme is gone')),
+    code: 'plan_resolver_failed',
+  },
+  'never answers': { answer: () => new Promise(() => {}), code: 'plan_resolver_failed' },
+  'returns undefined': { answer: () => undefined, code: 'plan_resolver_failed' },
+  'returns null': { answer: () => null, code: 'plan_resolver_failed' },
+  'returns a number': { answer: () => 3, code: 'plan_resolver_failed' },
+  'returns an object': { answer: () => ({ plan: 'growth' }), code: 'plan_resolver_failed' },
+  'returns NaN': { answer: () => Number.NaN, code: 'plan_resolver_failed' },
+  'names no plan': { answer: () => 'ultra', code: 'unknown_plan' },
+  'names nothing': { answer: () => '', code: 'unknown_plan' },
+  'names a plan in other letters': { answer: () => 'Growth', code: 'unknown_plan' },
+  'names constructor': { answer: () => 'constructor', code: 'unknown_plan' },
+  'names __proto__': { answer: () => '__proto__', code: 'unknown_plan' },
+}
+
+describe.each(Object.entries(FAILURES))('a resolver that %s', (_, { answer, code }) => {
+  it('leaves a tenant that nobody knows with the default plan: neither 0 nor no limit', async () => {
+    const { limiters, database, problems } = isolates(1, memory(), { timeoutMs: TIMEOUT_MS })
+    database.instead = answer
+    const decisions = await flood(limiters)
+    expect(plansOf(decisions)).toEqual(['starter by default'])
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(2)
+    expect(database.asked).toEqual(['acme'])
+    expect(problems.map((problem) => problem.code)).toEqual([code])
+  })
+
+  it('leaves a tenant with the last known plan', async () => {
+    const { limiters, clock, database, expire, isolate } = isolates(2, memory(), {
+      timeoutMs: TIMEOUT_MS,
+    })
+    database.plans.set('acme', 'growth')
+    await flood(limiters)
+    await expire()
+    clock.advance(RELY_MS)
+    database.instead = answer
+    await flood(limiters)
+    await expect.poll(() => database.asked).toHaveLength(2)
+    expect(plansOf(await flood([...limiters, isolate()]))).toEqual(['growth by stale'])
+    // Even where it was told that the plan has changed.
+    await invalidatePlan(limiters[0] as Limiter, 'acme')
+    expect(planOf(await (limiters[0] as Limiter).check(ACME))).toBe('growth by stale')
+    expect(database.asked).toHaveLength(3)
+  })
+
+  it('is asked again after a while, not by every request, by whichever isolate', async () => {
+    const { limiters, clock, database, expire, isolate } = isolates(3, memory(), {
+      timeoutMs: TIMEOUT_MS,
+    })
+    database.instead = answer
+    for (let round = 0; round < 3; round += 1) await flood(limiters)
+    await flood([isolate()])
+    expect(database.asked).toHaveLength(1)
+    await expire()
+    clock.advance(BACK_OFF_MS)
+    database.plans.set('acme', 'growth')
+    database.instead = undefined
+    await flood(limiters)
+    for (const limiter of limiters) await untilPlan(limiter, 'growth')
+    expect(database.asked).toHaveLength(2)
+  })
+})
+
+it('an isolate that starts while nobody asks again waits for nobody', async () => {
+  const { limiters, store, database, isolate } = isolates(1, memory())
+  database.instead = fail
+  await flood(limiters)
+  const calls = await callsOf(store, async () => {
+    expect(planOf(await isolate().check(ACME))).toBe('starter by default')
+  })
+  expect(calls).toEqual({ decisions: 1, reads: 1, writes: 0, resets: 0 })
+  expect(database.asked).toHaveLength(1)
+})
+
+describe('a resolver that hangs', () => {
+  it('is given up at its timeout, and its signal aborts', async () => {
+    const { limiters, database, problems } = isolates(1, memory(), { timeoutMs: TIMEOUT_MS })
+    let aborted: AbortSignal | undefined
+    database.instead = (_, signal) => {
+      aborted = signal
+      return new Promise(() => {})
+    }
+    const startedAt = performance.now()
+    await flood(limiters)
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(TIMEOUT_MS - 1)
+    await expect.poll(() => aborted?.aborted).toBe(true)
+    expect(problems).toMatchObject([
+      { code: 'plan_resolver_failed', message: `The plan resolver did not answer within 60 ms` },
+    ])
+  })
+
+  it('and rejects in the end disturbs nobody', async () => {
+    const { limiters, database } = isolates(1, memory(), { timeoutMs: 5 })
+    const answer = new Answer()
+    database.instead = () => answer.promise
+    await flood(limiters)
+    answer.reject(new Error('too late'))
+    // Vitest fails a run with an unhandled rejection.
+    expect(planOf(await (limiters[0] as Limiter).check(ACME))).toBe('starter by default')
+  })
+
+  it('keeps no isolate waiting for longer than its timeout', async () => {
+    const { limiters, database } = isolates(4, memory(), { timeoutMs: TIMEOUT_MS })
+    database.instead = () => new Promise(() => {})
+    const startedAt = performance.now()
+    expect(plansOf(await flood(limiters))).toEqual(['starter by default'])
+    // Far more than a busy machine adds.
+    expect(performance.now() - startedAt).toBeLessThan(TIMEOUT_MS + 2_000)
+    expect(database.asked).toHaveLength(1)
+  })
+})
+
+describe('a problem with a plan', () => {
+  it('is told once a minute, by its name, and without the id of a tenant', async () => {
+    const { limiters, clock, database, problems } = isolates(2, memory())
+    for (let tenant = 0; tenant < 20; tenant += 1) {
+      database.plans.set(`tenant-${tenant}`, tenant % 2 ? 'ultra' : 'mega')
+      await flood(limiters.slice(0, 1), `tenant-${tenant}`)
+    }
+    expect(problems.map(({ message }) => message)).toEqual([
+      'No plan is named "mega"; the last known or the default plan applies',
+      'No plan is named "ultra"; the last known or the default plan applies',
+    ])
+    clock.advance(60_000)
+    database.plans.set('late', 'ultra')
+    await limiters[0]?.check({ tenant: 'late' })
+    expect(problems).toHaveLength(3)
+    expect(JSON.stringify(problems)).not.toMatch(/tenant-|late"/)
+  })
+
+  it('of a subject that names none is told as well, and its own resolver is asked', async () => {
+    const { limiters, database, problems } = isolates(1, memory())
+    database.plans.set('acme', 'growth')
+    const [limiter] = limiters as [Limiter]
+    const subject = { ...ACME, plan: 'x'.repeat(1_000) }
+    expect(planOf(await limiter.check(subject))).toBe('growth by resolver')
+    expect(problems).toMatchObject([{ code: 'unknown_plan' }])
+    expect(problems[0]?.message.length).toBeLessThan(150)
+  })
+
+  it('is told of at most ten times a minute, whatever names come in', async () => {
+    const { limiters, clock, problems } = isolates(1, memory())
+    const [limiter] = limiters as [Limiter]
+    const send = async (names: number): Promise<void> => {
+      for (let name = 0; name < names; name += 1) {
+        await limiter.check({ ...ACME, plan: `plan-${name}` })
+      }
+    }
+    await send(300)
+    expect(problems).toHaveLength(10)
+    clock.advance(60_000)
+    await send(1)
+    expect(problems).toHaveLength(11)
+  })
+
+  it('does not silence a problem of another kind, however many names come in', async () => {
+    const { limiters, database, problems } = isolates(1, memory(), { timeoutMs: TIMEOUT_MS })
+    const [limiter] = limiters as [Limiter]
+    for (let name = 0; name < 300; name += 1) {
+      await limiter.check({ ...ACME, plan: `plan-${name}` })
+    }
+    // Of the same name, even: who says it is another matter.
+    database.instead = () => 'plan-0'
+    await limiter.check({ tenant: 'renamed' })
+    database.instead = fail
+    await limiter.check({ tenant: 'failing' })
+    database.instead = () => undefined
+    await limiter.check({ tenant: 'unanswered' })
+    expect(problems.slice(10)).toMatchObject([
+      { code: 'unknown_plan', source: 'resolver' },
+      { code: 'plan_resolver_failed', message: 'The plan resolver threw' },
+      { code: 'plan_resolver_failed', message: 'The plan resolver returned no name of a plan' },
+    ])
+    expect(problems.slice(0, 10).map(({ source }) => source)).toEqual(
+      Array.from({ length: 10 }, () => 'subject'),
+    )
+  })
+
+  it('is told again though the clock has been set back', async () => {
+    const { limiters, clock, problems } = isolates(1, memory())
+    const [limiter] = limiters as [Limiter]
+    await limiter.check({ ...ACME, plan: 'ultra' })
+    clock.advance(-3_600_000)
+    await limiter.check({ ...ACME, plan: 'ultra' })
+    expect(problems).toHaveLength(2)
+  })
+})
+
+describe('while the store is down', () => {
+  it('an isolate that knows no plan asks the resolver itself, once, and its plan holds', async () => {
+    const { limiters, store, database, clock } = isolates(1, memory())
+    database.plans.set('acme', 'growth')
+    store.isDown = true
+    const decisions = await flood(limiters)
+    expect(plansOf(decisions)).toEqual(['growth by resolver'])
+    expect(decisions.every(({ degraded }) => degraded?.mode === 'local')).toBe(true)
+    expect(database.asked).toEqual(['acme'])
+    clock.advance(4 * 60_000)
+    await flood(limiters)
+    expect(database.asked).toEqual(['acme'])
+    clock.advance(60_000)
+    database.plans.set('acme', 'enterprise')
+    expect(plansOf(await flood(limiters))).toEqual(['enterprise by resolver'])
+    expect(database.asked).toEqual(['acme', 'acme'])
+  })
+
+  it('the request that finds it out asks it once, not once for the plan and once for the counts', async () => {
+    const { limiters, store } = isolates(1, memory())
+    store.isDown = true
+    const calls = await callsOf(store, () => (limiters[0] as Limiter).check(ACME))
+    expect(calls).toEqual({ decisions: 0, reads: 1, writes: 0, resets: 0 })
+  })
+
+  it('an isolate that knows the plan goes on with it', async () => {
+    const { limiters, store, database, clock } = isolates(1, memory())
+    database.plans.set('acme', 'growth')
+    await flood(limiters)
+    store.isDown = true
+    clock.advance(60_000)
+    expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
+    expect(database.asked).toEqual(['acme'])
+  })
+
+  it('a resolver that fails as well leaves the default plan, and is not asked by each request', async () => {
+    const { limiters, store, database, clock } = isolates(1, memory())
+    store.isDown = true
+    database.instead = fail
+    expect(plansOf(await flood(limiters))).toEqual(['starter by default'])
+    expect(plansOf(await flood(limiters))).toEqual(['starter by default'])
+    expect(database.asked).toHaveLength(1)
+    clock.advance(35_000)
+    database.instead = undefined
+    database.plans.set('acme', 'growth')
+    expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
+  })
+
+  it('what the resolver said goes to the store when it is back', async () => {
+    const { limiters, store, database, clock, isolate } = isolates(1, memory())
+    database.plans.set('acme', 'growth')
+    store.isDown = true
+    await flood(limiters)
+    store.isDown = false
+    clock.advance(RELY_MS)
+    await flood(limiters)
+    await expect.poll(() => database.asked).toHaveLength(2)
+    await flood(limiters)
+    expect(planOf(await isolate().check(ACME))).toBe('growth by resolver')
+    expect(database.asked).toHaveLength(2)
+  })
+
+  it('a store that fails between the claim and the answer loses nothing that was found', async () => {
+    const { limiters, store, database } = isolates(1, memory())
+    database.instead = () => {
+      store.isDown = true
+      return 'growth'
+    }
+    expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
+    expect(database.asked).toHaveLength(1)
+  })
+
+  it('an invalidation throws, and holds in this isolate', async () => {
+    const { limiters, store, database } = isolates(1, memory())
+    await flood(limiters)
+    store.isDown = true
+    database.plans.set('acme', 'growth')
+    await expect(invalidatePlan(limiters[0] as Limiter, 'acme')).rejects.toMatchObject({
+      name: 'StoreError',
+      code: 'store_unreachable',
+    })
+    expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
+  })
+})

@@ -1,0 +1,54 @@
+import { dailyCap, slidingWindow } from '@sluice/core'
+import { describe, expect, it } from 'vitest'
+// The assembler is nobody's business but the store's, so the package does not export it.
+import { decidingScript } from '../../../packages/core/src/stores/upstash/assemble.ts'
+import { minify } from '../../../packages/core/src/stores/upstash/redis-store.ts'
+import { checkCall } from '../../../packages/core/src/stores/upstash/protocol.ts'
+import { sharedRedis } from '../../support/running-redis.ts'
+import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
+import { freshPrefix } from '../../support/stores.ts'
+
+const NOON = Date.UTC(2026, 0, 15, 12)
+
+// The policies of the README's limiter.
+const rules = rulesOf(
+  dailyCap({ name: 'daily', limit: ({ plan }) => plan['daily'], per: ['tenant'] }),
+  slidingWindow({
+    name: 'rpm',
+    limit: ({ plan }) => plan['rpm'],
+    window: '1m',
+    per: ['tenant', 'route'],
+  }),
+)
+const readable = decidingScript(rules, false)
+
+const shared = sharedRedis()
+
+describe("the script of the README's limiter", () => {
+  it('reads as its golden file', async () => {
+    await expect(readable).toMatchFileSnapshot('./readme-script.lua')
+  })
+
+  it('decides, minified, as it does in full', async () => {
+    const prefix = freshPrefix()
+    const calls = Array.from({ length: 60 }, (_, index) => {
+      const now = NOON + index * 1_700 + (index > 40 ? 60_000 : 0)
+      const changes = { now, clockIsInjected: true, id: `id${index}`, apply: index % 7 !== 6 }
+      const entries = entriesOf(rules, { limit: 20, cost: index % 4 })
+      return checkCall(storeRequest(rules, entries, changes), prefix) as [number, ...string[]]
+    })
+    const repliesOf = async (script: string): Promise<unknown[]> => {
+      const replies: unknown[] = []
+      for (const call of calls) replies.push(await shared.redis.eval(script, ...call))
+      await shared.redis.del(`${prefix}daily`, `${prefix}rpm`)
+      return replies
+    }
+    const minified = minify(readable)
+    expect(minified.length).toBeLessThan(readable.length)
+    const replies = await repliesOf(readable)
+    expect(await repliesOf(minified)).toEqual(replies)
+    const allowed = replies.filter((reply) => (reply as number[])[1] === 3)
+    expect(allowed.length).toBeGreaterThan(5)
+    expect(allowed.length).toBeLessThan(40)
+  })
+})

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { bundle } from '../../support/bundle.ts'
+import { tableOf } from '../../support/markdown.ts'
+
+const told = tableOf(
+  readFileSync(new URL('../../../docs/performance.md', import.meta.url), 'utf8'),
+  'in the bundle',
+)
+
+const OURS = "from '@sluice/core'; export { upstash } from '@sluice/core/upstash'"
+
+/** What a Worker would import. */
+const BUNDLES: Record<string, string> = {
+  'createLimiter, slidingWindow, upstash': `export { createLimiter, slidingWindow } ${OURS}`,
+  'the same, dailyCap and definePlans': `export { createLimiter, slidingWindow, dailyCap, definePlans } ${OURS}`,
+  'the same, and rateLimit of @sluice/cloudflare': `export { createLimiter, slidingWindow, dailyCap, definePlans } ${OURS}; export { rateLimit } from '@sluice/cloudflare'`,
+  '@upstash/ratelimit and @upstash/redis':
+    "export { Ratelimit } from '@upstash/ratelimit'; export { Redis } from '@upstash/redis/cloudflare'",
+}
+
+describe('a bundle of', () => {
+  it.each(Object.entries(BUNDLES))('%s is as large as the page says', async (name, contents) => {
+    const { gzipped } = await bundle(contents, ['node:*', 'crypto'])
+    const page = Number(told.get(name)?.['kB, gzipped']) * 1_000
+    expect(gzipped).toBeLessThanOrEqual(page)
+    expect(gzipped).toBeGreaterThan(page * 0.9)
+  })
+})
