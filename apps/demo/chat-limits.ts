@@ -1,5 +1,5 @@
 import { concurrency, createLimiter, definePlans, slidingWindow, type Limiter } from '@sluice/core'
-import { budget, usd } from '@sluice/core/llm'
+import { budget, usd } from '@sluice/ai'
 import { upstash } from '@sluice/core/upstash'
 
 /** So little money a day that a demo can spend it. */

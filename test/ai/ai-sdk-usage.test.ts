@@ -1,4 +1,4 @@
-import { estimateTokens, usageOfAiSdk } from '@sluice/core/llm'
+import { estimateTokens, usageOfAiSdk } from '@sluice/ai'
 import { describe, expect, it } from 'vitest'
 import { SAID } from './recordings.ts'
 

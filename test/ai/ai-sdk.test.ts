@@ -1,5 +1,5 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { estimateTokens, meterModel, usageOfAiSdk, type Usage } from '@sluice/core/llm'
+import { estimateTokens, meterModel, usageOfAiSdk, type Usage } from '@sluice/ai'
 import {
   APICallError,
   generateText,

@@ -1,4 +1,4 @@
-import { estimateTokens, meter, meterStream } from '@sluice/core/llm'
+import { estimateTokens, meter, meterStream } from '@sluice/ai'
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'

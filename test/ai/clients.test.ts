@@ -1,5 +1,5 @@
 import Anthropic, { type APIError as AnthropicError } from '@anthropic-ai/sdk'
-import { estimateTokens, meter, type Usage } from '@sluice/core/llm'
+import { estimateTokens, meter, type Usage } from '@sluice/ai'
 import OpenAI, { type APIError as OpenAIError } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { serve, startProvider, WISHES, type Server } from './provider.ts'

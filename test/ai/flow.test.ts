@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { meter, meterStream } from '@sluice/core/llm'
+import { meter, meterStream } from '@sluice/ai'
 import { describe, expect, it } from 'vitest'
 import * as recorded from './recordings.ts'
 import { bytesOf, ledger, sourceOf } from './support.ts'

@@ -1,4 +1,4 @@
-import { estimateTokens, meterStream, type Usage } from '@sluice/core/llm'
+import { estimateTokens, meterStream, type Usage } from '@sluice/ai'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import * as recorded from './recordings.ts'

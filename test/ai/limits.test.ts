@@ -1,5 +1,5 @@
 import { concurrency, createLimiter, definePlans, manualClock } from '@sluice/core'
-import { budget, modelLimits, usd } from '@sluice/core/llm'
+import { budget, modelLimits, usd } from '@sluice/ai'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import { estimateRequest, estimateTokens } from '@sluice/core/llm'
+import { estimateRequest, estimateTokens } from '@sluice/ai'
 import { describe, expect, it } from 'vitest'
 import { LANGUAGES } from './samples/languages.ts'
 

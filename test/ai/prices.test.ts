@@ -1,5 +1,5 @@
 import { InputError } from '@sluice/core'
-import { definePrices, findPrice, LIST_PRICES, priceOf, type ModelPrice } from '@sluice/core/llm'
+import { definePrices, findPrice, LIST_PRICES, priceOf, type ModelPrice } from '@sluice/ai'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 

@@ -1,4 +1,4 @@
-import { estimateTokens } from '@sluice/core/llm'
+import { estimateTokens } from '@sluice/ai'
 import { describe, expect, it } from 'vitest'
 import * as recorded from './recordings.ts'
 import { readMetered } from './support.ts'

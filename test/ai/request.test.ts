@@ -1,4 +1,4 @@
-import { estimateRequest, estimateTokens } from '@sluice/core/llm'
+import { estimateRequest, estimateTokens } from '@sluice/ai'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { countChatCompletionTokens } from 'gpt-tokenizer/model/gpt-4o'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import { meter, meterStream, type Usage } from '@sluice/core/llm'
+import { meter, meterStream, type Usage } from '@sluice/ai'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { loosely, mistakesAreNamed } from '../support/mistakes.ts'
 import * as recorded from './recordings.ts'

@@ -1,5 +1,5 @@
 import { ConfigError, InputError } from '@sluice/core'
-import { estimateRequest, estimateTokens } from '@sluice/core/llm'
+import { estimateRequest, estimateTokens } from '@sluice/ai'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loosely, mistakesAreNamed } from '../support/mistakes.ts'

@@ -1,4 +1,4 @@
-import { meter, type MeterResponseOptions, type Usage } from '@sluice/core/llm'
+import { meter, type MeterResponseOptions, type Usage } from '@sluice/ai'
 import { expect } from 'vitest'
 
 const encoder = new TextEncoder()

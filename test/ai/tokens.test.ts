@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { estimateTokens, tokenCounter } from '@sluice/core/llm'
+import { estimateTokens, tokenCounter } from '@sluice/ai'
 import * as fc from 'fast-check'
 import { encode as cl100k } from 'gpt-tokenizer/encoding/cl100k_base'
 import { encode as o200k } from 'gpt-tokenizer/encoding/o200k_base'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import type { Usage } from '@sluice/core/llm'
+import type { Usage } from '@sluice/ai'
 import { build } from 'esbuild'
 import { Miniflare } from 'miniflare'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import { CHAT_SSE } from './recordings.ts'
 
 /** Meters what the upstream answers, and reports what is settled back to it. */
 const WORKER = `
-import { meter } from '@sluice/core/llm'
+import { meter } from '@sluice/ai'
 export default {
   async fetch(request, env, ctx) {
     const { searchParams } = new URL(request.url)

@@ -1,7 +1,7 @@
 import Anthropic, { RateLimitError as AnthropicRateLimitError } from '@anthropic-ai/sdk'
 import { concurrency, slidingWindow, tokenBucket } from '@sluice/core'
 import type { DenialFormat } from '@sluice/core/http'
-import { budget, usd } from '@sluice/core/llm'
+import { budget, usd } from '@sluice/ai'
 import OpenAI, { RateLimitError as OpenAIRateLimitError } from 'openai'
 import { describe, expect, it } from 'vitest'
 import type { Provider } from './provider.ts'

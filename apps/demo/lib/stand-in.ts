@@ -1,4 +1,4 @@
-import { estimateRequest, tokenCounter } from '@sluice/core/llm'
+import { estimateRequest, tokenCounter } from '@sluice/ai'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ChatRequest } from './chat-request'
 

@@ -1,10 +1,6 @@
 export { rateLimit } from './worker.ts'
-export type {
-  LimiterFor,
-  RateLimitOptions,
-  WorkerHandler,
-  WorkerSubjectResolver,
-} from './worker.ts'
+export type { RateLimitOptions, WorkerHandler, WorkerSubjectResolver } from './worker.ts'
+export type { LimiterFor } from './per-env.ts'
 export { limitByBinding } from './prefilter.ts'
 export type { BindingLimitOptions, Prefilter, RateLimitBinding } from './prefilter.ts'
 export { rateLimitQueue } from './queue.ts'

@@ -1,5 +1,8 @@
 import type { Limiter } from '@sluice/core'
 
+/** Makes the limiter for a Worker's bindings. Called once per `env` object; the result is kept. */
+export type LimiterFor<Env> = (env: Env) => Limiter
+
 /**
  * Keeps one limiter for each `env`. Plain data at module scope: requests share the limiter, never a
  * promise.

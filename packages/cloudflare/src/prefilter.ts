@@ -1,6 +1,7 @@
 import type { Subject } from '@sluice/core'
 import { ConfigError } from '@sluice/core'
-import { aFunction, knownOptions, refuse, type Refusal } from '@sluice/core/http'
+import { refuse, type Refusal } from '@sluice/core/http'
+import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 
 /** Cloudflare's rate-limiting binding, as far as it is used here. */
 export interface RateLimitBinding {
@@ -31,10 +32,10 @@ export interface BindingLimitOptions<Env> {
  * limitByBinding({ binding: (env) => env.FLOOD, limit: 300, period: 60 })
  */
 export function limitByBinding<Env>(options: BindingLimitOptions<Env>): Prefilter<Env> {
-  knownOptions('limitByBinding', options, ['binding', 'limit', 'period', 'key'])
+  assertKnownOptions('limitByBinding', options, ['binding', 'limit', 'period', 'key'])
   const { binding, limit, period, key = (subject: Subject) => subject.tenant } = options
-  aFunction('limitByBinding.binding', binding)
-  aFunction('limitByBinding.key', key)
+  assertFunction('limitByBinding.binding', binding)
+  assertFunction('limitByBinding.key', key)
   if (!Number.isInteger(limit) || limit < 1) {
     throw new ConfigError('invalid_option', 'limitByBinding.limit', 'must be a whole number from 1')
   }

@@ -1,8 +1,8 @@
 import type { Cost, Decision, DeniedDecision, Subject } from '@sluice/core'
-import type { LimiterFor } from './worker.ts'
 import { InputError } from '@sluice/core'
-import { aFunction, hold, knownOptions, validMaxDelay } from '@sluice/core/http'
-import { perEnv } from './per-env.ts'
+import { hold, assertMaxDelay } from '@sluice/core/http'
+import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { perEnv, type LimiterFor } from './per-env.ts'
 
 /** The longest delay that a queue takes, in seconds: 12 hours. */
 const MAX_DELAY_SECONDS = 43_200
@@ -43,13 +43,13 @@ export function rateLimitQueue<Env extends object, Body>(
   options: QueueOptions<Env, Body>,
   handle: (message: Message<Body>, env: Env, ctx: ExecutionContext) => void | Promise<void>,
 ): (batch: MessageBatch<Body>, env: Env, ctx: ExecutionContext) => Promise<void> {
-  knownOptions('rateLimitQueue', options, ['subject', 'cost', 'maxDelayMs'])
+  assertKnownOptions('rateLimitQueue', options, ['subject', 'cost', 'maxDelayMs'])
   const { subject, cost } = options
-  aFunction('subject', subject)
-  if (cost !== undefined) aFunction('cost', cost)
-  aFunction('handle', handle)
-  const maxDelayMs = validMaxDelay('maxDelayMs', options.maxDelayMs)
-  const kept = perEnv(aFunction('limiterFor', limiterFor))
+  assertFunction('subject', subject)
+  if (cost !== undefined) assertFunction('cost', cost)
+  assertFunction('handle', handle)
+  const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
+  const kept = perEnv(assertFunction('limiterFor', limiterFor))
 
   async function ask(message: Message<Body>, env: Env, ctx: ExecutionContext): Promise<Decision> {
     const waitUntil = (promise: Promise<unknown>): void => ctx.waitUntil(promise)

@@ -1,17 +1,12 @@
-import type { Limiter } from '@sluice/core'
 import type { Prefilter } from './prefilter.ts'
 import {
-  aFunction,
-  optionsObject,
   rateLimit as fetchRateLimit,
   type AdapterOptions,
   type FetchHandler,
   type SubjectResolver,
 } from '@sluice/core/http'
-import { perEnv } from './per-env.ts'
-
-/** Makes the limiter for a Worker's bindings. Called once per `env` object; the result is kept. */
-export type LimiterFor<Env> = (env: Env) => Limiter
+import { assertFunction, assertOptions } from '@sluice/core/validation'
+import { perEnv, type LimiterFor } from './per-env.ts'
 
 /** A Worker's `fetch` handler. */
 export type WorkerHandler<Env> = FetchHandler<[env: Env, ctx: ExecutionContext]>
@@ -42,10 +37,10 @@ export function rateLimit<Env extends object>(
   options: RateLimitOptions<Env>,
   handle: WorkerHandler<Env>,
 ): (request: Request, env: Env, ctx: ExecutionContext) => Promise<Response> {
-  optionsObject('rateLimit', options)
+  assertOptions('rateLimit', options)
   const { prefilter, ...guardOptions } = options
-  const before = prefilter && aFunction('prefilter', prefilter)
-  aFunction('limiterFor', limiterFor)
+  const before = prefilter && assertFunction('prefilter', prefilter)
+  assertFunction('limiterFor', limiterFor)
   return fetchRateLimit<[Env, ExecutionContext]>(limiterFor, guardOptions, handle, {
     keep: perEnv,
     before,

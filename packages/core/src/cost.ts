@@ -1,5 +1,5 @@
 import { InputError } from './errors.ts'
-import { MAX_UNITS } from './validate.ts'
+import { isUnits, MUST_BE_UNITS } from './internal/validation.ts'
 
 /**
  * Units asked for: a number of requests, or a whole number per unit. `request` and `call` (what
@@ -45,14 +45,6 @@ export function costIn(cost: Cost | undefined, unit: string): number {
   else if (unit === 'request' || unit === 'call') return 1
   if (value !== undefined) return value
   throw invalid(`cost.${unit}`, 'is missing, and a policy counts it')
-}
-
-/** What `isUnits` asks for, in words. */
-export const MUST_BE_UNITS: string = `must be a whole number from 0 to ${MAX_UNITS}`
-
-/** Returns true if `value` is a number of units that can be counted. */
-export function isUnits(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_UNITS
 }
 
 const invalid = (input: string, message: string): InputError =>

@@ -21,7 +21,7 @@ export interface PolicyState {
   readonly limit: number
   /** The most units at once: the limit, except of a bucket with a burst. */
   readonly burst: number
-  /** Units left, after this decision; of a policy with `shards`, in the part that was asked. */
+  /** Units left, after this decision; of a policy with `stripes`, in the part that was asked. */
   readonly remaining: number
   /** Units that were asked for. */
   readonly cost: number

@@ -27,12 +27,12 @@ export { backpressure } from './policies/backpressure.ts'
 export type { Backpressure, BackpressureOptions } from './policies/backpressure.ts'
 export type { Policy, PolicyOf, PolicyOptions, PolicyRule } from './policies/policy.ts'
 export type { Burst, Limit, LimitContext, Units } from './policies/limit.ts'
-export { durationMs } from './duration.ts'
-export type { Duration } from './duration.ts'
+export { durationMs } from './internal/duration.ts'
+export type { Duration } from './internal/duration.ts'
 
 // Plans
-export { definePlans } from './plans/plans.ts'
-export type { PlanLimits, Plans } from './plans/plans.ts'
+export { definePlans } from './policies/plans.ts'
+export type { PlanLimits, Plans } from './policies/plans.ts'
 
 // Subjects and costs
 export type { DimensionOf, Per, StandardDimensions, Subject, SubjectOf } from './subject.ts'
@@ -66,8 +66,8 @@ export type {
   ExtensionOptions,
   Preparation,
   TrackedRecord,
-  WaitUntil,
 } from './limiter/extensions.ts'
+export type { WaitUntil } from './internal/background.ts'
 export type { LimiterEvents, Listeners, PolicyEvent, Problem } from './limiter/events.ts'
 export type { RecordCondition, Records, RecordWrite } from './limiter/records.ts'
 export type { PolicySettings, SettingsOf } from './limiter/resolve.ts'

@@ -49,7 +49,7 @@ const RESERVED = /[\u0000-\u0020\u007f%:={}~]/g
 const encoder = new TextEncoder()
 
 /** Returns `per` if it is `'global'` or a list of distinct dimension names, else throws. */
-export function validPer(option: string, per: unknown): Per {
+export function assertPer(option: string, per: unknown): Per {
   if (per === 'global') return per
   if (!Array.isArray(per) || per.length === 0) {
     throw new ConfigError(

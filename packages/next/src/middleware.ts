@@ -1,16 +1,15 @@
 import { ConfigError, type AllowedDecision } from '@sluice/core'
 import {
-  aFunction,
   compileRoutes,
   createGuard,
   createHandoff,
   HANDOFF_HEADER,
-  optionsObject,
   withHeaders,
   type AdapterOptions,
   type GuardOutcome,
   type LimiterSource,
 } from '@sluice/core/http'
+import { assertFunction, assertOptions } from '@sluice/core/validation'
 import { NextResponse, type NextFetchEvent, type NextRequest } from 'next/server.js'
 import { routePath } from './route-path.ts'
 
@@ -56,10 +55,10 @@ export function rateLimit(
   limiter: LimiterSource<[event: NextFetchEvent | undefined]>,
   options: RateLimitOptions,
 ): Middleware {
-  optionsObject('rateLimit', options)
+  assertOptions('rateLimit', options)
   const { routes, secret, next, locales = [], ...guardOptions } = options
   const guard = createGuard(limiter, guardOptions)
-  if (next !== undefined) aFunction('next', next)
+  if (next !== undefined) assertFunction('next', next)
   if (!Array.isArray(locales) || !locales.every((locale) => typeof locale === 'string')) {
     throw new ConfigError('invalid_option', 'locales', 'must be a list of strings')
   }

@@ -1,16 +1,15 @@
 import { ConfigError, type Store } from '@sluice/core'
 import {
-  aFunction,
   createGuard,
   createHandoff,
   HANDOFF_HEADER,
-  optionsObject,
   Refusal,
   withHeaders,
   type GuardOptions,
   type LimiterSource,
   type ResolvedSubject,
 } from '@sluice/core/http'
+import { assertFunction, assertOptions } from '@sluice/core/validation'
 
 /** Options of `withRateLimit`. */
 export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown]> {
@@ -40,10 +39,10 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   handler: (request: HandledRequest, context: RouteContext) => Response | Promise<Response>,
   options: RouteLimitOptions,
 ): (request: HandledRequest, context: RouteContext) => Promise<Response> {
-  aFunction('handler', handler)
-  optionsObject('withRateLimit', options)
+  assertFunction('handler', handler)
+  assertOptions('withRateLimit', options)
   const { limiter, route, secret, singleUse, subject, ...guardOptions } = options
-  const resolve = aFunction('subject', subject)
+  const resolve = assertFunction('subject', subject)
   /** Whose the requests are whose hand-off was refused: that need not be found out again. */
   const resolved = new WeakMap<Request, { readonly subject: ResolvedSubject }>()
   if (typeof route !== 'string' || route === '') {

@@ -93,9 +93,9 @@ describe('a cost that can never fit', () => {
     )
   })
 
-  it('is not said to be above a limit that only its shards are too small for', async () => {
-    const sharded = fixedWindow({ name: 'day', limit: 10, window: '1d', per: 'global', shards: 5 })
-    const decision = await limiterWith(sharded).limiter.check({}, { cost: 3 })
+  it('is not said to be above a limit that only its stripes are too small for', async () => {
+    const striped = fixedWindow({ name: 'day', limit: 10, window: '1d', per: 'global', stripes: 5 })
+    const decision = await limiterWith(striped).limiter.check({}, { cost: 3 })
     expect(decision.reason).toBe('cost_exceeds_limit')
     expect(decision.allowed || denialBody(decision).message).toBe(
       'A cost of 3 is more than policy "day" can count at once.',

@@ -196,10 +196,10 @@ describe('a mistake in which policies take part', () => {
       'rollout.enable',
       'unknown_option',
     ],
-    ...[0, 65, 1.5, '8', null].map((shards): Mistake => [
-      `shards ${shards}`,
-      () => policy({ ...good, shards }),
-      'slidingWindow.shards',
+    ...[0, 65, 1.5, '8', null].map((stripes): Mistake => [
+      `stripes ${stripes}`,
+      () => policy({ ...good, stripes }),
+      'slidingWindow.stripes',
     ]),
     ...[-0.1, 1, Number.NaN, '0.8'].map((from): Mistake => [
       `backpressure from ${from}`,

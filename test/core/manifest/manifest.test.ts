@@ -95,7 +95,7 @@ describe('a policy for every route', () => {
       onMissing: 'skip',
       mode: 'shadow',
       rollout: rollout({ enabled: 50 }),
-      shards: 2,
+      stripes: 2,
       backpressure: backpressure({ from: 0.5, maxMs: 100 }),
       window: '1h',
     }

@@ -52,7 +52,7 @@ const MISTAKES: Mistake[] = [
     'leakyBucket.refill',
     'unknown_option',
   ],
-  ['shards of a queue', () => leaky({ ...good, burst: 9, shards: 2 }), 'leakyBucket.shards'],
+  ['stripes of a queue', () => leaky({ ...good, burst: 9, stripes: 2 }), 'leakyBucket.stripes'],
   ...waits.map((wait): Mistake => [
     `wait ${show(wait)}`,
     () => leaky({ ...good, burst: 1, wait }),
@@ -108,9 +108,9 @@ const MISTAKES: Mistake[] = [
     'slidingWindows.limit',
   ],
   [
-    'shards of a log',
-    () => sliding({ ...inLog, shards: 4, windows: { a: one } }),
-    'slidingWindows.shards',
+    'stripes of a log',
+    () => sliding({ ...inLog, stripes: 4, windows: { a: one } }),
+    'slidingWindows.stripes',
   ],
   ...[undefined, null, [], [one], 7, {}].map((windows): Mistake => [
     `windows ${show(windows)}`,
@@ -160,7 +160,7 @@ const MISTAKES: Mistake[] = [
   ['an hour that is no limit', () => project({ hour: '5' }), 'projectLimits.hour'],
   ['a day that is no limit', () => project({ day: null }), 'projectLimits.day'],
   ['a limit of a project', () => project({ limit: 5 }), 'projectLimits.limit'],
-  ['shards of a project', () => project({ shards: 2 }), 'projectLimits.shards'],
+  ['stripes of a project', () => project({ stripes: 2 }), 'projectLimits.stripes'],
   [
     'windows of a project',
     () => project({ windows: {} }),

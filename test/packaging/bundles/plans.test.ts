@@ -32,10 +32,10 @@ describe('a Worker loads', () => {
       'a runtime configuration',
       `export { runtimeConfiguration } from '@sluice/core/configuration'`,
       [
-        'configuration/configuration-changes.js',
-        'configuration/configuration-document.js',
-        'configuration/configuration-record.js',
-        'configuration/configuration.js',
+        'configuration/changes.js',
+        'configuration/document.js',
+        'configuration/record.js',
+        'configuration/runtime-configuration.js',
         'configuration/settings.js',
         // Settings may be shares of the partitions.
         'policies/rollout.js',

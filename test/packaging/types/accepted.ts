@@ -16,7 +16,7 @@ import {
 } from '@sluice/core'
 import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
 import { rateLimit } from '@sluice/core/http'
-import { budget } from '@sluice/core/llm'
+import { budget } from '@sluice/ai'
 import { memory } from '@sluice/core/memory'
 import { invalidatePlan } from '@sluice/core/plans'
 import { reserve } from '@sluice/core/reservations'

@@ -8,7 +8,7 @@ import {
   slidingWindows,
   tokenBucket,
 } from '@sluice/core'
-import { budget } from '@sluice/core/llm'
+import { budget } from '@sluice/ai'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { limiter } from './accepted.ts'

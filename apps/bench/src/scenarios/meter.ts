@@ -1,4 +1,4 @@
-import { meterStream } from '@sluice/core/llm'
+import { meterStream } from '@sluice/ai'
 import type { Scenario } from '../scenario.ts'
 import type { Row } from '../table.ts'
 import { interleave, type Sample } from '../rounds.ts'

@@ -1,10 +1,10 @@
-import type { ConfigurationChanges } from './configuration-changes.ts'
-import type { Configured } from './configuration-document.ts'
+import type { ConfigurationChanges } from './changes.ts'
+import type { Configured } from './document.ts'
 import type { Limiter, ResetOptions } from '../limiter/limiter.ts'
 import { assertSubject, policiesToReset } from '../limiter/limiter.ts'
 import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
 import type { Subject } from '../subject.ts'
-import { CONFIGURATION, type ConfigurationHandle } from './configuration.ts'
+import { CONFIGURATION, type ConfigurationHandle } from './runtime-configuration.ts'
 
 /**
  * Changes settings of policies while the app runs: for all of a policy, or, with a subject, for the

@@ -3,7 +3,13 @@ import type { PolicyRule } from '../policies/policy.ts'
 import { inShare, type Mode } from '../policies/rollout.ts'
 import { ConfigError } from '../errors.ts'
 import { countable, type Units } from '../policies/limit.ts'
-import { assertLimit, knownOptions, oneOf, percentage, positiveInteger } from '../validate.ts'
+import {
+  assertLimit,
+  assertKnownOptions,
+  assertOneOf,
+  assertPercentage,
+  assertPositiveInteger,
+} from '../internal/validation.ts'
 
 /** What may be set at run time for a policy, or for one of its partitions. */
 export interface Settings {
@@ -40,16 +46,16 @@ export function validSettings(
   { policy: { per, maxUnits }, allowed }: Rule,
   isPartition: boolean,
 ): Settings {
-  knownOptions(where, settings, allowed)
+  assertKnownOptions(where, settings, allowed)
   const { limit, burst, mode, enabled, enforced } = settings as Settings
   if (limit !== undefined && limit !== 'unlimited') {
     countable(() => `${where}.limit`, assertLimit(`${where}.limit`, limit), maxUnits)
   }
-  if (burst !== undefined) positiveInteger(`${where}.burst`, burst, maxUnits)
-  if (mode !== undefined) oneOf(`${where}.mode`, mode, ['enforce', 'shadow'])
+  if (burst !== undefined) assertPositiveInteger(`${where}.burst`, burst, maxUnits)
+  if (mode !== undefined) assertOneOf(`${where}.mode`, mode, ['enforce', 'shadow'])
   for (const [name, share] of Object.entries({ enabled, enforced })) {
     if (share === undefined) continue
-    percentage(`${where}.${name}`, share)
+    assertPercentage(`${where}.${name}`, share)
     if ((isPartition || per === 'global') && share > 0 && share < 100) {
       const one = isPartition ? 'for a partition' : 'with per "global", which has one partition'
       throw new ConfigError('invalid_option', `${where}.${name}`, `must be 0 or 100 ${one}`)

@@ -85,7 +85,7 @@ function message({ reason, violated }: DeniedDecision, retryAfter: number | null
   const limited = `the limit of ${amount(burst, unit)} of policy "${name}"`
   if (reason === 'cost_exceeds_limit') {
     const asked = unit === 'usd' ? amount(cost, unit) : cost
-    // Of a policy with `shards`, a part that is smaller than its limit has to hold it.
+    // Of a policy with `stripes`, a part that is smaller than its limit has to hold it.
     return cost > burst
       ? `A cost of ${asked} is above ${limited}.`
       : `A cost of ${asked} is more than policy "${name}" can count at once.`

@@ -1,7 +1,7 @@
 import type { LimiterSource } from './context.ts'
 import type { AdapterOptions } from './guard-options.ts'
 import { compileRoutes } from '../routes/matcher.ts'
-import { aFunction, optionsObject } from '../validate.ts'
+import { assertFunction, assertOptions } from '../internal/validation.ts'
 import { createGuard, type GuardHooks } from './guard.ts'
 import { withHeaders } from './headers.ts'
 
@@ -29,11 +29,11 @@ export function rateLimit<Context extends unknown[] = []>(
   handle: FetchHandler<Context>,
   hooks?: GuardHooks<Context>,
 ): (request: Request, ...context: Context) => Promise<Response> {
-  optionsObject('rateLimit', options)
+  assertOptions('rateLimit', options)
   const { routes, ...guardOptions } = options
   const match = compileRoutes(routes)
   const guard = createGuard(limiter, guardOptions, hooks)
-  aFunction('handle', handle)
+  assertFunction('handle', handle)
   return async (request, ...context) => {
     const route = match(request.method, new URL(request.url).pathname)
     if (route === undefined) return handle(request, ...context)

@@ -4,13 +4,13 @@ import type { Subject } from '../subject.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { ConfigError, InputError } from '../errors.ts'
 import { TOO_LONG, validCost, type Route } from '../routes/matcher.ts'
-import { aFunction, knownOptions, oneOf } from '../validate.ts'
+import { assertFunction, assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { tooManyRequests } from './body.ts'
 import { keepOne, limiterOf, waitUntilOf, type KeepLimiter, type LimiterSource } from './context.ts'
 import { DENIAL_FORMATS, negotiatedFormat } from './format.ts'
 import { GUARD_OPTIONS } from './guard-options.ts'
 import { exposed, rateLimitHeaders, validStyles, withHeaders } from './headers.ts'
-import { hold, validMaxDelay } from './hold.ts'
+import { hold, assertMaxDelay } from './hold.ts'
 import { isPreflight } from './preflight.ts'
 import { Refusal, refusalResponse, refuse, UNAUTHENTICATED } from './refusal.ts'
 
@@ -61,16 +61,16 @@ export function createGuard<Context extends unknown[]>(
   options: GuardOptions<Context>,
   { keep = keepOne, before }: GuardHooks<Context> = {},
 ): Guard<Context> {
-  knownOptions('rateLimit', options, GUARD_OPTIONS)
+  assertKnownOptions('rateLimit', options, GUARD_OPTIONS)
   const { unauthenticated } = options
-  const resolve = aFunction('subject', options.subject)
+  const resolve = assertFunction('subject', options.subject)
   validCost('cost', options.cost)
-  const maxDelayMs = validMaxDelay('maxDelayMs', options.maxDelayMs)
+  const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
   const { onDenied } = options
-  if (onDenied !== undefined) aFunction('onDenied', onDenied)
+  if (onDenied !== undefined) assertFunction('onDenied', onDenied)
   const styles = validStyles('headers', options.headers)
-  if (options.format !== undefined) oneOf('format', options.format, DENIAL_FORMATS)
-  oneOf('preflight', options.preflight ?? 'limit', ['limit', 'pass'])
+  if (options.format !== undefined) assertOneOf('format', options.format, DENIAL_FORMATS)
+  assertOneOf('preflight', options.preflight ?? 'limit', ['limit', 'pass'])
   if (unauthenticated !== undefined && typeof unauthenticated?.charge !== 'function') {
     throw new ConfigError('invalid_option', 'unauthenticated', 'must be made by `limitGuesses`')
   }

@@ -4,7 +4,7 @@ import type { Subject } from '../subject.ts'
 import type { LimiterSource } from './context.ts'
 import type { SubjectResolver } from './subject-resolver.ts'
 import { reserve } from '../reservations/reserve.ts'
-import { aFunction } from '../validate.ts'
+import { assertFunction } from '../internal/validation.ts'
 
 /** A limit on guesses, as the option `unauthenticated` takes it. */
 export interface GuessLimit<Context extends unknown[] = []> {
@@ -39,7 +39,7 @@ export function limitGuesses<Context extends unknown[] = []>(
   limiter: LimiterSource<Context>,
   subject: SubjectResolver<Context>,
 ): GuessLimit<Context> {
-  aFunction('limitGuesses.subject', subject)
+  assertFunction('limitGuesses.subject', subject)
   return { limiter, subject, charge }
 }
 

@@ -3,7 +3,7 @@ import { writing } from '../limiter/records.ts'
 import type { Subject } from '../subject.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
-import { randomId } from '../random-id.ts'
+import { randomId } from '../internal/random-id.ts'
 
 /** The request header in which middleware tells the route handler that a request has been charged. */
 export const HANDOFF_HEADER = 'x-sluice-handoff'

@@ -1,6 +1,6 @@
 import type { Decision, PolicyState } from '../decision.ts'
 import { ConfigError } from '../errors.ts'
-import { oneOf } from '../validate.ts'
+import { assertOneOf } from '../internal/validation.ts'
 
 /**
  * A family of headers that tell a client where it stands:
@@ -76,7 +76,8 @@ export function validStyles(
   styles: readonly HeaderStyle[] | false | undefined,
 ): readonly HeaderStyle[] | false | undefined {
   if (styles === undefined || styles === false) return styles
-  if (Array.isArray(styles)) return styles.map((style) => oneOf(`${option}[]`, style, STYLE_NAMES))
+  if (Array.isArray(styles))
+    return styles.map((style) => assertOneOf(`${option}[]`, style, STYLE_NAMES))
   throw new ConfigError('invalid_option', option, 'must be a list of styles, or false for none')
 }
 

@@ -7,7 +7,7 @@ const DEFAULT_MAX_DELAY_MS = 30_000
 const LONGEST_DELAY_MS = 3_600_000
 
 /** Returns the longest delay in milliseconds, or throws unless it is a whole number up to an hour. */
-export function validMaxDelay(option: string, maxDelayMs: unknown = DEFAULT_MAX_DELAY_MS): number {
+export function assertMaxDelay(option: string, maxDelayMs: unknown = DEFAULT_MAX_DELAY_MS): number {
   if (typeof maxDelayMs === 'number' && Number.isInteger(maxDelayMs)) {
     if (maxDelayMs >= 0 && maxDelayMs <= LONGEST_DELAY_MS) return maxDelayMs
   }

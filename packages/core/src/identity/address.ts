@@ -1,7 +1,7 @@
 import type { ResolvedSubject } from '../http/subject-resolver.ts'
 import { canonicalAddress } from '../http/address.ts'
 import { ConfigError } from '../errors.ts'
-import { knownOptions } from '../validate.ts'
+import { assertKnownOptions } from '../internal/validation.ts'
 
 /** Options of `addressSubject`. */
 export interface AddressSubjectOptions {
@@ -34,7 +34,7 @@ export interface AddressSubjectOptions {
 export function addressSubject(
   options: AddressSubjectOptions,
 ): (request: Request) => ResolvedSubject {
-  knownOptions('addressSubject', options, ['from', 'ipv6Prefix'])
+  assertKnownOptions('addressSubject', options, ['from', 'ipv6Prefix'])
   const { from, ipv6Prefix = 56 } = options
   const read = addressSource(from)
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 64) {

@@ -2,7 +2,7 @@ import type { ResolvedSubject } from '../http/subject-resolver.ts'
 import type { Subject } from '../subject.ts'
 import { ConfigError } from '../errors.ts'
 import { refuse } from '../http/refusal.ts'
-import { knownOptions } from '../validate.ts'
+import { assertKnownOptions } from '../internal/validation.ts'
 import { dimensionName, headerName } from './names.ts'
 
 /** Options of `headerSubject`. */
@@ -25,7 +25,7 @@ export interface HeaderSubjectOptions {
 export function headerSubject(
   options: HeaderSubjectOptions,
 ): (request: Request) => ResolvedSubject {
-  knownOptions('headerSubject', options, ['header', 'dimension'])
+  assertKnownOptions('headerSubject', options, ['header', 'dimension'])
   const header = headerName('headerSubject.header', options.header)
   const dimension = dimensionName('headerSubject.dimension', options.dimension)
   return (request) => {
@@ -56,7 +56,7 @@ const MAX_KEY_LENGTH = 512
 export function apiKeySubject(
   options: ApiKeySubjectOptions,
 ): (request: Request) => Promise<ResolvedSubject> {
-  knownOptions('apiKeySubject', options, ['header', 'lookup'])
+  assertKnownOptions('apiKeySubject', options, ['header', 'lookup'])
   const { lookup } = options
   const header = headerName('apiKeySubject.header', options.header ?? 'Authorization')
   if (typeof lookup !== 'function') {

@@ -3,7 +3,11 @@ import type { Subject } from '../subject.ts'
 import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import { ConfigError } from '../errors.ts'
 import { refuse, type Refusal } from '../http/refusal.ts'
-import { aFunction, knownOptions, positiveInteger } from '../validate.ts'
+import {
+  assertFunction,
+  assertKnownOptions,
+  assertPositiveInteger,
+} from '../internal/validation.ts'
 import { credential } from './header.ts'
 import { remoteKeys } from './jwks.ts'
 import { dimensionName, headerName } from './names.ts'
@@ -74,18 +78,18 @@ const MAX_LENGTH = 8_192
 export function jwtSubject(
   options: JwtSubjectOptions,
 ): (request: Request) => Promise<ResolvedSubject> {
-  knownOptions('jwtSubject', options, OPTIONS)
+  assertKnownOptions('jwtSubject', options, OPTIONS)
   const key = keySource(options)
   const header = headerName('jwtSubject.header', options.header ?? 'Authorization')
   const claims = validClaims(options.claims ?? { tenant: 'tenant' })
   const algorithms = validAlgorithms(options)
-  const lifetime = positiveInteger(
+  const lifetime = assertPositiveInteger(
     'jwtSubject.maxLifetimeSeconds',
     options.maxLifetimeSeconds ?? 30 * 86_400,
   )
   const clockTolerance = validTolerance(options.clockToleranceSeconds ?? 5)
   const { clock = Date.now } = options
-  aFunction('jwtSubject.clock', clock)
+  assertFunction('jwtSubject.clock', clock)
   const expected = { ...validText('issuer', options), ...validText('audience', options) }
 
   return async (request) => {
@@ -141,7 +145,7 @@ function keySource(options: JwtSubjectOptions): JWTVerifyGetKey {
   }
   const timeoutMs = options.jwksTimeoutMs ?? 1_000
   return remoteKeys(new URL(jwksUrl), {
-    timeoutMs: positiveInteger('jwtSubject.jwksTimeoutMs', timeoutMs, 60_000),
+    timeoutMs: assertPositiveInteger('jwtSubject.jwksTimeoutMs', timeoutMs, 60_000),
     clock: options.clock ?? Date.now,
   })
 }

@@ -1,4 +1,5 @@
-import type { WaitUntil } from '../limiter/extensions.ts'
+/** Keeps a promise alive past the response, as `ctx.waitUntil` does. */
+export type WaitUntil = (promise: Promise<unknown>) => void
 
 /** Runs `work` in the background and ignores its outcome. */
 export function background(work: Promise<unknown>, waitUntil?: WaitUntil): void {

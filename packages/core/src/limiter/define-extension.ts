@@ -9,13 +9,18 @@ import type {
   TrackedRecord,
 } from './extensions.ts'
 import type { Problem } from './events.ts'
-import type { Plans } from '../plans/plans.ts'
+import type { Plans } from '../policies/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { PolicySettings } from './resolve.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigError, InputError } from '../errors.ts'
 import { resolveLimits } from '../policies/limit.ts'
-import { aFunction, knownOptions, plainName, positiveInteger } from '../validate.ts'
+import {
+  assertFunction,
+  assertKnownOptions,
+  assertName,
+  assertPositiveInteger,
+} from '../internal/validation.ts'
 import { DEFAULT_THRESHOLDS, validListeners } from './listen.ts'
 import { recordsOf } from './records.ts'
 import { seam } from './seam.ts'
@@ -40,10 +45,10 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1
  * createLimiter({ store, policies, extensions: [halved] })
  */
 export function defineExtension(options: ExtensionOptions): Extension {
-  knownOptions('defineExtension', options, ['name', 'connect'])
+  assertKnownOptions('defineExtension', options, ['name', 'connect'])
   const { connect } = options
-  const name = plainName('defineExtension.name', options.name)
-  aFunction('defineExtension.connect', connect)
+  const name = assertName('defineExtension.name', options.name)
+  assertFunction('defineExtension.connect', connect)
   return Object.freeze({
     name,
     seam,
@@ -61,7 +66,7 @@ export function defineExtension(options: ExtensionOptions): Extension {
         before,
         maxWaitMs = MAX_WAIT_MS,
       } = connected
-      positiveInteger(`extensions.${name}.maxWaitMs`, maxWaitMs, LONGEST_WAIT_MS)
+      assertPositiveInteger(`extensions.${name}.maxWaitMs`, maxWaitMs, LONGEST_WAIT_MS)
       return {
         name,
         on: validListeners('extensions.on', on),

@@ -1,15 +1,13 @@
+import type { WaitUntil } from '../internal/background.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision, PlanSource } from '../decision.ts'
-import type { Plans } from '../plans/plans.ts'
+import type { Plans } from '../policies/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { RecordField, Store } from '../stores/store.ts'
 import type { Records } from './records.ts'
 import type { Subject } from '../subject.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
 import type { SettingsOf } from './resolve.ts'
-
-/** Keeps a promise alive past the response, as `ctx.waitUntil` does. */
-export type WaitUntil = (promise: Promise<unknown>) => void
 
 /** Something that joins limiters. Made by `defineExtension` or `listen`. */
 export interface Extension {

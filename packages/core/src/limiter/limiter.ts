@@ -1,12 +1,12 @@
 import type { Cost } from '../cost.ts'
 import type { Decision } from '../decision.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import type { WaitUntil } from './extensions.ts'
+import type { WaitUntil } from '../internal/background.ts'
 import type { LimiterOptions } from './options.ts'
 import { ConfigError, InputError } from '../errors.ts'
 import { sharingKeys } from '../policies/rules.ts'
 import { digestsOf, lacksDimension, type Subject } from '../subject.ts'
-import { knownOptions } from '../validate.ts'
+import { assertKnownOptions } from '../internal/validation.ts'
 import { decide, type LimiterCall } from './decide.ts'
 import { resolveOptions } from './options.ts'
 import { keysOf } from './resolve.ts'
@@ -154,7 +154,7 @@ export function policiesToReset(
   subject: Subject,
   options: ResetOptions,
 ): readonly PolicyRule[] {
-  knownOptions('reset', options, ['policies'])
+  assertKnownOptions('reset', options, ['policies'])
   const { policies: names } = options
   if (names !== undefined && !Array.isArray(names)) {
     throw new ConfigError('invalid_option', 'reset.policies', 'must be a list of names')

@@ -1,7 +1,7 @@
 import type { Extension } from './extensions.ts'
 import type { LimiterEvents, Listeners } from './events.ts'
 import { ConfigError } from '../errors.ts'
-import { aFunction, knownOptions } from '../validate.ts'
+import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
 import { seam } from './seam.ts'
 
 /** Options of `listen`. */
@@ -27,7 +27,7 @@ export const DEFAULT_THRESHOLDS: readonly number[] = [0.8, 0.95]
  */
 export function listen(listeners: Listeners, options: ListenOptions = {}): Extension {
   const on = validListeners('listen', listeners)
-  knownOptions('listen options', options, ['thresholds'])
+  assertKnownOptions('listen options', options, ['thresholds'])
   const thresholds = validThresholds(options.thresholds ?? DEFAULT_THRESHOLDS)
   const joined = { on, thresholds, prepare: nothing, configures: never, handle: undefined }
   return Object.freeze({ name: undefined, seam, join: () => ({ ...joined, name: undefined }) })
@@ -50,9 +50,9 @@ const NAMES: readonly (keyof LimiterEvents)[] = [
 
 /** Returns `listeners` if they are functions of known names, else throws. */
 export function validListeners(option: string, listeners: Listeners): Listeners {
-  knownOptions(option, listeners, NAMES)
+  assertKnownOptions(option, listeners, NAMES)
   for (const [name, listener] of Object.entries(listeners)) {
-    if (listener !== undefined) aFunction(`${option}.${name}`, listener)
+    if (listener !== undefined) assertFunction(`${option}.${name}`, listener)
   }
   return listeners
 }

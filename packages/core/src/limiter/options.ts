@@ -1,6 +1,6 @@
 import type { AnyLimitName } from '../policies/limit.ts'
 import type { Clock } from '../clock.ts'
-import type { Plans } from '../plans/plans.ts'
+import type { Plans } from '../policies/plans.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
 import type { Emitters, Problem } from './events.ts'
@@ -11,7 +11,7 @@ import { ConfigError } from '../errors.ts'
 import { resolveLimits } from '../policies/limit.ts'
 import { rulesOf } from '../policies/rules.ts'
 import { withFallback, type OnStoreError } from '../stores/fallback.ts'
-import { knownOptions, oneOf } from '../validate.ts'
+import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { compile } from './compile.ts'
 import { NO_PLAN } from './decide.ts'
 import { logged, throttled } from './problems.ts'
@@ -47,10 +47,14 @@ const OPTIONS = ['store', 'policies', 'plans', 'extensions', 'onStoreError', 'cl
 
 /** Resolves the options of a limiter. @throws ConfigError When they are malformed. */
 export function resolveOptions(options: LimiterOptions): LimiterRuntime {
-  knownOptions('createLimiter', options, OPTIONS)
+  assertKnownOptions('createLimiter', options, OPTIONS)
   const { plans, extensions = [] } = options
   const policies = rulesOf(options.policies)
-  const mode = oneOf('onStoreError', options.onStoreError ?? 'local', ['allow', 'deny', 'local'])
+  const mode = assertOneOf('onStoreError', options.onStoreError ?? 'local', [
+    'allow',
+    'deny',
+    'local',
+  ])
   const clock = validClock(options.clock === undefined ? systemClock : options.clock)
   tryLimits(policies, plans)
   let events: Emitters | undefined

@@ -104,19 +104,19 @@ function entryOf(
     wholeLimit: limit,
     wholeBurst: burst,
   }
-  return policy.shards > 1 ? inOnePart(entry) : entry
+  return policy.stripes > 1 ? inOnePart(entry) : entry
 }
 
 /** The entry in one of the parts of a policy: at random, among those that are large enough if any is. */
 function inOnePart(entry: ResolvedEntry): ResolvedEntry {
   const { policy, key, limit, burst, cost } = entry
-  const parts = Math.max(1, Math.min(policy.shards, limit, burst))
+  const parts = Math.max(1, Math.min(policy.stripes, limit, burst))
   const larger = burst % parts
   const needsLarger = larger > 0 && cost === partOf(burst, 0, parts)
   const part = Math.floor(Math.random() * (needsLarger ? larger : parts))
   return {
     ...entry,
-    key: keyOfPart(key, part, policy.shards),
+    key: keyOfPart(key, part, policy.stripes),
     limit: partOf(limit, part, parts),
     burst: partOf(burst, part, parts),
   }
@@ -136,6 +136,6 @@ export function keysOf(
   digests: Digests | undefined,
 ): string[] {
   const key = prefix + partitionOf(subject, policy.per, digests)
-  if (policy.shards === 1) return [key]
-  return Array.from({ length: policy.shards }, (_, part) => keyOfPart(key, part, policy.shards))
+  if (policy.stripes === 1) return [key]
+  return Array.from({ length: policy.stripes }, (_, part) => keyOfPart(key, part, policy.stripes))
 }

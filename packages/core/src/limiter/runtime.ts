@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Plans } from '../plans/plans.ts'
+import type { Plans } from '../policies/plans.ts'
 import type { Store } from '../stores/store.ts'
 import type { Program } from './compile.ts'
 import type { Emitters } from './events.ts'

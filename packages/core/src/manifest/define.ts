@@ -3,7 +3,7 @@ import { policyOf } from '../policies/policy.ts'
 import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest } from './types.ts'
 import { ConfigError } from '../errors.ts'
-import { knownOptions } from '../validate.ts'
+import { assertKnownOptions } from '../internal/validation.ts'
 import { overridden } from './overrides.ts'
 import { listOf } from './place.ts'
 import { rulesOfSpec } from './policies.ts'
@@ -58,7 +58,7 @@ interface Placed {
 export function defineManifest<Context extends unknown[] = []>(
   manifest: Manifest<Context>,
 ): DefinedManifest<Context> {
-  knownOptions('manifest', manifest, ['basePath', 'defaults', 'policies', 'routes'])
+  assertKnownOptions('manifest', manifest, ['basePath', 'defaults', 'policies', 'routes'])
   const entries = entriesOf(manifest)
   const ids = new Set(entries.map(({ route }) => route.id))
   const shared = placed('manifest.policies', manifest.policies)

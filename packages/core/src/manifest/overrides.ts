@@ -4,8 +4,8 @@ import { sharingKeys } from '../policies/rules.ts'
 import type { Entry } from './routes.ts'
 import type { PolicyOverride } from './types.ts'
 import { ConfigError } from '../errors.ts'
-import { resolveLimits, validBurst, validLimit } from '../policies/limit.ts'
-import { knownOptions, optionsObject } from '../validate.ts'
+import { resolveLimits, assertBurst, assertLimitOption } from '../policies/limit.ts'
+import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
 import { inPlaceOf } from './place.ts'
 import { limitIn, limitOf, resolved } from './policies.ts'
 
@@ -30,7 +30,7 @@ export function overridden<Context extends unknown[]>(
     options,
     route: { id },
   } of entries) {
-    optionsObject(`${route}.overrides`, options.overrides ?? {})
+    assertOptions(`${route}.overrides`, options.overrides ?? {})
     for (const [name, override] of Object.entries(options.overrides ?? {})) {
       const place = `${route}.overrides.${name}`
       const policy = byName.get(name)
@@ -71,7 +71,7 @@ function refusePartOf(
 
 /** Validates what is different about `policy` on one route. */
 function overrideOf(place: string, policy: PolicyRule, options: PolicyOverride): Override {
-  knownOptions(place, options, ['limit', 'burst'])
+  assertKnownOptions(place, options, ['limit', 'burst'])
   const limit = limitOf(`${place}.limit`, options.limit)
   const burst = limitOf(`${place}.burst`, options.burst)
   if (limit === undefined && burst === undefined) {
@@ -90,8 +90,8 @@ function overrideOf(place: string, policy: PolicyRule, options: PolicyOverride):
   }
   const override = {
     place,
-    limit: limit === undefined ? undefined : validLimit(`${place}.limit`, limit),
-    burst: burst === undefined ? undefined : validBurst(`${place}.burst`, burst),
+    limit: limit === undefined ? undefined : assertLimitOption(`${place}.limit`, limit),
+    burst: burst === undefined ? undefined : assertBurst(`${place}.burst`, burst),
   }
   // What depends on no plan is tried now; a limiter tries the rest.
   const isFixed = [override.limit ?? policy.limit, override.burst ?? policy.burst].every(

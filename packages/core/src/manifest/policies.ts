@@ -12,7 +12,7 @@ import { slidingWindows } from '../policies/sliding-windows.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import { rulesOf } from '../policies/rules.ts'
-import { knownOptions, oneOf, optionsObject } from '../validate.ts'
+import { assertKnownOptions, assertOneOf, assertOptions } from '../internal/validation.ts'
 import { inPlaceOf } from './place.ts'
 
 type Factories = {
@@ -36,9 +36,9 @@ const ALGORITHMS = Object.keys(FACTORIES) as (keyof OptionsOf)[]
 /** The rules of a policy of a manifest. */
 export function rulesOfSpec(place: string, policy: ManifestPolicy): readonly PolicyRule[] {
   if (typeof policy === 'function') return inPlaceOf('policies', place, () => rulesOf([policy]))
-  optionsObject(place, policy)
+  assertOptions(place, policy)
   const { algorithm, ...options } = policy
-  const name = oneOf(`${place}.algorithm`, algorithm, ALGORITHMS)
+  const name = assertOneOf(`${place}.algorithm`, algorithm, ALGORITHMS)
   const make = FACTORIES[name] as (given: object) => Policy
   const given = withParts(place, withFunctions(place, options))
   return inPlaceOf(name, place, () => make(given)())
@@ -81,7 +81,7 @@ export function limitOf<T>(
   limit: T | PlanLimit,
 ): T | ((context: LimitContext) => Units | undefined) {
   if (!isObject(limit)) return limit
-  knownOptions(place, limit, ['plan'])
+  assertKnownOptions(place, limit, ['plan'])
   const { plan: name } = limit
   if (typeof name !== 'string' || name === '') {
     throw new ConfigError('invalid_option', `${place}.plan`, 'must be the name of a limit of plans')

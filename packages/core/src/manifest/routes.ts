@@ -2,7 +2,7 @@ import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest, ManifestRoute } from './types.ts'
 import { ConfigError } from '../errors.ts'
 import { compileRoutes, validCost, validMethods } from '../routes/matcher.ts'
-import { knownOptions } from '../validate.ts'
+import { assertKnownOptions } from '../internal/validation.ts'
 
 /** A route as an adapter takes it. */
 export interface AdapterRoute<Context extends unknown[]> extends RouteOptions<Context> {
@@ -26,7 +26,7 @@ export function entriesOf<Context extends unknown[]>(
   manifest: Manifest<Context>,
 ): readonly Entry<Context>[] {
   const { defaults = {}, routes } = manifest
-  knownOptions('manifest.defaults', defaults, ['methods', 'cost'])
+  assertKnownOptions('manifest.defaults', defaults, ['methods', 'cost'])
   if (defaults.methods !== undefined) validMethods('manifest.defaults.methods', defaults.methods)
   validCost('manifest.defaults.cost', defaults.cost)
   const prefix = validBasePath(manifest.basePath ?? '')
@@ -36,7 +36,7 @@ export function entriesOf<Context extends unknown[]>(
   const entries = (routes as Manifest<Context>['routes']).map((given, index) => {
     const place = placeOf(index)
     const options = typeof given === 'string' ? { path: given } : given
-    knownOptions(place, options, OPTIONS)
+    assertKnownOptions(place, options, OPTIONS)
     return { place, options, route: routeOf(`${place}.path`, prefix, options, defaults) }
   })
   // As an adapter will.

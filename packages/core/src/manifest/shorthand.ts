@@ -2,9 +2,9 @@ import type { Burst, Limit, LimitContext } from '../policies/limit.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { ManifestRoute } from './types.ts'
 import { ConfigError } from '../errors.ts'
-import { resolveLimits, validBurst, validLimit } from '../policies/limit.ts'
+import { resolveLimits, assertBurst, assertLimitOption } from '../policies/limit.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
-import { validPer } from '../subject.ts'
+import { assertPer } from '../subject.ts'
 import { inPlaceOf } from './place.ts'
 import { limitIn, limitOf, resolved } from './policies.ts'
 
@@ -31,7 +31,7 @@ export function shorthandOf(
   if ((rpm as Limit) === 'configured') {
     throw new ConfigError('invalid_option', `${place}.rpm`, 'cannot be configured; use a policy')
   }
-  const whose = per === undefined ? [] : Array.isArray(per) && validPer(`${place}.per`, per)
+  const whose = per === undefined ? [] : Array.isArray(per) && assertPer(`${place}.per`, per)
   if (whose === false || whose === 'global') {
     const message = 'must be a list of dimensions; leave it out for all'
     throw new ConfigError('invalid_option', `${place}.per`, message)
@@ -40,11 +40,14 @@ export function shorthandOf(
     place,
     id,
     per: [...new Set([...whose, 'route'])],
-    limit: validLimit(`${place}.rpm`, isNone(rpm) ? 'unlimited' : limitOf(`${place}.rpm`, rpm)),
+    limit: assertLimitOption(
+      `${place}.rpm`,
+      isNone(rpm) ? 'unlimited' : limitOf(`${place}.rpm`, rpm),
+    ),
     burst:
       burst === undefined
         ? undefined
-        : validBurst(`${place}.burst`, limitOf(`${place}.burst`, burst)),
+        : assertBurst(`${place}.burst`, limitOf(`${place}.burst`, burst)),
   }
   return [own]
 }

@@ -1,5 +1,5 @@
 import type { PlanSource } from '../decision.ts'
-import { clockMovedBack, FRESH_MS } from '../limiter/freshness.ts'
+import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 
 /** An isolate's knowledge of one plan. Plain data: no request can wait for another's promise. */
 export class CachedPlan {

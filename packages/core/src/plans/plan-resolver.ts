@@ -3,12 +3,16 @@ import { defineExtension } from '../limiter/define-extension.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import { ConfigError } from '../errors.ts'
 import { extensionHandle } from '../limiter/runtime.ts'
-import { durationMs, type Duration } from '../duration.ts'
+import { durationMs, type Duration } from '../internal/duration.ts'
 import { PlanRecords } from './plan-records.ts'
 import { PlanSearch } from './plan-search.ts'
 import { unknownPlan } from '../limiter/problems.ts'
-import { validPer } from '../subject.ts'
-import { aFunction, knownOptions, positiveInteger } from '../validate.ts'
+import { assertPer } from '../subject.ts'
+import {
+  assertFunction,
+  assertKnownOptions,
+  assertPositiveInteger,
+} from '../internal/validation.ts'
 
 /** Looks up the name of a tenant's plan, in a database say. */
 export type PlanOf = (
@@ -55,12 +59,16 @@ const LATE = Symbol('late')
  * })
  */
 export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}): Extension {
-  aFunction('planResolver', planOf)
-  knownOptions('planResolver', options, ['cacheFor', 'timeoutMs', 'by'])
+  assertFunction('planResolver', planOf)
+  assertKnownOptions('planResolver', options, ['cacheFor', 'timeoutMs', 'by'])
   const { by = 'tenant' } = options
-  validPer('planResolver.by', [by])
+  assertPer('planResolver.by', [by])
   const cacheMs = durationMs('planResolver.cacheFor', options.cacheFor ?? '5m')
-  const timeoutMs = positiveInteger('planResolver.timeoutMs', options.timeoutMs ?? 1_000, 60_000)
+  const timeoutMs = assertPositiveInteger(
+    'planResolver.timeoutMs',
+    options.timeoutMs ?? 1_000,
+    60_000,
+  )
   const claimMs = timeoutMs + BACK_OFF_MS
 
   const connect: ExtensionOptions['connect'] = ({ plans, clock, records: store, problem }) => {

@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.ts'
-import { knownOptions, positiveInteger } from '../validate.ts'
+import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 
 /** Options of `backpressure`. */
 export interface BackpressureOptions {
@@ -24,7 +24,7 @@ export interface Backpressure {
  * slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'], backpressure: backpressure() })
  */
 export function backpressure(options: BackpressureOptions = {}): Backpressure {
-  knownOptions('backpressure', options, ['from', 'maxMs'])
+  assertKnownOptions('backpressure', options, ['from', 'maxMs'])
   const { from = 0.8, maxMs = 2_000 } = options
   if (!(typeof from === 'number' && from >= 0 && from < 1)) {
     throw new ConfigError(
@@ -33,7 +33,7 @@ export function backpressure(options: BackpressureOptions = {}): Backpressure {
       'must be a share from 0 to below 1',
     )
   }
-  positiveInteger('backpressure.maxMs', maxMs, 30_000)
+  assertPositiveInteger('backpressure.maxMs', maxMs, 30_000)
   return Object.freeze({
     delayMs: (share: number) =>
       share <= from ? 0 : Math.round(maxMs * Math.min(1, (share - from) / (1 - from))),

@@ -2,7 +2,7 @@ import type { AnyLimitName } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slotsAlgorithm } from '../algorithms/slots.ts'
-import { durationMs, type Duration } from '../duration.ts'
+import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
 import { defineRule, policyOf } from './policy.ts'
 

@@ -2,7 +2,7 @@ import type { AnyLimitName } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { CALENDAR_MONTH, fixedWindowAlgorithm } from '../algorithms/fixed-window.ts'
-import { durationMs, type Duration } from '../duration.ts'
+import { durationMs, type Duration } from '../internal/duration.ts'
 import { definePolicy } from './policy.ts'
 
 /** Options of `fixedWindow`. */

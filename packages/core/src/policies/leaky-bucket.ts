@@ -2,9 +2,9 @@ import type { Per } from '../subject.ts'
 import type { AnyLimitName, Burst } from './limit.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
-import { durationMs, type Duration } from '../duration.ts'
+import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
-import { validBurst } from './limit.ts'
+import { assertBurst } from './limit.ts'
 import { definePolicy } from './policy.ts'
 
 /** Options of `leakyBucket`. */
@@ -44,10 +44,10 @@ export function leakyBucket<
   Name extends string = AnyLimitName,
 >(options: LeakyBucketOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
   return definePolicy('leakyBucket', options, ['window', 'burst', 'wait'], () => {
-    const { name, wait = true, shards = 1 } = options
-    if (wait !== false && shards !== 1) {
+    const { name, wait = true, stripes = 1 } = options
+    if (wait !== false && stripes !== 1) {
       const message = 'must be 1 unless wait is false: parts of a queue do not wait for each other'
-      throw new ConfigError('invalid_option', 'leakyBucket.shards', message)
+      throw new ConfigError('invalid_option', 'leakyBucket.stripes', message)
     }
     const windowMs = durationMs('leakyBucket.window', options.window)
     const longestWait = typeof wait === 'boolean' ? ANY_WAIT : durationMs('leakyBucket.wait', wait)
@@ -55,7 +55,7 @@ export function leakyBucket<
       algorithm,
       params: [windowMs, 1, wait === false ? 0 : longestWait],
       windowMs,
-      burst: validBurst('leakyBucket.burst', options.burst),
+      burst: assertBurst('leakyBucket.burst', options.burst),
       maxUnits: maxUnitsOf(windowMs),
       // The key names the window alone: whoever waits shorter from now on finds the same bucket.
       keyspace: { name, params: [windowMs] },

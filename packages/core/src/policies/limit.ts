@@ -1,8 +1,13 @@
-import type { PlanLimits } from '../plans/plans.ts'
+import type { PlanLimits } from './plans.ts'
 import { ConfigError } from '../errors.ts'
-import { assertLimit, MAX_UNITS, positiveInteger, type Units } from '../validate.ts'
+import {
+  assertLimit,
+  MAX_UNITS,
+  assertPositiveInteger,
+  type Units,
+} from '../internal/validation.ts'
 
-export type { Units } from '../validate.ts'
+export type { Units } from '../internal/validation.ts'
 
 /** The names of limits of plans that are not known. */
 // eslint-disable-next-line typescript/no-explicit-any -- names are taken in, so that only `any` fits each of them
@@ -56,15 +61,15 @@ export interface LimitSettings {
 }
 
 /** Returns `limit` if it is a `Limit`, else throws. */
-export function validLimit(option: string, limit: unknown): Limit {
+export function assertLimitOption(option: string, limit: unknown): Limit {
   if (typeof limit === 'function') return limit as Limit
   return limit === 'configured' ? limit : assertLimit(option, limit)
 }
 
 /** Returns `burst` if it is a `Burst`, else throws. */
-export function validBurst(option: string, burst: unknown): Burst {
+export function assertBurst(option: string, burst: unknown): Burst {
   if (burst === 'limit') return burst
-  return typeof burst === 'function' ? (burst as Burst) : positiveInteger(option, burst)
+  return typeof burst === 'function' ? (burst as Burst) : assertPositiveInteger(option, burst)
 }
 
 /**

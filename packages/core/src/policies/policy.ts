@@ -5,9 +5,15 @@ import type { Backpressure } from './backpressure.ts'
 import type { AnyLimitName, Burst, Limit } from './limit.ts'
 import type { Mode, Rollout } from './rollout.ts'
 import { ConfigError } from '../errors.ts'
-import { validPer } from '../subject.ts'
-import { knownOptions, MAX_UNITS, oneOf, plainName, positiveInteger } from '../validate.ts'
-import { validBurst, validLimit } from './limit.ts'
+import { assertPer } from '../subject.ts'
+import {
+  assertKnownOptions,
+  MAX_UNITS,
+  assertOneOf,
+  assertName,
+  assertPositiveInteger,
+} from '../internal/validation.ts'
+import { assertBurst, assertLimitOption } from './limit.ts'
 
 /** Options that every policy has. */
 export interface PolicyOptions<
@@ -46,7 +52,7 @@ export interface PolicyOptions<
    * in is not locked by every request. A request is counted in one of them, at random: the limit is
    * never exceeded, but a part may be spent a little before the others. At most 64. @default 1
    */
-  readonly shards?: number
+  readonly stripes?: number
 }
 
 /** Names keys in place of a policy's name and numbers; one object for policies that count in one key. */
@@ -97,7 +103,7 @@ export interface PolicyRule {
   readonly mode: Mode
   readonly rollout: Rollout | undefined
   readonly backpressure: Backpressure | undefined
-  readonly shards: number
+  readonly stripes: number
   /** Why a request that this policy does not fit is denied. */
   readonly reason: PolicyReason
   /** The window in milliseconds; of a calendar month, 31 days. */
@@ -135,11 +141,11 @@ const OPTIONS = [
   'mode',
   'rollout',
   'backpressure',
-  'shards',
+  'stripes',
 ]
 
 /** More would make a limit's parts small and its reset long. */
-const MAX_SHARDS = 64
+const MAX_STRIPES = 64
 
 /**
  * Makes a policy of options and an algorithm: what every factory returns, yours too.
@@ -178,11 +184,11 @@ export function defineRule<State>(
   ownOptions: readonly string[],
   configure: () => AlgorithmConfig<State>,
 ): PolicyRule {
-  knownOptions(factory, options, [...OPTIONS, ...ownOptions])
-  const { backpressure, shards = 1, routes } = options
-  const name = plainName(`${factory}.name`, options.name)
-  const limit = validLimit(`${factory}.limit`, options.limit)
-  const per = validPer(`${factory}.per`, options.per)
+  assertKnownOptions(factory, options, [...OPTIONS, ...ownOptions])
+  const { backpressure, stripes = 1, routes } = options
+  const name = assertName(`${factory}.name`, options.name)
+  const limit = assertLimitOption(`${factory}.limit`, options.limit)
+  const per = assertPer(`${factory}.per`, options.per)
   const { burst, ...own } = configure()
   if (backpressure !== undefined && typeof backpressure?.delayMs !== 'function') {
     throw new ConfigError(
@@ -196,24 +202,24 @@ export function defineRule<State>(
     limit,
     maxUnits: MAX_UNITS,
     per,
-    unit: plainName(`${factory}.unit`, options.unit ?? 'request'),
+    unit: assertName(`${factory}.unit`, options.unit ?? 'request'),
     scope: scopeOf(factory, options.scope, per),
-    routes: routes === undefined ? undefined : validRoutes(`${factory}.routes`, routes),
-    onMissing: oneOf(`${factory}.onMissing`, options.onMissing ?? 'error', ['error', 'skip']),
-    mode: oneOf(`${factory}.mode`, options.mode ?? 'enforce', ['enforce', 'shadow']),
-    rollout: validRollout(`${factory}.rollout`, options.rollout, per === 'global'),
+    routes: routes === undefined ? undefined : assertRoutes(`${factory}.routes`, routes),
+    onMissing: assertOneOf(`${factory}.onMissing`, options.onMissing ?? 'error', ['error', 'skip']),
+    mode: assertOneOf(`${factory}.mode`, options.mode ?? 'enforce', ['enforce', 'shadow']),
+    rollout: assertRollout(`${factory}.rollout`, options.rollout, per === 'global'),
     backpressure,
-    shards: positiveInteger(`${factory}.shards`, shards, MAX_SHARDS),
+    stripes: assertPositiveInteger(`${factory}.stripes`, stripes, MAX_STRIPES),
     reason: 'rate_limit_exceeded',
     keyspace: undefined,
     ...own,
-    burst: burst === undefined ? undefined : validBurst(`${factory}.burst`, burst),
+    burst: burst === undefined ? undefined : assertBurst(`${factory}.burst`, burst),
   }) as PolicyRule
 }
 
 // Here, so that whoever makes no rollout loads none.
 /** Returns `value` if it is a rollout that fits the policy, else throws. */
-function validRollout(
+function assertRollout(
   option: string,
   value: Rollout | undefined,
   isGlobal: boolean,
@@ -228,11 +234,11 @@ function validRollout(
 }
 
 function scopeOf(factory: string, scope: unknown, per: Per): string {
-  if (scope !== undefined) return plainName(`${factory}.scope`, scope)
+  if (scope !== undefined) return assertName(`${factory}.scope`, scope)
   return per === 'global' ? 'global' : per.join('+')
 }
 
-function validRoutes(option: string, routes: unknown): readonly string[] {
+function assertRoutes(option: string, routes: unknown): readonly string[] {
   const ids: unknown[] = Array.isArray(routes) ? routes : []
   if (ids.length > 0 && ids.every((id) => typeof id === 'string' && id !== '')) {
     return Object.freeze([...(ids as string[])])

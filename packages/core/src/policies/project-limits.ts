@@ -1,8 +1,8 @@
 import type { AnyLimitName, Limit } from './limit.ts'
 import type { Policy } from './policy.ts'
 import { policyOf } from './policy.ts'
-import { optionsObject } from '../validate.ts'
-import { validLimit } from './limit.ts'
+import { assertOptions } from '../internal/validation.ts'
+import { assertLimitOption } from './limit.ts'
 import { logRules, type LogWindow, type SharedLogOptions } from './sliding-windows.ts'
 
 /** Options of `projectLimits`. */
@@ -29,7 +29,7 @@ export interface ProjectLimitsOptions<
 export function projectLimits<Name extends string = AnyLimitName>(
   options: ProjectLimitsOptions<Name> = {},
 ): Policy<string, string, Name> {
-  optionsObject('projectLimits', options)
+  assertOptions('projectLimits', options)
   const { minute = 60, hour = 1_000, day = 10_000 } = options
   const windows = new Map([
     windowOf('minute', minute, 60_000),
@@ -41,5 +41,5 @@ export function projectLimits<Name extends string = AnyLimitName>(
 }
 
 function windowOf(name: string, limit: Limit, windowMs: number): [string, LogWindow] {
-  return [name, { limit: validLimit(`projectLimits.${name}`, limit), windowMs }]
+  return [name, { limit: assertLimitOption(`projectLimits.${name}`, limit), windowMs }]
 }

@@ -1,4 +1,4 @@
-import { knownOptions, percentage } from '../validate.ts'
+import { assertKnownOptions, assertPercentage } from '../internal/validation.ts'
 
 /** True if a policy denies, or only tells that it would. */
 export type Mode = 'enforce' | 'shadow'
@@ -31,9 +31,12 @@ export interface Rollout {
  * slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'], rollout: rollout({ enforced: 10 }) })
  */
 export function rollout(options: RolloutOptions): Rollout {
-  knownOptions('rollout', options, ['enabled', 'enforced'])
+  assertKnownOptions('rollout', options, ['enabled', 'enforced'])
   const { enabled = 100, enforced = 100 } = options
-  const shares = [percentage('rollout.enabled', enabled), percentage('rollout.enforced', enforced)]
+  const shares = [
+    assertPercentage('rollout.enabled', enabled),
+    assertPercentage('rollout.enforced', enforced),
+  ]
   return Object.freeze({
     isPartial: shares.some((share) => share > 0 && share < 100),
     isEnabled: (name: string, partition: string) =>

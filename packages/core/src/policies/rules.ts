@@ -1,7 +1,7 @@
 import type { Policy, PolicyRule } from './policy.ts'
 import { ConfigError } from '../errors.ts'
-import { validPer } from '../subject.ts'
-import { plainName } from '../validate.ts'
+import { assertPer } from '../subject.ts'
+import { assertName } from '../internal/validation.ts'
 
 /** The rules of a limiter's policies. @throws ConfigError Unless they are some, with distinct names. */
 export function rulesOf(policies: unknown): readonly PolicyRule[] {
@@ -18,9 +18,9 @@ export function rulesOf(policies: unknown): readonly PolicyRule[] {
     for (const rule of made as readonly PolicyRule[]) {
       const { name, keyspace } = rule
       // A rule made by hand has not been through a factory.
-      plainName('policies.name', name)
+      assertName('policies.name', name)
       if (!rule.params.every((number) => Number.isInteger(number) && number >= 0)) throw notMade()
-      validPer(`policies.${name}.per`, rule.per)
+      assertPer(`policies.${name}.per`, rule.per)
       const prefix = keyPrefix(rule)
       if (taken.has(name) || (taken.has(prefix) && taken.get(prefix) !== keyspace)) {
         const twice = taken.has(name) ? name : keyspace?.name

@@ -2,9 +2,9 @@ import type { AnyLimitName } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { counterAlgorithm } from '../algorithms/counter.ts'
-import { durationMs, type Duration } from '../duration.ts'
+import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
-import { positiveInteger } from '../validate.ts'
+import { assertPositiveInteger } from '../internal/validation.ts'
 import { definePolicy } from './policy.ts'
 
 /** Options of `slidingWindowCounter`. */
@@ -45,7 +45,7 @@ export function slidingWindowCounter<
     const windowMs = durationMs('slidingWindowCounter.window', options.window)
     const option = 'slidingWindowCounter.segments'
     const { segments: parts = 1 } = options
-    const segments = positiveInteger(option, parts, MAX_SEGMENTS)
+    const segments = assertPositiveInteger(option, parts, MAX_SEGMENTS)
     if (windowMs % segments !== 0) {
       const message = 'must cut the window into parts of whole milliseconds'
       throw new ConfigError('invalid_option', option, message)

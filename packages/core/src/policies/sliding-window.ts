@@ -2,7 +2,7 @@ import type { AnyLimitName } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slidingLogAlgorithm } from '../algorithms/sliding-log.ts'
-import { durationMs, type Duration } from '../duration.ts'
+import { durationMs, type Duration } from '../internal/duration.ts'
 import { definePolicy } from './policy.ts'
 
 /** Options of `slidingWindow`. */

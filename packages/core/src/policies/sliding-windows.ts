@@ -2,10 +2,10 @@ import type { AnyLimitName, Limit } from './limit.ts'
 import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions, PolicyRule } from './policy.ts'
 import { sharedLogAlgorithm, SUM_MODULUS } from '../algorithms/shared-log.ts'
-import { durationMs, type Duration } from '../duration.ts'
+import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
-import { knownOptions, MAX_UNITS, optionsObject, plainName } from '../validate.ts'
-import { validLimit } from './limit.ts'
+import { assertKnownOptions, MAX_UNITS, assertOptions, assertName } from '../internal/validation.ts'
+import { assertLimitOption } from './limit.ts'
 import { defineRule, policyOf } from './policy.ts'
 
 /** Options of policies over one log: those of every policy, but for what each window has of its own. */
@@ -13,7 +13,7 @@ export type SharedLogOptions<
   Whose extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> = Omit<PolicyOptions<Whose, Unit, Name>, 'limit' | 'shards'>
+> = Omit<PolicyOptions<Whose, Unit, Name>, 'limit' | 'stripes'>
 
 /** Options of `slidingWindows`. */
 export interface SlidingWindowsOptions<
@@ -47,19 +47,19 @@ export function slidingWindows<
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
 >(options: SlidingWindowsOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
-  optionsObject('slidingWindows', options)
+  assertOptions('slidingWindows', options)
   const given = options as SlidingWindowsOptions
   return policyOf(logRules('slidingWindows', given, ['windows'], readWindows(given)))
 }
 
 function readWindows({ windows }: SlidingWindowsOptions): Map<string, LogWindow> {
   const where = 'slidingWindows.windows'
-  optionsObject(where, windows)
+  assertOptions(where, windows)
   const found = new Map<string, LogWindow>()
   for (const [name, own] of Object.entries(windows)) {
-    knownOptions(`${where}.${plainName(`${where}.${name}`, name)}`, own, ['limit', 'window'])
+    assertKnownOptions(`${where}.${assertName(`${where}.${name}`, name)}`, own, ['limit', 'window'])
     found.set(name, {
-      limit: validLimit(`${where}.${name}.limit`, own.limit),
+      limit: assertLimitOption(`${where}.${name}.limit`, own.limit),
       windowMs: durationMs(`${where}.${name}.window`, own.window),
     })
   }
@@ -74,13 +74,13 @@ export function logRules(
   ownOptions: readonly string[],
   windows: ReadonlyMap<string, LogWindow>,
 ): PolicyRule[] {
-  for (const option of ['limit', 'shards'] as const) {
+  for (const option of ['limit', 'stripes'] as const) {
     if ((options as Partial<PolicyOptions>)[option] === undefined) continue
     const message = 'has no meaning for several windows, which count in one log, each to its limit'
     throw new ConfigError('invalid_option', `${factory}.${option}`, message)
   }
   const { unit = 'request' } = options
-  const name = plainName(`${factory}.name`, options.name)
+  const name = assertName(`${factory}.name`, options.name)
   const lengths = Array.from(windows.values(), ({ windowMs }) => windowMs)
   const longest = Math.max(...lengths)
   // Whichever of the windows binds, what the longest one holds stays below the sums' modulus.

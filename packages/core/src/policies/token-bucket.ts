@@ -2,8 +2,8 @@ import type { Per } from '../subject.ts'
 import type { AnyLimitName, Burst } from './limit.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
-import { durationMs, type Duration } from '../duration.ts'
-import { oneOf } from '../validate.ts'
+import { durationMs, type Duration } from '../internal/duration.ts'
+import { assertOneOf } from '../internal/validation.ts'
 import { definePolicy } from './policy.ts'
 
 /** Options of `tokenBucket`. */
@@ -45,7 +45,7 @@ export function tokenBucket<
   return definePolicy('tokenBucket', options, ['window', 'burst', 'refill'], () => {
     const { burst = 'limit', refill = 'continuous' } = options
     const windowMs = durationMs('tokenBucket.window', options.window)
-    const steps = oneOf('tokenBucket.refill', refill, ['continuous', 'interval'])
+    const steps = assertOneOf('tokenBucket.refill', refill, ['continuous', 'interval'])
     return {
       algorithm,
       params: steps === 'interval' ? [windowMs, windowMs] : [windowMs],

@@ -1,7 +1,6 @@
 import type { Cost } from '../cost.ts'
-import { isUnits, MUST_BE_UNITS } from '../cost.ts'
 import { ConfigError } from '../errors.ts'
-import { knownOptions } from '../validate.ts'
+import { assertKnownOptions, isUnits, MUST_BE_UNITS } from '../internal/validation.ts'
 import { bySpecificity, compilePattern, isOpen, matches, shapeOf, type Pattern } from './pattern.ts'
 import { readingsOf } from './readings.ts'
 
@@ -116,7 +115,7 @@ function entriesOf<Context extends unknown[]>(
   where: string,
   options: RouteOptions<Context>,
 ): Entry<Context>[] {
-  knownOptions(where, options, ['path', 'id', 'methods', 'cost'])
+  assertKnownOptions(where, options, ['path', 'id', 'methods', 'cost'])
   const { path, id = path, cost } = options
   const isText = typeof path === 'string' && path.startsWith('/') && !UNMATCHABLE.test(path)
   const patterns = isText ? compilePattern(path) : undefined

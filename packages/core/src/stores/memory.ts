@@ -8,7 +8,7 @@ import type {
   StoreRequest,
   Verdict,
 } from './store.ts'
-import { knownOptions, positiveInteger } from '../validate.ts'
+import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import { isChargeable, isDenied } from './store.ts'
 
 /** Options of `memory`. */
@@ -39,8 +39,8 @@ type MutableVerdict = { -readonly [Name in keyof Verdict]: Verdict[Name] }
  * const limiter = createLimiter({ store: memory(), policies })
  */
 export function memory(options: MemoryOptions = {}): Store {
-  knownOptions('memory', options, ['maxKeys'])
-  const maxKeys = positiveInteger('memory.maxKeys', options.maxKeys ?? 10_000)
+  assertKnownOptions('memory', options, ['maxKeys'])
+  const maxKeys = assertPositiveInteger('memory.maxKeys', options.maxKeys ?? 10_000)
   const counts = new Map<string, UsedCell>()
   const records = new Map<string, UsedCell>()
   // Records without an end, such as a configuration, are few, and none may be forgotten.

@@ -8,7 +8,7 @@ import type { Subject } from '../subject.ts'
 import { manualClock } from '../clock.ts'
 import { createLimiter } from '../limiter/limiter.ts'
 import { listen } from '../limiter/listen.ts'
-import { randomId } from '../random-id.ts'
+import { randomId } from '../internal/random-id.ts'
 import { expectEqual, expectThat } from './suite.ts'
 
 /** In the middle of a day and of a minute, so that windows on a grid have time left. */

@@ -6,7 +6,7 @@ import { defineExtension } from '../limiter/define-extension.ts'
 import { createLimiter } from '../limiter/limiter.ts'
 import { recordsOf } from '../limiter/records.ts'
 import { fixedWindow } from '../policies/fixed-window.ts'
-import { randomId } from '../random-id.ts'
+import { randomId } from '../internal/random-id.ts'
 import { freshSubject, probe, remaining } from './probe.ts'
 import { expectEqual, expectThat, sleep } from './suite.ts'
 

@@ -1,6 +1,6 @@
 import { InputError } from '@sluice/core'
 import { rateLimitHeaders, tooManyRequests, withHeaders } from '@sluice/core/http'
-import { estimateRequest, LIST_PRICES, meter, priceOf, type Priced } from '@sluice/core/llm'
+import { estimateRequest, LIST_PRICES, meter, priceOf, type Priced } from '@sluice/ai'
 import { reserve } from '@sluice/core/reservations'
 import { after } from 'next/server'
 import { tenantFromJwt, type Tenant } from '../../../auth'

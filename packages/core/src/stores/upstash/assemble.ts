@@ -1,5 +1,5 @@
 import type { PolicyRule } from '../../policies/policy.ts'
-import { MAX_UNITS } from '../../validate.ts'
+import { MAX_UNITS } from '../../internal/validation.ts'
 import { argsOf, layoutOf, REPLY_PER_POLICY } from './protocol.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Store } from '../store.ts'
 import type { RedisStoreOptions } from './redis-store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
-import { knownOptions } from '../../validate.ts'
+import { assertKnownOptions } from '../../internal/validation.ts'
 import { redisStore } from './redis-store.ts'
 import { badReply, RedisError, type Command, type Transport } from './transport.ts'
 import { validRedisOptions } from './upstash.ts'
@@ -18,7 +18,7 @@ export type UpstashRedisOptions = RedisStoreOptions
  * const store = upstashRedis(Redis.fromEnv(), { timeoutMs: 500 })
  */
 export function upstashRedis(redis: object, options: UpstashRedisOptions = {}): Store {
-  knownOptions('upstashRedis', options, ['timeoutMs', 'prefix'])
+  assertKnownOptions('upstashRedis', options, ['timeoutMs', 'prefix'])
   return redisStore(clientTransport(redis), ...validRedisOptions('upstashRedis', options))
 }
 

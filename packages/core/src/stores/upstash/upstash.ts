@@ -1,7 +1,12 @@
 import type { Store } from '../store.ts'
 import type { RedisStoreOptions } from './redis-store.ts'
 import { ConfigError } from '../../errors.ts'
-import { aFunction, knownOptions, plainName, positiveInteger } from '../../validate.ts'
+import {
+  assertFunction,
+  assertKnownOptions,
+  assertName,
+  assertPositiveInteger,
+} from '../../internal/validation.ts'
 import { redisStore } from './redis-store.ts'
 import { restTransport, type Fetch } from './transport.ts'
 
@@ -30,11 +35,11 @@ declare const process: { readonly env?: Record<string, string | undefined> } | u
  * const store = upstash({ url: env.REDIS_URL, token: env.REDIS_TOKEN, timeoutMs: 500 })
  */
 export function upstash(options: UpstashOptions = {}): Store {
-  knownOptions('upstash', options, ['url', 'token', 'timeoutMs', 'prefix', 'fetch'])
+  assertKnownOptions('upstash', options, ['url', 'token', 'timeoutMs', 'prefix', 'fetch'])
   const env = typeof process === 'undefined' ? undefined : process.env
   const url = validUrl(options.url ?? env?.['UPSTASH_REDIS_REST_URL'])
   const token = validToken(options.token ?? env?.['UPSTASH_REDIS_REST_TOKEN'])
-  if (options.fetch !== undefined) aFunction('upstash.fetch', options.fetch)
+  if (options.fetch !== undefined) assertFunction('upstash.fetch', options.fetch)
   // Looked up at each call, because tests and instrumentation replace it.
   const send: Fetch = options.fetch ?? ((target, init) => fetch(target, init))
   return redisStore(restTransport(url, token, send), ...validRedisOptions('upstash', options))
@@ -46,8 +51,8 @@ export function validRedisOptions(
   { timeoutMs = 1_000, prefix = 'sluice' }: RedisStoreOptions,
 ): [timeoutMs: number, prefix: string] {
   return [
-    positiveInteger(`${factory}.timeoutMs`, timeoutMs, 60_000),
-    plainName(`${factory}.prefix`, prefix),
+    assertPositiveInteger(`${factory}.timeoutMs`, timeoutMs, 60_000),
+    assertName(`${factory}.prefix`, prefix),
   ]
 }
 

@@ -1,0 +1,179 @@
+import { ConfigError } from '@sluice/core'
+import { assertKnownOptions } from '@sluice/core/validation'
+import {
+  metered,
+  nothing,
+  settling,
+  validOptions,
+  type ChunkReader,
+  type MeterOptions,
+} from './meter.ts'
+import { isObject, objectOf, type Json } from './json.ts'
+import { units } from './provider-usage.ts'
+import { Tally, type Known } from './tally.ts'
+import type { Usage } from './usage.ts'
+
+/**
+ * The usage in what the AI SDK (`ai`, version 5 and later) tells: the event of `onEnd` or `onFinish`, a
+ * result of `generateText`, or a usage by itself, as `await result.usage`. Numbers that its provider did not
+ * tell are counted from the text.
+ *
+ * Version 5 leaves Anthropic's cache out of the input. It is added where the event tells that it is
+ * Anthropic's; a usage by itself does not, and there only what was read is added, if it exceeds the input.
+ *
+ * @param known What is known besides, as of `meter`.
+ * @throws ConfigError When `known` is malformed, or what `streamText` returns is given as it is.
+ * @example
+ * streamText({ model, prompt, onEnd: (event) => settle(usageOfAiSdk(event)) })
+ */
+export function usageOfAiSdk(event: unknown, known: Known = {}): Usage {
+  assertKnownOptions('usageOfAiSdk', known, ['model', 'inputTokens', 'count'])
+  const tally = new Tally(known)
+  const { response, model, steps } = isObject(event) ? event : {}
+  tally.named(isObject(model) ? model['modelId'] : undefined)
+  tally.named(isObject(response) ? response['modelId'] : undefined)
+  const usage = isObject(event) ? (event['totalUsage'] ?? event['usage'] ?? event) : undefined
+  if (isObject(usage) && typeof usage['then'] === 'function') {
+    throw new ConfigError('invalid_option', 'usageOfAiSdk.event', 'must be awaited first')
+  }
+  const calls: readonly unknown[] = Array.isArray(steps) ? steps : [event]
+  reported(usage, calls, tally)
+  for (const call of calls) {
+    if (!isObject(call)) continue
+    tally.said(call['text'])
+    tally.said(call['reasoningText'])
+    const { toolCalls } = call
+    for (const { input } of Array.isArray(toolCalls) ? toolCalls.filter(isObject) : []) {
+      tally.said(JSON.stringify(input))
+    }
+  }
+  tally.ended = true
+  return tally.usage(true)
+}
+
+/** A middleware for `wrapLanguageModel` of the AI SDK; `ai` itself is not imported. */
+export interface MeterModel {
+  readonly specificationVersion: 'v4'
+  wrapGenerate<Result extends object>(call: {
+    doGenerate: () => PromiseLike<Result>
+    model: { readonly modelId: string }
+  }): Promise<Result>
+  wrapStream<Result extends { readonly stream: ReadableStream }>(call: {
+    doStream: () => PromiseLike<Result>
+    model: { readonly modelId: string }
+  }): Promise<Result>
+}
+
+/**
+ * Meters each call of a language model of the AI SDK, streamed or not, as `meter` does a response. A run
+ * with tools makes several calls, and `settle` hears of each.
+ *
+ * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * const model = wrapLanguageModel({ model: openai('gpt-4o'), middleware: meterModel({ settle }) })
+ */
+export function meterModel(options: MeterOptions): MeterModel {
+  const valid = validOptions('meterModel', options)
+
+  return {
+    specificationVersion: 'v4',
+    async wrapGenerate({ doGenerate, model }) {
+      const known = { model: model.modelId, ...valid }
+      const settle = settling(known)
+      const result = await orSettled(doGenerate, known, settle)
+      const { usage, response, content } = result as Readonly<Record<string, unknown>>
+      const tally = new Tally(known)
+      tally.named(isObject(response) ? response['modelId'] : undefined)
+      for (const part of Array.isArray(content) ? (content as unknown[]) : []) {
+        if (!isObject(part)) continue
+        tally.said(part['text'])
+        if (part['type'] === 'tool-call') tally.said(part['input'])
+      }
+      reported(usage, [result], tally)
+      tally.ended = true
+      settle(tally.usage(true))
+      return result
+    },
+    async wrapStream({ doStream, model }) {
+      const known = { model: model.modelId, ...valid }
+      const settle = settling(known)
+      const result = await orSettled(doStream, known, settle)
+      return { ...result, stream: metered(result.stream, known, settle, partReader) }
+    },
+  }
+}
+
+/** What a call that failed has used: nothing when the provider turned it away. */
+async function orSettled<Result>(
+  call: () => PromiseLike<Result>,
+  known: MeterOptions,
+  settle: (usage: Usage) => void,
+): Promise<Result> {
+  try {
+    return await call()
+  } catch (error) {
+    const turnedAway = isObject(error) && Number(error['statusCode']) >= 400
+    settle(turnedAway ? nothing(known.model) : new Tally(known).usage(false))
+    throw error
+  }
+}
+
+function partReader(tally: Tally): ChunkReader<unknown> {
+  /** The calls of tools whose input came in pieces, to come again as a whole. */
+  const inPieces = new Set<unknown>()
+  return {
+    see(part) {
+      if (!isObject(part)) return
+      const { type, delta } = part
+      tally.said(delta)
+      if (type === 'tool-input-delta') inPieces.add(part['id'])
+      else if (type === 'tool-call') {
+        if (!inPieces.delete(part['toolCallId'])) tally.said(part['input'])
+      } else if (type === 'response-metadata') tally.named(part['modelId'])
+      else if (type === 'finish') {
+        reported(part['usage'], [part], tally)
+        tally.ended = true
+      }
+    },
+    end: () => undefined,
+  }
+}
+
+/**
+ * A usage as the AI SDK writes it, of a model (numbers in parts) or of a run (numbers and details).
+ *
+ * @param calls What else is told of each call that it sums up.
+ */
+function reported(usage: unknown, calls: readonly unknown[], tally: Tally): void {
+  if (!isObject(usage)) return
+  const { inputTokens: input, outputTokens: output, inputTokenDetails: details } = usage
+  const parts = isObject(input) ? input : details
+  const { cacheRead, cacheReadTokens, cacheWrite, cacheWriteTokens } = objectOf(parts)
+  const metadata = calls.map((call) => objectOf(objectOf(call)['providerMetadata']))
+  const anthropic = metadata.map((told) => told['anthropic']).filter(isObject)
+  const bedrock = metadata.map((told) => objectOf(told['bedrock'])['usage']).filter(isObject)
+  // Without parts, version 5 tells their input beside the cache, and by call what was written there.
+  const isBeside = !isObject(parts) && anthropic.length + bedrock.length > 0
+  const written =
+    sumOf(anthropic, 'cacheCreationInputTokens') + sumOf(bedrock, 'cacheWriteInputTokens')
+  // Only there does Anthropic tell how long a cache is kept: of each call, or of all.
+  const raw = anthropic.map((told) => told['usage']).filter(isObject)
+  const kept = (raw.length > 0 ? raw : [objectOf(usage['raw'])]).map((told) =>
+    objectOf(told['cache_creation']),
+  )
+  tally.reported(
+    {
+      [isBeside ? 'input_tokens' : 'prompt_tokens']: isObject(input) ? input['total'] : input,
+      output_tokens: isObject(output) ? output['total'] : output,
+      cache_read_input_tokens: cacheRead ?? cacheReadTokens ?? usage['cachedInputTokens'],
+      cache_creation_input_tokens: cacheWrite ?? cacheWriteTokens ?? written,
+      cache_creation: { ephemeral_1h_input_tokens: sumOf(kept, 'ephemeral_1h_input_tokens') },
+    },
+    true,
+  )
+}
+
+/** The sum of a number that some of these have. */
+function sumOf(list: readonly Json[], name: string): number {
+  return list.reduce((sum, one) => sum + units(one[name]), 0)
+}

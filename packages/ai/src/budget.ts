@@ -1,0 +1,76 @@
+import {
+  ConfigError,
+  dailyCap,
+  monthlyCap,
+  type Limit,
+  type Per,
+  type PolicyOf,
+  type PolicyOptions,
+  type PolicyRule,
+} from '@sluice/core'
+import { MAX_UNITS, assertKnownOptions } from '@sluice/core/validation'
+
+// eslint-disable-next-line typescript/no-explicit-any -- stands for names of limits that are not known, which only `any` fits
+type AnyLimitName = any
+
+/** The unit of money: a millionth of a dollar, so that sums are whole numbers. */
+const UNIT = 'usd'
+const PER_DOLLAR = 1_000_000
+
+/** Options of `budget`. */
+export interface BudgetOptions<
+  Whose extends Per = Per,
+  Name extends string = AnyLimitName,
+> extends Pick<PolicyOptions<Whose>, 'per' | 'scope' | 'mode' | 'rollout'> {
+  /** What may be spent each calendar day (UTC), in micro-dollars: `usd(5)`, or a function of the plan. */
+  readonly daily?: Limit<Name>
+  /** What may be spent each calendar month (UTC), in micro-dollars. */
+  readonly monthly?: Limit<Name>
+  /** What the policies' names begin with. @default 'budget' */
+  readonly name?: string
+}
+
+/**
+ * Dollars as micro-dollars, the whole numbers in which limits and costs of the unit `usd` are given.
+ *
+ * @throws ConfigError Unless it is an amount from 0 to a million dollars.
+ * @example
+ * usd(12.5) // 12_500_000
+ */
+export function usd(dollars: number): number {
+  const micro = Math.round(dollars * PER_DOLLAR)
+  if (typeof dollars === 'number' && micro >= 0 && micro <= MAX_UNITS) return micro
+  throw new ConfigError('invalid_option', 'usd', 'must be dollars from 0 to a million')
+}
+
+/**
+ * Holds what is spent in the unit `usd` to so much a day and a month. Reserve an estimate,
+ * then settle the real price: what is in flight counts, so that many calls at once cannot overspend.
+ *
+ * @throws ConfigError When an option is unknown, missing or out of range.
+ * @example
+ * budget({ daily: usd(5), monthly: ({ plan }) => plan.monthlyUsd, per: ['tenant'] })
+ */
+export function budget<const Whose extends Per, Name extends string = AnyLimitName>(
+  options: BudgetOptions<Whose, Name>,
+): PolicyOf<Whose, 'usd', Name> {
+  assertKnownOptions('budget', options, [
+    'daily',
+    'monthly',
+    'name',
+    'per',
+    'scope',
+    'mode',
+    'rollout',
+  ])
+  const { daily, monthly, name = 'budget', ...common } = options
+  const rules: PolicyRule[] = []
+  if (daily !== undefined) {
+    rules.push(...dailyCap({ ...common, name: `${name}.daily`, limit: daily, unit: UNIT })())
+  }
+  if (monthly !== undefined) {
+    rules.push(...monthlyCap({ ...common, name: `${name}.monthly`, limit: monthly, unit: UNIT })())
+  }
+  if (rules.length > 0) return () => rules
+  throw new ConfigError('invalid_option', 'budget', 'must have a daily or a monthly limit')
+}

@@ -1,0 +1,201 @@
+import { ConfigError } from '@sluice/core'
+import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/validation'
+import { answerReader } from './answer.ts'
+import { watched, type End } from './pipe.ts'
+import { NO_NUMBERS } from './provider-usage.ts'
+import { Tally, type Known } from './tally.ts'
+import type { Settle, Usage } from './usage.ts'
+
+/** Options of `meterStream` and `meterModel`, and, with its own, of `meter`. */
+export interface MeterOptions extends Known {
+  /**
+   * Receives the usage, once: when the answer has come to its end, and else as soon as it breaks off. The
+   * answer does not wait for it; what it throws goes to `onError`.
+   */
+  readonly settle: Settle
+  /**
+   * Keeps the platform's request alive until the usage is settled: `(promise) => ctx.waitUntil(promise)`.
+   * On Cloudflare Workers, without it, nothing is settled when the client goes away.
+   */
+  readonly waitUntil?: (promise: Promise<unknown>) => void
+  /** Gives the answer up: settles what is known, cancels the source, and breaks what is passed on. */
+  readonly signal?: AbortSignal
+  /** Hears of what `settle` throws, and of faults in here. @default console.error */
+  readonly onError?: (error: unknown) => void
+}
+
+/** Options of `meter`. */
+export interface MeterResponseOptions extends MeterOptions {
+  /**
+   * Whether an answer with a status outside 200 to 299 is metered like any other, and not settled as
+   * nothing. @default false
+   */
+  readonly chargeErrors?: boolean
+}
+
+const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputTokens', 'count']
+
+/**
+ * A provider's response, unchanged, that settles what it has used by itself. Reads OpenAI's chat
+ * completions and responses and Anthropic's messages, as JSON and as server-sent events. Bytes are passed
+ * on as they come, and read from the provider only as fast as they are read here. Where the provider does
+ * not tell the usage, or the answer breaks off, the text that has passed is counted.
+ *
+ * An error of the provider (a status outside 200 to 299) has used nothing.
+ *
+ * @throws ConfigError When an option is unknown, missing or malformed, or the response has been read.
+ * @example
+ * const response = await fetch('https://api.openai.com/v1/chat/completions', init)
+ * return meter(response, {
+ *   settle: (usage) => console.log(usage.input + usage.output),
+ *   waitUntil: (promise) => ctx.waitUntil(promise),
+ * })
+ */
+export function meter(response: Response, options: MeterResponseOptions): Response {
+  const { chargeErrors = false, ...rest } = validOptions('meter', options, ['chargeErrors'])
+  mustBeUnread('meter.response', typeof response?.bodyUsed !== 'boolean')
+  const { body, bodyUsed, headers, ok } = response
+  if (body === null || (!ok && !chargeErrors)) {
+    settling(rest)(nothing(rest.model))
+    return response
+  }
+  mustBeUnread('meter.response', body.locked || bodyUsed)
+  const type = headers.get('content-type') ?? ''
+  return new Response(bytesMetered(body, rest, type), response)
+}
+
+/**
+ * As `meter`, for a stream of bytes alone.
+ *
+ * @param contentType Its `content-type`. @default told by how it begins
+ * @throws ConfigError When an option is unknown, missing or malformed, or somebody reads the stream.
+ * @example
+ * const settle = (usage: Usage) => decision.settle({ token: usage.input + usage.output })
+ * return new Response(meterStream(stream, { settle }, 'text/event-stream'))
+ */
+export function meterStream(
+  stream: ReadableStream<Uint8Array>,
+  options: MeterOptions,
+  contentType = '',
+): ReadableStream<Uint8Array> {
+  const valid = validOptions('meterStream', options)
+  mustBeUnread('meterStream.stream', stream?.locked)
+  return bytesMetered(stream, valid, contentType)
+}
+
+/** Fails before the platform is told to wait for what would never be settled. */
+function mustBeUnread(where: string, isRead: unknown): void {
+  // What is no stream does not say so.
+  if (isRead === false) return
+  throw new ConfigError('invalid_option', where, 'must be a body that nobody has read')
+}
+
+function bytesMetered(
+  stream: ReadableStream<Uint8Array>,
+  options: MeterOptions,
+  contentType: string,
+): ReadableStream<Uint8Array> {
+  const decoder = new TextDecoder()
+  return metered<Uint8Array>(stream, options, settling(options), (tally) => {
+    const reader = answerReader(tally, contentType)
+    return {
+      see: (chunk) => reader.push(decoder.decode(chunk, { stream: true })),
+      end: (closed) => {
+        reader.push(decoder.decode())
+        reader.end(closed)
+      },
+    }
+  })
+}
+
+/** Reads the chunks of an answer into a tally. */
+export interface ChunkReader<T> {
+  see(chunk: T): void
+  /** The answer is over, closed by its source or not: reads what is left. */
+  end(closed: boolean): void
+}
+
+/** A stream that settles by itself what `read` finds in it. */
+export function metered<T>(
+  stream: ReadableStream<T>,
+  options: MeterOptions,
+  settle: (usage: Usage) => void,
+  read: (tally: Tally) => ChunkReader<T>,
+): ReadableStream<T> {
+  const tally = new Tally(options)
+  const reader = read(tally)
+  /** Whatever happens in here, the stream goes on. */
+  const safely = (work: () => void): void => {
+    try {
+      work()
+    } catch (error) {
+      report(options, error)
+    }
+  }
+  const see = (chunk: T): void => {
+    if (tally.ended) return
+    safely(() => reader.see(chunk))
+    if (tally.ended) settle(tally.usage(false))
+  }
+  const end = (how: End): void => {
+    const closed = how === 'closed'
+    safely(() => reader.end(closed))
+    settle(tally.usage(closed))
+  }
+  return watched(stream, { see, end }, options.signal)
+}
+
+/** Calls `settle` the first time only, and never lets it disturb the caller. */
+export function settling(options: MeterOptions): (usage: Usage) => void {
+  let done: (() => void) | undefined
+  let settled = false
+  // The platform is told at the beginning: when a client is gone it is too late.
+  options.waitUntil?.(new Promise<void>((resolve) => (done = resolve)))
+  return (usage) => {
+    if (settled) return
+    settled = true
+    void (async () => {
+      try {
+        await options.settle(usage)
+      } catch (error) {
+        report(options, error)
+      }
+      done?.()
+    })()
+  }
+}
+
+/** The usage of a request that a provider turned away. */
+export function nothing(model: string | undefined): Usage {
+  return { model, ...NO_NUMBERS, source: 'provider', complete: true }
+}
+
+function report({ onError }: MeterOptions, error: unknown): void {
+  try {
+    if (onError === undefined) console.error(error)
+    else onError(error)
+  } catch {
+    // There is nobody left to tell.
+  }
+}
+
+export function validOptions<T extends MeterOptions>(
+  where: string,
+  options: T,
+  more: readonly string[] = [],
+): T {
+  assertKnownOptions(where, options, [...OPTIONS, ...more])
+  const { inputTokens, waitUntil, signal, onError, count } = options
+  assertFunction(`${where}.settle`, options.settle)
+  for (const [name, option] of Object.entries({ waitUntil, onError, count })) {
+    if (option !== undefined) assertFunction(`${where}.${name}`, option)
+  }
+  // One of another realm is none of ours by its class.
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
+    throw new ConfigError('invalid_option', `${where}.signal`, 'must be an AbortSignal')
+  }
+  if (inputTokens !== undefined && inputTokens !== 0) {
+    assertPositiveInteger(`${where}.inputTokens`, inputTokens)
+  }
+  return options
+}

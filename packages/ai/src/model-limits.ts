@@ -1,0 +1,126 @@
+import {
+  ConfigError,
+  concurrency,
+  dailyCap,
+  slidingWindow,
+  type Limit,
+  type Policy,
+  type PolicyOptions,
+} from '@sluice/core'
+import { assertKnownOptions, assertLimit, assertOptions } from '@sluice/core/validation'
+import { candidateNames } from './model-name.ts'
+
+/** One line of a provider's table of limits; what is left out has none. */
+export interface ModelLimits {
+  /** Requests per minute. */
+  readonly rpm?: number
+  /** Requests per day (UTC). */
+  readonly rpd?: number
+  /** Tokens per minute, input and output together: the unit `token`. */
+  readonly tpm?: number
+  /** Tokens per day (UTC): the unit `token`. */
+  readonly tpd?: number
+  /** Input tokens per minute: the unit `input_token`. */
+  readonly itpm?: number
+  /** Output tokens per minute: the unit `output_token`. */
+  readonly otpm?: number
+  /** Calls in flight at once. */
+  readonly inFlight?: number
+}
+
+/** Options of `modelLimits`. */
+export interface ModelLimitsOptions extends Pick<
+  PolicyOptions,
+  'per' | 'scope' | 'mode' | 'rollout'
+> {
+  /** Limits by the name of the model, as you count it (`subject.model`). */
+  readonly models: Readonly<Record<string, ModelLimits>>
+  /** The limits of all models that are not listed, which share one budget. */
+  readonly otherModels: ModelLimits
+}
+
+/** What `modelLimits` makes. */
+export interface ModelPolicies {
+  readonly policies: Policy[]
+  /**
+   * What to count a model under: its name if it is listed, or what is left of it without a vendor
+   * before and a date behind it (as prices are found); else `'other'`, so that invented names have no
+   * budget of their own, nor has a request that names none.
+   */
+  readonly modelOf: (name: string | undefined) => string
+}
+
+/** What counts a limit of a line. */
+type Column = (common: PolicyOptions) => Policy
+
+const perMinute =
+  (unit: string): Column =>
+  (common) =>
+    slidingWindow({ ...common, unit, window: '1m' })
+const perDay =
+  (unit: string): Column =>
+  (common) =>
+    dailyCap({ ...common, unit })
+
+const COLUMNS: ReadonlyMap<keyof ModelLimits, Column> = new Map([
+  ['rpd', perDay('request')],
+  ['tpd', perDay('token')],
+  ['rpm', perMinute('request')],
+  ['tpm', perMinute('token')],
+  ['itpm', perMinute('input_token')],
+  ['otpm', perMinute('output_token')],
+  ['inFlight', (common) => concurrency(common)],
+])
+
+/** What models that are not listed are counted under. */
+const OTHER = 'other'
+
+/**
+ * Policies that read like a provider's table of limits: one for each column, which allows each model
+ * what its line says. Put `'model'` among `per`, and `modelOf(name)` in the subject.
+ *
+ * @throws ConfigError When an option is unknown, missing or out of range.
+ * @example
+ * const { policies, modelOf } = modelLimits({
+ *   per: ['user', 'model'],
+ *   models: {
+ *     'gpt-4o': { rpm: 500, rpd: 10_000, tpm: 30_000 },
+ *     'claude-sonnet-4': { rpm: 50, itpm: 30_000, otpm: 8_000 },
+ *   },
+ *   otherModels: { rpm: 20, tpm: 10_000 },
+ * })
+ */
+export function modelLimits(options: ModelLimitsOptions): ModelPolicies {
+  const own = ['models', 'otherModels', 'per', 'scope', 'mode', 'rollout']
+  assertKnownOptions('modelLimits', options, own)
+  const { models, otherModels, ...common } = options
+  assertOptions('modelLimits.models', models)
+  if (Object.hasOwn(models, OTHER)) {
+    const message = 'is what models that are not listed are counted under; use "otherModels"'
+    throw new ConfigError('invalid_option', `modelLimits.models.${OTHER}`, message)
+  }
+  const lines = new Map([...Object.entries(models), [OTHER, otherModels] as const])
+  for (const [name, line] of lines) {
+    const place = name === OTHER ? 'modelLimits.otherModels' : `modelLimits.models.${name}`
+    assertKnownOptions(place, line, [...COLUMNS.keys()])
+    for (const [column, limit] of Object.entries(line)) assertLimit(`${place}.${column}`, limit)
+  }
+  if (!Array.isArray(options.per) || !options.per.includes('model')) {
+    throw new ConfigError('invalid_option', 'modelLimits.per', 'must list "model"')
+  }
+  const policies: Policy[] = []
+  for (const [column, make] of COLUMNS) {
+    if (![...lines.values()].some((line) => line[column] !== undefined)) continue
+    const limit: Limit = ({ model = OTHER }) =>
+      (lines.get(model) ?? otherModels)[column] ?? 'unlimited'
+    policies.push(make({ ...common, name: column, limit }))
+  }
+  if (policies.length === 0) {
+    throw new ConfigError('invalid_option', 'modelLimits.models', 'must limit something')
+  }
+  const modelOf = (name: string | undefined): string => {
+    const names = typeof name === 'string' ? [name, ...candidateNames(name)] : []
+    return names.find((one) => lines.has(one)) ?? OTHER
+  }
+  return { policies, modelOf }
+}

@@ -1,0 +1,186 @@
+import { ConfigError, InputError } from '@sluice/core'
+import { MAX_UNITS, MUST_BE_UNITS, assertKnownOptions, isUnits } from '@sluice/core/validation'
+import { isObject } from './json.ts'
+import { candidateNames } from './model-name.ts'
+import type { Usage } from './usage.ts'
+
+/** Prices in micro-dollars per million tokens: 2.50 dollars are 2_500_000. Whole numbers. */
+export interface Rates {
+  readonly input: number
+  /** Of input that was read from a cache. @default the price of input */
+  readonly cachedInput?: number
+  /** Of input that was written to a cache. @default the price of input */
+  readonly cacheWrite?: number
+  /** Of input that was written to a cache for longer. @default the price of `cacheWrite` */
+  readonly longCacheWrite?: number
+  readonly output: number
+}
+
+/** The price of a model. */
+export interface ModelPrice extends Rates {
+  /** The prices of the whole request when its input is longer than `above` tokens. */
+  readonly long?: Rates & { readonly above: number }
+  /** The day on which the source said so, such as `2026-10-24`. */
+  readonly asOf?: string
+  /** Where the price is from, a URL. */
+  readonly source?: string
+}
+
+/** A table of prices, made by `definePrices`. */
+export interface Prices {
+  readonly models: ReadonlyMap<string, ModelPrice>
+  /** What a model that is not listed costs; `deny` throws. */
+  readonly unknownModel: ModelPrice | 'deny'
+}
+
+/** Options of `definePrices`. */
+export interface DefinePricesOptions {
+  /** A table to extend; what is listed anew replaces what it has. @default none */
+  readonly base?: Prices
+  /**
+   * The price of models that are not listed, or `'deny'` to throw `unknown_model` then.
+   *
+   * @default that of `base`, else 'deny'
+   */
+  readonly unknownModel?: ModelPrice | 'deny'
+}
+
+/** What has a price: a usage, or an estimate of one. */
+export type Priced = Pick<Usage, 'input' | 'output'> &
+  Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite'>>
+
+const RATES = ['input', 'cachedInput', 'cacheWrite', 'longCacheWrite', 'output'] as const
+const PRICE = [...RATES, 'long', 'asOf', 'source']
+
+/**
+ * A table of prices by model, in micro-dollars per million tokens. A name covers its dated snapshots and
+ * `openai/` or `anthropic/` before it; a snapshot with another price is listed by its full name.
+ *
+ * @throws ConfigError When a price is missing or no whole number; the error names the place.
+ * @example
+ * const prices = definePrices(
+ *   { 'my-model': { input: 300_000, output: 1_200_000 } },
+ *   { base: LIST_PRICES, unknownModel: { input: 15_000_000, output: 75_000_000 } },
+ * )
+ */
+export function definePrices(
+  models: Readonly<Record<string, ModelPrice>>,
+  options: DefinePricesOptions = {},
+): Prices {
+  assertKnownOptions('definePrices.options', options, ['base', 'unknownModel'])
+  if (!isObject(models) || models instanceof Map) {
+    throw invalid('definePrices', 'must be an object of prices by model')
+  }
+  const { base, unknownModel = base?.unknownModel ?? 'deny' } = options
+  if (base !== undefined) aTable('definePrices.base', base)
+  if (typeof unknownModel !== 'object' && unknownModel !== 'deny') {
+    throw invalid('definePrices.unknownModel', 'must be a price or "deny"')
+  }
+  const table = new Map<string, ModelPrice>()
+  for (const [model, price] of Object.entries(models)) {
+    const name = model.toLowerCase()
+    if (table.has(name)) {
+      throw invalid(`definePrices.${model}`, 'must not be listed twice')
+    }
+    table.set(name, validPrice(`definePrices.${model}`, price))
+  }
+  return {
+    models: new Map([...(base?.models ?? []), ...table]),
+    unknownModel:
+      unknownModel === 'deny' ? 'deny' : validPrice('definePrices.unknownModel', unknownModel),
+  }
+}
+
+/**
+ * What a usage costs, in whole micro-dollars, rounded up; at most 10^12. Discounts and surcharges beside
+ * the list are not in it: batches, service tiers, regions, tools that cost extra.
+ *
+ * @param model The model's name, as asked for or as answered.
+ * @throws InputError `unknown_model` when it is not listed and the table names no price for such.
+ * @throws InputError `invalid_cost` when a number of tokens is no whole number from 0 to 10^12.
+ * @throws ConfigError When `prices` is not made by `definePrices`.
+ * @example
+ * priceOf({ input: 1_000, output: 200 }, 'gpt-4o', LIST_PRICES) // 4_500: 0.0045 dollars
+ */
+export function priceOf(usage: Priced, model: string | undefined, prices: Prices): number {
+  const price = findPrice(model, prices)
+  const { input, output, cachedInput = 0, cacheWrite = 0, longCacheWrite = 0 } = usage
+  const tokens = { input, output, cachedInput, cacheWrite, longCacheWrite }
+  for (const [name, value] of Object.entries(tokens)) {
+    if (!isUnits(value)) throw new InputError('invalid_cost', `usage.${name}`, MUST_BE_UNITS)
+  }
+  const rates = price.long !== undefined && input > price.long.above ? price.long : price
+  const writeRate = rates.cacheWrite ?? rates.input
+  const shortWrite = Math.max(0, cacheWrite - longCacheWrite)
+  // Products of these exceed what a double holds exactly.
+  const total =
+    times(Math.max(0, input - cachedInput - Math.max(cacheWrite, longCacheWrite)), rates.input) +
+    times(cachedInput, rates.cachedInput ?? rates.input) +
+    times(shortWrite, writeRate) +
+    times(longCacheWrite, rates.longCacheWrite ?? writeRate) +
+    times(output, rates.output)
+  const microDollars = (total + 999_999n) / 1_000_000n
+  return microDollars > MAX_UNITS ? MAX_UNITS : Number(microDollars)
+}
+
+/**
+ * The price of a model.
+ *
+ * @throws InputError `unknown_model` when it is not listed and the table names no price for such.
+ * @throws ConfigError When `prices` is not made by `definePrices`.
+ * @example
+ * findPrice('gpt-4o-2024-08-06', LIST_PRICES).output // 10_000_000: 10 dollars a million tokens
+ */
+export function findPrice(model: string | undefined, prices: Prices): ModelPrice {
+  aTable('prices', prices)
+  for (const name of typeof model === 'string' ? candidateNames(model) : []) {
+    const price = prices.models.get(name)
+    if (price !== undefined) return price
+  }
+  if (prices.unknownModel !== 'deny') return prices.unknownModel
+  throw new InputError(
+    'unknown_model',
+    'model',
+    'has no price; list it with definePrices, or set unknownModel',
+  )
+}
+
+const times = (tokens: number, rate: number): bigint => BigInt(tokens) * BigInt(rate)
+
+function aTable(option: string, value: Partial<Prices> | null | undefined): void {
+  if (value?.models instanceof Map && value.unknownModel !== undefined) return
+  throw invalid(option, 'must be made by definePrices')
+}
+
+function validPrice(where: string, price: unknown): ModelPrice {
+  assertKnownOptions(where, price, PRICE)
+  const { long, asOf, source, ...rates } = price as ModelPrice
+  const valid: Record<string, unknown> = validRates(where, rates)
+  if (long !== undefined) {
+    assertKnownOptions(`${where}.long`, long, [...RATES, 'above'])
+    const { above, ...longRates } = long
+    if (!isUnits(above)) throw invalid(`${where}.long.above`)
+    valid['long'] = Object.freeze({ above, ...validRates(`${where}.long`, longRates) })
+  }
+  for (const [name, text] of Object.entries({ asOf, source })) {
+    if (typeof text === 'string') valid[name] = text
+    else if (text !== undefined) {
+      throw invalid(`${where}.${name}`, 'must be a text')
+    }
+  }
+  return Object.freeze(valid) as unknown as ModelPrice
+}
+
+function validRates(where: string, rates: Rates): Record<string, number> {
+  const valid: Record<string, number> = {}
+  for (const name of RATES) {
+    const rate = rates[name]
+    if (rate === undefined && name !== 'input' && name !== 'output') continue
+    if (!isUnits(rate)) throw invalid(`${where}.${name}`)
+    valid[name] = rate
+  }
+  return valid
+}
+
+const invalid = (option: string, message: string = MUST_BE_UNITS): ConfigError =>
+  new ConfigError('invalid_option', option, message)

@@ -1,0 +1,112 @@
+import { MAX_UNITS } from '@sluice/core/validation'
+import { isObject } from './json.ts'
+import { isClaude } from './model-name.ts'
+import { combined, NO_NUMBERS, numbersIn, units } from './provider-usage.ts'
+import { CLAUDE_FACTOR, tokenCounter, type TokenCounter } from './tokens.ts'
+import type { Usage } from './usage.ts'
+
+/** What a meter knows without the answer. */
+export interface Known {
+  /** The model, where the answer does not name it. */
+  readonly model?: string
+  /** Input tokens, where the provider does not tell them; `estimateRequest(body).input`, say. */
+  readonly inputTokens?: number
+  /** Counts the tokens of a text that passes. @default an estimate, as `estimateTokens` */
+  readonly count?: (text: string) => number
+}
+
+/** Gathers what is known of the usage of one request while its answer passes. */
+export class Tally {
+  model: string | undefined
+  /** Whether the provider has told the usage of the whole answer. */
+  isFinal = false
+  /** Whether anything of a known format has passed. */
+  isUnderstood = false
+  /** Whether the answer has come to its end; what follows changes nothing. */
+  ended = false
+  /** Whether more has passed than the usage speaks of. */
+  hasMore = false
+  readonly #known: Known
+  readonly #said: TokenCounter
+  readonly #raw: TokenCounter
+  #counted = 0
+  #reported = NO_NUMBERS
+
+  constructor(known: Known) {
+    this.#known = known
+    this.#said = counterFor(known)
+    this.#raw = counterFor(known)
+  }
+
+  /** Text that the model has produced. */
+  said(text: unknown): void {
+    if (typeof text === 'string' && text !== '') this.#said.add(text)
+  }
+
+  /** Text of which nothing is known: it counts as it is, beside what is known to be said. */
+  raw(text: string): void {
+    this.#raw.add(text)
+  }
+
+  /** Tokens that were counted apart, with `counter`. */
+  counted(tokens: number): void {
+    this.#counted += tokens
+  }
+
+  /** Counts as this does what may turn out not to count. */
+  counter(): TokenCounter {
+    return counterFor(this.#known)
+  }
+
+  named(model: unknown): void {
+    if (typeof model === 'string' && model !== '') this.model = model
+  }
+
+  /**
+   * A usage. Where several come, they are cumulative. One without a number for the output is none.
+   *
+   * @param isFinal Whether its output is that of the answer, and not of its first token.
+   */
+  reported(usage: unknown, isFinal: boolean): void {
+    if (!isObject(usage)) return
+    const { numbers, isTold } = numbersIn(usage)
+    this.#reported = combined(this.#reported, numbers, Math.max)
+    // One of zeros comes before the answer, or is none.
+    this.isFinal ||= isFinal && isTold && this.#reported.input + this.#reported.output > 0
+    this.isUnderstood = true
+  }
+
+  /** @param closed Whether the stream was closed by its source. */
+  usage(closed: boolean): Usage {
+    const model = this.model ?? this.#known.model
+    const complete = this.ended || (closed && this.isFinal)
+    const factor = isClaude(model) && this.#known.count === undefined ? CLAUDE_FACTOR : 1
+    const said = this.#said.tokens
+    const counted = Math.ceil((said + this.#raw.tokens + this.#counted) * factor)
+    const { input, output } = this.#reported
+    // No output is to be believed of embeddings, say, but not of an answer.
+    const isBlank = output === 0 && (said > 0 || (input === 0 && counted > 0))
+    const trusted = this.isFinal && complete && !this.hasMore && !isBlank
+    return {
+      model,
+      ...this.#reported,
+      input: input || (this.#known.inputTokens ?? 0),
+      output: Math.min(MAX_UNITS, trusted ? output : Math.max(output, counted)),
+      source: trusted && input > 0 ? 'provider' : 'counted',
+      complete,
+    }
+  }
+}
+
+function counterFor({ count }: Known): TokenCounter {
+  if (count === undefined) return tokenCounter()
+  let tokens = 0
+  return {
+    add: (text) => {
+      tokens += units(Math.ceil(count(text)))
+    },
+    get tokens() {
+      return tokens
+    },
+  }
+}

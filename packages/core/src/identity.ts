@@ -1,5 +1,0 @@
-export { addressSubject } from './identity/address.ts'
-export type { AddressSubjectOptions } from './identity/address.ts'
-export { apiKeySubject, headerSubject } from './identity/header.ts'
-export type { ApiKeySubjectOptions, HeaderSubjectOptions } from './identity/header.ts'
-export { allOf, firstOf } from './identity/resolver.ts'

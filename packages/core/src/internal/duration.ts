@@ -1,0 +1,36 @@
+import { ConfigError } from '../errors.ts'
+
+type Unit = 'ms' | 's' | 'm' | 'h' | 'd'
+
+/** A length of time: `'500ms'`, `'10s'`, `'1m'`, `'24h'`, `'30d'`, or a number of milliseconds. */
+export type Duration = `${number}${Unit}` | number
+
+const UNIT_MS: ReadonlyMap<string, number> = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+])
+
+const MAX_MS = 366 * 86_400_000
+
+/**
+ * The milliseconds in a duration.
+ *
+ * @throws ConfigError `invalid_duration` unless it is a whole number of milliseconds from 1 to 366 days.
+ */
+export function durationMs(option: string, duration: unknown): number {
+  const ms = typeof duration === 'string' ? parse(duration) : duration
+  if (typeof ms === 'number' && Number.isInteger(ms) && ms >= 1 && ms <= MAX_MS) return ms
+  throw new ConfigError(
+    'invalid_duration',
+    option,
+    'must be milliseconds, or a number with a unit such as "500ms", "10s", "1m", "24h" or "30d"; at most 366 days',
+  )
+}
+
+function parse(text: string): number {
+  const match = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text)
+  return match ? Number(match[1]) * (UNIT_MS.get(match[2] ?? '') ?? Number.NaN) : Number.NaN
+}

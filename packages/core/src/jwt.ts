@@ -1,2 +1,0 @@
-export { jwtSubject } from './identity/jwt.ts'
-export type { JwtSubjectOptions } from './identity/jwt.ts'

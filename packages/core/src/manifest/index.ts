@@ -1,0 +1,10 @@
+export { defineManifest } from './define.ts'
+export type { DefinedManifest } from './define.ts'
+export type {
+  Manifest,
+  ManifestPolicy,
+  ManifestRoute,
+  PlanLimit,
+  PolicyOverride,
+  PolicySpec,
+} from './types.ts'

@@ -1,2 +1,0 @@
-export { memory } from './stores/memory.ts'
-export type { MemoryOptions } from './stores/memory.ts'

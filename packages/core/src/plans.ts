@@ -1,2 +1,0 @@
-export { invalidatePlan, planResolver } from './plans/plan-resolver.ts'
-export type { PlanOf, PlanResolverOptions } from './plans/plan-resolver.ts'

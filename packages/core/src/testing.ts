@@ -1,5 +1,0 @@
-export { algorithmConformance } from './testing/algorithm-conformance.ts'
-export type { AlgorithmConformance, PolicyToTest } from './testing/algorithm-conformance.ts'
-export { storeConformance } from './testing/store-conformance.ts'
-export type { StoreConformance } from './testing/store-conformance.ts'
-export type { TestFramework } from './testing/suite.ts'

@@ -1,0 +1,5 @@
+export { algorithmConformance } from './algorithm-conformance.ts'
+export type { AlgorithmConformance, PolicyToTest } from './algorithm-conformance.ts'
+export { storeConformance } from './store-conformance.ts'
+export type { StoreConformance } from './store-conformance.ts'
+export type { TestFramework } from './suite.ts'

@@ -1,2 +1,0 @@
-export { upstashRedis } from './stores/upstash/client.ts'
-export type { UpstashRedisOptions } from './stores/upstash/client.ts'

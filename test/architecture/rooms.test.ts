@@ -1,0 +1,155 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+/**
+ * The rooms of the core, from the ground up: each imports from the rooms that it lists, and from
+ * itself. `nouns` are the files at the root and `internal/`, which serves them; `index.ts` is a table of
+ * contents and names every room.
+ */
+const ROOMS: Readonly<Record<string, string>> = {
+  nouns: '',
+  algorithms: 'nouns',
+  policies: 'nouns algorithms',
+  stores: 'nouns algorithms policies',
+  limiter: 'nouns policies stores',
+  reservations: 'nouns algorithms policies stores limiter',
+  plans: 'nouns policies stores limiter',
+  configuration: 'nouns policies stores limiter',
+  routes: 'nouns',
+  http: 'nouns routes stores limiter reservations',
+  identity: 'nouns http jose',
+  manifest: 'nouns policies routes',
+  testing: 'nouns algorithms policies stores limiter reservations',
+}
+
+/** The files of `stores/` that other rooms may know: the port, and who needs more. */
+const STORE_FILES: Readonly<Record<string, RegExp>> = {
+  limiter: /^stores\/(store|fallback)\.ts$/,
+  // One script settles what another one decided: both are assembled from the same parts.
+  reservations: /^stores\/(store|upstash\/(assemble|protocol))\.ts$/,
+  // Algorithms of your own are tried in memory.
+  testing: /^stores\/(store|memory)\.ts$/,
+}
+const PORT = /^stores\/store\.ts$/
+
+/** The modules that a package or app may import beside its own files and published entries. */
+const MODULES: Readonly<Record<string, RegExp>> = {
+  'packages/core/src': /^jose$/,
+  'packages/ai/src': /^$/,
+  'packages/next/src': /^next\/server\.js$/,
+  // Loaded by tests only.
+  'packages/next/src/testing':
+    /^(next\/experimental\/testing\/server\.js|@babel\/parser|node:(async_hooks|fs|module|path))$/,
+  'packages/cloudflare/src': /^$/,
+  'packages/local/src': /^(node:.*|ioredis|wasmoon-lua5\.1)$/,
+  'apps/demo': /^(next|react|jose|node:)/,
+  'apps/worker': /^jose$/,
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+describe('the core', () => {
+  const core = join(root, 'packages/core/src')
+  const files = sources(core).filter((file) => file !== join(core, 'index.ts'))
+  const imports = files.flatMap((file) =>
+    importsOf(file).map((name) => ({
+      from: relative(core, file),
+      to: name.startsWith('.') ? relative(core, join(dirname(file), name)) : name,
+    })),
+  )
+
+  it('has these rooms and no other', () => {
+    const rooms = new Set(files.map((file) => roomOf(relative(core, file))))
+    expect([...rooms].toSorted()).toEqual(Object.keys(ROOMS).toSorted())
+  })
+
+  it.each(Object.entries(ROOMS))('%s imports only from rooms below it', (room, below) => {
+    const allowed = new Set([room, ...below.split(' ')])
+    const own = imports.filter(({ from }) => roomOf(from) === room)
+    expect(own.length).toBeGreaterThan(0)
+    expect(own.filter(({ to }) => !allowed.has(roomOf(to)))).toEqual([])
+  })
+
+  it.each(Object.keys(ROOMS).filter((room) => room !== 'stores'))('%s knows no store', (room) => {
+    const known = STORE_FILES[room] ?? PORT
+    const stores = imports.filter(
+      ({ from, to }) => roomOf(from) === room && roomOf(to) === 'stores',
+    )
+    expect(stores.filter(({ to }) => !known.test(to))).toEqual([])
+  })
+})
+
+describe.each(Object.entries(MODULES))('%s', (folder, modules) => {
+  const files = sources(join(root, folder))
+
+  it('imports its own files, published entries and these modules', () => {
+    const foreign = files
+      .filter((file) => folder.endsWith('testing') || !file.includes('/testing'))
+      .flatMap((file) => importsOf(file).map((name) => ({ file: relative(root, file), name })))
+      .filter(({ file, name }) => !isInside(folder, file, name))
+      .filter(({ name }) => !modules.test(name) && !publishedEntries().has(name))
+    expect(foreign).toEqual([])
+  })
+
+  it('has no circle among its files', () => {
+    const cleared = new Set<string>()
+    const visit = (file: string, path: readonly string[]): void => {
+      expect(path, 'a circle').not.toContain(file)
+      if (cleared.has(file)) return
+      for (const name of importsOf(file).filter((one) => /^\..*\.tsx?$/.test(one))) {
+        visit(join(dirname(file), name), [...path, file])
+      }
+      cleared.add(file)
+    }
+    for (const file of files) visit(file, [])
+    expect(cleared.size).toBeGreaterThanOrEqual(files.length)
+  })
+})
+
+it('reads every form of import', () => {
+  const names = importsOf(join(root, 'packages/core/src/limiter/options.ts'))
+  expect(names).toContain('../clock.ts')
+  expect(importsOf(fileURLToPath(import.meta.url))).toContain('node:fs')
+  expect(publishedEntries()).toContain('@sluice/core/upstash-redis')
+})
+
+/** Returns true if `file` imports `name` from within `folder`. */
+function isInside(folder: string, file: string, name: string): boolean {
+  return name.startsWith('.') && !relative(folder, join(dirname(file), name)).startsWith('.')
+}
+
+/** Names the room of a file by its path in the core, or a module by itself. */
+function roomOf(path: string): string {
+  if (!path.endsWith('.ts')) return path
+  const [folder = '', ...rest] = path.split('/')
+  return rest.length === 0 || folder === 'internal' ? 'nouns' : folder
+}
+
+function publishedEntries(): Set<string> {
+  const packages = readdirSync(join(root, 'packages'))
+  return new Set(
+    packages.flatMap((name) => {
+      const text = readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')
+      const { exports } = JSON.parse(text) as { exports: object }
+      return Object.keys(exports).map((entry) => join('@sluice', name, entry))
+    }),
+  )
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (/^(node_modules|dist|\.next|\.turbo|\.wrangler)$/.test(entry.name)) return []
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return sources(path)
+    return /(?<!\.d)\.tsx?$/.test(entry.name) ? [path] : []
+  })
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8')
+  // `import … from 'x'`, `export … from 'x'`, `import 'x'`, and `import('x')` as an expression or type.
+  const statements = /^(?:import|export)\b(?:[^'";/]*\bfrom)?\s*'([^']+)'|\bimport\(\s*'([^']+)'/gm
+  return Array.from(text.matchAll(statements), (match) => match[1] ?? match[2] ?? '')
+}
