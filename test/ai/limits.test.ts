@@ -1,18 +1,18 @@
-import { concurrency, createLimiter, definePlans, manualClock } from '@sluice/core'
+import { concurrency, definePlans } from '@sluice/core'
 import { budget, modelLimits, usd } from '@sluice/ai'
-import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
-import { NOON, remaining } from '../conformance/cases/case.ts'
+import { mustReserve } from '../core/reservations/support.ts'
+import { remaining } from '../support/decisions.ts'
+import { setUp } from '../support/limiters.ts'
 import { loosely, mistakesAreNamed, type Mistake } from '../support/mistakes.ts'
-import { reserved } from '../core/reservations/reserved.ts'
 
 describe('a budget', () => {
   const plans = definePlans({ free: { monthly: usd(1) }, team: { monthly: usd(20) } })
   const policies = [
     budget({ daily: usd(5), monthly: ({ plan }) => plan['monthly'], per: ['tenant'] }),
   ]
-  const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), plans, policies })
+  const { limiter } = setUp(policies, { plans })
 
   it('holds a month to the plan and a day to its own, in micro-dollars', async () => {
     const cost = { usd: usd(0.4) }
@@ -31,10 +31,10 @@ describe('a budget', () => {
   })
   it('counts what is in flight, and gives back what was not spent', async () => {
     const subject = { tenant: 'c' }
-    const first = await reserved(limiter, subject, { cost: { usd: usd(0.9) } })
+    const first = await mustReserve(limiter, subject, { cost: { usd: usd(0.9) } })
     expect((await reserve(limiter, subject, { cost: { usd: usd(0.2) } })).allowed).toBe(false)
     expect((await first.settle({ usd: 123_456 })).returned).toEqual({ usd: 776_544 })
-    const again = await reserved(limiter, subject, { cost: { usd: usd(0.8) } })
+    const again = await mustReserve(limiter, subject, { cost: { usd: usd(0.8) } })
     expect(remaining(again)['budget.monthly']).toBe(1_000_000 - 123_456 - 800_000)
   })
 })
@@ -66,7 +66,7 @@ describe('limits by model', () => {
     },
     otherModels: { rpm: 1, tpm: 100 },
   })
-  const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
+  const { limiter } = setUp(policies)
   const ask = (user: string, model: string, token = 0, input = 0, output = 0) =>
     reserve(
       limiter,
@@ -108,8 +108,8 @@ describe('limits by model', () => {
     const subject = { user: 'u4', model: 'gpt-4o' }
     const cost = { token: 10, input_token: 0, output_token: 0 }
     const calls = [
-      await reserved(limiter, subject, { cost }),
-      await reserved(limiter, subject, { cost }),
+      await mustReserve(limiter, subject, { cost }),
+      await mustReserve(limiter, subject, { cost }),
     ]
     expect(await reserve(limiter, subject, { cost })).toMatchObject({
       reason: 'concurrency_exceeded',

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { limitByBinding, rateLimit, type BindingLimitOptions } from '@sluice/cloudflare'
-import { createLimiter, fixedWindow } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
+import { fixedWindow } from '@sluice/core'
 import { afterEach, describe, expect, it } from 'vitest'
+import { setUp } from '../support/limiters.ts'
 import { startWorker, type TestWorker } from './support.ts'
 
 const FLOOD = {
@@ -80,7 +80,7 @@ describe("the pre-filter's options", () => {
     period: 60,
   }
   const policies = [fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })]
-  const limiterFor = () => createLimiter({ store: memory(), policies })
+  const limiterFor = () => setUp(policies).limiter
 
   it.each<[string, object | string | null]>([
     ['limitByBinding.binding', { ...good, binding: 'FLOOD' }],

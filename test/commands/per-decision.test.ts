@@ -17,13 +17,12 @@ import { describe, expect, it } from 'vitest'
 import type { Metered } from '../support/command-meter.ts'
 import { tableOf } from '../support/markdown.ts'
 import { ownRedis } from '../support/running-redis.ts'
+import { NOON, MINUTE } from '../support/times.ts'
 
 const page = readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8')
 const ACME = { tenant: 'acme', route: 'evaluate' }
 const ADDRESS = { tenant: '192.0.2.1' }
 const OTHER_ROUTE = { ...ACME, route: 'feedback' }
-const NOON = Date.UTC(2026, 0, 15, 12)
-const MINUTE = 60_000
 
 const rpm = slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'] })
 const daily = (limit: number): Policy => dailyCap({ name: 'daily', limit, per: ['tenant'] })

@@ -2,11 +2,11 @@ import { createLimiter, manualClock } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../support/running-redis.ts'
+import { NOON } from '../support/times.ts'
 import { Oracle } from './model/oracle.ts'
 import { policiesOf, type Rule } from './model/rules.ts'
 
 const WINDOW_MS = 60_000
-const NOON = Date.UTC(2026, 0, 15, 12)
 const subject = { tenant: 'a', route: 'x' }
 const RULE: Rule = {
   kind: 'sliding',

@@ -1,5 +1,4 @@
 import {
-  createLimiter,
   dailyCap,
   fixedWindow,
   manualClock,
@@ -10,19 +9,15 @@ import {
 import { describe, expect, it } from 'vitest'
 import { keysUnder } from '../support/redis.ts'
 import { sharedRedis } from '../support/running-redis.ts'
-import { freshPrefix } from '../support/stores.ts'
+import { NOON, MINUTE } from '../support/times.ts'
 
-const MINUTE = 60_000
-const NOON = Date.UTC(2026, 0, 15, 12)
 const per = ['tenant']
 
 const shared = sharedRedis()
 
 function setUp(...policies: Policy[]) {
-  const prefix = freshPrefix()
-  const store = shared.store(prefix)
   const clock = manualClock(NOON)
-  return { limiter: createLimiter({ store, policies, clock }), clock, prefix }
+  return { ...shared.setUp(policies, { clock }), clock }
 }
 
 /** Checks one request after another; how many were allowed. */

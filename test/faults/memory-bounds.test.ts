@@ -1,16 +1,15 @@
-import { createLimiter, dailyCap, manualClock, slidingWindow, type Limiter } from '@sluice/core'
+import { createLimiter, dailyCap, slidingWindow, type Limiter } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
+import { setUp } from '../support/limiters.ts'
 
 const MAX_KEYS = 1_000
 const FLOOD = 200_000
 
 function limiterOf(maxKeys?: number): Limiter {
-  return createLimiter({
+  return setUp([slidingWindow({ name: 'p', limit: 2, window: '1h', per: ['tenant'] })], {
     store: memory(maxKeys === undefined ? {} : { maxKeys }),
-    clock: manualClock(Date.UTC(2026, 0, 15, 12)),
-    policies: [slidingWindow({ name: 'p', limit: 2, window: '1h', per: ['tenant'] })],
-  })
+  }).limiter
 }
 
 /** Whether the store still holds what the tenant was charged. */
@@ -36,11 +35,10 @@ describe('a memory store bounded to 1,000 partitions', () => {
   })
 
   it('keeps a tenant that is charged now and then through a flood of others', async () => {
-    const limiter = createLimiter({
-      store: memory({ maxKeys: MAX_KEYS }),
-      clock: manualClock(Date.UTC(2026, 0, 15, 12)),
-      policies: [slidingWindow({ name: 'p', limit: 1_000, window: '1h', per: ['tenant'] })],
-    })
+    const { limiter } = setUp(
+      [slidingWindow({ name: 'p', limit: 1_000, window: '1h', per: ['tenant'] })],
+      { store: memory({ maxKeys: MAX_KEYS }) },
+    )
     for (const [index, tenant] of names.entries()) {
       await limiter.check({ tenant })
       if (index % (MAX_KEYS / 2) === 0) await limiter.check({ tenant: 'regular' })

@@ -1,9 +1,10 @@
-import { ConfigError, createLimiter, slidingWindow } from '@sluice/core'
+import { ConfigError, slidingWindow } from '@sluice/core'
 import { createHandoff, HANDOFF_HEADER, refuse } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { rateLimit, withRateLimit, type Middleware } from '@sluice/next'
 import { NextResponse } from 'next/server.js'
 import { describe, expect, it, vi } from 'vitest'
+import { setUp } from '../support/limiters.ts'
 import { limiterOfOne, request, routes, secret, subject } from './support/one-request.ts'
 
 const options = () => ({ limiter: limiterOfOne(), route: 'evaluate', subject })
@@ -172,7 +173,7 @@ describe('withRateLimit', () => {
     const policyOfFive = slidingWindow({ name: 'five', limit: 5, window: '1h', per: ['tenant'] })
     const handler = withRateLimit(() => Response.json({}), {
       ...options(),
-      limiter: createLimiter({ store: memory(), policies: [policyOfFive] }),
+      limiter: setUp([policyOfFive]).limiter,
       cost: 3,
     })
     const ask = async () => (await handler(request('/x'), {})).status

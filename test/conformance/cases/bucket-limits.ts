@@ -1,7 +1,9 @@
 import { leakyBucket, tokenBucket, type LimitContext, type Policy, type Store } from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
-import { ACME, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { setUp } from './case.ts'
 
 const per = ['tenant']
 

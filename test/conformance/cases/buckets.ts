@@ -1,7 +1,10 @@
 import { leakyBucket, tokenBucket, type Policy, type Store } from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
-import { ACME, NOON, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
+import { setUp } from './case.ts'
 
 const per = ['tenant']
 

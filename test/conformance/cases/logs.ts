@@ -8,10 +8,12 @@ import {
   type Store,
 } from '@sluice/core'
 import { expect, it } from 'vitest'
-import { ACME, NOON, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { NOON, HOUR } from '../../support/times.ts'
+import { setUp } from './case.ts'
 
 const per = ['tenant']
-const HOUR = 3_600_000
 
 /** Three per 10 s, five per minute. */
 const two = (mode: 'enforce' | 'shadow' = 'enforce'): Policy =>

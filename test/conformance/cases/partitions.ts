@@ -1,7 +1,9 @@
 import { fixedWindow, slidingWindow, type Subject } from '@sluice/core'
 import type { Store } from '@sluice/core'
 import { expect, it } from 'vitest'
-import { ACME, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { setUp } from './case.ts'
 
 const one = slidingWindow({ name: 'p', limit: 1, window: '1m', per: ['tenant', 'user'] })
 

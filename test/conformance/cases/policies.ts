@@ -1,7 +1,10 @@
 import { dailyCap, definePlans, fixedWindow, listen, slidingWindow } from '@sluice/core'
 import type { Store } from '@sluice/core'
 import { expect, it } from 'vitest'
-import { ACME, NOON, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
+import { setUp } from './case.ts'
 
 const daily = (limit: number) => dailyCap({ name: 'daily', limit, per: ['tenant'] })
 const rpm = (limit: number) => slidingWindow({ name: 'rpm', limit, window: '1m', per: ['tenant'] })

@@ -10,7 +10,7 @@ import {
   type StoreRequest,
 } from '@sluice/core'
 import { expect, it } from 'vitest'
-import { NOON } from './case.ts'
+import { NOON } from '../../support/times.ts'
 
 const policies = fixedWindow({ name: 'p', limit: 1, window: '1h', per: ['tenant'] })()
 const [policy] = policies as [PolicyRule]

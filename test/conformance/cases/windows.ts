@@ -10,7 +10,10 @@ import {
 } from '@sluice/core'
 import type { Store } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
-import { ACME, NOON, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
+import { setUp } from './case.ts'
 
 interface Kind {
   readonly policy: Policy

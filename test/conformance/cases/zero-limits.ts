@@ -15,7 +15,9 @@ import {
 } from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
-import { ACME, remaining, setUp } from './case.ts'
+import { remaining } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { setUp } from './case.ts'
 
 const common = { name: 'p', per: ['tenant'] } as const
 

@@ -12,8 +12,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connect, keysUnder } from '../../support/redis.ts'
 import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
+import { NOON } from '../../support/times.ts'
 
-const START = Date.UTC(2026, 0, 15, 12)
 const common = { name: 'p', limit: 5, window: '1s', per: 'global' } as const
 const windows = { short: { limit: 5, window: '1s' }, long: { limit: 9, window: '2s' } } as const
 
@@ -50,11 +50,11 @@ describe.each(POLICIES)('where callers decide, %s', (_what, policy) => {
     const rules = rulesOf(policy)
     const entries = entriesOf(rules, { limit: 5 })
     const ask = (now: number) => store.check(storeRequest(rules, entries, { now }))
-    for (let time = 0; time < 5; time += 1) expect((await ask(START)).verdicts[0]?.fits).toBe(true)
+    for (let time = 0; time < 5; time += 1) expect((await ask(NOON)).verdicts[0]?.fits).toBe(true)
     const [key = ''] = await keysUnder(redis, prefix)
     expect(await redis.pttl(key)).toBeGreaterThan(60_000)
     // A slow caller finds what the fast one has spent, and it lives on until that is over for him, too.
-    const [verdict] = (await ask(START - 60_000)).verdicts
+    const [verdict] = (await ask(NOON - 60_000)).verdicts
     expect(verdict).toMatchObject({ fits: false, available: 0 })
     expect(verdict?.retryMs).toBeGreaterThan(60_000)
     expect(verdict?.retryMs).toBeLessThanOrEqual(await redis.pttl(key))

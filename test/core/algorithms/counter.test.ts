@@ -2,9 +2,9 @@ import { createLimiter, manualClock, slidingWindowCounter } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { MIDNIGHT } from '../../support/times.ts'
 
 const SEED = 20_260_117
-const START = Date.UTC(2026, 0, 15, 12)
 
 interface Shape {
   readonly segments: number
@@ -56,7 +56,7 @@ async function live(
   list: readonly Call[],
   onDenial: (now: number, cost: number, charges: readonly Charge[]) => void = () => {},
 ): Promise<Charge[]> {
-  const clock = manualClock(START)
+  const clock = manualClock(MIDNIGHT)
   const window = segments * length
   const policy = slidingWindowCounter({ name: 'p', limit, window, segments, per: 'global' })
   const limiter = createLimiter({ store: memory(), policies: [policy], clock })
@@ -125,7 +125,7 @@ describe('a sliding window counter', () => {
   it.each([1, 6])(
     'of %i segments does hold nearly a segment more than its limit',
     async (segments) => {
-      const clock = manualClock(START)
+      const clock = manualClock(MIDNIGHT)
       const [limit, window] = [600, 60_000]
       const policy = slidingWindowCounter({ name: 'p', limit, window, segments, per: 'global' })
       const limiter = createLimiter({ store: memory(), policies: [policy], clock })

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 import {
-  createLimiter,
   fixedWindow,
   leakyBucket,
-  manualClock,
   projectLimits,
   slidingWindow,
   slidingWindowCounter,
@@ -11,6 +9,7 @@ import {
   type Policy,
 } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
+import { setUp } from '../../support/limiters.ts'
 import { tableOf } from '../../support/markdown.ts'
 import { keysUnder } from '../../support/redis.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
@@ -63,9 +62,8 @@ const shared = sharedRedis()
 describe('the memory of a key in Redis', () => {
   it.each(Object.entries(SPENT))('of %s is as much as the page says', async (what, spent) => {
     const prefix = freshPrefix()
-    const clock = manualClock(Date.UTC(2026, 0, 15, 12))
     const store = shared.store(prefix)
-    const limiter = createLimiter({ store, policies: spent.policies, clock })
+    const { limiter, clock } = setUp(spent.policies, { store })
     const acme = { tenant: 'acme', project: 'acme' }
     for (let time = 0; time < spent.times; time += AT_ONCE) {
       const checks = Array.from({ length: AT_ONCE }, () => limiter.check(acme))

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../support/running-redis.ts'
 import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
+import { NOON } from '../../support/times.ts'
 
 const SEED = 20_260_118
-const START = Date.UTC(2026, 0, 15, 12)
 /** Where the sums in a log begin again. */
 const TURN = 8_000_000_000_000_000
 const LIMIT = 1_000_000_000_000
@@ -41,10 +41,10 @@ const steps = fc.array(
 async function longLog(sum: number, first: number) {
   const prefix = freshPrefix()
   const store = shared.store(prefix)
-  await shared.redis.zadd(`${prefix}:k`, START, `${String(sum).padStart(16, '0')}:${first}`)
+  await shared.redis.zadd(`${prefix}:k`, NOON, `${String(sum).padStart(16, '0')}:${first}`)
   await shared.redis.pexpire(`${prefix}:k`, 60_000)
-  let state = { log: [{ at: START, cost: first, sum }] } as never
-  const charges: Charge[] = [{ at: START, cost: first }]
+  let state = { log: [{ at: NOON, cost: first, sum }] } as never
+  const charges: Charge[] = [{ at: NOON, cost: first }]
 
   async function ask(now: number, asked: number): Promise<void> {
     const list = entriesOf(RULES, { limit: LIMIT, cost: asked })
@@ -88,7 +88,7 @@ describe('a log of very many requests', () => {
     )
     const property = fc.asyncProperty(sums, cost, steps, async (sum, first, list) => {
       const { ask, sums: sumsIn } = await longLog(sum, first)
-      let now = START
+      let now = NOON
       for (const step of list) {
         now += step.gap
         await ask(now, step.cost)

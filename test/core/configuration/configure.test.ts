@@ -6,8 +6,9 @@ import {
   runtimeConfiguration,
 } from '@sluice/core/configuration'
 import { describe, expect, it } from 'vitest'
+import { ACME } from '../../support/limiters.ts'
 import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
-import { ACME, ALLOW, app, limitOf, limitsIn, RELY_MS } from './support.ts'
+import { ALLOW, app, limitOf, limitsIn, RELY_MS } from './support.ts'
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   const make = storesOf(name)

@@ -3,8 +3,9 @@ import { configure, configured, removeConfiguration } from '@sluice/core/configu
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { Answer } from '../../support/answer.ts'
+import { ACME } from '../../support/limiters.ts'
 import { callsOf, Watched } from '../../support/watched-store.ts'
-import { ACME, app, limitOf, limitsIn, RELY_MS } from './support.ts'
+import { app, limitOf, limitsIn, RELY_MS } from './support.ts'
 
 describe('while the store is down', () => {
   it('an isolate that knows what is set goes on with it', async () => {

@@ -14,8 +14,9 @@ import {
 } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
+import { ACME } from '../../support/limiters.ts'
 import { loosely, mistakesAreNamed, type Mistake } from '../../support/mistakes.ts'
-import { ACME, app, limitOf, policies } from './support.ts'
+import { app, limitOf, policies } from './support.ts'
 
 const make = loosely(runtimeConfiguration)
 const limiterOf = (options: object): unknown =>

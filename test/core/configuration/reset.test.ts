@@ -1,12 +1,13 @@
-import { createLimiter, projectLimits, type Limiter } from '@sluice/core'
+import { projectLimits, type Limiter } from '@sluice/core'
 import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
+import { ACME, setUp } from '../../support/limiters.ts'
 import { snapshot } from '../../support/redis.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
 import { freshPrefix, STORES, storesOf, type StoreName } from '../../support/stores.ts'
-import { ACME, app, limitOf } from './support.ts'
+import { app, limitOf } from './support.ts'
 
 /** Units left, by policy. */
 async function left(limiter: Limiter, subject: object): Promise<Record<string, number>> {
@@ -152,10 +153,7 @@ describe('a mistake in a reset is an error, and nothing is reset:', () => {
   })
 
   it('one window of a log', async () => {
-    const limiter = createLimiter({
-      store: memory(),
-      policies: [projectLimits({ per: ['tenant'] })],
-    })
+    const { limiter } = setUp([projectLimits({ per: ['tenant'] })])
     await limiter.check(ACME)
     const one = limiter.reset(ACME, { policies: ['project.minute', 'project.hour'] })
     await expect(one).rejects.toThrow(

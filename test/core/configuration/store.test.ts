@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest'
 import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
+import { describe, expect, it } from 'vitest'
+import { ACME } from '../../support/limiters.ts'
 import { ownRedis } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
-import { ACME, app, limitOf, limitsIn, RELY_MS, type App } from './support.ts'
+import { app, limitOf, limitsIn, RELY_MS, type App } from './support.ts'
 
 describe('over Redis', () => {
   // Commands are counted, so it is shared with nobody.

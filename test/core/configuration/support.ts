@@ -1,7 +1,6 @@
 import {
   createLimiter,
   fixedWindow,
-  listen,
   manualClock,
   slidingWindow,
   tokenBucket,
@@ -13,11 +12,11 @@ import {
   type Store,
 } from '@sluice/core'
 import { runtimeConfiguration, type RuntimeConfigurationOptions } from '@sluice/core/configuration'
+import { ACME, collectProblems } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
 
-export const NOON = Date.UTC(2026, 0, 15, 12)
 /** How long an isolate relies on what it knows. */
 export const RELY_MS = 5_000
-export const ACME = { tenant: 'acme' }
 
 export const policies = [
   fixedWindow({ name: 'rpm', limit: 10, window: '1h', per: ['tenant'] }),
@@ -50,17 +49,14 @@ export interface App {
 /** An app over a store; each of its isolates has a limiter of its own. */
 export function app(store: Store): App {
   const clock = manualClock(NOON)
-  const problems: Problem[] = []
+  const { problems, listener } = collectProblems()
   const isolate = (options: Partial<LimiterOptions> = {}): Limiter =>
     createLimiter({
       store,
       clock,
       policies,
       ...options,
-      extensions: [
-        ...(options.extensions ?? [runtimeConfiguration({ allow: ALLOW })]),
-        listen({ problem: (problem) => void problems.push(problem) }),
-      ],
+      extensions: [...(options.extensions ?? [runtimeConfiguration({ allow: ALLOW })]), listener],
     })
   return { clock, problems, isolate }
 }

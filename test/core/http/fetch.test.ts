@@ -1,7 +1,7 @@
-import { createLimiter, fixedWindow, type Limiter } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
+import { fixedWindow, type Limiter } from '@sluice/core'
 import { rateLimit, withHeaders, type RouteInput } from '@sluice/core/http'
 import { describe, expect, it, vi } from 'vitest'
+import { setUp } from '../../support/limiters.ts'
 import { app, perMinute, subject } from './support.ts'
 
 /** A resolver that lets the client say what the route is. */
@@ -51,7 +51,7 @@ describe('routes', () => {
 
   it('a subject has no say in the route', async () => {
     const policy = fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant', 'route'] })
-    const limiter = createLimiter({ store: memory(), policies: [policy] })
+    const { limiter } = setUp([policy])
     const ask = app(limiter, { subject: claiming })
     expect((await ask({ 'x-route': 'a' })).status).toBe(200)
     expect((await ask({ 'x-route': 'b' })).status).toBe(429)
@@ -79,7 +79,7 @@ describe('every spelling of a path', () => {
     '/api/ai/chat?/../../public',
   ])('%s counts on the same budget', async (path) => {
     const policy = fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant', 'route'] })
-    const limiter = createLimiter({ store: memory(), policies: [policy] })
+    const { limiter } = setUp([policy])
     const ask = app(limiter, { routes: ['/api/ai/chat'] })
     expect((await ask()).status).toBe(200)
     expect((await ask({}, {}, path)).status).toBe(429)

@@ -1,4 +1,4 @@
-import { createLimiter, InputError, manualClock, slidingWindow, type Limiter } from '@sluice/core'
+import { InputError, slidingWindow, type Limiter } from '@sluice/core'
 import {
   compileRoutes,
   createGuard,
@@ -8,17 +8,14 @@ import {
   type RouteInput,
   type SubjectResolver,
 } from '@sluice/core/http'
-import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
+import { setUp } from '../../support/limiters.ts'
 
 const LIMIT = 100
 
 function limiterOf(limit = LIMIT): Limiter {
-  return createLimiter({
-    store: memory(),
-    clock: manualClock(Date.UTC(2026, 0, 15, 12)),
-    policies: [slidingWindow({ name: 'rpm', limit, window: '1m', per: ['tenant', 'route'] })],
-  })
+  return setUp([slidingWindow({ name: 'rpm', limit, window: '1m', per: ['tenant', 'route'] })])
+    .limiter
 }
 
 /** A guard behind a matcher, as in an adapter. */

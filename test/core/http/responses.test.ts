@@ -11,11 +11,12 @@ import * as fc from 'fast-check'
 import { parseList } from 'structured-headers'
 import { describe, expect, it } from 'vitest'
 import { events, moved, start, type Event } from '../../conformance/model/history.ts'
-import { policiesOf, rules, type Rule } from '../../conformance/model/rules.ts'
 import { costOf } from '../../conformance/model/replay.ts'
+import { policiesOf, rules, type Rule } from '../../conformance/model/rules.ts'
+import { setUp } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
 
 const SEED = 20_260_116
-const NOON = Date.UTC(2026, 0, 15, 12)
 const TENANTS = { a: 'tenant-that-nobody-may-see', b: 'another-that-nobody-may-see' }
 
 /** Decisions of every kind, as limiters make them. */
@@ -164,7 +165,7 @@ describe('headers and body', () => {
 describe('a limit of 0', () => {
   it('is told with its own window, and as nothing to be retried', async () => {
     const policies = [slidingWindow({ name: 'rpm', limit: 0, window: '1m', per: ['tenant'] })]
-    const limiter = createLimiter({ store: memory(), policies, clock: manualClock(NOON) })
+    const { limiter } = setUp(policies)
     const decision = await limiter.check({ tenant: 'acme' })
     expect(rateLimitHeaders(decision)).toEqual({
       'RateLimit-Policy': '"rpm";q=0;w=60',

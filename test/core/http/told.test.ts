@@ -1,14 +1,8 @@
-import {
-  createLimiter,
-  fixedWindow,
-  rollout,
-  type FixedWindowOptions,
-  type Policy,
-} from '@sluice/core'
+import { fixedWindow, rollout, type FixedWindowOptions, type Policy } from '@sluice/core'
 import { runtimeConfiguration } from '@sluice/core/configuration'
 import { denialBody, rateLimitHeaders, tooManyRequests, type HeaderStyle } from '@sluice/core/http'
-import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
+import { setUp } from '../../support/limiters.ts'
 import { allowed, app, denied, limiterWith, state } from './support.ts'
 import { items } from './truth.ts'
 
@@ -115,7 +109,7 @@ describe('a request that no policy counts', () => {
     ['a policy that is not enabled', perTenant({ rollout: rollout({ enabled: 0 }) })],
   ])('passes with no header: %s', async (_, only) => {
     const extensions = [runtimeConfiguration({ allow: { rpm: ['limit'] } })]
-    const limiter = createLimiter({ store: memory(), policies: [only], extensions })
+    const { limiter } = setUp([only], { extensions })
     const ask = app(limiter, { headers: ALL })
     for (let time = 0; time < 3; time += 1) {
       const answer = await ask({}, { method: 'POST' })

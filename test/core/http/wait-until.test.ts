@@ -1,17 +1,16 @@
 import { limitByBinding, rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
 import { limitGuesses, rateLimit } from '@sluice/core/http'
 import {
-  createLimiter,
   defineExtension,
   fixedWindow,
   type CheckOptions,
   type Limiter,
   type Subject,
 } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { NextRequest, type NextFetchEvent } from 'next/server.js'
 import { describe, expect, it } from 'vitest'
+import { setUp } from '../../support/limiters.ts'
 import { perMinute } from './support.ts'
 
 const WORK = Promise.resolve('work')
@@ -40,7 +39,7 @@ function busy(): Limiter & { readonly asked: CheckOptions[] } {
     }),
   })
   const policies = [fixedWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] })]
-  const limiter: Limiter = createLimiter({ store: memory(), policies, extensions: [work] })
+  const { limiter } = setUp(policies, { extensions: [work] })
   const asked: CheckOptions[] = []
   const check = (subject: Subject, options: CheckOptions = {}) => {
     asked.push(options)

@@ -1,8 +1,8 @@
-import { createLimiter, fixedWindow, type Limiter } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
+import { fixedWindow, type Limiter } from '@sluice/core'
 import { limitGuesses, rateLimit, refuse, type SubjectResolver } from '@sluice/core/http'
 import { addressSubject, allOf, firstOf, headerSubject } from '@sluice/core/identity'
 import { describe, expect, it, vi } from 'vitest'
+import { setUp } from '../../support/limiters.ts'
 
 const request = (headers: Record<string, string> = {}) =>
   new Request('https://app.example/', { headers })
@@ -54,10 +54,7 @@ describe('allOf', () => {
 })
 
 const limiterOf = (limit: number, per: string): Limiter =>
-  createLimiter({
-    store: memory(),
-    policies: [fixedWindow({ name: `${per}-hourly`, limit, window: '1h', per: [per] })],
-  })
+  setUp([fixedWindow({ name: `${per}-hourly`, limit, window: '1h', per: [per] })]).limiter
 
 describe('unauthenticated', () => {
   it('guesses are charged by address and end in 429; nobody’s quota is touched', async () => {

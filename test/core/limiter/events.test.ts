@@ -1,18 +1,17 @@
 import {
-  createLimiter,
   defineExtension,
   fixedWindow,
   listen,
-  manualClock,
   StoreError,
   type LimiterEvents,
-  type LimiterOptions,
   type Listeners,
+  type Policy,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { reservation, reserve } from '@sluice/core/reservations'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { ACME, plans, rpm } from './support.ts'
+import { ACME, setUp, type SetUpOptions } from '../../support/limiters.ts'
+import { plans, rpm } from './support.ts'
 
 const EVENTS = [
   'decision',
@@ -38,33 +37,27 @@ function listening(): { on: Listeners; told: Told[] } {
 const down = () => Promise.reject(new StoreError('store_unreachable', 'down'))
 
 /** A limiter that is listened to; `told` is what of these names. */
-function limiterWith({
+function setUpEvents({
   on: given,
   thresholds,
   extensions = [],
+  policies = [fixedWindow({ name: 'rpm', limit: 10, window: '1h', per: ['tenant'] })],
   ...options
-}: Partial<LimiterOptions> & {
+}: SetUpOptions & {
+  readonly policies?: readonly Policy[]
   readonly on?: Listeners
   readonly thresholds?: readonly number[]
 } = {}) {
   const { on, told } = listening()
   const listeners = listen(given ?? on, thresholds ? { thresholds } : {})
-  const clock = manualClock(Date.UTC(2026, 0, 15, 12))
-  const policies = [fixedWindow({ name: 'rpm', limit: 10, window: '1h', per: ['tenant'] })]
-  const limiter = createLimiter({
-    store: memory(),
-    clock,
-    policies,
-    ...options,
-    extensions: [listeners, ...extensions],
-  })
+  const { limiter, clock } = setUp(policies, { ...options, extensions: [listeners, ...extensions] })
   const of = (name: keyof LimiterEvents) => told.filter(([own]) => own === name).map(([, e]) => e)
   return { limiter, clock, told, of }
 }
 
 describe('an event', () => {
   it('decision is of each check and reservation, allowed or not, and of no peek', async () => {
-    const { limiter, of } = limiterWith()
+    const { limiter, of } = setUpEvents()
     await limiter.peek(ACME)
     const allowed = await limiter.check(ACME)
     const reserved = await reserve(limiter, ACME, { cost: 2 })
@@ -77,7 +70,7 @@ describe('an event', () => {
   })
 
   it('degraded is of each check without the store, with its cause', async () => {
-    const { limiter, of } = limiterWith({ store: { ...memory(), check: down } })
+    const { limiter, of } = setUpEvents({ store: { ...memory(), check: down } })
     await limiter.peek(ACME)
     await limiter.check(ACME)
     expect(of('degraded')).toEqual([
@@ -98,7 +91,7 @@ describe('an event', () => {
       }),
     })
     const store = { ...memory(), reset: down }
-    const { limiter, of } = limiterWith({ store, extensions: [extension] })
+    const { limiter, of } = setUpEvents({ store, extensions: [extension] })
     await limiter.check(ACME)
     await expect(limiter.reset(ACME)).rejects.toThrow('down')
     expect(of('storeCall')).toEqual([
@@ -110,7 +103,7 @@ describe('an event', () => {
   })
 
   it('threshold is of the charge that crosses one, once, and of no other', async () => {
-    const { limiter, of } = limiterWith({ thresholds: [0.5, 0.8, 1] })
+    const { limiter, of } = setUpEvents({ thresholds: [0.5, 0.8, 1] })
     for (const cost of [4, 1, 2, 3, 1]) await limiter.check(ACME, { cost })
     expect(of('threshold')).toMatchObject([
       { threshold: 0.5, subject: ACME, policy: { name: 'rpm', remaining: 5 } },
@@ -127,7 +120,7 @@ describe('an event', () => {
       per: ['tenant'],
       mode: 'shadow',
     })
-    const { limiter, of } = limiterWith({ policies: [shadow] })
+    const { limiter, of } = setUpEvents({ policies: [shadow] })
     await limiter.check(ACME)
     expect(of('shadow')).toEqual([])
     const { allowed, policies } = await limiter.check(ACME)
@@ -135,7 +128,7 @@ describe('an event', () => {
   })
 
   it('reserved, settled and abandoned tell the life of a reservation by its id', async () => {
-    const { limiter, clock, of } = limiterWith()
+    const { limiter, clock, of } = setUpEvents()
     const calls = [
       await reserve(limiter, ACME, { cost: 3 }),
       await reserve(limiter, ACME, { cost: 1 }),
@@ -162,7 +155,7 @@ describe('an event', () => {
   })
 
   it('problem is of what stops no decision', async () => {
-    const { limiter, of } = limiterWith({ plans, policies: [rpm] })
+    const { limiter, of } = setUpEvents({ plans, policies: [rpm] })
     await limiter.check({ ...ACME, plan: 'ultra' })
     expect(of('problem')).toMatchObject([{ code: 'unknown_plan', source: 'subject' }])
   })
@@ -172,7 +165,7 @@ describe('an event', () => {
     const extensions = [first, second].map(({ on }, index) =>
       defineExtension({ name: `own-${index}`, connect: () => ({ on }) }),
     )
-    const { limiter, told } = limiterWith({ extensions })
+    const { limiter, told } = setUpEvents({ extensions })
     await limiter.check(ACME)
     expect(told.map(([name]) => name)).toEqual(['storeCall', 'decision'])
     expect([first.told, second.told]).toEqual([told, told])
@@ -197,7 +190,7 @@ describe('a listener that fails', () => {
     const on = Object.fromEntries(EVENTS.map((name) => [name, listener])) as Listeners
     const extension = listening()
     const extensions = [defineExtension({ name: 'own', connect: () => ({ on: extension.on }) })]
-    const { limiter } = limiterWith({ on, extensions, thresholds: [0.1] })
+    const { limiter } = setUpEvents({ on, extensions, thresholds: [0.1] })
     expect(await limiter.check(ACME, { cost: 8 })).toMatchObject({
       allowed: true,
       degraded: undefined,
@@ -219,11 +212,11 @@ const emitters = (limiter: object): string[] => {
 
 describe('where nobody listens', () => {
   it('no event is made but problems', () => {
-    expect(emitters(limiterWith({ on: {} }).limiter)).toEqual(['problem'])
-    expect(emitters(limiterWith({ on: { shadow: () => {} } }).limiter)).toEqual([
+    expect(emitters(setUpEvents({ on: {} }).limiter)).toEqual(['problem'])
+    expect(emitters(setUpEvents({ on: { shadow: () => {} } }).limiter)).toEqual([
       'problem',
       'shadow',
     ])
-    expect(emitters(limiterWith().limiter)).toEqual(EVENTS.toSorted())
+    expect(emitters(setUpEvents().limiter)).toEqual(EVENTS.toSorted())
   })
 })

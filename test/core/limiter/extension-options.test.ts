@@ -1,11 +1,12 @@
 import { defineExtension, type ConnectedExtension } from '@sluice/core'
 import { describe } from 'vitest'
 import { loosely, mistakesAreNamed, type Mistake } from '../../support/mistakes.ts'
-import { joined } from './support.ts'
+import { setUpExtension } from './support.ts'
 
 const make = loosely(defineExtension)
 const own = defineExtension({ name: 'own', connect: () => ({}) })
-const connecting = (connected: unknown) => () => joined(() => connected as ConnectedExtension)
+const connecting = (connected: unknown) => () =>
+  setUpExtension(() => connected as ConnectedExtension)
 
 const MISTAKES: Mistake[] = [
   ['no options', () => make(undefined), 'defineExtension'],
@@ -29,7 +30,7 @@ const MISTAKES: Mistake[] = [
   ],
   ['a listener that is none', connecting({ on: { shadow: 1 } }), 'extensions.on.shadow'],
   ['listeners that are null', connecting({ on: null }), 'extensions.on'],
-  ['two of one name', () => joined(() => ({}), { extensions: [own, own] }), 'extensions'],
+  ['two of one name', () => setUpExtension(() => ({}), { extensions: [own, own] }), 'extensions'],
 ]
 
 describe('a mistake in an extension is an error that names the option', () => {

@@ -1,6 +1,5 @@
 import {
   ConfigError,
-  createLimiter,
   fixedWindow,
   InputError,
   StoreError,
@@ -12,8 +11,9 @@ import {
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ACME, setUp } from '../../support/limiters.ts'
 import { ownRedis } from '../../support/running-redis.ts'
-import { ACME, joined, plans, rpm } from './support.ts'
+import { setUpExtension, plans, rpm } from './support.ts'
 
 const fail = (): never => {
   throw new Error('a bug')
@@ -80,8 +80,8 @@ const timeless = ({ policies, ...decision }: Decision) => ({
 
 describe('an extension changes no decision, and is told of, when it', () => {
   it.each(Object.entries(FAULTS))('%s', async (_, before) => {
-    const { limiter, problems } = joined(() => ({ before }) as ConnectedExtension)
-    const usual = createLimiter({ store: memory(), policies: [rpm], plans })
+    const { limiter, problems } = setUpExtension(() => ({ before }) as ConnectedExtension)
+    const usual = setUp([rpm], { plans }).limiter
     const decisions = await checks(limiter)
     const expected = await checks(usual)
     expect(decisions.map(timeless)).toEqual(expected.map(timeless))
@@ -91,7 +91,7 @@ describe('an extension changes no decision, and is told of, when it', () => {
 })
 
 it('a subject that an extension cannot count is the mistake of the caller', async () => {
-  const { limiter, problems } = joined(() => ({
+  const { limiter, problems } = setUpExtension(() => ({
     before: () => {
       throw new InputError('invalid_subject', 'subject.seat', 'is wrong')
     },
@@ -107,7 +107,7 @@ it.each([
 ])('a failure of the store that an extension has met is not met again: %s', async (failure) => {
   const store = memory()
   const check = vi.spyOn(store, 'check')
-  const { limiter } = joined(() => ({ before: () => ({ failure }) }), { store })
+  const { limiter } = setUpExtension(() => ({ before: () => ({ failure }) }), { store })
   const cause = failure instanceof StoreError ? 'store_unreachable' : 'store_failed'
   expect(await limiter.check(ACME)).toMatchObject({ degraded: { cause, mode: 'local' } })
   expect(check).not.toHaveBeenCalled()
@@ -125,7 +125,7 @@ describe('an extension that never answers', () => {
     const store = memory()
     const check = vi.spyOn(store, 'check')
     const connected = { before: hang, ...(maxWaitMs !== undefined && { maxWaitMs }) }
-    const { limiter, problems } = joined(() => connected, { store })
+    const { limiter, problems } = setUpExtension(() => connected, { store })
     const decision = limiter.check(ACME)
     await vi.advanceTimersByTimeAsync((maxWaitMs ?? 1_000) - 1)
     expect(check).not.toHaveBeenCalled()
@@ -140,7 +140,7 @@ describe('an extension that never answers', () => {
   it('and rejects in the end disturbs nobody', async () => {
     let reject: (error: Error) => void = fail
     const before = () => new Promise<never>((_, no) => (reject = no))
-    const { limiter } = joined(() => ({ before, maxWaitMs: 5 }))
+    const { limiter } = setUpExtension(() => ({ before, maxWaitMs: 5 }))
     const decision = limiter.check(ACME)
     await vi.advanceTimersByTimeAsync(5)
     expect(await decision).toMatchObject({ allowed: true })
@@ -164,7 +164,7 @@ describe('an extension that never answers', () => {
       call.pauseDeadline(ms)
       return undefined
     }
-    const { limiter } = joined(() => ({ before }), { store })
+    const { limiter } = setUpExtension(() => ({ before }), { store })
     const decision = limiter.check(ACME)
     await vi.advanceTimersByTimeAsync(100)
     await decision
@@ -174,7 +174,7 @@ describe('an extension that never answers', () => {
 
 describe('what an extension contributes', () => {
   it('is settings of a policy in a partition', async () => {
-    const { limiter, problems } = joined(() => ({
+    const { limiter, problems } = setUpExtension(() => ({
       before: () => ({
         settings: ({ name }, partition) =>
           name === 'rpm' && partition === 'tenant=acme' ? { limit: 1 } : undefined,
@@ -187,9 +187,9 @@ describe('what an extension contributes', () => {
   })
 
   it('is that a policy counts nobody, or denies nobody', async () => {
-    const skipped = joined(() => ({ before: setting({ enabled: false }) }))
+    const skipped = setUpExtension(() => ({ before: setting({ enabled: false }) }))
     expect((await skipped.limiter.check(ACME)).skipped[0]?.why).toBe('not_enabled')
-    const shadow = joined(() => ({ before: setting({ enforced: false, limit: 0 }) }))
+    const shadow = setUpExtension(() => ({ before: setting({ enforced: false, limit: 0 }) }))
     expect(await shadow.limiter.check(ACME)).toMatchObject({
       allowed: true,
       policies: [{ fits: false, enforced: false }],
@@ -198,7 +198,7 @@ describe('what an extension contributes', () => {
 
   it('is a limit that is to be configured', async () => {
     const later = fixedWindow({ name: 'l', limit: 'configured', window: '1h', per: 'global' })
-    const { limiter } = joined(
+    const { limiter } = setUpExtension(
       () => ({
         configures: (policy, what) => policy === 'l' && what === 'limit',
         before: setting({ limit: 1 }),
@@ -206,12 +206,12 @@ describe('what an extension contributes', () => {
       { policies: [later] },
     )
     expect((await checks(limiter)).map(({ allowed }) => allowed)).toEqual([true, false, false])
-    expect(() => joined(() => ({}), { policies: [later] })).toThrow(ConfigError)
+    expect(() => setUpExtension(() => ({}), { policies: [later] })).toThrow(ConfigError)
   })
 
   it('is the plan of a subject that names none', async () => {
     const plan = { name: 'growth', source: 'resolver' } as const
-    const { limiter } = joined(() => ({ before: async () => ({ plan }) }))
+    const { limiter } = setUpExtension(() => ({ before: async () => ({ plan }) }))
     expect(await limiter.peek(ACME)).toMatchObject({ plan: 'growth', planSource: 'resolver' })
     const named = await limiter.peek({ ...ACME, plan: 'starter' })
     expect(named).toMatchObject({ plan: 'starter', planSource: 'subject' })
@@ -224,7 +224,7 @@ describe('what an extension contributes', () => {
       const values: (string | undefined)[] = []
       const update = (value: string | undefined) => values.push(value) < 0
       let records: Records | undefined
-      const { limiter } = joined(
+      const { limiter } = setUpExtension(
         (context) => {
           records = context.records
           return { before: reading({ field, update }) as never }
@@ -248,7 +248,7 @@ describe('what an extension contributes', () => {
       return isOutdated
     })
     const before = () => ({ settings: () => ({ limit }), reads: [{ field, update }] })
-    const { limiter } = joined(() => ({ before }))
+    const { limiter } = setUpExtension(() => ({ before }))
     expect((await checks(limiter)).map(({ allowed }) => allowed)).toEqual([true, false, false])
     expect(update).toHaveBeenCalledTimes(4)
   })
@@ -259,7 +259,9 @@ describe('what an extension contributes', () => {
       ...memory(),
       check: () => Promise.reject(new StoreError('store_unreachable', 'down')),
     }
-    const { limiter } = joined(() => ({ before: reading({ field, update }) as never }), { store })
+    const { limiter } = setUpExtension(() => ({ before: reading({ field, update }) as never }), {
+      store,
+    })
     expect(await limiter.check(ACME)).toMatchObject({ allowed: true, degraded: { mode: 'local' } })
     expect(update).not.toHaveBeenCalled()
   })

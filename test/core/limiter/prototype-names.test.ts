@@ -1,5 +1,4 @@
 import {
-  createLimiter,
   definePlans,
   fixedWindow,
   listen,
@@ -14,9 +13,9 @@ import {
   runtimeConfiguration,
 } from '@sluice/core/configuration'
 import { tooManyRequests, rateLimitHeaders } from '@sluice/core/http'
-import { memory } from '@sluice/core/memory'
 import { invalidatePlan, planResolver } from '@sluice/core/plans'
 import { describe, expect, it } from 'vitest'
+import { setUp } from '../../support/limiters.ts'
 
 /** What every object has, and what nobody means who says it. */
 const NAMES = [
@@ -44,16 +43,14 @@ const perTenant = fixedWindow({
 const parsed = (text: string): Subject => JSON.parse(text) as Subject
 
 function limiterOf(answer: string): Limiter {
-  return createLimiter({
-    store: memory(),
+  return setUp([perTenant], {
     plans,
-    policies: [perTenant],
     extensions: [
       planResolver(() => answer),
       runtimeConfiguration({ allow: { rpm: ['limit'] } }),
       listen({ problem: () => {} }),
     ],
-  })
+  }).limiter
 }
 
 describe.each(NAMES)('%s', (name) => {
@@ -90,13 +87,10 @@ describe.each(NAMES)('%s', (name) => {
   })
 
   it('as a route has a budget of its own, and is no route of a policy for others', async () => {
-    const limiter = createLimiter({
-      store: memory(),
-      policies: [
-        fixedWindow({ name: 'byRoute', limit: 2, window: '1h', per: ['route'] }),
-        fixedWindow({ name: 'chat', limit: 1, window: '1h', per: 'global', routes: ['chat'] }),
-      ],
-    })
+    const { limiter } = setUp([
+      fixedWindow({ name: 'byRoute', limit: 2, window: '1h', per: ['route'] }),
+      fixedWindow({ name: 'chat', limit: 1, window: '1h', per: 'global', routes: ['chat'] }),
+    ])
     for (const route of NAMES) {
       const decision = await limiter.check({ route })
       expect(decision.policies.map((policy) => [policy.name, policy.remaining])).toEqual([
@@ -120,10 +114,7 @@ describe.each(NAMES)('%s', (name) => {
 
   it('as a dimension is not taken from what every object inherits', async () => {
     if (!/^[a-z]/i.test(name)) return
-    const limiter: Limiter = createLimiter({
-      store: memory(),
-      policies: [fixedWindow({ name: 'p', limit: 2, window: '1h', per: [name] })],
-    })
+    const { limiter } = setUp([fixedWindow({ name: 'p', limit: 2, window: '1h', per: [name] })])
     await expect(limiter.check({ tenant: 'a' })).rejects.toMatchObject({
       code: 'missing_dimension',
     })
@@ -151,10 +142,8 @@ describe.each(NAMES)('%s', (name) => {
 
 it('names of policies, units and plans may be such names, where they are names at all', async () => {
   const name = 'constructor'
-  const limiter = createLimiter({
-    store: memory(),
-    plans: definePlans({ [name]: { [name]: 1 }, toString: { [name]: 2 } }),
-    policies: [
+  const { limiter } = setUp(
+    [
       fixedWindow({
         name,
         limit: ({ plan }) => plan[name],
@@ -163,8 +152,11 @@ it('names of policies, units and plans may be such names, where they are names a
         unit: 'valueOf',
       }),
     ],
-    extensions: [runtimeConfiguration({ allow: { [name]: ['limit' as const] } })],
-  })
+    {
+      plans: definePlans({ [name]: { [name]: 1 }, toString: { [name]: 2 } }),
+      extensions: [runtimeConfiguration({ allow: { [name]: ['limit' as const] } })],
+    },
+  )
   const cost = { valueOf: 1 }
   const ask = (plan?: string) => limiter.check({ tenant: 'a', plan }, { cost })
   expect(await ask('toString')).toMatchObject({ plan: 'toString', policies: [{ limit: 2 }] })

@@ -1,19 +1,14 @@
 import {
-  createLimiter,
   defineExtension,
   definePlans,
   fixedWindow,
-  listen,
-  manualClock,
   type ConnectedExtension,
   type ExtensionContext,
   type Limiter,
   type LimiterOptions,
   type Problem,
 } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
-
-export const ACME = { tenant: 'acme' }
+import { setUp, type SetUpOptions, collectProblems } from '../../support/limiters.ts'
 
 export const plans = definePlans({ starter: { rpm: 2 }, growth: { rpm: 5 } })
 
@@ -24,23 +19,21 @@ export const rpm = fixedWindow({
   per: ['tenant'],
 })
 
-/** A limiter that an extension has joined, and the problems that it tells. */
-export function joined(
+/** A limiter with an extension of your own, and the problems that it reports. */
+export function setUpExtension(
   connect: (context: ExtensionContext) => ConnectedExtension,
-  options: Partial<LimiterOptions> = {},
+  {
+    policies = [rpm],
+    extensions = [],
+    ...options
+  }: SetUpOptions & Pick<Partial<LimiterOptions>, 'policies'> = {},
 ): { limiter: Limiter; problems: Problem[] } {
-  const problems: Problem[] = []
-  const limiter = createLimiter({
-    store: memory(),
-    clock: manualClock(Date.UTC(2026, 0, 15, 12)),
+  const { problems, listener } = collectProblems()
+  const own = defineExtension({ name: 'own', connect })
+  const { limiter } = setUp(policies, {
     plans,
-    policies: [rpm],
     ...options,
-    extensions: [
-      defineExtension({ name: 'own', connect }),
-      listen({ problem: (problem) => void problems.push(problem) }),
-      ...(options.extensions ?? []),
-    ],
+    extensions: [own, listener, ...extensions],
   })
   return { limiter, problems }
 }

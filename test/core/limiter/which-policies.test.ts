@@ -4,20 +4,15 @@ import {
   dailyCap,
   definePlans,
   InputError,
-  manualClock,
   rollout,
   slidingWindow,
-  type LimiterOptions,
-  type Policy,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
-import { NOON, remaining } from '../../conformance/cases/case.ts'
+import { remaining } from '../../support/decisions.ts'
+import { setUp } from '../../support/limiters.ts'
 import { mistakesAreNamed, loosely, type Mistake } from '../../support/mistakes.ts'
-
-const limiterOf = (policies: Policy[], options: Partial<LimiterOptions> = {}) =>
-  createLimiter({ store: memory(), clock: manualClock(NOON), policies, ...options })
 
 const rpm = slidingWindow({ name: 'rpm', limit: 5, window: '1m', per: ['tenant'] })
 
@@ -37,7 +32,7 @@ describe('a policy for some routes', () => {
     unit: 'query',
     routes: ['search', 'suggest'],
   })
-  const limiter = limiterOf([rpm, search])
+  const { limiter } = setUp([rpm, search])
 
   it('does not take part in requests to others, and asks them for no unit of its own', async () => {
     const decision = await limiter.check({ tenant: 'a', route: 'chat' })
@@ -65,7 +60,7 @@ describe('a policy for some routes', () => {
     })
   })
   it('may allow each route another number, in one count', async () => {
-    const byRoute = limiterOf([perRoute])
+    const { limiter: byRoute } = setUp([perRoute])
     for (const left of [9, 8, 7]) {
       expect(remaining(await byRoute.check({ tenant: 'a', route: 'x' }))).toEqual({ r: left })
     }
@@ -79,7 +74,7 @@ const perUser = (onMissing: 'error' | 'skip') =>
 
 describe('a policy per user', () => {
   it('is left out for requests without a user if it is to be', async () => {
-    const limiter = limiterOf([rpm, perUser('skip')])
+    const { limiter } = setUp([rpm, perUser('skip')])
     const anonymous = await limiter.check({ tenant: 'a' })
     expect(anonymous.skipped).toEqual([{ name: 'user', scope: 'user', why: 'missing_dimension' }])
     expect(anonymous.policies.map(({ name }) => name)).toEqual(['rpm'])
@@ -87,12 +82,12 @@ describe('a policy per user', () => {
     expect(remaining(known)).toEqual({ rpm: 3, user: 1 })
   })
   it.each(['', 7, '\ud800'])('is not got around by the user %j', async (user) => {
-    const limiter = limiterOf([rpm, perUser('skip')])
+    const { limiter } = setUp([rpm, perUser('skip')])
     const asked = limiter.check({ tenant: 'a', user: user as string })
     await expect(asked).rejects.toBeInstanceOf(InputError)
   })
   it('asks for a user unless told otherwise', async () => {
-    const asked = limiterOf([perUser('error')]).check({ tenant: 'a' })
+    const asked = setUp([perUser('error')]).limiter.check({ tenant: 'a' })
     await expect(asked).rejects.toMatchObject({ code: 'missing_dimension', input: 'subject.user' })
   })
 })
@@ -102,7 +97,7 @@ const unasked = (): never => expect.unreachable('The store is asked')
 describe('a limit of 0', () => {
   it('allows nothing, and says that waiting does not help', async () => {
     const none = dailyCap({ name: 'daily', limit: 0, per: ['tenant'] })
-    const limiter = limiterOf([none, rpm])
+    const { limiter } = setUp([none, rpm])
     expect(await limiter.check({ tenant: 'a' })).toMatchObject({
       allowed: false,
       reason: 'cost_exceeds_limit',
@@ -116,11 +111,11 @@ describe('a limit of 0', () => {
 describe("a limit of 'unlimited'", () => {
   it('is no limit, and the decision says so', async () => {
     const free = dailyCap({ name: 'daily', limit: 'unlimited', per: ['tenant'] })
-    const limiter = limiterOf([free, rpm])
+    const { limiter } = setUp([free, rpm])
     const decision = await limiter.check({ tenant: 'a' })
     expect(decision.skipped).toEqual([{ name: 'daily', scope: 'tenant', why: 'unlimited' }])
     expect(remaining(decision)).toEqual({ rpm: 4 })
-    const alone = await limiterOf([free]).check({ tenant: 'a' }, { cost: 10 ** 12 })
+    const alone = await setUp([free]).limiter.check({ tenant: 'a' }, { cost: 10 ** 12 })
     expect(alone).toMatchObject({ allowed: true, policies: [], retryAfterMs: 0 })
   })
   it('asks no store, since there is nothing to count', async () => {
@@ -142,7 +137,7 @@ describe("a limit of 'unlimited'", () => {
       window: '1m',
       per: ['tenant'],
     })
-    const limiter = limiterOf([perPlan], { plans })
+    const { limiter } = setUp([perPlan], { plans })
     for (let time = 0; time < 3; time += 1) {
       const decision = await limiter.check({ tenant: 'a', plan: 'own' })
       expect(decision).toMatchObject({ allowed: true, skipped: [{ why: 'unlimited' }] })

@@ -1,8 +1,8 @@
-import { createLimiter, definePlans } from '@sluice/core'
+import { definePlans } from '@sluice/core'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import { defineManifest, type ManifestRoute } from '@sluice/core/manifest'
-import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
+import { setUp } from '../../support/limiters.ts'
 import { allowedOf, limiterOf, loosely } from './support.ts'
 
 const plans = definePlans({ starter: { rpm: 2, burst: 5 }, growth: { rpm: 6, burst: 9 } })
@@ -155,7 +155,7 @@ describe('an override', () => {
       ],
     })
     const extensions = [runtimeConfiguration({ allow: { rpm: ['limit'] } })]
-    const limiter = createLimiter({ store: memory(), policies, extensions })
+    const { limiter } = setUp(policies, { extensions })
     await configure(limiter, { rpm: { limit: 5 } })
     expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(5)
     expect(await allowedOf(limiter, { tenant: 'acme', route: 'b' })).toBe(9)

@@ -1,8 +1,8 @@
-import { createLimiter, definePlans } from '@sluice/core'
+import { definePlans } from '@sluice/core'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import { defineManifest } from '@sluice/core/manifest'
-import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
+import { setUp } from '../../support/limiters.ts'
 import { allowedOf, limiterOf, rulesIn } from './support.ts'
 
 const plans = definePlans({ starter: { rpm: 2, burst: 5 }, growth: { rpm: 6, burst: 9 } })
@@ -47,7 +47,7 @@ describe('rpm of a route', () => {
   it.each([0, 60])('of %d has the burst of what is configured in its place', async (rpm) => {
     const { policies } = defineManifest({ routes: [{ path: '/a', id: 'a', rpm }] })
     const extensions = [runtimeConfiguration({ allow: { 'rpm-per-route': ['limit'] } })]
-    const limiter = createLimiter({ store: memory(), policies, extensions })
+    const { limiter } = setUp(policies, { extensions })
     await configure(limiter, { 'rpm-per-route': { limit: 5 } })
     expect(await allowedOf(limiter, { route: 'a' })).toBe(5)
   })

@@ -2,12 +2,12 @@ import { invalidatePlan } from '@sluice/core/plans'
 import { memory } from '@sluice/core/memory'
 import { fixedWindow, type Limiter } from '@sluice/core'
 import { describe, expect, it, vi } from 'vitest'
+import { ACME } from '../../support/limiters.ts'
 import { ownRedis } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
+import { NOON } from '../../support/times.ts'
 import { callsOf } from '../../support/watched-store.ts'
-import { flood, isolates, NOON, planOf, RELY_MS, type Isolates } from './support.ts'
-
-const ACME = { tenant: 'acme' }
+import { flood, isolates, planOf, RELY_MS, type Isolates } from './support.ts'
 
 /** As `ctx.waitUntil` is when it is passed without its `ctx`. */
 const unbound = (): never => {

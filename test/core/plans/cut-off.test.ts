@@ -2,10 +2,10 @@ import type { Limiter } from '@sluice/core'
 import { invalidatePlan } from '@sluice/core/plans'
 import { memory } from '@sluice/core/memory'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ACME } from '../../support/limiters.ts'
 import { callsOf } from '../../support/watched-store.ts'
 import { isolates, planOf } from './support.ts'
 
-const ACME = { tenant: 'acme' }
 const TIMEOUT_MS = 1_000
 
 beforeEach(() => {

@@ -3,10 +3,10 @@ import { invalidatePlan } from '@sluice/core/plans'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { Answer } from '../../support/answer.ts'
+import { ACME } from '../../support/limiters.ts'
 import { callsOf } from '../../support/watched-store.ts'
 import { flood, isolates, planOf, plansOf, RELY_MS, untilPlan } from './support.ts'
 
-const ACME = { tenant: 'acme' }
 const TIMEOUT_MS = 60
 /** How long nobody asks again after a failure. */
 const BACK_OFF_MS = TIMEOUT_MS + 5_000

@@ -3,10 +3,9 @@ import { invalidatePlan } from '@sluice/core/plans'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { Answer } from '../../support/answer.ts'
+import { ACME } from '../../support/limiters.ts'
 import { callsOf } from '../../support/watched-store.ts'
 import { isolates, planOf, RELY_MS, untilPlan, type Isolates } from './support.ts'
-
-const ACME = { tenant: 'acme' }
 
 /** Begins a peek whose answer the store has made and does not deliver yet. */
 async function peekSlowly({ store }: Isolates, limiter: Limiter) {

@@ -8,11 +8,11 @@ import {
 import { invalidatePlan } from '@sluice/core/plans'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
+import { ACME } from '../../support/limiters.ts'
 import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
 import { callsOf } from '../../support/watched-store.ts'
 import { flood, isolates, planOf, plansOf, untilPlan, type Isolates } from './support.ts'
 
-const ACME = { tenant: 'acme' }
 /** How long an isolate replaces no plan again: a look-up may take 30 s here. */
 const BACK_OFF_MS = 35_000
 const before = definePlans({ starter: { rpm: 2 }, gold: { rpm: 200 } })

@@ -2,7 +2,6 @@ import {
   createLimiter,
   definePlans,
   fixedWindow,
-  listen,
   manualClock,
   type Decision,
   type Limiter,
@@ -13,9 +12,10 @@ import {
 } from '@sluice/core'
 import { planResolver, type PlanResolverOptions } from '@sluice/core/plans'
 import { vi } from 'vitest'
+import { collectProblems } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
 import { Watched } from '../../support/watched-store.ts'
 
-export const NOON = Date.UTC(2026, 0, 15, 12)
 /** How long an isolate relies on what it knows. */
 export const RELY_MS = 5_000
 
@@ -69,17 +69,14 @@ export function isolates(
   const clock = manualClock(NOON)
   const database = new Database()
   database.plans.set('acme', 'starter')
-  const problems: Problem[] = []
+  const { problems, listener } = collectProblems()
   const isolate = (): Limiter =>
     createLimiter({
       store,
       clock,
       plans,
       // A busy machine must not make a look-up late.
-      extensions: [
-        planResolver(database.planOf, { timeoutMs: 30_000, ...options }),
-        listen({ problem: (problem) => void problems.push(problem) }),
-      ],
+      extensions: [planResolver(database.planOf, { timeoutMs: 30_000, ...options }), listener],
       policies: [rpm],
       ...more,
     })

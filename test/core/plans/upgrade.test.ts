@@ -2,10 +2,9 @@ import type { Limiter } from '@sluice/core'
 import { invalidatePlan } from '@sluice/core/plans'
 import { describe, expect, it } from 'vitest'
 import { Answer } from '../../support/answer.ts'
+import { ACME } from '../../support/limiters.ts'
 import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
 import { flood, isolates, planOf, plansOf, RELY_MS, untilPlan } from './support.ts'
-
-const ACME = { tenant: 'acme' }
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   const make = storesOf(name)

@@ -2,22 +2,19 @@ import {
   backpressure,
   createLimiter,
   listen,
-  manualClock,
   slidingWindow,
   type Listeners,
   type Policy,
 } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
-import { NOON } from '../../conformance/cases/case.ts'
+import { ACME, setUp } from '../../support/limiters.ts'
 import { STORES } from '../../support/stores.ts'
 
 const rpm = (options: object): Policy =>
   slidingWindow({ name: 'rpm', limit: 100, window: '1m', per: ['tenant'], ...options })
-const ACME = { tenant: 'acme' }
 
 async function delays(policies: Policy[], times: number): Promise<number[]> {
-  const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
+  const { limiter } = setUp(policies)
   const found: number[] = []
   for (let time = 0; time < times; time += 1) found.push((await limiter.check(ACME)).delayMs)
   return found
@@ -39,7 +36,7 @@ describe('backpressure', () => {
   })
   it('is told by a peek as a check would have it', async () => {
     const policies = [rpm({ limit: 10, backpressure: backpressure({ from: 0, maxMs: 1_000 }) })]
-    const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
+    const { limiter } = setUp(policies)
     for (let time = 0; time < 10; time += 1) {
       const { delayMs } = await limiter.peek(ACME)
       expect((await limiter.check(ACME)).delayMs).toBe(delayMs)
@@ -81,7 +78,7 @@ describe('the event "threshold"', () => {
     async (share) => {
       const threshold = vi.fn<NonNullable<Listeners['threshold']>>()
       const extensions = [listen({ threshold }, { thresholds: [share] })]
-      const limiter = createLimiter({ store: memory(), policies: [rpm({})], extensions })
+      const { limiter } = setUp([rpm({})], { extensions })
       await limiter.check(ACME, { cost: Math.round(share * 100) - 1 })
       expect(threshold).not.toHaveBeenCalled()
       await limiter.check(ACME)
@@ -91,9 +88,7 @@ describe('the event "threshold"', () => {
 
   it('is told of every threshold that one large charge passes, and of none by a peek or a denial', async () => {
     const threshold = vi.fn<NonNullable<Listeners['threshold']>>()
-    const limiter = createLimiter({
-      store: memory(),
-      policies: [rpm({})],
+    const { limiter } = setUp([rpm({})], {
       extensions: [listen({ threshold }, { thresholds: [0.5, 0.9, 1] })],
     })
     await limiter.peek(ACME, { cost: 100 })
@@ -110,7 +105,7 @@ describe('listeners', () => {
   it('are told of what a shadow would have denied', async () => {
     const shadow = vi.fn<NonNullable<Listeners['shadow']>>()
     const policies = [rpm({ limit: 1, mode: 'shadow' })]
-    const limiter = createLimiter({ store: memory(), policies, extensions: [listen({ shadow })] })
+    const { limiter } = setUp(policies, { extensions: [listen({ shadow })] })
     await limiter.check(ACME)
     await limiter.peek(ACME)
     expect(shadow).not.toHaveBeenCalled()
@@ -128,7 +123,7 @@ describe('listeners', () => {
     }
     const policies = [rpm({ limit: 1 })]
     const extensions = [listen({ threshold: fail, shadow: fail })]
-    const limiter = createLimiter({ store: memory(), policies, extensions })
+    const { limiter } = setUp(policies, { extensions })
     expect((await limiter.check(ACME)).allowed).toBe(true)
     expect(log).toHaveBeenCalledWith('A listener of "threshold" failed:', mistake)
     log.mockRestore()
@@ -138,7 +133,7 @@ describe('listeners', () => {
     const mistake = new Error('the webhook is down')
     const rejects = (): Promise<void> => Promise.reject(mistake)
     const extensions = [listen(Object.fromEntries([['threshold', rejects]]))]
-    const limiter = createLimiter({ store: memory(), policies: [rpm({ limit: 1 })], extensions })
+    const { limiter } = setUp([rpm({ limit: 1 })], { extensions })
     expect((await limiter.check(ACME)).allowed).toBe(true)
     await vi.waitFor(() =>
       expect(log).toHaveBeenCalledWith('A listener of "threshold" failed:', mistake),

@@ -1,6 +1,4 @@
 import {
-  createLimiter,
-  manualClock,
   rollout,
   slidingWindow,
   slidingWindows,
@@ -10,9 +8,9 @@ import {
   type PolicyOptions,
   type RolloutOptions,
 } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
-import { NOON, remaining } from '../../conformance/cases/case.ts'
+import { remaining } from '../../support/decisions.ts'
+import { ACME, setUp } from '../../support/limiters.ts'
 import { storesOf } from '../../support/stores.ts'
 
 type Options = Pick<PolicyOptions, 'mode' | 'rollout'>
@@ -20,12 +18,9 @@ type Options = Pick<PolicyOptions, 'mode' | 'rollout'>
 const window = (name: string, limit: number, options: Options = {}): Policy =>
   slidingWindow({ name, limit, window: '1m', per: ['tenant'], ...options })
 
-const ACME = { tenant: 'acme' }
-
 describe.each(['memory', 'redis, built-in transport'] as const)('in %s', (name) => {
   const make = storesOf(name)
-  const limiterOf = (policies: Policy[]): Limiter =>
-    createLimiter({ store: make(), clock: manualClock(NOON), policies })
+  const limiterOf = (policies: Policy[]): Limiter => setUp(policies, { store: make() }).limiter
 
   it('a shadow counts as if it were enforced, never denies, and tells what it would have denied', async () => {
     const limiter = limiterOf([window('real', 5), window('trial', 2, { mode: 'shadow' })])
@@ -89,7 +84,7 @@ describe('a percentage of partitions', () => {
   /** The tenants for which a policy is enabled, and those for which it is enforced. */
   async function chosen(options: RolloutOptions) {
     const policies = [window('p', 5, { rollout: rollout(options) })]
-    const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
+    const { limiter } = setUp(policies)
     const [enabled, enforced] = [new Set<string>(), new Set<string>()]
     for (const subject of TENANTS) {
       const { policies: states } = await limiter.peek(subject)
@@ -130,7 +125,7 @@ describe('a percentage of partitions', () => {
     } as const
     const half = rollout({ enabled: 50 })
     const policies = [slidingWindows({ name: 'log', windows, per: ['tenant'], rollout: half })]
-    const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
+    const { limiter } = setUp(policies)
     const counts = new Set<number>()
     for (const subject of TENANTS) counts.add((await limiter.peek(subject)).policies.length)
     expect([...counts].toSorted((a, b) => a - b)).toEqual([0, 2])
@@ -139,14 +134,14 @@ describe('a percentage of partitions', () => {
     const policies = ['p', 'q'].map((name) =>
       window(name, 5, { rollout: rollout({ enabled: 50 }) }),
     )
-    const limiter = createLimiter({ store: memory(), clock: manualClock(NOON), policies })
+    const { limiter } = setUp(policies)
     const counts = [0, 0, 0]
     for (const subject of TENANTS) counts[(await limiter.peek(subject)).policies.length]! += 1
     expect(Math.abs(counts[1]! / 100 - 50)).toBeLessThan(2)
   })
   it('that leaves a policy out is told, and nothing is counted', async () => {
     const policies = [window('p', 1, { rollout: rollout({ enabled: 0 }) })]
-    const limiter = createLimiter({ store: memory(), policies })
+    const { limiter } = setUp(policies)
     for (let time = 0; time < 3; time += 1) {
       expect(await limiter.check(ACME)).toMatchObject({
         allowed: true,

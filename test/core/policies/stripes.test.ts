@@ -1,19 +1,12 @@
-import { createLimiter, slidingWindow, type Policy } from '@sluice/core'
+import { slidingWindow, type Policy } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
 import { keysUnder } from '../../support/redis.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
-import { freshPrefix } from '../../support/stores.ts'
 
 const shared = sharedRedis()
 
 const everyone = (limit: number, stripes: number): Policy =>
   slidingWindow({ name: 'all', limit, window: '1h', per: 'global', stripes })
-
-function limiterOf(policies: Policy[]) {
-  const prefix = freshPrefix()
-  const store = shared.store(prefix)
-  return { limiter: createLimiter({ store, policies }), prefix }
-}
 
 describe('a policy in stripes', () => {
   it.each([
@@ -22,7 +15,7 @@ describe('a policy in stripes', () => {
     [3, 8],
     [1, 64],
   ])('of %i in %i allows exactly its limit, however many ask at once', async (limit, stripes) => {
-    const { limiter, prefix } = limiterOf([everyone(limit, stripes)])
+    const { limiter, prefix } = shared.setUp([everyone(limit, stripes)])
     let allowed = 0
     for (let round = 0; round < 8; round += 1) {
       const asked = Array.from({ length: 4 * limit }, () => limiter.check({}))
@@ -40,7 +33,7 @@ describe('a policy in stripes', () => {
       per: ['tenant'],
       stripes: 4,
     })
-    const { limiter, prefix } = limiterOf([perTenant])
+    const { limiter, prefix } = shared.setUp([perTenant])
     const decision = await limiter.check({ tenant: 'a' })
     expect(decision.policies[0]).toMatchObject({ limit: 40, remaining: 9 })
     expect(await keysUnder(shared.redis, prefix)).toHaveLength(1)
@@ -50,13 +43,13 @@ describe('a policy in stripes', () => {
     expect(await keysUnder(shared.redis, prefix)).toEqual([])
   })
   it('finds a part that holds the cost, if only some do', async () => {
-    const { limiter } = limiterOf([everyone(10, 3)])
+    const { limiter } = shared.setUp([everyone(10, 3)])
     for (let time = 0; time < 30; time += 1) {
       expect((await limiter.peek({}, { cost: 4 })).allowed).toBe(true)
     }
   })
   it('never fits what is larger than a part', async () => {
-    const { limiter } = limiterOf([everyone(100, 8)])
+    const { limiter } = shared.setUp([everyone(100, 8)])
     expect(await limiter.check({}, { cost: 14 })).toMatchObject({ reason: 'cost_exceeds_limit' })
     expect(await limiter.check({}, { cost: 12 })).toMatchObject({ allowed: true })
   })

@@ -1,27 +1,24 @@
 import {
   concurrency,
-  createLimiter,
   dailyCap,
   definePlans,
   fixedWindow,
   leakyBucket,
-  manualClock,
   monthlyCap,
   slidingWindow,
   slidingWindowCounter,
   slidingWindows,
   tokenBucket,
   type Limiter,
-  type ManualClock,
   type Policy,
   type PolicyRule,
-  type Store,
 } from '@sluice/core'
 import { reservation, reserve, type ReserveDecision } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
-import { ACME, NOON, remaining } from '../../conformance/cases/case.ts'
+import { remaining } from '../../support/decisions.ts'
+import { ACME, setUp } from '../../support/limiters.ts'
 import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
-import { reserved } from './reserved.ts'
+import { mustReserve, setUpTokens } from './support.ts'
 
 const common = { limit: 100, per: ['tenant'], unit: 'token' } as const
 const logOf = (limit: number): Policy => {
@@ -50,25 +47,14 @@ const KINDS: Record<string, Policy> = {
 const FREE = { name: 'free', limit: 10 ** 6, window: '1d', per: ['tenant'] } as const
 
 /** Reserves so many tokens. */
-const tokens = (limiter: Limiter, token: number) => reserved(limiter, ACME, { cost: { token } })
+const tokens = (limiter: Limiter, token: number) => mustReserve(limiter, ACME, { cost: { token } })
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   const make = storesOf(name)
 
-  function setUp(
-    policies: Policy[],
-    store: Store = make(),
-  ): { limiter: Limiter; clock: ManualClock; left: () => Promise<number | undefined> } {
-    const clock = manualClock(NOON)
-    const limiter = createLimiter({ store, policies, clock })
-    const left = async (): Promise<number | undefined> =>
-      remaining(await limiter.peek(ACME, { cost: { token: 0 } }))['p']
-    return { limiter, clock, left }
-  }
-
   describe.each(Object.entries(KINDS))('%s', (_, policy) => {
     it('gives back what was not used, once', async () => {
-      const { limiter, left } = setUp([policy])
+      const { limiter, left } = setUpTokens(make(), [policy])
       const decision = await tokens(limiter, 80)
       expect(await left()).toBe(20)
       const done = { applied: true, returned: { token: 50 }, overrun: {} }
@@ -80,7 +66,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(await left()).toBe(70)
     })
     it('charges what was used beyond, past the limit too, and never tells of less than 0 left', async () => {
-      const { limiter, left, clock } = setUp([policy])
+      const { limiter, left, clock } = setUpTokens(make(), [policy])
       await tokens(limiter, 60)
       const decision = await tokens(limiter, 20)
       const overrun = { applied: true, returned: {}, overrun: { token: 30 } }
@@ -94,7 +80,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect((await limiter.peek(ACME, { cost: { token: 1 } })).allowed).toBe(true)
     })
     it('gives everything back when cancelled', async () => {
-      const { limiter, left } = setUp([policy])
+      const { limiter, left } = setUpTokens(make(), [policy])
       const decision = await tokens(limiter, 100)
       const denied = await reserve(limiter, ACME, { cost: { token: 1 } })
       expect(denied).toMatchObject({ allowed: false, violated: { name: 'p' } })
@@ -103,33 +89,33 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(await left()).toBe(100)
     })
     it('keeps the estimate of what is not settled, and of units that are left out', async () => {
-      const { limiter } = setUp([policy, fixedWindow({ ...FREE, unit: 'usd' })])
+      const { limiter } = setUpTokens(make(), [policy, fixedWindow({ ...FREE, unit: 'usd' })])
       const cost = { token: 40, usd: 7 }
-      const decision = await reserved(limiter, ACME, { cost })
+      const decision = await mustReserve(limiter, ACME, { cost })
       await reserve(limiter, ACME, { cost })
       await decision.settle({ usd: 3 })
       const peeked = await limiter.peek(ACME, { cost: { token: 0, usd: 0 } })
       expect(remaining(peeked)).toEqual({ p: 20, free: 10 ** 6 - 10 })
     })
     it('charges a unit whose estimate was 0', async () => {
-      const { limiter, left } = setUp([policy])
+      const { limiter, left } = setUpTokens(make(), [policy])
       const decision = await tokens(limiter, 0)
       expect((await decision.settle({ token: 30 })).overrun).toEqual({ token: 30 })
       expect(await left()).toBe(70)
     })
     it('is settled by whoever has it as JSON', async () => {
       const store = make()
-      const { limiter, left } = setUp([policy], store)
+      const { limiter, left } = setUpTokens(store, [policy])
       const text = JSON.stringify(await tokens(limiter, 80))
       expect(text).not.toContain('allowed')
-      const elsewhere = setUp([policy], store).limiter
+      const elsewhere = setUpTokens(store, [policy]).limiter
       const done = await reservation(elsewhere, text).settle({ token: 10 })
       expect(done).toEqual({ applied: true, returned: { token: 70 }, overrun: {} })
       expect(await left()).toBe(90)
       expect((await reservation(elsewhere, JSON.parse(text)).cancel()).applied).toBe(false)
     })
     it('that is given back after a reset never makes the count less than nothing', async () => {
-      const { limiter, left } = setUp([policy])
+      const { limiter, left } = setUpTokens(make(), [policy])
       const decision = await tokens(limiter, 50)
       await limiter.reset(ACME)
       await tokens(limiter, 20)
@@ -140,7 +126,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(state.policies[0]?.resetMs).toBeGreaterThan(0)
     })
     it('changes nothing when settled after its window has passed', async () => {
-      const { limiter, left, clock } = setUp([policy])
+      const { limiter, left, clock } = setUpTokens(make(), [policy])
       const [early, late] = [await tokens(limiter, 50), await tokens(limiter, 40)]
       clock.advance(2 * (policy()[0]?.windowMs ?? 0))
       await tokens(limiter, 60)
@@ -152,7 +138,9 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   })
 
   it('of 64 at once on a small budget no more get in than it has room for, and settling lower makes room', async () => {
-    const { limiter, left } = setUp([dailyCap({ ...common, name: 'p', limit: 1_000 })])
+    const { limiter, left } = setUpTokens(make(), [
+      dailyCap({ ...common, name: 'p', limit: 1_000 }),
+    ])
     const round = async (): Promise<ReserveDecision[]> =>
       Promise.all(Array.from({ length: 64 }, () => reserve(limiter, ACME, { cost: { token: 90 } })))
     let spent = 0
@@ -167,7 +155,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   })
 
   it('what 64 at once use beyond their estimates exceeds the budget by no more than that', async () => {
-    const { limiter } = setUp([dailyCap({ ...common, name: 'p', limit: 1_000 })])
+    const { limiter } = setUpTokens(make(), [dailyCap({ ...common, name: 'p', limit: 1_000 })])
     let [spent, overrun] = [0, 0]
     await Promise.all(
       Array.from({ length: 64 }, async (_, index) => {
@@ -186,10 +174,13 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     const store = make()
     const calls = concurrency({ name: 'in-flight', limit: 2, per: ['tenant'] })
     const bucket = tokenBucket({ name: 'p', window: '1h', ...common })
-    const decision = await reserved(setUp([bucket, calls], store).limiter, ACME, {
+    const decision = await mustReserve(setUpTokens(store, [bucket, calls]).limiter, ACME, {
       cost: { token: 40 },
     })
-    const { limiter } = setUp([slidingWindow({ name: 'p', window: '1h', ...common }), calls], store)
+    const { limiter } = setUpTokens(store, [
+      slidingWindow({ name: 'p', window: '1h', ...common }),
+      calls,
+    ])
     await tokens(limiter, 30)
     const done = await reservation(limiter, JSON.stringify(decision)).settle({ token: 1 })
     expect(done).toEqual({ applied: true, returned: { call: 1 }, overrun: {} })
@@ -199,7 +190,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
 
   it('of an estimate of 0 counts in a bucket as far as numbers go', async () => {
     const bucket = tokenBucket({ name: 'p', window: '30d', ...common, limit: 1 })
-    const { limiter } = setUp([bucket])
+    const { limiter } = setUpTokens(make(), [bucket])
     const decision = await tokens(limiter, 0)
     expect((await decision.settle({ token: 10 ** 12 })).overrun).toEqual({ token: 10 ** 12 })
     const { policies } = await limiter.peek(ACME, { cost: { token: 1 } })
@@ -216,12 +207,11 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       per: ['tenant'],
       unit: 'token',
     })
-    const clock = manualClock(NOON)
-    const limiter = createLimiter({ store: make(), policies: [bucket], plans, clock })
+    const { limiter, clock } = setUp([bucket], { store: make(), plans })
     const large = { tenant: 'acme', plan: 'large' }
     const small = { tenant: 'acme', plan: 'small' }
     const peek = async () => remaining(await limiter.peek(small, { cost: { token: 0 } }))['p']
-    const decision = await reserved(limiter, large, { cost: { token: 5_000 } })
+    const decision = await mustReserve(limiter, large, { cost: { token: 5_000 } })
     await limiter.check(small, { cost: { token: 1 } })
     expect(await peek()).toBe(4)
     await decision.settle({ token: 7_000 })
@@ -233,9 +223,9 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   it('a call in flight holds its slot until it is settled or cancelled', async () => {
     const calls = concurrency({ name: 'in-flight', limit: 2, per: ['tenant'], holdFor: '30s' })
     const rpm = slidingWindow({ name: 'rpm', limit: 5, window: '1h', per: ['tenant'] })
-    const { limiter, clock } = setUp([calls, rpm])
+    const { limiter, clock } = setUpTokens(make(), [calls, rpm])
     const ask = () => reserve(limiter, ACME)
-    const [first, second] = [await reserved(limiter, ACME), await reserved(limiter, ACME)]
+    const [first, second] = [await mustReserve(limiter, ACME), await mustReserve(limiter, ACME)]
     const third = await ask()
     expect(third).toMatchObject({
       allowed: false,
@@ -261,7 +251,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
 
   it('of 64 calls at once no more are in flight than there are slots, again and again', async () => {
     const calls = concurrency({ name: 'in-flight', limit: 5, per: ['tenant'] })
-    const { limiter } = setUp([calls])
+    const { limiter } = setUpTokens(make(), [calls])
     for (let time = 0; time < 5; time += 1) {
       const asked = await Promise.all(Array.from({ length: 64 }, () => reserve(limiter, ACME)))
       const allowed = asked.filter((decision) => decision.allowed)

@@ -1,11 +1,11 @@
-import { createLimiter, dailyCap, manualClock, slidingWindows } from '@sluice/core'
+import { dailyCap, slidingWindows } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import type { Settled } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
-import { ACME, NOON } from '../../conformance/cases/case.ts'
+import { ACME, setUp } from '../../support/limiters.ts'
 import { ownRedis } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
-import { reserved } from './reserved.ts'
+import { mustReserve } from './support.ts'
 
 /** The most members that are rewritten to correct one of them. */
 const MOST = 512
@@ -22,9 +22,8 @@ const log = slidingWindows({ name: 'log', windows, ...common })
 async function crowded(later: number) {
   return Promise.all(
     [memory(), own.store(freshPrefix())].map(async (store) => {
-      const clock = manualClock(NOON)
-      const limiter = createLimiter({ store, policies: [log], clock })
-      const decision = await reserved(limiter, ACME, { cost: { token: 100 } })
+      const { limiter, clock } = setUp([log], { store })
+      const decision = await mustReserve(limiter, ACME, { cost: { token: 100 } })
       const one = () => limiter.check(ACME, { cost: { token: 1 } })
       for (let made = 0; made < later; made += 100) {
         clock.advance(1)
@@ -86,7 +85,7 @@ describe('a reservation in a log', () => {
       for (const { decision, left, limiter } of [inMemory, inRedis]) {
         const before = (await left()) ?? 0
         const isFirst = tokens === 0
-        const call = isFirst ? decision : await reserved(limiter, ACME, { cost: { token: 100 } })
+        const call = isFirst ? decision : await mustReserve(limiter, ACME, { cost: { token: 100 } })
         const settled: Settled[] = []
         const commands = await commandsOf(async () => {
           settled.push(await call.settle({ token: tokens }))
@@ -114,10 +113,9 @@ describe('a reservation in a log', () => {
   })
 
   it('that cannot be corrected there is corrected in the policies beside it', async () => {
-    const clock = manualClock(NOON)
     const budget = dailyCap({ name: 'budget', limit: 100_000, ...common })
-    const limiter = createLimiter({ store: own.store(), policies: [budget, log], clock })
-    const decision = await reserved(limiter, ACME, { cost: { token: 100 } })
+    const { limiter } = setUp([budget, log], { store: own.store() })
+    const decision = await mustReserve(limiter, ACME, { cost: { token: 100 } })
     for (let made = 0; made < MOST; made += 1) await limiter.check(ACME, { cost: { token: 1 } })
     expect((await decision.settle({ token: 30 })).returned).toEqual({ token: 70 })
     const { policies } = await limiter.peek(ACME, { cost: { token: 0 } })

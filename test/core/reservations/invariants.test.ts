@@ -11,11 +11,10 @@ import {
 } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
 import { storesOf } from '../../support/stores.ts'
+import { MINUTE, DAY } from '../../support/times.ts'
 import { Ledger, type Account } from './ledger.ts'
 import { operations } from './operations.ts'
 
-const DAY = 86_400_000
-const MINUTE = 60_000
 const START = Date.UTC(2026, 0, 15, 23, 15)
 const common = { per: ['tenant'], unit: 'token' } as const
 

@@ -12,10 +12,11 @@ import {
 import { reservation, reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ACME } from '../../support/limiters.ts'
 import { keysUnder, snapshot } from '../../support/redis.ts'
+import { ownRedis } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
-import { reserved } from './reserved.ts'
+import { mustReserve } from './support.ts'
 
 const common = { limit: 100, per: ['tenant'], unit: 'token' } as const
 const windows = {
@@ -32,24 +33,19 @@ const POLICIES: Policy[] = [
   leakyBucket({ name: 'queue', window: '1m', burst: 100, ...common }),
   concurrency({ name: 'calls', limit: 3, per: ['tenant'] }),
 ]
-const ACME = { tenant: 'acme' }
 const COST = { token: 30 }
 
 const own = ownRedis()
 
-function setUp() {
-  const prefix = freshPrefix()
-  const store = own.store(prefix)
-  return { prefix, limiter: createLimiter({ store, policies: POLICIES }) }
-}
+const setUp = () => own.setUp(POLICIES)
 
 describe('a reservation in Redis', () => {
   it('is one HTTP request to make and one to settle', async () => {
     const { limiter } = setUp()
-    const warm = await reserved(limiter, { tenant: 'warm' }, { cost: COST })
+    const warm = await mustReserve(limiter, { tenant: 'warm' }, { cost: COST })
     await warm.settle({ token: 1 })
     const before = own.local.requests
-    const decision = await reserved(limiter, ACME, { cost: COST })
+    const decision = await mustReserve(limiter, ACME, { cost: COST })
     expect(own.local.requests - before).toBe(1)
     await decision.settle({ token: 10 })
     expect(own.local.requests - before).toBe(2)
@@ -64,7 +60,7 @@ describe('a reservation in Redis', () => {
       )
       return new Map(await Promise.all(pairs))
     }
-    const decision = await reserved(limiter, ACME, { cost: COST, settleWithin: '10m' })
+    const decision = await mustReserve(limiter, ACME, { cost: COST, settleWithin: '10m' })
     const held = await expiries()
     const marks = [...held].filter(([key]) => key.startsWith('hold:'))
     expect(marks).toHaveLength(1)
@@ -90,7 +86,7 @@ describe('a reservation in Redis', () => {
 
   it('that is settled after its mark has gone changes no byte', async () => {
     const { limiter, prefix } = setUp()
-    const decision = await reserved(limiter, ACME, { cost: COST })
+    const decision = await mustReserve(limiter, ACME, { cost: COST })
     const keys = await keysUnder(own.redis, prefix)
     await own.redis.del(keys.find((key) => key.includes(':hold:')) ?? '')
     const before = await snapshot(own.redis, prefix)
@@ -101,7 +97,7 @@ describe('a reservation in Redis', () => {
 
   it('that is given up early leaves a window that outlives what else it holds', async () => {
     const { limiter, prefix } = setUp()
-    const decision = await reserved(limiter, ACME, { cost: COST })
+    const decision = await mustReserve(limiter, ACME, { cost: COST })
     await limiter.check(ACME, { cost: COST })
     const keys = await keysUnder(own.redis, prefix)
     const key = keys.find((name) => name.includes(':window:')) ?? ''
@@ -113,7 +109,7 @@ describe('a reservation in Redis', () => {
 
   it('is corrected as far as it can be where one of its keys holds something else', async () => {
     const { limiter, prefix } = setUp()
-    const decision = await reserved(limiter, ACME, { cost: COST })
+    const decision = await mustReserve(limiter, ACME, { cost: COST })
     const keys = await keysUnder(own.redis, prefix)
     await own.redis.set(keys.find((name) => name.includes(':window:')) ?? '', 'something else')
     await expect(decision.settle({ token: 1 })).rejects.toMatchObject({ code: 'store_refused' })
@@ -140,7 +136,7 @@ describe('a reservation in Redis', () => {
     const limiter = createLimiter({ store, policies: POLICIES })
     await limiter.peek(ACME, { cost: COST })
     lose = true
-    const decision = await reserved(limiter, ACME, { cost: COST })
+    const decision = await mustReserve(limiter, ACME, { cost: COST })
     expect(decision.degraded).toMatchObject({ mode: 'local' })
     const calls = async () => {
       const { policies } = await limiter.peek(ACME, { cost: { token: 0 } })
@@ -165,10 +161,10 @@ describe('a reservation in Redis', () => {
       },
     })
     const limiter = createLimiter({ store, policies: POLICIES })
-    const decision = await reserved(limiter, ACME, { cost: COST })
+    const decision = await mustReserve(limiter, ACME, { cost: COST })
     await limiter.peek(ACME, { cost: { token: 0 } })
     // Load the script first: what is lost is the reply to the settling itself.
-    const other = await reserved(limiter, ACME, { cost: COST })
+    const other = await mustReserve(limiter, ACME, { cost: COST })
     await other.cancel()
     lose = true
     await expect(decision.settle({ token: 10 })).rejects.toMatchObject({
@@ -185,7 +181,7 @@ describe('a reservation without the store', () => {
     const store = upstash({ url: 'http://127.0.0.1:9', token: 'none' })
     const [policy] = POLICIES as [Policy]
     const limiter = createLimiter({ store, policies: [policy] })
-    const decision = await reserved(limiter, ACME, { cost: COST })
+    const decision = await mustReserve(limiter, ACME, { cost: COST })
     expect(decision).toMatchObject({ allowed: true, degraded: { mode: 'local' } })
     expect((await decision.settle({ token: 10 })).returned).toEqual({ token: 20 })
     const { policies } = await limiter.peek(ACME, { cost: { token: 0 } })
@@ -194,7 +190,7 @@ describe('a reservation without the store', () => {
   it('that allowed blindly has nothing to settle', async () => {
     const store = upstash({ url: 'http://127.0.0.1:9', token: 'none' })
     const limiter = createLimiter({ store, policies: POLICIES, onStoreError: 'allow' })
-    const decision = await reserved(limiter, ACME, { cost: COST })
+    const decision = await mustReserve(limiter, ACME, { cost: COST })
     expect(await decision.settle({ token: 1 })).toEqual({
       applied: false,
       why: 'nothing_charged',

@@ -3,11 +3,11 @@ import { upstash } from '@sluice/core/upstash'
 import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
 import type { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { ACME } from '../../support/limiters.ts'
 import { connect, keysUnder } from '../../support/redis.ts'
 import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
 
-const ACME = { tenant: 'acme' }
 const per = ['tenant']
 const policies = [
   dailyCap({ name: 'daily', limit: 4, per }),

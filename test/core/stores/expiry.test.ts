@@ -1,5 +1,4 @@
 import {
-  createLimiter,
   dailyCap,
   fixedWindow,
   leakyBucket,
@@ -12,12 +11,11 @@ import {
   type Policy,
 } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ACME } from '../../support/limiters.ts'
 import { keysUnder } from '../../support/redis.ts'
-import { freshPrefix } from '../../support/stores.ts'
+import { ownRedis } from '../../support/running-redis.ts'
+import { DAY, NOON } from '../../support/times.ts'
 
-const ACME = { tenant: 'acme' }
-const DAY = 86_400_000
 const per = ['tenant']
 const daily = dailyCap({ name: 'daily', limit: 9, per })
 const monthly = monthlyCap({ name: 'monthly', limit: 9, per })
@@ -25,11 +23,8 @@ const monthly = monthlyCap({ name: 'monthly', limit: 9, per })
 const own = ownRedis()
 
 function setUp(policies: readonly Policy[], at?: number) {
-  const prefix = freshPrefix()
-  const store = own.store(prefix)
   const clock = manualClock(at ?? 0)
-  const limiter = createLimiter({ store, policies, ...(at === undefined ? {} : { clock }) })
-  return { limiter, clock, prefix }
+  return { ...own.setUp(policies, at === undefined ? {} : { clock }), clock }
 }
 
 /** Redis' clock in epoch ms. */
@@ -37,6 +32,9 @@ async function redisNow(): Promise<number> {
   const [seconds, micros] = await own.redis.time()
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
 }
+
+/** The midnight after a moment. */
+const nextMidnight = (at: number): number => (Math.floor(at / DAY) + 1) * DAY
 
 /** Moments, and when the month ends that they are in. */
 const MONTH_ENDS: readonly (readonly [string, string])[] = [
@@ -91,11 +89,13 @@ describe('a calendar cap in Redis', () => {
       const before = await redisNow()
       await limiter.check(ACME)
       const after = await redisNow()
-      const midnight = (at: number): number => (Math.floor(at / DAY) + 1) * DAY
       // Over midnight itself there is nothing to compare with.
-      if (midnight(before) !== midnight(after)) continue
+      if (nextMidnight(before) !== nextMidnight(after)) continue
       const month = new Date(before)
-      const ends = [midnight(before), Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 1)]
+      const ends = [
+        nextMidnight(before),
+        Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 1),
+      ]
       const expiries = await Promise.all(
         ['daily', 'monthly'].map(async (name) => {
           const keys = await keysUnder(own.redis, `${prefix}:${name}`)
@@ -140,7 +140,7 @@ describe('keys in Redis', () => {
         per,
       }),
     ]
-    const { limiter, clock, prefix } = setUp(policies, Date.UTC(2026, 0, 15, 12))
+    const { limiter, clock, prefix } = setUp(policies, NOON)
     let seed = 11
     const random = (below: number): number => {
       seed = (seed * 48_271) % 2_147_483_647

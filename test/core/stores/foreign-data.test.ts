@@ -2,12 +2,11 @@ import { createLimiter, type Policy } from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
 import type { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
+import { KINDS, type Kind } from '../../support/kinds.ts'
+import { ACME } from '../../support/limiters.ts'
 import { keysUnder, snapshot } from '../../support/redis.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
-import { KINDS, type Kind } from '../../support/kinds.ts'
-
-const ACME = { tenant: 'acme' }
 
 /** The expiry of a key that has none. */
 const FOREVER = -1

@@ -3,10 +3,10 @@ import { memory } from '@sluice/core/memory'
 import { planResolver } from '@sluice/core/plans'
 import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it, vi } from 'vitest'
-import { reserved } from '../reservations/reserved.ts'
+import { ACME } from '../../support/limiters.ts'
+import { MINUTE } from '../../support/times.ts'
+import { mustReserve } from '../reservations/support.ts'
 
-const ACME = { tenant: 'acme' }
-const MINUTE = 60_000
 const tpm = slidingWindow({ name: 'tpm', limit: 100, window: '1d', per: ['tenant'], unit: 'token' })
 
 describe('in memory, by an injected clock,', () => {
@@ -38,8 +38,8 @@ describe('in memory, by an injected clock,', () => {
     const limiter = createLimiter({ store: memory(), clock, policies: [tpm] })
     const options = { cost: { token: 50 }, settleWithin: '1m' } as const
     const [early, late] = [
-      await reserved(limiter, ACME, options),
-      await reserved(limiter, ACME, options),
+      await mustReserve(limiter, ACME, options),
+      await mustReserve(limiter, ACME, options),
     ]
     clock.advance(MINUTE - 1)
     expect(await early.settle({ token: 1 })).toMatchObject({ applied: true })
@@ -53,7 +53,7 @@ describe('in memory, by an injected clock,', () => {
     const clock = manualClock(0)
     const calls = concurrency({ name: 'calls', limit: 1, per: ['tenant'], holdFor: '5m' })
     const limiter = createLimiter({ store: memory(), clock, policies: [calls] })
-    const call = await reserved(limiter, ACME, { settleWithin: '1s' })
+    const call = await mustReserve(limiter, ACME, { settleWithin: '1s' })
     clock.advance(4 * MINUTE)
     expect(await reserve(limiter, ACME)).toMatchObject({ allowed: false })
     await call.settle({})

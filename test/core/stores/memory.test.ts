@@ -1,13 +1,11 @@
-import { createLimiter, manualClock } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { KINDS } from '../../support/kinds.ts'
+import { setUp } from '../../support/limiters.ts'
 
 describe('memory', () => {
   it('does not forget a tenant that is denied all the time while 100,000 others are charged', async () => {
-    const clock = manualClock(Date.UTC(2026, 0, 15, 12))
     const policies = [KINDS['daily cap']('daily', 1)]
-    const limiter = createLimiter({ store: memory(), policies, clock })
+    const { limiter } = setUp(policies)
     const busy = { tenant: 'busy' }
     expect((await limiter.check(busy)).allowed).toBe(true)
     const allowed = { busy: 0, others: 0 }

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, manualClock } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
-import { sharedRedis } from '../../support/running-redis.ts'
 import { KIND_NAMES, KINDS } from '../../support/kinds.ts'
-
-const ACME = { tenant: 'acme' }
+import { ACME } from '../../support/limiters.ts'
+import { sharedRedis } from '../../support/running-redis.ts'
 
 const shared = sharedRedis()
 
