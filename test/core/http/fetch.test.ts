@@ -2,6 +2,7 @@ import { fixedWindow, type Limiter } from '@sluice/core'
 import { rateLimit, withHeaders, type RouteInput } from '@sluice/core/http'
 import { describe, expect, it, vi } from 'vitest'
 import { setUp } from '../../support/limiters.ts'
+import { SAME_ROUTE } from '../../support/spellings.ts'
 import { app, perMinute, subject } from './support.ts'
 
 /** A resolver that lets the client say what the route is. */
@@ -59,30 +60,12 @@ describe('routes', () => {
 })
 
 describe('every spelling of a path', () => {
-  it.each([
-    '/api/ai/chat/',
-    '/API/ai/Chat',
-    '/api/ai/%63hat',
-    '/api/ai/%2563hat',
-    '/api/ai/%252563hat',
-    '/api%2fai%2fchat',
-    '/api/ai%5Cchat',
-    '/api\\ai\\chat',
-    '//api///ai/chat//',
-    '/api/ai/chat;x=1',
-    '/api;v=1/ai/chat',
-    '/api/ai/chat%3bx=1',
-    '/api/ai/./chat',
-    '/api/x/../ai/chat',
-    '/api/x/%2e%2e/ai/chat',
-    '/api/ai/chat?x=1#y',
-    '/api/ai/chat?/../../public',
-  ])('%s counts on the same budget', async (path) => {
+  it.each(SAME_ROUTE)('$name counts on the same budget', async ({ write }) => {
     const policy = fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant', 'route'] })
     const { limiter } = setUp([policy])
-    const ask = app(limiter, { routes: ['/api/ai/chat'] })
-    expect((await ask()).status).toBe(200)
-    expect((await ask({}, {}, path)).status).toBe(429)
+    const ask = app(limiter, { routes: ['/api/ai/evaluate'] })
+    expect((await ask({}, {}, '/api/ai/evaluate')).status).toBe(200)
+    expect((await ask({}, {}, write('/api/ai/evaluate'))).status).toBe(429)
   })
 
   it.each(['/%', '/%zz', '/%c0%af', '/%e0%a4', '/api/%', '/%u0061pi'])(

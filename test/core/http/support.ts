@@ -10,6 +10,7 @@ import {
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { rateLimit, type AdapterOptions } from '@sluice/core/http'
+import { urlOf } from '../../support/spellings.ts'
 
 /** Midnight: a border of every fixed window. */
 export const START = Date.UTC(2026, 0, 1)
@@ -41,7 +42,7 @@ export function app(
   const fetch = rateLimit(limiter, { routes: ['/api/ai/**'], subject, ...options }, handle)
   return (headers: Record<string, string> = {}, init: RequestInit = {}, path = '/api/ai/chat') =>
     fetch(
-      new Request(`https://app.example${path}`, {
+      new Request(urlOf(path), {
         ...init,
         headers: { 'x-tenant': 'acme', ...headers },
       }),
