@@ -2,8 +2,8 @@ import { estimateTokens, usageOfAiSdk } from '@sluice/ai'
 import { describe, expect, it } from 'vitest'
 import { SAID } from './recordings.ts'
 
-describe('a usage as the AI SDK tells it', () => {
-  it('is that of version 5, where the event has the usage of its last step as well', () => {
+describe('the usage that the AI SDK reports', () => {
+  it('is read from version 5, whose final event also has the usage of its last step', () => {
     const usage = { inputTokens: 5, outputTokens: 6, totalTokens: 11, cachedInputTokens: 4 }
     const totalUsage = {
       inputTokens: 50,
@@ -24,7 +24,7 @@ describe('a usage as the AI SDK tells it', () => {
     })
   })
 
-  it('is that of version 5 with Anthropic, whose cache is beside its input', () => {
+  it('is read from version 5 with Anthropic, which counts its cache beside the input', () => {
     const usage = { inputTokens: 80, outputTokens: 310, totalTokens: 390, cachedInputTokens: 1_024 }
     const raw = {
       input_tokens: 80,
@@ -56,7 +56,7 @@ describe('a usage as the AI SDK tells it', () => {
     expect(usageOfAiSdk(small)).toMatchObject({ input: 800, cachedInput: 40 })
   })
 
-  it('is that of version 5 with Bedrock, whose cache is beside its input as well', () => {
+  it('is read from version 5 with Bedrock, which counts its cache beside the input', () => {
     const usage = { inputTokens: 3_000, outputTokens: 10, cachedInputTokens: 2_000 }
     const providerMetadata = { bedrock: { usage: { cacheWriteInputTokens: 500 } } }
     expect(usageOfAiSdk({ usage, providerMetadata })).toMatchObject({
@@ -67,7 +67,7 @@ describe('a usage as the AI SDK tells it', () => {
     })
   })
 
-  it('has what all steps of a run wrote to a cache for long', () => {
+  it('adds up the long-lived cache writes of all steps', () => {
     const raw = { input_tokens: 9, cache_creation: { ephemeral_1h_input_tokens: 500 } }
     const step = { providerMetadata: { anthropic: { usage: raw } } }
     const inputTokenDetails = { cacheReadTokens: 0, cacheWriteTokens: 1_500 }
@@ -76,7 +76,7 @@ describe('a usage as the AI SDK tells it', () => {
     expect(run).toMatchObject({ input: 1_527, cacheWrite: 1_500, longCacheWrite: 1_500 })
   })
 
-  it('is not taken for that of version 5 where it has its details', () => {
+  it('is not read as version 5 when it has details of its own', () => {
     const raw = { input_tokens: 80, cache_read_input_tokens: 1_024, output_tokens: 310 }
     const providerMetadata = { anthropic: { usage: raw, cacheCreationInputTokens: 0 } }
     const inputTokenDetails = { noCacheTokens: 80, cacheReadTokens: 1_024, cacheWriteTokens: 0 }
@@ -88,7 +88,7 @@ describe('a usage as the AI SDK tells it', () => {
     })
   })
 
-  it('is counted where the numbers are none', () => {
+  it('is estimated from the text when its numbers are invalid', () => {
     const usage = { inputTokens: Number.NaN, outputTokens: Number.NaN }
     expect(usageOfAiSdk({ usage, text: SAID }, { inputTokens: 7 })).toMatchObject({
       input: 7,
@@ -97,7 +97,7 @@ describe('a usage as the AI SDK tells it', () => {
     })
   })
 
-  it('has what Anthropic tells about its cache, which only the raw usage does', () => {
+  it('includes the cache writes that only the raw usage of Anthropic has', () => {
     const raw = {
       input_tokens: 80,
       cache_creation_input_tokens: 100,
@@ -116,7 +116,7 @@ describe('a usage as the AI SDK tells it', () => {
     })
   })
 
-  it('is counted from the text of all steps where no numbers are told', () => {
+  it('is estimated from the text of all steps when no numbers are reported', () => {
     const usage = { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined }
     const steps = [{ text: SAID }, { text: SAID, reasoningText: 'Hm.' }]
     expect(usageOfAiSdk({ usage, steps, text: SAID }, { inputTokens: 7 })).toMatchObject({
@@ -126,14 +126,14 @@ describe('a usage as the AI SDK tells it', () => {
     })
   })
 
-  it('is counted from the calls of tools, too', () => {
+  it('is estimated from tool calls, too', () => {
     const usage = { inputTokens: undefined, outputTokens: undefined }
     const toolCalls = [{ toolName: 'search', input: { query: SAID } }, null]
     const { output } = usageOfAiSdk({ usage, steps: [{ text: '', toolCalls }] })
     expect(output).toBeGreaterThanOrEqual(estimateTokens(SAID))
   })
 
-  it.each([undefined, null, 5, 'text', [], {}])('of %j is nothing', (event) => {
+  it.each([undefined, null, 5, 'text', [], {}])('of %j is empty', (event) => {
     expect(usageOfAiSdk(event)).toMatchObject({ input: 0, output: 0, source: 'counted' })
   })
 })

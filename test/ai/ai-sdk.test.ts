@@ -47,14 +47,14 @@ const FROM_OPENAI = {
 }
 
 describe('the middleware', () => {
-  it('settles what generateText has used, and changes nothing', async () => {
+  it('settles the usage of generateText and changes nothing in its result', async () => {
     const plain = await generateText({ model: gpt(), prompt: 'Why?' })
     const { text, usage } = await generateText({ model: metered(gpt()), prompt: 'Why?' })
     expect([text, usage]).toEqual([plain.text, plain.usage])
     expect(usages).toMatchObject([FROM_OPENAI])
   })
 
-  it('settles what streamText has used, and changes nothing', async () => {
+  it('settles the usage of streamText and changes nothing in its stream', async () => {
     const parts = async (model: ReturnType<typeof metered>) => {
       const kept = []
       for await (const part of streamText({ model, prompt: 'Why?' }).stream) kept.push(part)
@@ -74,14 +74,14 @@ describe('the middleware', () => {
     expect(usages).toMatchObject([FROM_OPENAI, FROM_OPENAI])
   })
 
-  it('has used nothing when the provider turns a call away', async () => {
+  it('settles nothing when the provider rejects a call', async () => {
     const model = metered(gpt())
     const asked = generateText({ model, prompt: WISHES.fail, maxRetries: 0 })
     await expect(asked).rejects.toBeInstanceOf(APICallError)
     expect(usages).toMatchObject([{ input: 0, output: 0, complete: true }])
   })
 
-  it('has used its input, as far as known, when a call breaks off', async () => {
+  it('settles the known input when a call breaks off', async () => {
     const broken = new MockLanguageModelV4({
       modelId: 'm',
       doGenerate: () => Promise.reject(new Error('reset')),
@@ -92,7 +92,7 @@ describe('the middleware', () => {
     expect(usages).toMatchObject([{ model: 'm', input: 77, output: 0, complete: false }])
   })
 
-  it('counts a stream that is aborted', async () => {
+  it('counts the text of a stream that is aborted', async () => {
     const controller = new AbortController()
     const { signal } = controller
     let ended = false
@@ -137,7 +137,7 @@ describe('the middleware', () => {
     expect(usages).toMatchObject([{ source: 'counted' }, {}, {}])
   })
 
-  it('counts what a provider does not tell', async () => {
+  it('counts text that a provider does not report usage for', async () => {
     const unknown = { total: undefined, noCache: undefined, cacheRead: undefined }
     const none = {
       inputTokens: { ...unknown, cacheWrite: undefined },
@@ -168,7 +168,7 @@ describe('the middleware', () => {
 })
 
 describe('the usage of the AI SDK', () => {
-  it('is that of a result, and of the event at the end', async () => {
+  it('is read from a result and from the final event', async () => {
     const result = await generateText({
       model: gpt(),
       prompt: 'Why?',
@@ -180,7 +180,7 @@ describe('the usage of the AI SDK', () => {
     expect(usageOfAiSdk(result.usage, { model: 'm' })).toMatchObject({ model: 'm', output: 310 })
   })
 
-  it('is that of all steps, streamed', async () => {
+  it('adds up all steps of a stream', async () => {
     const tools = { get_weather: tool({ inputSchema: schema, execute: () => 'rain' }) }
     const stopWhen = isStepCount(2)
     const { text } = streamText({
@@ -197,7 +197,7 @@ describe('the usage of the AI SDK', () => {
   })
 })
 
-describe('a mistake is an error that names its place', () => {
+describe('a mistake is an error that names the option', () => {
   const result = { usage: Promise.resolve({ inputTokens: 1, outputTokens: 1 }) }
 
   const model = loosely(meterModel)

@@ -22,7 +22,7 @@ async function readSome(stream: ReadableStream<Uint8Array>, chunks: number) {
 }
 
 describe('a client that goes away', () => {
-  it('cancels the source with its reason, and settles at once what has passed', async () => {
+  it('cancels the source with its reason and settles the text so far at once', async () => {
     const source = sourceOf(chunksOf(chatEvents.slice(0, -2)), 'open')
     const book = ledger()
     const stream = meterStream(source.stream, { settle: book.settle, inputTokens: 77 })
@@ -44,7 +44,7 @@ describe('a client that goes away', () => {
     ])
   })
 
-  it('after the first event of Anthropic’s has the input of the provider', async () => {
+  it('is charged the input that Anthropic reported in its first event', async () => {
     const source = sourceOf(chunksOf(recorded.MESSAGES_EVENTS), 'open')
     const book = ledger()
     const stream = meterStream(source.stream, { settle: book.settle, inputTokens: 77 })
@@ -56,7 +56,7 @@ describe('a client that goes away', () => {
     expect(book.usages[0]?.output).toBe(Math.ceil(estimateTokens(text) * 1.5))
   })
 
-  it('before the first byte has used its input, as far as anybody knows', async () => {
+  it('is charged the known input when it leaves before the first byte', async () => {
     const source = sourceOf([], 'open')
     const book = ledger()
     const stream = meterStream(source.stream, { settle: book.settle, inputTokens: 77, model: 'm' })
@@ -65,7 +65,7 @@ describe('a client that goes away', () => {
     expect(book.usages).toMatchObject([{ model: 'm', input: 77, output: 0, complete: false }])
   })
 
-  it('after the usage has come changes nothing', async () => {
+  it('changes nothing once the usage has arrived', async () => {
     for (const text of [recorded.CHAT_SSE, recorded.responsesSse(), recorded.MESSAGES_SSE]) {
       const source = sourceOf([bytesOf(text)], 'open')
       const book = ledger()
@@ -78,7 +78,7 @@ describe('a client that goes away', () => {
     }
   })
 
-  it('leaves a large usage that is told while it streams, and no less than what passed', async () => {
+  it('keeps a large usage reported mid-stream, and is charged at least the text that passed', async () => {
     for (const [tokens, output] of [
       [500, 500],
       [1, said],
@@ -91,7 +91,7 @@ describe('a client that goes away', () => {
     }
   })
 
-  it('hears why the source could not be cancelled', async () => {
+  it('gets the error of a source that could not be cancelled', async () => {
     const failure = new Error('no')
     const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
       cancel: () => Promise.reject(failure),
@@ -104,7 +104,7 @@ describe('a client that goes away', () => {
 })
 
 describe('a source that breaks', () => {
-  it('breaks what is read with the same error, and settles what has passed', async () => {
+  it('fails the reader with the same error and settles the text so far', async () => {
     const failure = new TypeError('terminated')
     for (const events of [chatEvents.slice(0, 5), recorded.RESPONSES_DELTAS.slice(0, 8)]) {
       const source = sourceOf(chunksOf(events), failure)
@@ -117,7 +117,7 @@ describe('a source that breaks', () => {
     }
   })
 
-  it('before its first byte settles as nothing but its input', async () => {
+  it('settles only the input when it breaks before its first byte', async () => {
     const book = ledger()
     const source = sourceOf([], new Error('reset'))
     const response = meter(new Response(source.stream), { settle: book.settle, inputTokens: 77 })
@@ -125,7 +125,7 @@ describe('a source that breaks', () => {
     expect(book.usages).toMatchObject([{ input: 77, output: 0, complete: false }])
   })
 
-  it('in the middle of JSON counts what has passed', async () => {
+  it('settles the text so far when it breaks in the middle of JSON', async () => {
     const json = JSON.stringify(recorded.CHAT_JSON)
     const book = ledger()
     const source = sourceOf([bytesOf(json.slice(0, 250))], new Error('reset'))
@@ -135,7 +135,7 @@ describe('a source that breaks', () => {
     expect(book.usages[0]?.output).toBeGreaterThanOrEqual(said)
   })
 
-  it('is told from one that is closed too early, which is not complete either', async () => {
+  it('is distinguished from a source that closes too early, which is incomplete as well', async () => {
     const text = chatEvents.slice(0, 6).join('')
     const book = ledger()
     await new Response(
@@ -144,7 +144,7 @@ describe('a source that breaks', () => {
     expect(book.usages).toMatchObject([{ source: 'counted', complete: false }])
   })
 
-  it('after an error event of the provider is not complete', async () => {
+  it('is incomplete after an error event of the provider', async () => {
     const error = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n'
     const text = recorded.MESSAGES_EVENTS.join('') + error
     const book = ledger()
@@ -164,7 +164,7 @@ describe('an answer, wherever it ends,', () => {
   )
   const bodies = [recorded.CHAT_SSE, recorded.responsesSse(), recorded.MESSAGES_SSE]
 
-  it('settles exactly once, with no less than the text that has passed', async () => {
+  it('settles exactly once, with at least the text that has passed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(2),
@@ -208,7 +208,7 @@ describe('an answer, wherever it ends,', () => {
 })
 
 describe('a signal', () => {
-  it('gives the answer up: settles, cancels the source, and breaks what is read', async () => {
+  it('ends the answer: settles, cancels the source and fails the reader', async () => {
     const source = sourceOf(chunksOf(chatEvents.slice(0, 5)), 'open')
     const book = ledger()
     const controller = new AbortController()
@@ -223,7 +223,7 @@ describe('a signal', () => {
     expect(source.cancelled()).toBe(reason)
   })
 
-  it('of another realm, as an edge sandbox has it, is one', async () => {
+  it('is accepted from another realm, as in an edge sandbox', async () => {
     const foreign = runInNewContext('new AbortController()', {
       AbortController: class {
         readonly signal = {
@@ -239,7 +239,7 @@ describe('a signal', () => {
     expect(book.usages).toHaveLength(1)
   })
 
-  it('that was given already settles before anything is read', async () => {
+  it('settles before anything is read if it has aborted already', async () => {
     const source = sourceOf(chunksOf(chatEvents))
     const book = ledger()
     const signal = AbortSignal.abort('too late')
@@ -248,7 +248,7 @@ describe('a signal', () => {
     expect([book.usages.length, source.pulls()]).toEqual([1, 0])
   })
 
-  it('is left alone once the answer is over', async () => {
+  it('has no listener left once the answer is over', async () => {
     const { signal } = new AbortController()
     const remove = vi.spyOn(signal, 'removeEventListener')
     const book = ledger()

@@ -121,13 +121,16 @@ function tokensOf(usage: Anthropic.Usage): number[] {
 }
 
 describe('behind a meter', () => {
-  it.each(Object.entries(ASKED))('a client gets what it gets without: %s', async (_, ask) => {
-    const plain = await ask(clientsOf(provider.url))
-    const metered = await ask(clientsOf(proxy.url))
-    expect(metered).toEqual(plain)
-    expect(usages).toMatchObject([{ source: 'provider', complete: true }])
-    expect([usages[0]?.input, usages[0]?.output]).toEqual(metered.tokens)
-  })
+  it.each(Object.entries(ASKED))(
+    'a client gets the same answer as without a meter: %s',
+    async (_, ask) => {
+      const plain = await ask(clientsOf(provider.url))
+      const metered = await ask(clientsOf(proxy.url))
+      expect(metered).toEqual(plain)
+      expect(usages).toMatchObject([{ source: 'provider', complete: true }])
+      expect([usages[0]?.input, usages[0]?.output]).toEqual(metered.tokens)
+    },
+  )
 
   it('a stream without usage is counted', async () => {
     const { openai } = clientsOf(proxy.url)
@@ -142,7 +145,7 @@ describe('behind a meter', () => {
     ])
   })
 
-  it('an error reaches the client as it is, and has used nothing', async () => {
+  it('an error reaches the client unchanged, and nothing is charged', async () => {
     const errors = await errorsOf(proxy.url)
     expect(errors).toEqual(await errorsOf(provider.url))
     expect(errors).toMatchObject([{ status: 400 }, { status: 400 }])
@@ -152,7 +155,7 @@ describe('behind a meter', () => {
     ])
   })
 
-  it('a client that stops reading stops the provider, and what it has read is settled', async () => {
+  it('a client that stops reading stops the provider and is charged what it has read', async () => {
     const { openai } = clientsOf(proxy.url)
     const asked = { model, messages: messages(WISHES.stall), stream }
     for await (const chunk of await openai.chat.completions.create(asked)) {

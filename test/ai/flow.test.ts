@@ -34,7 +34,7 @@ async function idle(): Promise<void> {
 }
 
 describe('a metered stream', () => {
-  it('reads nothing before it is read, and one chunk for each that is', async () => {
+  it('reads nothing until it is read, then one chunk at a time', async () => {
     const source = endless(EVENT)
     const reader = meterStream(source.stream, ledgerOptions()).getReader()
     await idle()
@@ -59,14 +59,14 @@ describe('a metered stream', () => {
     await reader?.cancel()
   })
 
-  it('passes each chunk on as the object that it is, at once', async () => {
+  it('passes on each chunk at once, as the same object', async () => {
     const chunks = [EVENT, bytesOf('data: half an ev'), new Uint8Array(0), Uint8Array.of(0xf0)]
     const reader = meterStream(sourceOf(chunks, 'open').stream, ledgerOptions()).getReader()
     for (const chunk of chunks) expect((await reader.read()).value).toBe(chunk)
     await reader.cancel()
   })
 
-  it('passes the first byte on while the source has not said another', async () => {
+  it('passes on the first byte before the source sends another', async () => {
     const source = sourceOf([Uint8Array.of(0x64)], 'open')
     const response = meter(new Response(source.stream), ledgerOptions())
     const reader = response.body?.getReader()
@@ -74,7 +74,7 @@ describe('a metered stream', () => {
     await reader?.cancel()
   })
 
-  it('passes ten megabytes on, byte by byte the same, and holds none of them', async () => {
+  it('passes on ten megabytes unchanged and keeps none of them', async () => {
     let given = 0
     let taken = 0
     let ahead = 0
@@ -108,7 +108,7 @@ describe('a metered stream', () => {
     expect(book.usages[0]?.output).toBeGreaterThanOrEqual(TEN_MEGABYTES * 8)
   })
 
-  it('keeps little of a line that does not end, and of JSON that does not', async () => {
+  it('keeps little of a line or of JSON that does not end', async () => {
     collectGarbage()
     const before = process.memoryUsage().heapUsed
     for (const beginning of [
@@ -131,7 +131,7 @@ describe('a metered stream', () => {
 describe('an event that is too long to keep', () => {
   const long = 'The sky is blue. '.repeat(20_000)
 
-  it('has its usage found, and nothing in its text is taken for one', async () => {
+  it('has its usage read, and no text in it is mistaken for a usage', async () => {
     const trap = '","usage":{"output_tokens":0},"model":"none","x":"'
     const output = [{ type: 'message', content: [{ type: 'output_text', text: long + trap }] }]
     const usages = await settledOf(recorded.responsesSse('completed', { output }))
@@ -140,7 +140,7 @@ describe('an event that is too long to keep', () => {
     ])
   })
 
-  it('is counted when it is a delta', async () => {
+  it('is counted if it is a delta', async () => {
     const delta = { choices: [{ index: 0, delta: { content: long } }] }
     const usages = await settledOf(`data: ${JSON.stringify(delta)}\n\ndata: [DONE]\n\n`)
     expect(usages).toMatchObject([{ source: 'counted', complete: true }])
@@ -153,7 +153,7 @@ describe('an event that is too long to keep', () => {
     expect(usage?.output).toBeGreaterThanOrEqual(20_000 * 5)
   })
 
-  it('is not counted when it repeats what was said, or what was asked', async () => {
+  it('is not counted if it repeats earlier text or the request', async () => {
     const event = { type: 'response.output_text.done', text: long }
     const created = { type: 'response.created', response: { instructions: long, model: 'm' } }
     const text = [event, created].map((data) => `data: ${JSON.stringify(data)}\n\n`).join('')
@@ -161,22 +161,25 @@ describe('an event that is too long to keep', () => {
   })
 })
 
-describe('an event of Anthropic’s, however long', () => {
-  it.each([1_000, 90_000])('is not counted when it is what a tool found: %i', async (length) => {
-    const block = {
-      type: 'web_search_tool_result',
-      content: [{ type: 'web_search_result', encrypted_content: 'Ab3'.repeat(length / 3) }],
-    }
-    const start = { type: 'content_block_start', index: 1, content_block: block }
-    const [usage] = await settledOf(
-      `${recorded.MESSAGES_EVENTS[0]}data: ${JSON.stringify(start)}\n\n`,
-    )
-    expect(usage).toMatchObject({ input: 1_204, output: 1, complete: false })
-  })
+describe('an Anthropic event of any length', () => {
+  it.each([1_000, 90_000])(
+    'is not counted if it is the result of a tool: %i characters',
+    async (length) => {
+      const block = {
+        type: 'web_search_tool_result',
+        content: [{ type: 'web_search_result', encrypted_content: 'Ab3'.repeat(length / 3) }],
+      }
+      const start = { type: 'content_block_start', index: 1, content_block: block }
+      const [usage] = await settledOf(
+        `${recorded.MESSAGES_EVENTS[0]}data: ${JSON.stringify(start)}\n\n`,
+      )
+      expect(usage).toMatchObject({ input: 1_204, output: 1, complete: false })
+    },
+  )
 })
 
 describe('JSON of any length', () => {
-  it('has its usage found behind ten megabytes, whatever they say', async () => {
+  it('has its usage read behind ten megabytes of any text', async () => {
     const input = {
       usage: { output_tokens: 5 },
       text: '"usage":{"output_tokens":0}'.repeat(400_000),
@@ -189,7 +192,7 @@ describe('JSON of any length', () => {
     ])
   })
 
-  it('that is cut off is counted', async () => {
+  it('is counted from its text if it is cut off', async () => {
     const text = JSON.stringify(recorded.MESSAGES_JSON).slice(0, -10)
     expect(await settledOf(text)).toMatchObject([{ source: 'counted', complete: false }])
   })
@@ -202,7 +205,7 @@ describe('JSON of any length', () => {
     '{"\\',
     '{"usage":"x"}',
     '{"usage":{5},"model":"\\x","choices":[]}',
-  ])('that is malformed does no harm: %s', async (text) => {
+  ])('does no harm if it is malformed: %s', async (text) => {
     expect(await settledOf(text)).toMatchObject([{ source: 'counted' }])
   })
 })

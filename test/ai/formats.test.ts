@@ -41,7 +41,7 @@ const ANSWERS: Readonly<Record<string, readonly [string | object, Usage]>> = {
 }
 
 describe('the usage of an answer', () => {
-  it.each(Object.entries(ANSWERS))('is the provider’s: %s', async (_, [body, usage]) => {
+  it.each(Object.entries(ANSWERS))('is taken from the provider: %s', async (_, [body, usage]) => {
     const known = { inputTokens: 77 }
     expect((await readMetered(body, known)).usage).toEqual(usage)
     const sse = { 'content-type': 'text/event-stream; charset=utf-8' }
@@ -49,7 +49,7 @@ describe('the usage of an answer', () => {
     expect((await readMetered(body, known, headers)).usage).toEqual(usage)
   })
 
-  it('is told by how the answer begins, and not by a content-type that is wrong', async () => {
+  it('is read by the first bytes of the answer, whatever its content-type', async () => {
     const text = { 'content-type': 'text/plain' }
     expect((await readMetered(recorded.MESSAGES_SSE, {}, text)).usage).toEqual(ANTHROPIC)
     expect((await readMetered(recorded.CHAT_JSON, {}, text)).usage).toEqual(OPENAI)
@@ -85,7 +85,7 @@ describe('the usage of an answer', () => {
     }
   })
 
-  it('is the same with broken events among the others, where it is told', async () => {
+  it('is the same with broken events in between', async () => {
     for (const [, [body, usage]] of STREAMS.filter(([, [, { source }]]) => source === 'provider')) {
       const broken = 'data: {"choices":[{"delta"\n\ndata: 5\n\ndata: '
       const { usage: found } = await readMetered((body as string).replaceAll('data: ', broken))
@@ -93,7 +93,7 @@ describe('the usage of an answer', () => {
     }
   })
 
-  it('is the same, and so are the bytes, wherever they are cut', async () => {
+  it('is the same, as are the bytes, wherever the chunks are cut', async () => {
     const answers = Object.values(ANSWERS)
     const body = fc.nat(answers.length - 1)
     const vary = fc.constantFrom((text: string) => text, ...Object.values(VARIANTS))
@@ -115,7 +115,7 @@ describe('the usage of an answer', () => {
     )
   })
 
-  it('is the same, byte by byte', async () => {
+  it('is the same when the answer arrives byte by byte', async () => {
     for (const [body, usage] of Object.values(ANSWERS)) {
       const bytes = bytesOf(typeof body === 'string' ? body : JSON.stringify(body))
       const chunks = Array.from(bytes, (byte) => Uint8Array.of(byte))
@@ -128,21 +128,21 @@ describe('the usage of an answer', () => {
   })
 })
 
-describe('what is counted when no usage is told', () => {
-  it('is tool calls too: names and arguments', async () => {
+describe('an answer without a usage', () => {
+  it('is counted with the names and arguments of its tool calls', async () => {
     const { usage } = await readMetered(recorded.CHAT_TOOLS_SSE)
     const text = 'get_weather{"place":"Utrecht","days":2}'
     expect(usage).toMatchObject({ output: estimateTokens(text), source: 'counted', complete: true })
   })
 
-  it('is taken by your own counter', async () => {
+  it('is counted by your own counter', async () => {
     const { usage } = await readMetered(recorded.CHAT_SSE_WITHOUT_USAGE, {
       count: (text) => text.length,
     })
     expect(usage.output).toBe(recorded.SAID.length)
   })
 
-  it('is the stream of a user interface, by its deltas', async () => {
+  it('is counted by its deltas if it is a stream for a user interface', async () => {
     const body = recorded.TEXTS.map(
       (delta) => `data: ${JSON.stringify({ type: 'text-delta', id: '0', delta })}\n\n`,
     ).join('')
@@ -155,13 +155,13 @@ describe('what is counted when no usage is told', () => {
     ['events of an unknown format', `data: {"candidates":[{"text":"${recorded.SAID}"}]}\n\n`],
     ['JSON without a usage', JSON.stringify({ answer: recorded.SAID })],
     ['a list', JSON.stringify([recorded.SAID])],
-  ])('is %s, no less than it says', async (_, body) => {
+  ])('is counted if it has %s, at no less than its text', async (_, body) => {
     const { usage } = await readMetered(body)
     expect(usage.source).toBe('counted')
     expect(usage.output).toBeGreaterThanOrEqual(said)
   })
 
-  it('is nothing where nothing came', async () => {
+  it('is 0 if it is empty', async () => {
     const sse = { 'content-type': 'text/event-stream' }
     for (const body of ['', '\n\n', ': ping\n\n', 'event: ping\nid: 5\n\n']) {
       const { usage } = await readMetered(body, {}, sse)
@@ -169,7 +169,7 @@ describe('what is counted when no usage is told', () => {
     }
   })
 
-  it('is 1.5 times the estimate for Claude', async () => {
+  it('is counted at 1.5 times the estimate for Claude', async () => {
     const body = `${recorded.MESSAGES_EVENTS.join('')}event: message_stop\ndata: {"type":"message_stop"}\n\n`
     const { usage } = await readMetered(body)
     const text = `Why is it blue at all?${recorded.SAID}`

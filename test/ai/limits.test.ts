@@ -14,7 +14,7 @@ describe('a budget', () => {
   ]
   const { limiter } = setUp(policies, { plans })
 
-  it('holds a month to the plan and a day to its own, in micro-dollars', async () => {
+  it('limits the month by the plan and the day by its own limit, in micro-dollars', async () => {
     const cost = { usd: usd(0.4) }
     for (const left of [600_000, 200_000]) {
       const decision = await limiter.check({ tenant: 'a' }, { cost })
@@ -29,7 +29,7 @@ describe('a budget', () => {
     await limiter.check(team, { cost: { usd: usd(4.9) } })
     expect(await limiter.check(team, { cost })).toMatchObject({ reason: 'daily_quota_exceeded' })
   })
-  it('counts what is in flight, and gives back what was not spent', async () => {
+  it('counts calls in flight and gives back what they did not spend', async () => {
     const subject = { tenant: 'c' }
     const first = await mustReserve(limiter, subject, { cost: { usd: usd(0.9) } })
     expect((await reserve(limiter, subject, { cost: { usd: usd(0.2) } })).allowed).toBe(false)
@@ -46,11 +46,11 @@ describe('dollars', () => {
     [0.1 + 0.2, 300_000],
     [12.5, 12_500_000],
     [1_000_000, 10 ** 12],
-  ])('of %d are %i micro-dollars', (dollars, micro) => {
+  ])('%d are %i micro-dollars', (dollars, micro) => {
     expect(usd(dollars)).toBe(micro)
   })
   it.each([-1, 1_000_001, Number.NaN, Infinity, '5' as unknown as number])(
-    'of %s are none',
+    '%s are invalid',
     (bad) => {
       expect(() => usd(bad)).toThrow(expect.objectContaining({ option: 'usd' }))
     },
@@ -74,7 +74,7 @@ describe('limits by model', () => {
       { cost: { token, input_token: input, output_token: output } },
     )
 
-  it('are one policy for each column, and each model has what its line says', async () => {
+  it('make one policy of each column and give each model the limits of its row', async () => {
     expect(policies.flatMap((policy) => policy()).map(({ name }) => name)).toEqual([
       'rpd',
       'rpm',
@@ -92,7 +92,7 @@ describe('limits by model', () => {
     const claude = await ask('u1', 'claude-sonnet-4', 10 ** 9, 300, 60)
     expect(remaining(claude)).toEqual({ rpm: 1, itpm: 200, otpm: 40 })
   })
-  it('deny by the column that binds, and for this user and model only', async () => {
+  it('deny by the column that is used up, for this user and model only', async () => {
     await ask('u2', 'gpt-4o', 900)
     expect(await ask('u2', 'gpt-4o', 200)).toMatchObject({
       violated: { name: 'tpm', unit: 'token' },
@@ -104,7 +104,7 @@ describe('limits by model', () => {
     expect((await ask('u2', 'claude-sonnet-4', 0, 100, 100)).allowed).toBe(true)
     expect((await ask('u3', 'gpt-4o', 900)).allowed).toBe(true)
   })
-  it('hold calls in flight, and input and output are settled apart', async () => {
+  it('limit calls in flight, and settle input and output separately', async () => {
     const subject = { user: 'u4', model: 'gpt-4o' }
     const cost = { token: 10, input_token: 0, output_token: 0 }
     const calls = [
@@ -132,16 +132,16 @@ describe('limits by model', () => {
     ['constructor', 'other'],
     [undefined, 'other'],
     [5 as unknown as string, 'other'],
-  ])('count %j under %s', (name, counted) => {
+  ])('count %j as %s', (name, counted) => {
     expect(modelOf(name)).toBe(counted)
   })
-  it('give invented names one budget together', async () => {
+  it('give all unknown models one shared budget', async () => {
     expect((await ask('u5', 'invented-1', 50)).allowed).toBe(true)
     expect((await ask('u5', 'invented-2', 10)).allowed).toBe(false)
   })
 })
 
-describe('a mistake in budgets and limits by model', () => {
+describe('a mistake in budgets or in limits by model is an error that names the option', () => {
   const limits = loosely(modelLimits)
   const good = { per: ['model'], models: { a: { rpm: 1 } }, otherModels: { rpm: 1 } }
   const MISTAKES: Mistake[] = [

@@ -7,7 +7,7 @@ const inputOf = (body: unknown): number => estimateRequest(body).input
 const ofImage = (model: string, body: object): number =>
   inputOf({ ...body, model }) - inputOf({ messages: [{ role: 'user', content: [] }] })
 
-describe('what is not text', () => {
+describe('input that is not text', () => {
   const data = 'A'.repeat(400_000)
   const chat = (detail?: string): object => ({
     messages: [
@@ -31,13 +31,13 @@ describe('what is not text', () => {
     ['gpt-5.4', 'high', 15_115],
     ['gpt-5-mini', 'low', 630],
     ['a-gateways-own-name', undefined, 48_169],
-  ])('is an image of %s with detail %s: at most %i tokens', (model, detail, tokens) => {
+  ])('counts an image of %s with detail %s as at most %i tokens', (model, detail, tokens) => {
     const more = ofImage(model, chat(detail)) - tokens
     expect(more).toBeGreaterThanOrEqual(0)
     expect(more).toBeLessThanOrEqual(4)
   })
 
-  it('is an image in the responses format, also as the result of a tool', () => {
+  it('counts images of the responses format, also in the result of a tool', () => {
     const image = { type: 'input_image', image_url: `data:image/png;base64,${data}` }
     for (const input of [
       [{ role: 'user', content: [image] }],
@@ -61,18 +61,18 @@ describe('what is not text', () => {
         output: { type: 'computer_screenshot', file_id: 'file-abc' },
       },
     ],
-  ])('is an image by the id of its file: %s', (_, item) => {
+  ])('counts an image given by the id of its file: %s', (_, item) => {
     const input = inputOf({ model: 'gpt-4o', input: [item] })
     expect(input).toBeGreaterThanOrEqual(1_445)
     expect(input).toBeLessThan(1_470)
   })
 
-  it('is an image by the id of its file, in the detail that is asked for', () => {
+  it('counts an image given by the id of its file at the requested detail', () => {
     const content = [{ type: 'input_image', file_id: 'file-abc', detail: 'low' }]
     expect(inputOf({ model: 'gpt-4o', input: [{ role: 'user', content }] })).toBeLessThan(110)
   })
 
-  it('is an image for Claude: 4784 tokens at most, also in the result of a tool', () => {
+  it('counts an image for Claude as at most 4784 tokens, also in the result of a tool', () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
     const byId = { type: 'image', source: { type: 'file', file_id: 'file_abc' } }
     for (const content of [
@@ -86,7 +86,7 @@ describe('what is not text', () => {
     }
   })
 
-  it('costs what you say an image costs', () => {
+  it('costs as much per image as you configure', () => {
     const body = { ...chat(), model: 'gpt-4o-mini' }
     const { input } = estimateRequest(body, { imageTokens: 25_501 })
     expect(input).toBeGreaterThanOrEqual(25_501)
@@ -129,13 +129,13 @@ describe('what is not text', () => {
       'a document by its address',
       { messages: [{ role: 'user', content: [{ type: 'document_url', document_url: 'u' }] }] },
     ],
-  ])('is unseen: %s counts 20,000, or what you say', (_, body) => {
+  ])('counts %s, whose size is unknown, as 20,000 tokens or as you configure', (_, body) => {
     expect(inputOf(body)).toBeGreaterThanOrEqual(20_000)
     expect(inputOf(body)).toBeLessThan(20_050)
     expect(estimateRequest(body, { unseenTokens: 500 }).input).toBeLessThan(550)
   })
 
-  it('is unseen as many times as there are MCP servers', () => {
+  it('counts each MCP server as input of unknown size', () => {
     const server = { type: 'mcp', server_label: 'a' }
     for (const servers of [[], [server], [server, server, server]]) {
       for (const body of [{ tools: servers }, { mcp_servers: servers }]) {
@@ -144,19 +144,19 @@ describe('what is not text', () => {
     }
   })
 
-  it('is not a message that has an id', () => {
+  it('does not take a message with an id for a file', () => {
     expect(inputOf({ messages: [{ id: 'msg_1', role: 'user', content: 'Hello' }] })).toBeLessThan(
       20,
     )
   })
 
-  it('does not hide text beside it', () => {
+  it('does not hide the text beside it', () => {
     const part = { type: 'image_url', image_url: { url: 'x' }, text: english }
     const body = { model: 'gpt-4o', messages: [{ role: 'user', content: [part] }] }
     expect(inputOf(body)).toBeGreaterThan(1_445 + estimateTokens(english))
   })
 
-  it('is what Anthropic adds for tools', () => {
+  it('includes the tokens that Anthropic adds for tools', () => {
     const body = { model: 'claude-opus-5', max_tokens: 9, messages: [] }
     const tools = [{ name: 'a', input_schema: { type: 'object' } }]
     expect(inputOf({ ...body, tools }) - inputOf(body)).toBeGreaterThan(804)

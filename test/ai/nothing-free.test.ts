@@ -64,8 +64,8 @@ const DISGUISED: Readonly<Record<string, string>> = {
   'a text beside a delta': lines({ delta: 'x', text: LONG }),
 }
 
-describe('nothing is free:', () => {
-  it.each(Object.entries(DISGUISED))('not %s', async (_, body) => {
+describe('a meter charges every answer:', () => {
+  it.each(Object.entries(DISGUISED))('%s', async (_, body) => {
     for (const type of ['text/plain', 'application/x-ndjson', '']) {
       const { output, source } = (await readMetered(body, {}, typed(type))).usage
       expect(source).toBe('counted')
@@ -73,7 +73,7 @@ describe('nothing is free:', () => {
     }
   })
 
-  it('and it costs the same wherever it is cut', async () => {
+  it('at the same cost wherever the chunks are cut', async () => {
     const bodies = [...Object.values(DISGUISED), CHUNKS]
     const places = fc.array(fc.nat(3_000), { maxLength: 20 })
     const types = fc.constantFrom('', 'text/event-stream')
@@ -92,7 +92,7 @@ describe('nothing is free:', () => {
     }
   })
 
-  it('not what the label calls events, and is none', async () => {
+  it('text whose content-type wrongly says events', async () => {
     for (const body of [LONG, `: hello\n\n${LONG}`]) {
       const { output } = (await readMetered(body, {}, EVENTS)).usage
       expect(output).toBeGreaterThanOrEqual(SPOKEN)
@@ -101,20 +101,20 @@ describe('nothing is free:', () => {
     expect(json.usage).toMatchObject({ input: 1_204, output: 310, source: 'provider' })
   })
 
-  it('not text behind JSON that has told a usage', async () => {
+  it('text behind JSON that reported a usage', async () => {
     const { output, source } = (await readMetered(`${lines({ usage: usage({}) })}${LONG}`)).usage
     expect(source).toBe('counted')
     expect(output).toBeGreaterThanOrEqual(SPOKEN)
   })
 
-  it('not events behind a usage that is in no known format', async () => {
+  it('events behind a usage of no known format', async () => {
     for (const write of [sse, lines]) {
       const body = write({ usage: usage({}) }, { text: LONG })
       expect((await readMetered(body)).usage.output).toBeGreaterThanOrEqual(SPOKEN)
     }
   })
 
-  it('not events of no known format beside one that is', async () => {
+  it('events of no known format beside one of a known format', async () => {
     const known = [{ type: 'ping' }, { choices: [{ delta: { content: 'Hello.' } }] }]
     for (const event of known) {
       const { output } = (await readMetered(sse(event, { text: LONG }, { text: LONG }))).usage
@@ -122,14 +122,14 @@ describe('nothing is free:', () => {
     }
   })
 
-  it('not short events before a long one, nor that', async () => {
+  it('short events before a long one, and the long one', async () => {
     const short = Array.from({ length: 100 }, () => ({ text: LONG }))
     const sources = 'x '.repeat(33_000)
     const { output } = (await readMetered(sse(...short, { sources }))).usage
     expect(output).toBeGreaterThanOrEqual(SPOKEN * 100 + estimateTokens(sources))
   })
 
-  it('not broken events among the others', async () => {
+  it('broken events among others', async () => {
     const body = recorded.CHAT_SSE_WITHOUT_USAGE.replaceAll(
       'data: ',
       `data: {"a": ${LONG}\n\ndata: `,
@@ -141,7 +141,7 @@ describe('nothing is free:', () => {
 })
 
 describe('lines of JSON', () => {
-  it('tell what events do', async () => {
+  it('are read like events', async () => {
     expect((await readMetered(CHUNKS)).usage).toMatchObject({
       model: 'm',
       input: 9,
@@ -153,7 +153,7 @@ describe('lines of JSON', () => {
     expect((await readMetered(messages)).usage).toMatchObject({ input: 1_204, output: 310 })
   })
 
-  it('are complete when they tell so, and one that breaks off is not', async () => {
+  it('are complete if they say so, and incomplete if the last one breaks off', async () => {
     expect((await readMetered(OLLAMA)).usage.complete).toBe(false)
     const source = sourceOf([bytesOf(OLLAMA.slice(0, OLLAMA.indexOf('\n') + 1))], 'open')
     const book = ledger()
@@ -164,8 +164,8 @@ describe('lines of JSON', () => {
   })
 })
 
-describe('JSON that is whole', () => {
-  it('is complete also for a client that does not wait for the close', async () => {
+describe('complete JSON', () => {
+  it('is complete even for a client that does not wait for the close', async () => {
     const book = ledger()
     const source = sourceOf([bytesOf(JSON.stringify(recorded.CHAT_JSON))], 'open')
     const reader = meterStream(source.stream, { settle: book.settle }).getReader()
@@ -175,7 +175,7 @@ describe('JSON that is whole', () => {
   })
 })
 
-describe('a usage that tells no output', () => {
+describe('a usage without output tokens', () => {
   it.each<[string, unknown]>([
     ['empty', {}],
     ['unknown', { billed_units: { output_tokens: 5 } }],
@@ -184,14 +184,14 @@ describe('a usage that tells no output', () => {
     ['negative', usage({ prompt_tokens: -3, completion_tokens: -100, total_tokens: -5 })],
     ['of no numbers', usage({ completion_tokens: 'many', total_tokens: null })],
     ['of nothing but a total', { total_tokens: 3 }],
-  ])('leaves what passed to be counted: one that is %s', async (_, told) => {
+  ])('lets the text be counted: %s', async (_, told) => {
     for (const body of [JSON.stringify(answer(told)), `${sse(answer(told))}data: [DONE]\n\n`]) {
       const counted = { output: SPOKEN, source: 'counted', complete: true }
       expect((await readMetered(body)).usage).toMatchObject(counted)
     }
   })
 
-  it('is none in JSON of no known format either', async () => {
+  it('is ignored in JSON of no known format, too', async () => {
     const told = [{ usage: {} }, { usage: { output_tokens: -1 } }, { usage: null }]
     const zeros = { usage: { input_tokens: 0, output_tokens: 0 } }
     for (const more of [...told, zeros, { choices: [], usage: {} }]) {
@@ -201,7 +201,7 @@ describe('a usage that tells no output', () => {
     }
   })
 
-  it('nor where it nests as deeply as it is long', async () => {
+  it('is ignored in JSON that nests as deeply as it is long', async () => {
     for (const [open, close] of [
       ['[', ']'],
       ['{"content":', '}'],
@@ -213,7 +213,7 @@ describe('a usage that tells no output', () => {
     }
   })
 
-  it('is believed of an answer that says nothing', async () => {
+  it('is accepted for an answer without text', async () => {
     const data = [{ embedding: Array.from({ length: 500 }, (_, index) => index / 7) }]
     for (const told of [
       { prompt_tokens: 8, total_tokens: 8 },
@@ -224,7 +224,7 @@ describe('a usage that tells no output', () => {
     }
   })
 
-  it('does not take the place of the input that you know', async () => {
+  it('does not replace the input that you know', async () => {
     const zeros = { prompt_tokens: 0, completion_tokens: 0 }
     expect((await readMetered(answer(zeros), { inputTokens: 77 })).usage.input).toBe(77)
   })

@@ -15,7 +15,7 @@ const codeOf = (work: () => unknown): unknown => {
 }
 
 describe('a table of prices', () => {
-  it('extends another, and replaces what it lists anew', () => {
+  it('extends another and replaces the models that it lists itself', () => {
     const own = definePrices(
       { 'gpt-4o': { input: 2_000_000, output: 8_000_000 }, mine: { input: 1, output: 2 } },
       { base: LIST_PRICES },
@@ -38,19 +38,19 @@ describe('a table of prices', () => {
     ).toBe('unknown_model')
   })
 
-  it('may list a model as free, which nothing else is', () => {
+  it('may list a model as free, and no other is', () => {
     const own = definePrices({ local: { input: 0, output: 0 } })
     expect(priceOf({ input: 9, output: 9 }, 'local', own)).toBe(0)
     expect(codeOf(() => priceOf({ input: 0, output: 0 }, 'other', own))).toBe('unknown_model')
   })
 
-  it('may list names that objects have', () => {
+  it('may list names that every object has', () => {
     const own = definePrices(JSON.parse('{"__proto__":{"input":1,"output":2}}') as never)
     expect(findPrice('__proto__', own)).toEqual({ input: 1, output: 2 })
     expect(codeOf(() => findPrice('constructor', own))).toBe('unknown_model')
   })
 
-  it('cannot be changed by changing what it was made of', () => {
+  it('does not change when its source object changes', () => {
     const mine = { input: 1, output: 2 }
     const own = definePrices({ mine })
     mine.input = 0
@@ -60,7 +60,7 @@ describe('a table of prices', () => {
     }).toThrow(TypeError)
   })
 
-  it('names all that a model that is not listed may cost', () => {
+  it('names every price that an unlisted model may have', () => {
     expect(() => definePrices(new Map() as never)).toThrow('must be an object of prices by model')
     expect(() => findPrice('x', { models: new Map() } as never)).toThrow('made by definePrices')
     expect(() => definePrices({}, { unknownModel: 'allow' as 'deny' })).toThrow(

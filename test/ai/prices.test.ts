@@ -31,7 +31,7 @@ describe('a price', () => {
     expect(priceOf({ ...cached, output: 0 }, 'dear', prices)).toBe(1_000 + 600 + 2_500 + 2_000)
   })
 
-  it('of cached tokens is that of input where none is listed', () => {
+  it('of cached tokens is the price of input if none is listed', () => {
     const usage = { input: 900_000, cachedInput: 300_000, cacheWrite: 300_000, longCacheWrite: 100 }
     expect(priceOf({ ...usage, output: 0 }, 'plain', prices)).toBe(3)
     const written = definePrices({ m: { input: 1, cacheWrite: 4, output: 0 } })
@@ -45,7 +45,7 @@ describe('a price', () => {
     expect(priceOf({ input: 0, output: 0 }, 'dear', prices)).toBe(0)
   })
 
-  it('does not lose a micro-dollar where numbers are large, and ends at 10^12', () => {
+  it('loses no micro-dollar at large numbers and stops at 10^12', () => {
     const odd = definePrices({ odd: { input: 999_999_937, output: 1 } })
     // 999_999_937 * 1_000_000_007 is beyond what a double holds exactly.
     expect(priceOf({ input: 1_000_000_007, output: 0 }, 'odd', odd)).toBe(999_999_944_000)
@@ -72,7 +72,7 @@ describe('a price', () => {
     )
   })
 
-  it('is that of long input for the whole request, from one token above on', () => {
+  it('is the one of long input for the whole request, from one token above the threshold', () => {
     const long = { input: 1_000_000, output: 1_000_000 }
     expect(priceOf({ input: 100_000, output: 100_000 }, 'claude-haiku-5-5', LIST_PRICES)).toBe(
       60_000,
@@ -84,7 +84,7 @@ describe('a price', () => {
   })
 
   it.each([-1, 0.5, Number.NaN, Infinity, MAX + 1, '5', null])(
-    'of %j tokens is refused, by the name of the field',
+    'of %j tokens is an error that names the field',
     (value) => {
       for (const name of ['input', 'output', 'cachedInput', 'cacheWrite', 'longCacheWrite']) {
         const usage = { input: 1, output: 1, [name]: value } as never
@@ -137,7 +137,7 @@ describe('a model’s name', () => {
     expect(inputPrice(model)).toBe(model === 'gpt-4' ? 30_000_000 : 'unknown_model')
   })
 
-  it('that is missing or no text is an unknown model', () => {
+  it('is unknown if it is missing or not a string', () => {
     for (const model of [undefined, null, 5, {}, ['gpt-4o']]) {
       expect(codeOf(() => priceOf({ input: 1, output: 1 }, model as never, LIST_PRICES))).toBe(
         'unknown_model',
@@ -145,7 +145,7 @@ describe('a model’s name', () => {
     }
   })
 
-  it('is not in the text of the error', () => {
+  it('does not stand in the text of the error', () => {
     expect(() => findPrice('a secret', LIST_PRICES)).toThrow(/^model: has no price/)
   })
 })
@@ -153,7 +153,7 @@ describe('a model’s name', () => {
 describe('the list of prices', () => {
   const list = [...LIST_PRICES.models]
 
-  it('says of each from where and when it is', () => {
+  it('gives the source and the date of each price', () => {
     expect(list.length).toBeGreaterThan(30)
     for (const [, { asOf, source }] of list) {
       expect(asOf).toMatch(/^202[5-9]-[01]\d-[0-3]\d$/)
@@ -162,7 +162,7 @@ describe('the list of prices', () => {
     }
   })
 
-  it('has prices that can be: cached input is no dearer than input, output no cheaper', () => {
+  it('has plausible prices: cached input is no dearer than input, output no cheaper', () => {
     for (const [name, price] of list) {
       for (const { input, cachedInput = 0, cacheWrite = input, output } of [
         price,
@@ -179,7 +179,7 @@ describe('the list of prices', () => {
     }
   })
 
-  it('has the figures that the vendors’ pages print', () => {
+  it('has the figures on the vendors’ pages', () => {
     expect(LIST_PRICES.models.get('claude-opus-4-5')).toMatchObject({
       input: 5_000_000,
       cachedInput: 500_000,

@@ -6,13 +6,13 @@ import { readMetered } from './support.ts'
 const said = estimateTokens(recorded.SAID)
 const chat = (usage: object): object => ({ model: 'm', choices: [], usage })
 
-describe('what providers write in other ways', () => {
-  it('is reasoning that only the total has', async () => {
+describe('usage that providers write in other ways', () => {
+  it('includes reasoning that only the total contains', async () => {
     const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 115 }
     expect((await readMetered(chat(usage))).usage).toMatchObject({ input: 10, output: 105 })
   })
 
-  it('is a usage in every chunk, of which the last counts', async () => {
+  it('is the last one if every chunk has a usage', async () => {
     const chunks = [1, 2, 3].map(
       (completion_tokens) =>
         `data: ${JSON.stringify({ ...chat({ prompt_tokens: 9, completion_tokens }) })}\n\n`,
@@ -23,13 +23,13 @@ describe('what providers write in other ways', () => {
     expect((await readMetered(chunks.join(''))).usage).toEqual(usage)
   })
 
-  it('is a usage inside of a choice', async () => {
+  it('is found inside a choice', async () => {
     const choice = { delta: {}, usage: { prompt_tokens: 9, completion_tokens: 4 } }
     const body = `data: ${JSON.stringify({ choices: [choice] })}\n\ndata: [DONE]\n\n`
     expect((await readMetered(body)).usage).toMatchObject({ input: 9, output: 4 })
   })
 
-  it('is reasoning as text beside the content', async () => {
+  it('counts reasoning that is text beside the content', async () => {
     const body = ['reasoning_content', 'reasoning', 'content', 'refusal']
       .map((field) => `data: {"choices":[{"delta":{"${field}":"${recorded.SAID}"}}]}\n\n`)
       .join('')
@@ -43,12 +43,12 @@ describe('what providers write in other ways', () => {
     ['no numbers', { prompt_tokens: '5', completion_tokens: {} }],
     ['null', { prompt_tokens: null, completion_tokens: null }],
     ['nested', { prompt_tokens: [[[5]]], completion_tokens: { total: 5 } }],
-  ])('is never taken for more or less than a number of tokens: %s', async (_, usage) => {
+  ])('is ignored if it is not a number of tokens: %s', async (_, usage) => {
     const told = (await readMetered(chat(usage))).usage
     expect([told.input, told.output]).toEqual([0, 0])
   })
 
-  it('has what a compaction used, which Anthropic tells beside its sum', async () => {
+  it('includes the compaction that Anthropic reports beside its total', async () => {
     const iterations = [
       {
         type: 'compaction',
@@ -70,7 +70,7 @@ describe('what providers write in other ways', () => {
     expect((await readMetered(body)).usage).toMatchObject({ ...told, complete: true })
   })
 
-  it('of zeros before the answer does not make one complete that breaks off', async () => {
+  it('of zeros before the answer does not complete an answer that breaks off', async () => {
     const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 }
     const events = [
       { type: 'response.created', response: { usage } },
@@ -80,7 +80,7 @@ describe('what providers write in other ways', () => {
     expect((await readMetered(body)).usage).toMatchObject({ output: said, complete: false })
   })
 
-  it('is input that has its cache in it, told in two ways', async () => {
+  it('does not count the cache twice when the input includes it', async () => {
     const usage = {
       prompt_tokens: 2_000,
       completion_tokens: 10,
@@ -93,7 +93,7 @@ describe('what providers write in other ways', () => {
     expect((await readMetered(chat(usage))).usage).toMatchObject(told)
   })
 
-  it('is input beside its cache, as Bedrock writes it, or where there is less of it', async () => {
+  it('adds the cache to the input for Bedrock, and when the input is the smaller number', async () => {
     const bedrock = {
       inputTokens: 30,
       outputTokens: 628,
@@ -112,7 +112,7 @@ describe('what providers write in other ways', () => {
     expect((await readMetered(chat(less))).usage).toMatchObject({ input: 70, cachedInput: 40 })
   })
 
-  it('is a message in place of a delta', async () => {
+  it('is counted from a message in place of a delta', async () => {
     const message = {
       content: 'Hello.',
       tool_calls: [{ id: 'call_1', function: { name: 'f', arguments: '{"a":1}' } }],
@@ -124,7 +124,7 @@ describe('what providers write in other ways', () => {
     }
   })
 
-  it('is content in parts, as Mistral writes its reasoning', async () => {
+  it('is counted from content in parts, as Mistral writes its reasoning', async () => {
     const thinking = [{ type: 'text', text: 'Why is it blue?' }]
     const content = [
       { type: 'thinking', thinking },
@@ -135,7 +135,7 @@ describe('what providers write in other ways', () => {
     expect((await readMetered(body)).usage).toMatchObject({ output, source: 'counted' })
   })
 
-  it('is bounded where a number is beyond what can be counted', async () => {
+  it('is bounded when a number is too large to count', async () => {
     const huge = '{"choices":[],"usage":{"prompt_tokens":1e300,"completion_tokens":1e300}}'
     const { input, output } = (await readMetered(huge)).usage
     expect([input, output]).toEqual([1e12, 1e12])

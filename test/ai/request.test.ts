@@ -29,14 +29,14 @@ const weather = {
 }
 
 describe('the input of a chat', () => {
-  it('is what OpenAI counts, within two tokens a message, with a real tokenizer', () => {
+  it('is within two tokens a message of what OpenAI counts, with a real tokenizer', () => {
     const exact = countChatCompletionTokens?.({ messages }) ?? 0
     const { input } = estimateRequest({ model: 'gpt-4o', messages }, { count })
     expect(input).toBeGreaterThanOrEqual(exact)
     expect(input).toBeLessThanOrEqual(exact + 2 * messages.length)
   })
 
-  it('covers tools: no less than what OpenAI makes of them, at most three times', () => {
+  it('covers tools: at least as many tokens as OpenAI counts, at most three times as many', () => {
     const tools = [{ type: 'function', function: weather }]
     const without = estimateRequest({ model: 'gpt-4o', messages }, { count }).input
     const exact =
@@ -53,7 +53,7 @@ describe('the input of a chat', () => {
     }
   })
 
-  it('is no less than the JSON of a schema for a structured answer', () => {
+  it('is no less than the JSON of the schema of a structured answer', () => {
     const schema = { name: 'forecast', schema: weather.parameters }
     const json = count(JSON.stringify(schema))
     const without = estimateRequest({ messages }, { count }).input
@@ -66,7 +66,7 @@ describe('the input of a chat', () => {
     }
   })
 
-  it('is 1.3 times that with the estimate, for prose in English', () => {
+  it('is 1.3 times as much with the estimate, for English prose', () => {
     const exact = countChatCompletionTokens?.({ messages }) ?? 0
     const { input } = estimateRequest({ model: 'gpt-4o', messages })
     expect(input / exact).toBeGreaterThan(1)
@@ -157,14 +157,14 @@ const SAID: Readonly<Record<string, object>> = {
   'a parameter that is not known': { messages: [], hints: { some: [{ text: english }] } },
 }
 
-describe('what is said', () => {
-  it.each(Object.entries(SAID))('is in the input once: %s', (_, body) => {
+describe('the text of a request', () => {
+  it.each(Object.entries(SAID))('counts once as input: %s', (_, body) => {
     const tokens = estimateTokens(english)
     expect(inputOf(body)).toBeGreaterThanOrEqual(tokens)
     expect(inputOf(body)).toBeLessThan(tokens * 1.3)
   })
 
-  it('is taken times 1.5 for a Claude model, and not where you count yourself', () => {
+  it('counts 1.5 times for a Claude model, but not with a counter of your own', () => {
     const body = { messages: [{ role: 'user', content: english }] }
     const plain = inputOf({ ...body, model: 'gpt-4o' })
     for (const model of ['claude-opus-4-5', 'anthropic/claude-3.5-sonnet', 'Claude']) {
@@ -175,7 +175,7 @@ describe('what is said', () => {
     )
   })
 
-  it('does not include what no model reads', () => {
+  it('leaves out fields that no model reads', () => {
     const body = { messages: [{ role: 'user', content: 'Hello' }] }
     const more = {
       metadata: { note: english },
@@ -187,27 +187,30 @@ describe('what is said', () => {
   })
 })
 
-describe('the output', () => {
-  it.each(['max_tokens', 'max_completion_tokens', 'max_output_tokens'])('is %s', (name) => {
-    expect(outputOf({ [name]: 700 })).toBe(700)
-  })
+describe('the estimated output', () => {
+  it.each(['max_tokens', 'max_completion_tokens', 'max_output_tokens'])(
+    'is read from %s',
+    (name) => {
+      expect(outputOf({ [name]: 700 })).toBe(700)
+    },
+  )
 
   it('is the larger of two maxima', () => {
     expect(outputOf({ max_tokens: 10, max_completion_tokens: 700 })).toBe(700)
   })
 
-  it('is 4096 where there is no maximum, or what you say', () => {
+  it('is 4096 without a maximum, or as you configure', () => {
     expect(outputOf({})).toBe(4_096)
     expect(outputOf({}, { defaultOutput: 128_000 })).toBe(128_000)
   })
 
-  it('is that of each answer', () => {
+  it('is multiplied by the number of answers', () => {
     expect(outputOf({ max_tokens: 100, n: 3 })).toBe(300)
     expect(outputOf({ max_tokens: 100, n: 1, best_of: 5 })).toBe(500)
     expect(outputOf({ n: 2 })).toBe(8_192)
   })
 
-  it('is that of each prompt of a legacy completion', () => {
+  it('is multiplied by the number of prompts of a legacy completion', () => {
     const body = { model: 'gpt-3.5-turbo-instruct', max_tokens: 1_000 }
     const outputs = (prompt: unknown, more = {}): number => outputOf({ ...body, ...more, prompt })
     expect(outputs(Array(100).fill('hi'))).toBe(100_000)
@@ -227,7 +230,7 @@ describe('the output', () => {
     },
   )
 
-  it('is bounded, rounded up, and read out of a string', () => {
+  it('is bounded, rounded up, and parsed from a string', () => {
     expect(outputOf({ max_tokens: 1e300 })).toBe(MAX)
     expect(outputOf({ max_tokens: Infinity })).toBe(MAX)
     expect(outputOf({ max_tokens: 1e12, n: 1e12 })).toBe(MAX)

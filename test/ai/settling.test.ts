@@ -10,7 +10,7 @@ const settled = (usages: readonly Usage[]): unknown =>
   usages.map(({ input, output, source, complete }) => ({ input, output, source, complete }))
 const NOTHING = { input: 0, output: 0, source: 'provider', complete: true }
 
-describe('settling', () => {
+describe('the settlement of a metered answer', () => {
   it.each<[string, () => never]>([
     [
       'throws',
@@ -19,7 +19,7 @@ describe('settling', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('the books are closed')) as never],
-  ])('that %s does not touch the answer, and is told to onError', async (_, failing) => {
+  ])('that %s does not affect the answer and is reported to onError', async (_, failing) => {
     const errors: unknown[] = []
     const waited: Promise<unknown>[] = []
     const options = {
@@ -32,7 +32,7 @@ describe('settling', () => {
     expect(errors).toMatchObject([{ message: 'the books are closed' }])
   })
 
-  it('that fails is written to the console by default, and an onError that throws is let be', async () => {
+  it('is logged when it fails, by default; an onError that throws changes nothing', async () => {
     const spy = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     const failing = {
       settle: () => {
@@ -46,12 +46,12 @@ describe('settling', () => {
     expect(await meter(answer(), deaf).text()).toBe(recorded.CHAT_SSE)
   })
 
-  it('is not waited for', async () => {
+  it('does not hold up the answer', async () => {
     const never = { settle: () => new Promise<void>(() => undefined) }
     expect(await meter(answer(), never).text()).toBe(recorded.CHAT_SSE)
   })
 
-  it('is what waitUntil waits for, from the beginning', async () => {
+  it('is passed to waitUntil from the beginning', async () => {
     const waited: Promise<unknown>[] = []
     const order: string[] = []
     let finish: (() => void) | undefined
@@ -72,7 +72,7 @@ describe('settling', () => {
     expect(order).toEqual(['settled', 'waited'])
   })
 
-  it('survives a counter that fails: the answer goes on, and what is known is settled', async () => {
+  it('survives a counter that fails: the answer continues and the known usage is settled', async () => {
     const book = ledger()
     const errors: unknown[] = []
     const response = meter(answer(), {
@@ -104,7 +104,7 @@ describe('a response', () => {
   })
 
   it.each([400, 401, 404, 429, 500, 503, 301])(
-    'with status %i has used nothing, and is passed on as it is',
+    'with status %i is passed on unchanged and charged nothing',
     async (status) => {
       const book = ledger()
       const error = Response.json({ error: { message: 'no', usage: { output: 5 } } }, { status })
@@ -115,7 +115,7 @@ describe('a response', () => {
     },
   )
 
-  it('that is an error is metered like any other if you say so', async () => {
+  it('that is an error is metered like any other if configured', async () => {
     const book = ledger()
     const init = { status: 529 }
     const response = meter(Response.json(recorded.CHAT_JSON, init), {
@@ -127,7 +127,7 @@ describe('a response', () => {
     expect(book.usages).toMatchObject([{ input: 1_204, output: 310 }])
   })
 
-  it('without a body has used nothing', () => {
+  it('without a body is charged nothing', () => {
     for (const response of [new Response(null, { status: 204 }), new Response(null)]) {
       const book = ledger()
       expect(meter(response, { settle: book.settle })).toBe(response)
@@ -139,7 +139,7 @@ describe('a response', () => {
   })
 })
 
-describe('a body that somebody else reads is an error of yours, and nothing waits for it', () => {
+describe('a body that is read already is a mistake of the caller', () => {
   const waited: Promise<unknown>[] = []
   const options = { settle, waitUntil: (promise: Promise<unknown>) => void waited.push(promise) }
   const read = answer()
@@ -165,7 +165,7 @@ describe('a body that somebody else reads is an error of yours, and nothing wait
     ['no response', () => meter(undefined as never, options), 'meter.response'],
   ])
 
-  it('so the platform was not told of any', () => expect(waited).toEqual([]))
+  it('registers nothing with waitUntil', () => expect(waited).toEqual([]))
 })
 
 describe('a mistake in the options of a meter is an error that names the option', () => {

@@ -7,7 +7,7 @@ import { loosely, mistakesAreNamed } from '../support/mistakes.ts'
 const MAX = 1_000_000_000_000
 const inputOf = (body: unknown): number => estimateRequest(body).input
 
-describe('a body from a stranger', () => {
+describe('an untrusted body', () => {
   it.each([null, undefined, 'text', 5, true, [], [{ messages: [] }]])('%j is refused', (body) => {
     expect(() => estimateRequest(body)).toThrow(InputError)
     expect(() => estimateRequest(body)).toThrow(/^body: must be the parsed JSON object/)
@@ -22,7 +22,7 @@ describe('a body from a stranger', () => {
     expect(inputOf(JSON.parse(`{"messages":${objects}}`))).toBeGreaterThan(0)
   })
 
-  it('of more than a million values is refused, and one that holds itself', () => {
+  it('is refused if it has more than a million values or contains itself', () => {
     const many = { messages: Array.from({ length: 1_000_001 }, () => 0) }
     const self: { messages: unknown[] } = { messages: [] }
     self.messages.push(self)
@@ -31,7 +31,7 @@ describe('a body from a stranger', () => {
     }
   })
 
-  it('may use names that objects have', () => {
+  it('may use names that every object has', () => {
     const body: unknown = JSON.parse(
       `{"__proto__":{"max_tokens":9,"model":"gpt-4o"},"constructor":{"a":"b"},"messages":[{"__proto__":{"type":"image"},"role":"user","content":"hello"}]}`,
     )
@@ -108,7 +108,7 @@ describe('a body from a stranger', () => {
     )
   })
 
-  it('of ten megabytes takes no longer than its length asks for', () => {
+  it('takes time in proportion to its length, up to ten megabytes', () => {
     const body = { messages: [{ role: 'user', content: 'a"\\ 的'.repeat(2_000_000) }] }
     const start = performance.now()
     expect(inputOf(body)).toBeGreaterThan(1_000_000)

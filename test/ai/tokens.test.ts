@@ -15,7 +15,7 @@ const samples = Object.entries({ ...LANGUAGES, ...KINDS })
 const ratio = (text: string): number => estimateTokens(text) / o200k(text).length
 
 describe('an estimate beside the real tokenizers', () => {
-  it.each(samples)('is what the page says of %s', (name, text) => {
+  it.each(samples)('has the accuracy that the page states for %s', (name, text) => {
     const estimate = estimateTokens(text)
     expect(told.get(name)).toMatchObject({
       o200k_base: (estimate / o200k(text).length).toFixed(2),
@@ -23,7 +23,7 @@ describe('an estimate beside the real tokenizers', () => {
     })
   })
 
-  it('is told of no text that is not measured', () => {
+  it('has no published accuracy for a text that is not measured', () => {
     expect(new Set(told.keys())).toEqual(new Set(samples.map(([name]) => name)))
   })
 
@@ -39,7 +39,7 @@ describe('an estimate beside the real tokenizers', () => {
   })
 
   it.each(['a', ' ', '=', '\n', '\r\n', '0', '\t', 'é', '😀', '- '])(
-    'does not take a long run of %j for nothing',
+    'does not take a long run of %j for free',
     (text) => {
       expect(ratio(text.repeat(2_000))).toBeGreaterThan(0.9)
     },
@@ -57,7 +57,7 @@ describe('an estimate beside the real tokenizers', () => {
     },
   )
 
-  it('is far too low for text that is made to be expensive, as the page says', () => {
+  it('is far too low for text designed to be expensive, as the page says', () => {
     const letters = ['qzxj', 'vkwp', 'xqzt', 'jkvz'].join(' ')
     expect(ratio(`${letters} `.repeat(50))).toBeLessThan(0.9)
     expect(ratio('\t\t\t``--'.repeat(50))).toBeGreaterThan(0.35)

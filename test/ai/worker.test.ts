@@ -112,7 +112,7 @@ async function goAway(query: string): Promise<void> {
 const BROKEN_OFF = { model: 'gpt-4o-2024-08-06', input: 77, source: 'counted', complete: false }
 
 describe('in a Worker', () => {
-  it('an answer passes as it is, and is settled', async () => {
+  it('an answer passes unchanged and is settled', async () => {
     const answer = await fetch(new URL('?wait', url))
     for (const event of events.slice(5)) answering?.write(event)
     answering?.end()
@@ -132,14 +132,14 @@ describe('in a Worker', () => {
     },
   )
 
-  it('a client that goes away while the upstream is silent is settled when that speaks again', async () => {
+  it('a client that goes away while the upstream is silent is settled when the upstream sends again', async () => {
     talks = false
     await goAway('?wait')
     await expect.poll(() => settled, { timeout: 10_000 }).toHaveLength(1)
     expect(settled).toMatchObject([BROKEN_OFF])
   })
 
-  it('without waitUntil, nobody is left to settle for a client that went away', async () => {
+  it('without waitUntil, a call whose client went away is not settled', async () => {
     await goAway('?')
     // Another request has come and gone, and been settled; the first never is.
     await goAway('?wait')

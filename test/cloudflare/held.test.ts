@@ -67,7 +67,7 @@ async function ranAfterLeaving(): Promise<string[]> {
 }
 
 describe('a Worker', () => {
-  it('holds a request as long as its decision says, and others meanwhile go on', async () => {
+  it('delays a request as long as its decision says while others go on', async () => {
     await start()
     const began = performance.now()
     const long = ask('long', 8, randomUUID())
@@ -79,18 +79,18 @@ describe('a Worker', () => {
     expect(answer.headers.get('x-ratelimit-remaining')).toBe('2')
   })
 
-  it('is ended with its client, before it runs anything', async () => {
+  it('stops with its client, before it runs the handler', async () => {
     await start()
     expect(await ranAfterLeaving()).toEqual(['stays 1'])
   })
 
-  it('that other work keeps alive is told by its request’s signal, and runs nothing', async () => {
+  it('kept alive by other work sees the abort of its request and runs nothing', async () => {
     await start({ BUSY: '1' }, ['enable_request_signal'])
     expect(await ranAfterLeaving()).toEqual(['stays 1'])
   })
 
   // Why the page says to set the flag.
-  it('that other work keeps alive is told nothing without the flag', async () => {
+  it('kept alive by other work sees no abort without the flag', async () => {
     await start({ BUSY: '1' })
     expect(await ranAfterLeaving()).toEqual(['gone 5', 'stays 1'])
   })

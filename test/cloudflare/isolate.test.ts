@@ -64,7 +64,7 @@ describe('25 at once against 20, in one isolate', () => {
     expect(keys.requests).toBe(before)
   })
 
-  it('are each one round trip to Redis, beside the first that loads the script', async () => {
+  it('make one round trip to Redis each, plus one that loads the script', async () => {
     const on = await start()
     await ask(on, { 'x-tenant': randomUUID() })
     const before = on.storeRequests
@@ -73,8 +73,8 @@ describe('25 at once against 20, in one isolate', () => {
   })
 })
 
-describe('who asks, in a Worker', () => {
-  it('is told by a JWT whose secret is in env', async () => {
+describe('the subject of a request, in a Worker', () => {
+  it('is read from a JWT whose secret is in env', async () => {
     const on = await start('1')
     const [good, forged] = [await sign(JWT_SECRET), await sign(JWT_SECRET.toUpperCase())]
     expect((await ask(on, { 'x-jwt': good })).status).toBe(200)
@@ -85,7 +85,7 @@ describe('who asks, in a Worker', () => {
     expect((await ask(on, address)).status).toBe(429)
   })
 
-  it('is told by the address, whatever its spelling', async () => {
+  it('is the address, whatever its spelling', async () => {
     const on = await start('1')
     const from = async (address: string) => (await ask(on, { 'cf-connecting-ip': address })).status
     expect([await from('192.0.2.7'), await from('::ffff:c000:207')]).toEqual([200, 429])
@@ -94,7 +94,7 @@ describe('who asks, in a Worker', () => {
     expect(await from('unknown')).toBe(401)
   })
 
-  it('cannot be told while the key server is down: 503, and nothing reaches Redis', async () => {
+  it('is unknown while the key server is down: 503, and nothing reaches Redis', async () => {
     const on = await start()
     const jwt = await key.sign({ tenant: randomUUID(), exp: expiry() })
     keys.answer = text(500, '')

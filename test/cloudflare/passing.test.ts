@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => worker[Symbol.asyncDispose]())
 
 describe('through a limited Worker', () => {
-  it('a WebSocket is opened and talks, as often as the limit allows', async () => {
+  it('a WebSocket opens and sends, as often as the limit allows', async () => {
     const url = new URL('/socket', worker.url.href.replace('http', 'ws'))
     for (let time = 0; time < 2; time += 1) {
       const socket = new WebSocket(url)

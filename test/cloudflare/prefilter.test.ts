@@ -59,7 +59,7 @@ describe("Cloudflare's rate-limiting binding in front", () => {
   })
 
   it.each(['throws', 'rejects', 'lies'])(
-    'that %s leaves it all to the exact limit',
+    'that %s leaves the decision to the exact limit',
     async (BROKEN) => {
       worker = await startWorker('flood', { BROKEN })
       const statuses = await flood(25)
@@ -67,7 +67,7 @@ describe("Cloudflare's rate-limiting binding in front", () => {
     },
   )
 
-  it('that is not there leaves it all to the exact limit', async () => {
+  it('that is missing leaves the decision to the exact limit', async () => {
     worker = await startWorker('flood')
     expect(count(await flood(25), 200)).toBe(3)
   })
@@ -97,14 +97,14 @@ describe("the pre-filter's options", () => {
     )
   })
 
-  it.each(['FLOOD', good])('are not a pre-filter by themselves: %j', (prefilter) => {
+  it.each(['FLOOD', good])('do not accept a bare binding: %j', (prefilter) => {
     const options = { routes: ['/**'], subject: () => null, prefilter: prefilter as never }
     expect(() => rateLimit(limiterFor, options, () => new Response())).toThrow(
       expect.objectContaining({ name: 'ConfigError', option: 'prefilter' }),
     )
   })
 
-  it('need a function that makes the limiter', () => {
+  it('require a function that makes the limiter', () => {
     const prefilter = limitByBinding(good as BindingLimitOptions<object>)
     const options = { routes: ['/**'], subject: () => null, prefilter }
     expect(() => rateLimit(limiterFor() as never, options, () => new Response())).toThrow(

@@ -51,7 +51,7 @@ describe('a message', () => {
     expect(fits.retry).not.toHaveBeenCalled()
   })
 
-  it('that is denied goes back until it fits, at most for the twelve hours a queue allows', async () => {
+  it('that is denied is retried until it fits, at most twelve hours later, the most a queue allows', async () => {
     const messages = [message('acme'), message('acme'), message('acme')]
     await consume(messages)
     expect(messages[2]?.retry).toHaveBeenCalledWith({ delaySeconds: 12 * 3_600 })
@@ -63,14 +63,14 @@ describe('a message', () => {
     expect(handle).toHaveBeenCalledTimes(4)
   })
 
-  it('that can never fit goes back for as long as a queue allows', async () => {
+  it('that can never fit is retried after the longest delay a queue allows', async () => {
     const never = message('acme', 3)
     await consume([never])
     expect(never.retry).toHaveBeenCalledWith({ delaySeconds: 43_200 })
     expect(handle).not.toHaveBeenCalled()
   })
 
-  it('with a tenant that is none, or a cost that is none, goes back as the queue is set to', async () => {
+  it('with an invalid tenant or cost is retried as the queue is configured', async () => {
     const bad = [message(''), message('acme', -1), message('acme')]
     await consume(bad)
     expect(bad[0]?.retry).toHaveBeenCalledWith()
@@ -79,7 +79,7 @@ describe('a message', () => {
     expect(error).toHaveBeenCalledTimes(2)
   })
 
-  it('whose handler throws goes back as the queue is set to', async () => {
+  it('whose handler throws is retried as the queue is configured', async () => {
     handle.mockRejectedValueOnce(new Error('failed'))
     const failing = message('acme')
     await consume([failing])
@@ -97,7 +97,7 @@ describe('the consumer', () => {
     expect(limiterFor).toHaveBeenCalledTimes(2)
   })
 
-  it('needs to know whose a message is', () => {
+  it('requires a function that names the subject of a message', () => {
     expect(() => rateLimitQueue(limiterFor, {} as never, handle)).toThrow(
       expect.objectContaining({ option: 'subject' }),
     )
@@ -117,7 +117,7 @@ function delaying(delayMs: number, maxDelayMs?: number) {
     queue({ queue: 'jobs', messages: Array.from({ length: count }, () => message('a')) }, {}, {})
 }
 
-describe('a message that fits and is to be delayed', () => {
+describe('a message that fits and has a delay', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   })
@@ -125,7 +125,7 @@ describe('a message that fits and is to be delayed', () => {
     vi.useRealTimers()
   })
 
-  it('is held, then handled; the next is asked about after that', async () => {
+  it('is delayed, then handled; the next one is checked after that', async () => {
     const done = delaying(1_000)(2)
     await vi.advanceTimersByTimeAsync(999)
     expect(handle).not.toHaveBeenCalled()
@@ -139,7 +139,7 @@ describe('a message that fits and is to be delayed', () => {
   it.each([
     [undefined, 30_000],
     [500, 500],
-  ])('is held for a maximum of %s at most', async (maxDelayMs, ms) => {
+  ])('is delayed for a maximum of %s at most', async (maxDelayMs, ms) => {
     const done = delaying(90_000, maxDelayMs)(1)
     await vi.advanceTimersByTimeAsync(ms - 1)
     expect(handle).not.toHaveBeenCalled()
@@ -148,12 +148,12 @@ describe('a message that fits and is to be delayed', () => {
     expect(handle).toHaveBeenCalledOnce()
   })
 
-  it('is not held with a maximum of 0', async () => {
+  it('is not delayed with a maximum of 0', async () => {
     await delaying(90_000, 0)(3)
     expect(handle).toHaveBeenCalledTimes(3)
   })
 
-  it('is held for ten minutes at most together with the others of its batch', async () => {
+  it('is delayed for at most ten minutes, together with the others of its batch', async () => {
     const done = delaying(30_000)(30)
     await vi.advanceTimersByTimeAsync(600_000 - 1)
     expect(handle).toHaveBeenCalledTimes(19)
@@ -163,7 +163,7 @@ describe('a message that fits and is to be delayed', () => {
   })
 })
 
-it('a cost that is left out is none, and the message goes back', async () => {
+it('a cost that is undefined is invalid, and the message is retried', async () => {
   const own = { subject: options.subject, cost: () => undefined as never }
   const left = message('acme')
   await rateLimitQueue<object, Job>(limiterFor, own, handle)(
@@ -175,7 +175,7 @@ it('a cost that is left out is none, and the message goes back', async () => {
   expect(handle).not.toHaveBeenCalled()
 })
 
-it('a subject and a cost may be promised', async () => {
+it('a subject and a cost may be promises', async () => {
   const queue = rateLimitQueue<object, Job>(
     limiterFor,
     {

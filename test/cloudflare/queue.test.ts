@@ -62,7 +62,7 @@ async function until(count: number, what: Report['what']): Promise<Report[]> {
 }
 
 describe('a queue behind a limit', () => {
-  it('handles what fits; what is denied comes back after the delay of the decision', async () => {
+  it('handles messages that fit and retries denied ones after the delay of the decision', async () => {
     const tenant = randomUUID()
     await send({ id: 'a', tenant }, { id: 'b', tenant }, { id: 'c', tenant })
     const handled = await until(3, 'handled')
@@ -73,7 +73,7 @@ describe('a queue behind a limit', () => {
     expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(2_500)
   })
 
-  it('a message of nobody, or whose handler throws, keeps no other from being handled', async () => {
+  it('handles all others when a message has no subject or its handler throws', async () => {
     const tenant = randomUUID()
     await send({ id: 'poison' }, { id: 'fails', tenant, fails: true }, { id: 'good', tenant })
     expect((await until(1, 'handled'))[0]).toMatchObject({ id: 'good', attempts: 1 })

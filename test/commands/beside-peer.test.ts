@@ -102,7 +102,7 @@ describe('Redis commands and HTTP requests beside @upstash/ratelimit', () => {
     ['a window', () => [ours([rpm]), theirs([window])]],
     ['a daily cap and a window', () => [ours([daily, rpm]), theirs([dayThere, window])]],
     ['four tiers, a daily cap and a budget', () => [ours(six), theirs(sixThere)]],
-  ] as const)('%s: the page says what is measured', async (limits, start) => {
+  ] as const)('%s: the page states the measured numbers', async (limits, start) => {
     const [mine, other] = start()
     const measured = { mine: await prices(mine as Ask), other: await prices(other as Ask) }
     for (const outcome of ['allowed', 'denied'] as const) {

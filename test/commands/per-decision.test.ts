@@ -257,21 +257,24 @@ describe('Redis commands per decision', () => {
   const told = tableOf(page, 'outcome')
   const measured = new Map<string, Metered>()
 
-  it.each(Object.entries(MEASURED))('%s: as many as the page says', async (outcome, act) => {
-    const metered = await act()
-    measured.set(outcome, metered)
-    const { commands, writes } = told.get(outcome) ?? {}
-    expect({ commands: rounded(metered.total), writes: rounded(metered.writes) }).toEqual({
-      commands: Number(commands),
-      writes: Number(writes),
-    })
-  })
+  it.each(Object.entries(MEASURED))(
+    '%s: the page states the measured number',
+    async (outcome, act) => {
+      const metered = await act()
+      measured.set(outcome, metered)
+      const { commands, writes } = told.get(outcome) ?? {}
+      expect({ commands: rounded(metered.total), writes: rounded(metered.writes) }).toEqual({
+        commands: Number(commands),
+        writes: Number(writes),
+      })
+    },
+  )
 
-  it('the page tells of nothing else', () => {
+  it('the page lists no other outcome', () => {
     expect([...told.keys()].toSorted()).toEqual(Object.keys(MEASURED).toSorted())
   })
 
-  it('an allowed one is at most 7 on average, a denied one at most 5 and none a write', () => {
+  it('an allowed decision has at most 7 on average, a denied one at most 5 and no write', () => {
     const of = (pattern: RegExp): Metered[] =>
       Array.from(measured).flatMap(([outcome, metered]) => (pattern.test(outcome) ? [metered] : []))
     for (const { total } of of(/^allowed, (?!one every 2.5)/)) expect(total).toBeLessThanOrEqual(7)
@@ -283,7 +286,7 @@ describe('Redis commands per decision', () => {
     expect(measured.size).toBe(told.size)
   })
 
-  it("by Redis' own clock there is one TIME in each, and nothing else is different", async () => {
+  it('by the clock of Redis each has one TIME more and no other difference', async () => {
     const store = own.store()
     const limiter = createLimiter({ store, policies: both })
     await limiter.peek(ACME)

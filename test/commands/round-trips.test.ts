@@ -53,30 +53,33 @@ describe.each([
   it.each([
     ['one policy', one],
     ['four policies', four],
-  ])('%s: a check is one HTTP request, and two at a cold script cache', async (_name, policies) => {
-    const limiter = fresh(own.local, policies, viaClient)
-    const check = () => requestsOf(own.local, () => limiter.check(ACME))
-    await own.redis.script('FLUSH')
-    expect(await check()).toBe(2)
-    expect(await check()).toBe(1)
-    expect(await requestsOf(own.local, () => limiter.peek(ACME))).toBe(1)
-    expect(await check()).toBe(1)
-    // Denied by now.
-    expect(await check()).toBe(1)
-    await own.redis.script('FLUSH')
-    expect(await check()).toBe(2)
-    expect(await check()).toBe(1)
-    // FLUSHALL keeps scripts.
-    await own.redis.flushall()
-    expect(await check()).toBe(1)
-  })
+  ])(
+    '%s: a check is one HTTP request, or two with a cold script cache',
+    async (_name, policies) => {
+      const limiter = fresh(own.local, policies, viaClient)
+      const check = () => requestsOf(own.local, () => limiter.check(ACME))
+      await own.redis.script('FLUSH')
+      expect(await check()).toBe(2)
+      expect(await check()).toBe(1)
+      expect(await requestsOf(own.local, () => limiter.peek(ACME))).toBe(1)
+      expect(await check()).toBe(1)
+      // Denied by now.
+      expect(await check()).toBe(1)
+      await own.redis.script('FLUSH')
+      expect(await check()).toBe(2)
+      expect(await check()).toBe(1)
+      // FLUSHALL keeps scripts.
+      await own.redis.flushall()
+      expect(await check()).toBe(1)
+    },
+  )
 
-  it('another store finds the script that the first one left', async () => {
+  it('another store finds the script that the first one loaded', async () => {
     await fresh(own.local, one, viaClient).check(ACME)
     expect(await requestsOf(own.local, () => fresh(own.local, one, viaClient).check(ACME))).toBe(1)
   })
 
-  it('a Redis that refuses the script flag costs a store three requests once', async () => {
+  it('a Redis that refuses the script flag costs a store three requests, once', async () => {
     const limiter = fresh(stock, one, viaClient)
     const check = () => requestsOf(stock, () => limiter.check(ACME))
     await own.redis.script('FLUSH')

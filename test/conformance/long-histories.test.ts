@@ -68,7 +68,7 @@ describe('a sliding window with more entries than the script reads at once', () 
     expect(await ask(701)).toBe(false)
   })
 
-  it('finds it behind expired entries, at each border of what is read', async () => {
+  it('finds it behind expired entries, at each border of a batch', async () => {
     const { ask, fill, clock } = setUp({ limit: 1_200 })
     await fill(1_200, 40)
     const lastAt = clock()
@@ -127,7 +127,7 @@ describe('a log with more entries than the script reads at once', () => {
     }
   })
 
-  it('goes on counting exactly while it removes what has expired', async () => {
+  it('goes on counting exactly while it removes expired entries', async () => {
     const { ask, fill, clock, oracle } = setUp(short, long)
     await fill(700, 50)
     clock.set(NOON + 649 * 50 + WINDOW_MS)

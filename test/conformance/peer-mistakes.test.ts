@@ -30,7 +30,7 @@ async function allowedOf(limiter: Limiter, times: number, tenant = 'acme'): Prom
 }
 
 // Measured of limiters in wide use; each is a claim about ours.
-describe('unlike others, on Redis', () => {
+describe('known mistakes of other limiters do not happen on Redis:', () => {
   it('a cost of 7 out of 10 is denied the second time, and 3 are left', async () => {
     const { limiter } = setUp(slidingWindow({ name: 'p', limit: 10, window: '1m', per }))
     const ask = () => limiter.check({ tenant: 'acme' }, { cost: 7 })
@@ -39,7 +39,7 @@ describe('unlike others, on Redis', () => {
     expect(await allowedOf(limiter, 10)).toBe(3)
   })
 
-  it('no trailing minute holds more than the limit, where two buckets let twice of it pass', async () => {
+  it('no trailing minute holds more than the limit, where two buckets allow twice as much', async () => {
     const { limiter, clock } = setUp(slidingWindow({ name: 'p', limit: 100, window: '1m', per }))
     // All at the end of one clock minute, then as early as possible in those after it.
     clock.set(NOON + MINUTE - 1)
@@ -52,7 +52,7 @@ describe('unlike others, on Redis', () => {
     expect(await allowedOf(limiter, 120)).toBe(100)
   })
 
-  it('a quota is not spent by what the rate denies', async () => {
+  it('a request that the rate denies does not use up the quota', async () => {
     const { limiter } = setUp(
       dailyCap({ name: 'daily', limit: 100, per }),
       slidingWindow({ name: 'rpm', limit: 5, window: '1m', per }),

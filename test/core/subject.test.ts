@@ -8,13 +8,13 @@ interface Tenant {
 }
 
 describe('the type of a subject', () => {
-  it('takes an interface of your own, customary dimensions, and any others', () => {
+  it('accepts an interface of your own, standard dimensions, and any others', () => {
     expectTypeOf<Tenant>().toExtend<Subject>()
     expectTypeOf<(request: Request) => Promise<Tenant | null>>().toExtend<SubjectResolver>()
     expectTypeOf<{ tenant: string; project: string }>().toExtend<Subject>()
   })
 
-  it('takes strings only', () => {
+  it('accepts only strings', () => {
     expectTypeOf<{ tenant: number }>().not.toExtend<Subject>()
     expectTypeOf<{ project: string[] }>().not.toExtend<Subject>()
   })

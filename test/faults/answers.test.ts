@@ -66,7 +66,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     (_, { behave, causes }) => {
       const cause = causes[TRANSPORTS.indexOf(transport)]
 
-      it.each(MODES)('is asked once, and the decision is degraded: %s', async (mode) => {
+      it.each(MODES)('gets one request, and the decision is degraded: %s', async (mode) => {
         const server = await standIn(behave)
         const printed = (['log', 'warn', 'error', 'info', 'debug'] as const).map((level) =>
           vi.spyOn(console, level).mockImplementation(() => {}),
@@ -83,7 +83,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
         await server.close()
       })
 
-      it('makes reset throw an error that tells no secret', async () => {
+      it('makes reset throw an error without a secret', async () => {
         const server = await standIn(behave)
         const error: unknown = await limiterAt(server.url, transport, 'allow')
           .reset(subject)

@@ -27,7 +27,7 @@ async function heldOf(limiter: Limiter, names: readonly string[]): Promise<numbe
 const names = Array.from({ length: FLOOD }, (_, index) => `t${index}`)
 
 describe('a memory store bounded to 1,000 partitions', () => {
-  it('keeps the 1,000 charged last out of 200,000, and no other', async () => {
+  it('keeps the last 1,000 charged of 200,000, and no other', async () => {
     const limiter = limiterOf(MAX_KEYS)
     for (const tenant of names) await limiter.check({ tenant })
     expect(await heldOf(limiter, names)).toBe(MAX_KEYS)
@@ -47,7 +47,7 @@ describe('a memory store bounded to 1,000 partitions', () => {
     expect(policies[0]?.remaining).toBe(1_000 - (2 * FLOOD) / MAX_KEYS)
   })
 
-  it('is left as it was by 200,000 denied and peeked ids', async () => {
+  it('is not changed by 200,000 denied and peeked ids', async () => {
     const limiter = limiterOf(MAX_KEYS)
     const kept = names.slice(0, MAX_KEYS)
     for (const tenant of kept) await limiter.check({ tenant })

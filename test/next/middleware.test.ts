@@ -47,7 +47,7 @@ describe('paths', () => {
 })
 
 describe('the next option', () => {
-  it('is given the request, the event and the decision', async () => {
+  it('gets the request, the event and the decision', async () => {
     const next =
       vi.fn<
         (request: NextRequest, event?: NextFetchEvent, decision?: AllowedDecision) => undefined
@@ -67,7 +67,7 @@ describe('the next option', () => {
     expect(next).toHaveBeenCalledTimes(2)
   })
 
-  it('has its request headers handed on, with the hand-off among them and no client’s', async () => {
+  it('may set request headers, which pass with the hand-off and without one of a client', async () => {
     const middleware = rateLimit(limiterOfOne(), {
       routes,
       subject,
@@ -87,7 +87,7 @@ describe('the next option', () => {
     expect(other.headers.get('x-middleware-override-headers')).not.toContain(HANDOFF_HEADER)
   })
 
-  it('may answer by itself, and a response that says so goes on', async () => {
+  it('may answer by itself, or return a response that continues', async () => {
     const answers = [Response.json({ cached: true }), null, NextResponse.json({}, { status: 403 })]
     for (const answer of answers) {
       const middleware = rateLimit(limiterOfOne(), { routes, subject, next: () => answer })
@@ -115,7 +115,7 @@ describe('a response of the next option', () => {
       'that rewrites to nowhere',
       () => new Response(null, { headers: { 'x-middleware-rewrite': 'https://' } }),
     ],
-  ])('%s tells nothing of the request', async (_, own) => {
+  ])('%s reveals nothing of the request', async (_, own) => {
     const response = await answerTo(own())
     expect(overrides(response)).toEqual([])
     expect(response.headers.get('x-ratelimit-remaining')).toBe('0')
@@ -128,13 +128,13 @@ describe('a response of the next option', () => {
       'that rewrites to a path',
       () => new Response(null, { headers: { 'x-middleware-rewrite': '/api/other' } }),
     ],
-  ])('%s hands the request on, with the hand-off', async (_, own) => {
+  ])('%s passes on the request, with the hand-off', async (_, own) => {
     const response = await answerTo(own())
     expect(response.headers.get('x-middleware-request-authorization')).toBe('Bearer secret')
     expect(response.headers.get(`x-middleware-request-${HANDOFF_HEADER}`)).toMatch(/^\d+\./)
   })
 
-  it('may rewrite by any name of the local host', async () => {
+  it('may rewrite to any name of the local host', async () => {
     const own = NextResponse.rewrite('http://127.0.0.1:3000/api/other')
     const middleware = rateLimit(limiterOfOne(), { routes, subject, secret, next: () => own })
     const asked = new NextRequest('http://localhost:3000/api/ai/evaluate', { method: 'POST' })
@@ -142,7 +142,7 @@ describe('a response of the next option', () => {
   })
 })
 
-describe('a mistake in the options of rateLimit is found at construction', () => {
+describe('a mistake in the options of rateLimit is an error at construction', () => {
   it.each<[string, object | undefined]>([
     ['rateLimit', undefined],
     ['next', { next: 5 }],

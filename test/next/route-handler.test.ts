@@ -22,7 +22,7 @@ async function handedOnBy(
 const middlewareOfOne = () => rateLimit(limiterOfOne(), { routes, subject, secret })
 
 describe('withRateLimit', () => {
-  it('finds out once whose a request is, with a hand-off that is worth nothing', async () => {
+  it('resolves the subject once, also with an invalid hand-off', async () => {
     const terms = {
       method: 'POST',
       route: 'evaluate',
@@ -55,7 +55,7 @@ describe('withRateLimit', () => {
     }
   })
 
-  it('hands the request and its context to the handler as they came', async () => {
+  it('passes the same request and context to the handler', async () => {
     const handler = vi.fn<(asked: Request, context: { id: string }) => Response>(() =>
       Response.json({}),
     )
@@ -64,7 +64,7 @@ describe('withRateLimit', () => {
     expect(handler).toHaveBeenCalledExactlyOnceWith(asked, context)
   })
 
-  it('takes the hand-off of the middleware with its secret, and of no other', async () => {
+  it('accepts a hand-off of the middleware with the same secret, and no other', async () => {
     for (const [theirs, remaining] of [
       [secret, null],
       ['another secret that nobody here shares', '0'],
@@ -80,7 +80,7 @@ describe('withRateLimit', () => {
     }
   })
 
-  it('takes one hand-off of 50 that are the same, and none under another path', async () => {
+  it('accepts one of 50 equal hand-offs, and none under another path', async () => {
     const limiter = limiterOfOne()
     const middleware = rateLimit(limiter, { routes, subject, secret })
     const handle = vi.fn<() => Response>(() => Response.json({}))
@@ -97,7 +97,7 @@ describe('withRateLimit', () => {
   it.each([
     ['a basePath', '/app/api/ai/evaluate', '/api/ai/evaluate', { basePath: '/app' }],
     ['a trailing slash', '/api/ai/evaluate/', '/api/ai/evaluate/', { trailingSlash: true }],
-  ])('takes the hand-off of a path with %s', async (_, asked, handled, nextConfig) => {
+  ])('accepts the hand-off of a path with %s', async (_, asked, handled, nextConfig) => {
     const limiter = limiterOfOne()
     const middleware = rateLimit(limiter, { routes, subject, secret })
     const headers = { [HANDOFF_HEADER]: await handedOnBy(middleware, asked, { nextConfig }) }
@@ -109,7 +109,7 @@ describe('withRateLimit', () => {
     expect((await handler(edge, {})).status).toBe(200)
   })
 
-  it('takes the hand-off of a request that its middleware rewrote under the client’s path only', async () => {
+  it('accepts the hand-off of a rewritten request only under the path of the client', async () => {
     const limiter = limiterOfOne()
     const middleware = rateLimit(limiter, {
       routes,
@@ -123,7 +123,7 @@ describe('withRateLimit', () => {
     expect((await handler(request('/api/ai/evaluate', { headers }), {})).status).toBe(200)
   })
 
-  it('with a store takes a hand-off once over all processes', async () => {
+  it('accepts a hand-off once over all processes with a store', async () => {
     const [limiter, store] = [limiterOfOne(), memory()]
     const handle = vi.fn<() => Response>(() => Response.json({}))
     const value = await handedOnBy(rateLimit(limiter, { routes, subject, secret }))
@@ -136,7 +136,7 @@ describe('withRateLimit', () => {
     expect(handle).toHaveBeenCalledOnce()
   })
 
-  it('works where a request’s headers cannot be changed', async () => {
+  it('works if the headers of a request cannot be changed', async () => {
     const asked = request('/x', { headers: { [HANDOFF_HEADER]: 'x' } })
     vi.spyOn(asked.headers, 'delete').mockImplementation(() => {
       throw new TypeError('immutable')
@@ -165,7 +165,7 @@ describe('withRateLimit', () => {
     ['withRateLimit', () => withRateLimit(() => Response.json({}), undefined as never)],
     ['handler', () => withRateLimit(undefined as never, options())],
     ['handler', () => withRateLimit(Response.json({}) as never, options())],
-  ])('needs its %s at construction', (option, make) => {
+  ])('requires its %s at construction', (option, make) => {
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
   })
 

@@ -32,16 +32,16 @@ describe.each(PACKAGES)('@sluice/%s as packed', (name) => {
   })
 })
 
-describe.each(PACKAGES)('what @sluice/%s depends on', (name) => {
-  it('is a range that takes fixes, so that none of them waits for a release of ours', () => {
+describe.each(PACKAGES)('a dependency of @sluice/%s', (name) => {
+  it('has a range that accepts fixes, so none of them waits for a release of ours', () => {
     const text = readFileSync(`${root}/packages/${name}/package.json`, 'utf8')
     const { dependencies = {} } = JSON.parse(text) as { dependencies?: Record<string, string> }
     expect(Object.entries(dependencies).filter(([, range]) => !/^\^\d/.test(range))).toEqual([])
   })
 })
 
-describe('what a Worker bundles', () => {
-  it('is the limiter with the Upstash store in at most 14 KB, gzipped', async () => {
+describe('the bundle of a Worker', () => {
+  it('has the limiter with the Upstash store in at most 14 KB, gzipped', async () => {
     const { gzipped, inputs } = await bundle(`
       export { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
       export { upstash } from '@sluice/core/upstash'`)
@@ -49,7 +49,7 @@ describe('what a Worker bundles', () => {
     expect(gzipped).toBeLessThanOrEqual(14_000)
   })
 
-  it('is the whole adapter, in at most 20 KB, gzipped, and no Node module', async () => {
+  it('has the whole adapter in at most 20 KB, gzipped, and no Node module', async () => {
     const { gzipped, inputs } = await bundle(`
       export { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
       export { upstash } from '@sluice/core/upstash'

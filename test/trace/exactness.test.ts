@@ -114,7 +114,7 @@ const percent = (which: readonly boolean[]): string => {
   return count === 0 ? '0' : `${((100 * count) / which.length).toFixed(2)} %`
 }
 
-it('three percent of the tenants of the trace make 61 % of its calls', () => {
+it('three percent of the tenants in the trace make 61 % of its calls', () => {
   expect(rows).toHaveLength(19_366)
   expect(new Set(rows.map(({ tenant }) => tenant)).size).toBe(200)
   expect(shareOfBusiest(rows, HEAVY.tenants)).toBeCloseTo(HEAVY.share, 2)
@@ -123,7 +123,7 @@ it('three percent of the tenants of the trace make 61 % of its calls', () => {
 describe('a trace of real traffic', () => {
   const defined = RULES.map(byDefinition)
 
-  it.each(UNITS)('counted by %s gets from each algorithm what the page tells', async (unit) => {
+  it.each(UNITS)('counted by %s gets from each algorithm the numbers on the page', async (unit) => {
     const passed = await replay(memory({ maxKeys: 100_000 }))
     const offset = UNITS.indexOf(unit) * NAMES.length
     const exact = defined[offset]?.passed ?? []
@@ -154,7 +154,7 @@ describe('a trace of real traffic', () => {
     expect(told).toEqual(measured)
   })
 
-  it('gets the same from Redis', async () => {
+  it('gets the same numbers from Redis', async () => {
     const local = await startLocal({ redisUrl: inject('redisUrl') })
     const { url, token } = local
     const passed = await replay(upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 }))

@@ -81,7 +81,7 @@ function allFinite({ policies }: Decision): void {
 }
 
 export function zeroLimits(make: () => Store): void {
-  it.each(Object.entries(KINDS))('%s of 0 denies, checked and reserved', async (_, policyOf) => {
+  it.each(Object.entries(KINDS))('%s of 0 denies checks and reservations', async (_, policyOf) => {
     expect.hasAssertions()
     const limiter = setUp(make(), [policyOf(0)])
     for (let time = 0; time < 3; time += 1) {
@@ -93,7 +93,7 @@ export function zeroLimits(make: () => Store): void {
   })
 
   it.each(Object.entries(KINDS))(
-    '%s of 0 denies a partition that has used another limit, and leaves that as it is',
+    '%s of 0 denies a partition that has used another limit, and leaves its count unchanged',
     async (_, policyOf) => {
       const limiter = setUp(make(), [policyOf(byRoute)])
       const used = await reserve(limiter, at('other'))
@@ -109,7 +109,7 @@ export function zeroLimits(make: () => Store): void {
   )
 
   it.each(Object.entries(KINDS))(
-    '%s of 0 in shadow tells that it does not fit, and counts nothing',
+    '%s of 0 in shadow mode reports that it would deny, and counts nothing',
     async (_, policyOf) => {
       const shadows = policyOf(0)().map((rule) => Object.freeze({ ...rule, mode: 'shadow' }))
       const limiter = setUp(make(), [(() => shadows) as Policy])
@@ -139,13 +139,16 @@ export function zeroLimits(make: () => Store): void {
     },
   )
 
-  it.each(Object.entries(KINDS))('%s that is unlimited is skipped as such', async (_, policyOf) => {
-    const limiter = setUp(make(), [policyOf(byRoute)])
-    const names = policyOf(byRoute)().map(({ name }) => name)
-    const decision = await limiter.check(at('open'))
-    expect(decision).toMatchObject({ allowed: true, policies: [] })
-    expect(decision.skipped.map(({ name, why }) => [name, why])).toEqual(
-      names.map((name) => [name, 'unlimited']),
-    )
-  })
+  it.each(Object.entries(KINDS))(
+    '%s that is unlimited is reported as skipped',
+    async (_, policyOf) => {
+      const limiter = setUp(make(), [policyOf(byRoute)])
+      const names = policyOf(byRoute)().map(({ name }) => name)
+      const decision = await limiter.check(at('open'))
+      expect(decision).toMatchObject({ allowed: true, policies: [] })
+      expect(decision.skipped.map(({ name, why }) => [name, why])).toEqual(
+        names.map((name) => [name, 'unlimited']),
+      )
+    },
+  )
 }

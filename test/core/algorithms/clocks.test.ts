@@ -42,8 +42,8 @@ afterAll(async () => {
   await server.stop()
 })
 
-describe.each(POLICIES)('where callers decide, %s', (_what, policy) => {
-  it('holds by clocks that differ by up to a minute: no fast one lets its key expire early', async () => {
+describe.each(POLICIES)('by the clocks of callers, %s', (_what, policy) => {
+  it('keeps to its limit with clocks up to a minute apart: a fast one lets no key expire early', async () => {
     const { url, token } = local
     const prefix = freshPrefix()
     const store = upstash({ url, token, prefix, timeoutMs: 30_000 })

@@ -80,7 +80,7 @@ async function always(property: (given: Shape, list: readonly Call[]) => Promise
 }
 
 describe('a sliding window counter', () => {
-  it('holds no more than its limit in any stretch of its window less one segment', async () => {
+  it('allows at most its limit in any period one segment shorter than its window', async () => {
     expect.hasAssertions()
     await always(async (given, list) => {
       const { segments, length, limit } = given
@@ -91,7 +91,7 @@ describe('a sliding window counter', () => {
     })
   })
 
-  it('holds in any stretch of its window at most what one segment held more than its limit', async () => {
+  it('exceeds its limit in any window-long period by at most the units of one segment', async () => {
     expect.hasAssertions()
     await always(async (given, list) => {
       const { segments, length, limit } = given
@@ -108,7 +108,7 @@ describe('a sliding window counter', () => {
     })
   })
 
-  it('denies nothing that an exact window of one segment more would allow', async () => {
+  it('denies nothing that an exact window, longer by one segment, would allow', async () => {
     expect.hasAssertions()
     let denials = 0
     await always(async (given, list) => {
@@ -122,23 +122,20 @@ describe('a sliding window counter', () => {
   })
 
   // So the bounds cannot be any closer.
-  it.each([1, 6])(
-    'of %i segments does hold nearly a segment more than its limit',
-    async (segments) => {
-      const clock = manualClock(MIDNIGHT)
-      const [limit, window] = [600, 60_000]
-      const policy = slidingWindowCounter({ name: 'p', limit, window, segments, per: 'global' })
-      const limiter = createLimiter({ store: memory(), policies: [policy], clock })
-      const charges: Charge[] = []
-      const spendAll = async (): Promise<void> => {
-        while ((await limiter.check({})).allowed) charges.push({ at: clock(), cost: 1 })
-      }
-      clock.advance(window / segments - 1)
-      await spendAll()
-      clock.advance(window - 1)
-      await spendAll()
-      const held = heldUntil(charges, clock(), window)
-      expect(held).toBe(limit + limit - 1)
-    },
-  )
+  it.each([1, 6])('of %i segments can exceed its limit by nearly one segment', async (segments) => {
+    const clock = manualClock(MIDNIGHT)
+    const [limit, window] = [600, 60_000]
+    const policy = slidingWindowCounter({ name: 'p', limit, window, segments, per: 'global' })
+    const limiter = createLimiter({ store: memory(), policies: [policy], clock })
+    const charges: Charge[] = []
+    const spendAll = async (): Promise<void> => {
+      while ((await limiter.check({})).allowed) charges.push({ at: clock(), cost: 1 })
+    }
+    clock.advance(window / segments - 1)
+    await spendAll()
+    clock.advance(window - 1)
+    await spendAll()
+    const held = heldUntil(charges, clock(), window)
+    expect(held).toBe(limit + limit - 1)
+  })
 })

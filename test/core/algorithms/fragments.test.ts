@@ -30,7 +30,7 @@ describe.each(KIND_NAMES)('on Redis, a %s decides and settles as in memory', (ki
     await decidesLikeMemory(among(place), shared.store())
   })
 
-  it('when what it charged counts no more, or is about to', async () => {
+  it('when its charge has expired, or is about to', async () => {
     expect.hasAssertions()
     const waits = [0, 9_999, 10_000, 30_000, 59_999, 60_000, 61_000, 119_000, 125_000, 900_000]
     const steps = waits.flatMap((settleAfterMs) =>
@@ -57,7 +57,7 @@ describe('on Redis, windows of one key decide as in memory', () => {
     ['first', ['other'], []],
     ['second', [], ['other']],
     ['both', ['chat', 'other'], ['chat', 'other']],
-  ])('where a route leaves out the %s', async (_which, withoutFirst, withoutSecond) => {
+  ])('if a route leaves out the %s', async (_which, withoutFirst, withoutSecond) => {
     expect.hasAssertions()
     const windows = {
       first: { window: '1m', limit: except(withoutFirst, 7) },
@@ -68,7 +68,7 @@ describe('on Redis, windows of one key decide as in memory', () => {
     await decidesLikeMemory(policies, shared.store())
   })
 
-  it('where they are for some routes only', async () => {
+  it('if they are for some routes only', async () => {
     expect.hasAssertions()
     const windows = { first: { window: '10s', limit: 3 }, second: window } as const
     const log = { windows, per: ['tenant'] } as const

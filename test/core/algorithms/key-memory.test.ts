@@ -59,8 +59,8 @@ const AT_ONCE = 20
 
 const shared = sharedRedis()
 
-describe('the memory of a key in Redis', () => {
-  it.each(Object.entries(SPENT))('of %s is as much as the page says', async (what, spent) => {
+describe('the memory that a key takes in Redis', () => {
+  it.each(Object.entries(SPENT))('for %s is as much as the page states', async (what, spent) => {
     const prefix = freshPrefix()
     const store = shared.store(prefix)
     const { limiter, clock } = setUp(spent.policies, { store })
@@ -79,7 +79,7 @@ describe('the memory of a key in Redis', () => {
     expect(bytes).toBeLessThan(says * 1.25)
   })
 
-  it('is told of nothing else', () => {
+  it('is published for nothing else', () => {
     expect([...told.keys()]).toEqual(Object.keys(SPENT))
   })
 })

@@ -80,7 +80,7 @@ async function longLog(sum: number, first: number) {
 }
 
 describe('a log of very many requests', () => {
-  it('loses no unit when its sums begin again, even within a millisecond', async () => {
+  it('loses no unit when its sums wrap around, even within a millisecond', async () => {
     expect.hasAssertions()
     const sums = fc.oneof(
       fc.constantFrom(TURN - 1, TURN - 7, TURN - LIMIT, TURN + 5, TURN + LIMIT - 1),

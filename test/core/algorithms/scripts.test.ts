@@ -38,7 +38,7 @@ function setUp(policy: Policy) {
 }
 
 describe.each(POLICIES)('the script of %s', (_what, policy) => {
-  it('refuses what is no whole number, and writes nothing', async () => {
+  it('refuses numbers that are not whole, and writes nothing', async () => {
     const { prefix, check, isBucket } = setUp(policy)
     for (const bad of BAD) {
       const forged = [
@@ -53,7 +53,7 @@ describe.each(POLICIES)('the script of %s', (_what, policy) => {
     expect(await keysUnder(shared.redis, prefix)).toEqual([])
   })
 
-  it('fails, rather than lets pass, when its key holds something else', async () => {
+  it('fails instead of allowing when its key holds something else', async () => {
     const { prefix, check } = setUp(policy)
     await check()
     const [key = ''] = await keysUnder(shared.redis, prefix)
@@ -68,7 +68,7 @@ describe.each(POLICIES)('the script of %s', (_what, policy) => {
     }
   })
 
-  it('never fits a cost above the most at once, however large', async () => {
+  it('never fits a cost above its capacity, however large', async () => {
     const { check } = setUp(policy)
     const { verdicts } = await check({ cost: 10 ** 12 })
     expect(verdicts).toMatchObject([{ fits: false, available: 10, retryMs: -1 }])

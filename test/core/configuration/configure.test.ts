@@ -13,7 +13,7 @@ import { ALLOW, app, limitOf, limitsIn, RELY_MS } from './support.ts'
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   const make = storesOf(name)
 
-  it('a limit that is set holds at once in its isolate, and within 5 s in the others', async () => {
+  it('a changed limit applies at once in its isolate, and within 5 s in all others', async () => {
     const { clock, isolate } = app(make())
     const [here, there, idle] = [isolate(), isolate(), isolate()]
     expect(await limitOf(here, 'rpm')).toBe(10)
@@ -30,7 +30,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await limitOf(there, 'rpm')).toBe(3)
   })
 
-  it('what was denied by an outdated limit is decided once more by the new one', async () => {
+  it('a denial by an outdated limit is decided again by the new one', async () => {
     const { clock, isolate } = app(make())
     const [here, there] = [isolate(), isolate()]
     for (let time = 0; time < 10; time += 1) await there.check(ACME)
@@ -43,7 +43,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     for (const { violated } of decisions) expect(violated?.name ?? 'bucket').toBe('bucket')
   })
 
-  it('a partition comes before its policy, its policy before the code, and null takes it back', async () => {
+  it('a setting of a partition wins over its policy, that over the code, and null removes it', async () => {
     const { isolate } = app(make())
     const limiter = isolate()
     const limits = async () => [
@@ -83,7 +83,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await limitOf(limiter, 'rpm', other)).toBe('unlimited')
   })
 
-  it('a policy to be configured has no limit until it is', async () => {
+  it("a policy whose limit is 'configured' has none until it is set", async () => {
     const { isolate } = app(make())
     const limiter = isolate()
     expect((await limiter.check(ACME)).skipped).toContainEqual({
@@ -98,7 +98,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await limiter.check(ACME)).toMatchObject({ violated: { name: 'later' } })
   })
 
-  it('several policies are set in one step, each for the partition of its own dimensions', async () => {
+  it('several policies change in one step, each for the partition of its own dimensions', async () => {
     const { isolate } = app(make())
     const limiter = isolate()
     const subject = { tenant: 'acme', user: 'u1', route: 'evaluate' }
@@ -121,7 +121,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     ])
   })
 
-  it('changes add to what is set; those of one setting leave the others', async () => {
+  it('a change adds to earlier ones and leaves other settings as they are', async () => {
     const { isolate } = app(make())
     const limiter = isolate()
     await configure(limiter, { bucket: { limit: 60 } })
@@ -134,7 +134,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect((await limiter.peek(ACME)).policies[1]).toMatchObject({ limit: 30, burst: 8 })
   })
 
-  it('a shadow denies nobody until it is enforced, for all or for one, whatever is configured besides', async () => {
+  it('a policy in shadow mode denies nobody until it is enforced, for all or for one', async () => {
     const { isolate } = app(make())
     const limiter = isolate()
     const enforced = async (tenant = 'acme') =>
@@ -154,7 +154,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await enforced('other')).toBe(true)
   })
 
-  it('a share of the partitions is enabled, and a partition may be taken out', async () => {
+  it('a policy may be enabled for a share of the partitions, and disabled for one of them', async () => {
     const { isolate } = app(make())
     const limiter = isolate()
     await configure(limiter, { rpm: { enabled: 50 } })
@@ -188,7 +188,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     for (const limiter of limiters) expect(await limitOf(limiter, 'rpm', { tenant: 't9' })).toBe(10)
   })
 
-  it('no two ids meet in one setting, whatever characters they hold', async () => {
+  it('no two ids share a setting, whatever characters they hold', async () => {
     const { isolate } = app(make())
     const limiter = isolate()
     const ids = [
@@ -216,7 +216,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await limitOf(fresh, 'rpm', { tenant: 'b' })).toBe(10)
   })
 
-  it('a version of the app that may set less leaves what another one has set, and goes by the rest', async () => {
+  it('a version that allows fewer settings ignores those of another version and keeps them', async () => {
     const { isolate, problems } = app(make())
     const allowing = (allow: typeof ALLOW) =>
       isolate({ extensions: [runtimeConfiguration({ allow })] })

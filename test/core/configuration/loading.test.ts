@@ -8,7 +8,7 @@ import { callsOf, Watched } from '../../support/watched-store.ts'
 import { app, limitOf, limitsIn, RELY_MS } from './support.ts'
 
 describe('while the store is down', () => {
-  it('an isolate that knows what is set goes on with it', async () => {
+  it('an isolate that has loaded the settings goes on with them', async () => {
     const store = new Watched(memory())
     const { clock, isolate } = app(store)
     const limiter = isolate()
@@ -28,7 +28,7 @@ describe('while the store is down', () => {
     ])
   })
 
-  it("an isolate that starts has the code's limits, asks once a decision, and loads when it is back", async () => {
+  it('an isolate that starts uses the limits of the code, tries once a decision, and loads when the store is back', async () => {
     const store = new Watched(memory())
     const { isolate } = app(store)
     await configure(isolate(), { rpm: { limit: 2 } })
@@ -45,7 +45,7 @@ describe('while the store is down', () => {
     expect(limitsIn(await limiter.check(ACME))).toMatchObject({ rpm: 2 })
   })
 
-  it('a denial by what was known stands when what is new cannot be loaded', async () => {
+  it('a denial by known settings stands if the new ones cannot be loaded', async () => {
     const store = new Watched(memory())
     const { clock, isolate } = app(store)
     const [here, there] = [isolate(), isolate()]
@@ -76,7 +76,7 @@ const checks = (limiter: Limiter) =>
   Promise.all(Array.from({ length: 50 }, () => limiter.check(ACME)))
 
 describe('50 requests at once', () => {
-  it('of an isolate that starts, or that is to see a change, load what is set once', async () => {
+  it('of an isolate that starts, or that must see a change, load the settings once', async () => {
     const store = new Watched(memory())
     const { isolate } = app(store)
     const [here, there] = [isolate(), isolate()]
@@ -90,7 +90,7 @@ describe('50 requests at once', () => {
     expect((await callsOf(store, () => checks(there))).reads).toBe(1)
   })
 
-  it('ask a store that is down once for what is set', async () => {
+  it('ask a store that is down for the settings once', async () => {
     const store = new Watched(memory())
     const { isolate } = app(store)
     store.isDown = true
@@ -101,7 +101,7 @@ describe('50 requests at once', () => {
     expect(calls.reads).toBe(1)
   })
 
-  it('wait a second at most for one that has been cut off', async () => {
+  it('wait at most a second for a request that was cut off', async () => {
     vi.useFakeTimers()
     try {
       const store = new Watched(memory())
@@ -121,7 +121,7 @@ describe('50 requests at once', () => {
   })
 })
 
-it('by a clock that is set back by an hour what is set is relied upon for 5 s, and no longer', async () => {
+it('a clock set back by an hour does not keep settings longer than 5 s', async () => {
   const store = new Watched(memory())
   const { clock, isolate } = app(store)
   const [here, there] = [isolate(), isolate()]
@@ -138,8 +138,8 @@ it('by a clock that is set back by an hour what is set is relied upon for 5 s, a
   expect(check.mock.lastCall?.[0].reads).toEqual([])
 })
 
-describe('changes that meet', () => {
-  it('a load that began before a change in the same isolate does not undo it', async () => {
+describe('concurrent changes', () => {
+  it('a load that began before a change of the same isolate does not undo it', async () => {
     const store = new Watched(memory())
     const { isolate } = app(store)
     const limiter = isolate()
@@ -159,7 +159,7 @@ describe('changes that meet', () => {
     expect(await limitOf(limiter, 'rpm')).toBe(4)
   })
 
-  it('a change that always comes second is given up after twenty attempts, and says so', async () => {
+  it('a change that always loses the race fails after twenty attempts, with an error', async () => {
     const store = new Watched(memory())
     const limiter = app(store).isolate()
     const write = vi.spyOn(store, 'run').mockResolvedValue(false)
@@ -170,7 +170,7 @@ describe('changes that meet', () => {
     expect(write).toHaveBeenCalledTimes(20)
   })
 
-  it('a change whose answer is lost is seen by the next decision if it was made', async () => {
+  it('a change whose reply was lost applies from the next decision if it was made', async () => {
     const store = new Watched(memory())
     const limiter = app(store).isolate()
     await limiter.check(ACME)

@@ -69,7 +69,7 @@ const AT_CONSTRUCTION: Mistake[] = [
   ],
 ]
 
-describe('a mistake in what may be configured is an error that names the option', () => {
+describe('a mistake in the allowed settings is an error that names the option', () => {
   mistakesAreNamed(AT_CONSTRUCTION)
 })
 
@@ -120,7 +120,7 @@ const REFUSED: Record<string, readonly [changes: unknown, option: string, subjec
   'an ill-formed id': [{ rpm: { limit: 1 } }, 'subject.tenant', { tenant: '\ud800' }],
 }
 
-describe('a change is refused, and nothing of it written:', () => {
+describe('a change is refused as a whole:', () => {
   it.each(Object.entries(REFUSED))('%s', async (_, [changes, option, ...subject]) => {
     const store = memory()
     const limiter = app(store).isolate()
@@ -136,7 +136,7 @@ describe('a change is refused, and nothing of it written:', () => {
     ])
   })
 
-  it('more than 1,000 partitions; as many are read in one go', async () => {
+  it('more than 1,000 partitions, which are the most that is read at once', async () => {
     const limiter = app(memory()).isolate()
     for (let index = 0; index < 1_000; index += 1) {
       await configure(limiter, { rpm: { limit: index + 1 } }, { tenant: `t${index}` })
@@ -154,7 +154,7 @@ describe('a change is refused, and nothing of it written:', () => {
     expect(await limitOf(limiter, 'rpm', { tenant: 't6' })).toBe(10)
   })
 
-  it('ids so long that the whole would not fit', async () => {
+  it('ids so long that the document would not fit', async () => {
     const limiter = app(memory()).isolate()
     const tenant = 'x'.repeat(500_000)
     await expect(configure(limiter, { rpm: { limit: 1 } }, { tenant })).rejects.toMatchObject({
@@ -184,7 +184,7 @@ describe('a limiter without a configuration', () => {
     ['configure', () => configure(limiter, { rpm: { limit: 1 } })],
     ['list what is configured', () => configured(limiter)],
     ['remove what is configured', () => removeConfiguration(limiter, ACME)],
-  ])('refuses to %s, and says what it lacks', async (_, call) => {
+  ])('refuses to %s and names the missing option', async (_, call) => {
     await expect(call()).rejects.toMatchObject({
       name: 'ConfigError',
       option: 'limiter',
@@ -193,7 +193,7 @@ describe('a limiter without a configuration', () => {
   })
 })
 
-it('types say what may be changed', () => {
+it('types state which settings may change', () => {
   const changes: ConfigurationChanges = {
     rpm: { limit: 1, mode: 'shadow', burst: null },
     all: null,

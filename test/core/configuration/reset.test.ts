@@ -20,7 +20,7 @@ const U1 = { tenant: 'acme', user: 'u1' }
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   const make = storesOf(name)
 
-  it('a reset is of all policies but global ones, or of those that are named', async () => {
+  it('a reset covers all policies except global ones, or the named ones', async () => {
     const limiter = app(make()).isolate()
     for (let time = 0; time < 3; time += 1) await limiter.check(U1)
     await limiter.reset(U1, { policies: ['byUser'] })
@@ -33,7 +33,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await left(limiter, U1)).toEqual({ rpm: 10, byUser: 20, bucket: 40, all: 1_000 })
   })
 
-  it('a policy that is skipped without its dimension is left out, and any other is an error', async () => {
+  it('a reset leaves out a policy that is skipped without its dimension; any other is an error', async () => {
     const limiter = app(make()).isolate()
     await limiter.check(U1)
     await limiter.reset(ACME)
@@ -45,7 +45,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await left(limiter, U1)).toEqual({ rpm: 9, byUser: 18, bucket: 39, all: 998 })
   })
 
-  it('a reset leaves what is configured; its removal is of that partition only', async () => {
+  it('a reset keeps the settings, and removing them is for that partition only', async () => {
     const { isolate } = app(make())
     const [limiter, other] = [isolate(), isolate()]
     const u2 = { ...U1, user: 'u2' }
@@ -91,7 +91,7 @@ describe('over Redis', () => {
     'x'.repeat(200),
   ]
 
-  it.each(ids)('a reset of %j leaves every byte of all others', async (tenant) => {
+  it.each(ids)('a reset of %j changes no byte of any other id', async (tenant) => {
     const prefix = freshPrefix()
     const limiter = app(shared.store(prefix)).isolate()
     for (const id of ids) {
@@ -109,7 +109,7 @@ describe('over Redis', () => {
     expect((await limiter.peek({ tenant, user: 'u1' })).policies[0]?.remaining).toBe(10)
   })
 
-  it('is one DEL of the very keys: no SCAN, no KEYS, no pattern', async () => {
+  it('a reset is one DEL of exact keys: no SCAN, no KEYS, no pattern', async () => {
     const { url, token } = shared.local
     const sent: string[] = []
     const store = upstash({

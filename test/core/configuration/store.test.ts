@@ -26,7 +26,7 @@ describe('over Redis', () => {
     return { requests: own.local.requests - before, hget: calls.get('hget') ?? 0 }
   }
 
-  it('a decision is one HTTP request and no command more, for 5 s at a time', async () => {
+  it('a decision is one HTTP request without extra commands, for 5 s at a time', async () => {
     const { clock, isolate } = await setUp()
     const limiter = isolate()
     const check = () => limiter.check(ACME)
@@ -39,7 +39,7 @@ describe('over Redis', () => {
     expect(await costOf(check)).toEqual({ requests: 1, hget: 0 })
   })
 
-  it('a change costs two requests, and each isolate one when it sees it', async () => {
+  it('a change costs two requests, plus one in each isolate that learns of it', async () => {
     const { clock, isolate } = await setUp()
     const [here, there] = [isolate(), isolate()]
     await here.check(ACME)
@@ -52,7 +52,7 @@ describe('over Redis', () => {
     expect((await costOf(() => there.check(ACME))).requests).toBe(1)
   })
 
-  it('a change of nothing writes nothing', async () => {
+  it('an empty change writes nothing', async () => {
     const { isolate, key } = await setUp()
     const limiter = isolate()
     await configure(limiter, { rpm: null }, ACME)
@@ -64,7 +64,7 @@ describe('over Redis', () => {
     expect(await own.redis.hget(key, 'version')).toBe(version)
   })
 
-  it('what is set is one readable document that does not expire', async () => {
+  it('the settings are one readable document that does not expire', async () => {
     const { isolate, key } = await setUp()
     await configure(isolate(), { rpm: { limit: 9 } }, ACME)
     expect(JSON.parse((await own.redis.hget(key, 'settings')) ?? '')).toEqual([
@@ -74,7 +74,7 @@ describe('over Redis', () => {
     expect(await own.redis.pttl(key)).toBe(-1)
   })
 
-  it('what is edited by hand holds within 5 s, if the version is changed too; what is deleted is gone', async () => {
+  it('edits by hand apply within 5 s if the version changes too, as does a deletion', async () => {
     const { clock, isolate, key } = await setUp()
     const limiter = isolate()
     await configure(limiter, { rpm: { limit: 9 } })
@@ -99,7 +99,7 @@ describe('over Redis', () => {
   }
 
   it.each(Object.entries(DOCUMENTS))(
-    'a document that is %s is ignored and told of, once a minute, and can be replaced',
+    'a document that is %s is ignored, reported once a minute, and can be replaced',
     async (_, settings) => {
       const { clock, isolate, key, problems } = await setUp()
       await own.redis.hset(key, { settings, version: '1' })
@@ -115,7 +115,7 @@ describe('over Redis', () => {
     },
   )
 
-  it('of a document whose entries are not all valid the valid ones hold', async () => {
+  it('the valid entries of a document apply even if others are invalid', async () => {
     const { isolate, key, problems } = await setUp()
     const bad: unknown[] = [
       null,
@@ -162,7 +162,7 @@ describe('over Redis', () => {
     expect(JSON.parse((await own.redis.hget(key, 'settings')) ?? '')).toHaveLength(bad.length + 2)
   })
 
-  it("someone else's data under the key is as good as nothing, and stays", async () => {
+  it('foreign data under the key is ignored and kept', async () => {
     const { isolate, key } = await setUp()
     await own.redis.set(key, 'not ours')
     const limiter = isolate()

@@ -22,7 +22,7 @@ async function spent(policy: 'daily' | 'rpm', cost = 1): Promise<DeniedDecision>
 const read = async (response: Response) => (await response.json()) as Record<string, unknown>
 
 describe('a denial', () => {
-  it('default: what happened, whose budget, and when to come back', async () => {
+  it('default: gives the reason, the policy and the retry time', async () => {
     expect(await read(tooManyRequests(await spent('rpm')))).toEqual({
       error: 'rate_limit_exceeded',
       message:
@@ -34,7 +34,7 @@ describe('a denial', () => {
     })
   })
 
-  it('nested: the same inside error, the reason as its code', async () => {
+  it('nested: gives the same inside error, with the reason as its code', async () => {
     const decision = await spent('rpm')
     const { error: code, ...rest } = denialBody(decision)
     expect(await read(tooManyRequests(decision, { format: 'nested' }))).toEqual({
@@ -42,7 +42,7 @@ describe('a denial', () => {
     })
   })
 
-  it("problem: the draft's quota-exceeded with the policies that deny, and only those", async () => {
+  it("problem: is the draft's quota-exceeded with exactly the policies that deny", async () => {
     const rpm = state({ name: 'rpm', fits: false, retryAfterMs: 5_000 })
     const hourly = state({ name: 'hourly', fits: false, retryAfterMs: 4_000 })
     const decision = denied(rpm, hourly, state({ name: 'daily' }))
@@ -58,7 +58,7 @@ describe('a denial', () => {
     })
   })
 
-  it('problem: an outage is a 503 of temporary-reduced-capacity', async () => {
+  it('problem: is a 503 with temporary-reduced-capacity for an outage', async () => {
     const response = tooManyRequests(await outage(), { format: 'problem' })
     expect(response.status).toBe(503)
     expect(response.headers.get('content-type')).toBe('application/problem+json')
@@ -74,14 +74,14 @@ describe('a denial', () => {
   it.each([
     ['rpm', 'requests', 'rate_limit_exceeded'],
     ['daily', 'insufficient_quota', 'insufficient_quota'],
-  ] as const)("openai: %s has OpenAI's type %s", async (policy, type, code) => {
+  ] as const)('openai: %s has the type %s of OpenAI', async (policy, type, code) => {
     const body = await read(tooManyRequests(await spent(policy), { format: 'openai' }))
     const { message, ...error } = body['error'] as Record<string, unknown>
     expect(error).toEqual({ type, param: null, code })
     expect(message).toMatch(/exceeded/)
   })
 
-  it('openai: tokens are named as tokens, an outage as an error of the server', async () => {
+  it('openai: names tokens as tokens, and an outage as a server error', async () => {
     const tokens = denied(state({ name: 'tpm', unit: 'token', fits: false, retryAfterMs: 1 }))
     const format = 'openai'
     expect(await read(tooManyRequests(tokens, { format }))).toMatchObject({
@@ -100,7 +100,7 @@ describe('a denial', () => {
     expect(response.headers.get('ratelimit')).toBe('"rpm";r=0;t=60')
   })
 
-  it.each(FORMATS)('%s: a cost that never fits is told so, and no time to come back', async (f) => {
+  it.each(FORMATS)('%s: says that a cost can never fit, and gives no retry time', async (f) => {
     const response = tooManyRequests(await spent('rpm', 7), { format: f })
     expect(response.headers.has('retry-after')).toBe(false)
     expect(response.headers.get('x-should-retry')).toBe('false')
@@ -109,7 +109,7 @@ describe('a denial', () => {
     expect(text).not.toContain('Retry in')
   })
 
-  it.each(FORMATS)('%s: says nothing of who asked', async (format) => {
+  it.each(FORMATS)('%s: does not name the subject', async (format) => {
     const response = tooManyRequests(await spent('rpm'), { format })
     const told = JSON.stringify([...response.headers]) + (await response.text())
     expect(told).not.toContain('acme')

@@ -8,8 +8,8 @@ const OPTIONS = { method: 'OPTIONS' }
 const exposed = (answer: Response) =>
   (answer.headers.get('access-control-expose-headers') ?? '').split(', ')
 
-describe('what another origin may read', () => {
-  it('is every header we send, beside those that the handler exposes', async () => {
+describe('headers that another origin may read', () => {
+  it('are all headers that we send, beside those that the handler exposes', async () => {
     const headers = { 'Access-Control-Expose-Headers': 'x-model' }
     const answer = await app(perMinute(9), {}, () => new Response('', { headers }))(ORIGIN)
     expect(exposed(answer)).toEqual([
@@ -23,7 +23,7 @@ describe('what another origin may read', () => {
     ])
   })
 
-  it('is the retry headers, too, on a denial', async () => {
+  it('include the retry headers on a denial', async () => {
     const ask = app(perMinute(1))
     await ask(ORIGIN)
     const denied = await ask(ORIGIN)
@@ -32,13 +32,13 @@ describe('what another origin may read', () => {
     expect(exposed(denied)).toContain('Retry-After')
   })
 
-  it('is not said to the same origin, nor where no header is sent', async () => {
+  it('are not listed for the same origin, nor when no header is sent', async () => {
     const name = 'access-control-expose-headers'
     expect((await app(perMinute(9))()).headers.has(name)).toBe(false)
     expect((await app(perMinute(9), { headers: false })(ORIGIN)).headers.has(name)).toBe(false)
   })
 
-  it('is never opened by us: no Allow-Origin', async () => {
+  it('need an Allow-Origin, which we never send', async () => {
     const answer = await app(perMinute(9))(ORIGIN)
     expect(answer.headers.has('access-control-allow-origin')).toBe(false)
   })
@@ -54,7 +54,7 @@ const streamed = () => ({
 })
 
 describe('a preflight', () => {
-  it('does not reach the handler uncharged, unless that is asked for', async () => {
+  it('does not reach the handler uncharged by default', async () => {
     const handle = vi.fn<() => Response>(() => new Response('answer'))
     const ask = app(perMinute(1), {}, handle)
     const statuses = []
@@ -64,7 +64,7 @@ describe('a preflight', () => {
     expect((await app(perMinute(1), { subject: () => null })(PREFLIGHT, OPTIONS)).status).toBe(401)
   })
 
-  it('reaches a handler that answers it by itself uncharged, and needs no credentials', async () => {
+  it('reaches a handler uncharged and without credentials, if the option says so', async () => {
     const own = { status: 204, headers: { allow: 'POST' } }
     const limiter = perMinute(1)
     const options = { ...PASS, subject: () => null }
@@ -78,7 +78,7 @@ describe('a preflight', () => {
     expect((await app(limiter)()).status).toBe(200)
   })
 
-  it('may have a body that ends before it begins, as some platforms give to all requests', async () => {
+  it('may have an empty body, as some platforms give to all requests', async () => {
     const ask = app(perMinute(1), PASS, async (request) => new Response(await request.text()))
     for (let time = 0; time < 3; time += 1) {
       const answer = await ask(PREFLIGHT, { ...streamed(), body: new Response('').body })
@@ -99,7 +99,7 @@ describe('a preflight', () => {
     ['with a cookie', { ...PREFLIGHT, cookie: 'a=b' }, () => OPTIONS],
     ['with an API key', { ...PREFLIGHT, 'x-api-key': 'k' }, () => OPTIONS],
     ['with a token of its own kind', { ...PREFLIGHT, 'x-acme-token': 't' }, () => OPTIONS],
-  ])('%s is none, and charged', async (_, headers, init) => {
+  ])('%s is charged like any other request', async (_, headers, init) => {
     const handle = vi.fn<(request: Request) => Promise<Response>>(
       async (request) => new Response(await request.text()),
     )

@@ -37,7 +37,7 @@ const echo = async (request: Request) => new Response(await request.text())
 const json = (value: object) => ({ method: 'POST', body: JSON.stringify(value) })
 
 describe("a route's cost", () => {
-  it('may be read out of the body, which the handler reads after it', async () => {
+  it('may be read from the body, which the handler can still read', async () => {
     const { limiter, left } = counting()
     const ask = app(limiter, { routes: [{ path: '/api/ai/chat', cost: byBody }] }, echo)
     const answer = await ask({}, json({ max_tokens: 120 }))
@@ -60,7 +60,7 @@ describe("a route's cost", () => {
     expect(check).toHaveBeenCalledTimes(2)
   })
 
-  it('above a limit is a 429 that no client retries', async () => {
+  it('above a limit gets a 429 that no client retries', async () => {
     const { limiter, left } = counting()
     const ask = app(limiter, { cost: async () => ({ token: 1_001 }) })
     const answer = await ask()
@@ -71,7 +71,7 @@ describe("a route's cost", () => {
     expect(await left()).toEqual([10, 1_000])
   })
 
-  it("goes before the adapter's own, which is for routes without one", async () => {
+  it('takes precedence over the cost of the adapter, which is for routes without one', async () => {
     const { limiter, left } = counting()
     const routes: RouteInput[] = ['/api/a', { path: '/api/b', cost: { token: 5 } }]
     const ask = app(limiter, { routes, cost: () => ({ token: 70 }) })
@@ -81,7 +81,7 @@ describe("a route's cost", () => {
     expect(await left()).toEqual([8, 925])
   })
 
-  it('is found out once, and only for somebody’s request to the route', async () => {
+  it('is computed once, and only for requests with a subject to the route', async () => {
     const cost = vi.fn<() => Cost>(() => 1)
     const unauthenticated = limitGuesses(perMinute(1), () => ({ tenant: 'stranger' }))
     const routes = [{ path: '/api/ai/**', cost }]
@@ -100,7 +100,7 @@ describe("a route's cost", () => {
     expect(cost).toHaveBeenCalledOnce()
   })
 
-  it('is none of what a stranger is charged: 1 request, whatever units the route has', async () => {
+  it('does not apply to requests without a subject, which cost 1 request', async () => {
     const { limiter } = counting()
     const strangers = perMinute(2)
     const ask = app(limiter, {
@@ -114,7 +114,7 @@ describe("a route's cost", () => {
   })
 })
 
-describe('a cost that is none', () => {
+describe('an invalid cost', () => {
   it.each<[string, unknown, string]>([
     ['NaN', NaN, 'cost.request'],
     ['below 0', -1, 'cost.request'],
@@ -139,7 +139,7 @@ describe('a cost that is none', () => {
     expect(await left()).toEqual([10, 1_000])
   })
 
-  it('when the function throws is what it throws, be it an error of ours', async () => {
+  it('rethrows what the cost function throws, even an error of ours', async () => {
     const { limiter, left } = counting()
     for (const error of [
       new SyntaxError('no JSON'),
@@ -152,7 +152,7 @@ describe('a cost that is none', () => {
   })
 
   it.each([NaN, -1, { token: -1 }, [1], null, '5', true])(
-    '%j is refused at construction where it is fixed',
+    '%j is refused at construction if it is fixed',
     (cost) => {
       const wrong = cost as never
       const routes = [{ path: '/a', cost: wrong }]
@@ -166,7 +166,7 @@ interface Env {
   readonly tokens: number
 }
 
-describe('the function is given what its platform has', () => {
+describe('the cost function gets the context of its platform:', () => {
   it("env and ctx by the Worker's adapter", async () => {
     const { limiter, left } = counting()
     const cost = (_: Request, env: Env) => ({ token: env.tokens })
@@ -213,7 +213,7 @@ describe('middleware and a wrapped handler with costs of their own', () => {
     }
   }
 
-  it('charge once, and find the cost out once, where the request passes both', async () => {
+  it('charge once and compute the cost once when the request passes both', async () => {
     const { limiter, left } = counting()
     const cost = vi.fn<typeof byBody>(byBody)
     const { middleware, handler } = pair(limiter, cost)
@@ -227,7 +227,7 @@ describe('middleware and a wrapped handler with costs of their own', () => {
     expect(cost).toHaveBeenCalledOnce()
   })
 
-  it('charge the same where the request goes around the middleware', async () => {
+  it('charge the same when the request goes around the middleware', async () => {
     const { limiter, left } = counting()
     const { handler } = pair(limiter, byBody)
     const init = { ...json({ max_tokens: 50 }), headers: { 'x-tenant': 'acme' } }
@@ -236,7 +236,7 @@ describe('middleware and a wrapped handler with costs of their own', () => {
   })
 })
 
-it('routes whose costs need a context are routes to assertProtected, too', () => {
+it('assertProtected accepts routes whose costs need a context', () => {
   const routes = [{ path: '/api/**', cost: (_: Request, env: Env) => env.tokens }]
   const root = new URL('../../next/fixture', import.meta.url).pathname
   expect(() => assertProtected({ root, under: '/api/ai', routes })).not.toThrow()

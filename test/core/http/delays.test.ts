@@ -22,7 +22,7 @@ describe('backpressure', () => {
     backpressure: backpressure({ from: 0.25, maxMs: 3_000 }),
   })
 
-  it('holds each request longer than the one before, until there is a denial, which is told at once', async () => {
+  it('delays each request longer than the one before, until a denial, which comes at once', async () => {
     const order: string[] = []
     const handle = (request: Request) => {
       order.push(request.headers.get('x-name') ?? '')
@@ -42,7 +42,7 @@ describe('backpressure', () => {
     await Promise.all(answers)
   })
 
-  it('does not give back what a client that went away was charged', async () => {
+  it('does not refund a client that went away', async () => {
     const { limiter } = limiterWith(policy)
     const controller = new AbortController()
     const ask = app(limiter)
@@ -56,7 +56,7 @@ describe('backpressure', () => {
     expect((await stays).headers.get('x-ratelimit-remaining')).toBe('1')
   })
 
-  it('holds what is read afterwards: the body is still there', async () => {
+  it('leaves the body of a delayed request readable', async () => {
     const ask = app(delaying(10), {}, async (request) => new Response(await request.text()))
     const answer = ask({}, { method: 'POST', body: 'prompt' })
     await pass(10)
@@ -67,7 +67,7 @@ describe('backpressure', () => {
 describe('a leaky bucket', () => {
   const policy = leakyBucket({ name: 'shape', limit: 1, window: '1s', burst: 4, per: ['tenant'] })
 
-  it('lets requests that come together go on one after another, each at its turn', async () => {
+  it('lets concurrent requests go on one after another, each at its turn', async () => {
     const order: string[] = []
     const handle = (request: Request) => {
       order.push(request.headers.get('x-name') ?? '')
@@ -95,7 +95,7 @@ describe('a leaky bucket', () => {
     expect(statuses).toEqual([200, 200, 499, 200, 429])
   })
 
-  it('shows its burst as the limit, of which no more remains', async () => {
+  it('reports its burst as the limit, with nothing remaining', async () => {
     const answer = await app(limiterWith(policy).limiter)()
     expect(answer.headers.get('x-ratelimit-limit')).toBe('4')
     expect(answer.headers.get('x-ratelimit-remaining')).toBe('3')

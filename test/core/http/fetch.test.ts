@@ -45,12 +45,12 @@ describe('routes', () => {
     expect(seen.mock.calls).toEqual(id === undefined ? [] : [[{ tenant: 'acme', route: id }]])
   })
 
-  it('costs what the route says', async () => {
+  it('are charged their own cost', async () => {
     const ask = app(perMinute(5), { routes: [{ path: '/api/ai/**', cost: 3 }] })
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 429])
   })
 
-  it('a subject has no say in the route', async () => {
+  it('cannot be chosen by a subject', async () => {
     const policy = fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant', 'route'] })
     const { limiter } = setUp([policy])
     const ask = app(limiter, { subject: claiming })
@@ -69,14 +69,14 @@ describe('every spelling of a path', () => {
   })
 
   it.each(['/%', '/%zz', '/%c0%af', '/%e0%a4', '/api/%', '/%u0061pi'])(
-    '%s cannot be decoded, passes, and does not throw',
+    '%s cannot be decoded, and passes without an exception',
     async (path) => {
       expect((await app(perMinute(1))({}, {}, path)).status).toBe(200)
     },
   )
 
   it.each(['/api/ai/%', '/api/ai/%zz', '/api/ai/%c0%af'])(
-    '%s cannot be decoded, and is counted with what it stands under',
+    '%s cannot be decoded, and counts as the route above it',
     async (path) => {
       const ask = app(perMinute(1))
       await ask()
@@ -86,12 +86,12 @@ describe('every spelling of a path', () => {
 })
 
 describe('the handler', () => {
-  it('throws as if nothing stood before it', async () => {
+  it('throws as if nothing stood in front of it', async () => {
     const error = new Error('the model is down')
     await expect(app(perMinute(1), {}, () => Promise.reject(error))()).rejects.toBe(error)
   })
 
-  it('gets the very request, and whatever the platform adds', async () => {
+  it('gets the same request object, and the arguments of the platform', async () => {
     const handle = vi.fn<(request: Request, context: object) => Response>(() => new Response())
     const fetch = rateLimit<[object]>(
       perMinute(1),
@@ -143,12 +143,12 @@ describe('the handler', () => {
     expect(cancel).toHaveBeenCalledWith('enough')
   })
 
-  it('may switch protocols: a 101 passes as the object it is', () => {
+  it('may switch protocols: a 101 passes as the same object', () => {
     const response = Object.defineProperty(new Response(), 'status', { value: 101 })
     expect(withHeaders(response, { 'X-RateLimit-Limit': '1' })).toBe(response)
   })
 
-  it('may answer with a network error, which passes as the object it is', async () => {
+  it('may answer with a network error, which passes as the same object', async () => {
     const error = Response.error()
     expect(await app(perMinute(1), {}, () => error)()).toBe(error)
   })
@@ -162,7 +162,7 @@ describe('the handler', () => {
 })
 
 describe('a limiter made by a function', () => {
-  it('is made at the first request and kept, though the platform’s context is new each time', async () => {
+  it('is made at the first request and kept, though each request has a new context', async () => {
     const make = vi.fn<(context: object) => Limiter>(() => perMinute(2))
     const fetch = rateLimit<[object]>(make, { routes: ['/**'], subject }, () => new Response())
     expect(make).not.toHaveBeenCalled()

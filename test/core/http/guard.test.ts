@@ -135,14 +135,14 @@ describe('a guard', () => {
     expect(await used(limiter, 'ai')).toBe(7)
   })
 
-  it('gives the route that is matched, whatever the subject says', async () => {
+  it('uses the matched route, whatever the subject says', async () => {
     const limiter = limiterOf()
     const guard = guarded(limiter, ['/a'], () => ({ tenant: 'acme', route: 'free' }))
     await guard(new Request('https://app.example/a'))
     expect([await used(limiter, '/a'), await used(limiter, 'free')]).toEqual([1, 0])
   })
 
-  it('answers 401 to nobody without asking the limiter', async () => {
+  it('answers 401 to a request without a subject, and does not ask the limiter', async () => {
     const limiter = limiterOf()
     const check = vi.spyOn(limiter, 'check')
     const outcome = await ask(limiter, '/api/ai/evaluate', { tenant: null })
@@ -153,17 +153,20 @@ describe('a guard', () => {
     expect(check).not.toHaveBeenCalled()
   })
 
-  it.each([undefined, null, false, 0, ''])('takes %j of a resolver for nobody', async (nobody) => {
-    const outcome = await guarded(
-      limiterOf(),
-      ['/a'],
-      () => nobody as never,
-    )(new Request('https://app.example/a'))
-    expect(outcome).toMatchObject({ kind: 'refuse', response: { status: 401 } })
-  })
+  it.each([undefined, null, false, 0, ''])(
+    'takes %j from a resolver as no subject',
+    async (nobody) => {
+      const outcome = await guarded(
+        limiterOf(),
+        ['/a'],
+        () => nobody as never,
+      )(new Request('https://app.example/a'))
+      expect(outcome).toMatchObject({ kind: 'refuse', response: { status: 401 } })
+    },
+  )
 
   it.each(['', 'secret-\ud800'])(
-    'answers 400 to an id that cannot be counted, without it',
+    'answers 400 to an invalid id, without repeating it',
     async (tenant) => {
       const outcome = await ask(limiterOf(), '/api/ai/evaluate', { tenant })
       const { response } = outcome as { response: Response }
@@ -174,7 +177,7 @@ describe('a guard', () => {
     },
   )
 
-  it('answers 429 when the budget is spent, and tells no id', async () => {
+  it('answers 429 when the budget is used up, and names no id', async () => {
     const limiter = limiterOf(1)
     const tenant = 'tenant-that-nobody-may-see'
     await ask(limiter, '/api/ai/evaluate', { tenant })
@@ -186,7 +189,7 @@ describe('a guard', () => {
     expect(text).not.toContain(tenant)
   })
 
-  it("passes on what the resolver throws, and its mistake of leaving out a policy's dimension", async () => {
+  it('rethrows errors of the resolver, and the error for a missing dimension', async () => {
     const request = new Request('https://app.example/a')
     const fault = new Error('JWKS unreachable')
     const failing = guarded(limiterOf(), ['/a'], () => Promise.reject(fault))
@@ -195,7 +198,7 @@ describe('a guard', () => {
     await expect(empty(request)).rejects.toThrow(InputError)
   })
 
-  it('refuses before the limiter is asked what its adapter refuses, in the format of denials', async () => {
+  it('applies refusals of the adapter before the limiter, in the format of denials', async () => {
     const limiter = limiterOf()
     const check = vi.spyOn(limiter, 'check')
     const before = vi.fn<() => Promise<Refusal>>(async () =>
@@ -224,7 +227,7 @@ describe('a guard', () => {
     expect(check).not.toHaveBeenCalled()
   })
 
-  it('hands the context of an adapter to the resolver', async () => {
+  it('passes the context of an adapter to the resolver', async () => {
     const limiter = limiterOf()
     const guard = guarded<[string]>(limiter, ['/a'], (_, tenant) => ({ tenant }))
     await guard(new Request('https://app.example/a'), 'from-env')
@@ -232,7 +235,7 @@ describe('a guard', () => {
   })
 })
 
-it('no path, however strange, makes the matcher throw', () => {
+it('no path makes the matcher throw', () => {
   const match = compileRoutes(['/api/ai/**', '/a/:b', '/c'])
   for (const path of [
     '',

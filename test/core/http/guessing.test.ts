@@ -29,8 +29,8 @@ function guarded(
   return { lookUp, ask: async (key: string) => (await ask({ 'x-tenant': key })).status }
 }
 
-describe('guesses', () => {
-  it('do not find the right key when more than the limit come at once', async () => {
+describe('guesses of a key', () => {
+  it('do not find the key when more than the limit come at once', async () => {
     const { ask, lookUp } = guarded(30)
     const keys = Array.from({ length: 1_000 }, (_, n) => (n === 500 ? 'good' : `key-${n}`))
     const statuses = await Promise.all(keys.map(ask))
@@ -39,7 +39,7 @@ describe('guesses', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(970)
   })
 
-  it('do not find it one after the other either', async () => {
+  it('do not find the key one after another', async () => {
     const { ask, lookUp } = guarded(30)
     const statuses = []
     for (let n = 0; n < 31; n += 1) statuses.push(await ask(n < 30 ? `key-${n}` : 'good'))
@@ -47,13 +47,13 @@ describe('guesses', () => {
     expect(lookUp).toHaveBeenCalledTimes(30)
   })
 
-  it('are not what good requests are: those are given back, however many come', async () => {
+  it('do not include valid requests, which are given back, however many come', async () => {
     const { ask } = guarded(2)
     for (let time = 0; time < 20; time += 1) expect(await ask('good')).toBe(200)
     expect([await ask('a'), await ask('b'), await ask('good')]).toEqual([401, 401, 429])
   })
 
-  it('and good requests are looked up at once no more than the limit', async () => {
+  it('are limited together with valid requests in concurrent look-ups', async () => {
     const events = new EventTarget()
     const { ask, lookUp } = guarded(3, { look: () => once(events, 'open') })
     const answers = Array.from({ length: 5 }, () => ask('good'))
@@ -72,7 +72,7 @@ describe('guesses', () => {
     expect([await ask('a'), await ask('a')]).toEqual([status, next])
   })
 
-  it('whose look-up throws stay charged', async () => {
+  it('stay charged if the look-up throws', async () => {
     const look = vi.fn<() => Promise<unknown>>().mockRejectedValueOnce(new Error('down'))
     const { ask } = guarded(1, { look })
     await expect(ask('good')).rejects.toThrow('down')
@@ -91,8 +91,8 @@ function slowToReturn(until: Promise<unknown>): Limiter {
   return createLimiter({ store: { ...store, run }, policies })
 }
 
-describe('what is given back', () => {
-  it('does not hold up the check, only the answer where nothing keeps work alive', async () => {
+describe('giving back a charge', () => {
+  it('does not hold up the check, and holds up the answer only without waitUntil', async () => {
     const limiter = perMinute(9)
     const check = vi.spyOn(limiter, 'check')
     const checked = vi.waitFor(() => expect(check).toHaveBeenCalledOnce())
@@ -102,7 +102,7 @@ describe('what is given back', () => {
     expect((await ask()).status).toBe(200)
   })
 
-  it('costs nobody an answer when the store fails: the charge stays', async () => {
+  it('fails silently when the store is down: the charge stays', async () => {
     const fault = Promise.reject(new Error('down'))
     fault.catch(() => {})
     const { ask } = guarded(1, { guesses: slowToReturn(fault) })

@@ -16,11 +16,11 @@ const clock = manualClock(START)
 const handoff = createHandoff(SECRET, { clock })
 
 describe('a hand-off', () => {
-  it('is good for what was charged', async () => {
+  it('is valid for the request that was charged', async () => {
     expect(await handoff.take(await handoff.sign(TERMS), TERMS)).toBe(true)
   })
 
-  it('can be a header', async () => {
+  it('is a valid header value', async () => {
     const headers = new Headers({ [HANDOFF_HEADER]: await handoff.sign(TERMS) })
     expect(await handoff.take(headers.get(HANDOFF_HEADER), TERMS)).toBe(true)
   })
@@ -36,17 +36,17 @@ describe('a hand-off', () => {
     ['more dimensions', { subject: { ...TERMS.subject, model: 'large' } }],
     ['values that change places', { subject: { tenant: 'u1', user: 'acme' } }],
     ['values that run together', { subject: { tenant: 'acme","user":"u1' } }],
-  ])('is worth nothing for %s', async (_, changed) => {
+  ])('is invalid for %s', async (_, changed) => {
     const value = await handoff.sign(TERMS)
     expect(await handoff.take(value, { ...TERMS, ...changed })).toBe(false)
   })
 
-  it('does not mind the order of dimensions, an undefined one, the plan, or the route in them', async () => {
+  it('is valid whatever the order of dimensions, with an undefined one, a plan or a route', async () => {
     const subject = { user: 'u1', model: undefined, tenant: 'acme', route: 'x', plan: 'starter' }
     expect(await handoff.take(await handoff.sign(TERMS), { ...TERMS, subject })).toBe(true)
   })
 
-  it('ends after four seconds', async () => {
+  it('expires after four seconds', async () => {
     const [early, late] = [await handoff.sign(TERMS), await handoff.sign(TERMS)]
     clock.advance(3_999)
     expect(await handoff.take(early, TERMS)).toBe(true)
@@ -54,7 +54,7 @@ describe('a hand-off', () => {
     expect(await handoff.take(late, TERMS)).toBe(false)
   })
 
-  it('is good for no more than five seconds of the clock that takes it', async () => {
+  it('is valid for at most five seconds by the clock of the receiver', async () => {
     for (const ahead of [0, 500, 1_000, 1_001, 4_000, 60_000]) {
       const signer = createHandoff(SECRET, { clock: () => START + ahead })
       let good = 0
@@ -66,7 +66,7 @@ describe('a hand-off', () => {
     }
   })
 
-  it('bears a clock that is a second ahead or a few behind, not one that is far ahead', async () => {
+  it('tolerates a clock a second ahead or a few behind, but not one far ahead', async () => {
     const signedAt = (ms: number) =>
       createHandoff(SECRET, { clock: () => clock() + ms }).sign(TERMS)
     expect(await handoff.take(await signedAt(1_000), TERMS)).toBe(true)
@@ -75,12 +75,12 @@ describe('a hand-off', () => {
     expect(await handoff.take(await signedAt(60_000), TERMS)).toBe(false)
   })
 
-  it('with another secret is worth nothing', async () => {
+  it('is invalid with another secret', async () => {
     const other = createHandoff(SECRET.toUpperCase(), { clock })
     expect(await handoff.take(await other.sign(TERMS), TERMS)).toBe(false)
   })
 
-  it('that was changed anywhere is worth nothing', async () => {
+  it('is invalid after any change', async () => {
     const value = await handoff.sign(TERMS)
     const forged = Array.from(
       value,
@@ -108,18 +108,18 @@ describe('a hand-off', () => {
     `${START + 2_000}.1A.${'0'.repeat(64)}`,
     `${START + 2_000}.${'1'.repeat(14)}.${'0'.repeat(64)}`,
     'x'.repeat(1_000_000),
-  ])('is not %.40s', async (value) => {
+  ])('does not accept %.40s', async (value) => {
     expect(await handoff.take(value, TERMS)).toBe(false)
   })
 
-  it('twice in one header is none', async () => {
+  it('is invalid if it stands twice in one header', async () => {
     const value = await handoff.sign(TERMS)
     expect(await handoff.take(`${value}, ${value}`, TERMS)).toBe(false)
   })
 })
 
-describe('a hand-off that was taken', () => {
-  it('is not taken again in the same process, one by one or all at once', async () => {
+describe('a hand-off that was used', () => {
+  it('is not accepted again in the same process, one by one or concurrently', async () => {
     const value = await handoff.sign(TERMS)
     const takes = (): Promise<boolean>[] =>
       Array.from({ length: 50 }, () => handoff.take(value, TERMS))
@@ -127,7 +127,7 @@ describe('a hand-off that was taken', () => {
     expect(taken.filter(Boolean)).toHaveLength(1)
   })
 
-  it('does not stand for another of the same moment', async () => {
+  it('does not use up another one of the same moment', async () => {
     const values = await Promise.all([handoff.sign(TERMS), handoff.sign(TERMS)])
     expect(await Promise.all(values.map((value) => handoff.take(value, TERMS)))).toEqual([
       true,
@@ -135,13 +135,13 @@ describe('a hand-off that was taken', () => {
     ])
   })
 
-  it('is not used up by somebody who presents it for something else', async () => {
+  it('is not used up by presenting it for another request', async () => {
     const value = await handoff.sign(TERMS)
     expect(await handoff.take(value, { ...TERMS, path: '/v1/evaluate' })).toBe(false)
     expect(await handoff.take(value, TERMS)).toBe(true)
   })
 
-  it('is remembered with 10,000 others at most: while these are good, no other is taken', async () => {
+  it('is remembered with at most 10,000 others: while these are valid, no other is accepted', async () => {
     const full = createHandoff(SECRET, { clock })
     const takeNew = async () => full.take(await full.sign(TERMS), TERMS)
     const first = await full.sign(TERMS)
@@ -154,7 +154,7 @@ describe('a hand-off that was taken', () => {
   })
 })
 
-describe('with a store', () => {
+describe('a hand-off with a store', () => {
   const store = memory()
   const processes = Array.from({ length: 3 }, () => createHandoff(SECRET, { clock, store }))
   const takenOf = async (value: string): Promise<number> => {
@@ -162,27 +162,27 @@ describe('with a store', () => {
     return (await Promise.all(takes)).filter(Boolean).length
   }
 
-  it('a hand-off is taken once over all processes, as long as it is good', async () => {
+  it('is accepted once over all processes, as long as it is valid', async () => {
     const value = await handoff.sign(TERMS)
     expect(await takenOf(value)).toBe(1)
     clock.advance(3_999)
     expect(await takenOf(value)).toBe(0)
   })
 
-  it('without one, it is taken once in each', async () => {
+  it('is accepted once in each process without one', async () => {
     const value = await handoff.sign(TERMS)
     const others = [1, 2, 3].map(() => createHandoff(SECRET, { clock }))
     const taken = await Promise.all(others.map((other) => other.take(value, TERMS)))
     expect(taken).toEqual([true, true, true])
   })
 
-  it('a hand-off is not taken when the store does not say that it is the first use', async () => {
+  it('is not accepted unless the store confirms the first use', async () => {
     const failing: Store = { ...memory(), run: () => Promise.reject(new Error('down')) }
     const behind = createHandoff(SECRET, { clock, store: failing })
     expect(await behind.take(await behind.sign(TERMS), TERMS)).toBe(false)
   })
 
-  it('costs one write for a hand-off that is good, and none for another', async () => {
+  it('costs one write if it is valid, and none otherwise', async () => {
     const counting = memory()
     const write = vi.spyOn(counting, 'run')
     const make = vi.fn<() => Store>(() => counting)
@@ -197,21 +197,21 @@ describe('with a store', () => {
     expect(make).toHaveBeenCalledOnce()
   })
 
-  it.each([null, {}, 'redis', 5])('that is %j, it is refused', (wrong) => {
+  it.each([null, {}, 'redis', 5])('is refused if the store is %j', (wrong) => {
     expect(() => createHandoff(SECRET, { store: wrong as never })).toThrow(
       expect.objectContaining({ code: 'invalid_option', option: 'singleUse' }),
     )
   })
 })
 
-describe('its secret', () => {
+describe('the secret of a hand-off', () => {
   it.each(['', 'short', 'x'.repeat(31), undefined, 42])('cannot be %j', (secret) => {
     expect(() => createHandoff(secret as string)).toThrow(
       expect.objectContaining({ code: 'invalid_option', option: 'secret' }),
     )
   })
 
-  it('stands in no value', async () => {
+  it('does not stand in any value', async () => {
     expect(await handoff.sign(TERMS)).toMatch(/^\d+\.[0-9a-z]+\.[0-9a-f]{64}$/)
   })
 })

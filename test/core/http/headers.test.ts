@@ -14,7 +14,7 @@ describe('whatever the history', () => {
     token: fc.integer({ min: 0, max: 1_200 }),
   })
 
-  it('every header parses and says what the decision says', async () => {
+  it('every header parses and agrees with the decision', async () => {
     expect.hasAssertions()
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 15 }), async (steps) => {
@@ -59,7 +59,7 @@ describe("the draft's own examples", () => {
     expect(rateLimitHeaders(decision, ['draft'])['RateLimit']).toBe(example)
   })
 
-  it('B.1.3: 40 of 100 a minute used after two seconds leave 60 for 58 seconds', async () => {
+  it('B.1.3: 40 of 100 a minute, used after two seconds, leave 60 for 58 seconds', async () => {
     const { clock, limiter } = limiterWith(
       fixedWindow({ name: 'basic', limit: 100, window: '1m', per: 'global' }),
     )
@@ -82,7 +82,7 @@ describe("the draft's own examples", () => {
     })
   })
 
-  it('B.1.4: a spent quota, with Retry-After for the same moment', () => {
+  it('B.1.4: a used-up quota has Retry-After for the same moment', () => {
     const spent = state({ name: 'default', resetMs: 5_000, retryAfterMs: 5_000, fits: false })
     expect(rateLimitHeaders(denied(spent), ['draft'])).toMatchObject({
       'Retry-After': '5',
@@ -95,8 +95,8 @@ describe("the draft's own examples", () => {
 const after = (retryAfterMs: number) =>
   rateLimitHeaders(denied(state({ name: 'rpm', fits: false, retryAfterMs })), [])
 
-describe('the styles', () => {
-  it('openai: requests and tokens apart, with a duration until they return', () => {
+describe('the header styles', () => {
+  it('openai: reports requests and tokens separately, with a duration until they return', () => {
     const requests = state({ name: 'rpm', limit: 60, remaining: 59, resetMs: 1_000 })
     const tokens = { unit: 'token', limit: 150_000, remaining: 149_984, resetMs: 360_000 }
     expect(
@@ -126,7 +126,7 @@ describe('the styles', () => {
     expect(headers['x-ratelimit-reset-requests']).toBe(duration)
   })
 
-  it('openai: of several policies of a unit the one that binds first', () => {
+  it('openai: reports the policy of a unit that binds first', () => {
     const daily = state({ name: 'daily', limit: 500, remaining: 3 })
     const rpm = state({ name: 'rpm', limit: 20, remaining: 19 })
     expect(rateLimitHeaders(allowed(daily, rpm), ['openai'])).toMatchObject({
@@ -135,7 +135,7 @@ describe('the styles', () => {
     })
   })
 
-  it('x-ratelimit: seconds since the epoch, rounded up', () => {
+  it('x-ratelimit: reports seconds since the epoch, rounded up', () => {
     const headers = rateLimitHeaders(allowed(state({ name: 'rpm', resetMs: 1 })), ['x-ratelimit'])
     expect(headers['X-RateLimit-Reset']).toBe(String(START / 1000 + 1))
   })
@@ -145,23 +145,23 @@ describe('the styles', () => {
     { styles: ['draft'] as const, names: /^ratelimit(-policy)?$/i },
     { styles: ['openai'] as const, names: /^x-ratelimit-\w+-requests$/ },
     { styles: [] as const, names: /^$/ },
-  ])('$styles sends nothing else than it says', ({ styles, names }) => {
+  ])('$styles sends exactly its own headers', ({ styles, names }) => {
     for (const name of Object.keys(rateLimitHeaders(allowed(state({ name: 'rpm' })), styles)))
       expect(name).toMatch(names)
   })
 
-  it('a denial keeps its retry headers for an empty list, and has none for false', () => {
+  it('keep the retry headers of a denial for an empty list, but not for false', () => {
     const decision = denied(state({ name: 'rpm', fits: false, retryAfterMs: 1_500 }))
     expect(rateLimitHeaders(decision, [])).toEqual({ 'Retry-After': '2', 'retry-after-ms': '1500' })
     expect(rateLimitHeaders(decision, false)).toEqual({})
   })
 
-  it('a wait of a minute is not for a client to wait out by itself, one a millisecond shorter is', () => {
+  it('tell a client to wait out less than a minute, and not to retry after a minute or more', () => {
     expect(after(59_999)).toEqual({ 'Retry-After': '60', 'retry-after-ms': '59999' })
     expect(after(60_000)).toEqual({ 'Retry-After': '60', 'x-should-retry': 'false' })
   })
 
-  it('x-ratelimit: of several policies the one that allows the fewest more such requests', () => {
+  it('x-ratelimit: reports the policy that allows the fewest more such requests', () => {
     const requests = state({ name: 'rpm', limit: 20, remaining: 9, cost: 1, scope: 'user' })
     const tokens = state({ name: 'tpm', unit: 'token', remaining: 4_000, cost: 1_000 })
     expect(rateLimitHeaders(allowed(requests, tokens), ['x-ratelimit'])).toMatchObject({
@@ -170,12 +170,12 @@ describe('the styles', () => {
     })
   })
 
-  it('a decision made blindly tells when to come back and nothing of policies', async () => {
+  it('give only a retry time for a decision without policies', async () => {
     const headers = { 'Retry-After': '1', 'retry-after-ms': '1000' }
     expect(rateLimitHeaders(await outage(), ALL)).toEqual(headers)
   })
 
-  it('a number beyond what structured fields hold is held at their end', () => {
+  it('cap numbers at the maximum of structured fields', () => {
     const huge = state({ name: 'rpm', limit: 10 ** 18, remaining: 10 ** 18 })
     const [[, { q }] = ['', {}]] = items(
       rateLimitHeaders(allowed(huge), ['draft'])['RateLimit-Policy'],

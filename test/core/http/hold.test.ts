@@ -24,7 +24,7 @@ async function settle(): Promise<void> {
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
 describe('hold', () => {
-  it('waits as long as it is told, and resolves to whether it has', async () => {
+  it('waits for the delay, and resolves to true if it was not aborted', async () => {
     const over = vi.fn<(held: boolean) => void>()
     void hold(100).then(over)
     await pass(99)
@@ -43,7 +43,7 @@ describe('hold', () => {
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
   })
 
-  it('leaves no listener when it has waited', async () => {
+  it('leaves no listener after the wait', async () => {
     const { signal } = new AbortController()
     const held = hold(100, signal)
     await pass(100)
@@ -51,7 +51,7 @@ describe('hold', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  it('does not begin when the signal has aborted before', async () => {
+  it('does not wait if the signal has aborted before', async () => {
     expect(await hold(100, AbortSignal.abort())).toBe(false)
     expect(vi.getTimerCount()).toBe(0)
   })
@@ -101,7 +101,7 @@ describe.each(Object.entries(ADAPTERS))('%s', (_, adapter) => {
   const ran = vi.fn<() => void>()
   beforeEach(() => ran.mockClear())
 
-  it('holds an allowed request for the delay of its decision', async () => {
+  it('delays an allowed request as its decision says', async () => {
     const answer = adapter({ limiter: delaying(1_500), ran })({})
     await pass(1_499)
     await settle()
@@ -111,7 +111,7 @@ describe.each(Object.entries(ADAPTERS))('%s', (_, adapter) => {
     expect(ran).toHaveBeenCalledOnce()
   })
 
-  it('runs nothing for a client that has gone away, and answers 499 with nothing in it', async () => {
+  it('runs nothing for a client that has gone away, and answers 499 without a body', async () => {
     const controller = new AbortController()
     const asking = adapter({ limiter: delaying(1_500), ran })({ signal: controller.signal })
     await pass(1_000)
@@ -130,7 +130,7 @@ describe.each(Object.entries(ADAPTERS))('%s', (_, adapter) => {
     expect(ran).not.toHaveBeenCalled()
   })
 
-  it('holds for 30 seconds at most, or as long as it is told', async () => {
+  it('delays by 30 seconds at most, or by the configured maximum', async () => {
     for (const [options, ms] of [
       [{}, 30_000],
       [{ maxDelayMs: 700 }, 700],
@@ -145,7 +145,7 @@ describe.each(Object.entries(ADAPTERS))('%s', (_, adapter) => {
     }
   })
 
-  it('leaves it to you with a maximum of 0', async () => {
+  it('does not delay with a maximum of 0', async () => {
     const answer = await adapter({ limiter: delaying(90_000), ran, maxDelayMs: 0 })({})
     expect(answer.status).toBe(200)
     expect(ran).toHaveBeenCalledOnce()
@@ -158,17 +158,20 @@ describe.each(Object.entries(ADAPTERS))('%s', (_, adapter) => {
     started.mockRestore()
   })
 
-  it.each([-1, 0.5, NaN, Infinity, 3_600_001, '1s', null])('has no maximum of %s', (maxDelayMs) => {
-    const make = () => adapter({ limiter: delaying(0), ran, maxDelayMs: maxDelayMs as number })
-    expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option: 'maxDelayMs' }))
-  })
+  it.each([-1, 0.5, NaN, Infinity, 3_600_001, '1s', null])(
+    'refuses %s as a maximum',
+    (maxDelayMs) => {
+      const make = () => adapter({ limiter: delaying(0), ran, maxDelayMs: maxDelayMs as number })
+      expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option: 'maxDelayMs' }))
+    },
+  )
 })
 
 describe('middleware and a wrapped handler together', () => {
   const secret = 'a secret of at least thirty-two characters'
   const path = [{ path: '/api/ai/chat', id: 'chat' }]
 
-  it('hold a request once', async () => {
+  it('delay a request once', async () => {
     const limiter = delaying(1_500)
     const middleware = rateLimitNext(limiter, { routes: path, subject, secret })
     const ran = vi.fn<() => void>()
@@ -180,7 +183,7 @@ describe('middleware and a wrapped handler together', () => {
     expect(ran).toHaveBeenCalledOnce()
   })
 
-  it('hold it for longer than a hand-off is good for: it is signed afterwards', async () => {
+  it('delay it for longer than a hand-off is valid, as it is signed afterwards', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
     const limiter = delaying(25_000)
     const middleware = rateLimitNext(limiter, { routes: path, subject, secret })

@@ -7,7 +7,7 @@ import { allowed, state } from './support.ts'
 
 const BAD = ['a"b', 'a\\b', 'ü', 'a b', 'a\nb', 'a\r\nx: y', 'a\0', '日本', 'a;q=1', 'a,b', '']
 
-describe('what stands in a header', () => {
+describe('names in headers', () => {
   it.each(BAD)('a policy cannot be named %j', (name) => {
     expect(() => slidingWindow({ name, limit: 1, window: '1m', per: ['tenant'] })).toThrow(
       /^slidingWindow\.name: must be/,
@@ -31,7 +31,7 @@ describe('what stands in a header', () => {
     },
   )
 
-  it('a quote or a backslash that got there by hand is escaped', () => {
+  it('a quote or a backslash in a forged name is escaped', () => {
     const headers = rateLimitHeaders(allowed(state({ name: 'a"b\\c' })), ['draft'])
     expect(parseList(headers['RateLimit-Policy'] ?? '')[0]?.[0]).toBe('a"b\\c')
     expect(parseList(headers['RateLimit'] ?? '')[0]?.[0]).toBe('a"b\\c')

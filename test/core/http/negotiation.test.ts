@@ -23,13 +23,13 @@ describe('Accept', () => {
     ['application/*', false],
     ['*/*', false],
     ['', false],
-  ])('%s asks for a problem: %s', async (accept, isProblem) => {
+  ])('%s selects the problem format: %s', async (accept, isProblem) => {
     const answer = await app(perMinute(1))({ accept, 'x-tenant': '' })
     expect(answer.status).toBe(400)
     expect(answer.headers.get('content-type') === PROBLEM).toBe(isProblem)
   })
 
-  it('does not change a format that was chosen', async () => {
+  it('does not change a configured format', async () => {
     const ask = app(perMinute(1), { format: 'openai' })
     await ask()
     const answer = await ask({ accept: PROBLEM })
@@ -66,7 +66,7 @@ describe('a refusal', () => {
     })
   }
 
-  it("a problem has its status' own phrase as title", async () => {
+  it('has the phrase of its status as the title of a problem', async () => {
     const answer = await app(perMinute(1), { subject: () => null, format: 'problem' })()
     expect(await answer.json()).toMatchObject({ title: 'Unauthorized' })
     const slowDown = refuse({ status: 429, code: 'slow_down', message: 'Slow down.' })
@@ -74,7 +74,7 @@ describe('a refusal', () => {
     expect(await refused.json()).toMatchObject({ title: 'Too Many Requests' })
   })
 
-  it('has the headers it was given', async () => {
+  it('has the headers of the resolver', async () => {
     const headers = { 'Retry-After': '7' }
     const refusal = refuse({ status: 503, code: 'closed', message: 'Closed.', headers })
     const answer = await app(perMinute(1), { subject: () => refusal })()

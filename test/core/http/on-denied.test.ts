@@ -15,7 +15,7 @@ describe('onDenied', () => {
     expect(answer.headers.has('retry-after')).toBe(true)
   })
 
-  it('may hand out the same response object only if it clones it; ours never uses it up', async () => {
+  it('may return one stored response if it clones it', async () => {
     const stored = Response.json({ cached: true })
     const ask = app(perMinute(1), { onDenied: () => stored.clone() })
     await ask()
@@ -24,7 +24,7 @@ describe('onDenied', () => {
     expect(stored.headers.has('ratelimit')).toBe(false)
   })
 
-  it('leaves it at the 429 when it returns undefined', async () => {
+  it('answers with the 429 when it returns undefined', async () => {
     const onDenied = vi.fn<(decision: object, request: Request) => undefined>()
     const ask = app(perMinute(1), { onDenied })
     await ask()
@@ -33,7 +33,7 @@ describe('onDenied', () => {
     expect(onDenied).toHaveBeenCalledOnce()
   })
 
-  it('is told the decision and the request', async () => {
+  it('gets the decision and the request', async () => {
     const onDenied = vi.fn<(decision: object, request: Request) => undefined>()
     const ask = app(perMinute(1), { onDenied })
     await ask()
@@ -44,7 +44,7 @@ describe('onDenied', () => {
     )
   })
 
-  it('fails as a handler does when it throws, and the handler does not run', async () => {
+  it('fails like a handler when it throws, and the handler does not run', async () => {
     const handle = vi.fn<() => Response>(() => new Response())
     const options = { onDenied: () => Promise.reject(new Error('no cache')) }
     const ask = app(perMinute(1), options, handle)
@@ -53,13 +53,13 @@ describe('onDenied', () => {
     expect(handle).toHaveBeenCalledOnce()
   })
 
-  it('adds no header when none are wanted', async () => {
+  it('adds no header when headers are off', async () => {
     const ask = app(perMinute(1), { headers: false, onDenied: () => new Response('cached') })
     await ask()
     expect([...(await ask()).headers.keys()]).toEqual(['content-type'])
   })
 
-  it('is not asked about a request that is nobody’s: what is cached is not for them', async () => {
+  it('is not called for a request without a subject', async () => {
     const onDenied = vi.fn<() => Response>(() => new Response('cached'))
     const ask = app(perMinute(1), {
       onDenied,

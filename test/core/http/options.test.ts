@@ -3,7 +3,7 @@ import { limitGuesses, rateLimit, type AdapterOptions } from '@sluice/core/http'
 import { describe, expect, it } from 'vitest'
 import { perMinute, subject } from './support.ts'
 
-describe('a mistake in the options is found at construction', () => {
+describe('a mistake in the options is an error at construction', () => {
   it.each<[string, object]>([
     ['routes', { routes: [] }],
     ['routes', { routes: '/api' }],
@@ -45,7 +45,7 @@ describe('a mistake in the options is found at construction', () => {
     )
   })
 
-  it.each([undefined, null, {}, 'limiter'])('%j is no limiter', (limiter) => {
+  it.each([undefined, null, {}, 'limiter'])('%j is not accepted as a limiter', (limiter) => {
     const options = { routes: ['/**'], subject }
     expect(() => rateLimit(limiter as never, options, () => new Response())).toThrow(
       expect.objectContaining({ option: 'limiter' }),

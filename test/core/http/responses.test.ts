@@ -125,8 +125,8 @@ function retriesInTime(decision: Decision, headers: Record<string, string>, long
   expect(Number(retry['Retry-After'])).toBeGreaterThanOrEqual(longest)
 }
 
-describe('headers and body', () => {
-  it('say what the decision says, parse as structured fields, and hold no id', async () => {
+describe('the headers and the body of a response', () => {
+  it('agree with the decision, parse as structured fields, and contain no id', async () => {
     expect.hasAssertions()
     const property = fc.asyncProperty(rules(5), start, events(25), async (list, at, history) => {
       for (const decision of await decisionsOf(list, at, history)) {
@@ -139,7 +139,7 @@ describe('headers and body', () => {
     await fc.assert(property, { seed: SEED, numRuns: 250 })
   })
 
-  it('a denial is a 429 with its body, and 503 when the store failed', async () => {
+  it('make a denial a 429, or a 503 when the store failed', async () => {
     const property = fc.asyncProperty(rules(5), start, events(15), async (list, at, history) => {
       for (const decision of await decisionsOf(list, at, history)) {
         if (decision.allowed) continue
@@ -163,7 +163,7 @@ describe('headers and body', () => {
 })
 
 describe('a limit of 0', () => {
-  it('is told with its own window, and as nothing to be retried', async () => {
+  it('is reported with its window, and as not to be retried', async () => {
     const policies = [slidingWindow({ name: 'rpm', limit: 0, window: '1m', per: ['tenant'] })]
     const { limiter } = setUp(policies)
     const decision = await limiter.check({ tenant: 'acme' })
@@ -192,7 +192,7 @@ describe('a decision made without the store', () => {
   } as const
   const degraded = { cause: 'store_timeout', mode: 'deny' } as const
 
-  it('that denies is a 503 to be retried in a second', async () => {
+  it('is a 503 to be retried in a second if it denies', async () => {
     const response = tooManyRequests({
       ...base,
       allowed: false,
@@ -217,7 +217,7 @@ describe('a decision made without the store', () => {
     })
   })
 
-  it('that allows has no headers', () => {
+  it('has no headers if it allows', () => {
     const allowed = { ...base, allowed: true, reason: undefined, retryAfterMs: 0 } as const
     expect(rateLimitHeaders({ ...allowed, degraded: { ...degraded, mode: 'allow' } })).toEqual({})
   })

@@ -10,8 +10,8 @@ const ALL: HeaderStyle[] = ['x-ratelimit', 'draft', 'openai']
 
 const shadow = { name: 'hidden', fits: false, enforced: false, scope: 'user', limit: 7 }
 
-describe('a shadow', () => {
-  it('is told of in no header of an allowed request, though it would bind first', () => {
+describe('a policy in shadow mode', () => {
+  it('stands in no header of an allowed request, even if it would bind first', () => {
     const headers = rateLimitHeaders(
       allowed(state({ name: 'rpm', remaining: 9 }), state(shadow)),
       ALL,
@@ -26,7 +26,7 @@ describe('a shadow', () => {
     })
   })
 
-  it('is told of in no header and no body of a denial', async () => {
+  it('stands in no header and no body of a denial', async () => {
     const rpm = state({ name: 'rpm', fits: false, retryAfterMs: 1_000 })
     for (const format of ['default', 'nested', 'problem', 'openai'] as const) {
       const response = tooManyRequests(denied(rpm, state(shadow)), { format, headers: ALL })
@@ -36,18 +36,18 @@ describe('a shadow', () => {
     }
   })
 
-  it('alone leaves no headers at all', () => {
+  it('alone makes no headers', () => {
     expect(rateLimitHeaders(allowed(state(shadow)), ALL)).toEqual({})
   })
 })
 
-describe('of a bucket', () => {
+describe('the quota of a bucket', () => {
   it.each([
     ['a burst above its limit', { limit: 60, burst: 90 }, '90', { q: 90, w: 90 }],
     ['a burst below its limit', { limit: 60, burst: 5 }, '5', { q: 5, w: 5 }],
     ['seconds that do not come out even', { limit: 7, burst: 10 }, '10', { q: 10, w: 86 }],
     ['a burst that fills within a second', { limit: 600, burst: 1 }, '1', { q: 1, w: 1 }],
-  ])('%s is the quota, at the same rate', (_, bucket, limit, policy) => {
+  ])('with %s is its burst, at the same rate', (_, bucket, limit, policy) => {
     const full = state({ name: 'bucket', ...bucket, remaining: bucket.burst })
     const headers = rateLimitHeaders(allowed(full), ALL)
     expect(headers['X-RateLimit-Limit']).toBe(limit)
@@ -56,7 +56,7 @@ describe('of a bucket', () => {
     expect(Number(headers['X-RateLimit-Remaining'])).toBeLessThanOrEqual(Number(limit))
   })
 
-  it('the burst is the limit that a denial names', () => {
+  it('is the limit that a denial names', () => {
     const full = { name: 'bucket', limit: 60, burst: 90, fits: false }
     expect(denialBody(denied(state({ ...full, retryAfterMs: 1_000 }))).message).toBe(
       'Rate limit exceeded: the limit of 90 requests of policy "bucket" is used up. Retry in 1 s.',
@@ -70,24 +70,24 @@ function message(fields: object): string {
 }
 
 describe('a cost that can never fit', () => {
-  it('is held against the limit', () => {
+  it('is compared with the limit', () => {
     expect(message({ limit: 10, cost: 11 })).toBe(
       'A cost of 11 is above the limit of 10 requests of policy "rpm".',
     )
   })
 
-  it('is held against the burst of a bucket', () => {
+  it('is compared with the burst of a bucket', () => {
     expect(message({ limit: 60, burst: 5, cost: 6 })).toMatch(/6 is above the limit of 5 requests/)
   })
 
-  it('is told in dollars where dollars are counted', () => {
+  it('is reported in dollars for a limit in dollars', () => {
     const fields = { name: 'budget', unit: 'usd', limit: 5_000_000, burst: 5_000_000 }
     expect(message({ ...fields, cost: 7_500_000 })).toBe(
       'A cost of $7.5 is above the limit of $5 of policy "budget".',
     )
   })
 
-  it('is not said to be above a limit that only its stripes are too small for', async () => {
+  it('is not reported as above the limit if only its stripes are too small', async () => {
     const striped = fixedWindow({ name: 'day', limit: 10, window: '1d', per: 'global', stripes: 5 })
     const decision = await limiterWith(striped).limiter.check({}, { cost: 3 })
     expect(decision.reason).toBe('cost_exceeds_limit')
@@ -159,7 +159,7 @@ describe('a tier', () => {
     }
   }
 
-  it('is named by the denial that it makes, in the header and in the body', async () => {
+  it('is named in the header and in the body of its denial', async () => {
     const ask = asking()
     const [ann, bob] = [{ 'x-user': 'ann' }, { 'x-user': 'bob' }]
     expect(await ask(ann)).toEqual([200, 'user'])

@@ -53,8 +53,8 @@ const routes = ['/**']
 const url = 'https://app.example/api/ai/chat'
 const answer = () => new Response()
 
-describe('what keeps work alive past the response is handed to the limiter', () => {
-  it('by a Worker: ctx.waitUntil, with the pre-filter before it as well', async () => {
+describe('the limiter gets a waitUntil', () => {
+  it('from a Worker: ctx.waitUntil, also with the pre-filter in front', async () => {
     for (const prefilter of [
       undefined,
       limitByBinding<object>({
@@ -71,7 +71,7 @@ describe('what keeps work alive past the response is handed to the limiter', () 
     }
   })
 
-  it('by a queue consumer: ctx.waitUntil', async () => {
+  it('from a queue consumer: ctx.waitUntil', async () => {
     const [ctx, limiter] = [new Context(), busy()]
     const message = { body: {}, ack() {}, retry() {} }
     await rateLimitQueue(
@@ -82,21 +82,21 @@ describe('what keeps work alive past the response is handed to the limiter', () 
     expect(ctx.kept).toEqual([WORK])
   })
 
-  it('by Next.js middleware: event.waitUntil', async () => {
+  it('from Next.js middleware: event.waitUntil', async () => {
     const [event, limiter] = [new Context(), busy()]
     const handle = rateLimitNext(limiter, { routes, subject })
     await handle(new NextRequest(url), event as unknown as NextFetchEvent)
     expect(event.kept).toEqual([WORK])
   })
 
-  it('by any fetch handler whose platform passes it last', async () => {
+  it('from any fetch handler whose platform passes it last', async () => {
     const [context, limiter] = [new Context(), busy()]
     const handle = rateLimit<[object, Context]>(limiter, { routes, subject }, answer)
     await handle(new Request(url), {}, context)
     expect(context.kept).toEqual([WORK])
   })
 
-  it('to the limiter of strangers, too', async () => {
+  it('for the limiter of unauthenticated requests, too', async () => {
     const [context, limiter] = [new Context(), busy()]
     const unauthenticated = limitGuesses<[Context]>(limiter, subject)
     const options = { routes, subject: () => null, unauthenticated }
@@ -106,20 +106,20 @@ describe('what keeps work alive past the response is handed to the limiter', () 
   })
 })
 
-describe('nothing is handed to the limiter', () => {
+describe('the limiter gets no waitUntil', () => {
   it.each<[string, unknown[]]>([
     ['no context', []],
     ['a context without it', [{}]],
     ['a context that is none', [null]],
     ['an event that is missing', [undefined]],
     ['a property of that name', [{ waitUntil: true }]],
-  ])('by a platform with %s', async (_, context) => {
+  ])('from a platform with %s', async (_, context) => {
     const limiter = busy()
     await rateLimit<unknown[]>(limiter, { routes, subject }, answer)(new Request(url), ...context)
     expect(limiter.asked).toEqual([{ cost: 1 }])
   })
 
-  it('by a wrapped Next.js handler, whose context has none', async () => {
+  it('from a wrapped Next.js handler, whose context has none', async () => {
     const limiter = busy()
     const handle = withRateLimit(answer, { limiter, route: 'chat', subject })
     await handle(new Request(url), { params: Promise.resolve({}) })

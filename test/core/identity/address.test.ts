@@ -67,7 +67,7 @@ describe('the spelling of an address', () => {
     '[::1]x',
     `${'0'.repeat(70)}::1`,
     '1'.repeat(1_000_000),
-  ])('%.40s is no address, and nobody', (text) => {
+  ])('%.40s is not an address, and has no subject', (text) => {
     expect(addressOf(text)).toBeUndefined()
   })
 
@@ -84,13 +84,13 @@ describe('the spelling of an address', () => {
     [40, '2001:db8:ca00::/40'],
     [33, '2001:db8:8000::/33'],
     [32, '2001:db8::/32'],
-  ])('counts the first %i bits of IPv6 if told to, and all of IPv4', (prefix, address) => {
+  ])('uses the first %i bits of IPv6 if configured, and all of IPv4', (prefix, address) => {
     expect(addressOf('2001:db8:cafe:1234:5678::1', prefix)).toBe(address)
     expect(addressOf('192.0.2.7', prefix)).toBe('192.0.2.7')
     expect(addressOf('::ffff:192.0.2.7', prefix)).toBe('192.0.2.7')
   })
 
-  it('does not give one customer of a /56 a second budget', () => {
+  it('gives one customer of a /56 one budget', () => {
     const addresses = Array.from({ length: 256 }, (_, net) => `2001:db8:0:12${hex2(net)}::1`)
     expect(new Set(addresses.map((text) => addressOf(text)))).toEqual(
       new Set(['2001:db8:0:1200::/56']),
@@ -98,7 +98,7 @@ describe('the spelling of an address', () => {
     expect(addressOf('2001:db8:0:1300::1')).toBe('2001:db8:0:1300::/56')
   })
 
-  it('is one key for the same bits, another for others', () => {
+  it('gives one key for equal bits, and different keys for different ones', () => {
     const groups = fc.array(
       fc.oneof(fc.constantFrom(0, 0xffff, 1), fc.integer({ min: 0, max: 0xffff })),
       { minLength: 8, maxLength: 8 },
@@ -161,14 +161,14 @@ function partition(groups: readonly number[], prefix: number): string {
 const from = (source: 'cloudflare' | 'vercel' | number, headers: Record<string, string>) =>
   addressSubject({ from: source })(new Request('https://app.example/', { headers }))
 
-describe('where the address is taken from', () => {
+describe('the source of the address', () => {
   it.each([
     [1, '198.51.100.1', '198.51.100.1'],
     [1, '203.0.113.66, 198.51.100.1', '198.51.100.1'],
     [1, ' 203.0.113.66 ,198.51.100.1 ', '198.51.100.1'],
     [2, '203.0.113.66, 198.51.100.1, 192.0.2.1', '198.51.100.1'],
     [2, '"evil", 198.51.100.1:99, 192.0.2.1', '198.51.100.1'],
-  ])('%i trusted: of %s it is %s', (proxies, forwarded, address) => {
+  ])('with %i trusted proxies, takes from %s the address %s', (proxies, forwarded, address) => {
     expect(from(proxies, { 'x-forwarded-for': forwarded })).toEqual({ address })
   })
 
@@ -178,12 +178,15 @@ describe('where the address is taken from', () => {
     [1, '198.51.100.1, unknown'],
     [2, '198.51.100.1'],
     [3, '203.0.113.66, 198.51.100.1'],
-  ])('%i trusted: %j has too little, and the request is nobody’s', (proxies, forwarded) => {
-    expect(from(proxies, { 'x-forwarded-for': forwarded })).toBeNull()
-    expect(from(proxies, {})).toBeNull()
-  })
+  ])(
+    'with %i trusted proxies, finds no subject in %j, which is too short',
+    (proxies, forwarded) => {
+      expect(from(proxies, { 'x-forwarded-for': forwarded })).toBeNull()
+      expect(from(proxies, {})).toBeNull()
+    },
+  )
 
-  it('what a client puts on the left changes nothing', () => {
+  it('ignores addresses that a client puts on the left', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('192.0.2.9', 'x', '', '::1', ',')), (left) => {
         const forwarded = [...left, '198.51.100.1'].join(',')
@@ -193,7 +196,7 @@ describe('where the address is taken from', () => {
     )
   })
 
-  it('vercel: its own header, else X-Real-IP, never X-Forwarded-For', () => {
+  it('vercel: is its own header, else X-Real-IP, never X-Forwarded-For', () => {
     const own = { 'x-vercel-forwarded-for': '192.0.2.1' }
     const real = { 'x-real-ip': '192.0.2.2' }
     const forwarded = { 'x-forwarded-for': '192.0.2.3' }
@@ -202,7 +205,7 @@ describe('where the address is taken from', () => {
     expect(from('vercel', forwarded)).toBeNull()
   })
 
-  it('cloudflare: CF-Connecting-IP, and nothing else', () => {
+  it('cloudflare: is CF-Connecting-IP, and nothing else', () => {
     const others = { 'x-forwarded-for': '192.0.2.3', 'x-real-ip': '192.0.2.2' }
     const own = { 'cf-connecting-ip': '192.0.2.1', 'cf-ray': '8f00000000000000-VIE' }
     expect(from('cloudflare', { ...others, ...own })).toEqual({ address: '192.0.2.1' })
@@ -226,24 +229,24 @@ function warnings(requests: readonly Request[]): unknown[] {
   return warn.mock.calls.flat()
 }
 
-describe('CF-Connecting-IP that Cloudflare has not written', () => {
+describe('a CF-Connecting-IP not written by Cloudflare', () => {
   afterEach(() => void vi.restoreAllMocks())
 
-  it('is warned of once, with what to do, and without the address', () => {
+  it('causes one warning, with what to do and without the address', () => {
     const [warning, ...others] = warnings([withAddress(), withAddress()])
     expect(others).toEqual([])
     expect(warning).toMatch(/^addressSubject\.from is "cloudflare", but .*CF-Ray/)
     expect(warning).not.toContain('192.0.2.1')
   })
 
-  it('does not warn of a request that has been through Cloudflare, or has no address', () => {
+  it('causes no warning for a request through Cloudflare, or without an address', () => {
     const proxied = withAddress({ 'cf-ray': '8f00000000000000-VIE' })
     const inWorker = withAddress({}, { colo: 'VIE' })
     const without = new Request('https://app.example/')
     expect(warnings([proxied, inWorker, without])).toEqual([])
   })
 
-  it('does not warn of another platform’s request, or of proxies of yours', () => {
+  it('causes no warning on another platform, or with proxies of your own', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     from('vercel', { 'cf-connecting-ip': '192.0.2.1', 'x-real-ip': '192.0.2.2' })
     from(1, { 'cf-connecting-ip': '192.0.2.1', 'x-forwarded-for': '192.0.2.2' })

@@ -24,7 +24,7 @@ describe('headerSubject', () => {
     },
   )
 
-  it('takes any text as it is: it never stands in an answer', async () => {
+  it('takes any text unchanged, as it never stands in an answer', async () => {
     const { ask, charged } = guarded(subject)
     const answer = await told(await ask({ 'x-project-id': 'caf\u00e9:{a}%0d%0a"\\' }))
     expect(answer).toMatch(/^\[200,/)
@@ -40,7 +40,7 @@ describe('apiKeySubject', () => {
   const bearer = guarded(apiKeySubject({ lookup }))
   const own = guarded(apiKeySubject({ header: 'X-API-Key', lookup }))
 
-  it('finds whose key it is', async () => {
+  it('finds the owner of a key', async () => {
     expect((await bearer.ask({ authorization: 'Bearer key-1' })).status).toBe(200)
     expect((await bearer.ask({ authorization: 'bearer   key-1' })).status).toBe(200)
     expect((await own.ask({ 'x-api-key': 'key-1' })).status).toBe(200)
@@ -53,18 +53,18 @@ describe('apiKeySubject', () => {
     { authorization: 'Bearer key-2' },
     { authorization: 'Bearer key-1 key-1' },
     { 'x-api-key': 'key-1' },
-  ])('401 for %j', async (headers) => {
+  ])('answers 401 to %j', async (headers) => {
     expect((await bearer.ask(headers)).status).toBe(401)
   })
 
-  it('does not look up what is too long to be a key', async () => {
+  it('does not look up text that is too long to be a key', async () => {
     lookup.mockClear()
     expect((await own.ask({ 'x-api-key': 'k'.repeat(513) })).status).toBe(401)
     expect((await own.ask({ 'x-api-key': 'k'.repeat(1_048_576) })).status).toBe(401)
     expect(lookup).not.toHaveBeenCalled()
   })
 
-  it('tells no key', async () => {
+  it('repeats no key', async () => {
     expect(await told(await own.ask({ 'x-api-key': 'key-3' }))).not.toContain('key-3')
   })
 

@@ -87,7 +87,7 @@ const FORGED: Record<string, () => string | Promise<string>> = {
 }
 
 describe('a JWT with', () => {
-  it.each(Object.keys(FORGED))('%s: 401, nothing charged, nothing told', async (name) => {
+  it.each(Object.keys(FORGED))('%s gets 401, charges nothing and reveals nothing', async (name) => {
     const jwt = (await FORGED[name]?.()) ?? ''
     const { ask, charged } = app()
     const answer = await told(await ask(jwt))
@@ -111,7 +111,7 @@ describe('a key server that', () => {
     ['fails', [500, '{"keys":[]}']],
     ['redirects', [302, '']],
     ['answers two megabytes', [200, JSON.stringify({ keys: [], x: 'x'.repeat(2_097_152) })]],
-  ])('%s: 503 and when to come back, nothing charged, nothing told', async (_, answer) => {
+  ])('%s: 503 with a retry time, nothing charged or revealed', async (_, answer) => {
     server.answer = text(...answer)
     const jwt = await rsa.sign(CLAIMS)
     const { ask, charged } = app()
@@ -135,7 +135,7 @@ describe('a key server that', () => {
     expect((await app().ask(await rsa.sign(CLAIMS))).status).toBe(200)
   })
 
-  it('publishes two keys of one kid: 401, as nobody can tell which', async () => {
+  it('publishes two keys of one kid: 401, as either may be meant', async () => {
     const other = await newKey('RS256', 'rsa')
     server.answer = json({ keys: [other.jwk, rsa.jwk] })
     expect((await app().ask(await rsa.sign(CLAIMS))).status).toBe(401)
@@ -156,7 +156,7 @@ describe('a key server that', () => {
     expect(await charged()).toBe(0)
   })
 
-  it('is not there: 503', async () => {
+  it('is down: 503', async () => {
     const { ask } = app()
     const jwt = await rsa.sign(CLAIMS)
     await server[Symbol.asyncDispose]()
@@ -180,7 +180,7 @@ describe('a key server that', () => {
 })
 
 describe('a flood', () => {
-  it('of unknown kids fetches the keys once', async () => {
+  it('of unknown kids makes one fetch of the keys', async () => {
     const { ask, charged } = app()
     const flood = await Promise.all(
       Array.from({ length: 50 }, (_, index) => rsa.sign(CLAIMS, { kid: `unknown-${index}` })),
@@ -193,7 +193,7 @@ describe('a flood', () => {
     expect(server.requests).toBe(1)
   })
 
-  it('while the key server is down asks it once a second, and then again', async () => {
+  it('while the key server is down asks it once a second, and again when it is back', async () => {
     server.answer = text(500, '')
     const { ask } = app()
     const jwt = await rsa.sign(CLAIMS)
@@ -208,7 +208,7 @@ describe('a flood', () => {
     now = NOW
   })
 
-  it('of JWTs that are too long or unsigned asks nobody', async () => {
+  it('of JWTs that are too long or unsigned makes no fetch', async () => {
     const { ask } = app()
     await ask('x'.repeat(100_000))
     await ask(`${base64({ alg: 'none' })}.${base64(CLAIMS)}.`)

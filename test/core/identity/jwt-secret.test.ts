@@ -41,7 +41,7 @@ async function signedRaw(payload: string, header = base64({ alg: 'HS256' })): Pr
 const resolved = (jwt: string) =>
   subject(new Request('https://app.example/', { headers: { authorization: `Bearer ${jwt}` } }))
 
-describe('a JWT that is good', () => {
+describe('a valid JWT', () => {
   it('becomes the subject that its claims name', async () => {
     expect(await resolved(await signed({}))).toEqual({
       tenant: 'acme',
@@ -126,8 +126,8 @@ const BAD: Record<string, () => string | Promise<string>> = {
   'a megabyte of dots': () => '.'.repeat(1_048_576),
 }
 
-describe('a JWT that is not', () => {
-  it.each(Object.keys(BAD))('%s: 401, nothing charged, nothing told', async (name) => {
+describe('an invalid JWT', () => {
+  it.each(Object.keys(BAD))('%s gets 401, charges nothing and reveals nothing', async (name) => {
     const jwt = await BAD[name]?.()
     const { ask, charged } = guarded(subject)
     const answer = await told(await ask({ authorization: `Bearer ${jwt}` }))
@@ -138,7 +138,7 @@ describe('a JWT that is not', () => {
   })
 
   it.each(['', 'Bearer', 'Bearer ', 'Basic YTpi', 'bearer', 'Bearer a b', 'Token x'])(
-    'Authorization: %j is no JWT',
+    'Authorization: %j is not a JWT',
     async (authorization) => {
       expect((await guarded(subject).ask({ authorization })).status).toBe(401)
     },

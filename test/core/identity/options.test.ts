@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 const JWT = { secret: 'x'.repeat(32), algorithms: ['HS256'] }
 const KEYS = { jwksUrl: 'https://issuer.example/jwks', algorithms: ['RS256'] }
 
-describe('a mistake is found at construction', () => {
+describe('a mistake in the options is an error at construction', () => {
   it.each<[string, object]>([
     ['jwtSubject', { algorithms: ['HS256'] }],
     ['jwtSubject', { ...JWT, ...KEYS }],
@@ -69,7 +69,7 @@ describe('a mistake is found at construction', () => {
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
   })
 
-  it('names no secret', () => {
+  it('does not name a secret', () => {
     expect(() => jwtSubject({ ...JWT, secret: 'hunter2' })).not.toThrow(/hunter2/)
   })
 })

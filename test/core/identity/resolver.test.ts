@@ -11,17 +11,17 @@ const nobody = () => null
 const banned = refuse({ status: 403, code: 'banned', message: 'You are banned.' })
 
 describe('firstOf', () => {
-  it('asks in order, and no further than the first who is found', async () => {
+  it('asks in order, and stops at the first subject', async () => {
     const last = vi.fn<() => { tenant: string }>(() => ({ tenant: 'last' }))
     expect(await firstOf(nobody, acme, last)(request())).toEqual(acme())
     expect(last).not.toHaveBeenCalled()
   })
 
-  it('finds nobody where none does', async () => {
+  it('finds no subject if none of its resolvers does', async () => {
     expect(await firstOf(nobody, () => undefined)(request())).toBeNull()
   })
 
-  it('lets a refusal stand: whom one turns away, the next does not let in', async () => {
+  it('keeps a refusal, whatever the next resolver says', async () => {
     expect(await firstOf(nobody, () => banned, acme)(request())).toBe(banned)
   })
 })
@@ -29,23 +29,23 @@ describe('firstOf', () => {
 describe('allOf', () => {
   const project = headerSubject({ header: 'X-Project-ID', dimension: 'project' })
 
-  it('puts together what each finds', async () => {
+  it('combines the dimensions that each resolver finds', async () => {
     const subject = await allOf(acme, project)(request({ 'x-project-id': 'p1' }))
     expect(subject).toEqual({ tenant: 'acme', plan: 'growth', project: 'p1' })
   })
 
-  it('finds nobody unless each finds somebody', async () => {
+  it('finds no subject unless each resolver does', async () => {
     expect(await allOf(acme, nobody)(request())).toBeNull()
     expect(await allOf(acme, () => banned)(request())).toBe(banned)
     expect(await allOf(acme, project)(request())).toMatchObject({ options: { status: 400 } })
   })
 
-  it('a claimed id replaces none that is proven before it', async () => {
+  it('does not let a claimed id replace one that was proven before', async () => {
     const claimed = headerSubject({ header: 'X-Tenant', dimension: 'tenant' })
     expect(await allOf(acme, claimed)(request({ 'x-tenant': 'rival' }))).toEqual(acme())
   })
 
-  it('hands each what the platform adds', async () => {
+  it('passes the arguments of the platform to each resolver', async () => {
     const resolve = vi.fn<(request: Request, env: object) => { tenant: string }>(acme)
     const env = {}
     await firstOf<[object]>(allOf<[object]>(resolve))(request(), env)
@@ -56,8 +56,8 @@ describe('allOf', () => {
 const limiterOf = (limit: number, per: string): Limiter =>
   setUp([fixedWindow({ name: `${per}-hourly`, limit, window: '1h', per: [per] })]).limiter
 
-describe('unauthenticated', () => {
-  it('guesses are charged by address and end in 429; nobody’s quota is touched', async () => {
+describe('the option unauthenticated', () => {
+  it("charges guesses by address until a 429, and no tenant's quota", async () => {
     const tenants = limiterOf(3, 'tenant')
     const addresses = limiterOf(2, 'address')
     const subject = vi.fn<SubjectResolver>(({ headers }) =>
@@ -92,7 +92,7 @@ describe('unauthenticated', () => {
     expect(policies[0]?.remaining).toBe(1)
   })
 
-  it('a refusal is no guess: it is not charged', async () => {
+  it('does not charge a refusal, which is not a guess', async () => {
     const addresses = limiterOf(1, 'address')
     const app = rateLimit(
       limiterOf(1, 'tenant'),

@@ -55,8 +55,8 @@ function setUpEvents({
   return { limiter, clock, told, of }
 }
 
-describe('an event', () => {
-  it('decision is of each check and reservation, allowed or not, and of no peek', async () => {
+describe('the event', () => {
+  it('"decision" is sent for each check and reservation, allowed or not, and for no peek', async () => {
     const { limiter, of } = setUpEvents()
     await limiter.peek(ACME)
     const allowed = await limiter.check(ACME)
@@ -69,7 +69,7 @@ describe('an event', () => {
     ])
   })
 
-  it('degraded is of each check without the store, with its cause', async () => {
+  it('"degraded" is sent for each check without the store, with its cause', async () => {
     const { limiter, of } = setUpEvents({ store: { ...memory(), check: down } })
     await limiter.peek(ACME)
     await limiter.check(ACME)
@@ -78,7 +78,7 @@ describe('an event', () => {
     ])
   })
 
-  it('storeCall is of each call of the store, an extension’s too, with its error', async () => {
+  it('"storeCall" is sent for each call of the store, also by an extension, with its error', async () => {
     const field = { key: 'own', field: 'value' }
     const extension = defineExtension({
       name: 'own',
@@ -102,7 +102,7 @@ describe('an event', () => {
     ])
   })
 
-  it('threshold is of the charge that crosses one, once, and of no other', async () => {
+  it('"threshold" is sent once for the charge that crosses one, and for no other', async () => {
     const { limiter, of } = setUpEvents({ thresholds: [0.5, 0.8, 1] })
     for (const cost of [4, 1, 2, 3, 1]) await limiter.check(ACME, { cost })
     expect(of('threshold')).toMatchObject([
@@ -112,7 +112,7 @@ describe('an event', () => {
     ])
   })
 
-  it('shadow is of a policy that would have denied', async () => {
+  it('"shadow" is sent for a policy that would have denied', async () => {
     const shadow = fixedWindow({
       name: 'hidden',
       limit: 1,
@@ -127,7 +127,7 @@ describe('an event', () => {
     expect([allowed, of('shadow')]).toEqual([true, [{ policy: policies[0], subject: ACME }]])
   })
 
-  it('reserved, settled and abandoned tell the life of a reservation by its id', async () => {
+  it('"reserved", "settled" and "abandoned" follow a reservation by its id', async () => {
     const { limiter, clock, of } = setUpEvents()
     const calls = [
       await reserve(limiter, ACME, { cost: 3 }),
@@ -154,13 +154,13 @@ describe('an event', () => {
     expect(of('abandoned')).toEqual([{ id: late }])
   })
 
-  it('problem is of what stops no decision', async () => {
+  it('"problem" is sent for a fault that stops no decision', async () => {
     const { limiter, of } = setUpEvents({ plans, policies: [rpm] })
     await limiter.check({ ...ACME, plan: 'ultra' })
     expect(of('problem')).toMatchObject([{ code: 'unknown_plan', source: 'subject' }])
   })
 
-  it('is told to each extension that listens, as well as to the limiter’s own listener', async () => {
+  it('reaches each extension that listens, as well as the listener of the limiter', async () => {
     const [first, second] = [listening(), listening()]
     const extensions = [first, second].map(({ on }, index) =>
       defineExtension({ name: `own-${index}`, connect: () => ({ on }) }),
@@ -185,7 +185,7 @@ describe('a listener that fails', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('a bug'))],
-  ])('%s changes nothing, and the next one is told', async (_, listener) => {
+  ])('%s changes nothing, and the next listener gets the event', async (_, listener) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     const on = Object.fromEntries(EVENTS.map((name) => [name, listener])) as Listeners
     const extension = listening()
@@ -210,8 +210,8 @@ const emitters = (limiter: object): string[] => {
   return Object.keys(events ?? {}).toSorted()
 }
 
-describe('where nobody listens', () => {
-  it('no event is made but problems', () => {
+describe('without listeners', () => {
+  it('no event is made except problems', () => {
     expect(emitters(setUpEvents({ on: {} }).limiter)).toEqual(['problem'])
     expect(emitters(setUpEvents({ on: { shadow: () => {} } }).limiter)).toEqual([
       'problem',

@@ -78,7 +78,7 @@ const timeless = ({ policies, ...decision }: Decision) => ({
   policies: policies.map(({ name, limit, fits, enforced }) => [name, limit, fits, enforced]),
 })
 
-describe('an extension changes no decision, and is told of, when it', () => {
+describe('an extension changes no decision, and is reported, when it', () => {
   it.each(Object.entries(FAULTS))('%s', async (_, before) => {
     const { limiter, problems } = setUpExtension(() => ({ before }) as ConnectedExtension)
     const usual = setUp([rpm], { plans }).limiter
@@ -90,7 +90,7 @@ describe('an extension changes no decision, and is told of, when it', () => {
   })
 })
 
-it('a subject that an extension cannot count is the mistake of the caller', async () => {
+it('a subject that an extension cannot count is an error of the caller', async () => {
   const { limiter, problems } = setUpExtension(() => ({
     before: () => {
       throw new InputError('invalid_subject', 'subject.seat', 'is wrong')
@@ -104,7 +104,7 @@ it.each([
   new ConfigError('invalid_option', 'x', 'is wrong'),
   new StoreError('store_unreachable', 'down'),
   'down',
-])('a failure of the store that an extension has met is not met again: %s', async (failure) => {
+])('a store failure that an extension has found is not tried again: %s', async (failure) => {
   const store = memory()
   const check = vi.spyOn(store, 'check')
   const { limiter } = setUpExtension(() => ({ before: () => ({ failure }) }), { store })
@@ -121,7 +121,7 @@ describe('an extension that never answers', () => {
     vi.useRealTimers()
   })
 
-  it.each([undefined, 200])('is waited for at most maxWaitMs: %s', async (maxWaitMs) => {
+  it.each([undefined, 200])('holds up a decision for at most maxWaitMs: %s', async (maxWaitMs) => {
     const store = memory()
     const check = vi.spyOn(store, 'check')
     const connected = { before: hang, ...(maxWaitMs !== undefined && { maxWaitMs }) }
@@ -137,7 +137,7 @@ describe('an extension that never answers', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('and rejects in the end disturbs nobody', async () => {
+  it('affects nothing if it rejects later', async () => {
     let reject: (error: Error) => void = fail
     const before = () => new Promise<never>((_, no) => (reject = no))
     const { limiter } = setUpExtension(() => ({ before, maxWaitMs: 5 }))
@@ -172,8 +172,8 @@ describe('an extension that never answers', () => {
   })
 })
 
-describe('what an extension contributes', () => {
-  it('is settings of a policy in a partition', async () => {
+describe('the contribution of an extension', () => {
+  it('may be the settings of a policy in a partition', async () => {
     const { limiter, problems } = setUpExtension(() => ({
       before: () => ({
         settings: ({ name }, partition) =>
@@ -186,7 +186,7 @@ describe('what an extension contributes', () => {
     expect(problems).toEqual([])
   })
 
-  it('is that a policy counts nobody, or denies nobody', async () => {
+  it('may make a policy count nothing, or deny nothing', async () => {
     const skipped = setUpExtension(() => ({ before: setting({ enabled: false }) }))
     expect((await skipped.limiter.check(ACME)).skipped[0]?.why).toBe('not_enabled')
     const shadow = setUpExtension(() => ({ before: setting({ enforced: false, limit: 0 }) }))
@@ -196,7 +196,7 @@ describe('what an extension contributes', () => {
     })
   })
 
-  it('is a limit that is to be configured', async () => {
+  it("may be the limit of a policy whose limit is 'configured'", async () => {
     const later = fixedWindow({ name: 'l', limit: 'configured', window: '1h', per: 'global' })
     const { limiter } = setUpExtension(
       () => ({
@@ -209,7 +209,7 @@ describe('what an extension contributes', () => {
     expect(() => setUpExtension(() => ({}), { policies: [later] })).toThrow(ConfigError)
   })
 
-  it('is the plan of a subject that names none', async () => {
+  it('may be the plan of a subject that names none', async () => {
     const plan = { name: 'growth', source: 'resolver' } as const
     const { limiter } = setUpExtension(() => ({ before: async () => ({ plan }) }))
     expect(await limiter.peek(ACME)).toMatchObject({ plan: 'growth', planSource: 'resolver' })
@@ -217,7 +217,7 @@ describe('what an extension contributes', () => {
     expect(named).toMatchObject({ plan: 'starter', planSource: 'subject' })
   })
 
-  describe('is records to read, over Redis', () => {
+  describe('may be records to read, over Redis', () => {
     const own = ownRedis()
 
     it('along with the decision, in one HTTP request', async () => {
@@ -240,7 +240,7 @@ describe('what an extension contributes', () => {
     })
   })
 
-  it('makes a denial be decided once more when what it went by was outdated', async () => {
+  it('makes an outdated denial be decided again', async () => {
     let limit = 0
     const update = vi.fn<() => boolean>(() => {
       const isOutdated = limit === 0
@@ -253,7 +253,7 @@ describe('what an extension contributes', () => {
     expect(update).toHaveBeenCalledTimes(4)
   })
 
-  it('takes no value from a store that has failed', async () => {
+  it('contains no value from a store that has failed', async () => {
     const update = vi.fn<() => boolean>()
     const store = {
       ...memory(),

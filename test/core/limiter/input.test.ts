@@ -120,9 +120,9 @@ beforeAll(async () => {
   await limiter.check(ACME, some)
 })
 
-describe('input that cannot be counted', () => {
+describe('invalid input', () => {
   it.each([...COSTS, ...SUBJECTS].map(([claim, ...row]) => ({ claim, row })))(
-    '$claim: is named, asked of nobody and charged nowhere',
+    '$claim: is an error that names it, and charges nothing',
     async ({ row: [subject, options, code, input] }) => {
       const before = await snapshot(shared.redis, prefix)
       const { requests } = shared.local
@@ -141,7 +141,7 @@ describe('input that cannot be counted', () => {
   )
 
   it.each(SUBJECTS.map(([claim, ...row]) => ({ claim, row })))(
-    '$claim: is refused by reset too',
+    '$claim: is refused by reset, too',
     async ({ row: [subject, , code, input] }) => {
       await expect(limiter.reset(subject as Subject)).rejects.toMatchObject({ code, input })
     },
@@ -149,7 +149,7 @@ describe('input that cannot be counted', () => {
 })
 
 it.each([Number.NaN, -1, Infinity, 'now'])(
-  'a clock that says %s is found at the check',
+  'a clock that returns %s is an error at the check',
   async (now) => {
     const broken = createLimiter({
       store: shared.store(),
@@ -160,7 +160,7 @@ it.each([Number.NaN, -1, Infinity, 'now'])(
   },
 )
 
-it('a clock that says fractions is read in whole milliseconds', async () => {
+it('a clock that returns fractions is read in whole milliseconds', async () => {
   const fine = createLimiter({
     store: shared.store(),
     policies: [dailyCap({ name: 'daily', limit: 1, per: 'global' })],

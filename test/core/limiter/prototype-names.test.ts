@@ -86,7 +86,7 @@ describe.each(NAMES)('%s', (name) => {
     }
   })
 
-  it('as a route has a budget of its own, and is no route of a policy for others', async () => {
+  it('as a route has a budget of its own, and does not count in policies for other routes', async () => {
     const { limiter } = setUp([
       fixedWindow({ name: 'byRoute', limit: 2, window: '1h', per: ['route'] }),
       fixedWindow({ name: 'chat', limit: 1, window: '1h', per: 'global', routes: ['chat'] }),
@@ -100,7 +100,7 @@ describe.each(NAMES)('%s', (name) => {
     }
   })
 
-  it('as a unit that nobody counts is refused, also as a property of its own', async () => {
+  it('as a unit that no policy counts is refused, even as an own property', async () => {
     const limiter = limiterOf('growth')
     const costs = [{ [name]: 1 }, JSON.parse(`{"${name}":1}`) as Record<string, number>]
     for (const cost of costs) {
@@ -112,7 +112,7 @@ describe.each(NAMES)('%s', (name) => {
     expect((await limiter.peek({ tenant: 'a' })).policies[0]?.remaining).toBe(4)
   })
 
-  it('as a dimension is not taken from what every object inherits', async () => {
+  it('as a dimension is not read from the prototype', async () => {
     if (!/^[a-z]/i.test(name)) return
     const { limiter } = setUp([fixedWindow({ name: 'p', limit: 2, window: '1h', per: [name] })])
     await expect(limiter.check({ tenant: 'a' })).rejects.toMatchObject({
@@ -140,7 +140,7 @@ describe.each(NAMES)('%s', (name) => {
   })
 })
 
-it('names of policies, units and plans may be such names, where they are names at all', async () => {
+it('policies, units and plans may have such names if they are valid names', async () => {
   const name = 'constructor'
   const { limiter } = setUp(
     [

@@ -34,13 +34,13 @@ describe('a policy for some routes', () => {
   })
   const { limiter } = setUp([rpm, search])
 
-  it('does not take part in requests to others, and asks them for no unit of its own', async () => {
+  it('ignores requests to other routes, and requires no unit of them', async () => {
     const decision = await limiter.check({ tenant: 'a', route: 'chat' })
     expect(decision.skipped).toEqual([{ name: 'search', scope: 'tenant', why: 'other_route' }])
     expect(remaining(decision)).toEqual({ rpm: 4 })
     expect((await limiter.check({ tenant: 'a' })).skipped).toHaveLength(1)
   })
-  it('counts those to its own in one budget', async () => {
+  it('counts requests to its own routes in one budget', async () => {
     const cost = { query: 1 }
     expect(remaining(await limiter.check({ tenant: 'b', route: 'search' }, { cost }))).toEqual({
       rpm: 4,
@@ -59,7 +59,7 @@ describe('a policy for some routes', () => {
       input: 'cost.query',
     })
   })
-  it('may allow each route another number, in one count', async () => {
+  it('may have another limit for each route, in one count', async () => {
     const { limiter: byRoute } = setUp([perRoute])
     for (const left of [9, 8, 7]) {
       expect(remaining(await byRoute.check({ tenant: 'a', route: 'x' }))).toEqual({ r: left })
@@ -73,7 +73,7 @@ const perUser = (onMissing: 'error' | 'skip') =>
   slidingWindow({ name: 'user', limit: 2, window: '1m', per: ['user'], onMissing })
 
 describe('a policy per user', () => {
-  it('is left out for requests without a user if it is to be', async () => {
+  it('is left out for requests without a user if configured', async () => {
     const { limiter } = setUp([rpm, perUser('skip')])
     const anonymous = await limiter.check({ tenant: 'a' })
     expect(anonymous.skipped).toEqual([{ name: 'user', scope: 'user', why: 'missing_dimension' }])
@@ -81,12 +81,12 @@ describe('a policy per user', () => {
     const known = await limiter.check({ tenant: 'a', user: 'u' })
     expect(remaining(known)).toEqual({ rpm: 3, user: 1 })
   })
-  it.each(['', 7, '\ud800'])('is not got around by the user %j', async (user) => {
+  it.each(['', 7, '\ud800'])('is not bypassed by the user %j', async (user) => {
     const { limiter } = setUp([rpm, perUser('skip')])
     const asked = limiter.check({ tenant: 'a', user: user as string })
     await expect(asked).rejects.toBeInstanceOf(InputError)
   })
-  it('asks for a user unless told otherwise', async () => {
+  it('requires a user by default', async () => {
     const asked = setUp([perUser('error')]).limiter.check({ tenant: 'a' })
     await expect(asked).rejects.toMatchObject({ code: 'missing_dimension', input: 'subject.user' })
   })
@@ -109,7 +109,7 @@ describe('a limit of 0', () => {
 })
 
 describe("a limit of 'unlimited'", () => {
-  it('is no limit, and the decision says so', async () => {
+  it('does not limit, and the decision reports it', async () => {
     const free = dailyCap({ name: 'daily', limit: 'unlimited', per: ['tenant'] })
     const { limiter } = setUp([free, rpm])
     const decision = await limiter.check({ tenant: 'a' })
@@ -129,7 +129,7 @@ describe("a limit of 'unlimited'", () => {
     const decision = await reserve(limiter, { tenant: 'a' })
     expect(decision.allowed && (await decision.cancel())).toMatchObject({ applied: false })
   })
-  it('is none for one plan, and a limit for another', async () => {
+  it('may apply to one plan, and a number to another', async () => {
     const plans = definePlans({ starter: { rpm: 1 }, own: { rpm: 'unlimited' } })
     const perPlan = slidingWindow({
       name: 'rpm',
@@ -148,7 +148,7 @@ describe("a limit of 'unlimited'", () => {
   })
 })
 
-describe('a mistake in which policies take part', () => {
+describe('a mistake in the routes or dimensions of a policy is an error that names the option', () => {
   const policy = loosely(slidingWindow)
   const good = { name: 'p', limit: 1, window: '1m', per: ['tenant'] }
   const MISTAKES: Mistake[] = [

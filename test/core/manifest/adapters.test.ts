@@ -76,7 +76,7 @@ describe.each(Object.entries(ADAPTERS))('a manifest behind %s', (_, adapter) => 
     return found
   }
 
-  it('costs what its route says, by a function or by units', async () => {
+  it('charges the cost of its route, by a function or by units', async () => {
     expect(
       await statuses(
         ['POST', '/api/ai/evaluate', tokens(60)],
@@ -88,7 +88,7 @@ describe.each(Object.entries(ADAPTERS))('a manifest behind %s', (_, adapter) => 
     ).toEqual([200, 429, 200, 429, 200])
   })
 
-  it('has the limits of its route', async () => {
+  it('applies the limits of its route', async () => {
     expect(
       await statuses(
         ['GET', '/api/items/7'],
@@ -101,13 +101,13 @@ describe.each(Object.entries(ADAPTERS))('a manifest behind %s', (_, adapter) => 
     ).toEqual([200, 200, 200, 429, 200, 429])
   })
 
-  it('lets pass what is none of its routes', async () => {
+  it('lets requests to other paths pass', async () => {
     const many = Array.from({ length: 12 }, () => ['GET', '/api/export'] as const)
     expect(new Set(await statuses(...many))).toEqual(new Set([200]))
   })
 })
 
-it('a wrapped handler is the route that the manifest has', async () => {
+it('a wrapped handler counts as its route in the manifest', async () => {
   const limiter = limiterOf(manifest)
   const handle = withRateLimit(answer, { limiter, ...manifest.route('evaluate'), subject })
   const ask = async (count: number) => {

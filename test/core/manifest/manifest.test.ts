@@ -29,7 +29,7 @@ describe('the routes of a manifest', () => {
     ],
   })
 
-  it('are those of every adapter, below the base path and with its defaults', () => {
+  it('fit every adapter, below the base path and with the defaults', () => {
     expect(routes).toEqual([
       { path: '/api/ai/**', id: '/api/ai/**', methods: ['POST'], cost: 3 },
       { path: '/api', id: '/api', methods: ['POST'], cost: 3 },
@@ -50,7 +50,7 @@ describe('the routes of a manifest', () => {
     expect(compileRoutes(routes)(method, path)?.id).toBe(id)
   })
 
-  it('have nothing that nobody said', () => {
+  it('have only the fields that were given', () => {
     expect(defineManifest({ routes: ['/a'] })).toMatchObject({
       routes: [{ path: '/a', id: '/a' }],
       policies: [],
@@ -68,7 +68,7 @@ describe('a policy for every route', () => {
     expect((await limiter.check({ tenant: 'acme' })).allowed).toBe(false)
   })
 
-  it('may be one that a factory made', async () => {
+  it('may be made by a factory', async () => {
     const made = slidingWindow({ name: 'made', limit: 1, window: '1m', per: 'global' })
     const limiter = limiterOf(defineManifest({ policies: [made], routes: ['/a'] }))
     expect(await allowedOf(limiter, { route: '/a' })).toBe(1)
@@ -119,7 +119,7 @@ describe('a policy for every route', () => {
     expect(rulesIn(defineManifest(leaky))).toEqual(leakyBucket(bucket)())
   })
 
-  it('has a rollout and a backpressure as plain data, as JSON has them', async () => {
+  it('has rollout and backpressure as plain data, as in JSON', async () => {
     const manifest = loosely({
       policies: [
         {
@@ -148,7 +148,7 @@ describe('a policy for every route', () => {
     expect(delayMs).toBe(100)
   })
 
-  it('with several windows is a policy of each', async () => {
+  it('with several windows makes a policy of each', async () => {
     const windows = {
       minute: { limit: { plan: 'rpm' }, window: '1m' },
       day: { limit: 4, window: '1d' },
@@ -189,7 +189,7 @@ describe('a limit of the plan, by its name', () => {
   })
 
   it.each(['rmp', 'constructor', 'toString', '__proto__'])(
-    'is found missing when a limiter is made of it: %s',
+    'is an error when the limiter is created if no plan has it: %s',
     (plan) => {
       const wrong = defineManifest({
         policies: [{ ...rpm, limit: { plan }, per: ['tenant'] }],
@@ -243,7 +243,7 @@ describe('manifest.route', () => {
 })
 
 describe('a manifest out of a JSON file', () => {
-  it('is one', async () => {
+  it('makes a manifest', async () => {
     const manifest = defineManifest(fromFile as Manifest)
     const limiter = limiterOf(manifest, { plans })
     const subject = { tenant: 'acme', user: 'ann', plan: 'growth' }

@@ -205,7 +205,7 @@ const OVERRIDES: Mistake[] = [
   ],
 ]
 
-describe('a mistake is found at construction, and named by its place: in the whole', () => {
+describe('a mistake is an error at construction that names its path: in the manifest', () => {
   mistakesAreNamed(WHOLE)
 })
 describe('in a policy', () => {
@@ -233,17 +233,17 @@ describe('a fixed cost', () => {
     )
   })
 
-  it('of all routes is named where it stands', () => {
+  it('of all routes is named by its own path', () => {
     expect(manifest({ policies: [rpm], defaults: { cost: { x: 1 } } })).toThrow(
       'manifest.defaults.cost: names the unit "x", which no policy counts',
     )
   })
 
-  it('need not have one that is not counted there', () => {
+  it('needs no unit that is not counted on its route', () => {
     expect(withCost(5, { overrides: { tpm: false } })).not.toThrow()
   })
 
-  it('need not have calls, which are 1 like requests, and must not have those that nobody counts', () => {
+  it('needs no calls, which are 1 like requests, and must not have uncounted ones', () => {
     expect(beside({ request: 5 }, [rpm, inFlight])).not.toThrow()
     expect(beside({ call: 2 }, [rpm, inFlight])).not.toThrow()
     expect(beside({ call: 2 }, [rpm])).toThrow('names the unit "call", which no policy counts')
@@ -255,7 +255,7 @@ describe('a fixed cost', () => {
   })
 })
 
-it('names that objects inherit are names like all others', async () => {
+it('names that every object has are ordinary names', async () => {
   const limiter = limiterOf(
     loosely({
       policies: [{ ...rpm, name: 'constructor' }],

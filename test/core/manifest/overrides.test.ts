@@ -15,7 +15,7 @@ describe('an override', () => {
     { path: '/c', id: 'c', overrides: { rpm: false } },
   ] as const
 
-  it('is another limit on that route, on the same count', async () => {
+  it('sets another limit on that route, in the same count', async () => {
     const limiter = limiterOf(
       defineManifest({ policies: [{ ...rpm, per: ['tenant'] }], routes: routes.slice(0, 2) }),
     )
@@ -26,7 +26,7 @@ describe('an override', () => {
     expect(await allowedOf(limiter, { tenant: 'other' })).toBe(2)
   })
 
-  it('is another limit on a count of its own where routes are counted apart', async () => {
+  it('sets another limit in a separate count if routes are counted separately', async () => {
     const limiter = limiterOf(
       defineManifest({ policies: [{ ...rpm, per: ['tenant', 'route'] }], routes }),
     )
@@ -45,7 +45,7 @@ describe('an override', () => {
     await expect(limiter.check({ route: 'a' })).rejects.toThrow('subject.tenant')
   })
 
-  it('of false leaves a policy of some routes to the others of these', async () => {
+  it('of false takes one route out of a policy of several', async () => {
     const limiter = limiterOf(
       defineManifest({
         policies: [{ ...rpm, per: 'global', routes: ['b', 'c'] }],
@@ -89,7 +89,7 @@ describe('an override', () => {
     ])
   })
 
-  it('may be a limit of the plan, or a function', async () => {
+  it('may be a limit of the plan or a function', async () => {
     const limiter = limiterOf(
       defineManifest({
         policies: [{ ...rpm, limit: 1, per: ['tenant', 'route'] }],
@@ -138,7 +138,7 @@ describe('an override', () => {
     },
   )
 
-  it('of a bucket leaves the burst of the others to follow what is configured', async () => {
+  it('of a bucket lets the burst on other routes follow the configured limit', async () => {
     const { policies } = defineManifest({
       policies: [
         {
@@ -164,7 +164,7 @@ describe('an override', () => {
   it.each([
     ['unlimited', 20],
     [0, 0],
-  ] as const)('of %j is that limit there', async (limit, count) => {
+  ] as const)('of %j is the limit of that route', async (limit, count) => {
     const limiter = limiterOf(
       defineManifest({
         policies: [{ ...rpm, per: ['tenant'] }],
@@ -177,7 +177,7 @@ describe('an override', () => {
   it.each([
     ['for every route', { rpm: { limit: { plan: 'rmp' } } }, {}],
     ['for every route but one', { rpm: { limit: { plan: 'rmp' } } }, { rpm: false }],
-  ])('of a plan’s limit that no plan has is found by the limiter: %s', (_, first, second) => {
+  ])('of a plan limit that no plan has is an error of the limiter: %s', (_, first, second) => {
     const manifest = loosely({
       policies: [{ ...rpm, per: ['tenant'] }],
       routes: [

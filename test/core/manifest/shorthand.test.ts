@@ -11,7 +11,7 @@ const rpmOf = (plan: string) =>
   defineManifest({ routes: [{ path: '/a', id: 'a', rpm: { plan }, per: ['tenant'] }] })
 
 describe('rpm of a route', () => {
-  it('is a token bucket of so many a minute, of everyone together', async () => {
+  it('is a token bucket of that many a minute, for everyone together', async () => {
     const manifest = defineManifest({
       routes: [
         { path: '/a', id: 'a', rpm: 3, burst: 5 },
@@ -30,7 +30,7 @@ describe('rpm of a route', () => {
     expect(state).toMatchObject({ limit: 3, burst: 5, windowMs: 60_000 })
   })
 
-  it.each([0, -1])('of %d is no limit, as none is', async (none) => {
+  it.each([0, -1])('of %d means no limit, as if it were absent', async (none) => {
     const limiter = limiterOf(
       defineManifest({
         routes: [
@@ -44,7 +44,7 @@ describe('rpm of a route', () => {
     expect(await allowedOf(limiter, { route: '/c' })).toBe(20)
   })
 
-  it.each([0, 60])('of %d has the burst of what is configured in its place', async (rpm) => {
+  it.each([0, 60])('of %d takes its burst from the configured limit', async (rpm) => {
     const { policies } = defineManifest({ routes: [{ path: '/a', id: 'a', rpm }] })
     const extensions = [runtimeConfiguration({ allow: { 'rpm-per-route': ['limit'] } })]
     const { limiter } = setUp(policies, { extensions })
@@ -52,7 +52,7 @@ describe('rpm of a route', () => {
     expect(await allowedOf(limiter, { route: 'a' })).toBe(5)
   })
 
-  it('may count somebody’s requests to the route', async () => {
+  it('may count the requests of each subject to the route', async () => {
     const manifest = defineManifest({
       routes: [
         { path: '/a', id: 'a', rpm: 3, per: ['user'] },
@@ -71,7 +71,7 @@ describe('rpm of a route', () => {
     expect(await allowedOf(limiter, { route: 'c' })).toBe(2)
   })
 
-  it('may be a limit of the plan, found missing by the limiter', async () => {
+  it('may be a limit of the plan, and is an error of the limiter if it is missing', async () => {
     const limiter = limiterOf(rpmOf('rpm'), { plans })
     expect(await allowedOf(limiter, { tenant: 'acme', route: 'a', plan: 'growth' })).toBe(6)
     expect(() => limiterOf(rpmOf('rmp'), { plans })).toThrow(
@@ -79,7 +79,7 @@ describe('rpm of a route', () => {
     )
   })
 
-  it('of a plan or a function means what limits mean elsewhere: 0 allows nothing', async () => {
+  it('of a plan or a function has the usual meaning: 0 allows nothing', async () => {
     const tiers = definePlans({ none: { rpm: 0 }, all: { rpm: 'unlimited' } })
     const manifest = defineManifest({
       routes: [

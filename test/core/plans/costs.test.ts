@@ -35,7 +35,7 @@ describe('over Redis', () => {
 
   const spent = { get: 1, set: 1 }
 
-  it('a decision is one HTTP request and no command more, for 5 s at a time', async () => {
+  it('a decision is one HTTP request without extra commands, for 5 s at a time', async () => {
     const { limiters, clock, cost } = await setUp()
     const check = () => (limiters[0] as Limiter).check(ACME)
     await check()
@@ -46,7 +46,7 @@ describe('over Redis', () => {
     expect(await cost(check)).toEqual({ requests: 1, evalsha: 1, hget: 0, other: { get: 1 } })
   })
 
-  it('a plan that has changed costs one more request, of what it would have denied', async () => {
+  it('a changed plan costs one more request, and only for a denial', async () => {
     const { limiters, isolate, clock, database, cost } = await setUp()
     const [limiter] = limiters as [Limiter]
     const other = isolate()
@@ -59,7 +59,7 @@ describe('over Redis', () => {
     expect(await cost(() => limiter.check(ACME))).toMatchObject({ requests: 1, hget: 0 })
   })
 
-  it('the first request of an isolate costs one more, the first ever of a tenant three', async () => {
+  it('the first request of an isolate costs one more, the first of a tenant three more', async () => {
     const { limiters, isolate, cost } = await setUp()
     const first = await cost(() => (limiters[0] as Limiter).check(ACME))
     // Read the plan, claim the look-up, keep what it finds, decide.
@@ -68,7 +68,7 @@ describe('over Redis', () => {
     expect(second).toMatchObject({ requests: 2, evalsha: 2, hget: 3 })
   })
 
-  it('an expired plan costs the request that finds out nothing but the look', async () => {
+  it('an expired plan costs the request that discovers it only the read', async () => {
     const { limiters, clock, cost, expire } = await setUp()
     const [limiter] = limiters as [Limiter]
     await limiter.check(ACME)
@@ -85,7 +85,7 @@ describe('over Redis', () => {
     expect(calls).toMatchObject({ requests: 3, evalsha: 3 })
   })
 
-  it('the plan is a hash of its own with a TTL of 5 minutes, and the last known one of 7 days', async () => {
+  it('the plan is one hash with a TTL of 5 minutes, and the last known one has 7 days', async () => {
     const { limiters, prefix } = await setUp()
     const tenant = 'a:plan {x}*%'
     await limiters[0]?.check({ tenant })
@@ -100,7 +100,7 @@ describe('over Redis', () => {
     expect([await minutes(plan), await minutes(`${plan}:last`)]).toEqual([5, 7 * 24 * 60])
   })
 
-  it('a plan written by hand applies, and one that is none is looked up again', async () => {
+  it('a plan written by hand applies, and an invalid one is looked up again', async () => {
     const { limiters, clock, prefix, database } = await setUp()
     const [limiter] = limiters as [Limiter]
     await limiter.check(ACME)
@@ -116,7 +116,7 @@ describe('over Redis', () => {
     await expect.poll(async () => (await limiter.peek(ACME)).plan).toBe('growth')
   })
 
-  it("someone else's data under the plan's key changes no decision but the first", async () => {
+  it('foreign data under the key of a plan changes only the first decision', async () => {
     const { limiters, clock, prefix, database } = await setUp()
     const [limiter] = limiters as [Limiter]
     database.plans.set('acme', 'growth')
@@ -133,7 +133,7 @@ describe('over Redis', () => {
 })
 
 describe('an isolate', () => {
-  it('knows 10,000 plans at most, and forgets the least recently used', async () => {
+  it('keeps 10,000 plans at most, and drops the least recently used', async () => {
     const { limiters, store, database } = isolates(1, memory({ maxKeys: 100_000 }))
     const [limiter] = limiters as [Limiter]
     database.instead = () => 'growth'
@@ -147,7 +147,7 @@ describe('an isolate', () => {
     expect(await readsFor('t9999')).toBe(0)
   })
 
-  it('sets no timer for a plan that it knows', async () => {
+  it('sets no timer for a known plan', async () => {
     const { limiters } = isolates(1, memory())
     const [limiter] = limiters as [Limiter]
     await limiter.check(ACME)
@@ -157,7 +157,7 @@ describe('an isolate', () => {
     timers.mockRestore()
   })
 
-  it('looks nobody up for a subject with a plan, or without a tenant', async () => {
+  it('looks nothing up for a subject with a plan, or without a tenant', async () => {
     const all = fixedWindow({ name: 'all', limit: 9, window: '1h', per: 'global' })
     const { limiters, store, database } = isolates(1, memory(), {}, { policies: [all] })
     const [limiter] = limiters as [Limiter]
@@ -181,7 +181,7 @@ describe('an isolate', () => {
     expect(database.asked).toEqual(['u1', 'u1'])
   })
 
-  it('is given work to keep alive past the response, and does without a waitUntil that throws', async () => {
+  it('passes background work to waitUntil, and does without one that throws', async () => {
     const { limiters, clock, expire, database } = isolates(1, memory())
     const [limiter] = limiters as [Limiter]
     await limiter.check(ACME)
@@ -192,7 +192,7 @@ describe('an isolate', () => {
     await expect.poll(async () => (await limiter.peek(ACME)).plan).toBe('growth')
   })
 
-  it('whose first request is cut off while it searches is searched by a later one', async () => {
+  it('repeats a look-up that was cut off with its request', async () => {
     vi.useFakeTimers()
     try {
       const { limiters, store, database } = isolates(1, memory(), { timeoutMs: 1_000 })

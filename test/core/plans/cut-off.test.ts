@@ -37,8 +37,8 @@ async function pausesOf(act: () => Promise<unknown>): Promise<number> {
   return length
 }
 
-describe.each(['check', 'run'] as const)('a search whose %s never returns', (call) => {
-  it('keeps nobody waiting for longer than its timeout, whenever they came', async () => {
+describe.each(['check', 'run'] as const)('a look-up whose %s never returns', (call) => {
+  it('delays no request for longer than its timeout, whenever it arrived', async () => {
     const { limiter } = await cutOff(call)
     await vi.advanceTimersByTimeAsync(900)
     const decision = limiter.check(ACME)
@@ -46,7 +46,7 @@ describe.each(['check', 'run'] as const)('a search whose %s never returns', (cal
     expect(planOf(await decision)).toBe('starter by default')
   })
 
-  it('keeps no request waiting that comes after its timeout', async () => {
+  it('delays no request that arrives after its timeout', async () => {
     const { limiter } = await cutOff(call)
     await vi.advanceTimersByTimeAsync(TIMEOUT_MS)
     const pauses = await pausesOf(async () => {
@@ -56,7 +56,7 @@ describe.each(['check', 'run'] as const)('a search whose %s never returns', (cal
     expect(pauses).toBe(0)
   })
 
-  it('is made again in the background, and its plan applies without a wait', async () => {
+  it('is repeated in the background, and its plan applies without a wait', async () => {
     const { limiter, clock, database } = await cutOff(call)
     await vi.advanceTimersByTimeAsync(TIMEOUT_MS)
     // The time of a look-up, and 5 s after.
@@ -71,7 +71,7 @@ describe.each(['check', 'run'] as const)('a search whose %s never returns', (cal
     expect(database.asked).toEqual(['acme'])
   })
 
-  it('does not keep requests waiting for an hour when the machine’s clock is set back by one', async () => {
+  it('does not delay requests for an hour when the clock of the machine is set back by one', async () => {
     const { limiter } = await cutOff(call)
     vi.setSystemTime(Date.now() - 3_600_000)
     const decision = limiter.check(ACME)
@@ -80,7 +80,7 @@ describe.each(['check', 'run'] as const)('a search whose %s never returns', (cal
   })
 })
 
-it('a search after an invalidation that never returns leaves the last known plan, without a wait', async () => {
+it('a look-up after an invalidation that never returns leaves the last known plan, without a wait', async () => {
   const { limiters, store } = isolates(1, memory(), { timeoutMs: TIMEOUT_MS })
   const [limiter] = limiters as [Limiter]
   await limiter.check(ACME)

@@ -35,7 +35,7 @@ const FAILURES: Record<string, { answer: () => unknown; code: string }> = {
 }
 
 describe.each(Object.entries(FAILURES))('a resolver that %s', (_, { answer, code }) => {
-  it('leaves a tenant that nobody knows with the default plan: neither 0 nor no limit', async () => {
+  it('leaves an unknown tenant with the default plan: neither 0 nor unlimited', async () => {
     const { limiters, database, problems } = isolates(1, memory(), { timeoutMs: TIMEOUT_MS })
     database.instead = answer
     const decisions = await flood(limiters)
@@ -63,7 +63,7 @@ describe.each(Object.entries(FAILURES))('a resolver that %s', (_, { answer, code
     expect(database.asked).toHaveLength(3)
   })
 
-  it('is asked again after a while, not by every request, by whichever isolate', async () => {
+  it('is called again after a while by any isolate, and not by every request', async () => {
     const { limiters, clock, database, expire, isolate } = isolates(3, memory(), {
       timeoutMs: TIMEOUT_MS,
     })
@@ -81,7 +81,7 @@ describe.each(Object.entries(FAILURES))('a resolver that %s', (_, { answer, code
   })
 })
 
-it('an isolate that starts while nobody asks again waits for nobody', async () => {
+it('an isolate that starts between retries does not wait', async () => {
   const { limiters, store, database, isolate } = isolates(1, memory())
   database.instead = fail
   await flood(limiters)
@@ -93,7 +93,7 @@ it('an isolate that starts while nobody asks again waits for nobody', async () =
 })
 
 describe('a resolver that hangs', () => {
-  it('is given up at its timeout, and its signal aborts', async () => {
+  it('is abandoned at its timeout, and its signal aborts', async () => {
     const { limiters, database, problems } = isolates(1, memory(), { timeoutMs: TIMEOUT_MS })
     let aborted: AbortSignal | undefined
     database.instead = (_, signal) => {
@@ -109,7 +109,7 @@ describe('a resolver that hangs', () => {
     ])
   })
 
-  it('and rejects in the end disturbs nobody', async () => {
+  it('affects nothing if it rejects later', async () => {
     const { limiters, database } = isolates(1, memory(), { timeoutMs: 5 })
     const answer = new Answer()
     database.instead = () => answer.promise
@@ -119,7 +119,7 @@ describe('a resolver that hangs', () => {
     expect(planOf(await (limiters[0] as Limiter).check(ACME))).toBe('starter by default')
   })
 
-  it('keeps no isolate waiting for longer than its timeout', async () => {
+  it('delays no isolate for longer than its timeout', async () => {
     const { limiters, database } = isolates(4, memory(), { timeoutMs: TIMEOUT_MS })
     database.instead = () => new Promise(() => {})
     const startedAt = performance.now()
@@ -131,7 +131,7 @@ describe('a resolver that hangs', () => {
 })
 
 describe('a problem with a plan', () => {
-  it('is told once a minute, by its name, and without the id of a tenant', async () => {
+  it('is reported once a minute, by its name and without the id of a tenant', async () => {
     const { limiters, clock, database, problems } = isolates(2, memory())
     for (let tenant = 0; tenant < 20; tenant += 1) {
       database.plans.set(`tenant-${tenant}`, tenant % 2 ? 'ultra' : 'mega')
@@ -148,7 +148,7 @@ describe('a problem with a plan', () => {
     expect(JSON.stringify(problems)).not.toMatch(/tenant-|late"/)
   })
 
-  it('of a subject that names none is told as well, and its own resolver is asked', async () => {
+  it('is reported for an unknown plan of a subject, and the resolver is called', async () => {
     const { limiters, database, problems } = isolates(1, memory())
     database.plans.set('acme', 'growth')
     const [limiter] = limiters as [Limiter]
@@ -158,7 +158,7 @@ describe('a problem with a plan', () => {
     expect(problems[0]?.message.length).toBeLessThan(150)
   })
 
-  it('is told of at most ten times a minute, whatever names come in', async () => {
+  it('is reported at most ten times a minute, whatever names come in', async () => {
     const { limiters, clock, problems } = isolates(1, memory())
     const [limiter] = limiters as [Limiter]
     const send = async (names: number): Promise<void> => {
@@ -196,7 +196,7 @@ describe('a problem with a plan', () => {
     )
   })
 
-  it('is told again though the clock has been set back', async () => {
+  it('is reported again after the clock was set back', async () => {
     const { limiters, clock, problems } = isolates(1, memory())
     const [limiter] = limiters as [Limiter]
     await limiter.check({ ...ACME, plan: 'ultra' })
@@ -207,7 +207,7 @@ describe('a problem with a plan', () => {
 })
 
 describe('while the store is down', () => {
-  it('an isolate that knows no plan asks the resolver itself, once, and its plan holds', async () => {
+  it('an isolate without a plan calls the resolver once, and that plan applies', async () => {
     const { limiters, store, database, clock } = isolates(1, memory())
     database.plans.set('acme', 'growth')
     store.isDown = true
@@ -224,14 +224,14 @@ describe('while the store is down', () => {
     expect(database.asked).toEqual(['acme', 'acme'])
   })
 
-  it('the request that finds it out asks it once, not once for the plan and once for the counts', async () => {
+  it('the request that discovers it calls the store once, not for the plan and for the counts', async () => {
     const { limiters, store } = isolates(1, memory())
     store.isDown = true
     const calls = await callsOf(store, () => (limiters[0] as Limiter).check(ACME))
     expect(calls).toEqual({ decisions: 0, reads: 1, writes: 0, resets: 0 })
   })
 
-  it('an isolate that knows the plan goes on with it', async () => {
+  it('an isolate that has the plan goes on with it', async () => {
     const { limiters, store, database, clock } = isolates(1, memory())
     database.plans.set('acme', 'growth')
     await flood(limiters)
@@ -241,7 +241,7 @@ describe('while the store is down', () => {
     expect(database.asked).toEqual(['acme'])
   })
 
-  it('a resolver that fails as well leaves the default plan, and is not asked by each request', async () => {
+  it('a resolver that fails as well leaves the default plan, and is not called by each request', async () => {
     const { limiters, store, database, clock } = isolates(1, memory())
     store.isDown = true
     database.instead = fail
@@ -254,7 +254,7 @@ describe('while the store is down', () => {
     expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
   })
 
-  it('what the resolver said goes to the store when it is back', async () => {
+  it('the answer of the resolver is stored when the store is back', async () => {
     const { limiters, store, database, clock, isolate } = isolates(1, memory())
     database.plans.set('acme', 'growth')
     store.isDown = true
@@ -268,7 +268,7 @@ describe('while the store is down', () => {
     expect(database.asked).toHaveLength(2)
   })
 
-  it('a store that fails between the claim and the answer loses nothing that was found', async () => {
+  it('a store that fails between the claim and the answer loses no plan', async () => {
     const { limiters, store, database } = isolates(1, memory())
     database.instead = () => {
       store.isDown = true
@@ -278,7 +278,7 @@ describe('while the store is down', () => {
     expect(database.asked).toHaveLength(1)
   })
 
-  it('an invalidation throws, and holds in this isolate', async () => {
+  it('an invalidation throws, and applies in this isolate', async () => {
     const { limiters, store, database } = isolates(1, memory())
     await flood(limiters)
     store.isDown = true

@@ -29,8 +29,8 @@ async function peekSlowly({ store }: Isolates, limiter: Limiter) {
   }
 }
 
-describe('an answer that arrives after one to a later question', () => {
-  it('does not bring back the plan that it has read', async () => {
+describe('a reply that arrives after that to a later request', () => {
+  it('does not restore the plan that it contains', async () => {
     const app = isolates(2, memory())
     const { limiters, clock, database } = app
     const [limiter, other] = limiters as [Limiter, Limiter]
@@ -47,7 +47,7 @@ describe('an answer that arrives after one to a later question', () => {
     expect(planOf(await limiter.peek(ACME))).toBe('growth by resolver')
   })
 
-  it('and found no plan does not have it looked up once more', async () => {
+  it('does not cause another look-up if it contains no plan', async () => {
     const app = isolates(1, memory())
     const { limiters, clock, database, store, expire } = app
     const [limiter] = limiters as [Limiter]
@@ -71,7 +71,7 @@ describe('an answer that arrives after one to a later question', () => {
 describe('when the clock is set back by an hour', () => {
   const HOUR_MS = 3_600_000
 
-  it('no plan is relied upon for longer than 5 s', async () => {
+  it('no plan is used without a read for longer than 5 s', async () => {
     const { limiters, clock, database } = isolates(2, memory())
     const [limiter, other] = limiters as [Limiter, Limiter]
     await limiter.peek(ACME)
@@ -83,7 +83,7 @@ describe('when the clock is set back by an hour', () => {
     expect(planOf(await limiter.peek(ACME))).toBe('growth by resolver')
   })
 
-  it('a plan that has expired is looked up, and what was read before does not hold for an hour', async () => {
+  it('an expired plan is looked up, and an earlier read does not last for an hour', async () => {
     const { limiters, clock, database, store, expire } = isolates(1, memory())
     const [limiter] = limiters as [Limiter]
     await limiter.peek(ACME)
@@ -98,7 +98,7 @@ describe('when the clock is set back by an hour', () => {
     expect(reads.mock.lastCall?.[0].reads).toEqual([])
   })
 
-  it('after a failure the resolver is asked again as soon as ever', async () => {
+  it('the resolver is called again after a failure as soon as usual', async () => {
     const { limiters, clock, database, expire } = isolates(1, memory())
     const [limiter] = limiters as [Limiter]
     database.instead = () => undefined

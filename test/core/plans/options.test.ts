@@ -44,7 +44,7 @@ describe('a mistake in a plan resolver is an error that names the option', () =>
 })
 
 describe('an invalidation', () => {
-  it('without a resolver is an error that says what is missing', async () => {
+  it('without a resolver is an error that names the missing option', async () => {
     const plain = createLimiter({ store: memory(), policies, plans })
     await expect(invalidatePlan(plain, 'acme')).rejects.toMatchObject({
       name: 'ConfigError',
@@ -62,7 +62,7 @@ describe('an invalidation', () => {
   })
 })
 
-it('a waitUntil that is no function is refused, and nothing is charged', async () => {
+it('a waitUntil that is not a function is refused, and nothing is charged', async () => {
   const { limiters } = isolates(1, memory())
   const options = { waitUntil: 'later' as never }
   await expect(limiters[0]?.check({ tenant: 'acme' }, options)).rejects.toMatchObject({

@@ -32,7 +32,7 @@ async function deployed(count: number, inner: Store): Promise<{ old: Isolates; n
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   const make = storesOf(name)
 
-  it('a plan that a deployment has renamed is looked up at once, once for all isolates', async () => {
+  it('a plan that a deployment has renamed is looked up at once, by one isolate for all', async () => {
     const { now } = await deployed(4, make())
     expect(plansOf(await flood(now.limiters))).toEqual(['professional by resolver'])
     expect(plansOf(await flood([now.isolate()]))).toEqual(['professional by resolver'])
@@ -40,7 +40,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   })
 })
 
-it('an isolate that knows the plan by its new name goes on with it, and replaces the old one', async () => {
+it('an isolate that has the new name of a plan goes on with it, and replaces the old one', async () => {
   const { old, now } = await deployed(1, memory())
   const [limiter] = now.limiters as [Limiter]
   await limiter.check(ACME)
@@ -53,7 +53,7 @@ it('an isolate that knows the plan by its new name goes on with it, and replaces
   expect(planOf(await now.isolate().check(ACME))).toBe('professional by resolver')
 })
 
-it('two versions that replace each other’s plans ask no more often than after failures', async () => {
+it('two versions that replace the plans of each other look up no more often than after failures', async () => {
   const { old, now } = await deployed(1, memory())
   const limiters = [old.limiters[0], now.limiters[0]] as [Limiter, Limiter]
   for (let second = 0; second < 60; second += 1) {
@@ -69,7 +69,7 @@ it('two versions that replace each other’s plans ask no more often than after 
   expect(old.database.asked.length).toBeLessThanOrEqual(3)
 })
 
-it('a resolver that still says the old name leaves the default plan, and is not asked by each request', async () => {
+it('a resolver that still returns the old name leaves the default plan, and is not called by each request', async () => {
   const { now } = await deployed(2, memory())
   now.database.plans.set('acme', 'gold')
   for (let round = 0; round < 3; round += 1) {

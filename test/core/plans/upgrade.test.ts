@@ -10,7 +10,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   const make = storesOf(name)
 
   describe('a throttled tenant that buys a larger plan', () => {
-    it('gets it at once in the isolate that is told, and within 5 s in all others, under load', async () => {
+    it('gets it at once in the isolate of the invalidation, and within 5 s in all others, under load', async () => {
       const { limiters, clock, database, problems } = isolates(4, make())
       const [told, ...others] = limiters as [Limiter, ...Limiter[]]
       const first = await flood(limiters)
@@ -32,7 +32,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(problems).toEqual([])
     })
 
-    it('an isolate that was not told relies on what it knows for 5 s, and not for longer', async () => {
+    it('keeps the old plan in another isolate for 5 s, and not for longer', async () => {
       const { limiters, clock, database } = isolates(2, make())
       const [told, other] = limiters as [Limiter, Limiter]
       await flood(limiters)
@@ -45,7 +45,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(await other.check(ACME)).toMatchObject({ allowed: true, plan: 'growth' })
     })
 
-    it('gets it when nobody is told, once what is cached has expired', async () => {
+    it('gets it without an invalidation once the cached plan has expired', async () => {
       const { limiters, clock, database, expire } = isolates(4, make())
       await flood(limiters)
       database.plans.set('acme', 'growth')
@@ -59,7 +59,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     })
   })
 
-  it('64 first requests at once in four isolates ask the database once', async () => {
+  it('64 first requests at once in four isolates make one query to the database', async () => {
     const { limiters, database } = isolates(4, make())
     database.plans.set('acme', 'growth')
     expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
@@ -103,7 +103,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   })
 
   describe('an invalidation while the plan is being looked up', () => {
-    it('makes the answer void, in the background', async () => {
+    it('discards the answer, in the background', async () => {
       const { limiters, clock, database, expire } = isolates(2, make())
       const [slow, told] = limiters as [Limiter, Limiter]
       await flood(limiters)
@@ -126,7 +126,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(database.asked).toHaveLength(3)
     })
 
-    it('makes the answer void for the first request of all, which then waits for the new one', async () => {
+    it('discards the answer for the first request, which waits for the new one', async () => {
       const { limiters, database } = isolates(2, make())
       const [slow, told] = limiters as [Limiter, Limiter]
       const answer = new Answer()
@@ -143,7 +143,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     })
   })
 
-  it('an invalidation of one tenant is none of any other, whatever their ids', async () => {
+  it('an invalidation of one tenant affects no other, whatever their ids', async () => {
     const { limiters, clock, database } = isolates(2, make())
     const [told, other] = limiters as [Limiter, Limiter]
     const ids = ['org', 'org1', 'org1:plan', 'org1*', '*', 'org10', '%', 'org%31', 'constructor']

@@ -27,14 +27,14 @@ describe('backpressure', () => {
     expect(found.slice(80, 100)).toEqual(Array.from({ length: 20 }, (_, n) => (n + 1) * 100))
     expect(found[100]).toBe(0)
   })
-  it('begins and ends where it is told to', async () => {
+  it('begins and ends as configured', async () => {
     const found = await delays(
       [rpm({ backpressure: backpressure({ from: 0.5, maxMs: 500 }) })],
       100,
     )
     expect([found[49], found[50], found[74], found[99]]).toEqual([0, 10, 250, 500])
   })
-  it('is told by a peek as a check would have it', async () => {
+  it('is the same in a peek as in a check', async () => {
     const policies = [rpm({ limit: 10, backpressure: backpressure({ from: 0, maxMs: 1_000 }) })]
     const { limiter } = setUp(policies)
     for (let time = 0; time < 10; time += 1) {
@@ -43,7 +43,7 @@ describe('backpressure', () => {
     }
     expect((await limiter.peek(ACME)).delayMs).toBe(0)
   })
-  it('of several policies the longest delay counts, of a shadow none', async () => {
+  it('uses the longest delay of several policies, and none of a policy in shadow mode', async () => {
     const name = 'slow'
     const slow = rpm({ name, limit: 10, backpressure: backpressure({ from: 0, maxMs: 1_000 }) })
     expect(
@@ -55,7 +55,7 @@ describe('backpressure', () => {
 })
 
 describe('the event "threshold"', () => {
-  it('is told once when a charge passes 80 % and once when one passes 95 %, under concurrency', async () => {
+  it('is sent once when a charge passes 80 % and once when one passes 95 %, under concurrency', async () => {
     const maker = await STORES['redis, built-in transport']()
     const threshold = vi.fn<NonNullable<Listeners['threshold']>>()
     const policies = [rpm({})]
@@ -74,7 +74,7 @@ describe('the event "threshold"', () => {
   })
 
   it.each([0.07, 0.55, 0.56, 0.57, 0.58])(
-    'is told of %d of 100 by the unit that makes it that much',
+    'is sent for %d of 100 by the unit that reaches it',
     async (share) => {
       const threshold = vi.fn<NonNullable<Listeners['threshold']>>()
       const extensions = [listen({ threshold }, { thresholds: [share] })]
@@ -86,7 +86,7 @@ describe('the event "threshold"', () => {
     },
   )
 
-  it('is told of every threshold that one large charge passes, and of none by a peek or a denial', async () => {
+  it('is sent for every threshold that one large charge passes, and never for a peek or a denial', async () => {
     const threshold = vi.fn<NonNullable<Listeners['threshold']>>()
     const { limiter } = setUp([rpm({})], {
       extensions: [listen({ threshold }, { thresholds: [0.5, 0.9, 1] })],
@@ -102,7 +102,7 @@ describe('the event "threshold"', () => {
 })
 
 describe('listeners', () => {
-  it('are told of what a shadow would have denied', async () => {
+  it('get the denials that shadow mode prevented', async () => {
     const shadow = vi.fn<NonNullable<Listeners['shadow']>>()
     const policies = [rpm({ limit: 1, mode: 'shadow' })]
     const { limiter } = setUp(policies, { extensions: [listen({ shadow })] })
@@ -146,7 +146,7 @@ describe('listeners', () => {
     ['thresholds', [{}, { thresholds: 0.8 }], 'listen.thresholds'],
     ['a threshold in percent', [{}, { thresholds: [80] }], 'listen.thresholds'],
     ['a threshold of 0', [{}, { thresholds: [0] }], 'listen.thresholds'],
-  ])('malformed %s are an error that names the option', (_, given, option) => {
+  ])('are refused if malformed: %s', (_, given, option) => {
     const make = () => listen(...(given as Parameters<typeof listen>))
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
   })

@@ -22,7 +22,7 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s', (name) 
   const make = storesOf(name)
   const limiterOf = (policies: Policy[]): Limiter => setUp(policies, { store: make() }).limiter
 
-  it('a shadow counts as if it were enforced, never denies, and tells what it would have denied', async () => {
+  it('a policy in shadow mode counts like an enforced one, never denies, and reports its denials', async () => {
     const limiter = limiterOf([window('real', 5), window('trial', 2, { mode: 'shadow' })])
     const decisions: Decision[] = []
     for (let time = 0; time < 6; time += 1) decisions.push(await limiter.check(ACME))
@@ -41,7 +41,7 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s', (name) 
     expect(last).toMatchObject({ violated: { name: 'real' }, reason: 'rate_limit_exceeded' })
   })
 
-  it('what a shadow would never let pass passes, and what another policy denies it does not count', async () => {
+  it('shadow mode allows a cost above the limit, and does not count denials of other policies', async () => {
     const limiter = limiterOf([window('trial', 2, { mode: 'shadow' }), window('real', 5)])
     const large = await limiter.check(ACME, { cost: 4 })
     expect(large).toMatchObject({
@@ -52,7 +52,7 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s', (name) 
     expect(remaining(await limiter.check(ACME, { cost: 2 }))).toEqual({ trial: 2, real: 1 })
   })
 
-  it('what one window of a shadow log would deny counts for none of them', async () => {
+  it('a request that one window of a log in shadow mode would deny counts in none of them', async () => {
     const windows = {
       minute: { limit: 5, window: '1m' },
       hour: { limit: 2, window: '1h' },
@@ -63,7 +63,7 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s', (name) 
     expect(remaining(await limiter.peek(ACME))).toEqual({ 'log.minute': 3, 'log.hour': 0 })
   })
 
-  it('a policy that is not enforced for some denies the others only', async () => {
+  it('a policy that is enforced for some partitions denies only those', async () => {
     const limiter = limiterOf([window('half', 1, { rollout: rollout({ enforced: 50 }) })])
     const outcomes = { denied: 0, told: 0 }
     for (let tenant = 0; tenant < 60; tenant += 1) {
@@ -94,17 +94,17 @@ describe('a percentage of partitions', () => {
     return { enabled, enforced }
   }
 
-  it.each([0, 0.5, 10, 50, 99, 100])('of %d is that share of them', async (percent) => {
+  it.each([0, 0.5, 10, 50, 99, 100])('of %d selects that share of them', async (percent) => {
     const { enabled } = await chosen({ enabled: percent })
     expect(Math.abs(enabled.size / 100 - percent)).toBeLessThan(1.5)
     const { enforced } = await chosen({ enforced: percent })
     expect(Math.abs(enforced.size / 100 - percent)).toBeLessThan(1.5)
   })
-  it.each([0, 100])('of %i is none or all of them', async (percent) => {
+  it.each([0, 100])('of %i selects none or all of them', async (percent) => {
     const { enabled, enforced } = await chosen({ enabled: percent, enforced: percent })
     expect([enabled.size, enforced.size]).toEqual([percent * 100, percent * 100])
   })
-  it('holds the same ones each time, and those of a smaller one', async () => {
+  it('selects the same ones each time, including those of a smaller percentage', async () => {
     const [small, again, large] = await Promise.all([
       chosen({ enabled: 10 }),
       chosen({ enabled: 10 }),
@@ -113,12 +113,12 @@ describe('a percentage of partitions', () => {
     expect(again).toEqual(small)
     expect([...small.enabled].every((tenant) => large.enabled.has(tenant))).toBe(true)
   })
-  it('enforced is one of those enabled, chosen apart from that', async () => {
+  it('selects the enforced ones among the enabled, independently', async () => {
     const { enabled, enforced } = await chosen({ enabled: 50, enforced: 50 })
     expect([...enforced].every((tenant) => enabled.has(tenant))).toBe(true)
     expect(Math.abs(enforced.size / 100 - 25)).toBeLessThan(1.5)
   })
-  it('is the same one for all windows of a log', async () => {
+  it('selects the same ones for all windows of a log', async () => {
     const windows = {
       minute: { limit: 5, window: '1m' },
       hour: { limit: 9, window: '1h' },
@@ -130,7 +130,7 @@ describe('a percentage of partitions', () => {
     for (const subject of TENANTS) counts.add((await limiter.peek(subject)).policies.length)
     expect([...counts].toSorted((a, b) => a - b)).toEqual([0, 2])
   })
-  it('is another one for each policy', async () => {
+  it('selects other ones for each policy', async () => {
     const policies = ['p', 'q'].map((name) =>
       window(name, 5, { rollout: rollout({ enabled: 50 }) }),
     )
@@ -139,7 +139,7 @@ describe('a percentage of partitions', () => {
     for (const subject of TENANTS) counts[(await limiter.peek(subject)).policies.length]! += 1
     expect(Math.abs(counts[1]! / 100 - 50)).toBeLessThan(2)
   })
-  it('that leaves a policy out is told, and nothing is counted', async () => {
+  it('reports a policy that is left out, and counts nothing', async () => {
     const policies = [window('p', 1, { rollout: rollout({ enabled: 0 }) })]
     const { limiter } = setUp(policies)
     for (let time = 0; time < 3; time += 1) {

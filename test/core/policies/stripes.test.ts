@@ -25,7 +25,7 @@ describe('a policy in stripes', () => {
     expect(allowed).toBe(limit)
     expect(await keysUnder(shared.redis, prefix)).toHaveLength(Math.min(limit, stripes))
   })
-  it('is counted in one key per request, and reset in all', async () => {
+  it('counts a request in one key, and resets all of them', async () => {
     const perTenant = slidingWindow({
       name: 'rpm',
       limit: 40,
@@ -42,13 +42,13 @@ describe('a policy in stripes', () => {
     await limiter.reset({ tenant: 'a' })
     expect(await keysUnder(shared.redis, prefix)).toEqual([])
   })
-  it('finds a part that holds the cost, if only some do', async () => {
+  it('finds a stripe that has room for the cost', async () => {
     const { limiter } = shared.setUp([everyone(10, 3)])
     for (let time = 0; time < 30; time += 1) {
       expect((await limiter.peek({}, { cost: 4 })).allowed).toBe(true)
     }
   })
-  it('never fits what is larger than a part', async () => {
+  it('never fits a cost above the size of a stripe', async () => {
     const { limiter } = shared.setUp([everyone(100, 8)])
     expect(await limiter.check({}, { cost: 14 })).toMatchObject({ reason: 'cost_exceeds_limit' })
     expect(await limiter.check({}, { cost: 12 })).toMatchObject({ allowed: true })

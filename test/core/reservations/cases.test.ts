@@ -53,7 +53,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   const make = storesOf(name)
 
   describe.each(Object.entries(KINDS))('%s', (_, policy) => {
-    it('gives back what was not used, once', async () => {
+    it('gives back unused units, once', async () => {
       const { limiter, left } = setUpTokens(make(), [policy])
       const decision = await tokens(limiter, 80)
       expect(await left()).toBe(20)
@@ -65,7 +65,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(await decision.cancel()).toEqual(nothing)
       expect(await left()).toBe(70)
     })
-    it('charges what was used beyond, past the limit too, and never tells of less than 0 left', async () => {
+    it('charges use beyond the estimate, also past the limit, and never reports less than 0 remaining', async () => {
       const { limiter, left, clock } = setUpTokens(make(), [policy])
       await tokens(limiter, 60)
       const decision = await tokens(limiter, 20)
@@ -88,7 +88,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect((await decision.cancel()).returned).toEqual({ token: 100 })
       expect(await left()).toBe(100)
     })
-    it('keeps the estimate of what is not settled, and of units that are left out', async () => {
+    it('keeps the estimate of unsettled calls and of units that are left out', async () => {
       const { limiter } = setUpTokens(make(), [policy, fixedWindow({ ...FREE, unit: 'usd' })])
       const cost = { token: 40, usd: 7 }
       const decision = await mustReserve(limiter, ACME, { cost })
@@ -103,7 +103,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect((await decision.settle({ token: 30 })).overrun).toEqual({ token: 30 })
       expect(await left()).toBe(70)
     })
-    it('is settled by whoever has it as JSON', async () => {
+    it('can be settled from its JSON', async () => {
       const store = make()
       const { limiter, left } = setUpTokens(store, [policy])
       const text = JSON.stringify(await tokens(limiter, 80))
@@ -114,7 +114,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(await left()).toBe(90)
       expect((await reservation(elsewhere, JSON.parse(text)).cancel()).applied).toBe(false)
     })
-    it('that is given back after a reset never makes the count less than nothing', async () => {
+    it('never makes the count negative when it is given back after a reset', async () => {
       const { limiter, left } = setUpTokens(make(), [policy])
       const decision = await tokens(limiter, 50)
       await limiter.reset(ACME)
@@ -137,7 +137,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     })
   })
 
-  it('of 64 at once on a small budget no more get in than it has room for, and settling lower makes room', async () => {
+  it('allows no more of 64 concurrent ones than the budget has room for, and a lower settlement makes room', async () => {
     const { limiter, left } = setUpTokens(make(), [
       dailyCap({ ...common, name: 'p', limit: 1_000 }),
     ])
@@ -154,7 +154,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     }
   })
 
-  it('what 64 at once use beyond their estimates exceeds the budget by no more than that', async () => {
+  it('exceeds the budget by no more than what 64 concurrent ones use beyond their estimates', async () => {
     const { limiter } = setUpTokens(make(), [dailyCap({ ...common, name: 'p', limit: 1_000 })])
     let [spent, overrun] = [0, 0]
     await Promise.all(
@@ -170,7 +170,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(spent - overrun).toBeLessThanOrEqual(1_000)
   })
 
-  it('is left out where its policy counts in another way by now, and the others are settled', async () => {
+  it('skips a policy that counts in another way by now, and settles the others', async () => {
     const store = make()
     const calls = concurrency({ name: 'in-flight', limit: 2, per: ['tenant'] })
     const bucket = tokenBucket({ name: 'p', window: '1h', ...common })
@@ -188,7 +188,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(remaining(peeked)).toEqual({ p: 70, 'in-flight': 1 })
   })
 
-  it('of an estimate of 0 counts in a bucket as far as numbers go', async () => {
+  it('settles an estimate of 0 in a bucket up to the largest number', async () => {
     const bucket = tokenBucket({ name: 'p', window: '30d', ...common, limit: 1 })
     const { limiter } = setUpTokens(make(), [bucket])
     const decision = await tokens(limiter, 0)
@@ -198,7 +198,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(policies[0]?.retryAfterMs).toBeLessThanOrEqual(Number.MAX_SAFE_INTEGER)
   })
 
-  it('of a bucket corrects it in terms of the limit that was charged', async () => {
+  it('corrects a bucket in terms of the limit that was charged', async () => {
     const plans = definePlans({ large: { tokens: 10_000 }, small: { tokens: 10 } })
     const bucket = tokenBucket({
       name: 'p',
@@ -249,7 +249,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(remaining(await limiter.peek(ACME, { cost: 0 }))).toEqual({ 'in-flight': 2, rpm: 0 })
   })
 
-  it('of 64 calls at once no more are in flight than there are slots, again and again', async () => {
+  it('never has more of 64 concurrent calls in flight than there are slots', async () => {
     const calls = concurrency({ name: 'in-flight', limit: 5, per: ['tenant'] })
     const { limiter } = setUpTokens(make(), [calls])
     for (let time = 0; time < 5; time += 1) {

@@ -104,7 +104,7 @@ describe('a reservation in a log', () => {
     }
   })
 
-  it('is charged beyond its estimate now where too many came after it', async () => {
+  it('is charged use beyond its estimate now if it has too many later members', async () => {
     for (const { decision, left } of await crowded(MOST)) {
       const done = await decision.settle({ token: 140 })
       expect(done).toEqual({ applied: true, returned: {}, overrun: { token: 40 } })
@@ -112,7 +112,7 @@ describe('a reservation in a log', () => {
     }
   })
 
-  it('that cannot be corrected there is corrected in the policies beside it', async () => {
+  it('is corrected in the other policies if it cannot be corrected in the log', async () => {
     const budget = dailyCap({ name: 'budget', limit: 100_000, ...common })
     const { limiter } = setUp([budget, log], { store: own.store() })
     const decision = await mustReserve(limiter, ACME, { cost: { token: 100 } })

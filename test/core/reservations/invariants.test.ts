@@ -61,7 +61,7 @@ describe.each([
 ] as const)('in %s, over %i random operations on each of 20 tenants', (name, times) => {
   const make = storesOf(name)
 
-  it('what was reserved is what was settled, returned or is live, and each limit counts just that', async () => {
+  it('all reserved units are settled, returned or live, and each limit counts exactly those', async () => {
     const store = make()
     const tenants = Array.from({ length: TENANTS }, async (_, tenant) => {
       const clock = manualClock(START)

@@ -10,7 +10,7 @@ const per = ['tenant']
 const tokens = fixedWindow({ name: 'tokens', limit: 1_000, window: '1d', per, unit: 'token' })
 const cents = fixedWindow({ name: 'cents', limit: 1_000, window: '1d', per, unit: 'cent' })
 
-it('settles each policy of a reservation in its own key, whatever the order of the policies there', async () => {
+it('settles each policy of a reservation in its own key, whatever the order of policies in the settling limiter', async () => {
   const store = shared.store()
   const { limiter: here, clock } = setUp([tokens, cents], { store })
   const { limiter: there } = setUp([cents, tokens], { store, clock })

@@ -95,7 +95,7 @@ describe('a reservation in Redis', () => {
     expect(await snapshot(own.redis, prefix)).toEqual(before)
   })
 
-  it('that is given up early leaves a window that outlives what else it holds', async () => {
+  it('that is cancelled early leaves a window that outlives its other entries', async () => {
     const { limiter, prefix } = setUp()
     const decision = await mustReserve(limiter, ACME, { cost: COST })
     await limiter.check(ACME, { cost: COST })
@@ -107,7 +107,7 @@ describe('a reservation in Redis', () => {
     expect(await own.redis.pttl(key)).toBeGreaterThan(60_000)
   })
 
-  it('is corrected as far as it can be where one of its keys holds something else', async () => {
+  it('is corrected in its other keys when one of them holds something else', async () => {
     const { limiter, prefix } = setUp()
     const decision = await mustReserve(limiter, ACME, { cost: COST })
     const keys = await keysUnder(own.redis, prefix)
@@ -147,7 +147,7 @@ describe('a reservation in Redis', () => {
     expect(await calls()).toBe(3)
   })
 
-  it('that was lost on the way is told, and may be settled again', async () => {
+  it('reports a settlement that was lost, which may be repeated', async () => {
     const { url, token } = own.local
     const options = { url, token, prefix: freshPrefix(), timeoutMs: 30_000 }
     let lose = false
@@ -177,7 +177,7 @@ describe('a reservation in Redis', () => {
 })
 
 describe('a reservation without the store', () => {
-  it('is settled in the memory that it was made in', async () => {
+  it('is settled in the same memory', async () => {
     const store = upstash({ url: 'http://127.0.0.1:9', token: 'none' })
     const [policy] = POLICIES as [Policy]
     const limiter = createLimiter({ store, policies: [policy] })
@@ -187,7 +187,7 @@ describe('a reservation without the store', () => {
     const { policies } = await limiter.peek(ACME, { cost: { token: 0 } })
     expect(policies[0]?.remaining).toBe(90)
   })
-  it('that allowed blindly has nothing to settle', async () => {
+  it('has nothing to settle if it was allowed without counting', async () => {
     const store = upstash({ url: 'http://127.0.0.1:9', token: 'none' })
     const limiter = createLimiter({ store, policies: POLICIES, onStoreError: 'allow' })
     const decision = await mustReserve(limiter, ACME, { cost: COST })
@@ -226,7 +226,7 @@ describe('malformed data of a reservation', () => {
     const act = () => reservation(limiter, data)
     expect(act).toThrow(expect.objectContaining({ code: 'invalid_reservation' }))
   })
-  it('such as more calls than there can be is refused before anything is sent', async () => {
+  it('is refused before anything is sent, such as too many calls', async () => {
     const key = 'calls:slots-300000:tenant=acme'
     const charges = [{ ...charge, policy: 'calls', key, units: 9_000 }]
     await expect(reservation(limiter, { ...good, charges }).cancel()).rejects.toMatchObject({
@@ -239,7 +239,7 @@ describe('malformed data of a reservation', () => {
     ['half a token', { token: 0.5 }],
     ['less than none', { token: -1 }],
     ['no number', { token: Number.NaN }],
-  ])('%s is no settlement', async (_name, actual) => {
+  ])('%s is refused as a settlement', async (_name, actual) => {
     await expect(reservation(limiter, good).settle(actual as never)).rejects.toMatchObject({
       code: 'invalid_cost',
     })

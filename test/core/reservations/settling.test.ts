@@ -55,7 +55,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   const make = storesOf(name)
 
   describe.each(Object.entries(BUCKETS))('%s', (_, policy) => {
-    it('counts what was used beyond the same, whether or not anybody asked meanwhile', async () => {
+    it('counts use beyond the estimate the same with and without checks in between', async () => {
       const left: number[] = []
       for (const isAsked of [false, true]) {
         const { limiter, clock, take, left: now } = setUpTokens(make(), [policy])
@@ -71,7 +71,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(left.slice(0, 2)).toEqual(left.slice(2))
       expect(left[0]).toBeLessThanOrEqual(40)
     })
-    it('counts what was used beyond when its key has gone', async () => {
+    it('counts use beyond the estimate when its key has expired', async () => {
       const { limiter, clock, take, left } = setUpTokens(make(), [policy])
       const decision = await take(10)
       clock.advance(10 * 60 * MINUTE)
@@ -79,7 +79,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(await decision.settle({ token: 70 })).toEqual(overrun(60))
       expect(await left()).toBe(40)
     })
-    it('gives back nothing of what has leaked, and says so', async () => {
+    it('gives back no unit that has leaked, and reports it', async () => {
       const { clock, take, left } = setUpTokens(make(), [policy])
       const decision = await take(40)
       clock.advance(3 * 60 * MINUTE)
@@ -89,7 +89,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   })
 
   describe.each(Object.entries(WINDOWS))('%s', (_, [policy, windowMs]) => {
-    it('charges what was used beyond to the window of now once its own is over, and tells', async () => {
+    it('charges use beyond the estimate to the current window once its own is over, and reports it', async () => {
       const { clock, take, left } = setUpTokens(make(), [policy])
       const decision = await take(30)
       clock.advance(2 * windowMs)
@@ -99,7 +99,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       clock.advance(2 * windowMs)
       expect(await left()).toBe(100)
     })
-    it('charges as much beyond as was reserved once, though the first is still stored', async () => {
+    it('charges use beyond the estimate of the same size while the first charge is still stored', async () => {
       const { clock, take, left } = setUpTokens(make(), [policy])
       const decision = await take(30)
       clock.advance(2 * windowMs - 1)
@@ -111,7 +111,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(await left()).toBe(100)
     })
     it.each([0, 1])(
-      'gives nothing back after its end, and says so, with %i more since',
+      'gives nothing back after its end, and reports it, with %i later charges',
       async (n) => {
         const { clock, take, left } = setUpTokens(make(), [policy])
         const decision = await take(30)
@@ -123,7 +123,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     )
   })
 
-  it('a call that has come free by itself gives nothing back', async () => {
+  it('a call whose slot has expired gives nothing back', async () => {
     const calls = concurrency({ name: 'p', limit: 2, per: ['tenant'], holdFor: '30s' })
     const { limiter, clock } = setUpTokens(make(), [calls])
     const call = await mustReserve(limiter, ACME)
@@ -131,7 +131,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await call.settle({})).toEqual(NOTHING)
   })
 
-  it('a counter that was reset is charged beyond where memory charges it, too', async () => {
+  it('a counter that was reset is charged use beyond the estimate in the same segment as in memory', async () => {
     // In memory and in this store: what is left at each moment, while the segments go out one by one.
     const both = await Promise.all(
       [memory(), make()].map(async (store) => {
@@ -153,7 +153,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(both[0]?.at(-1)).toBe(100)
   })
 
-  it('settling tells why it did nothing', async () => {
+  it('a settlement reports why it did nothing', async () => {
     const { problems, listener } = collectProblems()
     const policies = [slidingWindow({ ...common, window: '1m', routes: ['ai'] })]
     const { limiter, clock } = setUp(policies, { store: make(), extensions: [listener] })
@@ -181,7 +181,7 @@ const down = (): Store => upstash({ url: 'http://127.0.0.1:9', token: 'none' })
 describe('a reservation that was made without the store', () => {
   const policies = [slidingWindow({ ...common, window: '1m' })]
 
-  it('is settled by another limiter of the same process, where it was made', async () => {
+  it('is settled by another limiter of the same process', async () => {
     const first = createLimiter({ store: down(), policies })
     const other = createLimiter({ store: down(), policies })
     const decision = await mustReserve(first, ACME, { cost: { token: 40 } })

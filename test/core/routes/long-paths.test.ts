@@ -57,7 +57,7 @@ describe('decoding a path', () => {
   )
   const encoded = fc.string({ unit: 'grapheme' }).map((s) => encodeURIComponent(s.toWellFormed()))
 
-  it('is what decoding each run with exceptions is, for any path', () => {
+  it('equals decoding with an exception for each invalid run, for any path', () => {
     const path = fc.array(fc.oneof(byte, lead, next, text, encoded)).map((parts) => parts.join(''))
     fc.assert(
       fc.property(path, (given) => {
@@ -67,7 +67,7 @@ describe('decoding a path', () => {
     )
   })
 
-  it('is that for every sequence of two bytes, and every beginning of one of three and four', () => {
+  it('equals it for every sequence of two bytes, and every start of one of three or four', () => {
     const different = []
     for (let first = 0; first < 256; first += 1) {
       for (let second = 0; second < 256; second += 1) {
@@ -80,7 +80,7 @@ describe('decoding a path', () => {
     expect(different).toEqual([])
   })
 
-  it('throws and catches nothing, whatever is in it', () => {
+  it('throws and catches nothing, whatever the path contains', () => {
     const decode = vi.spyOn(globalThis, 'decodeURIComponent')
     const match = compileRoutes(['/api/ai/**'])
     expect(match('GET', `/api/ai/${'x%ff'.repeat(3_900)}`)).toBeDefined()
@@ -89,10 +89,10 @@ describe('decoding a path', () => {
   })
 })
 
-describe('the work that a path makes', () => {
+describe('the work to match a path', () => {
   const match = compileRoutes(['/api/ai/**', '/api/models/:model', '/x'])
   it.each(['x%ff', '%ff', '%41', '%2f', '/', '/%2e%2e', ';x', '%25', '\\', '.segments/', 'é'])(
-    'grows no faster than its length with %s repeated',
+    'grows in proportion to its length with %s repeated',
     (piece) => {
       const path = (length: number) => `/api/ai/${piece.repeat(Math.floor(length / piece.length))}`
       const [short, long] = [1_000, 8_000].map((length) =>
@@ -118,7 +118,7 @@ describe("a path of Next.js' data", () => {
     expect(routePath(path, [])).toBe(route)
   })
 
-  it('is read without a regular expression that begins anew at each `.segments/`', () => {
+  it('is read without a regular expression that starts again at each `.segments/`', () => {
     const ran = vi.spyOn(RegExp.prototype, Symbol.replace)
     routePath('/api/ai/' + '.segments/'.repeat(6_000), [])
     const patterns = ran.mock.contexts.map((regexp) => (regexp as RegExp).source)
@@ -139,7 +139,7 @@ describe('a path that is longer than any platform takes', () => {
     expect(decode).not.toHaveBeenCalled()
   })
 
-  it('is refused for whoever asks, before anyone is charged', async () => {
+  it('is refused before the subject is resolved or charged', async () => {
     const subject = vi.fn<() => null>(() => null)
     const fetch = rateLimit(perMinute(1), { routes: ['/x'], subject }, () => new Response())
     expect((await fetch(new Request(`https://app.example${path}`))).status).toBe(414)

@@ -47,7 +47,7 @@ describe('a route', () => {
     )
   })
 
-  it('is the one that rou3 finds, whatever the others', () => {
+  it('is the one that rou3 finds among others', () => {
     const simple = fc
       .tuple(fc.array(fc.oneof(word, open), { maxLength: 4 }), fc.constantFrom('', '', '/**'))
       .map(([segments, last]) => renamed(`/${segments.join('/')}${last}`.replace('//', '/')))
@@ -67,9 +67,9 @@ describe('a route', () => {
   })
 })
 
-describe('work', () => {
+describe('the work to match a pattern', () => {
   it.each(['/**/b', '/a/**/b/:id', '/:x/**/:y', '/a*', '/**', '/**/:n(\\d+)/b:x'])(
-    'of %s is a look at each segment, however many there are',
+    '%s looks at each segment once, however many there are',
     (route) => {
       const match = compileRoutes([route])
       const test = vi.spyOn(RegExp.prototype, 'test')
@@ -81,7 +81,7 @@ describe('work', () => {
   )
 
   it.each(['/:a-:b', '/*a*', '/**/x/**', '/:a:b', '/:n(\\d+)-:m(\\d+)'])(
-    'of %s might not, and it is refused',
+    '%s could look more often, and is refused',
     (route) => {
       expect(() => compileRoutes([route])).toThrow(/at most one/)
     },

@@ -12,7 +12,7 @@ describe('a pattern', () => {
     ['/api/{Chat}?', '/api/chat'],
     ['/v1/:id(\\d+)', '/v1/42'],
     ['/API/AI/**', '/api/ai/evaluate'],
-  ])('%s matches what it is written for, in upper and in lower case', (pattern, path) => {
+  ])('%s matches its own path, in upper and in lower case', (pattern, path) => {
     const match = compileRoutes([{ path: pattern, id: 'ai' }])
     const spellings = [path, path.toLowerCase(), path.toUpperCase()]
     expect(spellings.map((spelling) => match('POST', spelling)?.id)).toEqual(['ai', 'ai', 'ai'])
@@ -42,7 +42,7 @@ describe('a pattern', () => {
         { path: '/a', methods: ['get'] },
       ],
     ],
-  ])('that is given %s is refused: one of the two would never count', (_, routes) => {
+  ])('is refused if it is given %s, as one of the two would never count', (_, routes) => {
     expect(() => compileRoutes(routes)).toThrow(/another route/)
   })
 
@@ -56,7 +56,7 @@ describe('a pattern', () => {
     expect(ids).toEqual(['read', 'write', 'rest'])
   })
 
-  it.each([[['PSOT']], [['']], [[]]])('has methods that exist, not %j', (methods) => {
+  it.each([[['PSOT']], [['']], [[]]])('accepts only methods that exist, not %j', (methods) => {
     expect(() => compileRoutes([{ path: '/a', methods }])).toThrow(/POST/)
   })
 })

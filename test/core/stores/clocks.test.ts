@@ -47,7 +47,7 @@ function setMachineClock(at: number): void {
 }
 
 describe('on Redis', () => {
-  it('callers whose clocks differ by years share one budget, by the clock of Redis', async () => {
+  it('lets callers whose clocks differ by years share one budget, by its own clock', async () => {
     const local = await startLocal({ redisUrl: server.url })
     const prefix = freshPrefix()
     const realNow = Date.now()
@@ -65,7 +65,7 @@ describe('on Redis', () => {
     await local.close()
   })
 
-  it('that refuses TIME in scripts, the clock of the caller decides', async () => {
+  it('decides by the clock of the caller if it refuses TIME in scripts', async () => {
     const local = await restricted('timeless', '~*', '+@all', '-time')
     const limiter = limiterOf(local)
     const start = Date.UTC(2026, 0, 15, 23, 59, 30)
@@ -86,11 +86,11 @@ describe('on Redis', () => {
   })
 })
 
-describe('where callers decide, by clocks that differ by seconds', () => {
+describe('by the clocks of callers that differ by seconds', () => {
   it.each([
     ['a fixed window', fixedWindow({ name: 'f', limit: 5, window: '5s', per: ['tenant'] })],
     ['a sliding window', slidingWindow({ name: 's', limit: 5, window: '1s', per: ['tenant'] })],
-  ])('%s holds: no fast clock lets its keys expire early', async (_, policy) => {
+  ])('%s keeps to its limit: no fast clock lets its keys expire early', async (_, policy) => {
     const local = await restricted('skewed', '~*', '+@all', '-time')
     const { url, token } = local
     const prefix = freshPrefix()
@@ -108,8 +108,8 @@ describe('where callers decide, by clocks that differ by seconds', () => {
   })
 })
 
-describe('a script touches', () => {
-  it('only the keys that it declares: a user with no right to any other key gets its decisions', async () => {
+describe('a script', () => {
+  it('touches only the keys that it declares, so a user with rights to no other keys gets decisions', async () => {
     const open = await startLocal({ redisUrl: server.url })
     const prefix = freshPrefix()
     await limiterOf(open, prefix).check(ACME)
@@ -130,7 +130,7 @@ describe('a script touches', () => {
     await open.close()
   })
 
-  it('nothing by any other command than the page of performance lists', async () => {
+  it('runs only the commands that the page of performance lists', async () => {
     const commands = 'evalsha eval time get set zrange zadd zremrangebyscore pexpire del'
     const local = await restricted(
       'frugal',

@@ -108,7 +108,7 @@ describe('a calendar cap in Redis', () => {
     }
   })
 
-  it('counts its last millisecond in full, and the first of the next from nothing', async () => {
+  it('counts in full to its last millisecond, and from nothing in the next one', async () => {
     const { limiter, clock } = setUp([daily], Date.UTC(2024, 1, 29, 23, 59, 50))
     for (let time = 0; time < 9; time += 1) await limiter.check(ACME)
     clock.set(Date.UTC(2024, 1, 29, 23, 59, 59, 999))
@@ -122,7 +122,7 @@ describe('a calendar cap in Redis', () => {
 })
 
 describe('keys in Redis', () => {
-  it('all have a TTL after a long run, at most three windows and a day, and outlive what they hold', async () => {
+  it('all have a TTL after a long run, of at most three windows and a day, and outlive their entries', async () => {
     const window = 20_000
     const policies = [
       daily,
@@ -167,7 +167,7 @@ describe('keys in Redis', () => {
     ['t', tokenBucket({ name: 't', limit: 3, window: 50, burst: 9, per })],
     ['i', tokenBucket({ name: 'i', limit: 3, window: 50, burst: 9, refill: 'interval', per })],
     ['l', leakyBucket({ name: 'l', limit: 3, window: 50, burst: 9, per })],
-  ])('of the bucket %s live a window longer than they hold something', async (name, policy) => {
+  ])('of the bucket %s live a window longer than their units', async (name, policy) => {
     const { limiter, prefix } = setUp([policy])
     for (let time = 0; time < 60; time += 1) {
       await limiter.check(ACME, { cost: 1 + (time % 4) })
@@ -180,7 +180,7 @@ describe('keys in Redis', () => {
     }
   })
 
-  it('of a counter live a window longer than their newest count is of any use', async () => {
+  it('of a counter live a window longer than their newest count matters', async () => {
     const policy = slidingWindowCounter({ name: 'c', limit: 90, window: 60, segments: 3, per })
     const { limiter, prefix } = setUp([policy])
     for (let time = 0; time < 60; time += 1) {

@@ -56,7 +56,7 @@ const FOREIGN: readonly (readonly [kind: Kind, what: string, write: Write])[] = 
 
 describe.each(FOREIGN)('a %s whose key holds %s', (kind, _what, write) => {
   it.each(['before', 'after'])(
-    'degrades a decision with another policy %s it, and changes nothing',
+    'degrades a decision with another policy %s it, and stays unchanged',
     async (place) => {
       const prefix = freshPrefix()
       const broken = KINDS[kind]('broken', 9)
@@ -79,7 +79,7 @@ describe.each(FOREIGN)('a %s whose key holds %s', (kind, _what, write) => {
   it.each([
     ['more', 3],
     ['less', 1],
-  ])('is not changed by settling %s, and the other policy is corrected', async (_used, actual) => {
+  ])('stays unchanged by settling %s, and the other policy is corrected', async (_used, actual) => {
     const prefix = freshPrefix()
     const store = shared.store(prefix)
     const other = KINDS['sliding windows']('other', 9)

@@ -9,8 +9,8 @@ import { mustReserve } from '../reservations/support.ts'
 
 const tpm = slidingWindow({ name: 'tpm', limit: 100, window: '1d', per: ['tenant'], unit: 'token' })
 
-describe('in memory, by an injected clock,', () => {
-  it('a plan is looked up again when its time is over', async () => {
+describe('in memory, with an injected clock,', () => {
+  it('a plan is looked up again after its time to live', async () => {
     const clock = manualClock(0)
     const lookUp = vi.fn<() => Promise<string>>(() => Promise.resolve('free'))
     const limiter = createLimiter({
@@ -33,7 +33,7 @@ describe('in memory, by an injected clock,', () => {
     expect([asked[4], asked[5]]).toEqual([1, 2])
   })
 
-  it('a reservation cannot be settled any more when its time is over', async () => {
+  it('a reservation cannot be settled after its deadline', async () => {
     const clock = manualClock(0)
     const limiter = createLimiter({ store: memory(), clock, policies: [tpm] })
     const options = { cost: { token: 50 }, settleWithin: '1m' } as const
@@ -49,7 +49,7 @@ describe('in memory, by an injected clock,', () => {
     expect(policies[0]?.remaining).toBe(49)
   })
 
-  it('a call can be ended for as long as it is held, however soon its cost is final', async () => {
+  it('a call in flight can be ended as long as its slot is held, even after its cost is final', async () => {
     const clock = manualClock(0)
     const calls = concurrency({ name: 'calls', limit: 1, per: ['tenant'], holdFor: '5m' })
     const limiter = createLimiter({ store: memory(), clock, policies: [calls] })

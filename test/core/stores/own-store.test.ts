@@ -14,7 +14,7 @@ const NO_RECORDS: Omit<Store, 'check'> = {
   reset: () => Promise.resolve(),
 }
 
-describe('a store of your own that answers wrongly', () => {
+describe('a custom store with an invalid reply', () => {
   it.each<[string, unknown, string]>([
     ['no verdicts', { source: 'store', now: 0, verdicts: [], read: [] }, 'store_bad_reply'],
     [
@@ -36,7 +36,7 @@ describe('a store of your own that answers wrongly', () => {
 })
 
 describe('a policy', () => {
-  it('does not change with the list that it was made of', () => {
+  it('does not change when the list changes that it was made of', () => {
     const per = ['tenant']
     const [rule] = slidingWindow({ name: 'rpm', limit: 1, window: '1m', per })()
     per.push('user')
@@ -44,7 +44,7 @@ describe('a policy', () => {
     expect(Object.isFrozen(rule?.per)).toBe(true)
   })
 
-  it('that was copied with other numbers is refused', () => {
+  it('is refused if it was copied with other numbers', () => {
     const store = { check: () => expect.unreachable(), ...NO_RECORDS }
     const [rule] = policies.flatMap((policy) => policy()) as [PolicyRule]
     for (const number of [Number.NaN, Infinity, -1, 0.5, '60000']) {

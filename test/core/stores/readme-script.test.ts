@@ -24,11 +24,11 @@ const readable = decidingScript(rules, false)
 const shared = sharedRedis()
 
 describe("the script of the README's limiter", () => {
-  it('reads as its golden file', async () => {
+  it('equals its golden file', async () => {
     await expect(readable).toMatchFileSnapshot('./readme-script.lua')
   })
 
-  it('decides, minified, as it does in full', async () => {
+  it('decides the same minified as in full', async () => {
     const prefix = freshPrefix()
     const calls = Array.from({ length: 60 }, (_, index) => {
       const now = NOON + index * 1_700 + (index > 40 ? 60_000 : 0)

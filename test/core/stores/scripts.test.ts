@@ -56,7 +56,7 @@ describe('a limiter', () => {
     expect(loads).toHaveLength(4)
   })
 
-  it('of the same shape adds none, whatever its limits: one may be made for each request', async () => {
+  it('adds no script if another has the same shape, so one may be made for each request', async () => {
     await doAll(limiterOf(60, 30).limiter)
     for (const [daily, rpm] of [
       [70, 20],

@@ -34,7 +34,7 @@ const CLIENTS: Record<string, () => object> = {
 }
 
 describe("a user's @upstash/redis client", () => {
-  it.each(Object.entries(CLIENTS))('%s, decides like the built-in transport', async (_, make) => {
+  it.each(Object.entries(CLIENTS))('decides like the built-in transport: %s', async (_, make) => {
     const limiter = createLimiter({
       store: upstashRedis(make(), { prefix: freshPrefix(), timeoutMs: 30_000 }),
       policies: [

@@ -119,7 +119,7 @@ const MUTANTS: Readonly<Record<string, readonly [algorithm: Algorithm, claim: st
 }
 
 describe('the conformance suite of algorithms', () => {
-  it('passes an algorithm that is right', async () => {
+  it('passes a correct algorithm', async () => {
     expect(await failuresOf(changed('none', {}))).toEqual(new Map())
   })
 

@@ -20,7 +20,7 @@ async function failuresOf(makeStore: () => Store): Promise<Map<string, string>> 
 }
 
 describe('the conformance suite of stores', () => {
-  it('passes a store that is right', async () => {
+  it('passes a correct store', async () => {
     expect(await failuresOf(() => memory())).toEqual(new Map())
   })
 
@@ -29,7 +29,7 @@ describe('the conformance suite of stores', () => {
     expect([...failures.keys()]).toContain(claim)
   })
 
-  it('tells why a store failed', async () => {
+  it('reports why a store failed', async () => {
     const failures = await failuresOf(MUTANTS['fails']?.[0] ?? memory)
     expect(failures.get('peek charges nothing')).toContain('store_failed')
     expect(failures.get('peek charges nothing')).toContain('disk full')

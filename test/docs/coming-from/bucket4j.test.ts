@@ -30,7 +30,7 @@ describe.each([
   ['Bandwidths.java', 'bandwidths'],
   ['Interval.java', 'interval'],
 ])('Bucket4j with the bandwidths of %s', (theirs, ours) => {
-  it('consumes the same, with the same left, and the same to wait', async () => {
+  it('consumes the same, with the same remainder and the same wait', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (steps) => {
         const { limiter } = await block(ours)

@@ -48,7 +48,7 @@ describe("Envoy's token bucket", () => {
     expect(theirs).toContainEqual(expect.objectContaining({ status: 429 }))
   })
 
-  it('lets the same requests pass where a timer fills it', async () => {
+  it('lets the same requests pass when a timer fills it', async () => {
     await fc.assert(
       fc.asyncProperty(bursts, async (steps) => {
         const { limiter } = await block('envoy-timer')
@@ -64,7 +64,7 @@ describe("Envoy's token bucket", () => {
 })
 
 describe("Envoy's percentages", () => {
-  it('of a hundred and of none let the same requests pass', async () => {
+  it('of 100 and of 0 let the same requests pass', async () => {
     await fc.assert(
       fc.asyncProperty(bursts, async (steps) => {
         const { limiter } = await block('envoy-shadow')
@@ -79,7 +79,7 @@ describe("Envoy's percentages", () => {
     )
   })
 
-  it('between them refuse some requests of each tenant there, and each request of some tenants here', async () => {
+  it('between 0 and 100 refuse some requests of each tenant in Envoy, and each request of some tenants in Sluice', async () => {
     const [TENANTS, SENT] = [1_000, 40]
     const { limiter } = await block('envoy-rollout')
     const filter = filterOf(source('envoy-rollout.yaml'))

@@ -51,7 +51,7 @@ describe('express-rate-limit', () => {
     expect(answers).toContainEqual(expect.objectContaining({ status: 429, client: A }))
   })
 
-  it('is matched inside of Express, too', async () => {
+  it('matches the same inside Express', async () => {
     const { limiter, options } = await block<ExpressBlock>('express')
     const { limitExpress } = await block<OnExpress>('express-app')
     const [ask, askOurs] = [
@@ -62,7 +62,7 @@ describe('express-rate-limit', () => {
   })
 
   it.each(['//api/search', '/API/search/', 'http://elsewhere/api/search'])(
-    'is not gone around inside of Express, by asking for %s',
+    'is not bypassed inside Express by a request for %s',
     async (path) => {
       const { limiter, options } = await block<ExpressBlock>('express')
       const { limitExpress } = await block<OnExpress>('express-app')
@@ -76,7 +76,7 @@ describe('express-rate-limit', () => {
     },
   )
 
-  it('skips whom `skip` skips', async () => {
+  it('skips the same requests as `skip`', async () => {
     const { serve } = await block<ExpressBlock>('express')
     const ask = await listen(theirs())
     const request = requestFrom('203.0.113.5')
@@ -103,7 +103,7 @@ describe('express-rate-limit', () => {
     expect(await seen(await serve(request))).toEqual(await seen(await ask(request)))
   })
 
-  it('begins its windows with a client, and ours begin with the clock: the page says so', async () => {
+  it('begins its windows with a client, and Sluice with the clock, as the page says', async () => {
     const { serve } = await block<ExpressBlock>('express')
     const ask = await listen(theirs())
     const request = requestFrom(A)

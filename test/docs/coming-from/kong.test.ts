@@ -32,7 +32,7 @@ const PERIODS = ['hour', 'minute', 'second']
 describe('Kong with a second, a minute and an hour', () => {
   const config = kongConfig('kong.yaml')
 
-  it('lets the same requests pass, and tells the same of what is left', async () => {
+  it('lets the same requests pass and reports the same remainder', async () => {
     const { serve } = await block('kong')
     const kong = new KongRateLimiting(config)
     const [theirs, ours] = [[] as object[], [] as object[]]
@@ -57,16 +57,16 @@ describe('Kong with a second, a minute and an hour', () => {
     }
   })
 
-  it('turns away who has no key, as key-auth does', async () => {
+  it('refuses requests without a key, like key-auth', async () => {
     const { serve } = await block('kong')
     expect((await serve(requestFrom('192.0.2.7'))).status).toBe(401)
   })
 })
 
-describe('Kong with answers of its own and hidden headers', () => {
+describe('Kong with custom answers and hidden headers', () => {
   const config = kongConfig('kong-answers.yaml')
 
-  it.each([false, true])('answers the same, with a data store that is down: %s', async (down) => {
+  it.each([false, true])('answers the same with a data store that is down: %s', async (down) => {
     const { serve } = await block('kong-answers', { store: down ? BROKEN : memory() })
     const kong = new KongRateLimiting(config)
     kong.down = down

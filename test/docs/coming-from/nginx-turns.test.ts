@@ -8,7 +8,7 @@ stillClock()
 const ADDRESS = '192.0.2.7'
 const subject = () => ({ address: ADDRESS })
 
-it('the adapters have a queue go on in turn, as nginx does, and refuse what it does not hold', async () => {
+it('the adapters let a queue go on in turn, as nginx does, and refuse requests when it is full', async () => {
   vi.useFakeTimers({ now: START })
   const { limiter } = await block('queue')
   const gone: number[] = []

@@ -32,7 +32,7 @@ describe('nginx with a burst at once', () => {
 })
 
 describe('nginx with a queue', () => {
-  it('lets the same requests pass, and holds them as long', async () => {
+  it('lets the same requests pass and delays them as long', async () => {
     expect(await refusals('queue', held, (outcome) => outcome)).toBeGreaterThan(0)
   })
 })
@@ -43,15 +43,15 @@ describe('nginx with `delay`', () => {
   })
 })
 
-describe('nginx with several limits, not all for everyone', () => {
+describe('nginx with several limits, some of them not for everyone', () => {
   it('lets the same requests pass', async () => {
     vi.stubEnv('PROBE_KEY', 'let-me-in')
     expect(await refusals('several', overHttp, asStatus)).toBeGreaterThan(0)
   })
 })
 
-describe('nginx that only looks', () => {
-  it('would have refused the same requests, and refuses and holds none', async () => {
+describe('nginx in dry-run mode', () => {
+  it('would refuse the same requests, and refuses and delays none', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (steps) => {
         const { limiter } = await block('dry-run')
@@ -68,19 +68,22 @@ describe('nginx that only looks', () => {
   })
 })
 
-describe('the model', () => {
+describe('the model of nginx', () => {
   it.each([
     [0, [0, 100, 200, 300, 400, 500]],
     [2, [0, 0, 0, 100, 200, 300]],
     [Infinity, [0, 0, 0, 0, 0, 0]],
-  ])('holds and refuses seven at once as the source has it, with a delay of %s', (delay, waits) => {
-    const limit = new NginxLimit({ rate: '10r/s', burst: 5, delay })
-    const outcomes = Array.from({ length: 7 }, () => limitReq([[limit, 'a']], 0))
-    expect(outcomes.slice(0, 6).map(({ delayMs }) => delayMs)).toEqual(waits)
-    expect(outcomes.map(({ allowed }) => allowed)).toEqual([...waits.map(() => true), false])
-  })
+  ])(
+    'delays and refuses seven concurrent requests like the source, with a delay of %s',
+    (delay, waits) => {
+      const limit = new NginxLimit({ rate: '10r/s', burst: 5, delay })
+      const outcomes = Array.from({ length: 7 }, () => limitReq([[limit, 'a']], 0))
+      expect(outcomes.slice(0, 6).map(({ delayMs }) => delayMs)).toEqual(waits)
+      expect(outcomes.map(({ allowed }) => allowed)).toEqual([...waits.map(() => true), false])
+    },
+  )
 
-  it('rounds the rate, so that who asks as often as 100r/m allows is refused', () => {
+  it('rounds the rate, so requests at exactly 100r/m are refused', () => {
     const limit = new NginxLimit({ rate: '100r/m' })
     const allowed = [0, 600].map((now) => limitReq([[limit, 'a']], now).allowed)
     expect(allowed).toEqual([true, false])

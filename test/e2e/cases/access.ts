@@ -13,7 +13,7 @@ const PATHS = [
 
 export const access: readonly Case[] = [
   {
-    claim: 'answers 401 to whoever has no valid token, and charges nobody',
+    claim: 'answers 401 without a valid token, and charges nobody',
     async check(target) {
       const who = { tenant: 'e2e-nobody', plan: 'starter' }
       const wrong: Record<string, string | undefined> = {
@@ -72,7 +72,7 @@ export const access: readonly Case[] = [
     },
   },
   {
-    claim: 'does not touch what is no AI route',
+    claim: 'does not touch other routes',
     async check(target) {
       const before = target.store.requests
       for (const path of ['/', '/api/ai', '/api/ai/unknown', '/api/other']) {

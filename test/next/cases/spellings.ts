@@ -47,7 +47,7 @@ export function describeSpellings(setUp: () => SetUp): void {
       },
     )
 
-    it('is found under enough spellings for this to mean something', () => {
+    it('reaches a handler under enough spellings to prove this', () => {
       const fewest = Object.keys(HANDLERS).map((name) => reached.get(name)?.size ?? 0)
       expect(Math.min(...fewest)).toBeGreaterThanOrEqual(15)
       expect(Math.max(...fewest)).toBeGreaterThanOrEqual(30)

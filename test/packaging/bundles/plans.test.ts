@@ -53,13 +53,13 @@ describe('a Worker loads', () => {
         'reservations/settlements.js',
       ],
     ],
-  ])('with %s nothing that it does not use', async (_, contents, files) => {
+  ])('nothing that it does not use, with %s', async (_, contents, files) => {
     const loaded = await filesOf(`${BARE}\n${contents}`)
     expect(loaded).toContain('limiter/limiter.js')
     expect(loaded.filter((file) => OPTIONAL.test(file)).toSorted()).toEqual(files)
   })
 
-  it('without plans nothing of them but how an unknown one is told of', async () => {
+  it('only the report of an unknown plan, without plans', async () => {
     const { text } = await bundle(BARE)
     const texts = ['No plan is named', 'must define at least one plan']
     expect(texts.map((part) => text.includes(part))).toEqual([true, false])

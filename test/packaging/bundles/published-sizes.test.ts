@@ -20,7 +20,7 @@ const BUNDLES: Record<string, string> = {
 }
 
 describe('a bundle of', () => {
-  it.each(Object.entries(BUNDLES))('%s is as large as the page says', async (name, contents) => {
+  it.each(Object.entries(BUNDLES))('%s is as large as the page states', async (name, contents) => {
     const { gzipped } = await bundle(contents, ['node:*', 'crypto'])
     const page = Number(told.get(name)?.['kB, gzipped']) * 1_000
     expect(gzipped).toBeLessThanOrEqual(page)

@@ -33,7 +33,7 @@ afterAll(() => {
 })
 
 describe('the types of a limiter', () => {
-  it('accept what is right, under the strictest options', () => {
+  it('accept correct code under the strictest options', () => {
     expect(output.filter((line) => line.includes('accepted.ts'))).toEqual([])
   })
 
@@ -42,7 +42,7 @@ describe('the types of a limiter', () => {
     expect(own.map((text) => text.replace(/^.*?: error /, ''))).toEqual([says])
   })
 
-  it('say nothing else, and nothing in several lines', () => {
+  it('give no other errors, and each in one line', () => {
     expect(MISUSES.length).toBeGreaterThan(30)
     expect(output).toHaveLength(MISUSES.length)
     for (const { says } of MISUSES) expect(says.length).toBeLessThan(250)
