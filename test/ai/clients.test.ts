@@ -42,7 +42,7 @@ const tools = [
 ]
 const anthropicTools = [{ name: 'get_weather', input_schema: { type: 'object' as const } }]
 
-/** What a client is asked, and the input and output tokens that it reports. */
+/** Calls of each client, and the input and output tokens that it reports. */
 const ASKED: Readonly<
   Record<string, (clients: Clients) => Promise<{ result: unknown; tokens: unknown }>>
 > = {

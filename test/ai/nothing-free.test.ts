@@ -43,7 +43,7 @@ const CHUNKS = lines(
   { model: 'm', choices: [], usage: usage({}) },
 )
 
-/** What begins like one thing and is another; none tells of a usage. */
+/** Bodies that begin like one format and are another; none reports a usage. */
 const DISGUISED: Readonly<Record<string, string>> = {
   'lines of JSON': OLLAMA,
   'text that begins with a link': `[Link](http://x.example) ${LONG}`,

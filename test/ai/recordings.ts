@@ -2,7 +2,7 @@
 const event = (data: unknown, name?: string): string =>
   `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`
 
-/** What the model says in the recordings below, as it comes. */
+/** The text of the model in the recordings below, in its pieces. */
 export const TEXTS: readonly string[] = [
   'The',
   ' sky',

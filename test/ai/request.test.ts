@@ -74,7 +74,7 @@ describe('the input of a chat', () => {
   })
 })
 
-/** The same said in each format, with the text that must be in the estimate. */
+/** The same conversation in each format, with the text that the estimate must contain. */
 const SAID: Readonly<Record<string, object>> = {
   'chat, text': { messages: [{ role: 'user', content: english }] },
   'chat, parts': { messages: [{ role: 'user', content: [{ type: 'text', text: english }] }] },

@@ -7,7 +7,7 @@ export const bytesOf = (text: string): Uint8Array<ArrayBuffer> => encoder.encode
 /** A stream of chunks that are there, and how it was used. */
 export interface Source {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>
-  /** How many chunks were asked for, the end included. */
+  /** The number of chunks that were pulled, including the end. */
   readonly pulls: () => number
   readonly cancelled: () => unknown
 }

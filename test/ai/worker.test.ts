@@ -27,7 +27,7 @@ export default {
 const events = CHAT_SSE.split(/(?<=\n\n)/)
 let settled: Usage[] = []
 let answering: ServerResponse | undefined
-/** Whether the upstream goes on talking once its first events are out. */
+/** True if the upstream goes on sending after its first events. */
 let talks = true
 let miniflare: Miniflare
 let url: URL

@@ -6,7 +6,7 @@ import { startNext } from '../e2e/support/next-app.ts'
 import { withinOneDay, type App } from '../e2e/support/target.ts'
 import { SECRET } from '../e2e/support/tokens.ts'
 
-/** What `gpt-4o` costs, in micro-dollars. */
+/** The price of `gpt-4o`, in micro-dollars. */
 const price = ({ prompt_tokens, completion_tokens }: OpenAI.CompletionUsage): number =>
   Math.ceil(2.5 * prompt_tokens + 10 * completion_tokens)
 
@@ -124,7 +124,7 @@ describe("the demo's /api/chat with the openai client", () => {
   })
 })
 
-/** That what was settled is what the client was told, to the micro-dollar. */
+/** Expects the settled cost to be what the client was told, to the micro-dollar. */
 async function expectSettled({ settled }: Chatter, usage: OpenAI.CompletionUsage): Promise<void> {
   const { total_tokens: total, prompt_tokens: input, completion_tokens: output } = usage
   expect([input, output].every((tokens) => tokens > 0)).toBe(true)

@@ -7,9 +7,9 @@ import { addressOf } from '../e2e/support/ports.ts'
 
 /** A request as the provider saw it, and what it answered. */
 export interface Attempt {
-  /** When it was answered, in milliseconds. */
+  /** The time of the answer, in milliseconds. */
   readonly answeredAt: number
-  /** When it came, on the same clock. */
+  /** The time of arrival, by the same clock. */
   readonly at: number
   readonly status: number
   readonly headers: Headers

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startWorker, type TestWorker } from './support.ts'
 
-/** What handlers have said, in the order in which they ran. */
+/** The names of handlers, in the order in which they ran. */
 let ran: string[] = []
 /** Answers the client that waits for the test to say that it goes away. */
 const leaving: (() => void)[] = []
@@ -51,7 +51,10 @@ const ask = (name: string, cost: number, tenant: string, headers: Record<string,
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** What has run when a client went away while its request was held, and another was held longer. */
+/**
+ * The handlers that ran after a client went away during its delay, with another request delayed
+ * longer.
+ */
 async function ranAfterLeaving(): Promise<string[]> {
   const tenant = randomUUID()
   const before = worker.storeRequests

@@ -29,7 +29,7 @@ const start = async (LIMIT = '20') =>
 const ask = ({ url }: TestWorker, headers: Record<string, string>) =>
   fetch(new URL('/api/ai/evaluate', url), { method: 'POST', headers })
 
-/** So many requests at once; how many there were of each status. */
+/** Sends `count` requests at once and counts the answers by status. */
 async function burst(on: TestWorker, count: number, headers: Record<string, string>) {
   const answers = await Promise.all(Array.from({ length: count }, () => ask(on, headers)))
   const statuses: Record<number, number> = {}

@@ -102,7 +102,7 @@ async function bundle(fixture: string): Promise<string> {
   return outputFiles[0]?.text ?? ''
 }
 
-/** What came back for a request line that no client library would send. */
+/** The answer to a request line that no client library would send. */
 export interface RawAnswer {
   readonly status: number
   readonly body: string

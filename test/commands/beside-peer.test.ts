@@ -23,7 +23,7 @@ interface Price {
 
 type Ask = (id: string) => Promise<boolean>
 
-/** What `ask` costs while it allows and when it denies, with scripts already loaded. */
+/** Measures `ask` while it allows and when it denies, with scripts already loaded. */
 async function prices(ask: Ask): Promise<{ allowed: Price; denied: Price }> {
   await ask('warm')
   const price = async (times: number, answer: boolean): Promise<Price> => {

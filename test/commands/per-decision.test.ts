@@ -102,7 +102,7 @@ function waits(meanMs: number): () => number {
   }
 }
 
-/** What is measured, by the first column of the page's table. */
+/** The measurements, by the first column of the page's table. */
 const MEASURED: Record<string, () => Promise<Metered>> = {
   'first of the day': async () => (await warm(both)).check(true),
   'first in a window': async () => {

@@ -107,7 +107,7 @@ describe('a sliding window with more entries than the script reads at once', () 
   })
 })
 
-/** How many members are in the shorter window, around what is read at once. */
+/** Numbers of members in the shorter window, around the size of a batch. */
 const HELD = [1, 2, 62, 63, 64, 65, 66, 127, 128, 129, 575, 576, 577, 578, 699, 700]
 
 describe('a log with more entries than the script reads at once', () => {

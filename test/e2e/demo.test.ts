@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const script = fileURLToPath(new URL('../../scripts/demo.mjs', import.meta.url))
 
-/** What the drive's table says, whatever the store. */
+/** The rows in the table of the drive, whatever the store. */
 const TABLE = [
   /^starter-burst +starter +25 +20 +5 by rpm +[1-9]\d? s$/m,
   /^starter-import +starter +200 +20 +180 by rpm +[1-9]\d? s$/m,

@@ -55,7 +55,7 @@ const ANSWERS: Record<string, { behave: Behaviour; causes: Causes }> = {
   'a connection broken within the answer': { behave: breakOff, causes: unreachable },
 }
 
-/** What a user can see of a decision, and what was printed. */
+/** Everything that a user can see of a decision, and everything printed. */
 function seen(decision: Decision, printed: readonly { mock: { calls: unknown[][] } }[]): string {
   return JSON.stringify([decision, printed.map(({ mock }) => mock.calls)])
 }

@@ -12,7 +12,7 @@ function limiterOf(maxKeys?: number): Limiter {
   }).limiter
 }
 
-/** Whether the store still holds what the tenant was charged. */
+/** Returns true if the store still holds the charge of the tenant. */
 async function isHeld(limiter: Limiter, tenant: string): Promise<boolean> {
   const { policies } = await limiter.peek({ tenant })
   return policies[0]?.remaining !== 2

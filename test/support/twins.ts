@@ -13,7 +13,7 @@ export interface Step {
   readonly settleAfterMs?: number
 }
 
-/** What was used of a reservation of 2, one after the other: less, as much, more, nothing, twice. */
+/** The use of reservations of 2, one after another: less, as much, more, nothing, twice as much. */
 export const USED = [1, 2, 3, 0, 4]
 
 /** The same steps each time: enough to spend 10 of everything, and for some of it to come back. */
@@ -27,7 +27,7 @@ export const STEPS: readonly Step[] = Array.from({ length: 36 }, (_, index) => (
 /** A decision, whoever answered. */
 const withoutSource = (decision: Decision): object => ({ ...decision, source: undefined })
 
-/** All that a limiter over this store says in a history, settlements included. */
+/** The answers of a limiter over this store to a history, including settlements. */
 async function told(
   policies: readonly Policy[],
   store: Store,

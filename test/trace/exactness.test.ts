@@ -16,7 +16,7 @@ const WINDOW_MS = 60_000
 const LIMITS = { request: 20, token: 25_000 } as const
 const UNITS = ['request', 'token'] as const
 
-/** What is replayed, by the first column of the page's tables. */
+/** The algorithms to replay, by the first column of the page's tables. */
 const ALGORITHMS: Readonly<Record<string, Partial<Rule>>> = {
   slidingWindow: { kind: 'sliding' },
   slidingWindows: { kind: 'sliding', log: 0 },
@@ -31,7 +31,7 @@ const ALGORITHMS: Readonly<Record<string, Partial<Rule>>> = {
 }
 const NAMES = Object.keys(ALGORITHMS)
 
-/** Each algorithm in each unit, all of them shadows: none vetoes, and each goes its own way. */
+/** Each algorithm in each unit, all in shadow mode, so none affects the others. */
 const RULES = UNITS.flatMap((unit, log) =>
   Object.values(ALGORITHMS).map((own) => ruleOf(unit, own, log)),
 )

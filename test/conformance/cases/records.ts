@@ -54,7 +54,7 @@ function write(
   return made.write(writes, condition)
 }
 
-/** What these fields of a record hold. */
+/** The values of these fields of a record. */
 async function fields(store: Store, key: string, names: readonly string[]): Promise<unknown> {
   const reads = names.map((field) => ({ key, field }))
   return (await store.check({ ...request(reads), now: Date.now() })).read

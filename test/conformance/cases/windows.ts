@@ -17,7 +17,9 @@ import { setUp } from './case.ts'
 
 interface Kind {
   readonly policy: Policy
-  /** When one unit more fits after 3 were spent at noon, and how many are left then with it. */
+  /**
+   * The time at which one unit fits again after 3 were spent at noon, and the units left after it.
+   */
   readonly endsAt: number
   readonly leftThen: number
   readonly reason: string

@@ -21,7 +21,7 @@ import { setUp } from './case.ts'
 
 const common = { name: 'p', per: ['tenant'] } as const
 
-/** Every algorithm, of a limit. */
+/** A policy of every algorithm with a given limit. */
 const KINDS: Readonly<Record<string, (limit: Limit) => Policy>> = {
   'a sliding window': (limit) => slidingWindow({ ...common, limit, window: '1m' }),
   'several sliding windows': (limit) =>
@@ -45,7 +45,7 @@ const KINDS: Readonly<Record<string, (limit: Limit) => Policy>> = {
   'calls in flight': (limit) => concurrency({ ...common, limit }),
 }
 
-/** What a route is allowed. */
+/** The limit of a route. */
 const byRoute: Limit = ({ route }) => (route === 'closed' ? 0 : route === 'open' ? 'unlimited' : 20)
 
 const at = (route: string) => ({ ...ACME, route })

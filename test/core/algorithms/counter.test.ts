@@ -14,7 +14,10 @@ interface Shape {
 }
 
 interface Call {
-  /** How long after the call before: a share of a segment, in whole segments, or off them by one. */
+  /**
+   * The time since the call before: a share of a segment, whole segments, or those plus or minus 1
+   * ms.
+   */
   readonly gap: readonly [segments: number, share: number, off: number]
   /** The cost, as a share of the limit. */
   readonly share: number
@@ -46,7 +49,7 @@ const calls: fc.Arbitrary<readonly Call[]> = fc.array(
 const sum = (charges: readonly Charge[]): number =>
   charges.reduce((total, { cost }) => total + cost, 0)
 
-/** What was held in the `length` milliseconds that end with `last`. */
+/** The units charged in the `length` milliseconds that end with `last`. */
 const heldUntil = (charges: readonly Charge[], last: number, length: number): number =>
   sum(charges.filter(({ at }) => at <= last && at > last - length))
 

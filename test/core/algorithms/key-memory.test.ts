@@ -19,7 +19,7 @@ const page = readFileSync(new URL('../../../docs/policies.md', import.meta.url),
 const told = tableOf(page, 'spent in one window')
 const common = { name: 'p', window: '1m', per: ['tenant'] } as const
 
-/** What is spent, by the first column of the page's table. */
+/** The histories to measure, by the first column of the page's table. */
 const SPENT: Record<string, { policies: readonly Policy[]; times: number; gapMs: number }> = {
   'slidingWindow, 60 requests': {
     policies: [slidingWindow({ ...common, limit: 60 })],

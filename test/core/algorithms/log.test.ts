@@ -7,7 +7,7 @@ import { freshPrefix } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
 
 const SEED = 20_260_118
-/** Where the sums in a log begin again. */
+/** The value at which the sums in a log wrap around. */
 const TURN = 8_000_000_000_000_000
 const LIMIT = 1_000_000_000_000
 

@@ -75,7 +75,7 @@ describe('a mistake in the allowed settings is an error that names the option', 
 
 const USER = { tenant: 'acme', user: 'u1' }
 
-/** What is wrong, the option that must be named, and for whom it is set. */
+/** A mistake, the option that must be named, and the subject of the change. */
 const REFUSED: Record<string, readonly [changes: unknown, option: string, subject?: unknown]> = {
   nothing: [undefined, 'configure'],
   'no policy': [{}, 'configure'],

@@ -15,7 +15,7 @@ import { runtimeConfiguration, type RuntimeConfigurationOptions } from '@sluice/
 import { ACME, collectProblems } from '../../support/limiters.ts'
 import { NOON } from '../../support/times.ts'
 
-/** How long an isolate relies on what it knows. */
+/** The time for which an isolate uses loaded settings without a read. */
 export const RELY_MS = 5_000
 
 export const policies = [

@@ -26,7 +26,7 @@ function counting(requests = 10, tokens = 1_000) {
   return { limiter, left }
 }
 
-/** What a request for so many tokens costs, as the page on costs shows it. */
+/** The cost of a request by its `max_tokens`, as the page on costs shows it. */
 const byBody: RouteCost = async (request) => {
   const { max_tokens: asked } = (await request.clone().json()) as { max_tokens?: unknown }
   const tokens = typeof asked === 'number' && Number.isInteger(asked) && asked > 0 ? asked : 400

@@ -27,7 +27,7 @@ export function perMinute(limit: number): Limiter {
   return limiterWith(policy).limiter
 }
 
-/** Who asks: what the header `x-tenant` says. */
+/** The subject of a request: the tenant in its header `x-tenant`. */
 export function subject(request: Request) {
   const tenant = request.headers.get('x-tenant')
   return tenant === null ? null : { tenant }
@@ -49,7 +49,7 @@ export function app(
     )
 }
 
-/** What a policy's state is where a test does not care. */
+/** The state of a policy, with defaults for what a test does not care about. */
 export function state(fields: Partial<PolicyState> & { name: string }): PolicyState {
   return {
     scope: 'tenant',
@@ -100,7 +100,7 @@ export function delaying(delayMs: number): Limiter {
 
 const down = () => Promise.reject(new Error('down'))
 
-/** What a limiter answers when its store is down and it is set to deny then. */
+/** The denial of a limiter whose store is down and which denies in that case. */
 export async function outage(): Promise<DeniedDecision> {
   const decision = await createLimiter({
     store: { check: down, run: down, reset: down },

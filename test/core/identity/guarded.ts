@@ -19,7 +19,7 @@ export function guarded(subject: SubjectResolver, limit = 1_000) {
   return {
     ask: (headers: Record<string, string> = {}) =>
       fetch(new Request('https://app.example/', { headers })),
-    /** How many requests have been charged. */
+    /** The number of requests charged so far. */
     charged: async () => {
       const { policies } = await limiter.peek({})
       return limit - (policies[0]?.remaining ?? 0)
@@ -27,7 +27,7 @@ export function guarded(subject: SubjectResolver, limit = 1_000) {
   }
 }
 
-/** Everything that an answer says. */
+/** The status, headers and body of an answer as one text. */
 export async function told(answer: Response): Promise<string> {
   return (
     JSON.stringify([answer.status, answer.statusText, ...answer.headers]) + (await answer.text())

@@ -203,7 +203,7 @@ describe('a listener that fails', () => {
   })
 })
 
-/** What a limiter tells events by: a function makes an event's object only if there is one. */
+/** The names of a limiter's events that have an emitter: one exists only for a listener. */
 const emitters = (limiter: object): string[] => {
   const [symbol] = Object.getOwnPropertySymbols(limiter)
   const { events } = (limiter as Record<symbol, { events: object }>)[symbol as symbol] ?? {}

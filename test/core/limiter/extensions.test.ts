@@ -23,7 +23,7 @@ const field = { key: 'own', field: 'value' }
 const reading = (record: unknown) => () => ({ reads: [record] })
 const setting = (settings: unknown) => () => ({ settings: () => settings as PolicySettings })
 
-/** What an extension may do wrong before a decision. */
+/** Faults of an extension before a decision. */
 const FAULTS: Record<string, unknown> = {
   throws: fail,
   'rejects with nothing': () => Promise.reject(),

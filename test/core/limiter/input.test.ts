@@ -16,7 +16,7 @@ import { freshPrefix } from '../../support/stores.ts'
 const ACME = { tenant: 'acme', route: 'evaluate' }
 const VALUE = 'value-that-nobody-may-see'
 
-/** What is asked, the code, and the input that must be named. */
+/** The arguments of a check, the code, and the input that must be named. */
 type Row = readonly [claim: string, subject: unknown, options: unknown, code: string, input: string]
 
 const cost = (value: unknown): unknown => ({ cost: { token: value } })

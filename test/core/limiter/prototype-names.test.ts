@@ -17,7 +17,7 @@ import { invalidatePlan, planResolver } from '@sluice/core/plans'
 import { describe, expect, it } from 'vitest'
 import { setUp } from '../../support/limiters.ts'
 
-/** What every object has, and what nobody means who says it. */
+/** Names that every object has, which are ids like any other here. */
 const NAMES = [
   'constructor',
   '__proto__',
@@ -39,7 +39,7 @@ const perTenant = fixedWindow({
   per: ['tenant'],
 })
 
-/** As JSON from outside: `__proto__` is then a property of its own. */
+/** Parses JSON, which makes `__proto__` an own property. */
 const parsed = (text: string): Subject => JSON.parse(text) as Subject
 
 function limiterOf(answer: string): Limiter {

@@ -22,7 +22,7 @@ const route = (fields: object, more: object = {}) =>
 const override = (fields: unknown, name = 'rpm') => route({ overrides: { [name]: fields } })
 const ownPolicy = (fields: object) => route({ policies: [{ ...rpm, name: 'own', ...fields }] })
 
-/** As `JSON.parse` makes it: an own property of that name. */
+/** An own property of that name, as `JSON.parse` makes it. */
 const proto = (value: unknown): object =>
   JSON.parse(`{"__proto__":${JSON.stringify(value)}}`) as object
 

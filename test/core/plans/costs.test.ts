@@ -9,7 +9,7 @@ import { NOON } from '../../support/times.ts'
 import { callsOf } from '../../support/watched-store.ts'
 import { flood, isolates, planOf, RELY_MS, type Isolates } from './support.ts'
 
-/** As `ctx.waitUntil` is when it is passed without its `ctx`. */
+/** Throws like `ctx.waitUntil` that was passed without its `ctx`. */
 const unbound = (): never => {
   throw new TypeError('Illegal invocation')
 }

@@ -8,7 +8,7 @@ import { callsOf } from '../../support/watched-store.ts'
 import { flood, isolates, planOf, plansOf, RELY_MS, untilPlan } from './support.ts'
 
 const TIMEOUT_MS = 60
-/** How long nobody asks again after a failure. */
+/** The pause after a failure, in which no isolate looks up again. */
 const BACK_OFF_MS = TIMEOUT_MS + 5_000
 
 const fail = (): never => {

@@ -13,7 +13,7 @@ import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
 import { callsOf } from '../../support/watched-store.ts'
 import { flood, isolates, planOf, plansOf, untilPlan, type Isolates } from './support.ts'
 
-/** How long an isolate replaces no plan again: a look-up may take 30 s here. */
+/** The time for which an isolate replaces no plan again: a look-up may take 30 s here. */
 const BACK_OFF_MS = 35_000
 const before = definePlans({ starter: { rpm: 2 }, gold: { rpm: 200 } })
 const after = definePlans({ starter: { rpm: 2 }, professional: { rpm: 200 } })

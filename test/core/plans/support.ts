@@ -16,7 +16,7 @@ import { collectProblems } from '../../support/limiters.ts'
 import { NOON } from '../../support/times.ts'
 import { Watched } from '../../support/watched-store.ts'
 
-/** How long an isolate relies on what it knows. */
+/** The time for which an isolate uses a known plan without a read. */
 export const RELY_MS = 5_000
 
 export const plans = definePlans({
@@ -32,11 +32,11 @@ const rpm = fixedWindow({
   per: ['tenant'],
 })
 
-/** Where plans are: what it says, and how often it was asked about whom. */
+/** A database of plans that records its queries. */
 export class Database {
   readonly asked: string[] = []
   readonly plans = new Map<string, unknown>()
-  /** What to do in place of an answer. */
+  /** Replaces the answer, for example by a failure. */
   instead: ((tenant: string, signal: AbortSignal) => unknown) | undefined
 
   readonly planOf = (tenant: string, { signal }: { signal: AbortSignal }): Promise<string> => {
@@ -54,7 +54,7 @@ export interface Isolates {
   readonly limiters: Limiter[]
   /** One more isolate. */
   readonly isolate: () => Limiter
-  /** As its time to live does. */
+  /** Removes the cached plan of a tenant, as its time to live does. */
   readonly expire: (tenant?: string) => Promise<void>
 }
 

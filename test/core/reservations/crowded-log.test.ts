@@ -37,7 +37,7 @@ async function crowded(later: number) {
   )
 }
 
-/** What a Redis does meanwhile inside scripts: the words of each command. */
+/** The commands that Redis runs inside scripts during `act`, as lists of words. */
 async function commandsOf(act: () => Promise<unknown>): Promise<string[][]> {
   const monitor = await own.redis.monitor()
   const commands: string[][] = []

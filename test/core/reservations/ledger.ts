@@ -9,7 +9,7 @@ interface Charge {
   units: number
 }
 
-/** How a policy treats what it was charged, as one would explain it. */
+/** The rule by which a policy counts its charges, as one would explain it. */
 export interface Account {
   /** Returns true if what was charged at `at` is still counted at `now`; what is not is not given back. */
   readonly counts: (at: number, now: number) => boolean
@@ -23,7 +23,7 @@ export interface Account {
 interface Booking {
   readonly reservation: Reservation
   readonly reserved: number
-  /** What it has charged, by policy. */
+  /** Its charges by policy. */
   readonly charges: ReadonlyMap<string, Charge>
   state: 'live' | 'settled' | 'expired'
 }
@@ -145,7 +145,7 @@ export class Ledger {
     return all.reduce((sum, { at, units }) => (at > since ? sum + units : sum), 0)
   }
 
-  /** What would be left in a bucket if only what is charged by now had ever flowed out of it. */
+  /** The units that would be left in a bucket if only the present charges had ever been made. */
   bucketLeft(name: string, perMs: number, burst: number, now: number): number {
     let [used, since] = [0, 0]
     for (const { at, units } of this.#charges.get(name) as Charge[]) {

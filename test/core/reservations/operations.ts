@@ -1,4 +1,4 @@
-/** Something that happens to one partition, `waitMs` after what happened before. */
+/** An operation on one partition, `waitMs` after the one before. */
 export interface Operation {
   readonly kind: 'reserve' | 'settle' | 'cancel' | 'expire'
   readonly waitMs: number

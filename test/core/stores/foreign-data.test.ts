@@ -24,7 +24,7 @@ const members =
   (redis, key) =>
     redis.zadd(key, ...scored)
 
-/** What somebody else may have written under our key. */
+/** Data that another program may have written under our key. */
 const FOREIGN: readonly (readonly [kind: Kind, what: string, write: Write])[] = [
   ['calls in flight', "another's sorted set", members(1, 'alice')],
   [

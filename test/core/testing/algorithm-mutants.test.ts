@@ -10,7 +10,7 @@ const right = fixedWindow({ name: 'p', limit: 1, window: '1m', per: ['tenant'] }
 
 const redis = storesOf('redis, built-in transport')
 
-/** What the suite says of an algorithm: the claims that fail. */
+/** The claims of the suite that fail for an algorithm. */
 async function failuresOf(algorithm: Algorithm): Promise<Map<string, string>> {
   const claims: [string, () => Promise<void>][] = []
   algorithmConformance({

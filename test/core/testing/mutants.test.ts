@@ -4,7 +4,7 @@ import { storeConformance } from '@sluice/core/testing'
 import { describe, expect, it } from 'vitest'
 import { MUTANTS } from './mutants.ts'
 
-/** What the suite says of a store: the message of each claim that fails. */
+/** The messages of the claims that fail for a store. */
 async function failuresOf(makeStore: () => Store): Promise<Map<string, string>> {
   const claims: [string, () => Promise<void>][] = []
   storeConformance({

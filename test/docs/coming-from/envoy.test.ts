@@ -6,7 +6,7 @@ import { at, block, cleanUp, requestFrom, source, START, stillClock } from './pa
 cleanUp()
 stillClock()
 
-/** So many requests after so many milliseconds each. */
+/** Bursts of requests, each after a pause in milliseconds. */
 const bursts = fc.array(
   fc.record({
     waitMs: fc.oneof(fc.constantFrom(0, 1, 99, 100, 999, 1_000, 6_000), fc.nat({ max: 15_000 })),

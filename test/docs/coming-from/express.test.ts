@@ -151,7 +151,7 @@ async function answersOf(ask: Ask): Promise<object[]> {
   return answers
 }
 
-/** What a client sees of an answer: the numbers of each header, whatever way it is written. */
+/** The numbers in each header of an answer, in whatever syntax. */
 async function seen(response: Response) {
   const { status, headers } = response
   const legacy = ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))

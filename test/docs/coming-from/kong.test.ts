@@ -98,7 +98,7 @@ function withKey(apikey: string): Request {
   return requestFrom('192.0.2.7', '/api/search', { apikey })
 }
 
-/** What Kong tells; of a denial, only the periods that deny, as ours has it. */
+/** The numbers that Kong reports; for a denial only the periods that deny, as in Sluice. */
 function seenOfKong({ status, headers }: KongAnswer) {
   const left = PERIODS.flatMap((period) => {
     const remaining = headers[`x-ratelimit-remaining-${period}`]

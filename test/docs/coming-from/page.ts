@@ -18,7 +18,7 @@ export const BROKEN: Store = {
   reset: () => Promise.reject(new Error('down')),
 }
 
-/** What a block of the page may export. */
+/** The exports that a block of the page may have. */
 export interface Block {
   readonly policies: readonly Policy[]
   readonly limiter: Limiter

@@ -5,10 +5,10 @@ import { limitHeaders, type Case } from './case.ts'
 
 const NOTHING: Used = { 'budget.daily': 0, tpm: 0, 'in-flight': 0 }
 const SSE = { 'content-type': 'text/event-stream' }
-/** What `gpt-4o` costs, in micro-dollars. */
+/** The price of `gpt-4o`, in micro-dollars. */
 const price = (input: number, output: number): number => Math.ceil(2.5 * input + 10 * output)
 
-/** What the demo's `/api/chat` does about tokens, dollars and calls in flight. */
+/** Claims about tokens, dollars and calls in flight at the demo's `/api/chat`. */
 export const chat: readonly Case[] = [
   {
     claim: 'answers 401 without a valid token, and calls neither store nor model',
@@ -243,14 +243,14 @@ export const chat: readonly Case[] = [
   },
 ]
 
-/** That all stays charged that was reserved for the one call, and its slot alone is free. */
+/** Expects the whole reservation of the one call to stay charged, except its slot. */
 function expectEstimate(used: Used, during: Used): void {
   expect(during).toMatchObject({ 'in-flight': 1 })
   expect(during['budget.daily']).toBeGreaterThan(price(0, 400))
   expect(used).toEqual({ ...during, 'in-flight': 0 })
 }
 
-/** That what was used is at least the words that were said, and less than what was reserved. */
+/** Expects the usage to be at least the words of the answer, and less than the reservation. */
 function expectPart(used: Used, words: number, most: number): void {
   expect(used['tpm']).toBeGreaterThan(words)
   expect(used['tpm']).toBeLessThan(most)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { addressOf } from './ports.ts'
 
-/** What the model was asked, as it received it. */
+/** A request as the model received it. */
 export interface UpstreamRequest {
   readonly path: string | undefined
   readonly authorization: string | undefined

@@ -11,7 +11,7 @@ const LIMIT_HEADERS = [
   'ratelimit-policy',
 ]
 
-/** What the app's own middleware, before and after the limiter, and its handlers see and send. */
+/** Claims about an app's own middleware, before and after the limiter, and its handlers. */
 export function describeChaining(setUp: () => SetUp): void {
   describe('an app’s own middleware', () => {
     it('keeps its headers and cookies, beside the handler’s and the limits’', async () => {

@@ -164,7 +164,7 @@ function handlerPath(setUp: SetUp, path: string): string {
   return canonical(setUp, path).slice(setUp.basePath.length)
 }
 
-/** What the middleware would sign for a tenant's request. */
+/** The hand-off that the middleware would sign for a tenant's request. */
 function sign({ headers }: Tenant, { secret, path, at, route = 'both', method = 'POST' }: Terms) {
   const subject = { tenant: String(headers['x-tenant']), plan: 'one' }
   const handoff = createHandoff(secret ?? '', at === undefined ? {} : { clock: () => at })

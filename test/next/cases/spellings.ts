@@ -64,7 +64,7 @@ async function handlerFound(setUp: SetUp, path: string, spelling: Spelling) {
     : undefined
 }
 
-/** How often a handler runs for a tenant whose limit is 1. */
+/** Counts the runs of a handler for a tenant whose limit is 1. */
 async function runsOf(setUp: SetUp, path: string, spellings: readonly Spelling[]): Promise<number> {
   const tenant = newTenant(setUp, 'one')
   for (const spelling of spellings) await sendAs(setUp, tenant, path, spelling)

@@ -9,7 +9,7 @@ const told = [...tableOf(page, 'in the bundle')].map(([names, row]) => ({
   kb: Number(row['kB, gzipped']),
 }))
 
-/** What the page calls all of it: everything that estimates, prices and meters. */
+/** The names that the page calls "all": everything that estimates, prices and meters. */
 const ALL =
   'estimateTokens, tokenCounter, estimateRequest, definePrices, findPrice, priceOf, meter, meterStream, meterModel, usageOfAiSdk'
 

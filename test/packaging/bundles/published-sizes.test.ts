@@ -10,7 +10,7 @@ const told = tableOf(
 
 const OURS = "from '@sluice/core'; export { upstash } from '@sluice/core/upstash'"
 
-/** What a Worker would import. */
+/** The imports of a Worker. */
 const BUNDLES: Record<string, string> = {
   'createLimiter, slidingWindow, upstash': `export { createLimiter, slidingWindow } ${OURS}`,
   'the same, dailyCap and definePlans': `export { createLimiter, slidingWindow, dailyCap, definePlans } ${OURS}`,

@@ -17,7 +17,7 @@ export interface Bandwidth {
   readonly firstRefillMs?: number
 }
 
-/** What `ConsumptionProbe` tells. */
+/** The fields of `ConsumptionProbe`. */
 export interface Probe {
   readonly consumed: boolean
   readonly remainingTokens: bigint
@@ -32,7 +32,7 @@ class BandwidthState {
   readonly #period: bigint
   size: bigint
   #last: bigint
-  /** What greedy refilling has earned of the next token, times the period in nanoseconds. */
+  /** The earned part of the next token by greedy refilling, times the period in nanoseconds. */
   #earned = 0n
 
   constructor(bandwidth: Bandwidth, now: bigint) {
@@ -82,7 +82,7 @@ export class Bucket {
     return { consumed, remainingTokens: this.#least(), nanosToWaitForRefill }
   }
 
-  /** The same, and takes nothing. What it calls `canBeConsumed` is `consumed` here. */
+  /** Probes without taking anything. Its `canBeConsumed` is `consumed` here. */
   estimateAbilityToConsume(tokens: bigint, nowMs: number): Probe {
     const now = BigInt(nowMs) * NANOS
     for (const state of this.#states) state.refill(now)

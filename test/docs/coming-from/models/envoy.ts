@@ -28,7 +28,7 @@ export interface EnvoyFilter {
 
 export interface EnvoyAnswer {
   readonly allowed: boolean
-  /** Whether it was over the limit, refused or not: the counter `rate_limited`. */
+  /** True if it was over the limit, refused or not: the counter `rate_limited`. */
   readonly limited: boolean
 }
 
@@ -59,7 +59,7 @@ export class EnvoyLocalRateLimit {
     return { allowed: this.#draw() >= filter_enforced, limited: true }
   }
 
-  /** Whole tokens left, as the header `x-ratelimit-remaining` tells. */
+  /** Whole tokens left, as in the header `x-ratelimit-remaining`. */
   remaining(now: number): number {
     this.#fill(now)
     return Math.floor(this.#level / this.#filter.token_bucket.fill_interval_ms)

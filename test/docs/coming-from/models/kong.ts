@@ -40,7 +40,7 @@ interface Usage {
 }
 
 export class KongRateLimiting {
-  /** Whether the data store does not answer. */
+  /** True if the data store does not answer. */
   down = false
   readonly #config: KongConfig
   readonly #counters = new Map<string, number>()

@@ -12,7 +12,7 @@
  */
 
 export interface NginxZone {
-  /** As `rate=` has it: `10r/s`, `30r/m`. */
+  /** The value of `rate=`: `10r/s`, `30r/m`. */
   readonly rate: `${number}r/${'s' | 'm'}`
   readonly burst?: number
   /** `nodelay` is Infinity. @default 0 */
@@ -44,7 +44,7 @@ export class NginxLimit {
     this.#delay = delay * 1000
   }
 
-  /** What the excess would be with one more request; `undefined` when that is too much. */
+  /** The excess with one more request; `undefined` if that is too much. */
   excess(key: string, now: number): number | undefined {
     const node = this.#nodes.get(key)
     if (node === undefined) return 0
