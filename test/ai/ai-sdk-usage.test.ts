@@ -34,9 +34,9 @@ describe('the usage that the AI SDK reports', () => {
       output_tokens: 310,
     }
     const providerMetadata = { anthropic: { usage: raw, cacheCreationInputTokens: 100 } }
-    const told = { cachedInput: 1_024, cacheWrite: 100, output: 310, source: 'provider' }
+    const expected = { cachedInput: 1_024, cacheWrite: 100, output: 310, source: 'provider' }
     const once = usageOfAiSdk({ usage, providerMetadata })
-    expect(once).toMatchObject({ ...told, input: 1_204, longCacheWrite: 60 })
+    expect(once).toMatchObject({ ...expected, input: 1_204, longCacheWrite: 60 })
 
     // The same of a cache that is smaller than the input, which the numbers alone cannot tell.
     const small = { inputTokens: 800, outputTokens: 5, totalTokens: 805, cachedInputTokens: 40 }

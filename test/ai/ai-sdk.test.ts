@@ -76,8 +76,8 @@ describe('the middleware', () => {
 
   it('settles nothing when the provider rejects a call', async () => {
     const model = metered(gpt())
-    const asked = generateText({ model, prompt: WISHES.fail, maxRetries: 0 })
-    await expect(asked).rejects.toBeInstanceOf(APICallError)
+    const call = generateText({ model, prompt: WISHES.fail, maxRetries: 0 })
+    await expect(call).rejects.toBeInstanceOf(APICallError)
     expect(usages).toMatchObject([{ input: 0, output: 0, complete: true }])
   })
 
@@ -87,8 +87,8 @@ describe('the middleware', () => {
       doGenerate: () => Promise.reject(new Error('reset')),
       doStream: () => Promise.reject(new Error('reset')),
     })
-    const asked = generateText({ model: metered(broken), prompt: 'Why?', maxRetries: 0 })
-    await expect(asked).rejects.toThrow('reset')
+    const call = generateText({ model: metered(broken), prompt: 'Why?', maxRetries: 0 })
+    await expect(call).rejects.toThrow('reset')
     expect(usages).toMatchObject([{ model: 'm', input: 77, output: 0, complete: false }])
   })
 

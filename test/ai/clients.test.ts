@@ -43,7 +43,7 @@ const tools = [
 const anthropicTools = [{ name: 'get_weather', input_schema: { type: 'object' as const } }]
 
 /** Calls of each client, and the input and output tokens that it reports. */
-const ASKED: Readonly<
+const CALLS: Readonly<
   Record<string, (clients: Clients) => Promise<{ result: unknown; tokens: unknown }>>
 > = {
   'openai, chat': async ({ openai }) => {
@@ -51,15 +51,15 @@ const ASKED: Readonly<
     return { result, tokens: [result.usage?.prompt_tokens, result.usage?.completion_tokens] }
   },
   'openai, chat, tools': async ({ openai }) => {
-    const asked = { model, messages: messages(WISHES.tools), tools }
-    const result = await openai.chat.completions.create(asked)
+    const request = { model, messages: messages(WISHES.tools), tools }
+    const result = await openai.chat.completions.create(request)
     return { result, tokens: [result.usage?.prompt_tokens, result.usage?.completion_tokens] }
   },
   'openai, chat, streamed': async ({ openai }) => {
-    const asked = { model, messages: messages('Why?'), stream_options: { include_usage: true } }
+    const request = { model, messages: messages('Why?'), stream_options: { include_usage: true } }
     const result = []
     let tokens
-    for await (const chunk of await openai.chat.completions.create({ ...asked, stream })) {
+    for await (const chunk of await openai.chat.completions.create({ ...request, stream })) {
       result.push(chunk)
       tokens = [chunk.usage?.prompt_tokens, chunk.usage?.completion_tokens]
     }
@@ -91,23 +91,23 @@ const ASKED: Readonly<
     return { result, tokens }
   },
   'anthropic, messages': async ({ anthropic }) => {
-    const asked = { model: 'claude', max_tokens: 9, messages: messages('Why?') }
-    const result = await anthropic.messages.create(asked)
+    const request = { model: 'claude', max_tokens: 9, messages: messages('Why?') }
+    const result = await anthropic.messages.create(request)
     return { result, tokens: tokensOf(result.usage) }
   },
   'anthropic, messages, tools': async ({ anthropic }) => {
-    const asked = { model: 'claude', max_tokens: 9, tools: anthropicTools }
-    const result = await anthropic.messages.create({ ...asked, messages: messages(WISHES.tools) })
+    const request = { model: 'claude', max_tokens: 9, tools: anthropicTools }
+    const result = await anthropic.messages.create({ ...request, messages: messages(WISHES.tools) })
     return { result, tokens: tokensOf(result.usage) }
   },
   'anthropic, messages, streamed by its helper': async ({ anthropic }) => {
-    const asked = { model: 'claude', max_tokens: 9, messages: messages('Why?') }
-    const result = await anthropic.messages.stream(asked).finalMessage()
+    const request = { model: 'claude', max_tokens: 9, messages: messages('Why?') }
+    const result = await anthropic.messages.stream(request).finalMessage()
     return { result, tokens: tokensOf(result.usage) }
   },
   'anthropic, messages, tools, streamed': async ({ anthropic }) => {
-    const asked = { model: 'claude', max_tokens: 9, tools: anthropicTools }
-    const run = anthropic.messages.stream({ ...asked, messages: messages(WISHES.tools) })
+    const request = { model: 'claude', max_tokens: 9, tools: anthropicTools }
+    const run = anthropic.messages.stream({ ...request, messages: messages(WISHES.tools) })
     const result = await run.finalMessage()
     return { result, tokens: tokensOf(result.usage) }
   },
@@ -121,7 +121,7 @@ function tokensOf(usage: Anthropic.Usage): number[] {
 }
 
 describe('behind a meter', () => {
-  it.each(Object.entries(ASKED))(
+  it.each(Object.entries(CALLS))(
     'a client gets the same answer as without a meter: %s',
     async (_, ask) => {
       const plain = await ask(clientsOf(provider.url))
@@ -134,9 +134,9 @@ describe('behind a meter', () => {
 
   it('a stream without usage is counted', async () => {
     const { openai } = clientsOf(proxy.url)
-    const asked = { model, messages: messages('Why?'), stream }
+    const request = { model, messages: messages('Why?'), stream }
     let text = ''
-    for await (const chunk of await openai.chat.completions.create(asked)) {
+    for await (const chunk of await openai.chat.completions.create(request)) {
       text += chunk.choices[0]?.delta.content ?? ''
     }
     expect(text).toBe(SAID)
@@ -157,8 +157,8 @@ describe('behind a meter', () => {
 
   it('a client that stops reading stops the provider and is charged what it has read', async () => {
     const { openai } = clientsOf(proxy.url)
-    const asked = { model, messages: messages(WISHES.stall), stream }
-    for await (const chunk of await openai.chat.completions.create(asked)) {
+    const request = { model, messages: messages(WISHES.stall), stream }
+    for await (const chunk of await openai.chat.completions.create(request)) {
       if (chunk.choices[0]?.delta.content === ' sky') break
     }
     await provider.gaveUp
@@ -172,10 +172,10 @@ describe('behind a meter', () => {
 /** The errors that clients make of a request that is turned away. */
 async function errorsOf(url: string): Promise<unknown[]> {
   const { openai, anthropic } = clientsOf(url)
-  const asked = { model, max_tokens: 9, messages: messages(WISHES.fail) }
+  const request = { model, max_tokens: 9, messages: messages(WISHES.fail) }
   const errors = [
-    await openai.chat.completions.create(asked).catch((error: OpenAIError) => error),
-    await anthropic.messages.create(asked).catch((error: AnthropicError) => error),
+    await openai.chat.completions.create(request).catch((error: OpenAIError) => error),
+    await anthropic.messages.create(request).catch((error: AnthropicError) => error),
   ] as OpenAIError[]
   return errors.map(({ name, status, message }) => ({ name, status, message }))
 }

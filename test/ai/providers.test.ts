@@ -44,8 +44,8 @@ describe('usage that providers write in other ways', () => {
     ['null', { prompt_tokens: null, completion_tokens: null }],
     ['nested', { prompt_tokens: [[[5]]], completion_tokens: { total: 5 } }],
   ])('is ignored if it is not a number of tokens: %s', async (_, usage) => {
-    const told = (await readMetered(chat(usage))).usage
-    expect([told.input, told.output]).toEqual([0, 0])
+    const expected = (await readMetered(chat(usage))).usage
+    expect([expected.input, expected.output]).toEqual([0, 0])
   })
 
   it('includes the compaction that Anthropic reports beside its total', async () => {
@@ -59,15 +59,15 @@ describe('usage that providers write in other ways', () => {
       { type: 'message', input_tokens: 23_000, output_tokens: 1_000 },
     ]
     const usage = { input_tokens: 23_000, output_tokens: 1_000, iterations }
-    const told = { input: 203_090, cachedInput: 90, output: 4_500, source: 'provider' }
-    expect((await readMetered({ type: 'message', usage })).usage).toMatchObject(told)
+    const expected = { input: 203_090, cachedInput: 90, output: 4_500, source: 'provider' }
+    expect((await readMetered({ type: 'message', usage })).usage).toMatchObject(expected)
     const events = [
       { type: 'message_start', message: { usage: { input_tokens: 23_000, output_tokens: 1 } } },
       { type: 'message_delta', delta: {}, usage },
       { type: 'message_stop' },
     ]
     const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
-    expect((await readMetered(body)).usage).toMatchObject({ ...told, complete: true })
+    expect((await readMetered(body)).usage).toMatchObject({ ...expected, complete: true })
   })
 
   it('of zeros before the answer does not complete an answer that breaks off', async () => {
@@ -89,8 +89,8 @@ describe('usage that providers write in other ways', () => {
       cache_creation_input_tokens: 100,
       prompt_tokens_details: { cached_tokens: 1_500 },
     }
-    const told = { input: 2_000, cachedInput: 1_500, cacheWrite: 100, output: 10 }
-    expect((await readMetered(chat(usage))).usage).toMatchObject(told)
+    const expected = { input: 2_000, cachedInput: 1_500, cacheWrite: 100, output: 10 }
+    expect((await readMetered(chat(usage))).usage).toMatchObject(expected)
   })
 
   it('adds the cache to the input for Bedrock, and when the input is the smaller number', async () => {
@@ -101,9 +101,9 @@ describe('usage that providers write in other ways', () => {
       cacheReadInputTokens: 1_000,
       cacheWriteInputTokens: 500,
     }
-    const told = { input: 1_530, cachedInput: 1_000, cacheWrite: 500, output: 628 }
+    const expected = { input: 1_530, cachedInput: 1_000, cacheWrite: 500, output: 628 }
     const answer = { output: { message: { content: [{ text: recorded.SAID }] } }, usage: bedrock }
-    expect((await readMetered(answer)).usage).toMatchObject({ ...told, source: 'provider' })
+    expect((await readMetered(answer)).usage).toMatchObject({ ...expected, source: 'provider' })
     const less = {
       prompt_tokens: 30,
       completion_tokens: 5,

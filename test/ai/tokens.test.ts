@@ -9,7 +9,7 @@ import { KINDS } from './samples/kinds.ts'
 import { LANGUAGES } from './samples/languages.ts'
 
 const page = readFileSync(new URL('../../docs/llm.md', import.meta.url), 'utf8')
-const told = new Map([...tableOf(page, 'prose in'), ...tableOf(page, 'other text')])
+const published = new Map([...tableOf(page, 'prose in'), ...tableOf(page, 'other text')])
 const samples = Object.entries({ ...LANGUAGES, ...KINDS })
 
 const ratio = (text: string): number => estimateTokens(text) / o200k(text).length
@@ -17,14 +17,14 @@ const ratio = (text: string): number => estimateTokens(text) / o200k(text).lengt
 describe('an estimate beside the real tokenizers', () => {
   it.each(samples)('has the accuracy that the page states for %s', (name, text) => {
     const estimate = estimateTokens(text)
-    expect(told.get(name)).toMatchObject({
+    expect(published.get(name)).toMatchObject({
       o200k_base: (estimate / o200k(text).length).toFixed(2),
       cl100k_base: (estimate / cl100k(text).length).toFixed(2),
     })
   })
 
   it('has no published accuracy for a text that is not measured', () => {
-    expect(new Set(told.keys())).toEqual(new Set(samples.map(([name]) => name)))
+    expect(new Set(published.keys())).toEqual(new Set(samples.map(([name]) => name)))
   })
 
   it.each(samples)('is 0.9 to 1.5 times the tokens of %s', (_, text) => {

@@ -98,13 +98,13 @@ beforeEach(() => {
 
 /** Reads the beginning of an answer and goes away; resolves when the upstream has noticed. */
 async function goAway(query: string): Promise<void> {
-  const asked = httpRequest(new URL(query, url))
-  asked.on('error', () => undefined)
-  asked.end()
-  const [answer] = (await once(asked, 'response')) as [NodeJS.ReadableStream]
+  const client = httpRequest(new URL(query, url))
+  client.on('error', () => undefined)
+  client.end()
+  const [answer] = (await once(client, 'response')) as [NodeJS.ReadableStream]
   await once(answer, 'data')
   const gone = once(answering ?? upstream, 'close')
-  asked.destroy()
+  client.destroy()
   if (!talks && answering !== undefined) goOn(answering)
   await gone
 }

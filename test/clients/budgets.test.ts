@@ -66,9 +66,9 @@ const each = (formats: readonly DenialFormat[]) =>
   formats.flatMap((format) => Object.keys(CLIENTS).map((name) => ({ name, format })))
 
 describe.each(Object.entries(SPENT))('%s', (_, options) => {
-  it.each(each(FORMATS))('is an error at once to $name in the $format format', async (told) => {
-    const { ask, rateLimitError } = CLIENTS[told.name] as Client
-    await using provider = await startReserving({ ...options, format: told.format })
+  it.each(each(FORMATS))('is an error at once to $name in the $format format', async (client) => {
+    const { ask, rateLimitError } = CLIENTS[client.name] as Client
+    await using provider = await startReserving({ ...options, format: client.format })
     const startedAt = performance.now()
     await expect(ask(provider.url)).rejects.toBeInstanceOf(rateLimitError)
     expect(performance.now() - startedAt).toBeLessThan(1_000)
@@ -104,9 +104,9 @@ const SHORT: Readonly<Record<string, Omit<ReservingOptions, 'format'>>> = {
 describe.each(Object.entries(SHORT))('%s', (_, options) => {
   it.each(each(['default', 'openai']))(
     'is waited out by $name in the $format format',
-    async (told) => {
-      await using provider = await startReserving({ ...options, format: told.format })
-      expect(await CLIENTS[told.name]?.ask(provider.url)).toBe('blue')
+    async (client) => {
+      await using provider = await startReserving({ ...options, format: client.format })
+      expect(await CLIENTS[client.name]?.ask(provider.url)).toBe('blue')
       expectOneWait(provider)
     },
   )

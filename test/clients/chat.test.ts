@@ -119,8 +119,8 @@ describe("the demo's /api/chat with the openai client", () => {
     const tenant = await newTenant()
     const unknown = clientOf(tenant.token).chat.completions.create({ model: 'gpt-none', messages })
     await expect(unknown).rejects.toBeInstanceOf(BadRequestError)
-    const nobody = clientOf('sk-none').chat.completions.create({ model: 'gpt-4o', messages })
-    await expect(nobody).rejects.toBeInstanceOf(AuthenticationError)
+    const pending = clientOf('sk-none').chat.completions.create({ model: 'gpt-4o', messages })
+    await expect(pending).rejects.toBeInstanceOf(AuthenticationError)
   })
 })
 

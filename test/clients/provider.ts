@@ -39,11 +39,11 @@ export async function startProvider(policy: Policy, format: DenialFormat): Promi
   const answer = rateLimit(limiter, options, ({ url }) =>
     Response.json(url.endsWith('/messages') ? MESSAGE : COMPLETION),
   )
-  let asked = false
+  let wasAsked = false
 
   return serveProvider(async (path) => {
-    if (!asked) await limiter.check({ ...subject, route: '/v1/**' })
-    asked = true
+    if (!wasAsked) await limiter.check({ ...subject, route: '/v1/**' })
+    wasAsked = true
     return answer(new Request(`http://provider.example${path}`, { method: 'POST' }))
   })
 }

@@ -87,14 +87,14 @@ describe('a daily cap', () => {
   it('is slept out by ky, which sends one request until its caller gives up', async () => {
     const retry = { methods: ['post' as const] }
     const signal = AbortSignal.timeout(1_000)
-    const asked = ky.post(`${provider.url}/v1/chat/completions`, { retry, signal })
-    await expect(asked).rejects.toThrow(/timeout|aborted/)
+    const pending = ky.post(`${provider.url}/v1/chat/completions`, { retry, signal })
+    await expect(pending).rejects.toThrow(/timeout|aborted/)
     expect(provider.attempts).toHaveLength(1)
   })
 
   it('is an error at once to ky by default, as it retries no POST', async () => {
-    const asked = ky.post(`${provider.url}/v1/chat/completions`)
-    await expect(asked).rejects.toThrow(/429/)
+    const pending = ky.post(`${provider.url}/v1/chat/completions`)
+    await expect(pending).rejects.toThrow(/429/)
     expect(provider.attempts).toHaveLength(1)
   })
 })

@@ -7,7 +7,7 @@ import { tableOf } from '../support/markdown.ts'
 import { ownRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
-const told = tableOf(
+const published = tableOf(
   readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8'),
   'limits, outcome',
 )
@@ -107,7 +107,7 @@ describe('Redis commands and HTTP requests beside @upstash/ratelimit', () => {
     const measured = { mine: await prices(mine as Ask), other: await prices(other as Ask) }
     for (const outcome of ['allowed', 'denied'] as const) {
       const [here, there] = [measured.mine[outcome], measured.other[outcome]]
-      expect({ limits, outcome, ...told.get(`${limits}, ${outcome}`) }).toMatchObject({
+      expect({ limits, outcome, ...published.get(`${limits}, ${outcome}`) }).toMatchObject({
         commands: here.commands.toFixed(2),
         'their commands': there.commands.toFixed(2),
         ratio: (here.commands / there.commands).toFixed(2),

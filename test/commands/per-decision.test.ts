@@ -254,7 +254,7 @@ async function deniedAfter(policies: readonly Policy[]): Promise<Metered> {
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
 describe('Redis commands per decision', () => {
-  const told = tableOf(page, 'outcome')
+  const published = tableOf(page, 'outcome')
   const measured = new Map<string, Metered>()
 
   it.each(Object.entries(MEASURED))(
@@ -262,7 +262,7 @@ describe('Redis commands per decision', () => {
     async (outcome, act) => {
       const metered = await act()
       measured.set(outcome, metered)
-      const { commands, writes } = told.get(outcome) ?? {}
+      const { commands, writes } = published.get(outcome) ?? {}
       expect({ commands: rounded(metered.total), writes: rounded(metered.writes) }).toEqual({
         commands: Number(commands),
         writes: Number(writes),
@@ -271,7 +271,7 @@ describe('Redis commands per decision', () => {
   )
 
   it('the page lists no other outcome', () => {
-    expect([...told.keys()].toSorted()).toEqual(Object.keys(MEASURED).toSorted())
+    expect([...published.keys()].toSorted()).toEqual(Object.keys(MEASURED).toSorted())
   })
 
   it('an allowed decision has at most 7 on average, a denied one at most 5 and no write', () => {
@@ -283,7 +283,7 @@ describe('Redis commands per decision', () => {
     for (const { writes } of of(/denied|peek/)) expect(writes).toBe(0)
     for (const { total } of of(/^a .*, allowed/)) expect(total).toBeLessThanOrEqual(6.02)
     for (const { total } of of(/^a .*, denied(?!, a cost)/)) expect(total).toBeLessThanOrEqual(5)
-    expect(measured.size).toBe(told.size)
+    expect(measured.size).toBe(published.size)
   })
 
   it('by the clock of Redis each has one TIME more and no other difference', async () => {

@@ -21,7 +21,7 @@ function setUp(...policies: Policy[]) {
 }
 
 /** Checks one request after another; how many were allowed. */
-async function allowedOf(limiter: Limiter, times: number, tenant = 'acme'): Promise<number> {
+async function countAllowed(limiter: Limiter, times: number, tenant = 'acme'): Promise<number> {
   let allowed = 0
   for (let time = 0; time < times; time += 1) {
     if ((await limiter.check({ tenant })).allowed) allowed += 1
@@ -36,20 +36,20 @@ describe('known mistakes of other limiters do not happen on Redis:', () => {
     const ask = () => limiter.check({ tenant: 'acme' }, { cost: 7 })
     expect(await ask()).toMatchObject({ allowed: true, policies: [{ remaining: 3 }] })
     expect(await ask()).toMatchObject({ allowed: false, policies: [{ remaining: 3 }] })
-    expect(await allowedOf(limiter, 10)).toBe(3)
+    expect(await countAllowed(limiter, 10)).toBe(3)
   })
 
   it('no trailing minute holds more than the limit, where two buckets allow twice as much', async () => {
     const { limiter, clock } = setUp(slidingWindow({ name: 'p', limit: 100, window: '1m', per }))
     // All at the end of one clock minute, then as early as possible in those after it.
     clock.set(NOON + MINUTE - 1)
-    expect(await allowedOf(limiter, 120)).toBe(100)
+    expect(await countAllowed(limiter, 120)).toBe(100)
     for (const after of [1, 1_000, MINUTE / 2, MINUTE - 1]) {
       clock.set(NOON + MINUTE - 1 + after)
-      expect(await allowedOf(limiter, 5)).toBe(0)
+      expect(await countAllowed(limiter, 5)).toBe(0)
     }
     clock.set(NOON + 2 * MINUTE - 1)
-    expect(await allowedOf(limiter, 120)).toBe(100)
+    expect(await countAllowed(limiter, 120)).toBe(100)
   })
 
   it('a request that the rate denies does not use up the quota', async () => {
@@ -57,7 +57,7 @@ describe('known mistakes of other limiters do not happen on Redis:', () => {
       dailyCap({ name: 'daily', limit: 100, per }),
       slidingWindow({ name: 'rpm', limit: 5, window: '1m', per }),
     )
-    expect(await allowedOf(limiter, 50)).toBe(5)
+    expect(await countAllowed(limiter, 50)).toBe(5)
     const { policies } = await limiter.peek({ tenant: 'acme' })
     expect(policies.map(({ remaining }) => remaining)).toEqual([95, 0])
   })
@@ -67,7 +67,7 @@ describe('known mistakes of other limiters do not happen on Redis:', () => {
       fixedWindow({ name: 'f', limit: 2, window: '1h', per }),
       slidingWindow({ name: 's', limit: 2, window: '1m', per }),
     )
-    await allowedOf(limiter, 5)
+    await countAllowed(limiter, 5)
     const keys = await keysUnder(shared.redis, prefix)
     expect(keys).toHaveLength(2)
     for (const key of keys) expect(await shared.redis.pttl(key)).toBeGreaterThan(0)
@@ -81,8 +81,8 @@ describe('known mistakes of other limiters do not happen on Redis:', () => {
     const { limiter } = setUp(slidingWindow({ name: 'p', limit: 1, window: '1m', per }))
     for (const tenant of ['org1', 'org1:user2', 'org10']) await limiter.check({ tenant })
     await limiter.reset({ tenant: 'org1' })
-    expect(await allowedOf(limiter, 1, 'org1:user2')).toBe(0)
-    expect(await allowedOf(limiter, 1, 'org10')).toBe(0)
-    expect(await allowedOf(limiter, 1, 'org1')).toBe(1)
+    expect(await countAllowed(limiter, 1, 'org1:user2')).toBe(0)
+    expect(await countAllowed(limiter, 1, 'org10')).toBe(0)
+    expect(await countAllowed(limiter, 1, 'org1')).toBe(1)
   })
 })

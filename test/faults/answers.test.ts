@@ -56,7 +56,10 @@ const ANSWERS: Record<string, { behave: Behaviour; causes: Causes }> = {
 }
 
 /** Everything that a user can see of a decision, and everything printed. */
-function seen(decision: Decision, printed: readonly { mock: { calls: unknown[][] } }[]): string {
+function visibleText(
+  decision: Decision,
+  printed: readonly { mock: { calls: unknown[][] } }[],
+): string {
   return JSON.stringify([decision, printed.map(({ mock }) => mock.calls)])
 }
 
@@ -76,7 +79,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
         expect(decision.allowed).toBe(mode !== 'deny')
         expect(decision.policies).toHaveLength(mode === 'local' ? 2 : 0)
         expect(server.bodies).toHaveLength(1)
-        const text = seen(decision, printed)
+        const text = visibleText(decision, printed)
         expect(text).not.toContain(SECRET)
         expect(text).not.toContain(TENANT)
         vi.restoreAllMocks()

@@ -19,9 +19,9 @@ async function isHeld(limiter: Limiter, tenant: string): Promise<boolean> {
 }
 
 async function heldOf(limiter: Limiter, names: readonly string[]): Promise<number> {
-  let held = 0
-  for (const name of names) if (await isHeld(limiter, name)) held += 1
-  return held
+  let count = 0
+  for (const name of names) if (await isHeld(limiter, name)) count += 1
+  return count
 }
 
 const names = Array.from({ length: FLOOD }, (_, index) => `t${index}`)

@@ -40,8 +40,8 @@ describe('paths', () => {
     const middleware = rateLimit(limiterOfOne(), { routes, subject })
     const nextConfig = { basePath: '/app' }
     for (const status of [200, 429]) {
-      const asked = request('/app/api/ai/evaluate', { nextConfig })
-      expect((await middleware(asked)).status).toBe(status)
+      const incoming = request('/app/api/ai/evaluate', { nextConfig })
+      expect((await middleware(incoming)).status).toBe(status)
     }
   })
 })
@@ -53,11 +53,11 @@ describe('the next option', () => {
         (request: NextRequest, event?: NextFetchEvent, decision?: AllowedDecision) => undefined
       >()
     const middleware = rateLimit(limiterOfOne(), { routes, subject, next })
-    const asked = request('/api/ai/evaluate')
+    const incoming = request('/api/ai/evaluate')
     const event = { waitUntil: vi.fn<() => void>() } as unknown as NextFetchEvent
-    await middleware(asked, event)
+    await middleware(incoming, event)
     expect(next).toHaveBeenCalledExactlyOnceWith(
-      asked,
+      incoming,
       event,
       expect.objectContaining({ allowed: true }),
     )
@@ -72,8 +72,8 @@ describe('the next option', () => {
       routes,
       subject,
       secret,
-      next: (asked) => {
-        const headers = new Headers(asked.headers)
+      next: (incoming) => {
+        const headers = new Headers(incoming.headers)
         headers.set('x-own', 'yes')
         return NextResponse.next({ request: { headers } })
       },
@@ -137,8 +137,10 @@ describe('a response of the next option', () => {
   it('may rewrite to any name of the local host', async () => {
     const own = NextResponse.rewrite('http://127.0.0.1:3000/api/other')
     const middleware = rateLimit(limiterOfOne(), { routes, subject, secret, next: () => own })
-    const asked = new NextRequest('http://localhost:3000/api/ai/evaluate', { method: 'POST' })
-    expect(overrides(await middleware(asked))).toContain(`x-middleware-request-${HANDOFF_HEADER}`)
+    const incoming = new NextRequest('http://localhost:3000/api/ai/evaluate', { method: 'POST' })
+    expect(overrides(await middleware(incoming))).toContain(
+      `x-middleware-request-${HANDOFF_HEADER}`,
+    )
   })
 })
 

@@ -45,23 +45,23 @@ describe('withRateLimit', () => {
           secret,
           subject: resolve,
         })
-        const asked = request('/x', { headers: { [HANDOFF_HEADER]: value } })
-        expect((await handler(asked, {})).status).toBe(status)
+        const incoming = request('/x', { headers: { [HANDOFF_HEADER]: value } })
+        expect((await handler(incoming, {})).status).toBe(status)
         expect(resolve).toHaveBeenCalledOnce()
         // The same object again is a request of its own.
-        await handler(asked, {})
+        await handler(incoming, {})
         expect(resolve).toHaveBeenCalledTimes(2)
       }
     }
   })
 
   it('passes the same request and context to the handler', async () => {
-    const handler = vi.fn<(asked: Request, context: { id: string }) => Response>(() =>
+    const handler = vi.fn<(incoming: Request, context: { id: string }) => Response>(() =>
       Response.json({}),
     )
-    const [asked, context] = [request('/x'), { id: '7' }]
-    await withRateLimit(handler, options())(asked, context)
-    expect(handler).toHaveBeenCalledExactlyOnceWith(asked, context)
+    const [incoming, context] = [request('/x'), { id: '7' }]
+    await withRateLimit(handler, options())(incoming, context)
+    expect(handler).toHaveBeenCalledExactlyOnceWith(incoming, context)
   })
 
   it('accepts a hand-off of the middleware with the same secret, and no other', async () => {
@@ -97,15 +97,17 @@ describe('withRateLimit', () => {
   it.each([
     ['a basePath', '/app/api/ai/evaluate', '/api/ai/evaluate', { basePath: '/app' }],
     ['a trailing slash', '/api/ai/evaluate/', '/api/ai/evaluate/', { trailingSlash: true }],
-  ])('accepts the hand-off of a path with %s', async (_, asked, handled, nextConfig) => {
+  ])('accepts the hand-off of a path with %s', async (_, incoming, handled, nextConfig) => {
     const limiter = limiterOfOne()
     const middleware = rateLimit(limiter, { routes, subject, secret })
-    const headers = { [HANDOFF_HEADER]: await handedOnBy(middleware, asked, { nextConfig }) }
+    const headers = { [HANDOFF_HEADER]: await handedOnBy(middleware, incoming, { nextConfig }) }
     const handler = withRateLimit(() => Response.json({}), { ...options(), limiter, secret })
     // On Node the base path is cut off the URL, at the edge it is not.
     expect((await handler(request(handled, { headers }), {})).status).toBe(200)
-    const again = { [HANDOFF_HEADER]: await handedOnBy(middlewareOfOne(), asked, { nextConfig }) }
-    const edge = request(asked, { headers: again, nextConfig })
+    const again = {
+      [HANDOFF_HEADER]: await handedOnBy(middlewareOfOne(), incoming, { nextConfig }),
+    }
+    const edge = request(incoming, { headers: again, nextConfig })
     expect((await handler(edge, {})).status).toBe(200)
   })
 
@@ -137,12 +139,12 @@ describe('withRateLimit', () => {
   })
 
   it('works if the headers of a request cannot be changed', async () => {
-    const asked = request('/x', { headers: { [HANDOFF_HEADER]: 'x' } })
-    vi.spyOn(asked.headers, 'delete').mockImplementation(() => {
+    const incoming = request('/x', { headers: { [HANDOFF_HEADER]: 'x' } })
+    vi.spyOn(incoming.headers, 'delete').mockImplementation(() => {
       throw new TypeError('immutable')
     })
     const handler = withRateLimit(() => Response.json({}), { ...options(), secret })
-    expect((await handler(asked, {})).status).toBe(200)
+    expect((await handler(incoming, {})).status).toBe(200)
   })
 
   it.each([

@@ -28,7 +28,7 @@ export const STEPS: readonly Step[] = Array.from({ length: 36 }, (_, index) => (
 const withoutSource = (decision: Decision): object => ({ ...decision, source: undefined })
 
 /** The answers of a limiter over this store to a history, including settlements. */
-async function told(
+async function answersOf(
   policies: readonly Policy[],
   store: Store,
   steps: readonly Step[],
@@ -64,7 +64,10 @@ export async function decidesLikeMemory(
   store: Store,
   steps: readonly Step[] = STEPS,
 ): Promise<unknown[]> {
-  const [here, there] = [await told(policies, memory(), steps), await told(policies, store, steps)]
+  const [here, there] = [
+    await answersOf(policies, memory(), steps),
+    await answersOf(policies, store, steps),
+  ]
   expect(there).toEqual(here)
   expect(JSON.stringify(there)).not.toContain('"cause"')
   return there

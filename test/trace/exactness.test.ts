@@ -96,14 +96,14 @@ function byDefinition(rule: Rule): Defined {
 function fullestWindow({ rule, wentOn }: Defined): number {
   let highest = 0
   for (const charges of wentOn.values()) {
-    let [first, held] = [0, 0]
+    let [first, inWindow] = [0, 0]
     for (const { at, cost } of charges) {
-      held += cost
+      inWindow += cost
       while ((charges[first]?.at ?? at) <= at - WINDOW_MS) {
-        held -= charges[first]?.cost ?? 0
+        inWindow -= charges[first]?.cost ?? 0
         first += 1
       }
-      highest = Math.max(highest, held)
+      highest = Math.max(highest, inWindow)
     }
   }
   return highest / rule.limit
@@ -147,11 +147,11 @@ describe('a trace of real traffic', () => {
       expect(Number(cells['most in any window'])).toBeLessThanOrEqual(isExact ? 1 : 2)
     }
     const heading = `${LIMITS[unit].toLocaleString('en')} ${unit}s a minute`
-    const told = Array.from(tableOf(page, heading), ([name, row]) => [
+    const published = Array.from(tableOf(page, heading), ([name, row]) => [
       name,
       Object.fromEntries(Object.entries(row).filter(([column]) => column !== heading)),
     ])
-    expect(told).toEqual(measured)
+    expect(published).toEqual(measured)
   })
 
   it('gets the same numbers from Redis', async () => {

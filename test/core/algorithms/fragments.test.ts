@@ -14,20 +14,20 @@ const except =
 
 describe.each(KIND_NAMES)('on Redis, a %s decides and settles as in memory', (kind) => {
   const make = KINDS[kind]
-  const among = (place: number): Policy[] => {
+  const among = (position: number): Policy[] => {
     const policies: Policy[] = [KINDS['daily cap']('daily', 30), KINDS['sliding window']('rpm', 12)]
-    return policies.toSpliced(place, 0, make('p', 8))
+    return policies.toSpliced(position, 0, make('p', 8))
   }
 
   it('alone', async () => {
-    const told = await decidesLikeMemory([make('p', 4)], shared.store())
+    const answers = await decidesLikeMemory([make('p', 4)], shared.store())
     // The history is one of denials, too.
-    expect(JSON.stringify(told)).toContain('"allowed":false')
+    expect(JSON.stringify(answers)).toContain('"allowed":false')
   })
 
-  it.each([0, 1, 2])('with %i policies before it', async (place) => {
+  it.each([0, 1, 2])('with %i policies before it', async (position) => {
     expect.hasAssertions()
-    await decidesLikeMemory(among(place), shared.store())
+    await decidesLikeMemory(among(position), shared.store())
   })
 
   it('when its charge has expired, or is about to', async () => {
@@ -92,8 +92,8 @@ describe('a script of 64 policies of all kinds', () => {
       rules += policy().length
     }
     expect(policies.flatMap((policy) => policy()).length).toBeGreaterThanOrEqual(64)
-    const told = await decidesLikeMemory(policies, shared.store())
-    expect(JSON.stringify(told)).toContain('"allowed":false')
-    expect(JSON.stringify(told)).toContain('"applied":true')
+    const answers = await decidesLikeMemory(policies, shared.store())
+    expect(JSON.stringify(answers)).toContain('"allowed":false')
+    expect(JSON.stringify(answers)).toContain('"applied":true')
   })
 })

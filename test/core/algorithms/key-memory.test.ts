@@ -16,7 +16,7 @@ import { sharedRedis } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
 
 const page = readFileSync(new URL('../../../docs/policies.md', import.meta.url), 'utf8')
-const told = tableOf(page, 'spent in one window')
+const published = tableOf(page, 'spent in one window')
 const common = { name: 'p', window: '1m', per: ['tenant'] } as const
 
 /** The histories to measure, by the first column of the page's table. */
@@ -73,13 +73,13 @@ describe('the memory that a key takes in Redis', () => {
     const keys = await keysUnder(shared.redis, prefix)
     expect(keys).toHaveLength(1)
     const bytes = (await shared.redis.memory('USAGE', keys[0] ?? '', 'SAMPLES', 0)) ?? 0
-    const says = Number(told.get(what)?.['bytes']?.replaceAll(',', ''))
+    const says = Number(published.get(what)?.['bytes']?.replaceAll(',', ''))
     // Redis' versions differ a little.
     expect(bytes).toBeGreaterThan(says * 0.75)
     expect(bytes).toBeLessThan(says * 1.25)
   })
 
   it('is published for nothing else', () => {
-    expect([...told.keys()]).toEqual(Object.keys(SPENT))
+    expect([...published.keys()]).toEqual(Object.keys(SPENT))
   })
 })

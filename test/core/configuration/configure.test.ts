@@ -8,7 +8,8 @@ import {
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
 import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
-import { ALLOW, app, limitOf, limitsIn, RELY_MS } from './support.ts'
+import { limitsIn } from '../../support/decisions.ts'
+import { ALLOW, app, limitOf, FRESH_MS } from './support.ts'
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   const make = storesOf(name)
@@ -22,7 +23,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await limitOf(here, 'rpm')).toBe(3)
     // One that starts afterwards has it from its first decision on.
     expect(await limitOf(idle, 'rpm')).toBe(3)
-    clock.advance(RELY_MS - 1)
+    clock.advance(FRESH_MS - 1)
     expect(await limitOf(there, 'rpm')).toBe(10)
     clock.advance(1)
     // It is read along with a decision, and what that allows stands.
@@ -36,7 +37,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     for (let time = 0; time < 10; time += 1) await there.check(ACME)
     expect(await there.check(ACME)).toMatchObject({ allowed: false })
     await configure(here, { rpm: { limit: 64 + 10 } })
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     const decisions = await Promise.all(Array.from({ length: 64 }, () => there.check(ACME)))
     // The bucket of 40, of which 10 were used, is what binds now.
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(32)

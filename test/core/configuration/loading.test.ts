@@ -5,7 +5,8 @@ import { describe, expect, it, vi } from 'vitest'
 import { Answer } from '../../support/answer.ts'
 import { ACME } from '../../support/limiters.ts'
 import { callsOf, Watched } from '../../support/watched-store.ts'
-import { app, limitOf, limitsIn, RELY_MS } from './support.ts'
+import { limitsIn } from '../../support/decisions.ts'
+import { app, limitOf, FRESH_MS } from './support.ts'
 
 describe('while the store is down', () => {
   it('an isolate that has loaded the settings goes on with them', async () => {
@@ -51,7 +52,7 @@ describe('while the store is down', () => {
     const [here, there] = [isolate(), isolate()]
     for (let time = 0; time < 11; time += 1) await there.check(ACME)
     await configure(here, { rpm: { limit: 100 } })
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     const check = store.check.bind(store)
     vi.spyOn(store, 'check').mockImplementation((request) => {
       store.isDown = request.entries.length === 0

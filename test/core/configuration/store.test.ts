@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
 import { ownRedis } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
-import { app, limitOf, limitsIn, RELY_MS, type App } from './support.ts'
+import { limitsIn } from '../../support/decisions.ts'
+import { app, limitOf, FRESH_MS, type App } from './support.ts'
 
 describe('over Redis', () => {
   // Commands are counted, so it is shared with nobody.
@@ -33,7 +34,7 @@ describe('over Redis', () => {
     // An isolate's first decision loads what is set.
     expect(await costOf(check)).toEqual({ requests: 2, hget: 2 })
     expect(await costOf(check)).toEqual({ requests: 1, hget: 0 })
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     // The version is read along, by one command more.
     expect(await costOf(check)).toEqual({ requests: 1, hget: 1 })
     expect(await costOf(check)).toEqual({ requests: 1, hget: 0 })
@@ -46,7 +47,7 @@ describe('over Redis', () => {
     await there.check(ACME)
     expect((await costOf(() => configure(here, { rpm: { limit: 9 } }))).requests).toBe(2)
     expect((await costOf(() => here.check(ACME))).requests).toBe(2)
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     expect((await costOf(() => there.check(ACME))).requests).toBe(1)
     expect((await costOf(() => there.check(ACME))).requests).toBe(2)
     expect((await costOf(() => there.check(ACME))).requests).toBe(1)
@@ -81,11 +82,11 @@ describe('over Redis', () => {
     await limiter.check(ACME)
     const settings = JSON.stringify([{ policy: 'rpm', settings: { limit: 8 } }])
     await own.redis.hset(key, { settings, version: 'by hand' })
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     await limiter.check(ACME)
     expect(await limitOf(limiter, 'rpm')).toBe(8)
     await own.redis.del(key)
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     await limiter.check(ACME)
     expect(await limitOf(limiter, 'rpm')).toBe(10)
   })
@@ -106,7 +107,7 @@ describe('over Redis', () => {
       const limiter = isolate()
       for (let time = 0; time < 3; time += 1) {
         expect(limitsIn(await limiter.check(ACME))).toEqual({ rpm: 10, bucket: 30, all: 1_000 })
-        clock.advance(RELY_MS)
+        clock.advance(FRESH_MS)
       }
       expect(problems.map(({ code }) => code)).toEqual(['invalid_configuration'])
       expect(await configured(limiter)).toEqual([])

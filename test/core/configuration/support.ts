@@ -4,7 +4,6 @@ import {
   manualClock,
   slidingWindow,
   tokenBucket,
-  type Decision,
   type Limiter,
   type LimiterOptions,
   type ManualClock,
@@ -16,7 +15,7 @@ import { ACME, collectProblems } from '../../support/limiters.ts'
 import { NOON } from '../../support/times.ts'
 
 /** The time for which an isolate uses loaded settings without a read. */
-export const RELY_MS = 5_000
+export const FRESH_MS = 5_000
 
 export const policies = [
   fixedWindow({ name: 'rpm', limit: 10, window: '1h', per: ['tenant'] }),
@@ -60,10 +59,6 @@ export function app(store: Store): App {
     })
   return { clock, problems, isolate }
 }
-
-/** The limits that applied, by policy. */
-export const limitsIn = ({ policies: states }: Decision): Record<string, number> =>
-  Object.fromEntries(states.map(({ name, limit }) => [name, limit]))
 
 /** The limit of one policy for a subject, now. */
 export async function limitOf(

@@ -111,7 +111,7 @@ describe('a denial', () => {
 
   it.each(FORMATS)('%s: does not name the subject', async (format) => {
     const response = tooManyRequests(await spent('rpm'), { format })
-    const told = JSON.stringify([...response.headers]) + (await response.text())
-    expect(told).not.toContain('acme')
+    const text = JSON.stringify([...response.headers]) + (await response.text())
+    expect(text).not.toContain('acme')
   })
 })

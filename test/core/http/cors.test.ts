@@ -69,9 +69,9 @@ describe('a preflight', () => {
     const limiter = perMinute(1)
     const options = { ...PASS, subject: () => null }
     const ask = app(limiter, options, () => new Response(null, own))
-    const asked = { ...PREFLIGHT, 'access-control-request-headers': 'authorization, x-api-key' }
+    const headers = { ...PREFLIGHT, 'access-control-request-headers': 'authorization, x-api-key' }
     for (let time = 0; time < 5; time += 1) {
-      const answer = await ask({ ...asked, 'sec-fetch-mode': 'cors', accept: '*/*' }, OPTIONS)
+      const answer = await ask({ ...headers, 'sec-fetch-mode': 'cors', accept: '*/*' }, OPTIONS)
       expect(answer.status).toBe(204)
       expect([...answer.headers.keys()]).toEqual(['allow'])
     }

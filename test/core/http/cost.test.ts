@@ -28,8 +28,9 @@ function counting(requests = 10, tokens = 1_000) {
 
 /** The cost of a request by its `max_tokens`, as the page on costs shows it. */
 const byBody: RouteCost = async (request) => {
-  const { max_tokens: asked } = (await request.clone().json()) as { max_tokens?: unknown }
-  const tokens = typeof asked === 'number' && Number.isInteger(asked) && asked > 0 ? asked : 400
+  const { max_tokens: maxTokens } = (await request.clone().json()) as { max_tokens?: unknown }
+  const tokens =
+    typeof maxTokens === 'number' && Number.isInteger(maxTokens) && maxTokens > 0 ? maxTokens : 400
   return { token: Math.min(tokens, 400) }
 }
 

@@ -34,15 +34,15 @@ describe('routes', () => {
     ['GET', '/api/aix', undefined],
     ['GET', '/', undefined],
   ])('%s %s is counted as %s', async (method, path, id) => {
-    const seen = vi.fn<(asked: object) => void>()
+    const checked = vi.fn<(checkedSubject: object) => void>()
     const limiter = perMinute(9)
-    const check: typeof limiter.check = (asked, options) => {
-      seen(asked)
-      return limiter.check(asked, options)
+    const check: typeof limiter.check = (checkedSubject, options) => {
+      checked(checkedSubject)
+      return limiter.check(checkedSubject, options)
     }
     const answer = await app({ ...limiter, check }, { routes: ROUTES })({}, { method }, path)
     expect(answer.status).toBe(200)
-    expect(seen.mock.calls).toEqual(id === undefined ? [] : [[{ tenant: 'acme', route: id }]])
+    expect(checked.mock.calls).toEqual(id === undefined ? [] : [[{ tenant: 'acme', route: id }]])
   })
 
   it('are charged their own cost', async () => {

@@ -155,11 +155,11 @@ describe('a guard', () => {
 
   it.each([undefined, null, false, 0, ''])(
     'takes %j from a resolver as no subject',
-    async (nobody) => {
+    async (noSubject) => {
       const outcome = await guarded(
         limiterOf(),
         ['/a'],
-        () => nobody as never,
+        () => noSubject as never,
       )(new Request('https://app.example/a'))
       expect(outcome).toMatchObject({ kind: 'refuse', response: { status: 401 } })
     },

@@ -3,7 +3,7 @@ import { rateLimitHeaders, type HeaderStyle } from '@sluice/core/http'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { allowed, denied, limiterWith, outage, START, state } from './support.ts'
-import { items, tellsTheTruth } from './truth.ts'
+import { items, expectTruthfulHeaders } from './expect-headers.ts'
 
 const ALL: HeaderStyle[] = ['x-ratelimit', 'draft', 'openai']
 
@@ -26,7 +26,7 @@ describe('whatever the history', () => {
         for (const { waitMs, ...cost } of steps) {
           clock.advance(waitMs)
           const decision = await limiter.check({ tenant: 'acme', route: 'chat' }, { cost })
-          tellsTheTruth(decision, rateLimitHeaders(decision, ALL))
+          expectTruthfulHeaders(decision, rateLimitHeaders(decision, ALL))
         }
       }),
       { numRuns: 100, seed: 11 },

@@ -25,7 +25,7 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
 describe('hold', () => {
   it('waits for the delay, and resolves to true if it was not aborted', async () => {
-    const over = vi.fn<(held: boolean) => void>()
+    const over = vi.fn<(pending: boolean) => void>()
     void hold(100).then(over)
     await pass(99)
     expect(over).not.toHaveBeenCalled()
@@ -35,19 +35,19 @@ describe('hold', () => {
 
   it('ends when the signal aborts, and leaves no timer and no listener', async () => {
     const controller = new AbortController()
-    const held = hold(100, controller.signal)
+    const pending = hold(100, controller.signal)
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
     controller.abort()
-    expect(await held).toBe(false)
+    expect(await pending).toBe(false)
     expect(vi.getTimerCount()).toBe(0)
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
   })
 
   it('leaves no listener after the wait', async () => {
     const { signal } = new AbortController()
-    const held = hold(100, signal)
+    const pending = hold(100, signal)
     await pass(100)
-    expect(await held).toBe(true)
+    expect(await pending).toBe(true)
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
@@ -68,7 +68,7 @@ interface Held {
 }
 
 /** Each adapter, around a handler that notes that it ran. */
-const ADAPTERS: Record<string, (held: Held) => (init: RequestInit) => Promise<Response>> = {
+const ADAPTERS: Record<string, (pending: Held) => (init: RequestInit) => Promise<Response>> = {
   'any fetch handler': ({ limiter, ran, ...options }) => {
     const handle = rateLimit(limiter, { routes, subject, ...options }, answering(ran))
     return (init) => handle(new Request(url, init))

@@ -28,13 +28,13 @@ async function decisionsOf(
   const clock = manualClock(startMs)
   const limiter = createLimiter({ store: memory(), policies: policiesOf(list), clock })
   const decisions: Decision[] = []
-  const told = { retryAt: startMs, resetAt: startMs }
+  const reported = { retryAt: startMs, resetAt: startMs }
   for (const { step, ask, apply } of history) {
-    clock.set(moved(clock(), step, list, told))
+    clock.set(moved(clock(), step, list, reported))
     const subject = { tenant: TENANTS[ask.tenant as 'a' | 'b'], route: ask.route }
     const cost = costOf(ask, list)
     const decision = await limiter[apply ? 'check' : 'peek'](subject, { cost })
-    if (!decision.allowed) told.retryAt = clock() + (decision.retryAfterMs ?? 0)
+    if (!decision.allowed) reported.retryAt = clock() + (decision.retryAfterMs ?? 0)
     decisions.push(decision)
   }
   return decisions
@@ -68,10 +68,10 @@ function saysWhatItIs(decision: Decision): void {
       ]),
     ]),
   )
-  const told = decision.allowed ? policies : policies.filter(({ fits }) => !fits)
+  const reported = decision.allowed ? policies : policies.filter(({ fits }) => !fits)
   const states = items(headers['RateLimit'])
   expect(states).toEqual(
-    told.map(({ name, remaining, resetMs, retryAfterMs, fits }) => [
+    reported.map(({ name, remaining, resetMs, retryAfterMs, fits }) => [
       name,
       new Map([
         ['r', remaining],

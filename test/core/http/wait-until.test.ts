@@ -28,7 +28,7 @@ class Context {
 }
 
 /** A limiter that has work to do past the response, if it is let. */
-function busy(): Limiter & { readonly asked: CheckOptions[] } {
+function busy(): Limiter & { readonly checkOptions: CheckOptions[] } {
   const work = defineExtension({
     name: 'work',
     connect: () => ({
@@ -40,12 +40,12 @@ function busy(): Limiter & { readonly asked: CheckOptions[] } {
   })
   const policies = [fixedWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] })]
   const { limiter } = setUp(policies, { extensions: [work] })
-  const asked: CheckOptions[] = []
+  const checkOptions: CheckOptions[] = []
   const check = (subject: Subject, options: CheckOptions = {}) => {
-    asked.push(options)
+    checkOptions.push(options)
     return limiter.check(subject, options)
   }
-  return { ...limiter, check, asked }
+  return { ...limiter, check, checkOptions }
 }
 
 const subject = () => ({ tenant: 'acme' })
@@ -116,13 +116,13 @@ describe('the limiter gets no waitUntil', () => {
   ])('from a platform with %s', async (_, context) => {
     const limiter = busy()
     await rateLimit<unknown[]>(limiter, { routes, subject }, answer)(new Request(url), ...context)
-    expect(limiter.asked).toEqual([{ cost: 1 }])
+    expect(limiter.checkOptions).toEqual([{ cost: 1 }])
   })
 
   it('from a wrapped Next.js handler, whose context has none', async () => {
     const limiter = busy()
     const handle = withRateLimit(answer, { limiter, route: 'chat', subject })
     await handle(new Request(url), { params: Promise.resolve({}) })
-    expect(limiter.asked).toEqual([{ cost: 1 }])
+    expect(limiter.checkOptions).toEqual([{ cost: 1 }])
   })
 })

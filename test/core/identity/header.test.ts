@@ -1,6 +1,6 @@
 import { apiKeySubject, headerSubject } from '@sluice/core/identity'
 import { describe, expect, it, vi } from 'vitest'
-import { guarded, told } from './guarded.ts'
+import { guarded, textOf } from './support.ts'
 
 describe('headerSubject', () => {
   const subject = headerSubject({ header: 'X-Project-ID', dimension: 'project' })
@@ -26,7 +26,7 @@ describe('headerSubject', () => {
 
   it('takes any text unchanged, as it never stands in an answer', async () => {
     const { ask, charged } = guarded(subject)
-    const answer = await told(await ask({ 'x-project-id': 'caf\u00e9:{a}%0d%0a"\\' }))
+    const answer = await textOf(await ask({ 'x-project-id': 'caf\u00e9:{a}%0d%0a"\\' }))
     expect(answer).toMatch(/^\[200,/)
     expect(answer).not.toContain('caf')
     expect(await charged()).toBe(1)
@@ -65,7 +65,7 @@ describe('apiKeySubject', () => {
   })
 
   it('repeats no key', async () => {
-    expect(await told(await own.ask({ 'x-api-key': 'key-3' }))).not.toContain('key-3')
+    expect(await textOf(await own.ask({ 'x-api-key': 'key-3' }))).not.toContain('key-3')
   })
 
   it('fails as the lookup fails', async () => {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { exportSPKI, generateKeyPair, exportJWK, SignJWT } from 'jose'
 import { jwtSubject } from '@sluice/core/jwt'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { guarded, NOW, NOW_SECONDS, told } from './guarded.ts'
+import { guarded, NOW, NOW_SECONDS, textOf } from './support.ts'
 import { json, newKey, startKeyServer, text, type Key, type KeyServer } from './key-server.ts'
 
 const CLAIMS = { tenant: 'acme', exp: NOW_SECONDS + 300 }
@@ -90,9 +90,9 @@ describe('a JWT with', () => {
   it.each(Object.keys(FORGED))('%s gets 401, charges nothing and reveals nothing', async (name) => {
     const jwt = (await FORGED[name]?.()) ?? ''
     const { ask, charged } = app()
-    const answer = await told(await ask(jwt))
+    const answer = await textOf(await ask(jwt))
     expect(answer).toMatch(/^\[401,/)
-    expect(answer).toBe(await told(await ask('')))
+    expect(answer).toBe(await textOf(await ask('')))
     expect(await charged()).toBe(0)
     // Nothing in a JWT makes us ask anyone but the server that we know.
     expect(server.requests).toBeLessThanOrEqual(1)

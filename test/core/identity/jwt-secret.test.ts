@@ -1,7 +1,7 @@
 import { CompactEncrypt, SignJWT, UnsecuredJWT } from 'jose'
 import { jwtSubject } from '@sluice/core/jwt'
 import { describe, expect, it } from 'vitest'
-import { guarded, NOW, NOW_SECONDS, told } from './guarded.ts'
+import { guarded, NOW, NOW_SECONDS, textOf } from './support.ts'
 
 const SECRET = 'a secret of at least thirty-two characters'
 const bytes = new TextEncoder().encode(SECRET)
@@ -130,10 +130,10 @@ describe('an invalid JWT', () => {
   it.each(Object.keys(BAD))('%s gets 401, charges nothing and reveals nothing', async (name) => {
     const jwt = await BAD[name]?.()
     const { ask, charged } = guarded(subject)
-    const answer = await told(await ask({ authorization: `Bearer ${jwt}` }))
+    const answer = await textOf(await ask({ authorization: `Bearer ${jwt}` }))
     expect(answer).toMatch(/^\[401,/)
     // Word for word what one who sends nothing is told.
-    expect(answer).toBe(await told(await ask()))
+    expect(answer).toBe(await textOf(await ask()))
     expect(await charged()).toBe(0)
   })
 

@@ -7,22 +7,22 @@ import { setUp } from '../../support/limiters.ts'
 const request = (headers: Record<string, string> = {}) =>
   new Request('https://app.example/', { headers })
 const acme = () => ({ tenant: 'acme', plan: 'growth' })
-const nobody = () => null
+const noSubject = () => null
 const banned = refuse({ status: 403, code: 'banned', message: 'You are banned.' })
 
 describe('firstOf', () => {
   it('asks in order, and stops at the first subject', async () => {
     const last = vi.fn<() => { tenant: string }>(() => ({ tenant: 'last' }))
-    expect(await firstOf(nobody, acme, last)(request())).toEqual(acme())
+    expect(await firstOf(noSubject, acme, last)(request())).toEqual(acme())
     expect(last).not.toHaveBeenCalled()
   })
 
   it('finds no subject if none of its resolvers does', async () => {
-    expect(await firstOf(nobody, () => undefined)(request())).toBeNull()
+    expect(await firstOf(noSubject, () => undefined)(request())).toBeNull()
   })
 
   it('keeps a refusal, whatever the next resolver says', async () => {
-    expect(await firstOf(nobody, () => banned, acme)(request())).toBe(banned)
+    expect(await firstOf(noSubject, () => banned, acme)(request())).toBe(banned)
   })
 })
 
@@ -35,7 +35,7 @@ describe('allOf', () => {
   })
 
   it('finds no subject unless each resolver does', async () => {
-    expect(await allOf(acme, nobody)(request())).toBeNull()
+    expect(await allOf(acme, noSubject)(request())).toBeNull()
     expect(await allOf(acme, () => banned)(request())).toBe(banned)
     expect(await allOf(acme, project)(request())).toMatchObject({ options: { status: 400 } })
   })

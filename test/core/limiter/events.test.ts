@@ -25,13 +25,16 @@ const EVENTS = [
   'problem',
 ] as const satisfies readonly (keyof LimiterEvents)[]
 
-type Told = readonly [name: string, event: unknown]
+type ReceivedEvent = readonly [name: string, event: unknown]
 
 /** Listeners to everything, and what they are told. */
-function listening(): { on: Listeners; told: Told[] } {
-  const told: Told[] = []
-  const listeners = EVENTS.map((name) => [name, (event: unknown) => void told.push([name, event])])
-  return { on: Object.fromEntries(listeners) as Listeners, told }
+function listening(): { on: Listeners; received: ReceivedEvent[] } {
+  const received: ReceivedEvent[] = []
+  const listeners = EVENTS.map((name) => [
+    name,
+    (event: unknown) => void received.push([name, event]),
+  ])
+  return { on: Object.fromEntries(listeners) as Listeners, received }
 }
 
 const down = () => Promise.reject(new StoreError('store_unreachable', 'down'))
@@ -48,21 +51,22 @@ function setUpEvents({
   readonly on?: Listeners
   readonly thresholds?: readonly number[]
 } = {}) {
-  const { on, told } = listening()
+  const { on, received } = listening()
   const listeners = listen(given ?? on, thresholds ? { thresholds } : {})
   const { limiter, clock } = setUp(policies, { ...options, extensions: [listeners, ...extensions] })
-  const of = (name: keyof LimiterEvents) => told.filter(([own]) => own === name).map(([, e]) => e)
-  return { limiter, clock, told, of }
+  const eventsNamed = (name: keyof LimiterEvents) =>
+    received.filter(([own]) => own === name).map(([, e]) => e)
+  return { limiter, clock, received, eventsNamed }
 }
 
 describe('the event', () => {
   it('"decision" is sent for each check and reservation, allowed or not, and for no peek', async () => {
-    const { limiter, of } = setUpEvents()
+    const { limiter, eventsNamed } = setUpEvents()
     await limiter.peek(ACME)
     const allowed = await limiter.check(ACME)
     const reserved = await reserve(limiter, ACME, { cost: 2 })
     const denied = await limiter.check(ACME, { cost: 11 })
-    expect(of('decision')).toEqual([
+    expect(eventsNamed('decision')).toEqual([
       { decision: allowed, subject: ACME },
       { decision: expect.objectContaining({ allowed: true, at: reserved.at }), subject: ACME },
       { decision: denied, subject: ACME },
@@ -70,10 +74,10 @@ describe('the event', () => {
   })
 
   it('"degraded" is sent for each check without the store, with its cause', async () => {
-    const { limiter, of } = setUpEvents({ store: { ...memory(), check: down } })
+    const { limiter, eventsNamed } = setUpEvents({ store: { ...memory(), check: down } })
     await limiter.peek(ACME)
     await limiter.check(ACME)
-    expect(of('degraded')).toEqual([
+    expect(eventsNamed('degraded')).toEqual([
       { degraded: { cause: 'store_unreachable', mode: 'local' }, subject: ACME },
     ])
   })
@@ -91,10 +95,10 @@ describe('the event', () => {
       }),
     })
     const store = { ...memory(), reset: down }
-    const { limiter, of } = setUpEvents({ store, extensions: [extension] })
+    const { limiter, eventsNamed } = setUpEvents({ store, extensions: [extension] })
     await limiter.check(ACME)
     await expect(limiter.reset(ACME)).rejects.toThrow('down')
-    expect(of('storeCall')).toEqual([
+    expect(eventsNamed('storeCall')).toEqual([
       { call: 'run', durationMs: expect.any(Number) },
       { call: 'check', durationMs: expect.any(Number) },
       { call: 'check', durationMs: expect.any(Number) },
@@ -103,9 +107,9 @@ describe('the event', () => {
   })
 
   it('"threshold" is sent once for the charge that crosses one, and for no other', async () => {
-    const { limiter, of } = setUpEvents({ thresholds: [0.5, 0.8, 1] })
+    const { limiter, eventsNamed } = setUpEvents({ thresholds: [0.5, 0.8, 1] })
     for (const cost of [4, 1, 2, 3, 1]) await limiter.check(ACME, { cost })
-    expect(of('threshold')).toMatchObject([
+    expect(eventsNamed('threshold')).toMatchObject([
       { threshold: 0.5, subject: ACME, policy: { name: 'rpm', remaining: 5 } },
       { threshold: 0.8, subject: ACME, policy: { name: 'rpm', remaining: 0 } },
       { threshold: 1, subject: ACME, policy: { name: 'rpm', remaining: 0 } },
@@ -120,15 +124,18 @@ describe('the event', () => {
       per: ['tenant'],
       mode: 'shadow',
     })
-    const { limiter, of } = setUpEvents({ policies: [shadow] })
+    const { limiter, eventsNamed } = setUpEvents({ policies: [shadow] })
     await limiter.check(ACME)
-    expect(of('shadow')).toEqual([])
+    expect(eventsNamed('shadow')).toEqual([])
     const { allowed, policies } = await limiter.check(ACME)
-    expect([allowed, of('shadow')]).toEqual([true, [{ policy: policies[0], subject: ACME }]])
+    expect([allowed, eventsNamed('shadow')]).toEqual([
+      true,
+      [{ policy: policies[0], subject: ACME }],
+    ])
   })
 
   it('"reserved", "settled" and "abandoned" follow a reservation by its id', async () => {
-    const { limiter, clock, of } = setUpEvents()
+    const { limiter, clock, eventsNamed } = setUpEvents()
     const calls = [
       await reserve(limiter, ACME, { cost: 3 }),
       await reserve(limiter, ACME, { cost: 1 }),
@@ -136,7 +143,7 @@ describe('the event', () => {
     ]
     const data = calls.map((call) => (call.allowed ? call.toJSON() : undefined))
     const [first, second, late] = data.map((own) => own?.id)
-    expect(of('reserved')).toEqual(
+    expect(eventsNamed('reserved')).toEqual(
       [first, second, late].map((id) => ({
         id,
         subject: ACME,
@@ -147,17 +154,17 @@ describe('the event', () => {
     await reservation(limiter, data[1] as never).settle(4)
     clock.advance(120_000)
     await reservation(limiter, data[2] as never).settle(1)
-    expect(of('settled')).toEqual([
+    expect(eventsNamed('settled')).toEqual([
       { id: first, returned: { request: 2 }, overrun: {} },
       { id: second, returned: {}, overrun: { request: 3 } },
     ])
-    expect(of('abandoned')).toEqual([{ id: late }])
+    expect(eventsNamed('abandoned')).toEqual([{ id: late }])
   })
 
   it('"problem" is sent for a fault that stops no decision', async () => {
-    const { limiter, of } = setUpEvents({ plans, policies: [rpm] })
+    const { limiter, eventsNamed } = setUpEvents({ plans, policies: [rpm] })
     await limiter.check({ ...ACME, plan: 'ultra' })
-    expect(of('problem')).toMatchObject([{ code: 'unknown_plan', source: 'subject' }])
+    expect(eventsNamed('problem')).toMatchObject([{ code: 'unknown_plan', source: 'subject' }])
   })
 
   it('reaches each extension that listens, as well as the listener of the limiter', async () => {
@@ -165,10 +172,10 @@ describe('the event', () => {
     const extensions = [first, second].map(({ on }, index) =>
       defineExtension({ name: `own-${index}`, connect: () => ({ on }) }),
     )
-    const { limiter, told } = setUpEvents({ extensions })
+    const { limiter, received } = setUpEvents({ extensions })
     await limiter.check(ACME)
-    expect(told.map(([name]) => name)).toEqual(['storeCall', 'decision'])
-    expect([first.told, second.told]).toEqual([told, told])
+    expect(received.map(([name]) => name)).toEqual(['storeCall', 'decision'])
+    expect([first.received, second.received]).toEqual([received, received])
   })
 })
 
@@ -197,7 +204,7 @@ describe('a listener that fails', () => {
     })
     const call = await reserve(limiter, ACME, { cost: 2 })
     expect(call.allowed && (await call.settle(1))).toMatchObject({ applied: true })
-    const names = new Set(extension.told.map(([name]) => name))
+    const names = new Set(extension.received.map(([name]) => name))
     expect(names).toEqual(new Set(['storeCall', 'decision', 'threshold', 'reserved', 'settled']))
     expect(log).toHaveBeenCalledWith('A listener of "decision" failed:', expect.any(Error))
   })

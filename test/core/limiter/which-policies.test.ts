@@ -83,16 +83,19 @@ describe('a policy per user', () => {
   })
   it.each(['', 7, '\ud800'])('is not bypassed by the user %j', async (user) => {
     const { limiter } = setUp([rpm, perUser('skip')])
-    const asked = limiter.check({ tenant: 'a', user: user as string })
-    await expect(asked).rejects.toBeInstanceOf(InputError)
+    const pending = limiter.check({ tenant: 'a', user: user as string })
+    await expect(pending).rejects.toBeInstanceOf(InputError)
   })
   it('requires a user by default', async () => {
-    const asked = setUp([perUser('error')]).limiter.check({ tenant: 'a' })
-    await expect(asked).rejects.toMatchObject({ code: 'missing_dimension', input: 'subject.user' })
+    const pending = setUp([perUser('error')]).limiter.check({ tenant: 'a' })
+    await expect(pending).rejects.toMatchObject({
+      code: 'missing_dimension',
+      input: 'subject.user',
+    })
   })
 })
 
-const unasked = (): never => expect.unreachable('The store is asked')
+const mustNotRun = (): never => expect.unreachable('The store is asked')
 
 describe('a limit of 0', () => {
   it('allows nothing, and says that waiting does not help', async () => {
@@ -119,7 +122,7 @@ describe("a limit of 'unlimited'", () => {
     expect(alone).toMatchObject({ allowed: true, policies: [], retryAfterMs: 0 })
   })
   it('asks no store, since there is nothing to count', async () => {
-    const store = { ...memory(), check: unasked, settle: unasked }
+    const store = { ...memory(), check: mustNotRun, settle: mustNotRun }
     const free = dailyCap({ name: 'daily', limit: 'unlimited', per: ['tenant'] })
     const limiter = createLimiter({ store, policies: [free] })
     expect(await limiter.check({ tenant: 'a' })).toMatchObject({

@@ -2,8 +2,9 @@ import { definePlans } from '@sluice/core'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import { defineManifest, type ManifestRoute } from '@sluice/core/manifest'
 import { describe, expect, it } from 'vitest'
+import { countAllowed } from '../../support/decisions.ts'
 import { setUp } from '../../support/limiters.ts'
-import { allowedOf, limiterOf, loosely } from './support.ts'
+import { limiterOf, loosely } from './support.ts'
 
 const plans = definePlans({ starter: { rpm: 2, burst: 5 }, growth: { rpm: 6, burst: 9 } })
 const rpm = { algorithm: 'fixedWindow', name: 'rpm', limit: 2, window: '1h' } as const
@@ -20,10 +21,10 @@ describe('an override', () => {
       defineManifest({ policies: [{ ...rpm, per: ['tenant'] }], routes: routes.slice(0, 2) }),
     )
     const tenant = 'acme'
-    expect(await allowedOf(limiter, { tenant, route: 'a' })).toBe(2)
-    expect(await allowedOf(limiter, { tenant, route: 'b' })).toBe(3)
-    expect(await allowedOf(limiter, { tenant, route: 'a' })).toBe(0)
-    expect(await allowedOf(limiter, { tenant: 'other' })).toBe(2)
+    expect(await countAllowed(limiter, { tenant, route: 'a' })).toBe(2)
+    expect(await countAllowed(limiter, { tenant, route: 'b' })).toBe(3)
+    expect(await countAllowed(limiter, { tenant, route: 'a' })).toBe(0)
+    expect(await countAllowed(limiter, { tenant: 'other' })).toBe(2)
   })
 
   it('sets another limit in a separate count if routes are counted separately', async () => {
@@ -31,17 +32,17 @@ describe('an override', () => {
       defineManifest({ policies: [{ ...rpm, per: ['tenant', 'route'] }], routes }),
     )
     const tenant = 'acme'
-    expect(await allowedOf(limiter, { tenant, route: 'a' })).toBe(2)
-    expect(await allowedOf(limiter, { tenant, route: 'b' })).toBe(5)
+    expect(await countAllowed(limiter, { tenant, route: 'a' })).toBe(2)
+    expect(await countAllowed(limiter, { tenant, route: 'b' })).toBe(5)
   })
 
   it('of false leaves the policy out: nothing is counted, and no dimension is missed', async () => {
     const limiter = limiterOf(defineManifest({ policies: [{ ...rpm, per: ['tenant'] }], routes }))
-    expect(await allowedOf(limiter, { route: 'c' })).toBe(20)
+    expect(await countAllowed(limiter, { route: 'c' })).toBe(20)
     expect((await limiter.peek({ route: 'c' })).skipped).toEqual([
       { name: 'rpm', scope: 'tenant', why: 'other_route' },
     ])
-    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(2)
+    expect(await countAllowed(limiter, { tenant: 'acme', route: 'a' })).toBe(2)
     await expect(limiter.check({ route: 'a' })).rejects.toThrow('subject.tenant')
   })
 
@@ -105,8 +106,8 @@ describe('an override', () => {
       { plans },
     )
     const subject = { tenant: 'acme', plan: 'growth' }
-    expect(await allowedOf(limiter, { ...subject, route: 'a' })).toBe(6)
-    expect(await allowedOf(limiter, { ...subject, route: 'b' })).toBe(12)
+    expect(await countAllowed(limiter, { ...subject, route: 'a' })).toBe(6)
+    expect(await countAllowed(limiter, { ...subject, route: 'b' })).toBe(12)
   })
 
   it.each([false, { limit: 'unlimited' }] as const)(
@@ -133,8 +134,8 @@ describe('an override', () => {
       expect(() => of({ 'p.minute': none, 'p.hour': { limit: 9 } })).toThrow('leave out all')
       const limiter = limiterOf(of({ 'p.minute': none, 'p.hour': none }))
       const tenant = 'acme'
-      expect(await allowedOf(limiter, { tenant, route: 'b' })).toBe(20)
-      expect(await allowedOf(limiter, { tenant, route: 'a' })).toBe(2)
+      expect(await countAllowed(limiter, { tenant, route: 'b' })).toBe(20)
+      expect(await countAllowed(limiter, { tenant, route: 'a' })).toBe(2)
     },
   )
 
@@ -157,8 +158,8 @@ describe('an override', () => {
     const extensions = [runtimeConfiguration({ allow: { rpm: ['limit'] } })]
     const { limiter } = setUp(policies, { extensions })
     await configure(limiter, { rpm: { limit: 5 } })
-    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(5)
-    expect(await allowedOf(limiter, { tenant: 'acme', route: 'b' })).toBe(9)
+    expect(await countAllowed(limiter, { tenant: 'acme', route: 'a' })).toBe(5)
+    expect(await countAllowed(limiter, { tenant: 'acme', route: 'b' })).toBe(9)
   })
 
   it.each([
@@ -171,7 +172,7 @@ describe('an override', () => {
         routes: [{ path: '/a', id: 'a', overrides: { rpm: { limit } } }],
       }),
     )
-    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a' })).toBe(count)
+    expect(await countAllowed(limiter, { tenant: 'acme', route: 'a' })).toBe(count)
   })
 
   it.each([

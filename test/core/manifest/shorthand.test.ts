@@ -2,8 +2,9 @@ import { definePlans } from '@sluice/core'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import { defineManifest } from '@sluice/core/manifest'
 import { describe, expect, it } from 'vitest'
+import { countAllowed } from '../../support/decisions.ts'
 import { setUp } from '../../support/limiters.ts'
-import { allowedOf, limiterOf, rulesIn } from './support.ts'
+import { limiterOf, rulesIn } from './support.ts'
 
 const plans = definePlans({ starter: { rpm: 2, burst: 5 }, growth: { rpm: 6, burst: 9 } })
 
@@ -23,9 +24,9 @@ describe('rpm of a route', () => {
       ['rpm-per-route', 'route'],
     ])
     const limiter = limiterOf(manifest)
-    expect(await allowedOf(limiter, { tenant: 'one', route: 'a' })).toBe(5)
-    expect(await allowedOf(limiter, { tenant: 'two', route: 'a' })).toBe(0)
-    expect(await allowedOf(limiter, { tenant: 'two', route: 'b' })).toBe(2)
+    expect(await countAllowed(limiter, { tenant: 'one', route: 'a' })).toBe(5)
+    expect(await countAllowed(limiter, { tenant: 'two', route: 'a' })).toBe(0)
+    expect(await countAllowed(limiter, { tenant: 'two', route: 'b' })).toBe(2)
     const [state] = (await limiter.peek({ route: 'a' })).policies
     expect(state).toMatchObject({ limit: 3, burst: 5, windowMs: 60_000 })
   })
@@ -41,7 +42,7 @@ describe('rpm of a route', () => {
     )
     const decision = await limiter.check({ route: 'a' })
     expect([decision.allowed, decision.policies]).toEqual([true, []])
-    expect(await allowedOf(limiter, { route: '/c' })).toBe(20)
+    expect(await countAllowed(limiter, { route: '/c' })).toBe(20)
   })
 
   it.each([0, 60])('of %d takes its burst from the configured limit', async (rpm) => {
@@ -49,7 +50,7 @@ describe('rpm of a route', () => {
     const extensions = [runtimeConfiguration({ allow: { 'rpm-per-route': ['limit'] } })]
     const { limiter } = setUp(policies, { extensions })
     await configure(limiter, { 'rpm-per-route': { limit: 5 } })
-    expect(await allowedOf(limiter, { route: 'a' })).toBe(5)
+    expect(await countAllowed(limiter, { route: 'a' })).toBe(5)
   })
 
   it('may count the requests of each subject to the route', async () => {
@@ -65,15 +66,15 @@ describe('rpm of a route', () => {
       'rpm-per-route',
     ])
     const limiter = limiterOf(manifest)
-    expect(await allowedOf(limiter, { user: 'ann', route: 'a' })).toBe(3)
-    expect(await allowedOf(limiter, { user: 'bob', route: 'a' })).toBe(3)
-    expect(await allowedOf(limiter, { user: 'ann', route: 'b' })).toBe(1)
-    expect(await allowedOf(limiter, { route: 'c' })).toBe(2)
+    expect(await countAllowed(limiter, { user: 'ann', route: 'a' })).toBe(3)
+    expect(await countAllowed(limiter, { user: 'bob', route: 'a' })).toBe(3)
+    expect(await countAllowed(limiter, { user: 'ann', route: 'b' })).toBe(1)
+    expect(await countAllowed(limiter, { route: 'c' })).toBe(2)
   })
 
   it('may be a limit of the plan, and is an error of the limiter if it is missing', async () => {
     const limiter = limiterOf(rpmOf('rpm'), { plans })
-    expect(await allowedOf(limiter, { tenant: 'acme', route: 'a', plan: 'growth' })).toBe(6)
+    expect(await countAllowed(limiter, { tenant: 'acme', route: 'a', plan: 'growth' })).toBe(6)
     expect(() => limiterOf(rpmOf('rmp'), { plans })).toThrow(
       expect.objectContaining({ option: 'manifest.routes[0].rpm.plan' }),
     )

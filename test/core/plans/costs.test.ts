@@ -7,7 +7,7 @@ import { ownRedis } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
 import { callsOf } from '../../support/watched-store.ts'
-import { flood, isolates, planOf, RELY_MS, type Isolates } from './support.ts'
+import { flood, isolates, planOf, FRESH_MS, type Isolates } from './support.ts'
 
 /** Throws like `ctx.waitUntil` that was passed without its `ctx`. */
 const unbound = (): never => {
@@ -40,7 +40,7 @@ describe('over Redis', () => {
     const check = () => (limiters[0] as Limiter).check(ACME)
     await check()
     expect(await cost(check)).toEqual({ requests: 1, evalsha: 1, hget: 0, other: spent })
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     // The plan is read along, by one command more.
     expect(await cost(check)).toEqual({ requests: 1, evalsha: 1, hget: 1, other: { get: 1 } })
     expect(await cost(check)).toEqual({ requests: 1, evalsha: 1, hget: 0, other: { get: 1 } })
@@ -54,7 +54,7 @@ describe('over Redis', () => {
     database.plans.set('acme', 'growth')
     await invalidatePlan(other, 'acme')
     await other.check(ACME)
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     expect(await cost(() => limiter.check(ACME))).toMatchObject({ requests: 2, hget: 1 })
     expect(await cost(() => limiter.check(ACME))).toMatchObject({ requests: 1, hget: 0 })
   })
@@ -73,7 +73,7 @@ describe('over Redis', () => {
     const [limiter] = limiters as [Limiter]
     await limiter.check(ACME)
     await expire()
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     const late: Promise<unknown>[] = []
     const waitUntil = (promise: Promise<unknown>): void => void late.push(promise)
     const calls = await cost(async () => {
@@ -105,13 +105,13 @@ describe('over Redis', () => {
     const [limiter] = limiters as [Limiter]
     await limiter.check(ACME)
     await own.redis.hset(`${prefix}:tenant:acme:plan`, 'plan', 'enterprise')
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     await limiter.peek(ACME)
     expect(planOf(await limiter.peek(ACME))).toBe('enterprise by resolver')
     database.plans.set('acme', 'growth')
     await own.redis.del(`${prefix}:tenant:acme:plan`)
     await own.redis.hset(`${prefix}:tenant:acme:plan`, 'plan', 'constructor')
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     expect((await limiter.peek(ACME)).plan).toBe('enterprise')
     await expect.poll(async () => (await limiter.peek(ACME)).plan).toBe('growth')
   })
@@ -125,9 +125,9 @@ describe('over Redis', () => {
       plan: 'growth',
       degraded: { cause: 'store_refused' },
     })
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     const decision = await limiter.check(ACME)
-    expect(decision).toMatchObject({ plan: 'growth', degraded: undefined, at: NOON + RELY_MS })
+    expect(decision).toMatchObject({ plan: 'growth', degraded: undefined, at: NOON + FRESH_MS })
     expect(await own.redis.get(`${prefix}:tenant:acme:plan`)).toBe('not ours')
   })
 })
@@ -166,7 +166,7 @@ describe('an isolate', () => {
       expect(planOf(await limiter.check({ user: 'acme' }))).toBe('starter by default')
     })
     expect(calls).toEqual({ decisions: 2, reads: 0, writes: 0, resets: 0 })
-    expect(database.asked).toEqual([])
+    expect(database.queries).toEqual([])
   })
 
   it('may look plans up by another dimension', async () => {
@@ -178,7 +178,7 @@ describe('an isolate', () => {
     database.plans.set('u1', 'growth')
     await invalidatePlan(limiter, 'u1')
     expect(planOf(await limiter.check(subject))).toBe('growth by resolver')
-    expect(database.asked).toEqual(['u1', 'u1'])
+    expect(database.queries).toEqual(['u1', 'u1'])
   })
 
   it('passes background work to waitUntil, and does without one that throws', async () => {
@@ -186,7 +186,7 @@ describe('an isolate', () => {
     const [limiter] = limiters as [Limiter]
     await limiter.check(ACME)
     await expire()
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     database.plans.set('acme', 'growth')
     await limiter.check(ACME, { waitUntil: unbound })
     await expect.poll(async () => (await limiter.peek(ACME)).plan).toBe('growth')

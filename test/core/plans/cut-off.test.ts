@@ -68,7 +68,7 @@ describe.each(['check', 'run'] as const)('a look-up whose %s never returns', (ca
       expect(planOf(await limiter.check(ACME))).toBe('growth by resolver')
     })
     expect(pauses).toBe(0)
-    expect(database.asked).toEqual(['acme'])
+    expect(database.queries).toEqual(['acme'])
   })
 
   it('does not delay requests for an hour when the clock of the machine is set back by one', async () => {

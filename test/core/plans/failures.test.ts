@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { Answer } from '../../support/answer.ts'
 import { ACME } from '../../support/limiters.ts'
 import { callsOf } from '../../support/watched-store.ts'
-import { flood, isolates, planOf, plansOf, RELY_MS, untilPlan } from './support.ts'
+import { flood, isolates, planOf, plansOf, FRESH_MS, untilPlan } from './support.ts'
 
 const TIMEOUT_MS = 60
 /** The pause after a failure, in which no isolate looks up again. */
@@ -41,7 +41,7 @@ describe.each(Object.entries(FAILURES))('a resolver that %s', (_, { answer, code
     const decisions = await flood(limiters)
     expect(plansOf(decisions)).toEqual(['starter by default'])
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(2)
-    expect(database.asked).toEqual(['acme'])
+    expect(database.queries).toEqual(['acme'])
     expect(problems.map((problem) => problem.code)).toEqual([code])
   })
 
@@ -52,15 +52,15 @@ describe.each(Object.entries(FAILURES))('a resolver that %s', (_, { answer, code
     database.plans.set('acme', 'growth')
     await flood(limiters)
     await expire()
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     database.instead = answer
     await flood(limiters)
-    await expect.poll(() => database.asked).toHaveLength(2)
+    await expect.poll(() => database.queries).toHaveLength(2)
     expect(plansOf(await flood([...limiters, isolate()]))).toEqual(['growth by stale'])
     // Even where it was told that the plan has changed.
     await invalidatePlan(limiters[0] as Limiter, 'acme')
     expect(planOf(await (limiters[0] as Limiter).check(ACME))).toBe('growth by stale')
-    expect(database.asked).toHaveLength(3)
+    expect(database.queries).toHaveLength(3)
   })
 
   it('is called again after a while by any isolate, and not by every request', async () => {
@@ -70,14 +70,14 @@ describe.each(Object.entries(FAILURES))('a resolver that %s', (_, { answer, code
     database.instead = answer
     for (let round = 0; round < 3; round += 1) await flood(limiters)
     await flood([isolate()])
-    expect(database.asked).toHaveLength(1)
+    expect(database.queries).toHaveLength(1)
     await expire()
     clock.advance(BACK_OFF_MS)
     database.plans.set('acme', 'growth')
     database.instead = undefined
     await flood(limiters)
     for (const limiter of limiters) await untilPlan(limiter, 'growth')
-    expect(database.asked).toHaveLength(2)
+    expect(database.queries).toHaveLength(2)
   })
 })
 
@@ -89,7 +89,7 @@ it('an isolate that starts between retries does not wait', async () => {
     expect(planOf(await isolate().check(ACME))).toBe('starter by default')
   })
   expect(calls).toEqual({ decisions: 1, reads: 1, writes: 0, resets: 0 })
-  expect(database.asked).toHaveLength(1)
+  expect(database.queries).toHaveLength(1)
 })
 
 describe('a resolver that hangs', () => {
@@ -126,7 +126,7 @@ describe('a resolver that hangs', () => {
     expect(plansOf(await flood(limiters))).toEqual(['starter by default'])
     // Far more than a busy machine adds.
     expect(performance.now() - startedAt).toBeLessThan(TIMEOUT_MS + 2_000)
-    expect(database.asked).toHaveLength(1)
+    expect(database.queries).toHaveLength(1)
   })
 })
 
@@ -203,90 +203,5 @@ describe('a problem with a plan', () => {
     clock.advance(-3_600_000)
     await limiter.check({ ...ACME, plan: 'ultra' })
     expect(problems).toHaveLength(2)
-  })
-})
-
-describe('while the store is down', () => {
-  it('an isolate without a plan calls the resolver once, and that plan applies', async () => {
-    const { limiters, store, database, clock } = isolates(1, memory())
-    database.plans.set('acme', 'growth')
-    store.isDown = true
-    const decisions = await flood(limiters)
-    expect(plansOf(decisions)).toEqual(['growth by resolver'])
-    expect(decisions.every(({ degraded }) => degraded?.mode === 'local')).toBe(true)
-    expect(database.asked).toEqual(['acme'])
-    clock.advance(4 * 60_000)
-    await flood(limiters)
-    expect(database.asked).toEqual(['acme'])
-    clock.advance(60_000)
-    database.plans.set('acme', 'enterprise')
-    expect(plansOf(await flood(limiters))).toEqual(['enterprise by resolver'])
-    expect(database.asked).toEqual(['acme', 'acme'])
-  })
-
-  it('the request that discovers it calls the store once, not for the plan and for the counts', async () => {
-    const { limiters, store } = isolates(1, memory())
-    store.isDown = true
-    const calls = await callsOf(store, () => (limiters[0] as Limiter).check(ACME))
-    expect(calls).toEqual({ decisions: 0, reads: 1, writes: 0, resets: 0 })
-  })
-
-  it('an isolate that has the plan goes on with it', async () => {
-    const { limiters, store, database, clock } = isolates(1, memory())
-    database.plans.set('acme', 'growth')
-    await flood(limiters)
-    store.isDown = true
-    clock.advance(60_000)
-    expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
-    expect(database.asked).toEqual(['acme'])
-  })
-
-  it('a resolver that fails as well leaves the default plan, and is not called by each request', async () => {
-    const { limiters, store, database, clock } = isolates(1, memory())
-    store.isDown = true
-    database.instead = fail
-    expect(plansOf(await flood(limiters))).toEqual(['starter by default'])
-    expect(plansOf(await flood(limiters))).toEqual(['starter by default'])
-    expect(database.asked).toHaveLength(1)
-    clock.advance(35_000)
-    database.instead = undefined
-    database.plans.set('acme', 'growth')
-    expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
-  })
-
-  it('the answer of the resolver is stored when the store is back', async () => {
-    const { limiters, store, database, clock, isolate } = isolates(1, memory())
-    database.plans.set('acme', 'growth')
-    store.isDown = true
-    await flood(limiters)
-    store.isDown = false
-    clock.advance(RELY_MS)
-    await flood(limiters)
-    await expect.poll(() => database.asked).toHaveLength(2)
-    await flood(limiters)
-    expect(planOf(await isolate().check(ACME))).toBe('growth by resolver')
-    expect(database.asked).toHaveLength(2)
-  })
-
-  it('a store that fails between the claim and the answer loses no plan', async () => {
-    const { limiters, store, database } = isolates(1, memory())
-    database.instead = () => {
-      store.isDown = true
-      return 'growth'
-    }
-    expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
-    expect(database.asked).toHaveLength(1)
-  })
-
-  it('an invalidation throws, and applies in this isolate', async () => {
-    const { limiters, store, database } = isolates(1, memory())
-    await flood(limiters)
-    store.isDown = true
-    database.plans.set('acme', 'growth')
-    await expect(invalidatePlan(limiters[0] as Limiter, 'acme')).rejects.toMatchObject({
-      name: 'StoreError',
-      code: 'store_unreachable',
-    })
-    expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
   })
 })

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { Answer } from '../../support/answer.ts'
 import { ACME } from '../../support/limiters.ts'
 import { callsOf } from '../../support/watched-store.ts'
-import { isolates, planOf, RELY_MS, untilPlan, type Isolates } from './support.ts'
+import { isolates, planOf, FRESH_MS, untilPlan, type Isolates } from './support.ts'
 
 /** Begins a peek whose answer the store has made and does not deliver yet. */
 async function peekSlowly({ store }: Isolates, limiter: Limiter) {
@@ -35,7 +35,7 @@ describe('a reply that arrives after that to a later request', () => {
     const { limiters, clock, database } = app
     const [limiter, other] = limiters as [Limiter, Limiter]
     await limiter.peek(ACME)
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     const slow = await peekSlowly(app, limiter)
     clock.advance(1_000)
     database.plans.set('acme', 'growth')
@@ -53,18 +53,18 @@ describe('a reply that arrives after that to a later request', () => {
     const [limiter] = limiters as [Limiter]
     await limiter.peek(ACME)
     await expire()
-    clock.advance(RELY_MS)
+    clock.advance(FRESH_MS)
     const slow = await peekSlowly(app, limiter)
     const late: Promise<unknown>[] = []
     await limiter.peek(ACME, { waitUntil: (promise) => void late.push(promise) })
     await Promise.all(late)
-    expect(database.asked).toHaveLength(2)
+    expect(database.queries).toHaveLength(2)
     await slow.arrive()
     const calls = await callsOf(store, async () => {
       expect(planOf(await limiter.peek(ACME))).toBe('starter by resolver')
     })
     expect(calls).toEqual({ decisions: 1, reads: 0, writes: 0, resets: 0 })
-    expect(database.asked).toHaveLength(2)
+    expect(database.queries).toHaveLength(2)
   })
 })
 
@@ -92,7 +92,7 @@ describe('when the clock is set back by an hour', () => {
     database.plans.set('acme', 'growth')
     await limiter.peek(ACME)
     await untilPlan(limiter, 'growth')
-    expect(database.asked).toHaveLength(2)
+    expect(database.queries).toHaveLength(2)
     const reads = vi.spyOn(store, 'check')
     await limiter.peek(ACME)
     expect(reads.mock.lastCall?.[0].reads).toEqual([])
@@ -108,6 +108,6 @@ describe('when the clock is set back by an hour', () => {
     database.instead = () => 'growth'
     await limiter.peek(ACME)
     await untilPlan(limiter, 'growth')
-    expect(database.asked).toHaveLength(2)
+    expect(database.queries).toHaveLength(2)
   })
 })

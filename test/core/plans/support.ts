@@ -17,7 +17,7 @@ import { NOON } from '../../support/times.ts'
 import { Watched } from '../../support/watched-store.ts'
 
 /** The time for which an isolate uses a known plan without a read. */
-export const RELY_MS = 5_000
+export const FRESH_MS = 5_000
 
 export const plans = definePlans({
   starter: { rpm: 2 },
@@ -34,13 +34,13 @@ const rpm = fixedWindow({
 
 /** A database of plans that records its queries. */
 export class Database {
-  readonly asked: string[] = []
+  readonly queries: string[] = []
   readonly plans = new Map<string, unknown>()
   /** Replaces the answer, for example by a failure. */
   instead: ((tenant: string, signal: AbortSignal) => unknown) | undefined
 
   readonly planOf = (tenant: string, { signal }: { signal: AbortSignal }): Promise<string> => {
-    this.asked.push(tenant)
+    this.queries.push(tenant)
     const answer = this.instead ? this.instead(tenant, signal) : this.plans.get(tenant)
     return Promise.resolve(answer as string)
   }

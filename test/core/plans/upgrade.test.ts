@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { Answer } from '../../support/answer.ts'
 import { ACME } from '../../support/limiters.ts'
 import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
-import { flood, isolates, planOf, plansOf, RELY_MS, untilPlan } from './support.ts'
+import { flood, isolates, planOf, plansOf, FRESH_MS, untilPlan } from './support.ts'
 
 describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   const make = storesOf(name)
@@ -12,34 +12,34 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   describe('a throttled tenant that buys a larger plan', () => {
     it('gets it at once in the isolate of the invalidation, and within 5 s in all others, under load', async () => {
       const { limiters, clock, database, problems } = isolates(4, make())
-      const [told, ...others] = limiters as [Limiter, ...Limiter[]]
+      const [invalidator, ...others] = limiters as [Limiter, ...Limiter[]]
       const first = await flood(limiters)
       expect(first.filter(({ allowed }) => allowed)).toHaveLength(2)
-      expect(database.asked).toEqual(['acme'])
+      expect(database.queries).toEqual(['acme'])
 
       database.plans.set('acme', 'growth')
       const meanwhile = flood(limiters)
-      await invalidatePlan(told, 'acme')
-      expect(await told.check(ACME)).toMatchObject({ allowed: true, plan: 'growth' })
+      await invalidatePlan(invalidator, 'acme')
+      expect(await invalidator.check(ACME)).toMatchObject({ allowed: true, plan: 'growth' })
       expect(plansOf(await meanwhile)).not.toContain('starter by default')
 
-      clock.advance(RELY_MS)
+      clock.advance(FRESH_MS)
       // 64 in flight that began at the fifth second: not one of them is denied any more.
       const last = await flood(others)
       expect(last.filter(({ allowed }) => !allowed)).toEqual([])
       expect(plansOf(last)).toEqual(['growth by resolver'])
-      expect(database.asked).toEqual(['acme', 'acme'])
+      expect(database.queries).toEqual(['acme', 'acme'])
       expect(problems).toEqual([])
     })
 
     it('keeps the old plan in another isolate for 5 s, and not for longer', async () => {
       const { limiters, clock, database } = isolates(2, make())
-      const [told, other] = limiters as [Limiter, Limiter]
+      const [invalidator, other] = limiters as [Limiter, Limiter]
       await flood(limiters)
       database.plans.set('acme', 'growth')
-      await invalidatePlan(told, 'acme')
-      await told.check(ACME)
-      clock.advance(RELY_MS - 1)
+      await invalidatePlan(invalidator, 'acme')
+      await invalidator.check(ACME)
+      clock.advance(FRESH_MS - 1)
       expect(await other.check(ACME)).toMatchObject({ allowed: false, plan: 'starter' })
       clock.advance(1)
       expect(await other.check(ACME)).toMatchObject({ allowed: true, plan: 'growth' })
@@ -50,12 +50,12 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       await flood(limiters)
       database.plans.set('acme', 'growth')
       await expire()
-      clock.advance(RELY_MS)
+      clock.advance(FRESH_MS)
       // Nobody waits for the look-up: the last known plan applies meanwhile.
       expect(new Set((await flood(limiters)).map(({ plan }) => plan))).not.toContain(undefined)
       for (const limiter of limiters) await untilPlan(limiter, 'growth')
       expect((await flood(limiters)).filter(({ allowed }) => !allowed)).toEqual([])
-      expect(database.asked).toEqual(['acme', 'acme'])
+      expect(database.queries).toEqual(['acme', 'acme'])
     })
   })
 
@@ -63,7 +63,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     const { limiters, database } = isolates(4, make())
     database.plans.set('acme', 'growth')
     expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
-    expect(database.asked).toEqual(['acme'])
+    expect(database.queries).toEqual(['acme'])
   })
 
   it('an isolate that starts later finds the plan in the store', async () => {
@@ -71,7 +71,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     database.plans.set('acme', 'enterprise')
     await flood(limiters)
     expect(plansOf(await flood([isolate(), isolate()]))).toEqual(['enterprise by resolver'])
-    expect(database.asked).toEqual(['acme'])
+    expect(database.queries).toEqual(['acme'])
   })
 
   it('an isolate that starts when the cached plan has expired goes on with the last known one', async () => {
@@ -85,18 +85,18 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     answer.resolve('growth')
     await untilPlan(late, 'growth')
     expect(planOf(await late.peek(ACME))).toBe('growth by resolver')
-    expect(database.asked).toEqual(['acme', 'acme'])
+    expect(database.queries).toEqual(['acme', 'acme'])
   })
 
   it('a downgrade takes effect in the same time', async () => {
     const { limiters, clock, database } = isolates(2, make())
-    const [told, other] = limiters as [Limiter, Limiter]
+    const [invalidator, other] = limiters as [Limiter, Limiter]
     database.plans.set('acme', 'growth')
     await flood(limiters)
     database.plans.set('acme', 'starter')
-    await invalidatePlan(told, 'acme')
-    expect(await told.check(ACME)).toMatchObject({ allowed: false, plan: 'starter' })
-    clock.advance(RELY_MS)
+    await invalidatePlan(invalidator, 'acme')
+    expect(await invalidator.check(ACME)).toMatchObject({ allowed: false, plan: 'starter' })
+    clock.advance(FRESH_MS)
     // What is read along with a decision that allows takes effect with the next one.
     await other.check(ACME)
     expect(await other.check(ACME)).toMatchObject({ allowed: false, plan: 'starter' })
@@ -105,63 +105,63 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   describe('an invalidation while the plan is being looked up', () => {
     it('discards the answer, in the background', async () => {
       const { limiters, clock, database, expire } = isolates(2, make())
-      const [slow, told] = limiters as [Limiter, Limiter]
+      const [slow, invalidator] = limiters as [Limiter, Limiter]
       await flood(limiters)
       await expire()
-      clock.advance(RELY_MS)
+      clock.advance(FRESH_MS)
       const answer = new Answer()
       database.instead = () => answer.promise
       const late: Promise<unknown>[] = []
       await slow.peek(ACME, { waitUntil: (promise) => void late.push(promise) })
-      await expect.poll(() => database.asked).toHaveLength(2)
+      await expect.poll(() => database.queries).toHaveLength(2)
 
       database.instead = undefined
       database.plans.set('acme', 'growth')
-      await invalidatePlan(told, 'acme')
+      await invalidatePlan(invalidator, 'acme')
       answer.resolve('starter')
       await Promise.all(late)
       expect(late).toHaveLength(1)
-      expect((await told.check(ACME)).plan).toBe('growth')
+      expect((await invalidator.check(ACME)).plan).toBe('growth')
       await untilPlan(slow, 'growth')
-      expect(database.asked).toHaveLength(3)
+      expect(database.queries).toHaveLength(3)
     })
 
     it('discards the answer for the first request, which waits for the new one', async () => {
       const { limiters, database } = isolates(2, make())
-      const [slow, told] = limiters as [Limiter, Limiter]
+      const [slow, invalidator] = limiters as [Limiter, Limiter]
       const answer = new Answer()
       database.instead = () => answer.promise
       const first = slow.check(ACME)
-      await expect.poll(() => database.asked).toHaveLength(1)
+      await expect.poll(() => database.queries).toHaveLength(1)
       database.instead = undefined
       database.plans.set('acme', 'growth')
-      await invalidatePlan(told, 'acme')
+      await invalidatePlan(invalidator, 'acme')
       answer.resolve('starter')
       expect((await first).plan).toBe('growth')
-      expect((await told.check(ACME)).plan).toBe('growth')
-      expect(database.asked).toHaveLength(2)
+      expect((await invalidator.check(ACME)).plan).toBe('growth')
+      expect(database.queries).toHaveLength(2)
     })
   })
 
   it('an invalidation of one tenant affects no other, whatever their ids', async () => {
     const { limiters, clock, database } = isolates(2, make())
-    const [told, other] = limiters as [Limiter, Limiter]
+    const [invalidator, other] = limiters as [Limiter, Limiter]
     const ids = ['org', 'org1', 'org1:plan', 'org1*', '*', 'org10', '%', 'org%31', 'constructor']
     for (const tenant of ids) {
       database.plans.set(tenant, 'growth')
-      await told.check({ tenant })
+      await invalidator.check({ tenant })
     }
     for (const tenant of ids) database.plans.set(tenant, 'enterprise')
-    database.asked.length = 0
-    await invalidatePlan(told, 'org1')
-    await invalidatePlan(told, '*')
-    clock.advance(RELY_MS)
+    database.queries.length = 0
+    await invalidatePlan(invalidator, 'org1')
+    await invalidatePlan(invalidator, '*')
+    clock.advance(FRESH_MS)
     for (const tenant of ids) {
       const isTold = tenant === 'org1' || tenant === '*'
       const plan = isTold ? 'enterprise' : 'growth'
-      expect([tenant, (await told.check({ tenant })).plan]).toEqual([tenant, plan])
+      expect([tenant, (await invalidator.check({ tenant })).plan]).toEqual([tenant, plan])
       expect([tenant, (await other.check({ tenant })).plan]).toEqual([tenant, plan])
     }
-    expect(database.asked).toEqual(['org1', '*'])
+    expect(database.queries).toEqual(['org1', '*'])
   })
 })

@@ -65,16 +65,16 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s', (name) 
 
   it('a policy that is enforced for some partitions denies only those', async () => {
     const limiter = limiterOf([window('half', 1, { rollout: rollout({ enforced: 50 }) })])
-    const outcomes = { denied: 0, told: 0 }
+    const outcomes = { denied: 0, reported: 0 }
     for (let tenant = 0; tenant < 60; tenant += 1) {
       await limiter.check({ tenant: `t${tenant}` })
       const second = await limiter.check({ tenant: `t${tenant}` })
       expect(second.policies[0]?.fits).toBe(false)
-      outcomes[second.allowed ? 'told' : 'denied'] += 1
+      outcomes[second.allowed ? 'reported' : 'denied'] += 1
       expect(second.allowed).toBe(second.policies[0]?.enforced === false)
     }
     expect(outcomes.denied).toBeGreaterThan(15)
-    expect(outcomes.told).toBeGreaterThan(15)
+    expect(outcomes.reported).toBeGreaterThan(15)
   })
 })
 

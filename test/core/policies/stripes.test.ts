@@ -18,8 +18,8 @@ describe('a policy in stripes', () => {
     const { limiter, prefix } = shared.setUp([everyone(limit, stripes)])
     let allowed = 0
     for (let round = 0; round < 8; round += 1) {
-      const asked = Array.from({ length: 4 * limit }, () => limiter.check({}))
-      allowed += (await Promise.all(asked)).filter((decision) => decision.allowed).length
+      const pending = Array.from({ length: 4 * limit }, () => limiter.check({}))
+      allowed += (await Promise.all(pending)).filter((decision) => decision.allowed).length
     }
     // Asked often enough, every part is found and spent.
     expect(allowed).toBe(limit)

@@ -253,8 +253,8 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     const calls = concurrency({ name: 'in-flight', limit: 5, per: ['tenant'] })
     const { limiter } = setUpTokens(make(), [calls])
     for (let time = 0; time < 5; time += 1) {
-      const asked = await Promise.all(Array.from({ length: 64 }, () => reserve(limiter, ACME)))
-      const allowed = asked.filter((decision) => decision.allowed)
+      const decisions = await Promise.all(Array.from({ length: 64 }, () => reserve(limiter, ACME)))
+      const allowed = decisions.filter((decision) => decision.allowed)
       expect(allowed).toHaveLength(5)
       await Promise.all(allowed.map((decision) => decision.settle({})))
     }

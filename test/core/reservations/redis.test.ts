@@ -61,17 +61,17 @@ describe('a reservation in Redis', () => {
       return new Map(await Promise.all(pairs))
     }
     const decision = await mustReserve(limiter, ACME, { cost: COST, settleWithin: '10m' })
-    const held = await expiries()
-    const marks = [...held].filter(([key]) => key.startsWith('hold:'))
+    const unsettled = await expiries()
+    const marks = [...unsettled].filter(([key]) => key.startsWith('hold:'))
     expect(marks).toHaveLength(1)
     expect(marks[0]?.[1]).toBeGreaterThan(0)
     expect(marks[0]?.[1]).toBeLessThanOrEqual(600_000)
-    expect(held.size).toBe(8)
-    expect(Math.min(...held.values())).toBeGreaterThan(0)
+    expect(unsettled.size).toBe(8)
+    expect(Math.min(...unsettled.values())).toBeGreaterThan(0)
     await decision.settle({ token: 7 })
     const settled = await expiries()
     expect([...settled.keys()].toSorted()).toEqual(
-      [...held.keys()].filter((key) => !/^(hold|calls):/.test(key)).toSorted(),
+      [...unsettled.keys()].filter((key) => !/^(hold|calls):/.test(key)).toSorted(),
     )
     expect(Math.min(...settled.values())).toBeGreaterThan(0)
   })

@@ -140,12 +140,12 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
         await limiter.reset(ACME)
         clock.advance(10_000)
         await take(20)
-        const told = [await decision.settle({ token: 55 }), await left()]
+        const answers = [await decision.settle({ token: 55 }), await left()]
         for (let time = 0; time < 14; time += 1) {
           clock.advance(5_000)
-          told.push(await left())
+          answers.push(await left())
         }
-        return told
+        return answers
       }),
     )
     expect(both[1]).toEqual(both[0])

@@ -57,11 +57,11 @@ const FOREIGN: readonly (readonly [kind: Kind, what: string, write: Write])[] = 
 describe.each(FOREIGN)('a %s whose key holds %s', (kind, _what, write) => {
   it.each(['before', 'after'])(
     'degrades a decision with another policy %s it, and stays unchanged',
-    async (place) => {
+    async (position) => {
       const prefix = freshPrefix()
       const broken = KINDS[kind]('broken', 9)
       const other = KINDS[kind === 'daily cap' ? 'fixed window' : 'daily cap']('other', 9)
-      const policies: Policy[] = place === 'before' ? [other, broken] : [broken, other]
+      const policies: Policy[] = position === 'before' ? [other, broken] : [broken, other]
       const limiter = createLimiter({ store: shared.store(prefix), policies, onStoreError: 'deny' })
       expect(await limiter.check(ACME)).toMatchObject({ allowed: true, degraded: undefined })
       const [key = ''] = await keysUnder(shared.redis, `${prefix}:broken`)

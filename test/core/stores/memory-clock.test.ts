@@ -20,17 +20,19 @@ describe('in memory, with an injected clock,', () => {
       extensions: [planResolver(lookUp, { cacheFor: '5m' })],
       policies: [tpm],
     })
-    const asked: number[] = []
+    const lookUps: number[] = []
     for (let minute = 0; minute <= 20; minute += 1) {
       const work: Promise<unknown>[] = []
       const waitUntil = (promise: Promise<unknown>) => void work.push(promise)
       await limiter.check(ACME, { cost: { token: 0 }, waitUntil })
       await Promise.all(work)
-      asked.push(lookUp.mock.calls.length)
+      lookUps.push(lookUp.mock.calls.length)
       clock.advance(MINUTE)
     }
-    expect(asked.filter((count, minute) => count !== asked[minute - 1])).toEqual([1, 2, 3, 4, 5])
-    expect([asked[4], asked[5]]).toEqual([1, 2])
+    expect(lookUps.filter((count, minute) => count !== lookUps[minute - 1])).toEqual([
+      1, 2, 3, 4, 5,
+    ])
+    expect([lookUps[4], lookUps[5]]).toEqual([1, 2])
   })
 
   it('a reservation cannot be settled after its deadline', async () => {

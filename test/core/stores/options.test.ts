@@ -1,4 +1,3 @@
-import { compileRoutes, createGuard, type GuardOptions } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
@@ -75,30 +74,6 @@ const STORES: Mistake[] = [
   ['an unknown option', () => loosely(memory)({ max: 1 }), 'memory.max', 'unknown_option'],
 ]
 
-const route = (options: unknown): unknown => compileRoutes([options] as never)
-const guarded = (options: GuardOptions) => createGuard(() => expect.unreachable(), options)
-
-const ROUTES: Mistake[] = [
-  ['no routes', () => compileRoutes([]), 'routes'],
-  ['routes that are no list', () => loosely(compileRoutes)('/api'), 'routes'],
-  ['a path without a slash', () => compileRoutes(['api']), 'routes[].path'],
-  ['no path', () => route({}), 'routes[].path'],
-  ['null', () => route(null), 'routes[]'],
-  ['an empty id', () => route({ path: '/a', id: '' }), 'routes[].id'],
-  ['no method', () => route({ path: '/a', methods: [] }), 'routes[].methods'],
-  ['a method that is a string', () => route({ path: '/a', methods: 'POST' }), 'routes[].methods'],
-  ['a method that is no string', () => route({ path: '/a', methods: [7] }), 'routes[].methods'],
-  ['a malformed cost', () => route({ path: '/a', cost: -1 }), 'routes[].cost'],
-  [
-    'an unknown option',
-    () => route({ path: '/a', method: 'GET' }),
-    'routes[].method',
-    'unknown_option',
-  ],
-  ['a pattern that is none', () => compileRoutes(['/a/(']), 'routes[].path'],
-  ['no subject', () => loosely(guarded)({}), 'subject'],
-]
-
 describe('a mistake in the options of a store is an error that names the option', () => {
   beforeEach(() => {
     vi.stubEnv('UPSTASH_REDIS_REST_URL', undefined)
@@ -108,8 +83,4 @@ describe('a mistake in the options of a store is an error that names the option'
     vi.unstubAllEnvs()
   })
   mistakesAreNamed(STORES)
-})
-
-describe('a mistake in routes is an error that names the option', () => {
-  mistakesAreNamed(ROUTES)
 })

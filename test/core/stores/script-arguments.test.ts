@@ -24,10 +24,10 @@ describe('the script', () => {
     for (const policies of [[sliding], [fixed], [sliding, fixed], [fixed, sliding]]) {
       const rules = rulesOf(...policies)
       const good = entriesOf(rules)
-      for (const [place, entry] of good.entries()) {
-        const entries = good.with(place, { ...entry, [field]: value })
-        const asked = store.check(storeRequest(rules, entries))
-        await expect(asked).rejects.toMatchObject({ code: 'store_refused' })
+      for (const [position, entry] of good.entries()) {
+        const entries = good.with(position, { ...entry, [field]: value })
+        const pending = store.check(storeRequest(rules, entries))
+        await expect(pending).rejects.toMatchObject({ code: 'store_refused' })
       }
     }
     expect(await keysUnder(shared.redis, prefix)).toEqual([])
@@ -36,9 +36,9 @@ describe('the script', () => {
   it('takes the largest limit and cost', async () => {
     const store = shared.store()
     const rules = rulesOf(sliding, fixed)
-    const asked = storeRequest(rules, entriesOf(rules, { limit: 10 ** 12, cost: 10 ** 12 }))
-    expect((await store.check(asked)).verdicts.map(({ fits }) => fits)).toEqual([true, true])
-    const { verdicts } = await store.check(asked)
+    const pending = storeRequest(rules, entriesOf(rules, { limit: 10 ** 12, cost: 10 ** 12 }))
+    expect((await store.check(pending)).verdicts.map(({ fits }) => fits)).toEqual([true, true])
+    const { verdicts } = await store.check(pending)
     expect(verdicts.map(({ fits, available }) => [fits, available])).toEqual([
       [false, 0],
       [false, 0],

@@ -10,7 +10,7 @@ const changed = (change: (right: Store) => Partial<Store>): (() => Store) => {
 }
 
 /** A store in memory that is asked something else than it was. */
-const asked = (change: (request: StoreRequest) => Partial<StoreRequest>): (() => Store) =>
+const withRequest = (change: (request: StoreRequest) => Partial<StoreRequest>): (() => Store) =>
   changed((right) => ({
     check: (request) => right.check({ ...request, ...change(request) }),
   }))
@@ -50,10 +50,10 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
     'allows as much as the limit, and tells what remains',
   ],
   'enforces shadows': [
-    asked((request) => everyOne(request, true)),
+    withRequest((request) => everyOne(request, true)),
     'a shadow denies nothing, and is charged only for what fits it',
   ],
-  'charges on a peek': [asked(() => ({ apply: true })), 'peek charges nothing'],
+  'charges on a peek': [withRequest(() => ({ apply: true })), 'peek charges nothing'],
   'checks first and charges later': [
     changed((right) => ({
       async check(request) {
@@ -70,11 +70,11 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
     'of 25 concurrent checks of a limit of 20, exactly 20 are allowed',
   ],
   'decides by its own clock': [
-    asked(() => ({ now: Date.now() })),
+    withRequest(() => ({ now: Date.now() })),
     'allows as much as the limit, and tells what remains',
   ],
   'mixes up names that differ in case': [
-    asked(({ entries }) => ({
+    withRequest(({ entries }) => ({
       entries: entries.map((entry) => ({ ...entry, key: entry.key.toLowerCase() })),
     })),
     "a tenant's requests never touch another's budget, whatever their names",
@@ -104,7 +104,7 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
     'what was reserved and not used is given back',
   ],
   'keeps marks for ever': [
-    asked(({ mark }) => ({ mark: mark && { ...mark, ttlMs: 3_600_000 } })),
+    withRequest(({ mark }) => ({ mark: mark && { ...mark, ttlMs: 3_600_000 } })),
     'an estimate is final once the time to settle is over',
   ],
   'forgets the other fields of a record': [

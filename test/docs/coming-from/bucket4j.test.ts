@@ -56,10 +56,10 @@ describe("the model's refills are those of Bucket4j's reference", () => {
   ] as const)('%s: 10 tokens in a second', (refill, left) => {
     const bucket = new Bucket([{ capacity: 10n, tokens: 10n, periodMs: 1000, refill }], 0)
     bucket.tryConsumeAndReturnRemaining(10n, 0)
-    const seen = [99, 100, 200, 999, 1000].map(
+    const tokensLeft = [99, 100, 200, 999, 1000].map(
       (ms) => bucket.estimateAbilityToConsume(1n, ms).remainingTokens,
     )
-    expect(seen).toEqual(left)
+    expect(tokensLeft).toEqual(left)
   })
 })
 

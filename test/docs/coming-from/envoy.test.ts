@@ -103,9 +103,9 @@ describe("Envoy's percentages", () => {
     expect(new Set(ours)).toEqual(new Set([0, over]))
     const { filter_enabled = 0, filter_enforced = 0 } = filter
     const share = (filter_enabled / 100) * (filter_enforced / 100)
-    const held = ours.filter((refused) => refused > 0).length / TENANTS
-    expect(held).toBeGreaterThan(share * 0.75)
-    expect(held).toBeLessThan(share * 1.25)
+    const refusedShare = ours.filter((refused) => refused > 0).length / TENANTS
+    expect(refusedShare).toBeGreaterThan(share * 0.75)
+    expect(refusedShare).toBeLessThan(share * 1.25)
   })
 })
 

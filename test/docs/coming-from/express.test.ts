@@ -81,8 +81,8 @@ describe('express-rate-limit', () => {
     const ask = await listen(theirs())
     const request = requestFrom('203.0.113.5')
     for (let sent = 0; sent < 105; sent += 1) {
-      const answer = await seen(await ask(request))
-      expect(await seen(await serve(request))).toEqual(answer)
+      const answer = await numbersOf(await ask(request))
+      expect(await numbersOf(await serve(request))).toEqual(answer)
       expect(answer.status).toBe(200)
     }
   })
@@ -93,14 +93,14 @@ describe('express-rate-limit', () => {
     store.increment = () => Promise.reject(new Error('down'))
     const ask = await listen(theirs({ store, logger: { warn: () => {}, error: () => {} } }))
     const request = requestFrom(A)
-    expect(await seen(await serve(request))).toEqual(await seen(await ask(request)))
+    expect(await numbersOf(await serve(request))).toEqual(await numbersOf(await ask(request)))
   })
 
   it('leaves other paths alone', async () => {
     const { serve } = await block<ExpressBlock>('express')
     const ask = await listen(theirs())
     const request = requestFrom(A, '/elsewhere')
-    expect(await seen(await serve(request))).toEqual(await seen(await ask(request)))
+    expect(await numbersOf(await serve(request))).toEqual(await numbersOf(await ask(request)))
   })
 
   it('begins its windows with a client, and Sluice with the clock, as the page says', async () => {
@@ -146,13 +146,13 @@ async function answersOf(ask: Ask): Promise<object[]> {
   const answers = []
   for (const [ms, client] of SEQUENCE) {
     at(ms)
-    answers.push({ ms, client, ...(await seen(await ask(requestFrom(client)))) })
+    answers.push({ ms, client, ...(await numbersOf(await ask(requestFrom(client)))) })
   }
   return answers
 }
 
 /** The numbers in each header of an answer, in whatever syntax. */
-async function seen(response: Response) {
+async function numbersOf(response: Response) {
   const { status, headers } = response
   const legacy = ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
   const policy = member(headers.get('ratelimit-policy'), 'api')

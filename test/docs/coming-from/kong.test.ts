@@ -39,7 +39,7 @@ describe('Kong with a second, a minute and an hour', () => {
     for (const [ms, key] of SEQUENCE) {
       const now = at(ms)
       theirs.push({ ms, key, ...seenOfKong(kong.request(key, now)) })
-      ours.push({ ms, key, ...seen(await serve(withKey(key)), now) })
+      ours.push({ ms, key, ...numbersOf(await serve(withKey(key)), now) })
     }
     expect(ours).toEqual(theirs)
     // Each period has bound, or the sequence has shown less than it seems to.
@@ -75,9 +75,9 @@ describe('Kong with custom answers and hidden headers', () => {
       const { status, headers, body = 'answer' } = kong.request('192.0.2.7', at(sent * 100))
       theirs.push({ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
       const answer = await serve(requestFrom('192.0.2.7'))
-      const told = [...answer.headers].filter(([name]) => /limit|retry/.test(name))
+      const limitHeaders = [...answer.headers].filter(([name]) => /limit|retry/.test(name))
       const text = await answer.text()
-      ours.push({ status: answer.status, headers: Object.fromEntries(told), body: text })
+      ours.push({ status: answer.status, headers: Object.fromEntries(limitHeaders), body: text })
     }
     expect(ours).toEqual(theirs)
     expect(theirs).toContainEqual(expect.objectContaining({ status: down ? 500 : 503 }))
@@ -115,7 +115,7 @@ function seenOfKong({ status, headers }: KongAnswer) {
   }
 }
 
-function seen({ status, headers }: Response, now: number) {
+function numbersOf({ status, headers }: Response, now: number) {
   const state = headers.get('ratelimit')
   const left = PERIODS.map((period) => [period, member(state, period)?.get('r')] as const)
   return {

@@ -33,13 +33,13 @@ describe('nginx with a burst at once', () => {
 
 describe('nginx with a queue', () => {
   it('lets the same requests pass and delays them as long', async () => {
-    expect(await refusals('queue', held, (outcome) => outcome)).toBeGreaterThan(0)
+    expect(await refusals('queue', outcomeWithDelay, (outcome) => outcome)).toBeGreaterThan(0)
   })
 })
 
 describe('nginx with `delay`', () => {
   it('lets the same requests pass, and holds them as long', async () => {
-    expect(await refusals('delay', held, (outcome) => outcome)).toBeGreaterThan(0)
+    expect(await refusals('delay', outcomeWithDelay, (outcome) => outcome)).toBeGreaterThan(0)
   })
 })
 
@@ -128,7 +128,7 @@ async function each<Answer>(
   return answers
 }
 
-async function held({ limiter }: Block, client: string): Promise<NginxOutcome> {
+async function outcomeWithDelay({ limiter }: Block, client: string): Promise<NginxOutcome> {
   const { allowed, delayMs } = await limiter.check({ address: addressOf(client) })
   return { allowed, delayMs }
 }

@@ -4,7 +4,7 @@ import { bundle } from '../../support/bundle.ts'
 import { tableOf } from '../../support/markdown.ts'
 
 const page = readFileSync(new URL('../../../docs/llm.md', import.meta.url), 'utf8')
-const told = [...tableOf(page, 'in the bundle')].map(([names, row]) => ({
+const published = [...tableOf(page, 'in the bundle')].map(([names, row]) => ({
   names,
   kb: Number(row['kB, gzipped']),
 }))
@@ -13,7 +13,7 @@ const told = [...tableOf(page, 'in the bundle')].map(([names, row]) => ({
 const ALL =
   'estimateTokens, tokenCounter, estimateRequest, definePrices, findPrice, priceOf, meter, meterStream, meterModel, usageOfAiSdk'
 
-it.each(told)('a bundle of $names is as large as the page states', async ({ names, kb }) => {
+it.each(published)('a bundle of $names is as large as the page states', async ({ names, kb }) => {
   const list = names.startsWith('all') ? ALL : names
   const { gzipped, inputs } = await bundle(`export { ${list} } from '@sluice/ai'`)
   // Nothing but the core: no tokenizer, no SDK.

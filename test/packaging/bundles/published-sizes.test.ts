@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { bundle } from '../../support/bundle.ts'
 import { tableOf } from '../../support/markdown.ts'
 
-const told = tableOf(
+const published = tableOf(
   readFileSync(new URL('../../../docs/performance.md', import.meta.url), 'utf8'),
   'in the bundle',
 )
@@ -22,7 +22,7 @@ const BUNDLES: Record<string, string> = {
 describe('a bundle of', () => {
   it.each(Object.entries(BUNDLES))('%s is as large as the page states', async (name, contents) => {
     const { gzipped } = await bundle(contents, ['node:*', 'crypto'])
-    const page = Number(told.get(name)?.['kB, gzipped']) * 1_000
+    const page = Number(published.get(name)?.['kB, gzipped']) * 1_000
     expect(gzipped).toBeLessThanOrEqual(page)
     expect(gzipped).toBeGreaterThan(page * 0.9)
   })

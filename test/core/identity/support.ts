@@ -28,7 +28,7 @@ export function guarded(subject: SubjectResolver, limit = 1_000) {
 }
 
 /** The status, headers and body of an answer as one text. */
-export async function told(answer: Response): Promise<string> {
+export async function textOf(answer: Response): Promise<string> {
   return (
     JSON.stringify([answer.status, answer.statusText, ...answer.headers]) + (await answer.text())
   )

@@ -8,7 +8,7 @@ export function items(value: string | undefined): [unknown, Record<string, unkno
 }
 
 /** Holds the headers of all styles against the decision they were made of. */
-export function tellsTheTruth(decision: Decision, headers: Record<string, string>): void {
+export function expectTruthfulHeaders(decision: Decision, headers: Record<string, string>): void {
   const shown = decision.allowed ? decision.policies : decision.policies.filter((p) => !p.fits)
   expect(items(headers['RateLimit-Policy'])).toEqual([
     ['daily', { q: 40, w: 86_400 }],

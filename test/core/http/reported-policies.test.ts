@@ -4,7 +4,7 @@ import { denialBody, rateLimitHeaders, tooManyRequests, type HeaderStyle } from 
 import { describe, expect, it } from 'vitest'
 import { setUp } from '../../support/limiters.ts'
 import { allowed, app, denied, limiterWith, state } from './support.ts'
-import { items } from './truth.ts'
+import { items } from './expect-headers.ts'
 
 const ALL: HeaderStyle[] = ['x-ratelimit', 'draft', 'openai']
 

@@ -15,10 +15,10 @@ const typed = (type: string) => ({ 'content-type': type })
 const EVENTS = typed('text/event-stream')
 const usage = (more: object): object => ({ prompt_tokens: 9, completion_tokens: 4, ...more })
 
-const answer = (told: unknown): object => ({
+const answer = (reported: unknown): object => ({
   model: 'm',
   choices: [{ message: { role: 'assistant', content: LONG } }],
-  usage: told,
+  usage: reported,
 })
 
 /** The usage of an answer that comes in these pieces. */
@@ -184,17 +184,20 @@ describe('a usage without output tokens', () => {
     ['negative', usage({ prompt_tokens: -3, completion_tokens: -100, total_tokens: -5 })],
     ['of no numbers', usage({ completion_tokens: 'many', total_tokens: null })],
     ['of nothing but a total', { total_tokens: 3 }],
-  ])('lets the text be counted: %s', async (_, told) => {
-    for (const body of [JSON.stringify(answer(told)), `${sse(answer(told))}data: [DONE]\n\n`]) {
+  ])('lets the text be counted: %s', async (_, reported) => {
+    for (const body of [
+      JSON.stringify(answer(reported)),
+      `${sse(answer(reported))}data: [DONE]\n\n`,
+    ]) {
       const counted = { output: SPOKEN, source: 'counted', complete: true }
       expect((await readMetered(body)).usage).toMatchObject(counted)
     }
   })
 
   it('is ignored in JSON of no known format, too', async () => {
-    const told = [{ usage: {} }, { usage: { output_tokens: -1 } }, { usage: null }]
+    const reported = [{ usage: {} }, { usage: { output_tokens: -1 } }, { usage: null }]
     const zeros = { usage: { input_tokens: 0, output_tokens: 0 } }
-    for (const more of [...told, zeros, { choices: [], usage: {} }]) {
+    for (const more of [...reported, zeros, { choices: [], usage: {} }]) {
       const { usage: found } = await readMetered({ message: { text: LONG }, ...more })
       expect(found).toMatchObject({ source: 'counted', complete: true })
       expect(found.output).toBeGreaterThanOrEqual(SPOKEN)
@@ -215,11 +218,11 @@ describe('a usage without output tokens', () => {
 
   it('is accepted for an answer without text', async () => {
     const data = [{ embedding: Array.from({ length: 500 }, (_, index) => index / 7) }]
-    for (const told of [
+    for (const reported of [
       { prompt_tokens: 8, total_tokens: 8 },
       { prompt_tokens: 8, completion_tokens: 0, total_tokens: 8 },
     ]) {
-      const { usage: found } = await readMetered({ object: 'list', data, usage: told })
+      const { usage: found } = await readMetered({ object: 'list', data, usage: reported })
       expect(found).toMatchObject({ input: 8, output: 0, source: 'provider', complete: true })
     }
   })

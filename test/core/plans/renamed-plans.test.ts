@@ -36,7 +36,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     const { now } = await deployed(4, make())
     expect(plansOf(await flood(now.limiters))).toEqual(['professional by resolver'])
     expect(plansOf(await flood([now.isolate()]))).toEqual(['professional by resolver'])
-    expect(now.database.asked).toEqual(['acme'])
+    expect(now.database.queries).toEqual(['acme'])
   })
 })
 
@@ -48,7 +48,7 @@ it('an isolate that has the new name of a plan goes on with it, and replaces the
   await old.limiters[0]?.check(ACME)
   now.clock.advance(BACK_OFF_MS)
   expect((await limiter.peek(ACME)).plan).toBe('professional')
-  await expect.poll(() => now.database.asked).toHaveLength(2)
+  await expect.poll(() => now.database.queries).toHaveLength(2)
   await untilPlan(limiter, 'professional')
   expect(planOf(await now.isolate().check(ACME))).toBe('professional by resolver')
 })
@@ -65,8 +65,8 @@ it('two versions that replace the plans of each other look up no more often than
     now.clock.advance(1_000)
   }
   // At first, and 35 s later.
-  expect(now.database.asked.length).toBeLessThanOrEqual(2)
-  expect(old.database.asked.length).toBeLessThanOrEqual(3)
+  expect(now.database.queries.length).toBeLessThanOrEqual(2)
+  expect(old.database.queries.length).toBeLessThanOrEqual(3)
 })
 
 it('a resolver that still returns the old name leaves the default plan, and is not called by each request', async () => {
@@ -79,5 +79,5 @@ it('a resolver that still returns the old name leaves the default plan, and is n
     expect(planOf(await now.isolate().check(ACME))).toBe('starter by default')
   })
   expect(calls).toEqual({ decisions: 1, reads: 1, writes: 0, resets: 0 })
-  expect(now.database.asked).toEqual(['acme'])
+  expect(now.database.queries).toEqual(['acme'])
 })
