@@ -1,14 +1,15 @@
 import { dailyCap, slidingWindow, type DeniedDecision } from '@sluice/core'
 import { denialBody, tooManyRequests, type DenialFormat } from '@sluice/core/http'
 import { describe, expect, it } from 'vitest'
-import { denied, limiterWith, outage, START, state } from './support.ts'
+import { MIDNIGHT } from '../../support/times.ts'
+import { denied, setUpAtMidnight, outage, state } from './support.ts'
 
 const FORMATS: DenialFormat[] = ['default', 'nested', 'problem', 'openai']
 const TYPES = 'https://iana.org/assignments/http-problem-types#'
 
 /** A limiter that has been asked until it denied. */
 async function spent(policy: 'daily' | 'rpm', cost = 1): Promise<DeniedDecision> {
-  const { limiter } = limiterWith(
+  const { limiter } = setUpAtMidnight(
     policy === 'daily'
       ? dailyCap({ name: 'daily', limit: 1, per: ['tenant'] })
       : slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] }),
@@ -30,7 +31,7 @@ describe('a denial', () => {
       policy: 'rpm',
       scope: 'tenant',
       retryAfter: 60,
-      resetAt: START / 1000 + 60,
+      resetAt: MIDNIGHT / 1000 + 60,
     })
   })
 

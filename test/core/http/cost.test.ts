@@ -11,11 +11,11 @@ import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { assertProtected } from '@sluice/next/testing'
 import { NextRequest } from 'next/server.js'
 import { describe, expect, it, vi } from 'vitest'
-import { app, limiterWith, perMinute, subject } from './support.ts'
+import { app, setUpAtMidnight, perMinute, subject } from './support.ts'
 
 /** A limiter of requests and tokens, and what an acme has left of each. */
 function counting(requests = 10, tokens = 1_000) {
-  const { limiter } = limiterWith(
+  const { limiter } = setUpAtMidnight(
     fixedWindow({ name: 'rpm', limit: requests, window: '1h', per: ['tenant'] }),
     fixedWindow({ name: 'tpm', limit: tokens, window: '1h', per: ['tenant'], unit: 'token' }),
   )

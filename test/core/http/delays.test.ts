@@ -1,6 +1,6 @@
 import { backpressure, leakyBucket, slidingWindow } from '@sluice/core'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { app, delaying, limiterWith } from './support.ts'
+import { app, delaying, setUpAtMidnight } from './support.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -28,7 +28,7 @@ describe('backpressure', () => {
       order.push(request.headers.get('x-name') ?? '')
       return new Response()
     }
-    const ask = app(limiterWith(policy).limiter, {}, handle)
+    const ask = app(setUpAtMidnight(policy).limiter, {}, handle)
     const answers = ['a', 'b', 'c', 'd', 'e'].map((name) => ask({ 'x-name': name }))
     expect((await answers[4])?.status).toBe(429)
     await pass(0)
@@ -43,7 +43,7 @@ describe('backpressure', () => {
   })
 
   it('does not refund a client that went away', async () => {
-    const { limiter } = limiterWith(policy)
+    const { limiter } = setUpAtMidnight(policy)
     const controller = new AbortController()
     const ask = app(limiter)
     await ask()
@@ -74,7 +74,7 @@ describe('a leaky bucket', () => {
       return new Response()
     }
     const controller = new AbortController()
-    const ask = app(limiterWith(policy).limiter, {}, handle)
+    const ask = app(setUpAtMidnight(policy).limiter, {}, handle)
     const answers = ['a', 'b', 'c', 'd', 'e'].map((name) =>
       ask({ 'x-name': name }, name === 'c' ? { signal: controller.signal } : {}),
     )
@@ -96,7 +96,7 @@ describe('a leaky bucket', () => {
   })
 
   it('reports its burst as the limit, with nothing remaining', async () => {
-    const answer = await app(limiterWith(policy).limiter)()
+    const answer = await app(setUpAtMidnight(policy).limiter)()
     expect(answer.headers.get('x-ratelimit-limit')).toBe('4')
     expect(answer.headers.get('x-ratelimit-remaining')).toBe('3')
     expect(answer.headers.get('ratelimit-policy')).toBe('"shape";q=4;w=4')

@@ -2,7 +2,7 @@ import { createHandoff, HANDOFF_HEADER, type HandoffTerms } from '@sluice/core/h
 import { manualClock, type Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
-import { START } from './support.ts'
+import { MIDNIGHT } from '../../support/times.ts'
 
 const SECRET = 'a secret of at least thirty-two characters'
 const TERMS: HandoffTerms = {
@@ -12,7 +12,7 @@ const TERMS: HandoffTerms = {
   subject: { tenant: 'acme', user: 'u1', plan: 'growth' },
 }
 
-const clock = manualClock(START)
+const clock = manualClock(MIDNIGHT)
 const handoff = createHandoff(SECRET, { clock })
 
 describe('a hand-off', () => {
@@ -56,9 +56,9 @@ describe('a hand-off', () => {
 
   it('is valid for at most five seconds by the clock of the receiver', async () => {
     for (const ahead of [0, 500, 1_000, 1_001, 4_000, 60_000]) {
-      const signer = createHandoff(SECRET, { clock: () => START + ahead })
+      const signer = createHandoff(SECRET, { clock: () => MIDNIGHT + ahead })
       let good = 0
-      for (let now = START; now < START + 70_000; now += 500) {
+      for (let now = MIDNIGHT; now < MIDNIGHT + 70_000; now += 500) {
         const taker = createHandoff(SECRET, { clock: () => now })
         if (await taker.take(await signer.sign(TERMS), TERMS)) good += 500
       }
@@ -95,18 +95,18 @@ describe('a hand-off', () => {
     '',
     '.',
     'true',
-    `${START + 5_000}`,
-    `${START + 5_000}.`,
-    `${START + 5_000}.${'0'.repeat(64)}`,
-    `${START + 5_000}.${'0'.repeat(63)}`,
+    `${MIDNIGHT + 5_000}`,
+    `${MIDNIGHT + 5_000}.`,
+    `${MIDNIGHT + 5_000}.${'0'.repeat(64)}`,
+    `${MIDNIGHT + 5_000}.${'0'.repeat(63)}`,
     `${'9'.repeat(15)}.${'0'.repeat(64)}`,
     `-1.${'0'.repeat(64)}`,
     `1e400.${'0'.repeat(64)}`,
     `NaN.${'g'.repeat(64)}`,
-    `${START + 2_000}.1a.${'0'.repeat(64)}`,
-    `${START + 2_000}..${'0'.repeat(64)}`,
-    `${START + 2_000}.1A.${'0'.repeat(64)}`,
-    `${START + 2_000}.${'1'.repeat(14)}.${'0'.repeat(64)}`,
+    `${MIDNIGHT + 2_000}.1a.${'0'.repeat(64)}`,
+    `${MIDNIGHT + 2_000}..${'0'.repeat(64)}`,
+    `${MIDNIGHT + 2_000}.1A.${'0'.repeat(64)}`,
+    `${MIDNIGHT + 2_000}.${'1'.repeat(14)}.${'0'.repeat(64)}`,
     'x'.repeat(1_000_000),
   ])('does not accept %.40s', async (value) => {
     expect(await handoff.take(value, TERMS)).toBe(false)

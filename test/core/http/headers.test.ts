@@ -2,7 +2,8 @@ import { dailyCap, fixedWindow, slidingWindow } from '@sluice/core'
 import { rateLimitHeaders, type HeaderStyle } from '@sluice/core/http'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { allowed, denied, limiterWith, outage, START, state } from './support.ts'
+import { MIDNIGHT } from '../../support/times.ts'
+import { allowed, denied, setUpAtMidnight, outage, state } from './support.ts'
 import { items, expectTruthfulHeaders } from './expect-headers.ts'
 
 const ALL: HeaderStyle[] = ['x-ratelimit', 'draft', 'openai']
@@ -18,7 +19,7 @@ describe('whatever the history', () => {
     expect.hasAssertions()
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 15 }), async (steps) => {
-        const { clock, limiter } = limiterWith(
+        const { clock, limiter } = setUpAtMidnight(
           dailyCap({ name: 'daily', limit: 40, per: ['tenant'] }),
           slidingWindow({ name: 'rpm.v2', limit: 10, window: '1m', per: ['tenant', 'route'] }),
           fixedWindow({ name: 'tpm', limit: 1_000, window: 1_500, per: 'global', unit: 'token' }),
@@ -60,7 +61,7 @@ describe("the draft's own examples", () => {
   })
 
   it('B.1.3: 40 of 100 a minute, used after two seconds, leave 60 for 58 seconds', async () => {
-    const { clock, limiter } = limiterWith(
+    const { clock, limiter } = setUpAtMidnight(
       fixedWindow({ name: 'basic', limit: 100, window: '1m', per: 'global' }),
     )
     clock.advance(2_000)
@@ -72,7 +73,7 @@ describe("the draft's own examples", () => {
   })
 
   it('B.2.1: the first of 100 a minute, ten seconds into the window', async () => {
-    const { clock, limiter } = limiterWith(
+    const { clock, limiter } = setUpAtMidnight(
       fixedWindow({ name: 'fixedwindow', limit: 100, window: '1m', per: 'global' }),
     )
     clock.advance(10_000)
@@ -137,7 +138,7 @@ describe('the header styles', () => {
 
   it('x-ratelimit: reports seconds since the epoch, rounded up', () => {
     const headers = rateLimitHeaders(allowed(state({ name: 'rpm', resetMs: 1 })), ['x-ratelimit'])
-    expect(headers['X-RateLimit-Reset']).toBe(String(START / 1000 + 1))
+    expect(headers['X-RateLimit-Reset']).toBe(String(MIDNIGHT / 1000 + 1))
   })
 
   it.each([

@@ -3,7 +3,7 @@ import { runtimeConfiguration } from '@sluice/core/configuration'
 import { denialBody, rateLimitHeaders, tooManyRequests, type HeaderStyle } from '@sluice/core/http'
 import { describe, expect, it } from 'vitest'
 import { setUp } from '../../support/limiters.ts'
-import { allowed, app, denied, limiterWith, state } from './support.ts'
+import { allowed, app, denied, setUpAtMidnight, state } from './support.ts'
 import { items } from './expect-headers.ts'
 
 const ALL: HeaderStyle[] = ['x-ratelimit', 'draft', 'openai']
@@ -89,7 +89,7 @@ describe('a cost that can never fit', () => {
 
   it('is not reported as above the limit if only its stripes are too small', async () => {
     const striped = fixedWindow({ name: 'day', limit: 10, window: '1d', per: 'global', stripes: 5 })
-    const decision = await limiterWith(striped).limiter.check({}, { cost: 3 })
+    const decision = await setUpAtMidnight(striped).limiter.check({}, { cost: 3 })
     expect(decision.reason).toBe('cost_exceeds_limit')
     expect(decision.allowed || denialBody(decision).message).toBe(
       'A cost of 3 is more than policy "day" can count at once.',
@@ -120,7 +120,7 @@ describe('a request that no policy counts', () => {
 })
 
 it('a limit of 0 refuses each request and names the policy', async () => {
-  const ask = app(limiterWith(perTenant({ limit: 0 })).limiter)
+  const ask = app(setUpAtMidnight(perTenant({ limit: 0 })).limiter)
   const answer = await ask()
   expect([answer.status, answer.headers.has('retry-after')]).toEqual([429, false])
   expect(await answer.json()).toMatchObject({
@@ -147,7 +147,7 @@ describe('a tier', () => {
   ]
   function asking() {
     const routes = ['/api/ai/chat', '/api/ai/other']
-    const ask = app(limiterWith(...tiers).limiter, { subject, routes })
+    const ask = app(setUpAtMidnight(...tiers).limiter, { subject, routes })
     return async (headers: Record<string, string>, path?: string) => {
       const answer = await ask(headers, {}, path)
       if (answer.status === 200) {

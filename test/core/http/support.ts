@@ -8,23 +8,19 @@ import {
   type Policy,
   type PolicyState,
 } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
 import { rateLimit, type AdapterOptions } from '@sluice/core/http'
+import { setUp } from '../../support/limiters.ts'
 import { urlOf } from '../../support/spellings.ts'
+import { MIDNIGHT } from '../../support/times.ts'
 
-/** Midnight: a border of every fixed window. */
-export const START = Date.UTC(2026, 0, 1)
-
-/** A limiter in memory, and the clock that it goes by. */
-export function limiterWith(...policies: Policy[]) {
-  const clock = manualClock(START)
-  return { clock, limiter: createLimiter({ store: memory(), clock, policies }) }
-}
+/** A limiter in memory and its clock, which stands at midnight. */
+export const setUpAtMidnight = (...policies: Policy[]): ReturnType<typeof setUp> =>
+  setUp(policies, { clock: manualClock(MIDNIGHT) })
 
 /** A limiter that allows so many requests a minute to each tenant. */
 export function perMinute(limit: number): Limiter {
   const policy = fixedWindow({ name: 'rpm', limit, window: '1m', per: ['tenant'] })
-  return limiterWith(policy).limiter
+  return setUpAtMidnight(policy).limiter
 }
 
 /** The subject of a request: the tenant in its header `x-tenant`. */
@@ -73,7 +69,7 @@ export function state(fields: Partial<PolicyState> & { name: string }): PolicySt
 /** A decision that allows, with these policies. */
 export function allowed(...policies: PolicyState[]): Decision {
   const none = { reason: undefined, violated: undefined, ...NOTHING_ELSE }
-  return { allowed: true, retryAfterMs: 0, delayMs: 0, policies, at: START, ...none }
+  return { allowed: true, retryAfterMs: 0, delayMs: 0, policies, at: MIDNIGHT, ...none }
 }
 
 /** A denial by the first of these policies. */
@@ -81,7 +77,7 @@ export function denied(violated: PolicyState, ...others: PolicyState[]): DeniedD
   const { reason, retryAfterMs } = violated
   const policies = [violated, ...others]
   const none = { delayMs: 0, ...NOTHING_ELSE } as const
-  return { allowed: false, reason, violated, retryAfterMs, policies, at: START, ...none }
+  return { allowed: false, reason, violated, retryAfterMs, policies, at: MIDNIGHT, ...none }
 }
 
 const NOTHING_ELSE = {

@@ -2,10 +2,11 @@ import { createHmac } from 'node:crypto'
 import { exportSPKI, generateKeyPair, exportJWK, SignJWT } from 'jose'
 import { jwtSubject } from '@sluice/core/jwt'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { guarded, NOW, NOW_SECONDS, textOf } from './support.ts'
+import { NOON } from '../../support/times.ts'
+import { guarded, NOON_SECONDS, textOf } from './support.ts'
 import { json, newKey, startKeyServer, text, type Key, type KeyServer } from './key-server.ts'
 
-const CLAIMS = { tenant: 'acme', exp: NOW_SECONDS + 300 }
+const CLAIMS = { tenant: 'acme', exp: NOON_SECONDS + 300 }
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 let rsa: Key
@@ -21,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => server[Symbol.asyncDispose]())
 
-let now = NOW
+let now = NOON
 
 /** An app that trusts the server's keys. */
 function app(jwksTimeoutMs = 10_000) {
@@ -205,7 +206,7 @@ describe('a flood', () => {
     now += 1
     expect((await ask(jwt)).status).toBe(200)
     expect(server.requests).toBe(2)
-    now = NOW
+    now = NOON
   })
 
   it('of JWTs that are too long or unsigned makes no fetch', async () => {

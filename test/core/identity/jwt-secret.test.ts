@@ -1,7 +1,8 @@
 import { CompactEncrypt, SignJWT, UnsecuredJWT } from 'jose'
 import { jwtSubject } from '@sluice/core/jwt'
 import { describe, expect, it } from 'vitest'
-import { guarded, NOW, NOW_SECONDS, textOf } from './support.ts'
+import { NOON } from '../../support/times.ts'
+import { guarded, NOON_SECONDS, textOf } from './support.ts'
 
 const SECRET = 'a secret of at least thirty-two characters'
 const bytes = new TextEncoder().encode(SECRET)
@@ -13,12 +14,12 @@ const subject = jwtSubject({
   issuer: 'https://issuer.example/',
   audience: 'https://api.example',
   claims: { tenant: 'org', user: 'sub', plan: 'plan' },
-  clock: () => NOW,
+  clock: () => NOON,
 })
 const CLAIMS = {
   iss: 'https://issuer.example/',
   aud: 'https://api.example',
-  exp: NOW_SECONDS + 300,
+  exp: NOON_SECONDS + 300,
   org: 'acme',
   sub: 'u1',
   plan: 'growth',
@@ -52,8 +53,8 @@ describe('a valid JWT', () => {
 
   it.each([
     ['for several audiences', { aud: ['https://other.example', 'https://api.example'] }],
-    ['just over, within the tolerance of clocks', { exp: NOW_SECONDS - 4 }],
-    ['about to begin, within the tolerance of clocks', { nbf: NOW_SECONDS + 4 }],
+    ['just over, within the tolerance of clocks', { exp: NOON_SECONDS - 4 }],
+    ['about to begin, within the tolerance of clocks', { nbf: NOON_SECONDS + 4 }],
     ['with a __proto__ of its own', JSON.parse('{"__proto__":{"org":"rival"}}')],
   ])('may be %s', async (_, claims) => {
     expect(await resolved(await signed(claims))).toMatchObject({ tenant: 'acme' })
@@ -61,7 +62,7 @@ describe('a valid JWT', () => {
 
   it('may stand in a header of its own, without Bearer', async () => {
     const options = { secret: SECRET, algorithms: ['HS256'], claims: { tenant: 'org' } }
-    const own = jwtSubject({ ...options, header: 'X-Session', clock: () => NOW })
+    const own = jwtSubject({ ...options, header: 'X-Session', clock: () => NOON })
     const headers = { 'x-session': await signed({}) }
     expect(await own(new Request('https://app.example/', { headers }))).toEqual({ tenant: 'acme' })
   })
@@ -90,13 +91,13 @@ const BAD: Record<string, () => string | Promise<string>> = {
   'no exp': () => signed({ exp: undefined }),
   'exp null': () => signed({ exp: null }),
   'exp as text': () => signedRaw(JSON.stringify({ ...CLAIMS, exp: String(CLAIMS.exp) })),
-  'exp with a fraction': () => signed({ exp: NOW_SECONDS + 0.5 }),
+  'exp with a fraction': () => signed({ exp: NOON_SECONDS + 0.5 }),
   'exp 1e300': () => signed({ exp: 1e300 }),
   'exp beyond any number': () => signedRaw(PAYLOAD.replace(/"exp":\d+/, '"exp":1e999')),
   'exp below zero': () => signed({ exp: -1 }),
-  'exp over': () => signed({ exp: NOW_SECONDS - 6 }),
-  'exp a year ahead': () => signed({ exp: NOW_SECONDS + 365 * 86_400 }),
-  'nbf ahead': () => signed({ nbf: NOW_SECONDS + 60 }),
+  'exp over': () => signed({ exp: NOON_SECONDS - 6 }),
+  'exp a year ahead': () => signed({ exp: NOON_SECONDS + 365 * 86_400 }),
+  'nbf ahead': () => signed({ nbf: NOON_SECONDS + 60 }),
   'nbf as text': () => signedRaw(JSON.stringify({ ...CLAIMS, nbf: '0' })),
   'another issuer': () => signed({ iss: 'https://issuer.example' }),
   'no issuer': () => signed({ iss: undefined }),

@@ -1,20 +1,13 @@
-import { createLimiter, fixedWindow, manualClock } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
+import { fixedWindow } from '@sluice/core'
 import { rateLimit, type SubjectResolver } from '@sluice/core/http'
+import { setUp } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
 
-/** Noon, so that nothing happens at midnight. */
-export const NOW = Date.UTC(2026, 0, 1, 12)
-export const NOW_SECONDS = NOW / 1000
+export const NOON_SECONDS = NOON / 1000
 
 /** A handler behind a resolver, in front of a limit that is counted in memory. */
 export function guarded(subject: SubjectResolver, limit = 1_000) {
-  const clock = manualClock(NOW)
-  const store = memory()
-  const limiter = createLimiter({
-    store,
-    clock,
-    policies: [fixedWindow({ name: 'rpm', limit, window: '1h', per: 'global' })],
-  })
+  const { limiter } = setUp([fixedWindow({ name: 'rpm', limit, window: '1h', per: 'global' })])
   const fetch = rateLimit(limiter, { routes: ['/**'], subject }, () => new Response('answer'))
   return {
     ask: (headers: Record<string, string> = {}) =>

@@ -1,8 +1,7 @@
 import { rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
-import { rateLimit } from '@sluice/core/http'
 import { describe } from 'vitest'
-import { mistakesAreNamed } from '../../support/mistakes.ts'
-import { perMinute, subject } from './support.ts'
+import { mistakesAreNamed } from '../support/mistakes.ts'
+import { perMinute, subject } from '../core/http/support.ts'
 
 const limiter = perMinute(1)
 const limiterFor = () => limiter
@@ -16,15 +15,7 @@ const loosely =
   () =>
     make(...(args as never[]))
 
-describe('rateLimit for any fetch handler: a mistake is found at construction', () => {
-  mistakesAreNamed([
-    ['no options', loosely(rateLimit, limiter), 'rateLimit'],
-    ['no handler', loosely(rateLimit, limiter, options), 'handle'],
-    ['a handler that is a response', loosely(rateLimit, limiter, options, respond()), 'handle'],
-  ])
-})
-
-describe('rateLimit for Workers: a mistake is found at construction', () => {
+describe('rateLimit for Workers: a mistake in the arguments is an error at construction', () => {
   mistakesAreNamed([
     ['no options', loosely(rateLimitWorker, limiterFor), 'rateLimit'],
     ['options that are null', loosely(rateLimitWorker, limiterFor, null, respond), 'rateLimit'],
@@ -32,7 +23,7 @@ describe('rateLimit for Workers: a mistake is found at construction', () => {
   ])
 })
 
-describe('rateLimitQueue: a mistake is found at construction', () => {
+describe('rateLimitQueue: a mistake in the arguments is an error at construction', () => {
   const queue = (wrong: unknown, handle: unknown = () => {}, make: unknown = limiterFor) =>
     loosely(rateLimitQueue, make, wrong, handle)
 
