@@ -19,15 +19,18 @@ describe.each(PACKAGES)('@sluice/%s as packed', (name) => {
     expect(run('attw', ['--pack', '.', '--profile', 'esm-only'], cwd)).toContain(name)
   })
 
-  it('ships its built files, a README and nothing else', () => {
+  it('ships its built files, a README, a changelog and nothing else', () => {
     const [pack] = JSON.parse(
       run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], cwd),
     ) as [{ files: { path: string }[] }]
     const paths = pack.files.map((file) => file.path)
     expect(paths).toContain('README.md')
+    expect(paths).toContain('CHANGELOG.md')
     expect(paths).toContain('dist/index.d.ts')
     expect(
-      paths.filter((path) => !/^(dist\/|bin\/|(README\.md|LICENSE|package\.json)$)/.test(path)),
+      paths.filter(
+        (path) => !/^(dist\/|bin\/|(README\.md|CHANGELOG\.md|LICENSE|package\.json)$)/.test(path),
+      ),
     ).toEqual([])
   })
 })
