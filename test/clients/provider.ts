@@ -6,7 +6,7 @@ import { memory } from '@sluice/core/memory'
 import { addressOf } from '../e2e/support/ports.ts'
 
 /** A request as the provider saw it, and what it answered. */
-export interface Attempt {
+interface Attempt {
   /** When it was answered, in milliseconds. */
   readonly answeredAt: number
   /** When it came, on the same clock. */

@@ -14,7 +14,7 @@ import {
 } from '@sluice/core'
 import { runtimeConfiguration, type RuntimeConfigurationOptions } from '@sluice/core/configuration'
 
-export const NOON = Date.UTC(2026, 0, 15, 12)
+const NOON = Date.UTC(2026, 0, 15, 12)
 /** How long an isolate relies on what it knows. */
 export const RELY_MS = 5_000
 export const ACME = { tenant: 'acme' }

@@ -19,7 +19,7 @@ export const NOON = Date.UTC(2026, 0, 15, 12)
 /** How long an isolate relies on what it knows. */
 export const RELY_MS = 5_000
 
-export const plans = definePlans({
+const plans = definePlans({
   starter: { rpm: 2 },
   growth: { rpm: 200 },
   enterprise: { rpm: 400 },
@@ -33,7 +33,7 @@ const rpm = fixedWindow({
 })
 
 /** Where plans are: what it says, and how often it was asked about whom. */
-export class Database {
+class Database {
   readonly asked: string[] = []
   readonly plans = new Map<string, unknown>()
   /** What to do in place of an answer. */
