@@ -6,7 +6,7 @@ import { memory } from '@sluice/core/memory'
 import { addressOf } from '../e2e/support/ports.ts'
 
 /** A request as the provider saw it, and what it answered. */
-export interface Attempt {
+interface Attempt {
   /** The time of the answer, in milliseconds. */
   readonly answeredAt: number
   /** The time of arrival, by the same clock. */

@@ -17,7 +17,7 @@ export interface Step {
 export const USED = [1, 2, 3, 0, 4]
 
 /** The same steps each time: enough to spend 10 of everything, and for some of it to come back. */
-export const STEPS: readonly Step[] = Array.from({ length: 36 }, (_, index) => ({
+const STEPS: readonly Step[] = Array.from({ length: 36 }, (_, index) => ({
   afterMs: [0, 1, 700, 2_500, 9_000, 0, 31_000][index % 7] ?? 0,
   cost: index % 3 === 1 ? 2 : 1,
   act: index % 4 === 1 ? 'reserve' : index % 9 === 8 ? 'peek' : 'check',

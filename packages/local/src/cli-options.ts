@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { LocalOptions } from './options.ts'
 
 /** The port the command listens on when it is not told another. */
-export const DEFAULT_PORT = 8079
+const DEFAULT_PORT = 8079
 
 export const USAGE: string = `Usage: sluice-local [options]
 

@@ -19,7 +19,7 @@ import { Watched } from '../../support/watched-store.ts'
 /** The time for which an isolate uses a known plan without a read. */
 export const FRESH_MS = 5_000
 
-export const plans = definePlans({
+const plans = definePlans({
   starter: { rpm: 2 },
   growth: { rpm: 200 },
   enterprise: { rpm: 400 },
@@ -33,7 +33,7 @@ const rpm = fixedWindow({
 })
 
 /** A database of plans that records its queries. */
-export class Database {
+class Database {
   readonly queries: string[] = []
   readonly plans = new Map<string, unknown>()
   /** Replaces the answer, for example by a failure. */

@@ -33,7 +33,7 @@ export interface App {
 }
 
 /** The Upstash REST protocol in front of a Redis of its own; it can go away and come back. */
-export interface Store extends AsyncDisposable {
+interface Store extends AsyncDisposable {
   readonly url: string
   readonly token: string
   /** HTTP requests answered since it last came up. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { addressOf } from './ports.ts'
 
 /** A request as the model received it. */
-export interface UpstreamRequest {
+interface UpstreamRequest {
   readonly path: string | undefined
   readonly authorization: string | undefined
   readonly body: { stream?: boolean; messages?: { role: string; content: string }[] }

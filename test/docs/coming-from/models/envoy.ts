@@ -10,7 +10,7 @@
  * at the end of each `fill_interval`.
  */
 
-export interface EnvoyTokenBucket {
+interface EnvoyTokenBucket {
   readonly max_tokens: number
   readonly tokens_per_fill: number
   readonly fill_interval_ms: number
