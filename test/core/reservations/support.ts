@@ -22,7 +22,7 @@ export async function mustReserve(
 }
 
 /** A limiter of tokens over a store, and ways to spend them and to see how many are left. */
-export interface TokenBudget {
+interface TokenBudget {
   readonly limiter: Limiter
   readonly clock: ManualClock
   /** Reserves so many tokens, to be settled within 30 days. */
