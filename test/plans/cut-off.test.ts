@@ -68,7 +68,8 @@ describe.each(['check', 'run'] as const)('a search whose %s never returns', (cal
       expect(planOf(await limiter.check(ACME))).toBe('growth by resolver')
     })
     expect(pauses).toBe(0)
-    expect(database.asked).toEqual(['acme'])
+    // What it had found was not saved.
+    expect(database.asked).toHaveLength(call === 'run' ? 2 : 1)
   })
 
   it('does not keep requests waiting for an hour when the machine’s clock is set back by one', async () => {

@@ -16,7 +16,8 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       const [told, ...others] = limiters as [Limiter, ...Limiter[]]
       const first = await flood(limiters)
       expect(first.filter(({ allowed }) => allowed)).toHaveLength(2)
-      expect(database.asked).toEqual(['acme'])
+      expect(database.asked.length).toBeLessThanOrEqual(limiters.length)
+      database.asked.length = 0
 
       database.plans.set('acme', 'growth')
       const meanwhile = flood(limiters)
@@ -29,7 +30,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       const last = await flood(others)
       expect(last.filter(({ allowed }) => !allowed)).toEqual([])
       expect(plansOf(last)).toEqual(['growth by resolver'])
-      expect(database.asked).toEqual(['acme', 'acme'])
+      expect(database.asked).toEqual(['acme'])
       expect(problems).toEqual([])
     })
 
@@ -56,15 +57,15 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(new Set((await flood(limiters)).map(({ plan }) => plan))).not.toContain(undefined)
       for (const limiter of limiters) await untilPlan(limiter, 'growth')
       expect((await flood(limiters)).filter(({ allowed }) => !allowed)).toEqual([])
-      expect(database.asked).toEqual(['acme', 'acme'])
+      expect(database.asked.length).toBeLessThanOrEqual(2 * limiters.length)
     })
   })
 
-  it('64 first requests at once in four isolates ask the database once', async () => {
+  it('64 first requests at once in four isolates ask the database once an isolate', async () => {
     const { limiters, database } = isolates(4, make())
     database.plans.set('acme', 'growth')
     expect(plansOf(await flood(limiters))).toEqual(['growth by resolver'])
-    expect(database.asked).toEqual(['acme'])
+    expect(database.asked.length).toBeLessThanOrEqual(4)
   })
 
   it('an isolate that starts later finds the plan in the store', async () => {
@@ -89,6 +90,16 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(database.asked).toEqual(['acme', 'acme'])
   })
 
+  it('an isolate that starts after an invalidation waits for the new plan', async () => {
+    const { limiters, isolate, database } = isolates(1, make())
+    await flood(limiters)
+    database.plans.set('acme', 'growth')
+    await invalidatePlan(limiters[0] as Limiter, 'acme')
+    expect(planOf(await isolate().check(ACME))).toBe('growth by resolver')
+    expect(planOf(await (limiters[0] as Limiter).check(ACME))).toBe('growth by resolver')
+    expect(database.asked).toEqual(['acme', 'acme'])
+  })
+
   it('a downgrade takes effect in the same time', async () => {
     const { limiters, clock, database } = isolates(2, make())
     const [told, other] = limiters as [Limiter, Limiter]
@@ -108,13 +119,14 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       const { limiters, clock, database, expire } = isolates(2, make())
       const [slow, told] = limiters as [Limiter, Limiter]
       await flood(limiters)
+      database.asked.length = 0
       await expire()
       clock.advance(RELY_MS)
       const answer = new Answer()
       database.instead = () => answer.promise
       const late: Promise<unknown>[] = []
       await slow.peek(ACME, { waitUntil: (promise) => void late.push(promise) })
-      await expect.poll(() => database.asked).toHaveLength(2)
+      await expect.poll(() => database.asked).toHaveLength(1)
 
       database.instead = undefined
       database.plans.set('acme', 'growth')
@@ -124,7 +136,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       expect(late).toHaveLength(1)
       expect((await told.check(ACME)).plan).toBe('growth')
       await untilPlan(slow, 'growth')
-      expect(database.asked).toHaveLength(3)
+      expect(database.asked).toHaveLength(2)
     })
 
     it('makes the answer void for the first request of all, which then waits for the new one', async () => {
