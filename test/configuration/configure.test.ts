@@ -1,7 +1,7 @@
 import type { Limiter } from '@sluice/core'
 import {
   configure,
-  configured,
+  readConfiguration,
   removeConfiguration,
   runtimeConfiguration,
 } from '@sluice/core/configuration'
@@ -60,7 +60,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await limits()).toEqual([6, 10])
     await configure(limiter, { rpm: null }, ACME)
     expect(await limits()).toEqual([10, 10])
-    expect(await configured(limiter)).toEqual([])
+    expect(await readConfiguration(limiter)).toEqual([])
   })
 
   it('"unlimited" means no limit and 0 allows nothing, for everyone or for one', async () => {
@@ -112,7 +112,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect((await limiter.peek(subject)).policies[2]).toMatchObject({ burst: 9 })
     expect(await limitOf(limiter, 'byUser', { tenant: 'acme', user: 'u2' })).toBe(20)
     expect(await limitOf(limiter, 'rpm', { tenant: 'acme', user: 'u2' })).toBe(7)
-    expect(await configured(limiter)).toEqual([
+    expect(await readConfiguration(limiter)).toEqual([
       { policy: 'rpm', subject: { tenant: 'acme' }, settings: { limit: 7 } },
       { policy: 'byUser', subject: { tenant: 'acme', user: 'u1' }, settings: { limit: 8 } },
       { policy: 'bucket', settings: { burst: 9, limit: 60 } },
@@ -126,7 +126,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     await configure(limiter, { bucket: { limit: 60 } })
     await configure(limiter, { bucket: { burst: 9 } })
     await configure(limiter, { bucket: { limit: 61, burst: undefined as never } })
-    expect(await configured(limiter)).toEqual([
+    expect(await readConfiguration(limiter)).toEqual([
       { policy: 'bucket', settings: { limit: 61, burst: 9 } },
     ])
     await configure(limiter, { bucket: { limit: null, burst: 8 } })
@@ -210,7 +210,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     for (const [index, tenant] of ids.entries()) {
       expect([tenant, await limitOf(fresh, 'rpm', { tenant })]).toEqual([tenant, index + 1])
     }
-    const subjects = (await configured(fresh)).map(({ subject }) => subject?.['tenant'])
+    const subjects = (await readConfiguration(fresh)).map(({ subject }) => subject?.['tenant'])
     expect(subjects).toEqual(ids)
     expect(await limitOf(fresh, 'rpm', { tenant: 'b' })).toBe(10)
   })
@@ -221,16 +221,16 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       isolate({ extensions: [runtimeConfiguration({ allow })] })
     const wide = allowing({ ...ALLOW, rpm: ['limit', 'mode'] })
     const narrow = allowing({ ...ALLOW, rpm: ['limit'] })
-    const settings = async () => (await configured(wide)).map((entry) => entry.settings)
+    const settings = async () => (await readConfiguration(wide)).map((entry) => entry.settings)
     await configure(wide, { rpm: { limit: 30, mode: 'shadow' } })
     await configure(narrow, { rpm: { limit: 40 } })
     expect(await settings()).toEqual([{ limit: 40, mode: 'shadow' }])
     expect(await limitOf(narrow, 'rpm')).toBe(40)
-    expect(await configured(narrow)).toMatchObject([{ settings: { limit: 40 } }])
+    expect(await readConfiguration(narrow)).toMatchObject([{ settings: { limit: 40 } }])
     expect(problems).toMatchObject([{ code: 'invalid_configuration' }])
     await configure(narrow, { rpm: null })
     expect(await settings()).toEqual([{ mode: 'shadow' }])
-    expect(await configured(narrow)).toEqual([])
+    expect(await readConfiguration(narrow)).toEqual([])
     await configure(wide, { rpm: null })
     await configure(narrow, { rpm: { limit: 50 } }, ACME)
     await removeConfiguration(narrow, ACME)

@@ -1,5 +1,5 @@
 import type { Limiter } from '@sluice/core'
-import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
+import { configure, readConfiguration, removeConfiguration } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { Answer } from '../support/answer.ts'
@@ -61,7 +61,7 @@ describe('while the store is down', () => {
 
   it.each<[string, (limiter: Limiter) => Promise<unknown>]>([
     ['configure', (limiter) => configure(limiter, { rpm: { limit: 1 } })],
-    ['configured', (limiter) => configured(limiter)],
+    ['readConfiguration', (limiter) => readConfiguration(limiter)],
     ['removeConfiguration', (limiter) => removeConfiguration(limiter, ACME)],
   ])('%s throws', async (_, call) => {
     const store = new Watched(memory())

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
+import { configure, readConfiguration, removeConfiguration } from '@sluice/core/configuration'
 import { ownRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { ACME, app, limitOf, limitsIn, RELY_MS, type App } from './support.ts'
@@ -108,7 +108,7 @@ describe('over Redis', () => {
         clock.advance(RELY_MS)
       }
       expect(problems.map(({ code }) => code)).toEqual(['invalid_configuration'])
-      expect(await configured(limiter)).toEqual([])
+      expect(await readConfiguration(limiter)).toEqual([])
       await configure(limiter, { rpm: { limit: 9 } })
       expect(await limitOf(limiter, 'rpm')).toBe(9)
     },

@@ -9,7 +9,7 @@ import {
 } from '@sluice/core'
 import {
   configure,
-  configured,
+  readConfiguration,
   removeConfiguration,
   runtimeConfiguration,
 } from '@sluice/core/configuration'
@@ -145,7 +145,7 @@ describe.each(NAMES)('%s', (name) => {
     await expect(limiter.reset({ tenant: 'a' }, options as never)).rejects.toMatchObject({
       code: 'unknown_option',
     })
-    expect(await configured(limiter)).toEqual([])
+    expect(await readConfiguration(limiter)).toEqual([])
   })
 })
 

@@ -1,5 +1,5 @@
 import type { ConfigurationChanges } from './changes.ts'
-import type { Configured } from './document.ts'
+import type { ConfigurationEntry } from './document.ts'
 import type { Limiter, ResetOptions } from '../limiter/limiter.ts'
 import { assertSubject, policiesToReset } from '../limiter/limiter.ts'
 import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
@@ -30,8 +30,8 @@ export async function configure(
 }
 
 /** What is configured, as the store has it now. @throws StoreError When it fails. */
-export async function configured(limiter: Limiter): Promise<readonly Configured[]> {
-  return handleOf(limiter).configured()
+export async function readConfiguration(limiter: Limiter): Promise<readonly ConfigurationEntry[]> {
+  return handleOf(limiter).readConfiguration()
 }
 
 /**

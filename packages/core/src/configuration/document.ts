@@ -5,7 +5,7 @@ import { partitionKey } from '../subject.ts'
 import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
 
 /** What is set at run time for a policy, or for one of its partitions. */
-export interface Configured {
+export interface ConfigurationEntry {
   readonly policy: string
   /** The dimensions of the partition; `undefined` for the whole policy. */
   readonly subject: Readonly<Record<string, string>> | undefined
@@ -15,14 +15,14 @@ export interface Configured {
 /** A change to what is set in one place. */
 export interface Change {
   readonly rule: Rule
-  readonly subject: Configured['subject']
+  readonly subject: ConfigurationEntry['subject']
   /** `null` to set nothing any more. */
   readonly changes: SettingChanges | null
 }
 
 /** What is valid in a document. */
 export interface Reading {
-  readonly configured: readonly Configured[]
+  readonly configured: readonly ConfigurationEntry[]
   /** By policy and partition, as `placeOf` says. */
   readonly byPlace: ReadonlyMap<string, Settings>
 }
@@ -58,7 +58,7 @@ export async function readEntries(
   rules: Rules,
   complain: (what: string) => void,
 ): Promise<Reading> {
-  const configured: Configured[] = []
+  const configured: ConfigurationEntry[] = []
   const byPlace = new Map<string, Settings>()
   for (const [index, entry] of entries.entries()) {
     try {
@@ -95,7 +95,9 @@ export function changedText(entries: readonly unknown[], changes: readonly Chang
     edited.splice(at < 0 ? edited.length : at, 1, ...kept)
   }
   const text = JSON.stringify(edited)
-  const partitions = edited.filter((entry) => (entry as Partial<Configured> | null)?.subject)
+  const partitions = edited.filter(
+    (entry) => (entry as Partial<ConfigurationEntry> | null)?.subject,
+  )
   if (partitions.length <= MAX_PARTITIONS && text.length <= MAX_CHARACTERS) return text
   const most = `${MAX_PARTITIONS} partitions and ${MAX_CHARACTERS} characters`
   throw new ConfigError('configuration_full', 'configure', `would set more than ${most}`)
@@ -106,9 +108,9 @@ function validEntry(
   entry: unknown,
   rules: Rules,
   complain: (what: string) => void,
-): Configured {
+): ConfigurationEntry {
   assertOptions(where, entry)
-  const { policy, subject, settings } = entry as Partial<Configured>
+  const { policy, subject, settings } = entry as Partial<ConfigurationEntry>
   const rule = rules.get(policy as string)
   if (!rule || policy === undefined) {
     throw new ConfigError('invalid_option', `${where}.policy`, 'is none that may be configured')
@@ -160,8 +162,8 @@ function isAllowed(name: string, { allowed }: Rule): boolean {
   return allowed.some((setting) => setting === name)
 }
 
-function isPlace(entry: unknown, policy: string, subject: Configured['subject']): boolean {
-  const { policy: name, subject: own } = (entry ?? {}) as Partial<Configured>
+function isPlace(entry: unknown, policy: string, subject: ConfigurationEntry['subject']): boolean {
+  const { policy: name, subject: own } = (entry ?? {}) as Partial<ConfigurationEntry>
   if (name !== policy || !own || !subject) return name === policy && !own && !subject
   const dimensions = Object.entries(subject)
   return (

@@ -12,7 +12,7 @@ import {
   entriesIn,
   placeOf,
   readEntries,
-  type Configured,
+  type ConfigurationEntry,
   type Reading,
   type Rules,
 } from './document.ts'
@@ -41,7 +41,7 @@ export interface RuntimeConfigurationOptions {
 /** The part of a configuration that belongs to one limiter. */
 export interface ConfigurationHandle {
   configure(changes: ConfigurationChanges, subject: Subject | undefined): Promise<void>
-  configured(): Promise<readonly Configured[]>
+  readConfiguration(): Promise<readonly ConfigurationEntry[]>
   /** Removes what is set for the partitions of `subject`. */
   remove(policies: readonly PolicyRule[], subject: Subject): Promise<void>
 }
@@ -153,7 +153,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
         await change((text) => changedText(entriesIn(text, complain), valid))
       },
 
-      configured: async () => (await read((await record.read()).text)).configured,
+      readConfiguration: async () => (await read((await record.read()).text)).configured,
 
       async remove(own, subject) {
         const changes = own.flatMap(({ name: policy, per }) => {
