@@ -153,6 +153,26 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await enforced('other')).toBe(true)
   })
 
+  it('mode and enforced of a partition replace both of the whole policy', async () => {
+    const { isolate } = app(make())
+    const limiter = isolate()
+    const enforced = async (tenant = 'acme') =>
+      (await limiter.peek({ tenant })).policies[0]?.enforced
+    await configure(limiter, { rpm: { mode: 'shadow' } })
+    await configure(limiter, { rpm: { enforced: 100 } }, ACME)
+    expect([await enforced(), await enforced('other')]).toEqual([true, false])
+    await configure(limiter, { rpm: { mode: 'enforce', enforced: 0 } })
+    await configure(limiter, { rpm: { mode: 'enforce', enforced: null } }, ACME)
+    expect([await enforced(), await enforced('other')]).toEqual([true, false])
+    await configure(limiter, { rpm: { mode: 'shadow' } }, ACME)
+    await configure(limiter, { rpm: { mode: 'enforce', enforced: 100 } })
+    expect([await enforced(), await enforced('other')]).toEqual([false, true])
+    // Another setting of the partition leaves both as they are for everyone.
+    await configure(limiter, { rpm: { mode: 'shadow', enforced: null } })
+    await configure(limiter, { rpm: { mode: null, limit: 3 } }, ACME)
+    expect([await enforced(), await enforced('other')]).toEqual([false, false])
+  })
+
   it('a share of the partitions is enabled, and a partition may be taken out', async () => {
     const { isolate } = app(make())
     const limiter = isolate()

@@ -53,9 +53,13 @@ const AT_CONSTRUCTION: Mistake[] = [
   [
     'a policy that the limiter has not',
     () => allowing({ rmp: ['limit'] }),
-    'configuration.allow.rmp',
+    'runtimeConfiguration.allow.rmp',
   ],
-  ['a burst of what is no bucket', () => allowing({ rpm: ['burst'] }), 'configuration.allow.rpm'],
+  [
+    'a burst of what is no bucket',
+    () => allowing({ rpm: ['burst'] }),
+    'runtimeConfiguration.allow.rpm',
+  ],
   ['bare options', () => limiterOf({ extensions: [{ allow: { rpm: ['limit'] } }] }), 'extensions'],
   ['no list', () => limiterOf({ extensions: make({ allow: { rpm: ['limit'] } }) }), 'extensions'],
   ['null', () => limiterOf({ extensions: null }), 'extensions'],

@@ -32,9 +32,8 @@ describe('a Worker loads', () => {
       'a runtime configuration',
       `export { runtimeConfiguration } from '@sluice/core/configuration'`,
       [
-        'configuration/changes.js',
+        'configuration/configuration-cache.js',
         'configuration/document.js',
-        'configuration/record.js',
         'configuration/runtime-configuration.js',
         'configuration/settings.js',
         // Settings may be shares of the partitions.
