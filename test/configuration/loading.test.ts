@@ -158,6 +158,29 @@ describe('changes that meet', () => {
     expect(await limitOf(limiter, 'rpm')).toBe(4)
   })
 
+  it('a version that was read before a change in the same isolate does not undo it', async () => {
+    const store = new Watched(memory())
+    const { clock, isolate } = app(store)
+    const limiter = isolate()
+    await limiter.check(ACME)
+    clock.advance(RELY_MS)
+    const arrival = new Answer<void>()
+    const made = new Answer<void>()
+    const check = store.check.bind(store)
+    vi.spyOn(store, 'check').mockImplementationOnce(async (request) => {
+      const reply = await check(request)
+      made.resolve()
+      await arrival.promise
+      return reply
+    })
+    const slow = limiter.check(ACME)
+    await made.promise
+    await configure(limiter, { rpm: { limit: 4 } })
+    arrival.resolve()
+    await slow
+    expect(await limitOf(limiter, 'rpm')).toBe(4)
+  })
+
   it('a change that always comes second is given up after twenty attempts, and says so', async () => {
     const store = new Watched(memory())
     const limiter = app(store).isolate()

@@ -26,6 +26,7 @@ describe('a Worker loads', () => {
         'plans/plan-records.js',
         'plans/plan-resolver.js',
         'plans/plan-search.js',
+        'plans/resolver-call.js',
       ],
     ],
     [

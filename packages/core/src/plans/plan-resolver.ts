@@ -1,5 +1,4 @@
 import type { Extension, ExtensionOptions } from '../limiter/extensions.ts'
-import type { Plans } from '../policies/plans.ts'
 import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import {
@@ -9,20 +8,11 @@ import {
 } from '../internal/validation.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
 import type { Limiter } from '../limiter/limiter.ts'
-import { unknownPlan } from '../limiter/problems.ts'
 import { extensionHandle } from '../limiter/runtime.ts'
 import { assertPer } from '../subject.ts'
 import { PlanRecords } from './plan-records.ts'
 import { PlanSearch } from './plan-search.ts'
-
-/** Looks up the name of a tenant's plan, for example in a database. */
-export type PlanOf = (
-  tenant: string,
-  context: {
-    /** Aborts after the resolver's `timeoutMs`. */
-    readonly signal: AbortSignal
-  },
-) => string | Promise<string>
+import { resolverCall, type PlanOf } from './resolver-call.ts'
 
 /** Options of `planResolver`. */
 export interface PlanResolverOptions {
@@ -48,13 +38,12 @@ const NAME = 'plans'
 /** How long an isolate waits before it repeats a look-up that has timed out. */
 const BACK_OFF_MS = 5_000
 
-const LATE = Symbol('late')
-
 /**
  * Finds plans with a function of yours. The store keeps its answers for `cacheFor`, and an isolate
- * reads them every 5 seconds, along with a decision. So the function is called once per tenant in that
- * time, whatever the number of requests and isolates. If it throws, takes too long, or returns no
- * plan's name, the last known plan of the past week applies, or else the default plan.
+ * reads them every 5 seconds, along with a decision. An isolate that finds none calls the function, at
+ * most once per tenant in that time, and saves the answer for all others. If the function throws, takes
+ * too long, or returns no plan's name, the last known plan of the past week applies, or else the
+ * default plan.
  *
  * @throws ConfigError When an option is unknown or out of range.
  * @example
@@ -86,26 +75,6 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
         'must be set: planResolver names one of them',
       )
     }
-    function definedPlan(name: string | undefined): string | undefined {
-      if (name === undefined || (plans as Plans).get(name)) return name
-      problem(unknownPlan(name, 'resolver'))
-      return undefined
-    }
-
-    function failed(what: string, error?: unknown): undefined {
-      problem({ code: 'plan_resolver_failed', message: `The plan resolver ${what}`, error })
-    }
-
-    async function resolve(id: string): Promise<string | undefined> {
-      try {
-        const name = await withDeadline(timeoutMs, (signal) => planOf(id, { signal }))
-        if (name === LATE) return failed(`did not answer within ${timeoutMs} ms`)
-        return typeof name === 'string' ? definedPlan(name) : failed('returned no name of a plan')
-      } catch (error) {
-        return failed('threw', error)
-      }
-    }
-
     const search = new PlanSearch({
       records: new PlanRecords(records, cacheMs),
       clock,
@@ -113,8 +82,7 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
       cacheMs,
       timeoutMs,
       retryMs,
-      resolve,
-      definedPlan,
+      ...resolverCall(planOf, timeoutMs, plans, problem),
     })
     return {
       before: (call) => {
@@ -141,24 +109,4 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
  */
 export async function invalidatePlan(limiter: Limiter, tenant: string): Promise<void> {
   await extensionHandle<PlanSearch>(limiter, NAME, 'planResolver').invalidate(tenant)
-}
-
-/** Settles as `call` does, or with `LATE` after `timeoutMs`, when its signal aborts. */
-async function withDeadline(
-  timeoutMs: number,
-  call: (signal: AbortSignal) => unknown,
-): Promise<unknown> {
-  const controller = new AbortController()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(() => {
-      resolve(LATE)
-      controller.abort()
-    }, timeoutMs)
-  })
-  try {
-    return await Promise.race([call(controller.signal), late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
