@@ -20,13 +20,28 @@ export class CachedPlan {
   expiresAt: number = Infinity
   #confirmedAt = 0
 
-  constructor(name?: string) {
+  readonly key: string
+  /** The tenant's id, for the resolver. */
+  readonly id: string
+
+  constructor(key: string, id: string, name?: string) {
+    this.key = key
+    this.id = id
     this.name = name
   }
 
   get source(): PlanSource {
     if (this.name === undefined) return 'default'
     return this.state === 'confirmed' ? 'resolver' : 'stale'
+  }
+
+  /** Returns the next step of a request that needs the plan. */
+  nextStep(now: number, timeoutMs: number, abandonedMs: number): 'use' | 'search' | 'wait' {
+    if (this.state !== 'unknown') return 'use'
+    const searchedMs = now - this.searchedAt
+    // Nobody has searched, or the search was cut off with its request, or the clock moved back.
+    if (searchedMs >= abandonedMs || searchedMs < 0) return 'search'
+    return searchedMs < timeoutMs ? 'wait' : 'use'
   }
 
   /** Returns true if there is no need to read the plan at `time`. */
@@ -52,9 +67,9 @@ export class PlanCache {
   readonly #plans = new Map<string, CachedPlan>()
 
   /** Returns the plan. One that has expired is unknown again, but for its name. */
-  get(key: string, now: number): CachedPlan {
+  get(key: string, id: string, now: number): CachedPlan {
     const plan = this.#plans.get(key)
-    const current = plan && now < plan.expiresAt ? plan : new CachedPlan(plan?.name)
+    const current = plan && now < plan.expiresAt ? plan : new CachedPlan(key, id, plan?.name)
     this.#plans.delete(key)
     this.#plans.set(key, current)
     const [oldest] = this.#plans.keys()
@@ -65,6 +80,6 @@ export class PlanCache {
   /** Makes the next request search the plan. Requests under way keep the old object, and cannot undo it. */
   expire(key: string): void {
     const plan = this.#plans.get(key)
-    if (plan) this.#plans.set(key, new CachedPlan(plan.name))
+    if (plan) this.#plans.set(key, new CachedPlan(key, plan.id, plan.name))
   }
 }

@@ -53,6 +53,6 @@ export const planField = (key: string): RecordField => ({ key, field: 'plan' })
 const lastKey = (key: string): string => `${key}:last`
 
 /** Returns true if a plan was invalidated and has not been looked up since. */
-export function isMark(stored: string | undefined): boolean {
+export function isInvalidated(stored: string | undefined): boolean {
   return stored?.startsWith(MARK) === true
 }

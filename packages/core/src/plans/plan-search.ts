@@ -6,7 +6,7 @@ import { clockMovedBack } from '../internal/freshness.ts'
 import { LOOKS_MS, pause, pauses } from '../internal/single-flight.ts'
 import { hasLongValue, lacksDimension, partitionKey, partitionOf } from '../subject.ts'
 import { PlanCache, type CachedPlan } from './cached-plan.ts'
-import { isMark, planField, type PlanRecords } from './plan-records.ts'
+import { isInvalidated, planField, type PlanRecords } from './plan-records.ts'
 
 /** Parts of a `PlanSearch`. */
 export interface PlanSearchParts {
@@ -24,12 +24,6 @@ export interface PlanSearchParts {
   readonly resolve: (id: string) => Promise<string | undefined>
   /** Returns `name` if it is a plan's; else reports it. */
   readonly definedPlan: (name: string | undefined) => string | undefined
-}
-
-/** The tenant that has the plan. */
-interface Owner {
-  readonly id: string
-  readonly key: string
 }
 
 /**
@@ -71,36 +65,26 @@ export class PlanSearch {
   #find(call: ExtensionCall, partition: string): Preparation | Promise<Preparation> {
     const { by, clock } = this.#parts
     const id = (call.subject as Readonly<Record<string, string>>)[by] as string
-    const owner = { id, key: keyOf(partition) }
-    const plan = this.#plans.get(owner.key, clock())
-    return plan.state === 'unknown'
-      ? this.#findUnknown(owner, call)
-      : this.#prepare(plan, owner, call)
+    const plan = this.#plans.get(keyOf(partition), id, clock())
+    return plan.state === 'unknown' ? this.#findUnknown(plan, call) : this.#prepare(plan, call)
   }
 
-  /** Finds a plan that the isolate does not know: this request searches, or waits for one that does. */
-  async #findUnknown(owner: Owner, call: ExtensionCall): Promise<Preparation> {
+  /** Finds a plan that the isolate does not know: searches, or waits for the request that does. */
+  async #findUnknown({ key, id }: CachedPlan, call: ExtensionCall): Promise<Preparation> {
     const { clock, retryMs, timeoutMs } = this.#parts
     const waits = pauses(LOOKS_MS.isolate)
     for (;;) {
-      // Not the same object as before, if the plan was invalidated meanwhile.
-      const plan = this.#plans.get(owner.key, clock())
-      const searchedMs = systemClock() - plan.searchedAt
-      if (plan.state !== 'unknown') {
-        return { ...this.#prepare(plan, owner, call), failure: plan.failure }
-      } else if (searchedMs >= 2 * retryMs || searchedMs < 0) {
-        // The first request, or the one that searched was cut off, or the clock moved back.
-        await this.#search(plan, owner, call)
-      } else if (searchedMs >= timeoutMs) {
-        return this.#prepare(plan, owner, call)
-      } else {
-        await offDeadline(call, pause(waits.next().value))
-      }
+      // An invalidation puts another object in its place.
+      const plan = this.#plans.get(key, id, clock())
+      const step = plan.nextStep(systemClock(), timeoutMs, 2 * retryMs)
+      if (step === 'use') return { ...this.#prepare(plan, call), failure: plan.failure }
+      if (step === 'search') await this.#search(plan, call)
+      else await offDeadline(call, pause(waits.next().value))
     }
   }
 
   /** Prepares a decision by what the isolate knows; if that is not fresh, the store's plan is read along. */
-  #prepare(plan: CachedPlan, owner: Owner, call: ExtensionCall): Preparation {
+  #prepare(plan: CachedPlan, call: ExtensionCall): Preparation {
     const { clock } = this.#parts
     const { name, source } = plan
     const readAt = clock()
@@ -109,77 +93,73 @@ export class PlanSearch {
       const isOutdated = !plan.isFresh(readAt, clock())
       if (!this.#confirm(plan, stored, readAt) && isOutdated) {
         plan.state = 'stale'
-        this.#lookUpInBackground(plan, owner, stored, call)
+        this.#lookUpInBackground(plan, stored, call)
       }
       return plan.name !== name
     }
-    return { plan: { name, source }, reads: [{ field: planField(owner.key), update }] }
+    return { plan: { name, source }, reads: [{ field: planField(plan.key), update }] }
   }
 
   /** Applies the plan that was stored at `readAt`. Returns false if there was none. */
   #confirm(plan: CachedPlan, stored: string | undefined, readAt: number): boolean {
     const { clock, definedPlan } = this.#parts
-    const name = isMark(stored) ? undefined : definedPlan(stored)
+    const name = isInvalidated(stored) ? undefined : definedPlan(stored)
     if (name !== undefined) plan.confirm(name, readAt, clock())
     return name !== undefined
   }
 
   /** Searches for all requests of the isolate that wait. */
-  async #search(plan: CachedPlan, owner: Owner, call: ExtensionCall): Promise<void> {
+  async #search(plan: CachedPlan, call: ExtensionCall): Promise<void> {
     const { resolve } = this.#parts
     plan.searchedAt = systemClock()
     try {
-      // Twice, as the first answer is void if another isolate was faster, or the plan was invalidated.
-      if (!(await this.#searchStore(plan, owner, call))) await this.#searchStore(plan, owner, call)
+      const isDone = await this.#searchStore(plan, call)
+      // The answer is void if another isolate was faster, or the plan was invalidated meanwhile.
+      if (!isDone) await this.#searchStore(plan, call)
     } catch (error) {
       // Without the store, the isolate goes by the resolver alone.
-      this.#cacheLocally(plan, await offDeadline(call, resolve(owner.id)), error)
+      this.#cacheLocally(plan, await offDeadline(call, resolve(plan.id)), error)
     }
     if (plan.state === 'unknown') plan.state = 'stale'
   }
 
-  async #searchStore(plan: CachedPlan, owner: Owner, call: ExtensionCall): Promise<boolean> {
+  /** Goes by the store's plan, or else looks it up. Returns false if the answer is void. */
+  async #searchStore(plan: CachedPlan, call: ExtensionCall): Promise<boolean> {
     const { clock, definedPlan, records } = this.#parts
     const readAt = clock()
-    const [stored, last] = await records.read(owner.key, call.startedAt)
+    const [stored, last] = await records.read(plan.key, call.startedAt)
     if (this.#confirm(plan, stored, readAt)) return true
     plan.name = definedPlan(last) ?? plan.name
-    // After an invalidation, the last known plan applies only if the resolver fails.
-    if (plan.name === undefined || isMark(stored)) return this.#lookUp(plan, owner, stored, call)
-    this.#lookUpInBackground(plan, owner, stored, call)
+    // After an invalidation, the last known plan waits for the resolver to fail.
+    if (plan.name === undefined || isInvalidated(stored)) return this.#lookUp(plan, stored, call)
+    this.#lookUpInBackground(plan, stored, call)
     return true
   }
 
   #lookUpInBackground(
     plan: CachedPlan,
-    owner: Owner,
     stored: string | undefined,
     { waitUntil }: ExtensionCall,
   ): void {
     const { clock, retryMs } = this.#parts
     const now = clock()
     if (now < plan.lookUpAt && !clockMovedBack(plan.lookUpAt, now, retryMs)) return
-    background(this.#lookUp(plan, owner, stored), waitUntil)
+    background(this.#lookUp(plan, stored), waitUntil)
   }
 
-  /**
-   * Looks the plan up and saves it in place of `stored`. Returns false if the answer is void.
-   *
-   * @throws StoreError Never: without the store, the answer holds in this isolate.
-   */
+  /** Looks the plan up and saves it in place of `stored`. Returns false if the answer is void. */
   async #lookUp(
     plan: CachedPlan,
-    { id, key }: Owner,
     stored: string | undefined,
     call?: ExtensionCall,
   ): Promise<boolean> {
     const { clock, records, resolve, retryMs } = this.#parts
     plan.lookUpAt = clock() + retryMs
-    const name = await offDeadline(call, resolve(id))
+    const name = await offDeadline(call, resolve(plan.id))
     if (name === undefined) return true
     const savedAt = clock()
     try {
-      const isSaved = await records.save(key, name, stored, call?.startedAt)
+      const isSaved = await records.save(plan.key, name, stored, call?.startedAt)
       if (isSaved) plan.confirm(name, savedAt, clock())
       return isSaved
     } catch (error) {
