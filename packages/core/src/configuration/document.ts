@@ -50,12 +50,19 @@ export async function readEntries(
       const { policy, subject, settings } = entry as Partial<ConfigurationEntry>
       const configurable = policies.get(policy as string)
       if (policy === undefined || !configurable) {
-        throw new ConfigError('invalid_option', `${path}.policy`, 'must be a configurable policy')
+        throw new ConfigError(
+          'invalid_option',
+          `${path}.policy`,
+          'must be a policy that runtimeConfiguration allows',
+        )
       }
       const { per } = configurable.policy
       const isPartition = subject !== undefined
+      if (isPartition && per === 'global') {
+        throw new ConfigError('invalid_option', `${path}.subject`, 'must be left out: per "global"')
+      }
       // Exactly the dimensions of `per`: it may have been another when this was written.
-      if (isPartition) assertKnownOptions(`${path}.subject`, subject, per === 'global' ? [] : per)
+      if (isPartition) assertKnownOptions(`${path}.subject`, subject, per as readonly string[])
       assertOptions(path, settings)
       const valid = validSettings(path, settings, configurable, isPartition, report)
       if (Object.keys(valid).length === 0) continue

@@ -3,6 +3,9 @@ import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 
 /** One plan as an isolate knows it. Plain data: a request cannot await another request's promise. */
 export class CachedPlan {
+  readonly key: string
+  /** The tenant's id, for the resolver. */
+  readonly id: string
   /**
    * `'unknown'` until a search has ended or another request has found the plan; then `'confirmed'` while
    * the resolver's answer holds, and `'stale'` when it does not.
@@ -19,10 +22,6 @@ export class CachedPlan {
   /** The time to search again, for an answer that the store does not have. */
   expiresAt: number = Infinity
   #confirmedAt = 0
-
-  readonly key: string
-  /** The tenant's id, for the resolver. */
-  readonly id: string
 
   constructor(key: string, id: string, name?: string) {
     this.key = key

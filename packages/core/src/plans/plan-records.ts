@@ -24,8 +24,8 @@ export class PlanRecords {
   }
 
   /**
-   * Saves a plan in place of `stored`. Returns false if that has changed since the look-up began: then the
-   * answer may be out of date, as another isolate was faster, or the plan was invalidated.
+   * Saves a plan in place of `stored`. Returns false, and saves nothing, if that has changed since the
+   * look-up began: another isolate was faster, or the plan was invalidated, so the answer may be outdated.
    *
    * @throws StoreError
    */
