@@ -21,7 +21,7 @@ export type InputErrorCode =
 
 /**
  * How a store failed. Carried by a degraded decision; thrown by `settle`, `cancel`, `reset`, `invalidatePlan`,
- * `configure`, `configured` and `removeConfiguration` only.
+ * `configure`, `readConfiguration` and `removeConfiguration` only.
  */
 export type StoreErrorCode =
   | 'store_timeout'

@@ -1,7 +1,7 @@
 import type { Limiter } from '@sluice/core'
 import {
   configure,
-  configured,
+  readConfiguration,
   removeConfiguration,
   runtimeConfiguration,
 } from '@sluice/core/configuration'
@@ -62,7 +62,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await limits()).toEqual([6, 10])
     await configure(limiter, { rpm: null }, ACME)
     expect(await limits()).toEqual([10, 10])
-    expect(await configured(limiter)).toEqual([])
+    expect(await readConfiguration(limiter)).toEqual([])
   })
 
   it('"unlimited" means no limit and 0 allows nothing, for everyone or for one', async () => {
@@ -114,7 +114,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect((await limiter.peek(subject)).policies[2]).toMatchObject({ burst: 9 })
     expect(await limitOf(limiter, 'byUser', { tenant: 'acme', user: 'u2' })).toBe(20)
     expect(await limitOf(limiter, 'rpm', { tenant: 'acme', user: 'u2' })).toBe(7)
-    expect(await configured(limiter)).toEqual([
+    expect(await readConfiguration(limiter)).toEqual([
       { policy: 'rpm', subject: { tenant: 'acme' }, settings: { limit: 7 } },
       { policy: 'byUser', subject: { tenant: 'acme', user: 'u1' }, settings: { limit: 8 } },
       { policy: 'bucket', settings: { burst: 9, limit: 60 } },
@@ -128,7 +128,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     await configure(limiter, { bucket: { limit: 60 } })
     await configure(limiter, { bucket: { burst: 9 } })
     await configure(limiter, { bucket: { limit: 61, burst: undefined as never } })
-    expect(await configured(limiter)).toEqual([
+    expect(await readConfiguration(limiter)).toEqual([
       { policy: 'bucket', settings: { limit: 61, burst: 9 } },
     ])
     await configure(limiter, { bucket: { limit: null, burst: 8 } })
@@ -153,6 +153,26 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await enforced('other')).toBe(false)
     await configure(limiter, { rpm: { mode: 'enforce' } })
     expect(await enforced('other')).toBe(true)
+  })
+
+  it('mode and enforced of a partition replace both of the whole policy', async () => {
+    const { isolate } = app(make())
+    const limiter = isolate()
+    const enforced = async (tenant = 'acme') =>
+      (await limiter.peek({ tenant })).policies[0]?.enforced
+    await configure(limiter, { rpm: { mode: 'shadow' } })
+    await configure(limiter, { rpm: { enforced: 100 } }, ACME)
+    expect([await enforced(), await enforced('other')]).toEqual([true, false])
+    await configure(limiter, { rpm: { mode: 'enforce', enforced: 0 } })
+    await configure(limiter, { rpm: { mode: 'enforce', enforced: null } }, ACME)
+    expect([await enforced(), await enforced('other')]).toEqual([true, false])
+    await configure(limiter, { rpm: { mode: 'shadow' } }, ACME)
+    await configure(limiter, { rpm: { mode: 'enforce', enforced: 100 } })
+    expect([await enforced(), await enforced('other')]).toEqual([false, true])
+    // Another setting of the partition leaves both as they are for everyone.
+    await configure(limiter, { rpm: { mode: 'shadow', enforced: null } })
+    await configure(limiter, { rpm: { mode: null, limit: 3 } }, ACME)
+    expect([await enforced(), await enforced('other')]).toEqual([false, false])
   })
 
   it('a policy may be enabled for a share of the partitions, and disabled for one of them', async () => {
@@ -212,7 +232,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     for (const [index, tenant] of ids.entries()) {
       expect([tenant, await limitOf(fresh, 'rpm', { tenant })]).toEqual([tenant, index + 1])
     }
-    const subjects = (await configured(fresh)).map(({ subject }) => subject?.['tenant'])
+    const subjects = (await readConfiguration(fresh)).map(({ subject }) => subject?.['tenant'])
     expect(subjects).toEqual(ids)
     expect(await limitOf(fresh, 'rpm', { tenant: 'b' })).toBe(10)
   })
@@ -223,16 +243,16 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       isolate({ extensions: [runtimeConfiguration({ allow })] })
     const wide = allowing({ ...ALLOW, rpm: ['limit', 'mode'] })
     const narrow = allowing({ ...ALLOW, rpm: ['limit'] })
-    const settings = async () => (await configured(wide)).map((entry) => entry.settings)
+    const settings = async () => (await readConfiguration(wide)).map((entry) => entry.settings)
     await configure(wide, { rpm: { limit: 30, mode: 'shadow' } })
     await configure(narrow, { rpm: { limit: 40 } })
     expect(await settings()).toEqual([{ limit: 40, mode: 'shadow' }])
     expect(await limitOf(narrow, 'rpm')).toBe(40)
-    expect(await configured(narrow)).toMatchObject([{ settings: { limit: 40 } }])
+    expect(await readConfiguration(narrow)).toMatchObject([{ settings: { limit: 40 } }])
     expect(problems).toMatchObject([{ code: 'invalid_configuration' }])
     await configure(narrow, { rpm: null })
     expect(await settings()).toEqual([{ mode: 'shadow' }])
-    expect(await configured(narrow)).toEqual([])
+    expect(await readConfiguration(narrow)).toEqual([])
     await configure(wide, { rpm: null })
     await configure(narrow, { rpm: { limit: 50 } }, ACME)
     await removeConfiguration(narrow, ACME)

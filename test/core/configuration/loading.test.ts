@@ -1,5 +1,5 @@
 import type { Limiter } from '@sluice/core'
-import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
+import { configure, readConfiguration, removeConfiguration } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { Answer } from '../../support/answer.ts'
@@ -63,7 +63,7 @@ describe('while the store is down', () => {
 
   it.each<[string, (limiter: Limiter) => Promise<unknown>]>([
     ['configure', (limiter) => configure(limiter, { rpm: { limit: 1 } })],
-    ['configured', (limiter) => configured(limiter)],
+    ['readConfiguration', (limiter) => readConfiguration(limiter)],
     ['removeConfiguration', (limiter) => removeConfiguration(limiter, ACME)],
   ])('%s throws', async (_, call) => {
     const store = new Watched(memory())
@@ -157,6 +157,29 @@ describe('concurrent changes', () => {
     await configure(limiter, { rpm: { limit: 4 } })
     arrival.resolve()
     await first
+    expect(await limitOf(limiter, 'rpm')).toBe(4)
+  })
+
+  it('a version that was read before a change in the same isolate does not undo it', async () => {
+    const store = new Watched(memory())
+    const { clock, isolate } = app(store)
+    const limiter = isolate()
+    await limiter.check(ACME)
+    clock.advance(FRESH_MS)
+    const arrival = new Answer<void>()
+    const made = new Answer<void>()
+    const check = store.check.bind(store)
+    vi.spyOn(store, 'check').mockImplementationOnce(async (request) => {
+      const reply = await check(request)
+      made.resolve()
+      await arrival.promise
+      return reply
+    })
+    const slow = limiter.check(ACME)
+    await made.promise
+    await configure(limiter, { rpm: { limit: 4 } })
+    arrival.resolve()
+    await slow
     expect(await limitOf(limiter, 'rpm')).toBe(4)
   })
 

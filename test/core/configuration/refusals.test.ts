@@ -7,7 +7,7 @@ import {
 } from '@sluice/core'
 import {
   configure,
-  configured,
+  readConfiguration,
   removeConfiguration,
   runtimeConfiguration,
   type ConfigurationChanges,
@@ -54,9 +54,13 @@ const AT_CONSTRUCTION: Mistake[] = [
   [
     'a policy that the limiter has not',
     () => allowing({ rmp: ['limit'] }),
-    'configuration.allow.rmp',
+    'runtimeConfiguration.allow.rmp',
   ],
-  ['a burst of what is no bucket', () => allowing({ rpm: ['burst'] }), 'configuration.allow.rpm'],
+  [
+    'a burst of what is no bucket',
+    () => allowing({ rpm: ['burst'] }),
+    'runtimeConfiguration.allow.rpm',
+  ],
   ['bare options', () => limiterOf({ extensions: [{ allow: { rpm: ['limit'] } }] }), 'extensions'],
   ['no list', () => limiterOf({ extensions: make({ allow: { rpm: ['limit'] } }) }), 'extensions'],
   ['null', () => limiterOf({ extensions: null }), 'extensions'],
@@ -131,7 +135,7 @@ describe('a change is refused as a whole:', () => {
     expect(named ?? input).toBe(option)
     expect(code).toMatch(/^(invalid_option|unknown_option|invalid_subject|missing_dimension)$/)
     expect((error as Error).message).not.toMatch(/acme|u1/)
-    expect(await configured(limiter)).toEqual([
+    expect(await readConfiguration(limiter)).toEqual([
       { policy: 'rpm', subject: ACME, settings: { limit: 9 } },
     ])
   })
@@ -143,7 +147,7 @@ describe('a change is refused as a whole:', () => {
     }
     const more = configure(limiter, { rpm: { limit: 1 } }, { tenant: 'one-more' })
     await expect(more).rejects.toMatchObject({ name: 'ConfigError', code: 'configuration_full' })
-    expect(await configured(limiter)).toHaveLength(1_000)
+    expect(await readConfiguration(limiter)).toHaveLength(1_000)
     expect(await limitOf(limiter, 'rpm', { tenant: 't999' })).toBe(1_000)
     // Where it is full, what is there may still be changed and removed.
     await configure(limiter, { rpm: { limit: 7 } }, { tenant: 't5' })
@@ -160,7 +164,7 @@ describe('a change is refused as a whole:', () => {
     await expect(configure(limiter, { rpm: { limit: 1 } }, { tenant })).rejects.toMatchObject({
       code: 'configuration_full',
     })
-    expect(await configured(limiter)).toEqual([])
+    expect(await readConfiguration(limiter)).toEqual([])
   })
 })
 
@@ -182,7 +186,7 @@ describe('a limiter without a configuration', () => {
   const limiter = createLimiter({ store: memory(), policies: policies.slice(0, 4) })
   it.each<[string, () => Promise<unknown>]>([
     ['configure', () => configure(limiter, { rpm: { limit: 1 } })],
-    ['list what is configured', () => configured(limiter)],
+    ['list what is configured', () => readConfiguration(limiter)],
     ['remove what is configured', () => removeConfiguration(limiter, ACME)],
   ])('refuses to %s and names the missing option', async (_, call) => {
     await expect(call()).rejects.toMatchObject({

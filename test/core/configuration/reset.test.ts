@@ -1,5 +1,5 @@
 import { projectLimits, type Limiter } from '@sluice/core'
-import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
+import { configure, readConfiguration, removeConfiguration } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
@@ -60,7 +60,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     expect(await left(limiter, U1)).toMatchObject({ rpm: 6, byUser: 20 })
     await removeConfiguration(limiter, U1)
     expect(await left(limiter, U1)).toMatchObject({ rpm: 5, byUser: 20 })
-    expect(await configured(limiter)).toEqual([
+    expect(await readConfiguration(limiter)).toEqual([
       { policy: 'rpm', settings: { limit: 5 } },
       { policy: 'byUser', subject: u2, settings: { limit: 8 } },
       { policy: 'rpm', subject: { tenant: 'acme2' }, settings: { limit: 9 } },

@@ -1,4 +1,4 @@
-import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
+import { configure, readConfiguration, removeConfiguration } from '@sluice/core/configuration'
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
 import { ownRedis } from '../../support/running-redis.ts'
@@ -110,7 +110,7 @@ describe('over Redis', () => {
         clock.advance(FRESH_MS)
       }
       expect(problems.map(({ code }) => code)).toEqual(['invalid_configuration'])
-      expect(await configured(limiter)).toEqual([])
+      expect(await readConfiguration(limiter)).toEqual([])
       await configure(limiter, { rpm: { limit: 9 } })
       expect(await limitOf(limiter, 'rpm')).toBe(9)
     },

@@ -8,7 +8,7 @@ import {
 } from '@sluice/core'
 import {
   configure,
-  configured,
+  readConfiguration,
   removeConfiguration,
   runtimeConfiguration,
 } from '@sluice/core/configuration'
@@ -136,7 +136,7 @@ describe.each(NAMES)('%s', (name) => {
     await expect(limiter.reset({ tenant: 'a' }, options as never)).rejects.toMatchObject({
       code: 'unknown_option',
     })
-    expect(await configured(limiter)).toEqual([])
+    expect(await readConfiguration(limiter)).toEqual([])
   })
 })
 

@@ -68,7 +68,8 @@ describe.each(['check', 'run'] as const)('a look-up whose %s never returns', (ca
       expect(planOf(await limiter.check(ACME))).toBe('growth by resolver')
     })
     expect(pauses).toBe(0)
-    expect(database.queries).toEqual(['acme'])
+    // What it had found was not saved.
+    expect(database.queries).toHaveLength(call === 'run' ? 2 : 1)
   })
 
   it('does not delay requests for an hour when the clock of the machine is set back by one', async () => {

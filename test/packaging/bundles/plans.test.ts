@@ -26,15 +26,15 @@ describe('a Worker loads', () => {
         'plans/plan-records.js',
         'plans/plan-resolver.js',
         'plans/plan-search.js',
+        'plans/resolver-call.js',
       ],
     ],
     [
       'a runtime configuration',
       `export { runtimeConfiguration } from '@sluice/core/configuration'`,
       [
-        'configuration/changes.js',
+        'configuration/configuration-cache.js',
         'configuration/document.js',
-        'configuration/record.js',
         'configuration/runtime-configuration.js',
         'configuration/settings.js',
         // Settings may be shares of the partitions.

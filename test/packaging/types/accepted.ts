@@ -14,7 +14,7 @@ import {
   type Policy,
   type Subject,
 } from '@sluice/core'
-import { configure, configured, removeConfiguration } from '@sluice/core/configuration'
+import { configure, readConfiguration, removeConfiguration } from '@sluice/core/configuration'
 import { rateLimit } from '@sluice/core/http'
 import { budget } from '@sluice/ai'
 import { memory } from '@sluice/core/memory'
@@ -75,7 +75,7 @@ const answer = () => new Response()
 rateLimit(limiter, { routes: ['/a'], subject: () => ({ tenant: 'acme' }) }, answer)
 rateLimit(plain, { routes: ['/a'], subject: () => ({ whatever: 'x' }) }, answer)
 await configure(limiter, { rpm: { limit: 30 } }, { tenant: 'acme' })
-await configured(limiter)
+await readConfiguration(limiter)
 await removeConfiguration(limiter, { tenant: 'acme' })
 await invalidatePlan(limiter, 'acme')
 declare function own<L extends Limiter>(limiter: L): L

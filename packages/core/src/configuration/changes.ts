@@ -1,59 +1,149 @@
-import type { Change, Rules } from './document.ts'
-import { ConfigError } from '../errors.ts'
-import { changed, validSettings, type Rule, type SettingChanges } from './settings.ts'
-import { partitionKey, type Subject } from '../subject.ts'
+import type { ConfigurationCache } from './configuration-cache.ts'
+import type { ConfigurationEntry } from './document.ts'
+import type { ConfigurablePolicies, ConfigurablePolicy, SettingChanges } from './settings.ts'
+import { ConfigError, StoreError } from '../errors.ts'
+import { randomId } from '../internal/random-id.ts'
+import { pause } from '../internal/single-flight.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
+import { partitionKey, type Per, type Subject } from '../subject.ts'
+import { assertSettings } from './settings.ts'
 
-/** What to change, by policy; `null` to set nothing any more. */
+/** Changes to settings, by policy; `null` removes all settings. */
 export type ConfigurationChanges = Readonly<Record<string, SettingChanges | null>>
 
+/** A change to the settings of one policy, or of one of its partitions. */
+export interface Change {
+  readonly configurable: ConfigurablePolicy
+  /** A subject of the partition; `undefined` for the whole policy. */
+  readonly subject: Subject | undefined
+  readonly changes: SettingChanges | null
+}
+
+/** The bounds of a document, as each isolate loads all of it. */
+const MAX_PARTITIONS = 1_000
+const MAX_CHARACTERS = 500_000
+
+/** How often a change is tried while others are faster. */
+const ATTEMPTS = 20
+
 /**
- * What `configure` is asked to change, once all of it is known to be valid.
+ * Validates all changes before any of them is made.
  *
- * @throws ConfigError When something may not be set, or not so.
+ * @throws ConfigError When a setting may not be changed, or a value is out of range.
  * @throws InputError When `subject` lacks a dimension of one of the policies.
  */
 export async function validChanges(
   changes: ConfigurationChanges,
   subject: Subject | undefined,
-  rules: Rules,
+  policies: ConfigurablePolicies,
 ): Promise<Change[]> {
-  assertKnownOptions('configure', changes, [...rules.keys()])
+  assertKnownOptions('configure', changes, [...policies.keys()])
   const valid: Change[] = []
   for (const [name, change] of Object.entries(changes)) {
-    const rule = rules.get(name) as Rule
-    const { per } = rule.policy
-    const where = `configure.${name}`
-    if (change !== null) {
-      assertKnownOptions(where, change, rule.allowed)
-      const { mode, enforced } = validSettings(
-        where,
-        changed({}, change),
-        rule,
-        subject !== undefined,
-      )
-      if (mode === 'shadow' && enforced !== undefined) {
-        const message = 'has no meaning in mode "shadow"'
-        throw new ConfigError('invalid_option', `${where}.enforced`, message)
-      }
-    }
-    if (subject === undefined) {
-      valid.push({ rule, subject, changes: change })
-      continue
-    }
-    if (per === 'global') {
+    const option = `configure.${name}`
+    const configurable = policies.get(name) as ConfigurablePolicy
+    const { per } = configurable.policy
+    if (change !== null) assertChanges(option, change, configurable, subject !== undefined)
+    if (subject !== undefined && per === 'global') {
       const message = 'counts per "global", which has no partitions; leave the subject out'
-      throw new ConfigError('invalid_option', where, message)
+      throw new ConfigError('invalid_option', option, message)
     }
-    await partitionKey(subject, per)
-    valid.push({ rule, subject: dimensionsOf(subject, per), changes: change })
+    if (subject !== undefined) await partitionKey(subject, per)
+    valid.push({ configurable, subject, changes: change })
   }
   if (valid.length > 0) return valid
   throw new ConfigError('invalid_option', 'configure', 'must name at least one policy')
 }
 
-/** The dimensions of `per`, and no others. */
-export function dimensionsOf(subject: Subject, per: readonly string[]): Record<string, string> {
+function assertChanges(
+  option: string,
+  changes: SettingChanges,
+  configurable: ConfigurablePolicy,
+  isPartition: boolean,
+): void {
+  assertKnownOptions(option, changes, configurable.allowed)
+  const settings = applyChanges({}, changes)
+  const { mode, enforced } = assertSettings(option, settings, configurable, isPartition)
+  if (mode !== 'shadow' || enforced === undefined) return
+  const message = 'must be left out in mode "shadow", which enforces nothing'
+  throw new ConfigError('invalid_option', `${option}.enforced`, message)
+}
+
+/**
+ * Makes changes in the store. A change that others make at the same time is not lost.
+ *
+ * @throws ConfigError `configuration_full` When the document would be too large.
+ * @throws StoreError `store_conflict` When others are faster each time.
+ */
+export async function makeChanges(
+  cache: ConfigurationCache,
+  changes: readonly Change[],
+): Promise<void> {
+  const { records, settingsField, versionField } = cache
+  try {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      const { version, entries } = await cache.readDocument()
+      const text = changedText(entries, changes)
+      if (text === JSON.stringify(entries)) return
+      const set = { [versionField.field]: randomId(), [settingsField.field]: text }
+      const condition = { ...versionField, is: version }
+      if (await records.write([{ key: versionField.key, set }], condition)) return
+      // For a random time, so that not all who change it come back at once.
+      await pause(Math.random() * 10 * attempt)
+    }
+  } finally {
+    // Even after a failure: the change may have been made.
+    cache.markOutdated()
+  }
+  throw new StoreError('store_conflict', 'Too many others change the configuration at once')
+}
+
+function changedText(entries: readonly unknown[], changes: readonly Change[]): string {
+  const edited = changes.reduce(changedEntries, entries)
+  const text = JSON.stringify(edited)
+  const partitions = edited.filter((entry) => (entry as StoredEntry)?.subject)
+  if (partitions.length <= MAX_PARTITIONS && text.length <= MAX_CHARACTERS) return text
+  const most = `${MAX_PARTITIONS} partitions and ${MAX_CHARACTERS} characters`
+  throw new ConfigError('configuration_full', 'configure', `must not set more than ${most} in all`)
+}
+
+/** Other entries and settings stay, valid or not: another version of the app may use them. */
+function changedEntries(
+  entries: readonly unknown[],
+  { configurable: { policy, allowed }, subject, changes }: Change,
+): unknown[] {
+  const partition = subject && dimensionsOf(subject, policy.per)
+  const isChanged = (entry: unknown): boolean =>
+    (entry as StoredEntry)?.policy === policy.name &&
+    sortedText((entry as StoredEntry)?.subject) === sortedText(partition)
+  // The last of several is in force.
+  const found = entries.findLastIndex(isChanged)
+  const index = found < 0 ? entries.length : found
+  const stored = (entries[index] as StoredEntry)?.settings ?? {}
+  const removal = Object.fromEntries(allowed.map((setting) => [setting, null]))
+  const settings = applyChanges(stored, changes ?? removal)
+  const changed = { policy: policy.name, ...(partition && { subject: partition }), settings }
+  return entries.toSpliced(index, 1, ...(Object.keys(settings).length === 0 ? [] : [changed]))
+}
+
+/** An entry of the document, which may be anything. */
+type StoredEntry = Partial<ConfigurationEntry> | null | undefined
+
+/** Returns the dimensions of `per`, and no others. */
+function dimensionsOf(subject: Subject, per: Per): Record<string, string> {
   const values = subject as Readonly<Record<string, string>>
-  return Object.fromEntries(per.map((dimension) => [dimension, values[dimension] as string]))
+  const names = per === 'global' ? [] : per
+  return Object.fromEntries(names.map((name) => [name, values[name] as string]))
+}
+
+/** Returns the same text for the same dimensions, whatever their order. */
+function sortedText(subject: ConfigurationEntry['subject'] | null): string {
+  return subject ? JSON.stringify(subject, Object.keys(subject).toSorted()) : ''
+}
+
+/** Returns `settings` with changes. `null` removes a setting, `undefined` has no effect. */
+function applyChanges(settings: object, changes: SettingChanges): object {
+  const defined = Object.entries(changes).filter(([, value]) => value !== undefined)
+  const entries = Object.entries({ ...settings, ...Object.fromEntries(defined) })
+  return Object.fromEntries(entries.filter(([, value]) => value !== null))
 }

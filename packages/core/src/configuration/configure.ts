@@ -1,20 +1,20 @@
-import type { ConfigurationChanges } from './changes.ts'
-import type { Configured } from './document.ts'
+import type { ConfigurationEntry } from './document.ts'
 import type { Limiter, ResetOptions } from '../limiter/limiter.ts'
 import { assertSubject, policiesToReset } from '../limiter/limiter.ts'
 import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
-import type { Subject } from '../subject.ts'
-import { CONFIGURATION, type ConfigurationHandle } from './runtime-configuration.ts'
+import { lacksDimension, type Subject } from '../subject.ts'
+import { makeChanges, validChanges, type ConfigurationChanges } from './changes.ts'
+import { CONFIGURATION, type ConfigurationCache } from './configuration-cache.ts'
 
 /**
- * Changes settings of policies while the app runs: for all of a policy, or, with a subject, for the
- * partition that it falls in, which comes first. `null` removes what is set. In effect with the next
- * request of this isolate, and within 5 seconds in the others. Nothing is written unless all of it is
- * valid.
+ * Changes settings while the app runs: of whole policies, or, with a subject, of the partitions that it
+ * falls in. A partition's settings take precedence over the policy's; `null` removes settings. Changes
+ * apply to the next request of this isolate, and within 5 seconds to the others. If one change is
+ * invalid, none is made.
  *
- * @throws ConfigError When the limiter's `runtimeConfiguration` does not allow it, or a value is out of range.
+ * @throws ConfigError When `runtimeConfiguration` does not allow a setting, or a value is out of range.
  * @throws InputError When the subject lacks a dimension of one of the policies.
- * @throws StoreError When the store fails; the change may have been made, and can be made again.
+ * @throws StoreError When the store fails. The changes may have been made; it is safe to repeat them.
  * @example
  * await configure(limiter, { rpm: { limit: 30 } })
  * await configure(limiter, { rpm: { limit: 5 } }, { tenant: 'acme' })
@@ -24,19 +24,21 @@ export async function configure(
   changes: ConfigurationChanges,
   ...subject: [subject?: Subject]
 ): Promise<void> {
-  // A subject that turns out to be missing must not set the limits of everyone.
+  // A subject that is `undefined` by mistake must not set everyone's limits.
   if (subject.length > 0) assertSubject(subject[0])
-  await handleOf(limiter).configure(changes, subject[0])
+  const cache = cacheOf(limiter)
+  await makeChanges(cache, await validChanges(changes, subject[0], cache.policies))
 }
 
-/** What is configured, as the store has it now. @throws StoreError When it fails. */
-export async function configured(limiter: Limiter): Promise<readonly Configured[]> {
-  return handleOf(limiter).configured()
+/** Reads all settings from the store. @throws StoreError When the store fails. */
+export async function readConfiguration(limiter: Limiter): Promise<readonly ConfigurationEntry[]> {
+  const { configuration } = await cacheOf(limiter).read()
+  return [...configuration.values()]
 }
 
 /**
- * Removes what is configured for the subject's partitions: in every policy that is not per `'global'`,
- * or in those that are named.
+ * Removes the settings of the subject's partitions, in every policy that is not per `'global'`, or in
+ * the policies that are named. Settings of whole policies stay.
  *
  * @throws StoreError When the store fails.
  * @throws ConfigError As `limiter.reset` does.
@@ -49,9 +51,15 @@ export async function removeConfiguration(
   options: ResetOptions = {},
 ): Promise<void> {
   assertSubject(subject)
-  const { policies } = runtimeOf(limiter).program
-  await handleOf(limiter).remove(policiesToReset(policies, subject, options), subject)
+  const cache = cacheOf(limiter)
+  const policies = policiesToReset(runtimeOf(limiter).program.policies, subject, options)
+  const changes = policies.flatMap(({ name, per }) => {
+    const configurable = cache.policies.get(name)
+    const hasPartition = per !== 'global' && !lacksDimension(subject, per)
+    return configurable && hasPartition ? [{ configurable, subject, changes: null }] : []
+  })
+  if (changes.length > 0) await makeChanges(cache, changes)
 }
 
-const handleOf = (limiter: Limiter): ConfigurationHandle =>
-  extensionHandle<ConfigurationHandle>(limiter, CONFIGURATION, 'runtimeConfiguration')
+const cacheOf = (limiter: Limiter): ConfigurationCache =>
+  extensionHandle<ConfigurationCache>(limiter, CONFIGURATION, 'runtimeConfiguration')

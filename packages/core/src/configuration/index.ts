@@ -1,6 +1,6 @@
 export { runtimeConfiguration } from './runtime-configuration.ts'
-export { configure, configured, removeConfiguration } from './configure.ts'
+export { configure, readConfiguration, removeConfiguration } from './configure.ts'
 export type { RuntimeConfigurationOptions } from './runtime-configuration.ts'
 export type { ConfigurationChanges } from './changes.ts'
-export type { Configured } from './document.ts'
+export type { ConfigurationEntry } from './document.ts'
 export type { Setting, SettingChanges, Settings } from './settings.ts'

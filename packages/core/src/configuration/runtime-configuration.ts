@@ -1,63 +1,32 @@
-import type {
-  Extension,
-  ExtensionOptions,
-  Preparation,
-  TrackedRecord,
-} from '../limiter/extensions.ts'
-import { defineExtension } from '../limiter/define-extension.ts'
-import type { SettingsOf } from '../limiter/resolve.ts'
+import type { Extension } from '../limiter/extensions.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import {
-  changedText,
-  entriesIn,
-  placeOf,
-  readEntries,
-  type Configured,
-  type Reading,
-  type Rules,
-} from './document.ts'
-import { ConfigurationRecord } from './record.ts'
-import { dimensionsOf, validChanges, type ConfigurationChanges } from './changes.ts'
 import { ConfigError } from '../errors.ts'
-import { meaningOf, SETTINGS, type Setting, type Settings } from './settings.ts'
-import { lacksDimension, type Subject } from '../subject.ts'
 import {
   assertKnownOptions,
+  assertName,
   assertOneOf,
   assertOptions,
-  assertName,
 } from '../internal/validation.ts'
-import { singleFlight } from '../internal/single-flight.ts'
-import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
+import { defineExtension } from '../limiter/define-extension.ts'
+import { CONFIGURATION, ConfigurationCache } from './configuration-cache.ts'
+import { SETTINGS, type ConfigurablePolicies, type Setting } from './settings.ts'
 
 /** Options of `runtimeConfiguration`. */
 export interface RuntimeConfigurationOptions {
-  /** What may be set of which policies, by their names. */
+  /** The settings that may be changed, by the names of policies. */
   readonly allow: Readonly<Record<string, readonly Setting[]>>
-  /** Names it in the store. Limiters of one name share what is set. @default 'default' */
+  /** The name of the configuration in the store. Limiters with the same name share it. @default 'default' */
   readonly name?: string
 }
 
-/** The part of a configuration that belongs to one limiter. */
-export interface ConfigurationHandle {
-  configure(changes: ConfigurationChanges, subject: Subject | undefined): Promise<void>
-  configured(): Promise<readonly Configured[]>
-  /** Removes what is set for the partitions of `subject`. */
-  remove(policies: readonly PolicyRule[], subject: Subject): Promise<void>
-}
+/** The longest time for a load: the store's own, and the wait for another request's load. */
+const MAX_WAIT_MS = 61_000
 
-/** The extension's name, which its functions find it by. */
-export const CONFIGURATION = 'configuration'
-
-interface Known {
-  readonly version: string | undefined
-  readonly byPlace: Reading['byPlace']
-}
+const ALLOW = 'runtimeConfiguration.allow'
 
 /**
- * Lets limits be changed while the app runs, by `configure`: those that it lists, and no
- * others. What is set is kept in the store, in the hash `config:<name>`; isolates look there every 5
- * seconds, along with a decision.
+ * Allows changes to settings of policies while the app runs, with `configure`. They are kept in the
+ * store, in the hash `config:<name>`. Isolates look there every 5 seconds, along with a decision.
  *
  * @throws ConfigError When an option is unknown or malformed.
  * @example
@@ -69,159 +38,58 @@ interface Known {
  * await configure(limiter, { rpm: { limit: 30 } })
  */
 export function runtimeConfiguration(options: RuntimeConfigurationOptions): Extension {
-  const where = 'runtimeConfiguration'
-  assertKnownOptions(where, options, ['allow', 'name'])
-  const name = assertName(`${where}.name`, options.name ?? 'default')
-  const allowed = allowedIn(`${where}.allow`, options.allow)
-
-  const connect: ExtensionOptions['connect'] = ({ policies, clock, records, problem }) => {
-    const rules = rulesFor(allowed, policies)
-    const record = new ConfigurationRecord(records, name)
-    let known: Known | undefined
-    let isCurrent = false
-    let reliableUntil = 0
-    let changesMade = 0
-
-    function complain(what: string): void {
-      const message = `The configuration "${name}" in the store: ${what}; it is ignored`
-      problem({ code: 'invalid_configuration', message })
-    }
-
-    const read = (text: string | undefined): Promise<Reading> =>
-      readEntries(entriesIn(text, complain), rules, complain)
-
-    async function load(startedAt: number): Promise<Known> {
-      const [since, changesBefore] = [clock(), changesMade]
-      const { version, text } = await record.read(startedAt)
-      const loaded = { version, byPlace: (await read(text)).byPlace }
-      // What this isolate has changed meanwhile may not be in it.
-      if (changesMade === changesBefore) {
-        known = loaded
-        isCurrent = true
-        reliableUntil = since + FRESH_MS
+  assertKnownOptions('runtimeConfiguration', options, ['allow', 'name'])
+  const name = assertName('runtimeConfiguration.name', options.name ?? 'default')
+  const allowed = assertAllow(options.allow)
+  return defineExtension({
+    name: CONFIGURATION,
+    connect(context) {
+      const report = (what: string): void => {
+        const message = `The configuration "${name}" in the store: ${what}; it is ignored`
+        context.problem({ code: 'invalid_configuration', message })
       }
-      return loaded
-    }
-
-    const loadOnce = singleFlight(load, () => (isCurrent ? known : undefined))
-
-    function track(used: Known): TrackedRecord {
-      const since = clock()
-      const update = (version: string | undefined): boolean => {
-        if (known === used) {
-          isCurrent = version === used.version
-          if (!isCurrent) return true
-          const until = clockMovedBack(reliableUntil, clock()) ? 0 : reliableUntil
-          reliableUntil = Math.max(until, since + FRESH_MS)
-        }
-        return version !== used.version
+      const policies = configurablePolicies(allowed, context.policies)
+      const cache = new ConfigurationCache(context, `config:${name}`, policies, report)
+      return {
+        before: ({ startedAt }) => cache.prepare(startedAt),
+        maxWaitMs: MAX_WAIT_MS,
+        configures: (policy, setting) =>
+          policies.get(policy)?.allowed.some((item) => item === setting) === true,
+        handle: cache,
       }
-      return { field: record.version, update }
-    }
-
-    async function change(edit: (text: string | undefined) => string): Promise<void> {
-      try {
-        await record.change(edit)
-      } finally {
-        // Even where the answer was lost: the next decision looks.
-        changesMade += 1
-        isCurrent = false
-      }
-    }
-
-    async function before(startedAt: number): Promise<Preparation> {
-      let used = known
-      try {
-        used = await loadOnce(startedAt)
-      } catch (failure) {
-        return { settings: settingsOf(used), failure }
-      }
-      return preparation(used)
-    }
-
-    /** What is known, with the store's version to read along unless it is fresh. */
-    function preparation(used: Known): Preparation {
-      const now = clock()
-      const isKnown = used === known && isCurrent
-      const isFresh = isKnown && now < reliableUntil && !clockMovedBack(reliableUntil, now)
-      return { settings: settingsOf(used), ...(!isFresh && { reads: [track(used)] }) }
-    }
-
-    const handle: ConfigurationHandle = {
-      async configure(changes, subject) {
-        const valid = await validChanges(changes, subject, rules)
-        await change((text) => changedText(entriesIn(text, complain), valid))
-      },
-
-      configured: async () => (await read((await record.read()).text)).configured,
-
-      async remove(own, subject) {
-        const changes = own.flatMap(({ name: policy, per }) => {
-          const rule = rules.get(policy)
-          if (!rule || per === 'global' || lacksDimension(subject, per)) return []
-          return [{ rule, subject: dimensionsOf(subject, per), changes: null }]
-        })
-        if (changes.length === 0) return
-        await change((text) => changedText(entriesIn(text, complain), changes))
-      },
-    }
-
-    return {
-      before: ({ startedAt }) => (known && isCurrent ? preparation(known) : before(startedAt)),
-      maxWaitMs: MAX_WAIT_MS,
-      configures: (policy, setting) => allowed.get(policy)?.some((one) => one === setting) === true,
-      handle,
-    }
-  }
-
-  return defineExtension({ name: CONFIGURATION, connect })
+    },
+  })
 }
 
-/** A load takes as long as the store may take, and a wait for another's. */
-const MAX_WAIT_MS = 61_000
+type AllowedSettings = readonly (readonly [policy: string, settings: readonly Setting[]])[]
 
-type Allowed = ReadonlyMap<string, readonly Setting[]>
-
-function allowedIn(option: string, allow: unknown): Allowed {
-  assertOptions(option, allow)
-  const allowed = new Map<string, readonly Setting[]>()
-  for (const [policy, settings] of Object.entries(allow)) {
-    const where = `${option}.${assertName(`${option}.${policy}`, policy)}`
+function assertAllow(allow: unknown): AllowedSettings {
+  assertOptions(ALLOW, allow)
+  const allowed = Object.entries(allow).map(([policy, settings]) => {
+    const option = `${ALLOW}.${assertName(`${ALLOW}.${policy}`, policy)}`
     const list: unknown[] = Array.isArray(settings) ? settings : []
     if (list.length === 0) {
       const known = SETTINGS.map((setting) => `"${setting}"`).join(', ')
-      throw new ConfigError('invalid_option', where, `must be a list of at least one of ${known}`)
+      throw new ConfigError('invalid_option', option, `must be a list of at least one of ${known}`)
     }
-    allowed.set(
-      policy,
-      list.map((setting) => assertOneOf(where, setting, SETTINGS)),
-    )
-  }
-  if (allowed.size > 0) return allowed
-  throw new ConfigError('invalid_option', option, 'must name at least one policy')
+    return [policy, list.map((setting) => assertOneOf(option, setting, SETTINGS))] as const
+  })
+  if (allowed.length > 0) return allowed
+  throw new ConfigError('invalid_option', ALLOW, 'must name at least one policy')
 }
 
-function rulesFor(allowed: Allowed, policies: readonly PolicyRule[]): Rules {
-  const byName = new Map(policies.map((policy) => [policy.name, policy]))
-  return new Map(
-    Array.from(allowed, ([name, settings]) => {
-      const where = `configuration.allow.${name}`
-      const policy = byName.get(name)
-      if (!policy) throw new ConfigError('invalid_option', where, 'names no policy of the limiter')
-      if (settings.includes('burst') && policy.burst === undefined) {
-        throw new ConfigError('invalid_option', where, 'must not list "burst": it is no bucket')
-      }
-      return [name, { policy, allowed: settings }]
-    }),
-  )
-}
-
-/** A partition's settings come before its policy's, one by one. */
-function settingsOf(known: Known | undefined): SettingsOf {
-  return ({ name, keyspace }, partition) => {
-    const all = known?.byPlace.get(placeOf(name))
-    const own = known?.byPlace.get(placeOf(name, partition))
-    const settings: Settings | undefined = all && own ? { ...all, ...own } : (own ?? all)
-    return settings && meaningOf(settings, keyspace?.name ?? name, partition)
-  }
+function configurablePolicies(
+  allow: AllowedSettings,
+  policies: readonly PolicyRule[],
+): ConfigurablePolicies {
+  const entries = allow.map(([name, allowed]) => {
+    const option = `${ALLOW}.${name}`
+    const policy = policies.find((rule) => rule.name === name)
+    if (!policy) throw new ConfigError('invalid_option', option, 'must be a policy of the limiter')
+    if (allowed.includes('burst') && policy.burst === undefined) {
+      throw new ConfigError('invalid_option', option, 'must not list "burst": only buckets have it')
+    }
+    return [name, { policy, allowed }] as const
+  })
+  return new Map(entries)
 }

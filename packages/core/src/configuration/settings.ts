@@ -1,23 +1,23 @@
 import type { PolicySettings } from '../limiter/resolve.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import { inShare, type Mode } from '../policies/rollout.ts'
 import { ConfigError } from '../errors.ts'
-import { countable, type Units } from '../policies/limit.ts'
 import {
-  assertLimit,
   assertKnownOptions,
+  assertLimit,
   assertOneOf,
   assertPercentage,
   assertPositiveInteger,
 } from '../internal/validation.ts'
+import { countable, type Units } from '../policies/limit.ts'
+import { inShare, type Mode } from '../policies/rollout.ts'
 
-/** What may be set at run time for a policy, or for one of its partitions. */
+/** Settings of a policy, or of one of its partitions, that may change at run time. */
 export interface Settings {
   /** Units allowed per window: 0 allows nothing, `'unlimited'` is not counted. */
   readonly limit?: Units
   /** The most units that a bucket holds. */
   readonly burst?: number
-  /** `'shadow'` counts and never denies; `'enforce'` denies, in all partitions unless `enforced` is set too. */
+  /** `'shadow'` counts and never denies. `'enforce'` denies, in all partitions unless `enforced` is set too. */
   readonly mode?: Mode
   /** The percentage of partitions that are counted at all; for one partition, 0 or 100. */
   readonly enabled?: number
@@ -25,60 +25,68 @@ export interface Settings {
   readonly enforced?: number
 }
 
-/** The name of something that may be set at run time. */
+/** The name of a setting. */
 export type Setting = keyof Settings
 
 export const SETTINGS: readonly Setting[] = ['limit', 'burst', 'mode', 'enabled', 'enforced']
 
-/** What to set, and, as `null`, what to set no longer. */
+/** Settings to change; `null` removes a setting. */
 export type SettingChanges = { readonly [Name in Setting]?: Settings[Name] | null }
 
-/** A policy, and what may be set of it. */
-export interface Rule {
+/** A policy, and its settings that may be changed. */
+export interface ConfigurablePolicy {
   readonly policy: PolicyRule
   readonly allowed: readonly Setting[]
 }
 
-/** Returns `settings` if they may be set, for a whole policy or for one of its partitions; else throws. */
-export function validSettings(
-  where: string,
-  settings: unknown,
-  { policy: { per, maxUnits }, allowed }: Rule,
+/** By the names of policies. */
+export type ConfigurablePolicies = ReadonlyMap<string, ConfigurablePolicy>
+
+/** Returns `settings` if a policy, or one of its partitions, may have them; else throws. */
+export function assertSettings(
+  option: string,
+  settings: object,
+  { policy: { per, maxUnits }, allowed }: ConfigurablePolicy,
   isPartition: boolean,
 ): Settings {
-  assertKnownOptions(where, settings, allowed)
+  assertKnownOptions(option, settings, allowed)
   const { limit, burst, mode, enabled, enforced } = settings as Settings
   if (limit !== undefined && limit !== 'unlimited') {
-    countable(() => `${where}.limit`, assertLimit(`${where}.limit`, limit), maxUnits)
+    countable(() => `${option}.limit`, assertLimit(`${option}.limit`, limit), maxUnits)
   }
-  if (burst !== undefined) assertPositiveInteger(`${where}.burst`, burst, maxUnits)
-  if (mode !== undefined) assertOneOf(`${where}.mode`, mode, ['enforce', 'shadow'])
-  for (const [name, share] of Object.entries({ enabled, enforced })) {
-    if (share === undefined) continue
-    assertPercentage(`${where}.${name}`, share)
-    if ((isPartition || per === 'global') && share > 0 && share < 100) {
-      const one = isPartition ? 'for a partition' : 'with per "global", which has one partition'
-      throw new ConfigError('invalid_option', `${where}.${name}`, `must be 0 or 100 ${one}`)
+  if (burst !== undefined) assertPositiveInteger(`${option}.burst`, burst, maxUnits)
+  if (mode !== undefined) assertOneOf(`${option}.mode`, mode, ['enforce', 'shadow'])
+  for (const [name, percentage] of Object.entries({ enabled, enforced })) {
+    if (percentage === undefined) continue
+    assertPercentage(`${option}.${name}`, percentage)
+    if ((isPartition || per === 'global') && percentage > 0 && percentage < 100) {
+      const why = isPartition ? 'for one partition' : 'with per "global", which has one partition'
+      throw new ConfigError('invalid_option', `${option}.${name}`, `must be 0 or 100 ${why}`)
     }
   }
-  return settings as Settings
+  return settings
 }
 
-/** `settings` with these changes, which have been validated; `undefined` changes nothing. */
-export function changed(settings: Settings, changes: SettingChanges): Settings {
-  const given = Object.entries(changes).filter(([, value]) => value !== undefined)
-  const entries = Object.entries({ ...settings, ...Object.fromEntries(given) })
-  return Object.fromEntries(entries.filter(([, value]) => value !== null))
-}
-
-/** Returns what settings mean in one partition of a policy. */
-export function meaningOf(
-  { limit, burst, mode, enabled, enforced }: Settings,
+/** Returns the effect of settings on a partition: its own take precedence over those of the policy. */
+export function resolveSettings(
+  ofPartition: Settings,
+  ofPolicy: Settings,
   rolloutName: string,
   partition: string,
 ): PolicySettings {
-  const share = mode === 'shadow' ? 0 : (enforced ?? (mode === 'enforce' ? 100 : undefined))
-  const within = (kind: string, percent: number | undefined): boolean | undefined =>
-    percent === undefined ? undefined : inShare(`${rolloutName}/${kind}:${partition}`, percent)
-  return { limit, burst, enabled: within('enabled', enabled), enforced: within('enforced', share) }
+  const includes = (kind: string, percentage: number | undefined): boolean | undefined =>
+    percentage === undefined
+      ? undefined
+      : inShare(`${rolloutName}/${kind}:${partition}`, percentage)
+  return {
+    limit: ofPartition.limit ?? ofPolicy.limit,
+    burst: ofPartition.burst ?? ofPolicy.burst,
+    enabled: includes('enabled', ofPartition.enabled ?? ofPolicy.enabled),
+    enforced: includes('enforced', enforcedPercentage(ofPartition) ?? enforcedPercentage(ofPolicy)),
+  }
+}
+
+/** Returns what `mode` and `enforced` amount to together: setting either of them settles both. */
+function enforcedPercentage({ mode, enforced }: Settings): number | undefined {
+  return mode === 'shadow' ? 0 : (enforced ?? (mode === 'enforce' ? 100 : undefined))
 }

@@ -1,101 +1,84 @@
 import type { PlanSource } from '../decision.ts'
 import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 
-/** An isolate's knowledge of one plan. Plain data: no request can wait for another's promise. */
+/** One plan as an isolate knows it. Plain data: a request cannot await another request's promise. */
 export class CachedPlan {
-  /** The last known plan. */
+  readonly key: string
+  /** The tenant's id, for the resolver. */
+  readonly id: string
+  /**
+   * `'unknown'` until a search has ended or another request has found the plan; then `'confirmed'` while
+   * the resolver's answer holds, and `'stale'` when it does not.
+   */
+  state: 'unknown' | 'confirmed' | 'stale' = 'unknown'
+  /** The last known name. */
   name: string | undefined
-  /** True if the store, or without it the resolver, had `name` when it was last asked. */
-  isFresh = false
-  /** True once the first search has ended, or another request has found the plan. */
-  isReady = false
-  /** The store's failure in the first search. */
+  /** The store's failure during the search. */
   failure: unknown
-  /** The start of the first search, by the machine's clock. */
+  /** The start of the search, by the machine's clock. */
   searchedAt: number = -Infinity
-  /** The time to look the plan up again, if the store has none. */
+  /** The time before which this isolate makes no look-up. */
   lookUpAt = 0
-  /** The time to replace a plan again that the store has and that is not defined here. */
-  replaceAt = 0
-  /** The time to search anew. */
+  /** The time to search again, for an answer that the store does not have. */
   expiresAt: number = Infinity
-  /** True if the last known plan is no answer as long as the resolver has one. */
-  readonly isInvalidated: boolean
-  #freshUntil = 0
+  #confirmedAt = 0
 
-  constructor(name: string | undefined, isInvalidated: boolean) {
+  constructor(key: string, id: string, name?: string) {
+    this.key = key
+    this.id = id
     this.name = name
-    this.isInvalidated = isInvalidated
   }
 
   get source(): PlanSource {
     if (this.name === undefined) return 'default'
-    return this.isFresh ? 'resolver' : 'stale'
+    return this.state === 'confirmed' ? 'resolver' : 'stale'
   }
 
-  /** Returns true if what was read at `since` is newer than this, or the clock moved back. */
-  isOutdated(since: number, now: number): boolean {
-    return this.#freshUntil <= since || clockMovedBack(this.#freshUntil, now)
+  /** Returns the next step of a request that needs the plan. */
+  nextStep(now: number, timeoutMs: number, abandonedMs: number): 'use' | 'search' | 'wait' {
+    if (this.state !== 'unknown') return 'use'
+    const searchedMs = now - this.searchedAt
+    // Nobody has searched, or the search was cut off with its request, or the clock moved back.
+    if (searchedMs >= abandonedMs || searchedMs < 0) return 'search'
+    return searchedMs < timeoutMs ? 'wait' : 'use'
   }
 
-  /** Takes over the plan that the store had at `since`. */
-  update(name: string, since: number, now: number): void {
-    const freshUntil = since + FRESH_MS
-    // What was read earlier may arrive later.
-    if (this.isFresh && freshUntil < this.#freshUntil && !clockMovedBack(this.#freshUntil, now))
-      return
-    this.#freshUntil = freshUntil
-    Object.assign(this, { name, isFresh: true, isReady: true, lookUpAt: 0, expiresAt: Infinity })
+  /** Returns true if there is no need to read the plan at `time`. */
+  isFresh(time: number, now: number = time): boolean {
+    const freshUntil = this.#confirmedAt + FRESH_MS
+    return this.state === 'confirmed' && time < freshUntil && !clockMovedBack(freshUntil, now)
   }
 
-  /** Takes over the resolver's answer for `lastsMs`, because the store has failed. */
-  cacheLocally(name: string | undefined, failure: unknown, now: number, lastsMs: number): void {
-    this.#freshUntil = now + FRESH_MS
-    this.isFresh = name !== undefined
-    this.name = name ?? this.name
-    this.expiresAt = now + lastsMs
-    this.failure = failure
-  }
-
-  /** Returns true unless somebody looks the plan up, or has failed to, less than `claimMs` ago. */
-  mayLookUp(replaced: string | undefined, now: number, claimMs: number): boolean {
-    const at = replaced === undefined ? this.lookUpAt : this.replaceAt
-    return now >= at || clockMovedBack(at, now, claimMs)
-  }
-
-  /** Keeps this isolate from another look-up until `at`. */
-  postponeLookUp(replaced: string | undefined, at: number): void {
-    this.lookUpAt = at
-    // Longer than the answer holds here: limiters with other plans may replace it in turn.
-    if (replaced !== undefined) this.replaceAt = at
+  /** Applies the name that the store had at `readAt`, unless a later one is known. */
+  confirm(name: string, readAt: number, now: number): void {
+    const isLate = readAt < this.#confirmedAt && this.#confirmedAt <= now
+    if (isLate && this.state === 'confirmed') return
+    this.#confirmedAt = readAt
+    Object.assign(this, { name, state: 'confirmed', lookUpAt: 0, expiresAt: Infinity })
   }
 }
 
-/** Isolates forget plans past that number. */
+/** The most plans that an isolate remembers. */
 const MAX_PLANS = 10_000
 
-/** The plans that an isolate knows. */
+/** The plans that an isolate knows. It forgets the least recently used. */
 export class PlanCache {
-  // In order of use, so that the first is the one to forget.
   readonly #plans = new Map<string, CachedPlan>()
 
-  get(key: string, now: number): CachedPlan {
+  /** Returns the plan. One that has expired is unknown again, but for its name. */
+  get(key: string, id: string, now: number): CachedPlan {
     const plan = this.#plans.get(key)
-    const isCurrent = plan !== undefined && now < plan.expiresAt
-    return this.#put(key, isCurrent ? plan : new CachedPlan(plan?.name, false))
-  }
-
-  invalidate(key: string): void {
-    this.#put(key, new CachedPlan(this.#plans.get(key)?.name, true))
-  }
-
-  #put(key: string, plan: CachedPlan): CachedPlan {
+    const current = plan && now < plan.expiresAt ? plan : new CachedPlan(key, id, plan?.name)
     this.#plans.delete(key)
-    this.#plans.set(key, plan)
-    for (const oldest of this.#plans.keys()) {
-      if (this.#plans.size <= MAX_PLANS) break
-      this.#plans.delete(oldest)
-    }
-    return plan
+    this.#plans.set(key, current)
+    const [oldest] = this.#plans.keys()
+    if (this.#plans.size > MAX_PLANS && oldest !== undefined) this.#plans.delete(oldest)
+    return current
+  }
+
+  /** Makes the next request search the plan. Requests under way keep the old object, and cannot undo it. */
+  expire(key: string): void {
+    const plan = this.#plans.get(key)
+    if (plan) this.#plans.set(key, new CachedPlan(key, plan.id, plan.name))
   }
 }

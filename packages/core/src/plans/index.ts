@@ -1,2 +1,3 @@
 export { invalidatePlan, planResolver } from './plan-resolver.ts'
-export type { PlanOf, PlanResolverOptions } from './plan-resolver.ts'
+export type { PlanResolverOptions } from './plan-resolver.ts'
+export type { PlanOf } from './resolver-call.ts'

@@ -1,35 +1,32 @@
 import type { Extension, ExtensionOptions } from '../limiter/extensions.ts'
-import { defineExtension } from '../limiter/define-extension.ts'
-import type { Limiter } from '../limiter/limiter.ts'
 import { ConfigError } from '../errors.ts'
-import { extensionHandle } from '../limiter/runtime.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { PlanRecords } from './plan-records.ts'
-import { PlanSearch } from './plan-search.ts'
-import { unknownPlan } from '../limiter/problems.ts'
-import { assertPer } from '../subject.ts'
 import {
   assertFunction,
   assertKnownOptions,
   assertPositiveInteger,
 } from '../internal/validation.ts'
-
-/** Looks up the name of a tenant's plan, in a database say. */
-export type PlanOf = (
-  tenant: string,
-  context: {
-    /** Aborts at the resolver's `timeoutMs`. */
-    readonly signal: AbortSignal
-  },
-) => string | Promise<string>
+import { defineExtension } from '../limiter/define-extension.ts'
+import type { Limiter } from '../limiter/limiter.ts'
+import { extensionHandle } from '../limiter/runtime.ts'
+import { assertPer } from '../subject.ts'
+import { PlanRecords } from './plan-records.ts'
+import { PlanSearch } from './plan-search.ts'
+import { resolverCall, type PlanOf } from './resolver-call.ts'
 
 /** Options of `planResolver`. */
 export interface PlanResolverOptions {
-  /** How long a plan is used until it is looked up again, which no request waits for. @default '5m' */
+  /**
+   * How long a plan is used before it is looked up again. That happens in the background.
+   *
+   * @default '5m'
+   */
   readonly cacheFor?: Duration
   /**
-   * How long one look-up may take, in milliseconds; then the last known plan applies, or else the
-   * default plan. @default 1_000
+   * How long one look-up may take, in milliseconds. After that the last known plan applies, or the
+   * default plan if there is none.
+   *
+   * @default 1_000
    */
   readonly timeoutMs?: number
   /** The dimension of subjects whose values have plans. @default 'tenant' */
@@ -38,16 +35,15 @@ export interface PlanResolverOptions {
 
 const NAME = 'plans'
 
-/** How much longer than a look-up its claim lasts, and how long nobody looks again after a failure. */
+/** How long an isolate waits before it repeats a look-up that has timed out. */
 const BACK_OFF_MS = 5_000
 
-const LATE = Symbol('late')
-
 /**
- * Finds plans by a function of yours. What it says is kept in the store for `cacheFor`, and an isolate
- * looks there every 5 seconds, along with a decision: the function is called once for each tenant in
- * that time, however many requests and isolates there are. When it throws, is slow, or names no plan,
- * the last known plan applies, up to a week old, or else the default plan.
+ * Finds plans with a function of yours. The store keeps its answers for `cacheFor`, and an isolate
+ * reads them every 5 seconds, along with a decision. An isolate that finds none calls the function, at
+ * most once per tenant in that time, and saves the answer for all others. If the function throws, takes
+ * too long, or returns no plan's name, the last known plan of the past week applies, or else the
+ * default plan.
  *
  * @throws ConfigError When an option is unknown or out of range.
  * @example
@@ -69,50 +65,31 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
     options.timeoutMs ?? 1_000,
     60_000,
   )
-  const claimMs = timeoutMs + BACK_OFF_MS
+  const retryMs = timeoutMs + BACK_OFF_MS
 
-  const connect: ExtensionOptions['connect'] = ({ plans, clock, records: store, problem }) => {
+  const connect: ExtensionOptions['connect'] = ({ plans, clock, records, problem }) => {
     if (plans === undefined) {
-      throw new ConfigError('invalid_option', 'plans', 'is missing, and planResolver names them')
+      throw new ConfigError(
+        'invalid_option',
+        'plans',
+        'must be set: planResolver names one of them',
+      )
     }
-    const defined = plans
-    function definedPlan(name: string | undefined): string | undefined {
-      if (name === undefined || defined.get(name)) return name
-      problem(unknownPlan(name, 'resolver'))
-      return undefined
-    }
-
-    function failed(what: string, error?: unknown): undefined {
-      problem({ code: 'plan_resolver_failed', message: `The plan resolver ${what}`, error })
-    }
-
-    async function resolve(id: string): Promise<string | undefined> {
-      try {
-        const name = await withDeadline(timeoutMs, (signal) => planOf(id, { signal }))
-        if (name === LATE) return failed(`did not answer within ${timeoutMs} ms`)
-        return typeof name === 'string' ? definedPlan(name) : failed('returned no name of a plan')
-      } catch (error) {
-        return failed('threw', error)
-      }
-    }
-
-    const records = new PlanRecords(store, cacheMs, claimMs)
     const search = new PlanSearch({
-      records,
-      by,
+      records: new PlanRecords(records, cacheMs),
       clock,
-      timeoutMs,
-      claimMs,
+      by,
       cacheMs,
-      resolve,
-      definedPlan,
+      timeoutMs,
+      retryMs,
+      ...resolverCall(planOf, timeoutMs, plans, problem),
     })
     return {
       before: (call) => {
         const { plan } = call.subject
         return plan && plans.get(plan) ? undefined : search.find(call)
       },
-      maxWaitMs: 2 * claimMs,
+      maxWaitMs: 2 * retryMs,
       handle: search,
     }
   }
@@ -121,35 +98,15 @@ export function planResolver(planOf: PlanOf, options: PlanResolverOptions = {}):
 }
 
 /**
- * Makes the plan of a tenant (or whatever the resolver is `by`) be looked up again: in this isolate by
- * its next request, which waits for it, in the others within 5 seconds and the time that the look-up takes.
+ * Discards the cached plan of a tenant (or of another dimension's value, see `by`). The next request in
+ * this isolate waits for the new plan; other isolates have it within 5 seconds and the time of one look-up.
  *
  * @throws ConfigError When the limiter has no `planResolver`.
- * @throws StoreError When the store fails; then in this isolate only.
- * @throws InputError When `tenant` is no id.
+ * @throws StoreError When the store fails. The plan is then discarded in this isolate only.
+ * @throws InputError When `tenant` is not a valid id.
  * @example
  * await invalidatePlan(limiter, 'acme')
  */
 export async function invalidatePlan(limiter: Limiter, tenant: string): Promise<void> {
   await extensionHandle<PlanSearch>(limiter, NAME, 'planResolver').invalidate(tenant)
-}
-
-/** What `call` comes to, or `LATE`; its signal is aborted then. */
-async function withDeadline(
-  timeoutMs: number,
-  call: (signal: AbortSignal) => unknown,
-): Promise<unknown> {
-  const controller = new AbortController()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(() => {
-      resolve(LATE)
-      controller.abort()
-    }, timeoutMs)
-  })
-  try {
-    return await Promise.race([call(controller.signal), late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,44 +1,37 @@
-import type { CachedPlan } from './cached-plan.ts'
 import type { Clock } from '../clock.ts'
-import type { PlanRecords } from './plan-records.ts'
-import { PlanCache } from './cached-plan.ts'
-import { systemClock } from '../clock.ts'
-import { FAILED, planIn } from './plan-records.ts'
-import { randomId } from '../internal/random-id.ts'
-import { hasLongValue, lacksDimension, partitionOf, partOf, type Subject } from '../subject.ts'
-import { background } from '../internal/background.ts'
-import { LOOKS_MS, pause, pauses } from '../internal/single-flight.ts'
 import type { ExtensionCall, Preparation } from '../limiter/extensions.ts'
+import { systemClock } from '../clock.ts'
+import { background } from '../internal/background.ts'
+import { clockMovedBack } from '../internal/freshness.ts'
+import { LOOKS_MS, pause, pauses } from '../internal/single-flight.ts'
+import { hasLongValue, lacksDimension, partitionKey, partitionOf } from '../subject.ts'
+import { PlanCache, type CachedPlan } from './cached-plan.ts'
+import { isInvalidated, planField, type PlanRecords } from './plan-records.ts'
 
 /** Parts of a `PlanSearch`. */
 export interface PlanSearchParts {
   readonly records: PlanRecords
+  readonly clock: Clock
   /** The dimension whose values have plans. */
   readonly by: string
-  readonly clock: Clock
-  /** The longest that one look-up may take, in milliseconds. */
-  readonly timeoutMs: number
-  /** The time without another look-up, from the start of one, in milliseconds. */
-  readonly claimMs: number
-  /** The time that a plan lasts which the store could not be told of, in milliseconds. */
+  /** How long the store keeps a plan. */
   readonly cacheMs: number
-  /** Asks the resolver; `undefined` if it fails. Does not throw. */
+  /** How long the resolver may take. */
+  readonly timeoutMs: number
+  /** The shortest time from one look-up of an isolate to the next, if the first one fails. */
+  readonly retryMs: number
+  /** Calls the resolver. Reports a failure and returns `undefined`. */
   readonly resolve: (id: string) => Promise<string | undefined>
-  /** Returns `name` if it names a plan; else reports it. */
+  /** Returns `name` if it is a plan's; else reports it. */
   readonly definedPlan: (name: string | undefined) => string | undefined
 }
 
-/** The owner of a plan, and what the request that asks for it brings along. */
-interface Owner {
-  readonly id: string
-  readonly key: string
-  /** The decision that waits; `undefined` in the background. */
-  readonly call: ExtensionCall | undefined
-}
-
 /**
- * The part of a plan resolver that belongs to one limiter. It finds a plan in stages: what the isolate
- * knows (`find`), what the store has (`#look`), what the resolver says (`#lookUp`).
+ * Finds plans for one limiter, in stages: each has its turn if the one before has no answer.
+ *
+ * 1. `find` asks the isolate's cache. Every 5 seconds the store's plan is read along with a decision.
+ * 2. `#search` asks the store. One request of the isolate does; the others wait for it.
+ * 3. `#lookUp` asks the resolver: in the background, if there is a last known plan.
  */
 export class PlanSearch {
   readonly #parts: PlanSearchParts
@@ -48,155 +41,150 @@ export class PlanSearch {
     this.#parts = parts
   }
 
-  /** Finds the plan; at once if it is known, as a promise takes a timer. */
+  /** Finds a subject's plan; without a promise if the isolate knows it, as a promise takes a timer. */
   find(call: ExtensionCall): Preparation | Promise<Preparation> {
     const { subject } = call
-    const { by, clock } = this.#parts
-    if (lacksDimension(subject, [by])) return { plan: { name: undefined, source: 'default' } }
-    const id = (subject as Record<string, string>)[by] ?? ''
-    if (hasLongValue(subject, [by])) return this.#findSlowly(call, id)
-    const key = `${by}:${partitionOf(subject, [by]).slice(by.length + 1)}:plan`
-    const plan = this.#plans.get(key, clock())
-    return plan.isReady ? this.#result(plan, { id, key, call }) : this.#findSlowly(call, id)
+    const per = [this.#parts.by]
+    if (lacksDimension(subject, per)) return { plan: { name: undefined, source: 'default' } }
+    return hasLongValue(subject, per)
+      ? partitionKey(subject, per).then((partition) => this.#find(call, partition))
+      : this.#find(call, partitionOf(subject, per))
   }
 
-  async #findSlowly(call: ExtensionCall, id: string): Promise<Preparation> {
-    const { clock, claimMs, timeoutMs } = this.#parts
-    const owner = { id, key: await this.#key(call.subject), call }
-    let plan = this.#plans.get(owner.key, clock())
-    for (const waitMs of pauses(LOOKS_MS.isolate)) {
-      if (plan.isReady) break
-      const searchedMs = systemClock() - plan.searchedAt
-      // Whoever comes first searches for all; but it may have been cut off, or the clock set back.
-      if (searchedMs >= 2 * claimMs || searchedMs < 0) await this.#searchFirst(plan, owner)
-      else if (searchedMs >= timeoutMs) break
-      else await offDeadline(owner, pause(waitMs))
-      if (plan.isReady) return { ...this.#result(plan, owner), failure: plan.failure }
-      plan = this.#plans.get(owner.key, clock())
-    }
-    return this.#result(plan, owner)
-  }
-
+  /** Has the plan looked up again. @throws StoreError */
   async invalidate(id: string): Promise<void> {
     const { by, records } = this.#parts
-    const key = await this.#key({ [by]: id })
+    const key = keyOf(await partitionKey({ [by]: id }, [by]))
     try {
-      await records.forget(key)
+      await records.invalidate(key)
     } finally {
-      this.#plans.invalidate(key)
+      this.#plans.expire(key)
     }
   }
 
-  async #key(subject: Subject): Promise<string> {
-    const { by } = this.#parts
-    return `${by}:${await partOf(by, subject)}:plan`
+  #find(call: ExtensionCall, partition: string): Preparation | Promise<Preparation> {
+    const { by, clock } = this.#parts
+    const id = (call.subject as Readonly<Record<string, string>>)[by] as string
+    const plan = this.#plans.get(keyOf(partition), id, clock())
+    return plan.state === 'unknown' ? this.#findUnknown(plan, call) : this.#prepare(plan, call)
   }
 
-  /** The plan as the isolate knows it, with the store's record to read along unless it is fresh. */
-  #result(plan: CachedPlan, owner: Owner): Preparation {
-    const { clock, definedPlan, records } = this.#parts
+  /** Finds a plan that the isolate does not know: searches, or waits for the request that does. */
+  async #findUnknown({ key, id }: CachedPlan, call: ExtensionCall): Promise<Preparation> {
+    const { clock, retryMs, timeoutMs } = this.#parts
+    const waits = pauses(LOOKS_MS.isolate)
+    for (;;) {
+      // An invalidation puts another object in its place.
+      const plan = this.#plans.get(key, id, clock())
+      const step = plan.nextStep(systemClock(), timeoutMs, 2 * retryMs)
+      if (step === 'use') return { ...this.#prepare(plan, call), failure: plan.failure }
+      if (step === 'search') await this.#search(plan, call)
+      else await offDeadline(call, pause(waits.next().value))
+    }
+  }
+
+  /** Prepares a decision by what the isolate knows; if that is not fresh, the store's plan is read along. */
+  #prepare(plan: CachedPlan, call: ExtensionCall): Preparation {
+    const { clock } = this.#parts
     const { name, source } = plan
-    const since = clock()
-    if (plan.isFresh && !plan.isOutdated(since, since)) return { plan: { name, source } }
-    const update = (value: string | undefined): boolean => {
-      const stored = planIn(value)
-      const defined = definedPlan(stored)
-      if (defined !== undefined) {
-        plan.update(defined, since, clock())
-      } else if (plan.isOutdated(since, clock())) {
-        plan.isFresh = false
-        this.#refreshInBackground(plan, owner, stored)
+    const readAt = clock()
+    if (plan.isFresh(readAt)) return { plan: { name, source } }
+    const update = (stored: string | undefined): boolean => {
+      const isOutdated = !plan.isFresh(readAt, clock())
+      if (!this.#confirm(plan, stored, readAt) && isOutdated) {
+        plan.state = 'stale'
+        this.#lookUpInBackground(plan, stored, call)
       }
       return plan.name !== name
     }
-    return { plan: { name, source }, reads: [{ field: records.plan(owner.key), update }] }
+    return { plan: { name, source }, reads: [{ field: planField(plan.key), update }] }
   }
 
-  /** Searches for all requests of this isolate that wait for the plan. */
-  async #searchFirst(plan: CachedPlan, owner: Owner): Promise<void> {
+  /** Applies the plan that was stored at `readAt`. Returns false if there was none. */
+  #confirm(plan: CachedPlan, stored: string | undefined, readAt: number): boolean {
+    const { clock, definedPlan } = this.#parts
+    const name = isInvalidated(stored) ? undefined : definedPlan(stored)
+    if (name !== undefined) plan.confirm(name, readAt, clock())
+    return name !== undefined
+  }
+
+  /** Searches for all requests of the isolate that wait. */
+  async #search(plan: CachedPlan, call: ExtensionCall): Promise<void> {
+    const { resolve } = this.#parts
     plan.searchedAt = systemClock()
     try {
-      await this.#search(plan, owner)
+      const isDone = await this.#searchStore(plan, call)
+      // The answer is void if another isolate was faster, or the plan was invalidated meanwhile.
+      if (!isDone) await this.#searchStore(plan, call)
     } catch (error) {
-      this.#cacheLocally(plan, await offDeadline(owner, this.#parts.resolve(owner.id)), error)
+      // Without the store, the isolate goes by the resolver alone.
+      this.#cacheLocally(plan, await offDeadline(call, resolve(plan.id)), error)
     }
-    plan.isReady = true
+    if (plan.state === 'unknown') plan.state = 'stale'
   }
 
-  /** Looks at the store until there is an answer, or for as long as a look-up may take. */
-  async #search(plan: CachedPlan, owner: Owner): Promise<void> {
-    const deadline = systemClock() + this.#parts.timeoutMs
-    for (const waitMs of pauses(LOOKS_MS.store)) {
-      if ((await this.#look(plan, owner)) || systemClock() >= deadline) return
-      await offDeadline(owner, pause(waitMs))
-    }
-  }
-
-  /** Goes by what the store has. Returns false while another isolate looks the plan up. */
-  async #look(plan: CachedPlan, owner: Owner): Promise<boolean> {
-    const { records, clock, claimMs, definedPlan } = this.#parts
-    const since = clock()
-    const { plan: stored, claim, last } = await records.read(owner.key, owner.call?.startedAt)
-    const defined = definedPlan(stored)
-    if (defined !== undefined) {
-      plan.update(defined, since, clock())
-      return true
-    }
+  /** Goes by the store's plan, or else looks it up. Returns false if the answer is void. */
+  async #searchStore(plan: CachedPlan, call: ExtensionCall): Promise<boolean> {
+    const { clock, definedPlan, records } = this.#parts
+    const readAt = clock()
+    const [stored, last] = await records.read(plan.key, call.startedAt)
+    if (this.#confirm(plan, stored, readAt)) return true
     plan.name = definedPlan(last) ?? plan.name
-    const isClaimed = stored === undefined && claim !== undefined
-    if (isClaimed) plan.lookUpAt = since + claimMs
-    if (claim === FAILED) return true
-    if (plan.name !== undefined && !plan.isInvalidated) {
-      this.#refreshInBackground(plan, owner, stored)
-      return true
-    }
-    if (stored !== undefined && !this.#mayLookUp(plan, stored)) return true
-    return !isClaimed && (await this.#lookUp(plan, owner, stored))
+    // After an invalidation, the last known plan waits for the resolver to fail.
+    if (plan.name === undefined || isInvalidated(stored)) return this.#lookUp(plan, stored, call)
+    this.#lookUpInBackground(plan, stored, call)
+    return true
   }
 
-  #mayLookUp(plan: CachedPlan, replaced: string | undefined): boolean {
-    const { clock, claimMs } = this.#parts
-    return plan.mayLookUp(replaced, clock(), claimMs)
+  #lookUpInBackground(
+    plan: CachedPlan,
+    stored: string | undefined,
+    { waitUntil }: ExtensionCall,
+  ): void {
+    const { clock, retryMs } = this.#parts
+    const now = clock()
+    if (now < plan.lookUpAt && !clockMovedBack(plan.lookUpAt, now, retryMs)) return
+    background(this.#lookUp(plan, stored), waitUntil)
   }
 
-  #refreshInBackground(plan: CachedPlan, owner: Owner, replaced: string | undefined): void {
-    if (!this.#mayLookUp(plan, replaced)) return
-    background(this.#lookUp(plan, { ...owner, call: undefined }, replaced), owner.call?.waitUntil)
-  }
-
-  /**
-   * Looks the plan up if nobody else does, and returns true if nobody did. `replaced` is a plan that the
-   * store has and that is not defined here, such as one that a deployment has renamed.
-   */
-  async #lookUp(plan: CachedPlan, owner: Owner, replaced?: string): Promise<boolean> {
-    const { id, key, call } = owner
-    const { records, clock, claimMs, resolve } = this.#parts
-    plan.postponeLookUp(replaced, clock() + claimMs)
-    const claim = randomId()
-    if (!(await records.claim(key, claim, replaced, call?.startedAt))) return false
-    const name = await offDeadline(owner, resolve(id))
+  /** Looks the plan up and saves it in place of `stored`. Returns false if the answer is void. */
+  async #lookUp(
+    plan: CachedPlan,
+    stored: string | undefined,
+    call?: ExtensionCall,
+  ): Promise<boolean> {
+    const { clock, records, resolve, retryMs } = this.#parts
+    plan.lookUpAt = clock() + retryMs
+    const name = await offDeadline(call, resolve(plan.id))
+    if (name === undefined) return true
+    const savedAt = clock()
     try {
-      if (name === undefined) return await records.giveUp(key, claim, call?.startedAt)
-      const since = clock()
-      // A claim that is lost makes the answer void: the plan may have changed since it was asked for.
-      const isKept = await records.keep(key, claim, name, call?.startedAt)
-      if (isKept) plan.update(name, since, clock())
-      return isKept
+      const isSaved = await records.save(plan.key, name, stored, call?.startedAt)
+      if (isSaved) plan.confirm(name, savedAt, clock())
+      return isSaved
     } catch (error) {
       this.#cacheLocally(plan, name, error)
       return true
     }
   }
 
-  /** Goes by the resolver alone, as the store has failed. */
+  /** Applies an answer that the store does not have. */
   #cacheLocally(plan: CachedPlan, name: string | undefined, failure: unknown): void {
-    const { clock, cacheMs, claimMs } = this.#parts
-    plan.cacheLocally(name, failure, clock(), name === undefined ? claimMs : cacheMs)
+    const { cacheMs, clock, retryMs } = this.#parts
+    const now = clock()
+    if (name !== undefined) plan.confirm(name, now, now)
+    plan.expiresAt = now + (name === undefined ? retryMs : cacheMs)
+    plan.failure = failure
   }
 }
 
-/** Waits for `work`, which is not the store's, at no cost to the store's deadline. */
-async function offDeadline<T>({ call }: Owner, work: Promise<T>): Promise<T> {
+/** The key of a plan's record: `tenant:acme:plan` for the partition `tenant=acme`. */
+function keyOf(partition: string): string {
+  return `${partition.replace('=', ':')}:plan`
+}
+
+/** Waits for `work` without using up the decision's time for the store. */
+async function offDeadline<T>(call: ExtensionCall | undefined, work: Promise<T>): Promise<T> {
   const startedAt = systemClock()
   try {
     return await work

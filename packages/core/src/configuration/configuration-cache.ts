@@ -1,0 +1,147 @@
+import type { Clock } from '../clock.ts'
+import type { Preparation } from '../limiter/extensions.ts'
+import type { Records } from '../limiter/records.ts'
+import type { SettingsOf } from '../limiter/resolve.ts'
+import type { RecordField } from '../stores/store.ts'
+import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
+import { singleFlight } from '../internal/single-flight.ts'
+import {
+  parseEntries,
+  readEntries,
+  settingKey,
+  type Configuration,
+  type Report,
+} from './document.ts'
+import { resolveSettings, type ConfigurablePolicies } from './settings.ts'
+
+/** The extension's name. */
+export const CONFIGURATION = 'configuration'
+
+/** One version of the configuration. */
+interface LoadedConfiguration {
+  readonly version: string | undefined
+  readonly configuration: Configuration
+}
+
+/**
+ * The configuration as one isolate knows it, in one of four states:
+ *
+ * - unknown, before the first load: the next decision loads it;
+ * - fresh, for 5 seconds from a read: decisions rely on it;
+ * - stale, after that: the next decision relies on it too, and compares its version with the store's;
+ * - outdated, when the versions differ or this isolate has made a change: the next decision loads it.
+ */
+export class ConfigurationCache {
+  readonly records: Records
+  readonly policies: ConfigurablePolicies
+  /** Two fields of one hash: the document, and a version that is new with each change. */
+  readonly settingsField: RecordField
+  readonly versionField: RecordField
+  readonly #clock: Clock
+  readonly #report: Report
+  readonly #loadOnce: (startedAt: number) => Promise<LoadedConfiguration>
+  #latest: LoadedConfiguration | undefined
+  #isOutdated = false
+  #freshUntil = 0
+  /** The number of changes that this isolate has made. */
+  #changes = 0
+
+  constructor(
+    { records, clock }: { readonly records: Records; readonly clock: Clock },
+    key: string,
+    policies: ConfigurablePolicies,
+    report: Report,
+  ) {
+    this.records = records
+    this.policies = policies
+    this.settingsField = { key, field: 'settings' }
+    this.versionField = { key, field: 'version' }
+    this.#clock = clock
+    this.#report = report
+    this.#loadOnce = singleFlight(
+      (startedAt: number) => this.#load(startedAt),
+      () => this.#current,
+    )
+  }
+
+  /** Contributes the settings to a decision; without a promise unless it has to load. */
+  prepare(startedAt: number): Preparation | Promise<Preparation> {
+    const current = this.#current
+    return current ? this.#preparation(current) : this.#prepareByLoad(startedAt)
+  }
+
+  /** Reads the document from the store, valid or not. @throws StoreError */
+  async readDocument(
+    startedAt?: number,
+  ): Promise<{ readonly version: string | undefined; readonly entries: readonly unknown[] }> {
+    const fields = [this.versionField, this.settingsField]
+    const [version, text] = await this.records.read(fields, startedAt)
+    return { version, entries: parseEntries(text, this.#report) }
+  }
+
+  /** Reads the configuration from the store. @throws StoreError */
+  async read(startedAt?: number): Promise<LoadedConfiguration> {
+    const { version, entries } = await this.readDocument(startedAt)
+    return { version, configuration: await readEntries(entries, this.policies, this.#report) }
+  }
+
+  /** Makes the next decision load the configuration, as this isolate has changed it. */
+  markOutdated(): void {
+    this.#changes += 1
+    this.#isOutdated = true
+  }
+
+  /** The loaded configuration, unless it is outdated. */
+  get #current(): LoadedConfiguration | undefined {
+    return this.#isOutdated ? undefined : this.#latest
+  }
+
+  async #prepareByLoad(startedAt: number): Promise<Preparation> {
+    const lastKnown = this.#latest?.configuration
+    try {
+      return this.#preparation(await this.#loadOnce(startedAt))
+    } catch (failure) {
+      return { settings: settingsOf(lastKnown), failure }
+    }
+  }
+
+  async #load(startedAt: number): Promise<LoadedConfiguration> {
+    const readAt = this.#clock()
+    const changes = this.#changes
+    const loaded = await this.read(startedAt)
+    // Otherwise it may lack the change that this isolate has made meanwhile.
+    if (changes === this.#changes) {
+      this.#latest = loaded
+      this.#isOutdated = false
+      this.#freshUntil = readAt + FRESH_MS
+    }
+    return loaded
+  }
+
+  /** Unless `loaded` is fresh, the decision reads the store's version along. */
+  #preparation(loaded: LoadedConfiguration): Preparation {
+    const readAt = this.#clock()
+    const settings = settingsOf(loaded.configuration)
+    const isFresh = readAt < this.#freshUntil && !clockMovedBack(this.#freshUntil, readAt)
+    if (isFresh && loaded === this.#current) return { settings }
+    const update = (version: string | undefined): boolean => {
+      const isOutdated = version !== loaded.version
+      if (loaded === this.#current) {
+        this.#isOutdated = isOutdated
+        const freshUntil = clockMovedBack(this.#freshUntil, this.#clock()) ? 0 : this.#freshUntil
+        this.#freshUntil = Math.max(freshUntil, readAt + FRESH_MS)
+      }
+      return isOutdated
+    }
+    return { settings, reads: [{ field: this.versionField, update }] }
+  }
+}
+
+function settingsOf(configuration: Configuration | undefined): SettingsOf {
+  return ({ name, keyspace }, partition) => {
+    const ofPolicy = configuration?.get(settingKey(name))?.settings
+    const ofPartition = configuration?.get(settingKey(name, partition))?.settings
+    if (!ofPolicy && !ofPartition) return undefined
+    return resolveSettings(ofPartition ?? {}, ofPolicy ?? {}, keyspace?.name ?? name, partition)
+  }
+}
