@@ -27,7 +27,7 @@ const OTHER = 8
 /*
  * Hundredths of a token per feature (whole numbers, so that sums do not depend on where a text is cut),
  * fitted to o200k_base on prose in sixteen Latin languages and on code, JSON and
- * the like (test/llm/samples), with held-out text to check. The fit leans to the safe side.
+ * the like (test/ai/samples), with held-out text to check. The fit leans to the safe side.
  */
 /** A word, up to three digits, a run of marks: a token. */
 const WORD = 100
