@@ -1,6 +1,6 @@
 // Everything the tests need, then the tests. Arguments go to vitest: `npm test -- test/core`.
 import { spawnSync } from 'node:child_process'
-import { ensureRedis } from './lib/ensure-redis.mjs'
+import { ensureRedis } from './ensure-redis.mjs'
 
 try {
   ensureRedis()

@@ -1,8 +1,8 @@
 import { rateLimit } from '@sluice/next'
 import type { NextFetchEvent, NextRequest } from 'next/server'
-import { tenantFromJwt } from './auth'
-import { withPagePolicy } from './lib/page-policy'
-import { getLimiter, routes } from './limits'
+import { tenantFromJwt } from './lib/auth/jwt'
+import { withPagePolicy } from './lib/http/page-policy'
+import { getLimiter, routes } from './lib/limits/ai-routes'
 
 const limited = rateLimit(getLimiter, { routes, subject: tenantFromJwt })
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { Scenario } from './scenario.ts'
+import type { Scenario } from './scenarios/scenario.ts'
 
 const DEFAULT_ROUNDS = 9
 

@@ -1,11 +1,11 @@
 'use client'
 
 import { useCallback, useEffect, useState, type ReactNode } from 'react'
-import { tenants } from '../lib/tenants'
-import { Chat } from './chat/chat'
-import { fetchBudgets, fetchToken, send, type Answer, type Budget } from './console/api'
-import { Answers } from './console/answers'
-import { Budgets } from './console/budgets'
+import { tenants } from '../lib/auth/tenants'
+import { Chat } from '../components/chat/chat'
+import { fetchBudgets, fetchToken, send, type Answer, type Budget } from '../components/console/api'
+import { Answers } from '../components/console/answers'
+import { Budgets } from '../components/console/budgets'
 
 const ROUTES = ['evaluate', 'generate-questions', 'feedback', 'probe']
 const NOBODY = 'nobody'

@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
-import type { Engine } from './engine.ts'
-import { connectOwnRedis } from './engines/own-redis.ts'
+import type { Engine } from './engines/engine.ts'
+import { connectOwnRedis } from './engines/restricted-redis.ts'
 import { connectRedis } from './engines/redis.ts'
 import { LocalError } from './errors.ts'
 import { restHandler } from './http/handler.ts'
 import { resolveOptions } from './options.ts'
 import type { LocalOptions } from './options.ts'
-import { startRedisServer } from './redis-server.ts'
-import type { RedisServer } from './redis-server.ts'
-import { withScriptFlag } from './script-flag.ts'
+import { startRedisServer } from './redis-server/redis-server.ts'
+import type { RedisServer } from './redis-server/redis-server.ts'
+import { withScriptFlag } from './engines/script-flag.ts'
 
 const KEEP_ALIVE_MS = 60_000
 
@@ -128,7 +128,7 @@ async function startBackend(
 
 /** Imported only when it is used: with a Redis at hand nobody pays for a Lua. */
 async function embeddedBackend(): Promise<Backend> {
-  const { startEmbedded } = await import('./engines/embedded/index.ts')
+  const { startEmbedded } = await import('./engines/embedded/engine.ts')
   const engine = await startEmbedded()
   return { kind: 'embedded', redisUrl: undefined, engine, stop: () => engine.close() }
 }

@@ -1,6 +1,6 @@
 import { createLimiter, manualClock } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
-import type { Servers } from '../servers.ts'
+import type { Servers } from '../servers/servers.ts'
 import type { Contest } from './contests.ts'
 import { NOW } from './lua.ts'
 

@@ -1,10 +1,10 @@
 import { createLimiter, type Policy } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
-import type { Bench, Scenario } from '../scenario.ts'
-import type { Row } from '../table.ts'
+import type { Bench, Scenario } from './scenario.ts'
+import type { Row } from '../measure/table.ts'
 import { BUDGET_COST, dailyAndWindow, hourly, sixPolicies, tenants } from '../limits.ts'
-import { cpuMicroseconds, interleave, type Sample } from '../rounds.ts'
-import { StoreTap } from '../store-traffic.ts'
+import { cpuMicroseconds, interleave, type Sample } from '../measure/rounds.ts'
+import { StoreTap } from '../traffic/record.ts'
 
 const CALLS = 4_000
 const TURNS = 5

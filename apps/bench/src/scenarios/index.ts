@@ -1,4 +1,4 @@
-import type { Scenario } from '../scenario.ts'
+import type { Scenario } from './scenario.ts'
 import { cpuScenario } from './cpu.ts'
 import { inFlightScenario } from './in-flight.ts'
 import { memoryScenario } from './memory.ts'

@@ -1,7 +1,7 @@
 import { meterStream } from '@sluice/ai'
-import type { Scenario } from '../scenario.ts'
-import type { Row } from '../table.ts'
-import { interleave, type Sample } from '../rounds.ts'
+import type { Scenario } from './scenario.ts'
+import type { Row } from '../measure/table.ts'
+import { interleave, type Sample } from '../measure/rounds.ts'
 
 const MEGABYTES = 10
 

@@ -1,15 +1,15 @@
 import { createLimiter } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import type { Redis } from 'ioredis'
-import type { Bench, Scenario } from '../scenario.ts'
-import type { Figure, Row } from '../table.ts'
+import type { Bench, Scenario } from './scenario.ts'
+import type { Figure, Row } from '../measure/table.ts'
 import { AMPLE, tenants } from '../limits.ts'
-import { peerLimiter } from '../peer.ts'
+import { peerLimiter } from '../sides/peer.ts'
 import { assertAgreement } from '../reference/agreement.ts'
 import { CONTESTS, type Contest } from '../reference/contests.ts'
-import { replay, type Replay } from '../replay.ts'
-import { interleave, type Sample } from '../rounds.ts'
-import { PeerRecorder, sha1, StoreTap, type RedisCommand, type Traffic } from '../store-traffic.ts'
+import { replay, type Replay } from '../traffic/replay.ts'
+import { interleave, type Sample } from '../measure/rounds.ts'
+import { PeerRecorder, sha1, StoreTap, type RedisCommand, type Traffic } from '../traffic/record.ts'
 
 /** Decisions of a replay; the second half is measured. */
 const DECISIONS = 2_000

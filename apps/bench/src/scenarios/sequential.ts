@@ -1,13 +1,13 @@
 import { createLimiter, dailyCap, type Policy } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
-import type { Scenario } from '../scenario.ts'
-import type { Row } from '../table.ts'
-import { bareEvalsha } from '../bare-evalsha.ts'
-import { byHand } from '../by-hand.ts'
+import type { Scenario } from './scenario.ts'
+import type { Row } from '../measure/table.ts'
+import { bareEvalsha } from '../sides/bare-evalsha.ts'
+import { byHand } from '../sides/by-hand.ts'
 import { BUDGET_COST, dailyAndWindow, hourly, sixPolicies, tenants } from '../limits.ts'
-import { peerClient, peerDaily, peerLimiter, peerWindow } from '../peer.ts'
-import { reserveAndSettle } from '../reserve.ts'
-import { interleave, sequential, type Sample } from '../rounds.ts'
+import { peerClient, peerDaily, peerLimiter, peerWindow } from '../sides/peer.ts'
+import { reserveAndSettle } from '../sides/reserve-and-settle.ts'
+import { interleave, sequential, type Sample } from '../measure/rounds.ts'
 
 const CALLS = 50
 const TURNS = 6

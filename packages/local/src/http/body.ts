@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Arg, Command } from '../engine.ts'
+import type { Arg, Command } from '../engines/engine.ts'
 import { HttpError } from './http-error.ts'
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024

@@ -1,4 +1,4 @@
-import type { Arg, Command } from '../engine.ts'
+import type { Arg, Command } from '../engines/engine.ts'
 import { HttpError } from './http-error.ts'
 
 /**

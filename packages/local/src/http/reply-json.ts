@@ -1,5 +1,5 @@
-import { CommandError } from '../engine.ts'
-import type { Reply } from '../engine.ts'
+import { CommandError } from '../engines/engine.ts'
+import type { Reply } from '../engines/engine.ts'
 
 const OK = Buffer.from('OK')
 

@@ -3,10 +3,10 @@ import { rateLimitHeaders, tooManyRequests, withHeaders } from '@sluice/core/htt
 import { estimateRequest, LIST_PRICES, meter, priceOf, type Priced } from '@sluice/ai'
 import { reserve } from '@sluice/core/reservations'
 import { after } from 'next/server'
-import { tenantFromJwt, type Tenant } from '../../../auth'
-import { getChatLimiter } from '../../../chat-limits'
-import { failure, readChat, type ChatRequest } from '../../../lib/chat-request'
-import { askModel } from '../../../lib/model'
+import { tenantFromJwt, type Tenant } from '../../../lib/auth/jwt'
+import { getChatLimiter } from '../../../lib/limits/chat'
+import { failure, readChat, type ChatRequest } from '../../../lib/model/chat-request'
+import { askModel } from '../../../lib/model/model'
 
 /** Chat completions as OpenAI's API answers them, on a budget of tokens, dollars and calls in flight. */
 export async function POST(request: Request): Promise<Response> {

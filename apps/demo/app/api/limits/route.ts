@@ -1,7 +1,7 @@
 import type { Decision } from '@sluice/core'
-import { tenantFromJwt, type Tenant } from '../../../auth'
-import { getChatLimiter } from '../../../chat-limits'
-import { getLimiter, routes } from '../../../limits'
+import { tenantFromJwt, type Tenant } from '../../../lib/auth/jwt'
+import { getChatLimiter } from '../../../lib/limits/chat'
+import { getLimiter, routes } from '../../../lib/limits/ai-routes'
 
 /** What is left of the caller's budgets for one route. Looking charges nothing. */
 export async function GET(request: Request): Promise<Response> {

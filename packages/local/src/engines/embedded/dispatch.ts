@@ -1,4 +1,4 @@
-import { CommandError } from '../../engine.ts'
+import { CommandError } from '../engine.ts'
 import type { Definition, Definitions } from './command.ts'
 import { hashCommands } from './commands/hashes.ts'
 import { keyCommands } from './commands/keys.ts'

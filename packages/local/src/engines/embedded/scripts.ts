@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { CommandError } from '../../engine.ts'
+import { CommandError } from '../engine.ts'
 import { arityFits, definitionOf, run, wrongArity } from './dispatch.ts'
 import type { Keyspace } from './keyspace.ts'
 import type { Interpreter, Script, ScriptCall } from './lua/interpreter.ts'

@@ -1,5 +1,5 @@
-import { CommandError } from '../../engine.ts'
-import type { Reply } from '../../engine.ts'
+import { CommandError } from '../engine.ts'
+import type { Reply } from '../engine.ts'
 
 /** A status reply, as `OK` is: scripts see it as `{ ok = … }`, not as a string. */
 export class Status {

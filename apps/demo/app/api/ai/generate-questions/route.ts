@@ -1,4 +1,4 @@
-import { answerWith } from '../../../../lib/model'
+import { answerWith } from '../../../../lib/model/model'
 
 export const POST = answerWith({
   stream: false,

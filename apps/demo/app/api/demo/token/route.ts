@@ -1,7 +1,7 @@
-import { signToken } from '../../../../auth'
-import { readJson } from '../../../../lib/read-json'
-import { tenants } from '../../../../lib/tenants'
-import { tokenRefusal } from '../../../../lib/token-access'
+import { signToken } from '../../../../lib/auth/jwt'
+import { readJson } from '../../../../lib/http/read-json'
+import { tenants } from '../../../../lib/auth/tenants'
+import { tokenRefusal } from '../../../../lib/auth/token-access'
 
 const MAX_BODY_BYTES = 1_000
 

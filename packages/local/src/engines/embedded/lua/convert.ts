@@ -1,4 +1,4 @@
-import { CommandError } from '../../../engine.ts'
+import { CommandError } from '../../engine.ts'
 import { truncate, formatDouble } from '../numbers.ts'
 import { Status } from '../value.ts'
 import type { Value } from '../value.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { CommandError } from '../../../engine.ts'
+import { CommandError } from '../../engine.ts'
 import { formatDouble } from '../numbers.ts'
 import type { Value } from '../value.ts'
 import { popValue, pushValue } from './convert.ts'

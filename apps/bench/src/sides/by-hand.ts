@@ -1,6 +1,6 @@
-import { AMPLE, tenants } from './limits.ts'
-import { CONTESTS } from './reference/contests.ts'
-import type { Servers } from './servers.ts'
+import { AMPLE, tenants } from '../limits.ts'
+import { CONTESTS } from '../reference/contests.ts'
+import type { Servers } from '../servers/servers.ts'
 
 /**
  * The least that an exact decision with a deadline can take: a script written by hand for just these

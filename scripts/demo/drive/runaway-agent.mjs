@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { chatter, priceOf } from './chat.mjs'
-import { tokensFor } from './client.mjs'
+import { chatter, priceOf } from './chat-client.mjs'
+import { tokensFor } from './route-client.mjs'
 
 const AT_ONCE = 64
 /** It is stopped long before; a limiter that does not would let it run on. */

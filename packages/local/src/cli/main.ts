@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { parseCommandLine, USAGE } from './cli-options.ts'
-import type { Request } from './cli-options.ts'
-import { LocalError } from './errors.ts'
-import { startLocal } from './start-local.ts'
-import type { LocalServer } from './start-local.ts'
+import { parseCommandLine, USAGE } from './options.ts'
+import type { Request } from './options.ts'
+import { LocalError } from '../errors.ts'
+import { startLocal } from '../start-local.ts'
+import type { LocalServer } from '../start-local.ts'
 
 const ENGINES: Record<LocalServer['engine'], string> = {
   redis: 'the Redis at',
@@ -37,7 +37,7 @@ function isLoopback(url: string): boolean {
 
 function version(): string {
   const manifest: unknown = JSON.parse(
-    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   )
   return (manifest as { version: string }).version
 }

@@ -1,7 +1,7 @@
 import { Ratelimit } from '@upstash/ratelimit'
 import { Redis } from '@upstash/redis'
-import type { RestAddress } from './servers.ts'
-import { AMPLE } from './limits.ts'
+import type { RestAddress } from '../servers/servers.ts'
+import { AMPLE } from '../limits.ts'
 
 type Options = ConstructorParameters<typeof Ratelimit>[0]
 

@@ -1,4 +1,4 @@
-import type { Tenant } from '../auth'
+import type { Tenant } from './jwt'
 
 /** The tenants that the demo knows: at least one on each plan. */
 export const tenants: readonly Tenant[] = [

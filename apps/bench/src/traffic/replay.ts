@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { RedisCommand, Traffic } from './store-traffic.ts'
+import type { RedisCommand, Traffic } from './record.ts'
 
 /** The cost of one decision of a replay to Redis. */
 export interface Replay {

@@ -1,4 +1,4 @@
-import type { Servers } from './servers.ts'
+import type { Servers } from '../servers/servers.ts'
 
 /** The least that a decision in Redis can take: an EVALSHA of `return 1` by `fetch`. */
 export async function bareEvalsha({ url, token, redis }: Servers): Promise<() => Promise<unknown>> {

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { guardChild } from './child-guard.ts'
-import { LocalError } from './errors.ts'
-import { checkServerOptions } from './options.ts'
+import { LocalError } from '../errors.ts'
+import { checkServerOptions } from '../options.ts'
 
 const BINARIES = ['redis-server', 'valkey-server'] as const
 const PORT_ATTEMPTS = 5

@@ -1,4 +1,4 @@
-import { readJson } from './read-json'
+import { readJson } from '../http/read-json'
 
 /** A request for a chat completion: the fields that are passed on to the model. */
 export interface ChatRequest {

@@ -1,5 +1,5 @@
 import type { ChatRequest } from './chat-request'
-import { readJson, type JsonBody } from './read-json'
+import { readJson, type JsonBody } from '../http/read-json'
 import { standIn } from './stand-in'
 
 /** What a route asks of the model. */

@@ -1,6 +1,6 @@
-import { CommandError } from '../engine.ts'
-import type { Command } from '../engine.ts'
-import { REFUSED_COMMANDS } from '../refused-commands.ts'
+import { CommandError } from '../engines/engine.ts'
+import type { Command } from '../engines/engine.ts'
+import { REFUSED_COMMANDS } from '../engines/refused-commands.ts'
 
 const BLOCKING_WITH_OPTION = new Set(['XREAD', 'XREADGROUP'])
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { LocalOptions } from './options.ts'
+import type { LocalOptions } from '../options.ts'
 
 /** The port the command listens on when it is not told another. */
 export const DEFAULT_PORT = 8079

@@ -1,5 +1,5 @@
-import { CommandError } from '../../engine.ts'
-import type { Arg, Command, Engine, Reply } from '../../engine.ts'
+import { CommandError } from '../engine.ts'
+import type { Arg, Command, Engine, Reply } from '../engine.ts'
 import { arityFits, definitionOf, guarded, run, unknownCommand, wrongArity } from './dispatch.ts'
 import { Keyspace } from './keyspace.ts'
 import { Interpreter } from './lua/interpreter.ts'

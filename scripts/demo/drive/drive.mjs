@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { runawayAgent } from './agent.mjs'
+import { runawayAgent } from './runaway-agent.mjs'
 import { check } from './checks.mjs'
-import { request, tokensFor } from './client.mjs'
+import { request, tokensFor } from './route-client.mjs'
 import { latencies, progress, table } from './report.mjs'
 import { scenarios } from './scenarios.mjs'
 

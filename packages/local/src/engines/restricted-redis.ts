@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { CommandError } from '../engine.ts'
-import type { Engine } from '../engine.ts'
+import { CommandError } from './engine.ts'
+import type { Engine } from './engine.ts'
 import { LocalError } from '../errors.ts'
-import { REFUSED_COMMANDS } from '../refused-commands.ts'
+import { REFUSED_COMMANDS } from './refused-commands.ts'
 import { connectRedis } from './redis.ts'
 
 const USER = 'sluice-local'

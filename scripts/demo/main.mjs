@@ -1,7 +1,7 @@
 // Builds the demo, starts it with a store behind it, and drives traffic through it when asked to.
-import { drive } from './lib/demo/drive.mjs'
-import { HELP, parseOptions } from './lib/demo/options.mjs'
-import { build, startStack } from './lib/demo/stack.mjs'
+import { drive } from './drive/drive.mjs'
+import { HELP, parseOptions } from './options.mjs'
+import { build, startStack } from './stack.mjs'
 
 const options = parse()
 let stack

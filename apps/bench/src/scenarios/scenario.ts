@@ -1,5 +1,5 @@
-import type { Servers } from './servers.ts'
-import type { Row } from './table.ts'
+import type { Servers } from '../servers/servers.ts'
+import type { Row } from '../measure/table.ts'
 
 /** The servers and the rounds of a measurement. */
 export interface Bench {
