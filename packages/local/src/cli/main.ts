@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseCommandLine, USAGE } from './options.ts'
-import type { Request } from './options.ts'
+import type { CliAction } from './options.ts'
 import { LocalError } from '../errors.ts'
 import { startLocal } from '../start-local.ts'
 import type { LocalServer } from '../start-local.ts'
@@ -9,17 +9,17 @@ const ENGINES: Record<LocalServer['engine'], string> = {
   redis: 'the Redis at',
   'redis-server': 'a redis-server of its own, empty and kept in memory only, at',
   embedded:
-    'the embedded engine, in this process: for development and the demo, never a proof of\n' +
-    '          correctness. Tests that prove something need a real Redis.',
+    'the embedded engine, in this process: for development and the demo only. Tests that\n' +
+    '          prove correctness need a real Redis.',
 }
 
 function banner(server: LocalServer): string {
   const { engine, redisUrl, url, token } = server
-  const place = redisUrl === undefined ? '' : ` ${withoutCredentials(redisUrl)}`
+  const address = redisUrl === undefined ? '' : ` ${withoutCredentials(redisUrl)}`
   return `Sluice local: the Upstash REST protocol, for development and tests
 
   address ${url}
-  engine  ${ENGINES[engine]}${place}
+  engine  ${ENGINES[engine]}${address}
 
 UPSTASH_REDIS_REST_URL=${url}
 UPSTASH_REDIS_REST_TOKEN=${token}
@@ -47,7 +47,7 @@ function fail(message: string): never {
   process.exit(1)
 }
 
-function readRequest(): Request {
+function readAction(): CliAction {
   try {
     return parseCommandLine(process.argv.slice(2), process.env)
   } catch (error) {
@@ -56,12 +56,12 @@ function readRequest(): Request {
 }
 
 async function main(): Promise<void> {
-  const request = readRequest()
-  if (request.kind === 'help') return void process.stdout.write(USAGE)
-  if (request.kind === 'version') return void process.stdout.write(`${version()}\n`)
+  const action = readAction()
+  if (action.kind === 'help') return void process.stdout.write(USAGE)
+  if (action.kind === 'version') return void process.stdout.write(`${version()}\n`)
 
-  // Signals are heard from the start: one that comes early must end the redis-server as well.
-  const starting = startLocal(request.options)
+  // Listens to signals before the server is up: an early one must end the redis-server too.
+  const starting = startLocal(action.options)
   const stop = (): void => {
     starting
       .then((server) => server.close())
@@ -76,7 +76,7 @@ async function main(): Promise<void> {
   process.stdout.write(banner(server))
   if (!isLoopback(server.url)) {
     process.stderr.write(
-      `Warning: ${server.url} can be reached from other machines, unencrypted.\n`,
+      `Warning: ${server.url} can be reached from other machines, without encryption.\n`,
     )
   }
 }

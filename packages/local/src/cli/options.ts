@@ -1,28 +1,28 @@
 import { parseArgs } from 'node:util'
 import type { LocalOptions } from '../options.ts'
 
-/** The port the command listens on when it is not told another. */
+/** The port that the command listens on without `--port`. */
 export const DEFAULT_PORT = 8079
 
 export const USAGE: string = `Usage: sluice-local [options]
 
 The Upstash Redis REST protocol on this machine, for development and tests.
 
-  --redis URL     put this Redis behind it (default: $REDIS_URL)
+  --redis URL     use this Redis (default: $REDIS_URL)
   --engine NAME   without a URL: auto, redis-server or embedded (default: auto, which starts a
                   redis-server or valkey-server from the PATH, or else runs the embedded engine)
   --port NUMBER   listen on this port, 0 for a free one (default: ${DEFAULT_PORT})
   --host ADDRESS  listen on this address (default: 127.0.0.1)
   --allow-host NAME
-                  answer to this name as well; may be given again (localhost and 127.0.0.1 are
-                  always answered to, and any other Host header with 403)
+                  accept this name in the Host header too; repeatable (localhost and 127.0.0.1
+                  are always accepted, and any other name gets 403)
   --token TEXT    the bearer token to accept (default: $UPSTASH_REDIS_REST_TOKEN, or a random one)
   --help          print this
   --version       print the version
 `
 
-/** What the command line asks for. */
-export type Request =
+/** The action that a command line requests. */
+export type CliAction =
   { kind: 'help' } | { kind: 'version' } | { kind: 'start'; options: LocalOptions }
 
 /**
@@ -33,7 +33,7 @@ export type Request =
 export function parseCommandLine(
   args: string[],
   env: Readonly<Record<string, string | undefined>>,
-): Request {
+): CliAction {
   const { values } = parseArgs({
     args,
     options: {
@@ -49,12 +49,12 @@ export function parseCommandLine(
   })
   if (values.help) return { kind: 'help' }
   if (values.version) return { kind: 'version' }
-  // An engine asked for by name is not to be overruled by the environment.
+  // An engine that the command line names takes precedence over the environment.
   const fromEnv = values.engine === undefined ? env['REDIS_URL'] : undefined
   const redisUrl = values.redis ?? (fromEnv || undefined)
-  // Set but empty is how an environment says unset; on the command line it is a mistake.
+  // An empty variable means "not set"; an empty option is a mistake.
   const token = values.token ?? (env['UPSTASH_REDIS_REST_TOKEN'] || undefined)
-  const options: LocalOptions = { port: toPort(values.port) }
+  const options: LocalOptions = { port: parsePort(values.port) }
   if (redisUrl !== undefined) options.redisUrl = redisUrl
   if (values.engine !== undefined) options.engine = values.engine as 'auto'
   if (values.host !== undefined) options.host = values.host
@@ -63,7 +63,7 @@ export function parseCommandLine(
   return { kind: 'start', options }
 }
 
-function toPort(text: string | undefined): number {
+function parsePort(text: string | undefined): number {
   if (text === undefined) return DEFAULT_PORT
   return /^\d+$/.test(text) ? Number(text) : Number.NaN
 }

@@ -1,10 +1,10 @@
-/** One argument of a command. Buffers carry request bodies that need not be UTF-8. */
+/** One argument of a command. A buffer holds a request body, which may not be UTF-8. */
 export type Arg = string | Buffer
 
-/** A command by its name and arguments, as in `['SET', 'key', 'value']`. */
+/** A command's name and arguments, such as `['SET', 'key', 'value']`. */
 export type Command = readonly [name: string, ...args: Arg[]]
 
-/** An error Redis answered with. A value, because in a pipeline it is one reply among others. */
+/** An error reply of Redis. It is a value, because in a pipeline it is one reply among others. */
 export class CommandError {
   readonly message: string
 
@@ -13,27 +13,28 @@ export class CommandError {
   }
 }
 
-/** A reply in RESP2 terms: bulk and status strings are buffers, integers keep all 64 bits. */
+/** A RESP2 reply: bulk and status strings are buffers, and integers keep all 64 bits. */
 export type Reply = Buffer | number | bigint | null | CommandError | readonly Reply[]
 
-/** What runs commands. Calls made in one tick run in that order. */
+/** Runs Redis commands. Calls made in one tick run in the order of the calls. */
 export interface Engine {
   /**
    * Runs one command.
    *
-   * @throws EngineDownError when there is no telling whether the command ran.
+   * @throws EngineDownError when it is unknown whether the command ran.
    */
   execute(command: Command): Promise<Reply>
   /**
-   * Runs all commands with nothing in between; a `CommandError` when they were discarded.
+   * Runs all commands with no other command in between, or returns the `CommandError` that made
+   * Redis discard them.
    *
-   * @throws EngineDownError when there is no telling whether the commands ran.
+   * @throws EngineDownError when it is unknown whether the commands ran.
    */
   transaction(commands: readonly Command[]): Promise<readonly Reply[] | CommandError>
   close(): Promise<void>
 }
 
-/** The engine cannot be reached, or the reply was lost: the command may have run. */
+/** Thrown when the engine cannot be reached or a reply is lost: the command may have run. */
 export class EngineDownError extends Error {
   override readonly name = 'EngineDownError'
 }

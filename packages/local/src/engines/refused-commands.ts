@@ -1,4 +1,4 @@
-/** Commands bound to a connection, that block it, or that run the server itself. */
+/** Commands that change or block a connection, and those that administer the server. */
 export const REFUSED_COMMANDS: ReadonlySet<string> = new Set(
   `AUTH HELLO QUIT RESET SELECT CLIENT READONLY READWRITE ASKING
   MULTI EXEC DISCARD WATCH UNWATCH

@@ -6,25 +6,26 @@ import { REFUSED_COMMANDS } from './refused-commands.ts'
 import { connectRedis } from './redis.ts'
 
 const USER = 'sluice-local'
-/** What the connection itself needs. Redis refuses these in scripts by itself. */
+/** Commands that the connection itself needs. Redis refuses them in scripts anyway. */
 const CONNECTION_COMMANDS = new Set(['AUTH', 'MULTI', 'EXEC', 'DISCARD'])
 
 /**
- * Connects to a Redis that was started for this server, as a user of its own.
+ * Connects to the `redis-server` of this package as a user without the commands that REST refuses.
  *
- * A script's text does not show which commands it will send, so Redis itself has to refuse them: it
- * checks a script's commands against the rights of the user that runs it.
+ * The text of a script does not show which commands it will send. So Redis refuses them: it checks
+ * each command of a script against the rights of its user.
  *
- * @throws LocalError `ERR_LOCAL_REDIS_UNREACHABLE`, or `ERR_LOCAL_REDIS_START` for one without ACLs.
+ * @throws LocalError `ERR_LOCAL_REDIS_UNREACHABLE`, or `ERR_LOCAL_REDIS_START` if the server has no
+ * ACLs.
  */
-export async function connectOwnRedis(url: string): Promise<Engine> {
+export async function connectRestricted(url: string): Promise<Engine> {
   const password = randomBytes(24).toString('base64url')
   const admin = await connectRedis(url)
   try {
     const names = [...REFUSED_COMMANDS].filter((name) => !CONNECTION_COMMANDS.has(name))
-    // A name that this version does not know would be an error in the ACL.
-    const found = await admin.execute(['COMMAND', 'INFO', ...names])
-    const denied = names.filter((_, index) => Array.isArray(found) && found[index] !== null)
+    // An ACL rule with a command that this version does not know is an error.
+    const infos = await admin.execute(['COMMAND', 'INFO', ...names])
+    const forbidden = names.filter((_, index) => Array.isArray(infos) && infos[index] !== null)
     const rules = [
       'reset',
       'on',
@@ -32,14 +33,14 @@ export async function connectOwnRedis(url: string): Promise<Engine> {
       '~*',
       '&*',
       '+@all',
-      ...denied.map((n) => `-${n}`),
+      ...forbidden.map((name) => `-${name}`),
     ]
-    const outcome = await admin.execute(['ACL', 'SETUSER', USER, ...rules])
-    if (outcome instanceof CommandError) {
+    const reply = await admin.execute(['ACL', 'SETUSER', USER, ...rules])
+    if (reply instanceof CommandError) {
       throw new LocalError(
         'ERR_LOCAL_REDIS_START',
-        'The redis-server on the PATH is too old to restrict what scripts may do: install 6.2 or ' +
-          'newer, pass a Redis URL, or use the embedded engine',
+        'The redis-server on the PATH is too old to restrict the commands of scripts: install ' +
+          'version 6.2 or newer, pass a Redis URL, or use the embedded engine',
       )
     }
   } finally {

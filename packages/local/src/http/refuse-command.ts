@@ -4,8 +4,8 @@ import { REFUSED_COMMANDS } from '../engines/refused-commands.ts'
 
 const BLOCKING_WITH_OPTION = new Set(['XREAD', 'XREADGROUP'])
 
-/** The error for a command that makes no sense over HTTP; undefined for all others. */
-export function refuse([name, ...args]: Command): CommandError | undefined {
+/** Returns the error for a command that the REST API does not offer, and undefined for others. */
+export function refuseCommand([name, ...args]: Command): CommandError | undefined {
   const upper = name.toUpperCase()
   const blocks =
     BLOCKING_WITH_OPTION.has(upper) && args.some((arg) => String(arg).toUpperCase() === 'BLOCK')

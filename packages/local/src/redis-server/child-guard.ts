@@ -2,17 +2,18 @@ import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
 
 /**
- * Ends a child process when this one ends, however that happens.
+ * Kills a child process when this process ends, whatever ends it. Returns a function that cancels
+ * this.
  *
- * A handler of the `exit` event is not run for a process that a signal ends, so a shell waits for
- * the pipe between the two to close. The function it returns calls this off.
+ * Node runs no `exit` handler in a process that a signal ends. So a shell waits until the pipe to
+ * this process closes, and kills the child then.
  */
 export function guardChild(pid: number): () => void {
   const killNow = (): void => {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It has ended already.
+      // The child has ended already.
     }
   }
   process.once('exit', killNow)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { guardChild } from './child-guard.ts'
 import { LocalError } from '../errors.ts'
-import { checkServerOptions } from '../options.ts'
+import { assertServerOptions } from '../options.ts'
 
 const BINARIES = ['redis-server', 'valkey-server'] as const
 const PORT_ATTEMPTS = 5
@@ -25,34 +25,33 @@ export interface RedisServerOptions {
   port?: number
 }
 
-/** A Redis of one's own: empty at the start, kept in memory only, gone after `stop`. */
+/** A temporary Redis: it starts empty, keeps its data in memory only, and ends with `stop`. */
 export interface RedisServer extends AsyncDisposable {
-  /** As in `redis://127.0.0.1:6390`. */
+  /** The address, such as `redis://127.0.0.1:6390`. */
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** Ends the process, by its id, and waits until it is gone. May be called again. */
+  /** Ends the process and waits until it is gone. Further calls have no effect. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the `redis-server` (or `valkey-server`) on the PATH, without persistence.
+ * Starts the `redis-server` (or `valkey-server`) on the PATH, without persistence. It ends with
+ * `stop`, or when this process ends.
  *
- * It ends with `stop`, and at the latest when this process ends.
- *
- * @throws LocalError `ERR_LOCAL_OPTION`, `ERR_LOCAL_REDIS_MISSING` when there is none on the PATH,
- * `ERR_LOCAL_REDIS_START` when it does not come up.
+ * @throws LocalError `ERR_LOCAL_OPTION` for an invalid option, `ERR_LOCAL_REDIS_MISSING` when the
+ * PATH has no server, `ERR_LOCAL_REDIS_START` when the server does not start.
  * @example
  * await using redis = await startRedisServer()
  * const client = new Redis(redis.url)
  */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
-  checkServerOptions(options)
+  assertServerOptions(options)
   const { port = 0 } = options
   const attempts = port === 0 ? PORT_ATTEMPTS : 1
   let output = ''
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    // Another process may take a free port before Redis does, hence the further attempts.
+    // Another process may take the free port before Redis does, so it may take several attempts.
     const candidate = port === 0 ? await freePort() : port
     const outcome = await launch(candidate)
     if (typeof outcome !== 'string') return outcome
@@ -61,22 +60,22 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   throw new LocalError('ERR_LOCAL_REDIS_START', `redis-server did not start: ${lastLine(output)}`)
 }
 
-/** Resolves to the server, or to what it printed when it ended before it was ready. */
+/** Resolves to the server, or to its output if it did not become ready. */
 async function launch(port: number): Promise<RedisServer | string> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-redis-'))
   const removeDirectory = (): Promise<void> => rm(directory, { recursive: true, force: true })
   try {
-    const child = await spawnFirst(port, directory)
+    const child = await spawnServer(port, directory)
     const exited = once(child, 'exit')
     const pid = child.pid ?? 0
-    const release = guardChild(pid)
+    const cancelGuard = guardChild(pid)
     let output = ''
     child.stdout?.on(
       'data',
       (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4_096)),
     )
     const stop = async (): Promise<void> => {
-      release()
+      cancelGuard()
       if (child.exitCode === null && child.signalCode === null) {
         child.kill('SIGTERM')
         const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
@@ -85,7 +84,7 @@ async function launch(port: number): Promise<RedisServer | string> {
       }
       await removeDirectory()
     }
-    if (!(await answersBeforeExit(child, port))) {
+    if (!(await becomesReady(child, port))) {
       await stop()
       return output
     }
@@ -97,7 +96,7 @@ async function launch(port: number): Promise<RedisServer | string> {
   }
 }
 
-async function spawnFirst(port: number, directory: string): Promise<ChildProcess> {
+async function spawnServer(port: number, directory: string): Promise<ChildProcess> {
   const settings = ['--save', '', '--appendonly', 'no', '--bind', '127.0.0.1', '--dir', directory]
   for (const binary of BINARIES) {
     const child = spawn(binary, [...settings, '--port', String(port)], {
@@ -108,7 +107,7 @@ async function spawnFirst(port: number, directory: string): Promise<ChildProcess
       return child
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-        throw new LocalError('ERR_LOCAL_REDIS_START', `${binary} could not be run`, {
+        throw new LocalError('ERR_LOCAL_REDIS_START', `Cannot run ${binary}`, {
           cause: error,
         })
       }
@@ -120,7 +119,7 @@ async function spawnFirst(port: number, directory: string): Promise<ChildProcess
   )
 }
 
-async function answersBeforeExit(child: ChildProcess, port: number): Promise<boolean> {
+async function becomesReady(child: ChildProcess, port: number): Promise<boolean> {
   const deadline = Date.now() + START_TIMEOUT_MS
   while (child.exitCode === null && child.signalCode === null && Date.now() < deadline) {
     if ((await answeringPid(port)) === child.pid) return true
@@ -129,23 +128,23 @@ async function answersBeforeExit(child: ChildProcess, port: number): Promise<boo
   return false
 }
 
-/** Who answers there: on a port that is taken, another Redis may. */
+/** Reads the process id of the Redis on this port: if the port was taken, it is another one's. */
 function answeringPid(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     let answer = ''
     const socket = connect(port, '127.0.0.1', () => socket.write('INFO server\r\n'))
-    const settle = (): void => {
+    const finish = (): void => {
       socket.destroy()
       const pid = /^process_id:(\d+)\r$/m.exec(answer)?.[1]
       resolve(pid === undefined ? undefined : Number(pid))
     }
-    socket.setTimeout(1_000, settle)
+    socket.setTimeout(1_000, finish)
     socket.on('data', (chunk) => {
       answer += chunk.toString()
-      if (/^process_id:\d+\r$/m.test(answer)) settle()
+      if (/^process_id:\d+\r$/m.test(answer)) finish()
     })
-    socket.once('error', settle)
-    socket.once('close', settle)
+    socket.once('error', finish)
+    socket.once('close', finish)
   })
 }
 

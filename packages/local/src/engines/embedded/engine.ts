@@ -1,6 +1,6 @@
 import { CommandError } from '../engine.ts'
 import type { Arg, Command, Engine, Reply } from '../engine.ts'
-import { arityFits, definitionOf, guarded, run, unknownCommand, wrongArity } from './dispatch.ts'
+import { arityFits, catchFault, definitionOf, run, unknownCommand, wrongArity } from './dispatch.ts'
 import { Keyspace } from './keyspace.ts'
 import { Interpreter } from './lua/interpreter.ts'
 import type { ScriptBudget } from './lua/interpreter.ts'
@@ -11,38 +11,39 @@ import type { Value } from './value.ts'
 const SCRIPT_BUDGET: ScriptBudget = { ms: 5_000 }
 
 /**
- * A small Redis in this process: keys, strings, hashes, sorted sets, and scripts on a Lua 5.1.
+ * Starts a small Redis in this process: keys, strings, hashes, sorted sets, and scripts on Lua 5.1.
+ * All other commands get `ERR unknown command`.
  *
- * Every command and every script runs to its end before the next begins. All other commands are
- * answered with `ERR unknown command`. A script that runs for longer than its budget is killed.
+ * Each command and each script ends before the next begins. A script that exceeds its budget is
+ * killed.
  */
 export async function startEmbedded(budget: ScriptBudget = SCRIPT_BUDGET): Promise<Engine> {
   const keyspace = new Keyspace()
   const interpreter = await Interpreter.create(budget)
   const scripts = new Scripts(keyspace, interpreter)
-  const inTurn = queue()
+  const enqueue = serialQueue()
 
   const evaluate = async (name: string, args: string[]): Promise<Value> => {
-    const refused = refusal(name, args)
-    if (refused) return refused
+    const refusal = refuseCommand(name, args)
+    if (refusal) return refusal
     if (interpreter.isBroken) await interpreter.repair()
     keyspace.beginTick()
     const definition = definitionOf(name)
     if (definition) return run(definition, keyspace, args)
-    return guarded(() => scripts.execute(name.toUpperCase(), args))
+    return catchFault(() => scripts.execute(name.toUpperCase(), args))
   }
 
   return {
-    execute: (command) => inTurn(async () => toReply(await evaluate(...toBytes(command)))),
+    execute: (command) => enqueue(async () => toReply(await evaluate(...toBytes(command)))),
     async transaction(commands): Promise<readonly Reply[] | CommandError> {
-      const prepared = commands.map(toBytes)
-      const refused = prepared.map(([name, args]) => refusal(name, args)).find(Boolean)
-      if (refused) {
-        return new CommandError(`EXECABORT Transaction discarded because of: ${refused.message}`)
+      const encoded = commands.map(toBytes)
+      const refusal = encoded.map(([name, args]) => refuseCommand(name, args)).find(Boolean)
+      if (refusal) {
+        return new CommandError(`EXECABORT Transaction discarded because of: ${refusal.message}`)
       }
-      return inTurn(async () => {
+      return enqueue(async () => {
         const replies: Reply[] = []
-        for (const command of prepared) replies.push(toReply(await evaluate(...command)))
+        for (const command of encoded) replies.push(toReply(await evaluate(...command)))
         return replies
       })
     },
@@ -52,8 +53,8 @@ export async function startEmbedded(budget: ScriptBudget = SCRIPT_BUDGET): Promi
   }
 }
 
-/** Runs what it is given one after the other, in the order of the calls. */
-function queue(): <T>(work: () => Promise<T>) => Promise<T> {
+/** Creates a queue that runs one piece of work at a time, in the order of the calls. */
+function serialQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
     const result = last.then(work)
@@ -62,8 +63,8 @@ function queue(): <T>(work: () => Promise<T>) => Promise<T> {
   }
 }
 
-/** The error for a command that is not to be run at all, as a transaction must know beforehand. */
-function refusal(name: string, args: string[]): CommandError | undefined {
+/** Returns the error for an unknown command or a wrong arity. A transaction checks this first. */
+function refuseCommand(name: string, args: string[]): CommandError | undefined {
   const upper = name.toUpperCase()
   const isScript = Object.hasOwn(SCRIPT_ARITIES, upper)
   const arity = isScript ? SCRIPT_ARITIES[upper] : definitionOf(name)?.arity
