@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 
 const SERVERS = ['redis-server', 'valkey-server']
 
-/** How a system's package manager installs Redis, by the name of its command. */
+/** The commands that install Redis, by the name of the package manager. */
 const INSTALLERS = new Map([
   [
     'apt-get',
@@ -16,10 +16,10 @@ const INSTALLERS = new Map([
   ['brew', [['brew', 'install', 'redis']]],
 ])
 
-/** Finds a Redis server on the PATH, or installs one; throws an error that says what to do. */
+/** Finds a Redis server on the PATH, or installs one. Throws an error that says what to do. */
 export function ensureRedis() {
-  const found = SERVERS.find(isCommand)
-  if (found) return found
+  const server = SERVERS.find(isCommand)
+  if (server) return server
   for (const [manager, steps] of INSTALLERS) {
     if (!isCommand(manager)) continue
     console.log(`No Redis on the PATH: installing one with ${manager}.`)
@@ -27,7 +27,7 @@ export function ensureRedis() {
     const installed = failed ? undefined : SERVERS.find(isCommand)
     if (installed) return installed
     throw new Error(
-      `The tests need a real Redis, and "${(failed ?? steps.at(-1)).join(' ')}" did not bring one. ` +
+      `The tests need a real Redis, and "${(failed ?? steps.at(-1)).join(' ')}" did not install it. ` +
         'Install redis-server 7 or newer, put it on the PATH, and run the command again.',
     )
   }

@@ -1,4 +1,4 @@
-// Builds the demo, starts it with a store behind it, and drives traffic through it when asked to.
+// Builds the demo, starts it with a store and, with --drive, sends traffic through it.
 import { drive } from './drive/drive.mjs'
 import { HELP, parseOptions } from './options.mjs'
 import { build, startStack } from './stack.mjs'
@@ -11,9 +11,9 @@ for (const [signal, code] of [
   ['SIGTERM', 143],
 ]) {
   process.on(signal, () => {
-    // What is still starting ends with this process.
+    // Processes that are still starting end with this one.
     if (!stack) process.exit(code)
-    // Ending the demo by hand is no failure; a drive that was cut short has checked nothing.
+    // Ending the demo by hand is a success; an interrupted drive has not checked everything.
     void stop().then(() => process.exit(options.drive ? code : 0))
   })
 }
@@ -21,26 +21,26 @@ stack = await start()
 
 if (options.drive) {
   console.log(`Driving ${stack.url}, with ${stack.engine}.\n`)
-  const held = await drive(stack).catch((error) => {
+  const succeeded = await drive(stack).catch((error) => {
     console.error(error)
     return false
   })
   await stop()
-  process.exit(held ? 0 : 1)
+  process.exit(succeeded ? 0 : 1)
 } else {
   console.log(`
   ${stack.url}
 
   The store is ${stack.engine}.
   Open the page, choose a tenant and a route, and send a burst of 25 to a limit of 20.
-  Let an agent run away in the chat below, and watch its budget stop it.
-  "npm run demo -- --drive" fires all that by itself, and checks what came out.
+  Start a runaway agent in the chat below, and watch its budget stop it.
+  "npm run demo -- --drive" does all that for you, and checks the results.
   Ctrl-C ends everything.
 `)
   await stack.ended
   if (!stopping) {
     await stop()
-    fail('The demo ended by itself.')
+    fail('The demo ended unexpectedly.')
   }
 }
 
@@ -53,7 +53,7 @@ function parse() {
     }
     return parsed
   } catch (error) {
-    return fail(`${error.message}\n"npm run demo -- --help" shows what there is.`)
+    return fail(`${error.message}\n"npm run demo -- --help" lists the options.`)
   }
 }
 

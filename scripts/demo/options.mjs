@@ -2,23 +2,26 @@ import { parseArgs } from 'node:util'
 
 export const HELP = `Usage: npm run demo -- [options]
 
-Builds the demo app and starts it with a store behind it. The store is Upstash when
+Builds the demo app and starts it with a store. The store is Upstash when
 UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN are set, else a redis-server from the
 PATH, else an engine in this process.
 
-  --drive          run a bulk import, a retry storm and a runaway agent, check what came out, end
-  --port <number>  the port of the demo (default: 3000, or a free one where that is taken)
-  --engine <name>  redis-server or embedded (default: the first if there is one)
-  --no-build       start what was built before
-  --help           this text
+  --drive          run a bulk import, a retry storm and a runaway agent, check the results, end
+  --port <number>  the port of the demo (default: 3000, or a free one if 3000 is in use)
+  --engine <name>  redis-server or embedded (default: redis-server if there is one)
+  --no-build       start the last build
+  --help           print this text
 
-The demo asks a real model when OPENAI_API_KEY and OPENAI_BASE_URL are set (OPENAI_MODEL names
-it); a drive never does. Its page gets tokens then only with DEMO_TOKENS=local, because they spend
-your money. DEMO_MODEL_LATENCY_MS is how long the stand-in takes.`
+Environment variables:
+
+  OPENAI_API_KEY, OPENAI_BASE_URL  call this model instead of a stand-in; --drive never does
+  OPENAI_MODEL                     the name of the model
+  DEMO_TOKENS=local                let the page of this machine spend your money on a real model
+  DEMO_MODEL_LATENCY_MS            the milliseconds that the stand-in takes for an answer`
 
 const ENGINES = ['redis-server', 'embedded']
 
-/** The options in `args`. Throws an error that says what is wrong with them. */
+/** Parses `args`. Throws an error that names the invalid option. */
 export function parseOptions(args, env) {
   const { values } = parseArgs({
     args,
@@ -39,7 +42,9 @@ export function parseOptions(args, env) {
   }
   const upstash = upstashOf(env)
   if (upstash && engine) {
-    throw new Error('--engine has no use while UPSTASH_REDIS_REST_URL is set: Upstash is the store')
+    throw new Error(
+      '--engine has no effect while UPSTASH_REDIS_REST_URL is set: remove one of the two',
+    )
   }
   return {
     drive,
@@ -55,5 +60,7 @@ function upstashOf({ UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: toke
   if (!url && !token) return undefined
   if (url && token) return { url, token }
   const missing = url ? 'UPSTASH_REDIS_REST_TOKEN' : 'UPSTASH_REDIS_REST_URL'
-  throw new Error(`${missing} is not set, and its companion is: set both, or neither`)
+  throw new Error(
+    `${missing} is not set: set both UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, or neither`,
+  )
 }

@@ -13,11 +13,11 @@ const DRIVE_ENV = {
   // Hundreds of requests to a real model would cost real money.
   OPENAI_API_KEY: '',
   DEMO_MODEL_LATENCY_MS: '40',
-  // A machine too busy to ask the store in time would go on counting by itself, from zero.
+  // On a busy machine the default timeout would make the demo count locally, from zero.
   STORE_TIMEOUT_MS: '15000',
 }
 
-/** Builds the demo and what it needs; says nothing unless that fails. */
+/** Builds the demo and its packages. Prints nothing; throws the output if the build fails. */
 export async function build() {
   const turbo = `${root}/node_modules/turbo/bin/turbo`
   const filters = ['--filter=@sluice/demo', '--filter=@sluice/local']
@@ -45,7 +45,7 @@ function endWithThisProcess(child) {
   child.once('exit', () => process.off('exit', killNow))
 }
 
-/** The store and, speaking REST to it, the demo. */
+/** Starts the store and the demo. */
 export async function startStack(options) {
   const store = await startStore(options)
   try {
@@ -68,7 +68,7 @@ async function startStore({ upstash, engine }) {
     const name = `Upstash at ${new URL(upstash.url).host}`
     return { ...upstash, engine: name, requests: () => undefined, stop: async () => {} }
   }
-  // Imported here because it has been built only now.
+  // Imported only now, because the build must come first.
   const { startLocal } = await import('@sluice/local')
   const local = await startLocal(engine ? { engine } : {})
   const name = {
@@ -86,8 +86,8 @@ async function startStore({ upstash, engine }) {
 
 async function startDemo({ port, drive }, store, secret) {
   const next = `${root}/node_modules/next/dist/bin/next`
-  const wanted = port ?? ((await isFree(DEFAULT_PORT)) ? DEFAULT_PORT : 0)
-  const child = spawn(process.execPath, [next, 'start', '-p', String(wanted), '-H', HOST], {
+  const demoPort = port ?? ((await isFree(DEFAULT_PORT)) ? DEFAULT_PORT : 0)
+  const child = spawn(process.execPath, [next, 'start', '-p', String(demoPort), '-H', HOST], {
     cwd: `${root}/apps/demo`,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -103,7 +103,7 @@ async function startDemo({ port, drive }, store, secret) {
   const ended = once(child, 'exit')
   const stop = async () => {
     child.kill('SIGTERM')
-    // It would first see open connections to their end, a stream or a browser's included.
+    // Next.js waits for open connections, such as a stream or a browser's.
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
     await ended
     clearTimeout(timer)
@@ -117,7 +117,7 @@ async function startDemo({ port, drive }, store, secret) {
   }
 }
 
-/** The address that `next start` prints, once it answers there. */
+/** Resolves to the address that `next start` prints, as soon as the demo answers there. */
 function listening(child, ended) {
   return new Promise((resolve, reject) => {
     let output = ''

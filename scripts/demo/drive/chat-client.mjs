@@ -1,15 +1,15 @@
 const REQUEST_TIMEOUT_MS = 20_000
 const SETTLE_TIMEOUT_MS = 10_000
 const MODEL = 'gpt-4o'
-/** What it costs, in micro-dollars a token: 2.50 and 10 dollars a million. */
+/** The price of the model in micro-dollars a token: 2.50 and 10 dollars a million. */
 const PRICE = { input: 2.5, output: 10 }
 
-/** The price of a usage as OpenAI tells it, in micro-dollars. */
+/** Returns the price of OpenAI's `usage` in micro-dollars. */
 export const priceOf = ({ prompt_tokens: input, completion_tokens: output }) =>
   Math.ceil(input * PRICE.input + output * PRICE.output)
 
-/** One tenant's way to the demo's chat completions. */
-export function chatter(url, token, deadline) {
+/** Creates a client of the demo's chat completions for one tenant. */
+export function chatClient(url, token, deadline) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const post = (body, signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)) =>
     fetch(`${url}/api/chat`, {
@@ -24,7 +24,7 @@ export function chatter(url, token, deadline) {
       signal: AbortSignal.any([deadline, signal]),
     })
 
-  /** One call to its end: its status, what it has used, or why it was refused. */
+  /** Makes one call to its end. Resolves to the status and the usage, or the code of a refusal. */
   async function call(body) {
     try {
       const answer = await post(body)
@@ -38,24 +38,24 @@ export function chatter(url, token, deadline) {
     }
   }
 
-  /** Reads so many pieces of an answer, and goes away: what it has read, and what had been reserved. */
-  async function leaveAfter(pieces) {
-    const leave = new AbortController()
-    const answer = await post({}, leave.signal)
+  /** Reads a number of words and aborts. Resolves to the words and the cost that was reserved. */
+  async function leaveAfter(wordCount) {
+    const abort = new AbortController()
+    const answer = await post({}, abort.signal)
     const [, limit] = /"budget\.daily";q=(\d+)/.exec(answer.headers.get('ratelimit-policy'))
-    const [, left] = /"budget\.daily";r=(\d+)/.exec(answer.headers.get('ratelimit'))
+    const [, remaining] = /"budget\.daily";r=(\d+)/.exec(answer.headers.get('ratelimit'))
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
     let text = ''
-    while (contentIn(text).length < pieces) {
+    while (wordsIn(text).length < wordCount) {
       const { done, value } = await reader.read()
       if (done) break
       text += value
     }
-    leave.abort()
-    return { words: contentIn(text), reserved: limit - left }
+    abort.abort()
+    return { words: wordsIn(text), reserved: limit - remaining }
   }
 
-  /** What is used of each limit, by its name. Looking charges nothing. */
+  /** Reads the used units of each limit, by its name. Charges nothing. */
   async function used() {
     const answer = await fetch(`${url}/api/limits?route=chat`, { headers, signal: deadline })
     const { policies } = await answer.json()
@@ -64,14 +64,14 @@ export function chatter(url, token, deadline) {
     )
   }
 
-  /** The same, once no call is in flight. A call is settled a moment after its last word. */
+  /** Waits until all calls are settled, which is shortly after the last word, and returns `used`. */
   async function settled() {
     const until = performance.now() + SETTLE_TIMEOUT_MS
-    let looks = 0
+    let peeks = 0
     for (;;) {
-      const now = await used()
-      looks += 1
-      if (now['in-flight'].used === 0 || performance.now() > until) return { ...now, looks }
+      const usage = await used()
+      peeks += 1
+      if (usage['in-flight'].used === 0 || performance.now() > until) return { ...usage, peeks }
     }
   }
 
@@ -83,7 +83,7 @@ const eventsIn = (text) =>
 
 const usageIn = (text) => eventsIn(text).findLast(({ usage }) => usage)?.usage
 
-const contentIn = (text) =>
+const wordsIn = (text) =>
   eventsIn(text)
     .map(({ choices }) => choices[0]?.delta.content)
     .filter(Boolean)

@@ -3,63 +3,66 @@ import { PLANS } from './scenarios.mjs'
 const MINUTE_MS = 60_000
 const REASONS = { rpm: 'rate_limit_exceeded', daily: 'daily_quota_exceeded' }
 
-/** What must hold of a scenario's answers: a list of `{ claim, problem }`, without problem if it held. */
-export function check(scenario, records) {
-  const took = Math.max(...records.map((record) => record.endedAt)) - records[0].startedAt
-  const checks = [wellFormed(scenario, records), window(scenario, records)]
-  // In more than a minute the window moves on, and how many fit depends on the machine's speed.
-  if (took < MINUTE_MS) checks.push(...counts(scenario, records))
+/** Checks the answers of a scenario: a list of `{ claim, problem }`, without a problem if it holds. */
+export function checkScenario(scenario, records) {
+  const durationMs = Math.max(...records.map((record) => record.endedAt)) - records[0].startedAt
+  const checks = [checkAnswers(scenario, records), checkWindow(scenario, records)]
+  // After a minute the window moves on, and the counts depend on the speed of the machine.
+  if (durationMs < MINUTE_MS) checks.push(...checkCounts(scenario, records))
   return checks
 }
 
-function wellFormed({ name }, records) {
-  const odd = records.find((record) => {
+function checkAnswers({ name }, records) {
+  const invalid = records.find((record) => {
     if (record.status === 200) return false
     const { status, error, policy, retryAfter } = record
     return status !== 429 || error !== REASONS[policy] || !/^[1-9]\d*$/.test(retryAfter ?? '')
   })
-  const told = odd && `status ${odd.status}, ${odd.error}, Retry-After ${odd.retryAfter}`
+  const answer =
+    invalid && `status ${invalid.status}, ${invalid.error}, Retry-After ${invalid.retryAfter}`
   return {
-    claim: `${name}: every answer is 200, or a 429 that says why and when to come back`,
-    problem: odd && `${odd.tenant} got ${told}`,
+    claim: `${name}: every answer is 200, or a 429 that says why and when to retry`,
+    problem: invalid && `${invalid.tenant} got ${answer}`,
   }
 }
 
-/** The most requests that are certain to have been allowed within one minute, against the limit. */
-function window({ name, tenants }, records) {
+/** Compares the requests that certainly were allowed within one minute with the limit. */
+function checkWindow({ name, tenants }, records) {
   const claim = `${name}: no minute holds more than the limit`
-  for (const [key, allowed] of groups(records.filter(isAllowed))) {
+  for (const [key, allowed] of byTenantAndRoute(records.filter(isAllowed))) {
     const limit = PLANS[tenants[allowed[0].tenant]].rpm
     for (const first of allowed) {
       const until = first.startedAt + MINUTE_MS
-      const held = allowed.filter(
+      const count = allowed.filter(
         ({ startedAt, endedAt }) => startedAt >= first.startedAt && endedAt < until,
       ).length
-      if (held > limit) return { claim, problem: `${key}: ${held} allowed at a limit of ${limit}` }
+      if (count > limit) {
+        return { claim, problem: `${key}: ${count} allowed at a limit of ${limit}` }
+      }
     }
   }
   return { claim }
 }
 
-function counts({ name, expected }, records) {
-  return Object.entries(expected).map(([tenant, wanted]) => {
-    const own = records.filter((record) => record.tenant === tenant)
-    const { allowed, ...denied } = wanted
-    const sent = Object.values(wanted).reduce((sum, count) => sum + count)
-    const got = `allowed ${own.filter(isAllowed).length}, denied ${describe(deniedBy(own))}`
-    const right = `allowed ${allowed}, denied ${describe(denied)}`
-    const isRight = own.length === sent && got === right
+function checkCounts({ name, expected }, records) {
+  return Object.entries(expected).map(([tenant, counts]) => {
+    const answers = records.filter((record) => record.tenant === tenant)
+    const { allowed, ...denied } = counts
+    const sent = Object.values(counts).reduce((sum, count) => sum + count)
+    const actual = `allowed ${answers.filter(isAllowed).length}, denied ${describe(deniedBy(answers))}`
+    const correct = `allowed ${allowed}, denied ${describe(denied)}`
+    const isCorrect = answers.length === sent && actual === correct
     return {
-      claim: `${name}: ${tenant} sent ${sent}, ${right}`,
-      problem: isRight ? undefined : `sent ${own.length}, ${got}`,
+      claim: `${name}: ${tenant} sent ${sent}, ${correct}`,
+      problem: isCorrect ? undefined : `sent ${answers.length}, ${actual}`,
     }
   })
 }
 
 export const isAllowed = (record) => record.status === 200
 
-/** The records of each tenant and route, as each pair has a window of its own. */
-function groups(records) {
+/** Groups records by tenant and route, because each pair has its own window. */
+function byTenantAndRoute(records) {
   const byKey = new Map()
   for (const record of records) {
     const key = `${record.tenant} on ${record.route}`
@@ -68,17 +71,17 @@ function groups(records) {
   return byKey
 }
 
-/** The number of denials by the name of the policy that denied. */
+/** Counts the denials of each policy, by its name. */
 export function deniedBy(records) {
-  const counted = {}
+  const counts = {}
   for (const { status, policy = '?' } of records) {
-    if (status !== 200) counted[policy] = (counted[policy] ?? 0) + 1
+    if (status !== 200) counts[policy] = (counts[policy] ?? 0) + 1
   }
-  return counted
+  return counts
 }
 
-/** As in `180 by rpm`. */
-export function describe(denied) {
-  const parts = Object.entries(denied).map(([policy, count]) => `${count} by ${policy}`)
+/** Describes the denials of each policy, such as `180 by rpm`. */
+export function describe(denials) {
+  const parts = Object.entries(denials).map(([policy, count]) => `${count} by ${policy}`)
   return parts.join(', ') || '0'
 }

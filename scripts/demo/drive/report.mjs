@@ -2,7 +2,7 @@ import { deniedBy, describe, isAllowed } from './checks.mjs'
 
 const BAR_WIDTH = 30
 
-/** Shows how far a scenario is: a bar on a terminal, one line at the end elsewhere. */
+/** Shows the progress of a scenario: a bar on a terminal, one line at the end elsewhere. */
 export function progress(title, total, out = process.stdout) {
   const startedAt = performance.now()
   let done = 0
@@ -24,16 +24,17 @@ export function progress(title, total, out = process.stdout) {
   }
 }
 
-/** One line a tenant, in columns. */
+/** Formats a table with one line for each tenant. */
 export function table(scenarioRecords) {
   const rows = [['tenant', 'plan', 'sent', 'allowed', 'denied', 'first Retry-After']]
   for (const [{ tenants }, records] of scenarioRecords) {
     for (const [tenant, plan] of Object.entries(tenants)) {
-      const own = records.filter((record) => record.tenant === tenant)
-      const allowed = own.filter(isAllowed).length
-      const first = own.find((record) => record.status === 429)
-      const wait = first ? `${first.retryAfter} s` : '-'
-      rows.push([tenant, plan, `${own.length}`, `${allowed}`, describe(deniedBy(own)), wait])
+      const answers = records.filter((record) => record.tenant === tenant)
+      const allowed = answers.filter(isAllowed).length
+      const firstDenial = answers.find((record) => record.status === 429)
+      const wait = firstDenial ? `${firstDenial.retryAfter} s` : '-'
+      const denials = describe(deniedBy(answers))
+      rows.push([tenant, plan, `${answers.length}`, `${allowed}`, denials, wait])
     }
   }
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)))
@@ -50,7 +51,7 @@ function pad(cell, widths, column) {
   return column === widths.length - 1 ? cell : cell.padEnd(width)
 }
 
-/** The median time of the answers in milliseconds, allowed and denied. */
+/** Returns the median milliseconds of allowed and of denied answers. */
 export function latencies(records) {
   const denied = records.filter((record) => record.status === 429)
   return { allowed: median(records.filter(isAllowed)), denied: median(denied) }

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 
 const REQUEST_TIMEOUT_MS = 20_000
 
-/** The tokens of tenants that no other run has used, signed as the demo's own endpoint signs. */
+/** Creates tenants that no other run uses, and signs their JWTs as the demo's endpoint does. */
 export function tokensFor(tenants, secret, run) {
   const exp = Math.floor(Date.now() / 1000) + 3_600
   const entries = Object.entries(tenants).map(([tenant, plan]) => {
@@ -19,7 +19,7 @@ function sign(claims, secret) {
 
 const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** Sends one request and reads the whole answer; what came back, and when. */
+/** Sends one request, reads the whole answer, and returns a record of it. Never rejects. */
 export async function request(url, route, token, deadline) {
   const startedAt = performance.now()
   const record = { route, startedAt, status: 0, policy: undefined, error: undefined }

@@ -11,8 +11,8 @@ const ROUTES = ['evaluate', 'generate-questions', 'feedback', 'probe']
 const NEIGHBOURS = ['starter', 'growth', 'professional', 'enterprise']
 
 /**
- * What is driven, in this order. `run` sends through `send(tenant, route)`; `expected` is what each
- * tenant must have got, exactly, as long as the whole scenario took less than a minute.
+ * The scenarios of the drive, in their order. `run` sends requests by `send(tenant, route)`.
+ * `expected` has the exact counts of each tenant, if the scenario took less than a minute.
  */
 export const scenarios = [
   {
@@ -21,13 +21,13 @@ export const scenarios = [
     tenants: { 'starter-burst': 'starter' },
     total: 25,
     async run(send) {
-      await Promise.all(times(25, () => send('starter-burst', 'evaluate')))
+      await Promise.all(range(25).map(() => send('starter-burst', 'evaluate')))
     },
     expected: { 'starter-burst': { allowed: 20, rpm: 5 } },
   },
   {
     name: 'bulk import',
-    title: 'One tenant imports 200 items as fast as it can, four others go on working',
+    title: 'One tenant imports 200 items as fast as it can, four others work as usual',
     tenants: {
       'starter-import': 'starter',
       ...Object.fromEntries(NEIGHBOURS.map((plan) => [`${plan}-near`, plan])),
@@ -40,7 +40,7 @@ export const scenarios = [
           await delay(50)
         }
       })
-      const items = times(200, (index) => index)
+      const items = range(200)
       await Promise.all([
         ...neighbours,
         withWorkers(20, items, () => send('starter-import', 'evaluate')),
@@ -57,16 +57,12 @@ export const scenarios = [
     tenants: { 'growth-storm': 'growth' },
     total: 60 + 40 * 5,
     async run(send) {
-      await withWorkers(
-        20,
-        times(100, (index) => index),
-        async () => {
-          for (let attempt = 0; attempt < 5; attempt += 1) {
-            const { status } = await send('growth-storm', 'feedback')
-            if (status === 200) return
-          }
-        },
-      )
+      await withWorkers(20, range(100), async () => {
+        for (let attempt = 0; attempt < 5; attempt += 1) {
+          const { status } = await send('growth-storm', 'feedback')
+          if (status === 200) return
+        }
+      })
     },
     expected: { 'growth-storm': { allowed: 60, rpm: 200 } },
   },
@@ -78,15 +74,15 @@ export const scenarios = [
     total: 60,
     countsDays: true,
     async run(send) {
-      const items = times(60, (index) => ROUTES[index % ROUTES.length])
-      await withWorkers(10, items, (route) => send('trial-day', route))
+      const routes = range(60).map((index) => ROUTES[index % ROUTES.length])
+      await withWorkers(10, routes, (route) => send('trial-day', route))
     },
     expected: { 'trial-day': { allowed: 50, daily: 10 } },
   },
 ]
 
-function times(count, make) {
-  return Array.from({ length: count }, (_, index) => make(index))
+function range(count) {
+  return Array.from({ length: count }, (_, index) => index)
 }
 
 async function withWorkers(count, items, work) {
@@ -94,5 +90,5 @@ async function withWorkers(count, items, work) {
   const worker = async () => {
     for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item)
   }
-  await Promise.all(times(count, worker))
+  await Promise.all(range(count).map(worker))
 }

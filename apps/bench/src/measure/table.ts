@@ -1,6 +1,6 @@
 import { median, quantile, ratios } from './rounds.ts'
 
-/** The measurements of one side, one a round, and a note to print beside them. */
+/** The measurements of one side, one per round, and a note for the table. */
 export interface Figure {
   readonly values: readonly number[]
   readonly note?: string
@@ -13,7 +13,7 @@ export interface Row {
   readonly reference?: Figure
   readonly peer?: Figure
   readonly ours: Figure
-  /** The largest that is wanted: of the ratio where there is a reference, else of the figure. */
+  /** The largest acceptable ratio or, without a reference, the largest acceptable figure. */
   readonly bar?: number
 }
 
@@ -28,8 +28,9 @@ const HEADINGS = [
 ] as const
 
 /**
- * The rows as a Markdown table. Figures are medians over the rounds. A ratio is that to the reference
- * in the same round, and the median of these; where there is no reference, the spread is the figure's.
+ * Formats the rows as a Markdown table. Figures are medians over the rounds. A ratio is the median of
+ * the ratios to the reference in the same round. The spread is that of the ratio or, without a
+ * reference, that of the figure.
  */
 export function markdownTable(rows: readonly Row[]): string {
   const cells = [[...HEADINGS], ...rows.map(cellsOf)]
@@ -45,15 +46,15 @@ const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
 function cellsOf({ title, unit, reference, peer, ours, bar }: Row): string[] {
   const show = (figure: Figure | undefined): string =>
     figure ? `${format(median(figure.values), unit)}${figure.note ? `, ${figure.note}` : ''}` : '–'
-  const own = reference && ratios(ours.values, reference.values)
-  const other = reference && peer && median(ratios(peer.values, reference.values)).toFixed(2)
+  const ourRatios = reference && ratios(ours.values, reference.values)
+  const peerRatio = reference && peer && median(ratios(peer.values, reference.values)).toFixed(2)
   return [
     title,
     show(reference),
-    other ? `${show(peer)} (${other})` : show(peer),
+    peerRatio ? `${show(peer)} (${peerRatio})` : show(peer),
     show(ours),
-    own ? median(own).toFixed(2) : '–',
-    spread(own ?? ours.values, own ? 2 : digits(median(ours.values))),
+    ourRatios ? median(ourRatios).toFixed(2) : '–',
+    spread(ourRatios ?? ours.values, ourRatios ? 2 : digits(median(ours.values))),
     bar === undefined ? '–' : reference ? `≤ ${bar.toFixed(2)}` : `≤ ${bar} ${unit}`,
   ]
 }
@@ -64,5 +65,5 @@ const spread = (values: readonly number[], places: number): string =>
 const format = (value: number, unit: Row['unit']): string =>
   `${value.toFixed(digits(value))} ${unit}`
 
-/** Three significant digits or so. */
+/** Returns the decimals for about three significant digits. */
 const digits = (value: number): number => (value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3)

@@ -9,7 +9,7 @@ import { StoreTap } from '../traffic/record.ts'
 const CALLS = 4_000
 const TURNS = 5
 
-/** The client's CPU time for a check, without that of sending. */
+/** The CPU time of a check in the client, without sending. */
 export const cpuScenario: Scenario = {
   name: 'cpu',
   title: 'microseconds of CPU of a check, with a fetch that answers at once',
@@ -35,14 +35,14 @@ export const cpuScenario: Scenario = {
   },
 }
 
-/** The checks' microseconds without those of the fetches of the same round. */
+/** Subtracts the microseconds of the fetches from those of the checks of the same round. */
 const row = (title: string, checks: readonly number[], fetches: readonly number[]): Row => ({
   title: `CPU of a check: ${title}`,
   unit: 'µs',
   ours: { values: checks.map((value, round) => value - (fetches[round] ?? Number.NaN)) },
 })
 
-/** A check, and what of it is the `fetch`: a call of it with an equal body. */
+/** Samples of a check, and of its `fetch` alone with an equal body. */
 async function samples(
   { servers: { url, token } }: Bench,
   policies: Policy[],

@@ -40,7 +40,7 @@ export const inFlightScenario: Scenario = {
   },
 }
 
-/** Calls per second of lanes that each make one call after the other. */
+/** Measures the calls per second of parallel lanes, each of which makes one call after the other. */
 const lanes =
   (call: () => Promise<unknown>): Sample =>
   async () => {

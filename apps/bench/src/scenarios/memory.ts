@@ -8,7 +8,7 @@ import { cpuMicroseconds, interleave, type Sample } from '../measure/rounds.ts'
 const CALLS = 4_000
 const TURNS = 5
 
-/** Decisions of one process, without Redis. */
+/** The CPU time of a decision in memory, without Redis. */
 export const memoryScenario: Scenario = {
   name: 'memory',
   title: 'microseconds of CPU of a decision in memory',

@@ -1,13 +1,13 @@
 import type { Servers } from '../servers/servers.ts'
 import type { Row } from '../measure/table.ts'
 
-/** The servers and the rounds of a measurement. */
+/** The servers and the number of rounds of a measurement. */
 export interface Bench {
   readonly servers: Servers
   readonly rounds: number
 }
 
-/** A group of measurements that are interleaved with each other. */
+/** A group of measurements that take turns. */
 export interface Scenario {
   readonly name: string
   /** One line for `--help`. */

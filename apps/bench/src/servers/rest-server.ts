@@ -1,4 +1,4 @@
-// The REST server's process: it ends when the one that started it does.
+// The process of the REST server. It ends with the process that started it.
 import { startLocal } from '@sluice/local'
 import type { RestAddress } from './servers.ts'
 

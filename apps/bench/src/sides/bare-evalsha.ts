@@ -1,6 +1,6 @@
 import type { Servers } from '../servers/servers.ts'
 
-/** The least that a decision in Redis can take: an EVALSHA of `return 1` by `fetch`. */
+/** The fastest call of any script: an EVALSHA of `return 1`, sent by `fetch`. */
 export async function bareEvalsha({ url, token, redis }: Servers): Promise<() => Promise<unknown>> {
   const sha = (await redis.script('LOAD', 'return 1')) as string
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

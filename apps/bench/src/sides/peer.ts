@@ -5,7 +5,7 @@ import { AMPLE } from '../limits.ts'
 
 type Options = ConstructorParameters<typeof Ratelimit>[0]
 
-/** An `@upstash/ratelimit` limiter without its cache and analytics, as ours has neither. */
+/** An `@upstash/ratelimit` limiter without cache and analytics, which our limiter does not have. */
 export const peerLimiter = (
   redis: Options['redis'],
   limiter: Options['limiter'],
@@ -19,6 +19,6 @@ export const peerDaily = (limit = AMPLE): Options['limiter'] => Ratelimit.fixedW
 export const peerBucket = (limit = AMPLE): Options['limiter'] =>
   Ratelimit.tokenBucket(limit, '1 h', limit)
 
-/** Its client. `pipelined`, the default there, sends what is asked in one tick in one request. */
+/** The peer's client. `pipelined`, its default, sends all commands of one tick in one request. */
 export const peerClient = ({ url, token }: RestAddress, pipelined = true): Redis =>
   new Redis({ url, token, enableAutoPipelining: pipelined })

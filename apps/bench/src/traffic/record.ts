@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 
-/** A Redis command as it is sent. */
+/** A Redis command: its name and arguments. */
 export type RedisCommand = readonly (string | number)[]
 
-/** Scripts by the SHA-1 that EVALSHA names them by, and the commands that run them. */
+/** Recorded scripts by their SHA-1, and the commands that run them. */
 export interface Traffic {
   readonly scripts: ReadonlyMap<string, string>
   readonly commands: readonly RedisCommand[]
 }
 
-/** The answer of a server that costs no time: only the parts of a `Response` that a client reads. */
-const answerOf = (text: string): Response =>
+/** Creates an answer that costs no time: only the parts of a `Response` that a client reads. */
+const instantAnswer = (text: string): Response =>
   ({
     ok: true,
     status: 200,
@@ -20,33 +20,33 @@ const answerOf = (text: string): Response =>
   }) as Response
 
 /**
- * A `fetch` that passes requests on until `freeze`, and from then on answers at once with the last
- * reply that was no error.
+ * A `fetch` that sends requests and records them until `freeze`. From then on it answers at once with
+ * the last successful reply.
  */
 export class StoreTap {
-  /** The scripts that went by. */
+  /** The scripts of all requests, by their SHA-1. */
   readonly scripts = new Map<string, string>()
-  /** The last request's body. */
+  /** The body of the last request. */
   lastBody = ''
   #lastReply = ''
   #answer: Promise<Response> | undefined
-  #watch: ((body: string) => void) | undefined
+  #onBody: ((body: string) => void) | undefined
 
-  /** To be passed to the store. */
+  /** The `fetch` option of the store. */
   readonly fetch = (url: string, init: RequestInit): Promise<Response> => {
-    if (this.#answer === undefined) return this.#pass(url, init)
-    this.#watch?.(init.body as string)
+    if (this.#answer === undefined) return this.#send(url, init)
+    this.#onBody?.(init.body as string)
     return this.#answer
   }
 
-  /** Answers at once from now on; `watch` sees the bodies. */
-  freeze(watch?: (body: string) => void): void {
-    if (this.#lastReply === '') throw new Error('No reply has gone by')
-    this.#answer = Promise.resolve(answerOf(this.#lastReply))
-    this.#watch = watch
+  /** Answers at once from now on. `onBody` receives the bodies of the requests. */
+  freeze(onBody?: (body: string) => void): void {
+    if (this.#lastReply === '') throw new Error('No reply was recorded')
+    this.#answer = Promise.resolve(instantAnswer(this.#lastReply))
+    this.#onBody = onBody
   }
 
-  async #pass(url: string, init: RequestInit): Promise<Response> {
+  async #send(url: string, init: RequestInit): Promise<Response> {
     this.lastBody = init.body as string
     const [name, text] = JSON.parse(this.lastBody) as string[]
     if (name === 'EVAL' && text) this.scripts.set(sha1(text), text)
@@ -57,7 +57,7 @@ export class StoreTap {
   }
 }
 
-/** The traffic of an `@upstash/ratelimit` limiter, recorded by a client that sends nothing. */
+/** A client that records the traffic of an `@upstash/ratelimit` limiter and sends nothing. */
 export class PeerRecorder {
   readonly scripts = new Map<string, string>()
   readonly commands: RedisCommand[] = []

@@ -1,24 +1,24 @@
 import type { Redis } from 'ioredis'
 import type { RedisCommand, Traffic } from './record.ts'
 
-/** The cost of one decision of a replay to Redis. */
+/** The cost of a replay to Redis, per decision. */
 export interface Replay {
-  /** Microseconds in EVALSHA, by `INFO commandstats`. */
+  /** Microseconds in EVALSHA, from `INFO commandstats`. */
   readonly microseconds: number
-  /** Commands, as Upstash bills them: EVALSHA and those inside the script. */
+  /** The commands that Upstash bills: EVALSHA and those inside the script. */
   readonly commands: number
   /** Commands that add a charge. */
   readonly writes: number
 }
 
-/** Commands sent at once. */
+/** The number of commands in one pipeline. */
 const PIPELINE = 500
 
 // Stock Redis refuses Upstash's flag.
 const FLAG = /^#!lua [^\n]*/
 
 /**
- * Sends the traffic on an empty database, the first half to fill it, and measures the second half, per
+ * Sends the traffic to an empty database. The first half fills it; the second half is measured, per
  * decision.
  */
 export async function replay(redis: Redis, traffic: Traffic, decisions: number): Promise<Replay> {
@@ -28,7 +28,7 @@ export async function replay(redis: Redis, traffic: Traffic, decisions: number):
   }
   const commands = traffic.commands.map(([, sha = '', ...rest]): RedisCommand => {
     const loaded = shas.get(String(sha))
-    if (loaded === undefined) throw new Error('A command names a script that has not gone by')
+    if (loaded === undefined) throw new Error('A command names a script that was not recorded')
     return ['EVALSHA', loaded, ...rest]
   })
   const half = commands.length / 2
@@ -39,11 +39,11 @@ export async function replay(redis: Redis, traffic: Traffic, decisions: number):
   const stats = await commandStats(redis)
   const sum = (names: readonly string[], of: 'calls' | 'usec'): number =>
     names.reduce((total, name) => total + (stats.get(name)?.[of] ?? 0), 0)
-  const own = [...stats.keys()].filter((name) => name !== 'config|resetstat' && name !== 'info')
+  const billed = [...stats.keys()].filter((name) => name !== 'config|resetstat' && name !== 'info')
   const measured = decisions / 2
   return {
     microseconds: sum(['evalsha'], 'usec') / measured,
-    commands: sum(own, 'calls') / measured,
+    commands: sum(billed, 'calls') / measured,
     writes: sum(['set', 'zadd', 'incrby', 'hset'], 'calls') / measured,
   }
 }

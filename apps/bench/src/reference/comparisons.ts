@@ -8,13 +8,13 @@ import { TOKEN_BUCKET } from './token-bucket.ts'
 
 const HOUR_MS = 3_600_000
 
-/** The same limits three times: ours, the peer's, and a script written by hand for just these. */
-export interface Contest {
+/** The same limits in three forms: our policies, the peer's, and a hand-written script. */
+export interface Comparison {
   readonly title: string
   readonly policies: (limit: number) => Policy[]
   readonly peers: (limit: number) => readonly Parameters<typeof peerLimiter>[1][]
   readonly script: string
-  /** The keys and arguments of a call of the script, by the tenant and an id for what is added. */
+  /** Returns the keys and arguments of a call of the script. `id` names a new member of a set. */
   readonly call: (
     limit: number,
     tenant: string,
@@ -22,7 +22,7 @@ export interface Contest {
   ) => { readonly keys: readonly string[]; readonly args: readonly (string | number)[] }
 }
 
-export const CONTESTS: readonly Contest[] = [
+export const COMPARISONS: readonly Comparison[] = [
   {
     title: 'one window',
     policies: (limit) => [hourly(limit)],
