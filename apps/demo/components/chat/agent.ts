@@ -1,50 +1,50 @@
 import type { Outcome } from './api'
 
-/** What a runaway agent has done so far. */
+/** The counts of a runaway agent so far. */
 export interface AgentReport {
   readonly answered: number
   readonly refused: number
   readonly tokens: number
-  /** Why it is over, once it is. */
+  /** The reason of its end, after the end. */
   readonly end: 'budget' | 'stopped' | 'failed' | undefined
 }
 
-/** Two of a browser's six connections are left to look at the limits, and to other tenants. */
-const AT_ONCE = 4
-const COME_BACK_MS = 1_000
+/** Leaves two of a browser's six connections for the limits and for other tenants. */
+const CALLS_PER_ROUND = 4
+const RETRY_AFTER_MS = 1_000
 
 /**
- * Calls again and again, several at once, until a whole round is refused because the budget is spent. One
- * refusal is not enough: while others are in flight, what they may cost counts as spent.
+ * Runs an agent that makes rounds of calls until the budget refuses a whole round. One refusal is not
+ * enough: the estimates of calls in flight count as spent.
  */
-export async function runAway(
+export async function runAgent(
   call: () => Promise<Outcome>,
   onProgress: (report: AgentReport) => void,
   signal: AbortSignal,
 ): Promise<AgentReport> {
   let report: AgentReport = { answered: 0, refused: 0, tokens: 0, end: undefined }
-  const tell = (change: Partial<AgentReport>): void => {
+  const update = (change: Partial<AgentReport>): void => {
     report = { ...report, ...change }
     onProgress(report)
   }
-  const one = async (): Promise<Outcome> => {
+  const countedCall = async (): Promise<Outcome> => {
     const outcome = await call()
     const { status, tokens = 0 } = outcome
-    if (status === 200) tell({ answered: report.answered + 1, tokens: report.tokens + tokens })
-    else tell({ refused: report.refused + 1 })
+    if (status === 200) update({ answered: report.answered + 1, tokens: report.tokens + tokens })
+    else update({ refused: report.refused + 1 })
     return outcome
   }
-  tell({})
+  update({})
   try {
     while (report.end === undefined) {
-      const round = await Promise.all(Array.from({ length: AT_ONCE }, one))
-      if (round.every(({ code }) => code === 'insufficient_quota')) tell({ end: 'budget' })
+      const round = await Promise.all(Array.from({ length: CALLS_PER_ROUND }, countedCall))
+      if (round.every(({ code }) => code === 'insufficient_quota')) update({ end: 'budget' })
       else if (round.every(({ status }) => status !== 200 && status !== 429))
-        tell({ end: 'failed' })
-      else if (!round.some(({ status }) => status === 200)) await pause(COME_BACK_MS, signal)
+        update({ end: 'failed' })
+      else if (!round.some(({ status }) => status === 200)) await pause(RETRY_AFTER_MS, signal)
     }
   } catch {
-    tell({ end: signal.aborted ? 'stopped' : 'failed' })
+    update({ end: signal.aborted ? 'stopped' : 'failed' })
   }
   return report
 }

@@ -1,6 +1,6 @@
 import { fetchToken } from '../console/api'
 
-/** What became of a call: its status, the tokens it used, or why it was refused. */
+/** The result of a call: its status, and its tokens or the reason of the refusal. */
 export interface Outcome {
   readonly status: number
   readonly code?: string | undefined
@@ -8,29 +8,33 @@ export interface Outcome {
   readonly tokens?: number | undefined
 }
 
-export interface AskOptions {
-  /** Hears each piece of the answer's text as it comes. */
+export interface ChatOptions {
+  /** Receives each piece of the answer as it arrives. */
   readonly onText?: (text: string) => void
   readonly signal?: AbortSignal | undefined
   readonly maxTokens?: number
 }
 
 const MODEL = 'gpt-4o'
-const TOKEN_FOR_MS = 30 * 60_000
+const TOKEN_LIFETIME_MS = 30 * 60_000
 const tokens = new Map<string, { readonly at: number; readonly token: Promise<string> }>()
 
-/** A token for one of the demo's tenants, the same for half an hour. */
+/** Returns a token for one of the demo's tenants, and keeps it for half an hour. */
 export function tokenOf(tenant: string): Promise<string> {
-  const known = tokens.get(tenant)
-  if (known && performance.now() - known.at < TOKEN_FOR_MS) return known.token
+  const cached = tokens.get(tenant)
+  if (cached && performance.now() - cached.at < TOKEN_LIFETIME_MS) return cached.token
   const token = fetchToken(tenant)
   tokens.set(tenant, { at: performance.now(), token })
   token.catch(() => tokens.delete(tenant))
   return token
 }
 
-/** Asks `/api/chat` as a tenant and hears the answer to its end. Rejects when aborted. */
-export async function ask(tenant: string, content: string, options: AskOptions): Promise<Outcome> {
+/** Sends a message to `/api/chat` as a tenant and reads the whole answer. Rejects when aborted. */
+export async function chat(
+  tenant: string,
+  content: string,
+  options: ChatOptions,
+): Promise<Outcome> {
   const { onText, signal, maxTokens } = options
   const response = await fetch('/api/chat', {
     method: 'POST',
@@ -48,7 +52,7 @@ export async function ask(tenant: string, content: string, options: AskOptions):
   })
   const { status, body } = response
   if (!response.ok || body === null) return { status, ...(await refusalIn(response)) }
-  let used: number | undefined
+  let totalTokens: number | undefined
   let rest = ''
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
@@ -56,12 +60,12 @@ export async function ask(tenant: string, content: string, options: AskOptions):
     rest = events.pop() ?? ''
     for (const event of events) {
       const { choices = [], usage } = chunkIn(event)
-      const said = choices[0]?.delta?.content
-      if (said) onText?.(said)
-      used = usage?.total_tokens ?? used
+      const text = choices[0]?.delta?.content
+      if (text) onText?.(text)
+      totalTokens = usage?.total_tokens ?? totalTokens
     }
   }
-  return { status, tokens: used }
+  return { status, tokens: totalTokens }
 }
 
 interface Chunk {

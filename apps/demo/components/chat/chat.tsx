@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react'
 import { Panel } from './panel'
 
-/** Two tenants side by side: what one spends, the other keeps. */
+/** The chats of two tenants side by side, each with its own budget. */
 export function Chat(): ReactNode {
   return (
     <section className="chat" aria-labelledby="chat">
       <h2 id="chat">Chat on a budget</h2>
       <p className="hint">
-        Each call holds the most that it may cost while the model speaks, and gives back what it has
-        not used. Let an agent run away as one tenant: its budget stops it, and the other goes on.
+        Each call reserves its maximum cost while the model answers, and gives back what it did not
+        use. Start a runaway agent as one tenant: its budget stops it, and the other tenant goes on.
       </p>
       <div className="panels">
         <Panel tenant="starter-1" neighbour="trial-1" />

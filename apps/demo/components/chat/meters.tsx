@@ -1,23 +1,23 @@
 import type { ReactNode } from 'react'
 import type { Budget } from '../console/api'
 
-/** Micro-dollars as people write them. */
+/** Formats micro-dollars as dollars. */
 export const dollars = (micro: number): string => `$${(micro / 1_000_000).toFixed(4)}`
 
 const count = (units: number): string => units.toLocaleString('en')
 
-interface Kind {
+interface MeterStyle {
   readonly label: string
-  readonly told: (units: number) => string
+  readonly format: (units: number) => string
 }
 
-const KINDS: Readonly<Record<string, Kind>> = {
-  'budget.daily': { label: 'Dollars left today', told: dollars },
-  tpm: { label: 'Tokens left this minute', told: count },
-  'in-flight': { label: 'Calls that may still begin', told: count },
+const STYLES: Readonly<Record<string, MeterStyle>> = {
+  'budget.daily': { label: 'Dollars left today', format: dollars },
+  tpm: { label: 'Tokens left this minute', format: count },
+  'in-flight': { label: 'Calls that may still begin', format: count },
 }
 
-/** What is left of each limit, as bars that move while a call is running. */
+/** The rest of each limit, as bars that move during a call. */
 export function Meters({
   tenant,
   limits,
@@ -25,11 +25,11 @@ export function Meters({
   tenant: string
   limits: readonly Budget[]
 }): ReactNode {
-  if (limits.length === 0) return <p className="hint">What is left is not known at the moment.</p>
+  if (limits.length === 0) return <p className="hint">The limits are not known at the moment.</p>
   return (
     <ul className="budgets">
       {limits.map(({ name, limit, remaining }) => {
-        const { label, told } = KINDS[name] ?? { label: name, told: count }
+        const { label, format } = STYLES[name] ?? { label: name, format: count }
         return (
           <li key={name}>
             <div className="bar-label">
@@ -37,7 +37,7 @@ export function Meters({
                 {label} <code>{name}</code>
               </span>
               <span>
-                <strong>{told(remaining)}</strong> of {told(limit)}
+                <strong>{format(remaining)}</strong> of {format(limit)}
               </span>
             </div>
             <div
@@ -46,7 +46,7 @@ export function Meters({
               aria-valuemin={0}
               aria-valuemax={limit}
               aria-valuenow={remaining}
-              aria-valuetext={`${told(remaining)} of ${told(limit)}`}
+              aria-valuetext={`${format(remaining)} of ${format(limit)}`}
               className={remaining === 0 ? 'bar spent' : 'bar'}
             >
               <div style={{ width: `${(100 * remaining) / limit}%` }} />

@@ -1,57 +1,60 @@
 import { useRef, useState, type FormEvent, type ReactNode } from 'react'
-import { runAway, type AgentReport } from './agent'
-import { AgentTold } from './agent-report'
-import { ask, type Outcome } from './api'
+import { runAgent, type AgentReport } from './agent'
+import { AgentSummary } from './agent-summary'
+import { chat, type Outcome } from './api'
 import { Meters } from './meters'
 import { useLimits } from './use-limits'
 
 interface PanelProps {
   readonly tenant: string
-  /** Who is asked whether it still works when this one's agent is stopped. */
+  /** The tenant that makes a call after the agent has stopped, to show that it still works. */
   readonly neighbour: string
 }
 
-/** One tenant's chat, and what is left of its limits while it speaks. */
+/** The chat of one tenant, and the rest of its limits. */
 export function Panel({ tenant, neighbour }: PanelProps): ReactNode {
   const [prompt, setPrompt] = useState('What is a budget?')
-  const [said, setSaid] = useState('')
-  const [told, setTold] = useState('')
+  const [answer, setAnswer] = useState('')
+  const [hint, setHint] = useState('')
   const [agent, setAgent] = useState<AgentReport>()
-  const [other, setOther] = useState<string>()
+  const [neighbourResult, setNeighbourResult] = useState<string>()
   const [isBusy, setBusy] = useState(false)
   const running = useRef<AbortController>(undefined)
   const { limits, watch } = useLimits(tenant)
 
-  /** Does some work with the meters running and the Stop button armed. */
-  async function busy(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  /** Runs `work` while the meters move and the Stop button can abort it. */
+  async function run(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     running.current = new AbortController()
     const { signal } = running.current
     setBusy(true)
-    setTold('')
+    setHint('')
     try {
       await watch(() => work(signal))
     } catch {
-      setTold(signal.aborted ? 'Stopped: only what was said is charged.' : 'No answer came.')
+      setHint(
+        signal.aborted ? 'Stopped: only the written part is charged.' : 'There was no answer.',
+      )
     }
     setBusy(false)
   }
 
   function send(event: FormEvent): void {
     event.preventDefault()
-    void busy(async (signal) => {
-      setSaid('')
-      const onText = (text: string): void => setSaid((before) => before + text)
-      setTold(outcomeOf(await ask(tenant, prompt, { onText, signal })))
+    void run(async (signal) => {
+      setAnswer('')
+      const onText = (text: string): void => setAnswer((before) => before + text)
+      setHint(describeOutcome(await chat(tenant, prompt, { onText, signal })))
     })
   }
 
-  function letLoose(): void {
-    void busy(async (signal) => {
-      setOther(undefined)
-      const { end } = await runAway(() => ask(tenant, prompt, { signal }), setAgent, signal)
+  function startAgent(): void {
+    void run(async (signal) => {
+      setNeighbourResult(undefined)
+      const { end } = await runAgent(() => chat(tenant, prompt, { signal }), setAgent, signal)
       if (end !== 'budget') return
-      const { status } = await ask(neighbour, prompt, { maxTokens: 10 })
-      setOther(`${neighbour} ${status === 200 ? 'still works' : `was refused (${status})`}.`)
+      const { status } = await chat(neighbour, prompt, { maxTokens: 10 })
+      const result = status === 200 ? 'still works' : `was refused (${status})`
+      setNeighbourResult(`${neighbour} ${result}.`)
     })
   }
 
@@ -68,7 +71,7 @@ export function Panel({ tenant, neighbour }: PanelProps): ReactNode {
           <button type="submit" className="primary" disabled={isBusy}>
             Ask
           </button>
-          <button type="button" disabled={isBusy} onClick={letLoose}>
+          <button type="button" disabled={isBusy} onClick={startAgent}>
             Runaway agent
           </button>
           <button type="button" disabled={!isBusy} onClick={() => running.current?.abort()}>
@@ -76,14 +79,14 @@ export function Panel({ tenant, neighbour }: PanelProps): ReactNode {
           </button>
         </div>
       </form>
-      {agent && <AgentTold report={agent} limits={limits} other={other} />}
+      {agent && <AgentSummary report={agent} limits={limits} neighbourResult={neighbourResult} />}
       <p className="said" aria-live="polite" aria-busy={isBusy} aria-label={`Answer to ${tenant}`}>
-        {said || 'Ask something, and watch the dollars go down by the most that it may cost.'}
+        {answer || 'Ask something, and watch the dollars go down by the maximum cost of the call.'}
       </p>
-      <p className="hint">{told}</p>
+      <p className="hint">{hint}</p>
     </section>
   )
 }
 
-const outcomeOf = ({ status, tokens, code, message }: Outcome): string =>
+const describeOutcome = ({ status, tokens, code, message }: Outcome): string =>
   status === 200 ? `${tokens ?? '?'} tokens used.` : `${status} ${code ?? ''}: ${message ?? ''}`

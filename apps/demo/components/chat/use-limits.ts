@@ -2,43 +2,43 @@ import { useCallback, useEffect, useState } from 'react'
 import { fetchBudgets, type Budget } from '../console/api'
 import { tokenOf } from './api'
 
-const LOOK_EVERY_MS = 200
-/** For how long after the work is done a call may still be in flight. */
+const REFRESH_EVERY_MS = 200
+/** The time after the work in which calls may still be settled. */
 const SETTLE_WITHIN_MS = 3_000
 
-/** What is left of a tenant's chat limits; `watch` keeps looking while some work is done. */
+/** The rest of a tenant's chat limits. `watch` refreshes it while some work runs. */
 export function useLimits(tenant: string) {
   const [limits, setLimits] = useState<readonly Budget[]>([])
 
-  const look = useCallback(async () => {
-    const now = await fetchBudgets('chat', await tokenOf(tenant))
-    setLimits(now)
-    return now
+  const refresh = useCallback(async () => {
+    const current = await fetchBudgets('chat', await tokenOf(tenant))
+    setLimits(current)
+    return current
   }, [tenant])
 
   useEffect(() => {
-    look().catch(() => setLimits([]))
-  }, [look])
+    refresh().catch(() => setLimits([]))
+  }, [refresh])
 
   const watch = useCallback(
     async <T>(work: () => Promise<T>): Promise<T> => {
       let until = Infinity
-      const looking = (async () => {
+      const refreshing = (async () => {
         for (;;) {
-          const now = await look().catch(() => [])
+          const current = await refresh().catch(() => [])
           if (performance.now() > until) return
-          if (until < Infinity && isIdle(now)) return
-          await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+          if (until < Infinity && isIdle(current)) return
+          await new Promise((resolve) => setTimeout(resolve, REFRESH_EVERY_MS))
         }
       })()
       try {
         return await work()
       } finally {
         until = performance.now() + SETTLE_WITHIN_MS
-        await looking
+        await refreshing
       }
     },
-    [look],
+    [refresh],
   )
 
   return { limits, watch }

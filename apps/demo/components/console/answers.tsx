@@ -2,9 +2,9 @@ import type { ReactNode } from 'react'
 import type { Answer } from './api'
 import { duration } from './duration'
 
-/** How many answers came back with each outcome, and each of them. */
+/** The number of answers with each outcome, and the list of answers. */
 export function Answers({ answers }: { answers: readonly Answer[] }): ReactNode {
-  if (answers.length === 0) return <p className="hint">Send something to see what comes back.</p>
+  if (answers.length === 0) return <p className="hint">Send something to see the answers.</p>
   const counts = new Map<string, number>()
   for (const answer of answers) {
     counts.set(outcomeOf(answer), (counts.get(outcomeOf(answer)) ?? 0) + 1)

@@ -1,4 +1,4 @@
-/** One policy's budget, as `/api/limits` tells it. */
+/** The budget of one policy, from `/api/limits`. */
 export interface Budget {
   readonly name: string
   readonly limit: number
@@ -6,21 +6,21 @@ export interface Budget {
   readonly resetMs: number
 }
 
-/** What came back for one request. */
+/** The answer to one request. */
 export interface Answer {
   readonly id: string
   readonly route: string
   readonly status: number
   readonly ms: number
-  /** The headers that speak of limits, by name. */
+  /** The names and values of the rate limit headers. */
   readonly headers: readonly (readonly [string, string])[]
   /** The error code in a refusal's body. */
   readonly error: string | undefined
-  /** What the model said, or why it did not. */
+  /** The text of the model, or the message of the refusal. */
   readonly text: string
 }
 
-/** A token for one of the demo's tenants. */
+/** Fetches a token for one of the demo's tenants. */
 export async function fetchToken(tenant: string): Promise<string> {
   const answer = await fetch('/api/demo/token', {
     method: 'POST',
@@ -93,7 +93,7 @@ function readJson(body: string): Pick<Answer, 'error' | 'text'> {
   }
 }
 
-/** The text in a stream of OpenAI chunks. */
+/** Joins the text in a stream of OpenAI chunks. */
 function streamedText(body: string): string {
   const data = Array.from(body.matchAll(/^data: (\{.*\})$/gm), (match) => match[1] ?? '{}')
   const chunks = data.map((text) => JSON.parse(text) as Completion)

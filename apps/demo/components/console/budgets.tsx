@@ -10,13 +10,13 @@ const LABELS: Readonly<Record<string, string>> = {
 interface BudgetsProps {
   readonly budgets: readonly Budget[]
   readonly ageMs: number
-  readonly isNobody: boolean
+  readonly hasToken: boolean
 }
 
-/** What is left of each budget, as bars. */
-export function Budgets({ budgets, ageMs, isNobody }: BudgetsProps): ReactNode {
-  if (isNobody) return <p className="hint">Nobody has no budget: every answer is 401.</p>
-  if (budgets.length === 0) return <p className="hint">What is left is not known at the moment.</p>
+/** The rest of each budget, as bars. */
+export function Budgets({ budgets, ageMs, hasToken }: BudgetsProps): ReactNode {
+  if (!hasToken) return <p className="hint">Without a JWT every answer is 401.</p>
+  if (budgets.length === 0) return <p className="hint">The budgets are not known at the moment.</p>
   return (
     <ul className="budgets">
       {budgets.map((budget) => (

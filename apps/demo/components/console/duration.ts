@@ -1,4 +1,4 @@
-/** A wait as people say it: `48 s`, `12 min`, `3 h 5 min`. */
+/** Formats a wait, such as `48 s`, `12 min` or `3 h 5 min`. */
 export function duration(ms: number): string {
   const seconds = Math.ceil(ms / 1000)
   if (seconds < 120) return `${seconds} s`

@@ -1,12 +1,12 @@
 import { jwtVerify, SignJWT } from 'jose'
 
-/** Whose request it is, as far as the limits care. */
+/** The tenant of a request, and its plan. */
 export type Tenant = { tenant: string; plan: string }
 
 const ISSUER = 'sluice-demo'
 const AUDIENCE = 'sluice-demo-ai'
 
-/** The tenant in a request's verified JWT; `null`, and so a 401, whatever is wrong with it. */
+/** Returns the tenant of a request's verified JWT, or `null`, which is answered with 401. */
 export async function tenantFromJwt(request: Request): Promise<Tenant | null> {
   const jwt = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   if (jwt === undefined) return null
@@ -16,7 +16,7 @@ export async function tenantFromJwt(request: Request): Promise<Tenant | null> {
       algorithms: ['HS256'],
       issuer: ISSUER,
       audience: AUDIENCE,
-      requiredClaims: ['exp'], // without it `exp` is checked only where a JWT has one
+      requiredClaims: ['exp'], // otherwise a JWT without `exp` is valid for ever
     })
     const { tenant, plan } = payload
     if (typeof tenant !== 'string' || tenant === '' || typeof plan !== 'string') return null
@@ -26,7 +26,7 @@ export async function tenantFromJwt(request: Request): Promise<Tenant | null> {
   }
 }
 
-/** Signs a JWT for an hour. In a real app this is the identity provider's part. */
+/** Signs a JWT that is valid for an hour. In a real app the identity provider does this. */
 export function signToken({ tenant, plan }: Tenant): Promise<string> {
   return new SignJWT({ tenant, plan })
     .setProtectedHeader({ alg: 'HS256' })

@@ -1,6 +1,6 @@
 import type { Tenant } from './jwt'
 
-/** The tenants that the demo knows: at least one on each plan. */
+/** The tenants of the demo, at least one on each plan. */
 export const tenants: readonly Tenant[] = [
   { tenant: 'starter-1', plan: 'starter' },
   { tenant: 'starter-2', plan: 'starter' },

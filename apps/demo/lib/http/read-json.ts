@@ -1,10 +1,10 @@
-/** The JSON value of a request's body, or the status to refuse it with. */
+/** The JSON value of a body, or the status of the refusal. */
 export type JsonBody = { readonly value: unknown } | { readonly status: 400 | 413 }
 
-/** A chat with tools has about eight levels. Deeper ones would fill the stack of whoever walks them. */
+/** A chat with tools has about eight levels. A very deep value would overflow the stack of readers. */
 const MAX_DEPTH = 32
 
-/** Reads a JSON body of at most `maxBytes`, and stops reading where it is longer. */
+/** Reads a JSON body, and stops reading after `maxBytes`. */
 export async function readJson(request: Request, maxBytes: number): Promise<JsonBody> {
   const text = await readText(request, maxBytes)
   if (text === undefined) return { status: 413 }
@@ -36,7 +36,7 @@ async function readText({ headers, body }: Request, maxBytes: number): Promise<s
   return text + decoder.decode()
 }
 
-/** Goes level by level, because a recursion is what a deep value breaks. */
+/** Checks the depth level by level, because recursion would overflow the stack. */
 function isDeeperThan(value: unknown, levels: number): boolean {
   let level = [value]
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -1,7 +1,7 @@
 import { createLimiter, dailyCap, definePlans, slidingWindow, type Limiter } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 
-/** What is limited. Each route has a budget of its own per minute; the daily cap is for all of them. */
+/** The limited routes. Each has its own budget per minute; the daily cap counts all of them. */
 export const routes = [
   { path: '/api/ai/evaluate', id: 'evaluate' },
   { path: '/api/ai/generate-questions', id: 'generate-questions' },
@@ -14,17 +14,17 @@ export const plans = definePlans({
   growth: { rpm: 60, daily: 2_000 },
   professional: { rpm: 150, daily: 8_000 },
   enterprise: { rpm: 400, daily: 30_000 },
-  // Only for the demo: a day's quota that a few clicks use up.
+  // For the demo: a daily quota that a few clicks use up.
   trial: { rpm: 20, daily: 50 },
 })
 
 let limiter: Limiter | undefined
 
-/** The app's limiter, made at the first request: a build has no UPSTASH_REDIS_REST_URL. */
+/** Returns the app's limiter. The first request creates it: a build has no UPSTASH_REDIS_REST_URL. */
 export function getLimiter(): Limiter {
   limiter ??= createLimiter({
-    // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN say where it is. When it takes longer than
-    // this, each instance of the app goes on limiting by itself.
+    // The address is in UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN. If the store takes longer
+    // than the timeout, each instance of the app limits on its own.
     store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),
     plans,
     policies: [

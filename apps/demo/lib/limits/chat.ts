@@ -2,7 +2,7 @@ import { concurrency, createLimiter, definePlans, slidingWindow, type Limiter } 
 import { budget, usd } from '@sluice/ai'
 import { upstash } from '@sluice/core/upstash'
 
-/** So little money a day that a demo can spend it. */
+/** Daily budgets that are small enough for a demo to use up. */
 const plans = definePlans({
   starter: { dailyUsd: usd(0.05), tpm: 20_000, calls: 5 },
   growth: { dailyUsd: usd(0.2), tpm: 40_000, calls: 10 },
@@ -13,7 +13,7 @@ const plans = definePlans({
 
 let limiter: Limiter | undefined
 
-/** What holds `/api/chat` to its limits, made at the first request, as in `limits.ts`. */
+/** Returns the limiter of `/api/chat`. The first request creates it, as in `ai-routes.ts`. */
 export function getChatLimiter(): Limiter {
   limiter ??= createLimiter({
     store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),

@@ -2,55 +2,55 @@ import { estimateRequest, tokenCounter } from '@sluice/ai'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ChatRequest } from './chat-request'
 
-/** How many words it says in `DEMO_MODEL_LATENCY_MS`. */
-const WORDS = 25
-/** The estimate is made to err above; a model's own count is about this much lower. */
-const ESTIMATE_ABOVE = 1.25
+/** The number of words in `DEMO_MODEL_LATENCY_MS`. */
+const WORDS_PER_LATENCY = 25
+/** The estimate divided by the tokens that a model counts, roughly. */
+const ESTIMATE_RATIO = 1.25
 
-/** A model that takes its time and answers with fixed text, as OpenAI's API would. */
+/** Answers with a fixed text, with the delays and in the format of OpenAI's API. */
 export async function standIn(
   body: ChatRequest,
   text: string,
   signal: AbortSignal,
 ): Promise<Response> {
-  const said = cut(text, body.max_completion_tokens ?? body.max_tokens ?? Infinity)
+  const answer = cutToTokens(text, body.max_completion_tokens ?? body.max_tokens ?? Infinity)
   const id = `chatcmpl-${crypto.randomUUID()}`
   const head = { id, created: Math.floor(Date.now() / 1000), model: body.model }
-  const prompt = Math.ceil(estimateRequest(body).input / ESTIMATE_ABOVE)
+  const prompt = Math.ceil(estimateRequest(body).input / ESTIMATE_RATIO)
   const usage = {
     prompt_tokens: prompt,
-    completion_tokens: said.tokens,
-    total_tokens: prompt + said.tokens,
+    completion_tokens: answer.tokens,
+    total_tokens: prompt + answer.tokens,
   }
-  const perWordMs = Number(process.env['DEMO_MODEL_LATENCY_MS'] ?? 600) / WORDS
+  const wordMs = Number(process.env['DEMO_MODEL_LATENCY_MS'] ?? 600) / WORDS_PER_LATENCY
   if (body.stream) {
-    const told = body.stream_options?.include_usage ? usage : undefined
-    // A model has read the prompt before it begins to answer.
-    await delay(2 * perWordMs, undefined, { signal })
-    return new Response(asStream(streamEvents(head, said, told, perWordMs, signal)), {
+    const lastUsage = body.stream_options?.include_usage ? usage : undefined
+    // A model reads the prompt before it begins to answer.
+    await delay(2 * wordMs, undefined, { signal })
+    return new Response(asStream(streamEvents(head, answer, lastUsage, wordMs, signal)), {
       headers: { 'content-type': 'text/event-stream; charset=utf-8' },
     })
   }
-  await delay((2 + said.words.length) * perWordMs, undefined, { signal })
-  const message = { role: 'assistant', content: said.words.join(''), refusal: null }
-  const choices = [{ index: 0, message, logprobs: null, finish_reason: said.finish }]
+  await delay((2 + answer.words.length) * wordMs, undefined, { signal })
+  const message = { role: 'assistant', content: answer.words.join(''), refusal: null }
+  const choices = [{ index: 0, message, logprobs: null, finish_reason: answer.finish }]
   return Response.json({ ...head, object: 'chat.completion', choices, usage })
 }
 
-interface Said {
+interface Answer {
   readonly words: readonly string[]
   readonly tokens: number
   readonly finish: 'stop' | 'length'
 }
 
-/** As much of a text as `most` tokens are. */
-function cut(text: string, most: number): Said {
+/** Cuts a text to at most `maxTokens`. */
+function cutToTokens(text: string, maxTokens: number): Answer {
   const counter = tokenCounter()
   const words: string[] = []
   let tokens = 0
   for (const word of text.split(/(?<= )/)) {
     counter.add(word)
-    if (counter.tokens > most) return { words, tokens, finish: 'length' }
+    if (counter.tokens > maxTokens) return { words, tokens, finish: 'length' }
     words.push(word)
     tokens = counter.tokens
   }
@@ -59,23 +59,23 @@ function cut(text: string, most: number): Said {
 
 async function* streamEvents(
   head: object,
-  { words, finish }: Said,
-  usage: object | undefined,
-  perWordMs: number,
+  { words, finish }: Answer,
+  lastUsage: object | undefined,
+  wordMs: number,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  // Where the usage is asked for, every chunk has the field, and the last one alone a value.
-  const chunk = (choices: readonly object[], told: object | null = null): string => {
+  // With usage, every chunk has the field, but only that of the last chunk has a value.
+  const chunk = (choices: readonly object[], usage: object | null = null): string => {
     const data = { ...head, object: 'chat.completion.chunk', choices }
-    return `data: ${JSON.stringify(usage ? { ...data, usage: told } : data)}\n\n`
+    return `data: ${JSON.stringify(lastUsage ? { ...data, usage } : data)}\n\n`
   }
   yield chunk(choice({ role: 'assistant', content: '', refusal: null }))
   for (const content of words) {
-    await delay(perWordMs, undefined, { signal })
+    await delay(wordMs, undefined, { signal })
     yield chunk(choice({ content }))
   }
   yield chunk(choice({}, finish))
-  if (usage) yield chunk([], usage)
+  if (lastUsage) yield chunk([], lastUsage)
   yield 'data: [DONE]\n\n'
 }
 

@@ -1,15 +1,15 @@
 import { NextResponse, type NextRequest } from 'next/server'
 
 /**
- * Sends the page with a Content-Security-Policy that allows its own scripts only.
+ * Sends the page with a Content-Security-Policy that allows only its own scripts.
  *
- * Next.js reads the nonce from the request's header, and puts it on every script that it writes.
+ * Next.js reads the nonce from the request's header and adds it to every script of the page.
  */
-export function withPagePolicy(request: NextRequest): NextResponse {
+export function withContentSecurityPolicy(request: NextRequest): NextResponse {
   const policy = [
     "default-src 'self'",
     `script-src 'nonce-${btoa(crypto.randomUUID())}' 'strict-dynamic'`,
-    // The meters' widths are styles of elements, which cannot have a nonce.
+    // The widths of the meters are inline styles, which cannot have a nonce.
     "style-src 'self' 'unsafe-inline'",
     "object-src 'none'",
     "base-uri 'none'",

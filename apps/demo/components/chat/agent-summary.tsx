@@ -3,21 +3,21 @@ import type { Budget } from '../console/api'
 import type { AgentReport } from './agent'
 import { dollars } from './meters'
 
-const ENDS: Readonly<Record<string, string>> = {
+const END_TEXTS: Readonly<Record<string, string>> = {
   budget: 'Its budget stopped it.',
   stopped: 'You stopped it.',
   failed: 'The demo does not answer.',
 }
 
-interface Props {
+interface AgentSummaryProps {
   readonly report: AgentReport
   readonly limits: readonly Budget[]
-  /** What another tenant was told, once it was asked. */
-  readonly other: string | undefined
+  /** A sentence about the neighbour's call, after it was made. */
+  readonly neighbourResult: string | undefined
 }
 
-/** How far a runaway agent has come, and what it could not do. */
-export function AgentTold({ report, limits, other }: Props): ReactNode {
+/** The counts of a runaway agent: calls, tokens and dollars. */
+export function AgentSummary({ report, limits, neighbourResult }: AgentSummaryProps): ReactNode {
   const { answered, refused, tokens, end } = report
   const budget = limits.find(({ name }) => name === 'budget.daily')
   return (
@@ -35,12 +35,12 @@ export function AgentTold({ report, limits, other }: Props): ReactNode {
         {budget && (
           <li className="count daily_quota_exceeded">
             <strong>{dollars(budget.limit - budget.remaining)}</strong> of {dollars(budget.limit)}{' '}
-            {end ? 'spent' : 'spent or held'}
+            {end ? 'spent' : 'spent or reserved'}
           </li>
         )}
       </ul>
       <p className="hint">
-        {end ? ENDS[end] : 'The agent is running …'} {other}
+        {end ? END_TEXTS[end] : 'The agent is running …'} {neighbourResult}
       </p>
     </div>
   )
