@@ -42,17 +42,9 @@ export function chatClient(url, token, deadline) {
   async function leaveAfter(wordCount) {
     const abort = new AbortController()
     const answer = await post({}, abort.signal)
-    const [, limit] = /"budget\.daily";q=(\d+)/.exec(answer.headers.get('ratelimit-policy'))
-    const [, remaining] = /"budget\.daily";r=(\d+)/.exec(answer.headers.get('ratelimit'))
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
-    let text = ''
-    while (wordsIn(text).length < wordCount) {
-      const { done, value } = await reader.read()
-      if (done) break
-      text += value
-    }
+    const words = await readWords(answer, wordCount)
     abort.abort()
-    return { words: wordsIn(text), reserved: limit - remaining }
+    return { words, reserved: reservedIn(answer.headers) }
   }
 
   /** Reads the used units of each limit, by its name. Charges nothing. */
@@ -76,6 +68,24 @@ export function chatClient(url, token, deadline) {
   }
 
   return { call, leaveAfter, used, settled }
+}
+
+async function readWords(answer, count) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (wordsIn(text).length < count) {
+    const { done, value } = await reader.read()
+    if (done) break
+    text += value
+  }
+  return wordsIn(text)
+}
+
+/** Reads the used part of the daily budget, which is the reservation of a tenant's first call. */
+function reservedIn(headers) {
+  const [, limit] = /"budget\.daily";q=(\d+)/.exec(headers.get('ratelimit-policy'))
+  const [, remaining] = /"budget\.daily";r=(\d+)/.exec(headers.get('ratelimit'))
+  return limit - remaining
 }
 
 const eventsIn = (text) =>

@@ -1,8 +1,9 @@
-import { useRef, useState, type FormEvent, type ReactNode } from 'react'
+import { useRef, useState, type ReactNode } from 'react'
 import { runAgent, type AgentReport } from './agent'
 import { AgentSummary } from './agent-summary'
 import { chat, type Outcome } from './api'
 import { Meters } from './meters'
+import { PromptForm } from './prompt-form'
 import { useLimits } from './use-limits'
 
 interface PanelProps {
@@ -38,8 +39,7 @@ export function Panel({ tenant, neighbour }: PanelProps): ReactNode {
     setBusy(false)
   }
 
-  function send(event: FormEvent): void {
-    event.preventDefault()
+  function askOnce(): void {
     void run(async (signal) => {
       setAnswer('')
       const onText = (text: string): void => setAnswer((before) => before + text)
@@ -62,23 +62,14 @@ export function Panel({ tenant, neighbour }: PanelProps): ReactNode {
     <section className="card" aria-labelledby={`chat-${tenant}`}>
       <h3 id={`chat-${tenant}`}>{tenant}</h3>
       <Meters tenant={tenant} limits={limits} />
-      <form onSubmit={send}>
-        <label>
-          Message
-          <input value={prompt} required onChange={(event) => setPrompt(event.target.value)} />
-        </label>
-        <div className="buttons">
-          <button type="submit" className="primary" disabled={isBusy}>
-            Ask
-          </button>
-          <button type="button" disabled={isBusy} onClick={startAgent}>
-            Runaway agent
-          </button>
-          <button type="button" disabled={!isBusy} onClick={() => running.current?.abort()}>
-            Stop
-          </button>
-        </div>
-      </form>
+      <PromptForm
+        prompt={prompt}
+        onPrompt={setPrompt}
+        isBusy={isBusy}
+        onAsk={askOnce}
+        onAgent={startAgent}
+        onStop={() => running.current?.abort()}
+      />
       {agent && <AgentSummary report={agent} limits={limits} neighbourResult={neighbourResult} />}
       <p className="said" aria-live="polite" aria-busy={isBusy} aria-label={`Answer to ${tenant}`}>
         {answer || 'Ask something, and watch the dollars go down by the maximum cost of the call.'}

@@ -41,7 +41,7 @@ function AnswerRow(answer: Answer): ReactNode {
         <span className={`status ${outcome}`}>{status}</span>
         <span className="outcome">{outcome}</span>
         <span className="route">{route}</span>
-        <span className="told">
+        <span className="note">
           {retryAfter ? `retry in ${duration(1000 * Number(retryAfter))}` : null}
           {remaining && !retryAfter ? `${remaining} left` : null}
         </span>
