@@ -7,7 +7,7 @@ export const AMPLE = 1_000_000
 export const hourly = (limit = AMPLE, name = 'window', per: Per = ['tenant']): Policy =>
   slidingWindow({ name, limit, window: '1h', per })
 
-export const daily = (limit = AMPLE): Policy => dailyCap({ name: 'daily', limit, per: ['tenant'] })
+const daily = (limit = AMPLE): Policy => dailyCap({ name: 'daily', limit, per: ['tenant'] })
 
 /** A daily cap and a window of `limit`. */
 export const dailyAndWindow = (limit = AMPLE): Policy[] => [daily(), hourly(limit)]

@@ -8,7 +8,7 @@ export interface Outcome {
   readonly tokens?: number | undefined
 }
 
-export interface ChatOptions {
+interface ChatOptions {
   /** Receives each piece of the answer as it arrives. */
   readonly onText?: (text: string) => void
   readonly signal?: AbortSignal | undefined

@@ -9,7 +9,7 @@ export const routes = [
   { path: '/api/ai/probe', id: 'probe' },
 ]
 
-export const plans = definePlans({
+const plans = definePlans({
   starter: { rpm: 20, daily: 500 },
   growth: { rpm: 60, daily: 2_000 },
   professional: { rpm: 150, daily: 8_000 },

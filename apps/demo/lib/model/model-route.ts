@@ -2,7 +2,7 @@ import { readJson, type JsonBody } from '../http/read-json'
 import { callModel } from './call-model'
 
 /** The task of an AI route. */
-export interface Task {
+interface Task {
   /** The instructions for the model. */
   readonly instructions: string
   /** The answer of the stand-in. */

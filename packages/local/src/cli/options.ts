@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { LocalOptions } from '../options.ts'
 
 /** The port that the command listens on without `--port`. */
-export const DEFAULT_PORT = 8079
+const DEFAULT_PORT = 8079
 
 export const USAGE: string = `Usage: sluice-local [options]
 

@@ -19,7 +19,7 @@ export interface Answer {
 }
 
 /** The token that a request needs, and the host names that it may use. */
-export interface Access {
+interface Access {
   readonly token: string
   readonly host: string
   readonly allowedHosts: readonly string[]

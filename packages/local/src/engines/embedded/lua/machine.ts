@@ -1,7 +1,7 @@
 import wasmoon from 'wasmoon-lua5.1'
 
 /** An address in the virtual machine's memory. */
-export type Pointer = number
+type Pointer = number
 
 /** The virtual machine's memory. Do not keep the views: growing the memory replaces them. */
 interface Memory {
@@ -12,7 +12,7 @@ interface Memory {
 }
 
 /** The functions of Lua's C API that the machine uses. */
-export interface LuaFunctions {
+interface LuaFunctions {
   malloc(size: number): Pointer
   free(address: Pointer): void
   luaopen_base(state: Pointer): number
