@@ -66,21 +66,18 @@ const each = (formats: readonly DenialFormat[]) =>
   formats.flatMap((format) => Object.keys(CLIENTS).map((name) => ({ name, format })))
 
 describe.each(Object.entries(SPENT))('%s', (_, options) => {
-  it.each(each(FORMATS))(
-    'is an error at once to $name, told in the $format format',
-    async (told) => {
-      const { ask, rateLimitError } = CLIENTS[told.name] as Client
-      await using provider = await startReserving({ ...options, format: told.format })
-      const startedAt = performance.now()
-      await expect(ask(provider.url)).rejects.toBeInstanceOf(rateLimitError)
-      expect(performance.now() - startedAt).toBeLessThan(1_000)
-      expect(provider.attempts.map(({ status }) => status)).toEqual([429])
-      expect(provider.attempts[0]?.headers.get('x-should-retry')).toBe('false')
-    },
-  )
+  it.each(each(FORMATS))('is an error at once to $name in the $format format', async (client) => {
+    const { ask, rateLimitError } = CLIENTS[client.name] as Client
+    await using provider = await startReserving({ ...options, format: client.format })
+    const startedAt = performance.now()
+    await expect(ask(provider.url)).rejects.toBeInstanceOf(rateLimitError)
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    expect(provider.attempts.map(({ status }) => status)).toEqual([429])
+    expect(provider.attempts[0]?.headers.get('x-should-retry')).toBe('false')
+  })
 })
 
-it('tells openai that the quota is spent, as the API itself does', async () => {
+it('tells openai that the quota is used up, like the API itself', async () => {
   const options = SPENT['a spent daily budget'] as ReservingOptions
   await using provider = await startReserving({ ...options, format: 'openai' })
   const wanted = { status: 429, code: 'insufficient_quota', type: 'insufficient_quota' }
@@ -106,10 +103,10 @@ const SHORT: Readonly<Record<string, Omit<ReservingOptions, 'format'>>> = {
 
 describe.each(Object.entries(SHORT))('%s', (_, options) => {
   it.each(each(['default', 'openai']))(
-    'is waited for by $name, told in the $format format',
-    async (told) => {
-      await using provider = await startReserving({ ...options, format: told.format })
-      expect(await CLIENTS[told.name]?.ask(provider.url)).toBe('blue')
+    'is waited out by $name in the $format format',
+    async (client) => {
+      await using provider = await startReserving({ ...options, format: client.format })
+      expect(await CLIENTS[client.name]?.ask(provider.url)).toBe('blue')
       expectOneWait(provider)
     },
   )

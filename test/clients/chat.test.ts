@@ -6,11 +6,11 @@ import { startNext } from '../e2e/support/next-app.ts'
 import { withinOneDay, type App } from '../e2e/support/target.ts'
 import { SECRET } from '../e2e/support/tokens.ts'
 
-/** What `gpt-4o` costs, in micro-dollars. */
+/** The price of `gpt-4o`, in micro-dollars. */
 const price = ({ prompt_tokens, completion_tokens }: OpenAI.CompletionUsage): number =>
   Math.ceil(2.5 * prompt_tokens + 10 * completion_tokens)
 
-describe("the demo's /api/chat, asked by the openai client", () => {
+describe("the demo's /api/chat with the openai client", () => {
   let store: LocalServer | undefined
   let demo: App | undefined
   beforeAll(async () => {
@@ -34,7 +34,7 @@ describe("the demo's /api/chat, asked by the openai client", () => {
   const newTenant = (plan?: string): Promise<Chatter> => newChatter({ url: demo?.url ?? '' }, plan)
   const clientOf = (apiKey: string): OpenAI => new OpenAI({ apiKey, baseURL: `${demo?.url}/api` })
 
-  it('settles the very usage that an answer tells', () =>
+  it('settles exactly the usage that an answer reports', () =>
     withinOneDay(async () => {
       const tenant = await newTenant()
       const { completions } = clientOf(tenant.token).chat
@@ -44,7 +44,7 @@ describe("the demo's /api/chat, asked by the openai client", () => {
       await expectSettled(tenant, answer.usage as OpenAI.CompletionUsage)
     }))
 
-  it('settles the very usage that a stream tells at its end', () =>
+  it('settles exactly the usage that a stream reports at its end', () =>
     withinOneDay(async () => {
       const tenant = await newTenant()
       const stream = await clientOf(tenant.token).chat.completions.create({
@@ -61,7 +61,7 @@ describe("the demo's /api/chat, asked by the openai client", () => {
       await expectSettled(tenant, chunks.at(-1)?.usage as OpenAI.CompletionUsage)
     }))
 
-  it('settles a stream whose usage the client has not asked for', () =>
+  it('settles a stream whose client did not ask for its usage', () =>
     withinOneDay(async () => {
       const tenant = await newTenant()
       const { completions } = clientOf(tenant.token).chat
@@ -71,7 +71,7 @@ describe("the demo's /api/chat, asked by the openai client", () => {
       await expectSettled(tenant, await stream.totalUsage())
     }))
 
-  it('says no more than max_tokens, and tells that it was cut', () =>
+  it('answers at most max_tokens and reports the cut', () =>
     withinOneDay(async () => {
       const tenant = await newTenant()
       const { completions } = clientOf(tenant.token).chat
@@ -97,7 +97,7 @@ describe("the demo's /api/chat, asked by the openai client", () => {
       expect(used['budget.daily']).toBeLessThan(4_000)
     }))
 
-  it('is asked once where the budget is spent, and at most a second is lost', () =>
+  it('gets one request when the budget is used up, and at most a second is lost', () =>
     withinOneDay(async () => {
       const tenant = await newTenant('trial')
       const { completions } = clientOf(tenant.token).chat
@@ -115,16 +115,16 @@ describe("the demo's /api/chat, asked by the openai client", () => {
       expect((store?.requests ?? 0) - before).toBe(1)
     }))
 
-  it('is told of a model that is not offered, and of a key that is none, as by the API', async () => {
+  it('answers like the API to an unknown model and to an invalid key', async () => {
     const tenant = await newTenant()
     const unknown = clientOf(tenant.token).chat.completions.create({ model: 'gpt-none', messages })
     await expect(unknown).rejects.toBeInstanceOf(BadRequestError)
-    const nobody = clientOf('sk-none').chat.completions.create({ model: 'gpt-4o', messages })
-    await expect(nobody).rejects.toBeInstanceOf(AuthenticationError)
+    const pending = clientOf('sk-none').chat.completions.create({ model: 'gpt-4o', messages })
+    await expect(pending).rejects.toBeInstanceOf(AuthenticationError)
   })
 })
 
-/** That what was settled is what the client was told, to the micro-dollar. */
+/** Expects the settled cost to be what the client was told, to the micro-dollar. */
 async function expectSettled({ settled }: Chatter, usage: OpenAI.CompletionUsage): Promise<void> {
   const { total_tokens: total, prompt_tokens: input, completion_tokens: output } = usage
   expect([input, output].every((tokens) => tokens > 0)).toBe(true)

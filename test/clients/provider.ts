@@ -6,10 +6,10 @@ import { memory } from '@sluice/core/memory'
 import { addressOf } from '../e2e/support/ports.ts'
 
 /** A request as the provider saw it, and what it answered. */
-export interface Attempt {
-  /** When it was answered, in milliseconds. */
+interface Attempt {
+  /** The time of the answer, in milliseconds. */
   readonly answeredAt: number
-  /** When it came, on the same clock. */
+  /** The time of arrival, by the same clock. */
   readonly at: number
   readonly status: number
   readonly headers: Headers
@@ -39,11 +39,11 @@ export async function startProvider(policy: Policy, format: DenialFormat): Promi
   const answer = rateLimit(limiter, options, ({ url }) =>
     Response.json(url.endsWith('/messages') ? MESSAGE : COMPLETION),
   )
-  let asked = false
+  let wasAsked = false
 
   return serveProvider(async (path) => {
-    if (!asked) await limiter.check({ ...subject, route: '/v1/**' })
-    asked = true
+    if (!wasAsked) await limiter.check({ ...subject, route: '/v1/**' })
+    wasAsked = true
     return answer(new Request(`http://provider.example${path}`, { method: 'POST' }))
   })
 }

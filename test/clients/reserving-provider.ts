@@ -7,14 +7,17 @@ import { COMPLETION, MESSAGE, serveProvider, type Provider } from './provider.ts
 export interface ReservingOptions {
   readonly policies: readonly Policy[]
   readonly format: DenialFormat
-  /** What each call reserves; one that went before has reserved it too, and left no room. */
+  /** The cost that each call reserves. An earlier call has reserved it, too, and left no room. */
   readonly cost: Cost
   /** Hears of the call before when another one is denied, to end it, say. */
   readonly onDenied?: (before: Reservation) => Promise<unknown>
   readonly clock?: () => number
 }
 
-/** As `startProvider`, for an endpoint that reserves: a call before has taken all there was. */
+/**
+ * Starts a provider like `startProvider`, for an endpoint that reserves: an earlier call has taken
+ * everything.
+ */
 export async function startReserving(options: ReservingOptions): Promise<Provider> {
   const { policies, format, cost, onDenied, clock } = options
   const limiter = createLimiter({ store: memory(), policies, ...(clock && { clock }) })

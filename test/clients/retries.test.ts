@@ -41,7 +41,7 @@ const FORMATS: readonly DenialFormat[] = ['default', 'nested', 'problem', 'opena
 let provider: Provider
 afterEach(() => provider[Symbol.asyncDispose]())
 
-describe.each(FORMATS)('a short wait, told in the %s format,', (format) => {
+describe.each(FORMATS)('a short wait in the %s format', (format) => {
   beforeEach(async () => {
     provider = await startProvider(LIMITS.short, format)
   })
@@ -76,7 +76,7 @@ describe('a daily cap', () => {
     expect(provider.attempts).toHaveLength(1)
   })
 
-  it('is tried again by ai, which reads no header that says not to: twice, with waits of its own', async () => {
+  it('is retried twice by ai, with waits of its own, as it reads no header against it', async () => {
     await expect(CLIENTS['ai']?.(provider.url)).rejects.toThrow(/after 3 attempts/)
     const [first, second, third, ...others] = provider.attempts
     expect(others).toEqual([])
@@ -84,17 +84,17 @@ describe('a daily cap', () => {
     expect((third?.at ?? 0) - (second?.answeredAt ?? 0)).toBeGreaterThanOrEqual(1_999)
   })
 
-  it('is slept out by ky, which asks once until its caller gives up', async () => {
+  it('is slept out by ky, which sends one request until its caller gives up', async () => {
     const retry = { methods: ['post' as const] }
     const signal = AbortSignal.timeout(1_000)
-    const asked = ky.post(`${provider.url}/v1/chat/completions`, { retry, signal })
-    await expect(asked).rejects.toThrow(/timeout|aborted/)
+    const pending = ky.post(`${provider.url}/v1/chat/completions`, { retry, signal })
+    await expect(pending).rejects.toThrow(/timeout|aborted/)
     expect(provider.attempts).toHaveLength(1)
   })
 
-  it('is an error at once to ky as it comes, which retries no POST', async () => {
-    const asked = ky.post(`${provider.url}/v1/chat/completions`)
-    await expect(asked).rejects.toThrow(/429/)
+  it('is an error at once to ky by default, as it retries no POST', async () => {
+    const pending = ky.post(`${provider.url}/v1/chat/completions`)
+    await expect(pending).rejects.toThrow(/429/)
     expect(provider.attempts).toHaveLength(1)
   })
 })

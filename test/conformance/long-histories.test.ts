@@ -2,11 +2,11 @@ import { createLimiter, manualClock } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../support/running-redis.ts'
+import { NOON } from '../support/times.ts'
 import { Oracle } from './model/oracle.ts'
 import { policiesOf, type Rule } from './model/rules.ts'
 
 const WINDOW_MS = 60_000
-const NOON = Date.UTC(2026, 0, 15, 12)
 const subject = { tenant: 'a', route: 'x' }
 const RULE: Rule = {
   kind: 'sliding',
@@ -68,7 +68,7 @@ describe('a sliding window with more entries than the script reads at once', () 
     expect(await ask(701)).toBe(false)
   })
 
-  it('finds it behind expired entries, at each border of what is read', async () => {
+  it('finds it behind expired entries, at each border of a batch', async () => {
     const { ask, fill, clock } = setUp({ limit: 1_200 })
     await fill(1_200, 40)
     const lastAt = clock()
@@ -107,7 +107,7 @@ describe('a sliding window with more entries than the script reads at once', () 
   })
 })
 
-/** How many members are in the shorter window, around what is read at once. */
+/** Numbers of members in the shorter window, around the size of a batch. */
 const HELD = [1, 2, 62, 63, 64, 65, 66, 127, 128, 129, 575, 576, 577, 578, 699, 700]
 
 describe('a log with more entries than the script reads at once', () => {
@@ -127,7 +127,7 @@ describe('a log with more entries than the script reads at once', () => {
     }
   })
 
-  it('goes on counting exactly while it removes what has expired', async () => {
+  it('goes on counting exactly while it removes expired entries', async () => {
     const { ask, fill, clock, oracle } = setUp(short, long)
     await fill(700, 50)
     clock.set(NOON + 649 * 50 + WINDOW_MS)

@@ -7,7 +7,7 @@ import { typeCheck, WORKER_GLOBALS } from '../support/type-check.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = mkdtempSync(fileURLToPath(new URL('readme-', import.meta.url)))
 
-/** What a page may use without saying where it comes from. */
+/** Names that a page may use without importing them. */
 const GLOBALS = `
 type Core = typeof import('@sluice/core')
 declare const createLimiter: Core['createLimiter'], slidingWindow: Core['slidingWindow']

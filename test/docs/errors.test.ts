@@ -5,7 +5,7 @@ const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf
 const source = readFileSync(new URL('../../packages/core/src/errors.ts', import.meta.url), 'utf8')
 
 describe('the page of errors', () => {
-  it('has a section for each code, and for nothing else', () => {
+  it('has exactly one section for each code', () => {
     const unions = source.matchAll(/export type \w+ErrorCode =((?:\s*\|?\s*'\w+')+)/g)
     const codes = Array.from(unions, (union) => union[1]?.match(/\w+/g) ?? []).flat()
     const sections = Array.from(page.matchAll(/^### `(\w+)`$/gm), (match) => match[1])

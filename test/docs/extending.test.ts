@@ -112,7 +112,7 @@ describe('GCRA', () => {
     expect((await limiter.check(ACME, { cost: 3 })).reason).toBe('cost_exceeds_limit')
   })
 
-  it('refuses options that it does not have', () => {
+  it('refuses unknown options', () => {
     const options = { name: 'rpm', limit: 60, per: ['tenant'] } as const
     expect(() => gcra({ ...options, window: '1 m' })).toThrow(/gcra.window/)
     expect(() => gcra({ ...options, window: '1m', steps: 2 } as never)).toThrow(/gcra.steps/)
@@ -120,7 +120,7 @@ describe('GCRA', () => {
 })
 
 describe('an algorithm of this project', () => {
-  it('is named by its file, the index, and what may be left alone, and nowhere else', () => {
+  it('is named only in its file, the index and a few exceptions', () => {
     const source = fileURLToPath(new URL('../../packages/core/src/', import.meta.url))
     const files = globSync('**/*.ts', { cwd: source }).filter((path) =>
       /\b(tokenBucket|token-bucket)\b/.test(readFileSync(join(source, path), 'utf8')),
@@ -142,7 +142,7 @@ describe('the stores', () => {
     storeConformance({ describe, it, makeStore: () => breaker(mapStore()) })
   })
 
-  it('a breaker stops asking after failures, and asks again after a pause', async () => {
+  it('a breaker stops calling after failures, and calls again after a pause', async () => {
     let asked = 0
     let isDown = true
     const store = mapStore()
@@ -236,7 +236,7 @@ describe('the extensions', () => {
     expect([...counts]).toEqual([['rpm', 3]])
   })
 
-  it('of a limiter that lacks one say so', async () => {
+  it('of a limiter that lacks one throw an error that names it', async () => {
     const limiter = createLimiter({ store: memory(), policies: [rpm(1)] })
     await expect(setOverloaded(limiter, true)).rejects.toThrow(/overload/)
   })

@@ -43,7 +43,7 @@ async function withDemo(
 }
 
 describe('the tokens of the demo', () => {
-  it('are for nobody but this machine', () =>
+  it('are only for this machine', () =>
     withDemo(STAND_IN, {}, async (app) => {
       const { port } = new URL(app.url)
       for (const host of ['localhost', '127.0.0.1', '[::1]', `localhost:${port}`]) {
@@ -59,7 +59,7 @@ describe('the tokens of the demo', () => {
       }
     }))
 
-  it('are for nobody where a real model is asked, unless DEMO_TOKENS says so', async () => {
+  it('are for nobody if a real model is behind it, unless DEMO_TOKENS says so', async () => {
     await withDemo(REAL_MODEL, {}, async (app) => {
       expect(await tokenStatus(app)).toBe(403)
     })
@@ -69,7 +69,7 @@ describe('the tokens of the demo', () => {
     })
   })
 
-  it('are for anyone where DEMO_TOKENS says so', () =>
+  it('are for anyone if DEMO_TOKENS says so', () =>
     withDemo(STAND_IN, { DEMO_TOKENS: 'anyone' }, async (app) => {
       expect(await tokenStatus(app, 'demo.example')).toBe(200)
     }))
@@ -118,7 +118,7 @@ describe('the demo', () => {
   })
   afterAll(() => demo[Symbol.asyncDispose]())
 
-  it('runs no script in its page that it has not sent itself', async () => {
+  it('runs no script in its page except its own', async () => {
     const nonces = new Set<string>()
     for (const look of ['first', 'second']) {
       const page = await fetch(demo.url)
@@ -139,7 +139,7 @@ describe('the demo', () => {
   })
 
   it.each(['/', '/nowhere', '/api/limits', '/api/ai/evaluate', '/api/chat'])(
-    'sends %s with the headers that keep it from frames and from being sniffed',
+    'sends %s with headers against framing and sniffing',
     async (path) => {
       const { headers } = await fetch(demo.url + path)
       expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -150,7 +150,7 @@ describe('the demo', () => {
     },
   )
 
-  it('answers 413 to a body that is too large, before it is all there', async () => {
+  it('answers 413 to a body that is too large, before all of it has arrived', async () => {
     const token = await signed({ tenant: `safety-${Date.now()}`, plan: 'enterprise' })
     // Next.js lets what passes the middleware come to its end, and keeps none of it.
     const most = { '/api/chat': 20, '/api/demo/token': 20, '/api/ai/evaluate': 41 }
@@ -181,7 +181,7 @@ describe('the demo', () => {
     expect((await post({ tools: JSON.parse(nested(5)) })).status).toBe(200)
   })
 
-  it('passes on the fields that it knows, and no other', async () => {
+  it('passes on only the fields that it knows', async () => {
     const { post } = await newChatter(demo)
     const known = { temperature: 0, top_p: 1, stop: ['x'], seed: 7, max_tokens: 9 }
     const costly = {

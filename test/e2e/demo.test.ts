@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const script = fileURLToPath(new URL('../../scripts/demo/main.mjs', import.meta.url))
 
-/** What the drive's table says, whatever the store. */
+/** The rows in the table of the drive, whatever the store. */
 const TABLE = [
   /^starter-burst +starter +25 +20 +5 by rpm +[1-9]\d? s$/m,
   /^starter-import +starter +200 +20 +180 by rpm +[1-9]\d? s$/m,
@@ -32,7 +32,7 @@ describe('npm run demo -- --drive', () => {
   })
   afterAll(() => rm(pathWithoutRedis, { recursive: true }))
 
-  it('holds its limits on a redis-server', async () => {
+  it('keeps to its limits on a redis-server', async () => {
     const { code, output } = await demo(['--drive', '--engine', 'redis-server'])
     expect(output).toContain('with a redis-server of its own')
     for (const line of TABLE) expect(output).toMatch(line)
@@ -42,7 +42,7 @@ describe('npm run demo -- --drive', () => {
     expect(code).toBe(0)
   })
 
-  it('holds its limits where there is no Redis, on the embedded engine', async () => {
+  it('keeps to its limits without a Redis, on the embedded engine', async () => {
     const { code, output } = await demo(['--drive'], { PATH: pathWithoutRedis })
     expect(output).toContain('with the embedded engine')
     for (const line of TABLE) expect(output).toMatch(line)
@@ -81,7 +81,7 @@ describe('npm run demo', () => {
     [['--port', 'http'], '--port must be a number from 0 to 65535, not "http"'],
     [['--engine', 'mysql'], '--engine must be redis-server or embedded, not "mysql"'],
     [['drive'], "Unexpected argument 'drive'"],
-  ])('says what is wrong with %j', async (args, message) => {
+  ])('names the mistake in %j', async (args, message) => {
     const { code, output } = await demo(args)
     expect(output).toContain(message)
     expect(code).toBe(1)
@@ -93,7 +93,7 @@ describe('npm run demo', () => {
     expect(code).toBe(1)
   })
 
-  it('explains itself', async () => {
+  it('prints its help', async () => {
     const { code, output } = await demo(['--help'])
     expect(output).toContain('Usage: npm run demo -- [options]')
     expect(code).toBe(0)

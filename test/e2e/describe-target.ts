@@ -20,7 +20,7 @@ export function describeTarget(name: string, startApp: (settings: Settings) => P
       await check(target as Target)
     })
 
-    it('answers by itself where there is no model to ask, nor a store', async () => {
+    it('answers by itself without a model and without a store', async () => {
       const app = await startApp({
         storeUrl: 'http://127.0.0.1:1',
         storeToken: 'none',

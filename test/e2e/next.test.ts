@@ -27,7 +27,7 @@ describe('the demo', () => {
     expect(middleware['/']?.files.join()).toContain('server/edge/')
   })
 
-  it('shows a Node route handler the state that edge middleware has made', () =>
+  it('shows a Node route handler the counts of edge middleware', () =>
     withinOneDay(async () => {
       const token = await signed({ tenant: `e2e-${randomUUID()}`, plan: 'growth' })
       const headers = { authorization: `Bearer ${token}` }

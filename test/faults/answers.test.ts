@@ -55,8 +55,11 @@ const ANSWERS: Record<string, { behave: Behaviour; causes: Causes }> = {
   'a connection broken within the answer': { behave: breakOff, causes: unreachable },
 }
 
-/** What a user can see of a decision, and what was printed. */
-function seen(decision: Decision, printed: readonly { mock: { calls: unknown[][] } }[]): string {
+/** Everything that a user can see of a decision, and everything printed. */
+function visibleText(
+  decision: Decision,
+  printed: readonly { mock: { calls: unknown[][] } }[],
+): string {
   return JSON.stringify([decision, printed.map(({ mock }) => mock.calls)])
 }
 
@@ -66,7 +69,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     (_, { behave, causes }) => {
       const cause = causes[TRANSPORTS.indexOf(transport)]
 
-      it.each(MODES)('is asked once, and the decision is degraded: %s', async (mode) => {
+      it.each(MODES)('gets one request, and the decision is degraded: %s', async (mode) => {
         const server = await standIn(behave)
         const printed = (['log', 'warn', 'error', 'info', 'debug'] as const).map((level) =>
           vi.spyOn(console, level).mockImplementation(() => {}),
@@ -76,14 +79,14 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
         expect(decision.allowed).toBe(mode !== 'deny')
         expect(decision.policies).toHaveLength(mode === 'local' ? 2 : 0)
         expect(server.bodies).toHaveLength(1)
-        const text = seen(decision, printed)
+        const text = visibleText(decision, printed)
         expect(text).not.toContain(SECRET)
         expect(text).not.toContain(TENANT)
         vi.restoreAllMocks()
         await server.close()
       })
 
-      it('makes reset throw an error that tells no secret', async () => {
+      it('makes reset throw an error without a secret', async () => {
         const server = await standIn(behave)
         const error: unknown = await limiterAt(server.url, transport, 'allow')
           .reset(subject)

@@ -9,12 +9,12 @@ import { freshPrefix } from '../support/stores.ts'
 const TIMEOUT_MS = 400
 /** In time for one request, not for two. */
 const ANSWER_MS = 320
-/** How far the clock is moved at once. */
+/** The milliseconds by which the clock moves at once. */
 const STEP_MS = 10
 
 type Fetch = NonNullable<NonNullable<Parameters<typeof upstash>[0]>['fetch']>
 
-/** What a slow Redis was asked: how long each request was waited for, and how many were given up. */
+/** The requests to a slow Redis: the wait for each, and the number that was aborted. */
 class SlowRedis {
   readonly waits: number[] = []
   aborted = 0

@@ -10,7 +10,7 @@ import { upstashRedis } from '@sluice/core/upstash-redis'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { freshPrefix } from '../support/stores.ts'
 
-/** What must show in no text. */
+/** A secret that must not stand in any text. */
 export const SECRET = 'auth-token-that-nobody-may-see'
 export const TENANT = 'tenant-that-nobody-may-see'
 

@@ -64,7 +64,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
   }
 
   it.each(Object.entries(HANGS))(
-    'a Redis that hangs, %s, costs the timeout, and its counts hold when it wakes',
+    'a Redis that hangs, %s, costs the timeout, and its counts remain when it wakes',
     async (_, [hang, wake]) => {
       const prefix = freshPrefix()
       const patient = limiterAt(local.url, transport, 'local', { prefix })
@@ -82,7 +82,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     },
   )
 
-  it("someone else's data under our keys degrades decisions and stays as it is", async () => {
+  it('foreign data under our keys degrades decisions and stays unchanged', async () => {
     const limiter = limiterAt(local.url, transport, 'deny')
     await limiter.check(subject)
     const keys = await keysUnder(redis, '*')
@@ -109,7 +109,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
   })
 })
 
-it('a Redis that is stopped makes reset throw; what was counted in its stead is forgotten', async () => {
+it('a Redis that is stopped makes reset throw; counts made instead of it are dropped', async () => {
   const limiter = limiterAt(local.url, 'the built-in transport', 'local')
   await server.stop()
   expect(allowedOf(await checks(limiter, 25))).toBe(20)
@@ -117,7 +117,7 @@ it('a Redis that is stopped makes reset throw; what was counted in its stead is 
   expect(allowedOf(await checks(limiter, 25))).toBe(20)
 })
 
-it("a user's client keeps its own settings, and goes on working by them", async () => {
+it("a user's client keeps its own settings and goes on working", async () => {
   const client = new UpstashClient({ url: local.url, token: SECRET, retry: { retries: 2 } })
   const { client: http } = client as unknown as { client: { retry: object; options: object } }
   const before = { ...http, retry: { ...http.retry }, options: { ...http.options } }

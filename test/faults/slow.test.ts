@@ -12,22 +12,19 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
   const SLOW = { 'never answers': hang, 'never ends its answer': drip }
 
   describe.each(Object.entries(SLOW))('a store that %s', (_, behave) => {
-    it.each(MODES)(
-      'is given up at the timeout, once and for real, and the decision is degraded: %s',
-      async (mode) => {
-        const server = await standIn(behave)
-        const limiter = limiterAt(server.url, transport, mode, { timeoutMs: TIMEOUT_MS })
-        const startedAt = performance.now()
-        const decision = await limiter.check(subject)
-        expect(performance.now() - startedAt).toBeLessThan(BOUND_MS)
-        expect(decision.degraded).toEqual({ cause: 'store_timeout', mode })
-        expect(decision.allowed).toBe(mode !== 'deny')
-        // The server sees the connection close: the request is not left running.
-        await server.aborted
-        expect(server.bodies).toHaveLength(1)
-        await server.close()
-      },
-    )
+    it.each(MODES)('is aborted at the timeout, and the decision is degraded: %s', async (mode) => {
+      const server = await standIn(behave)
+      const limiter = limiterAt(server.url, transport, mode, { timeoutMs: TIMEOUT_MS })
+      const startedAt = performance.now()
+      const decision = await limiter.check(subject)
+      expect(performance.now() - startedAt).toBeLessThan(BOUND_MS)
+      expect(decision.degraded).toEqual({ cause: 'store_timeout', mode })
+      expect(decision.allowed).toBe(mode !== 'deny')
+      // The server sees the connection close: the request is not left running.
+      await server.aborted
+      expect(server.bodies).toHaveLength(1)
+      await server.close()
+    })
 
     it('makes reset throw at the timeout', async () => {
       const server = await standIn(behave)
@@ -40,7 +37,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     })
   })
 
-  it('one deadline covers NOSCRIPT and what follows it', async () => {
+  it('one deadline covers NOSCRIPT and the request after it', async () => {
     const noScript = answer(400, JSON.stringify({ error: 'NOSCRIPT No matching script.' }))
     let asked = 0
     const server = await standIn((response, request) => {
@@ -58,7 +55,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     await server.close()
   })
 
-  it('a store that says NOSCRIPT for ever is asked twice', async () => {
+  it('a store that always answers NOSCRIPT gets two requests', async () => {
     const server = await standIn(answer(400, JSON.stringify({ error: 'NOSCRIPT No script.' })))
     const decision = await limiterAt(server.url, transport, 'allow').check(subject)
     expect(decision.degraded?.cause).toBe('store_refused')
@@ -66,7 +63,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     await server.close()
   })
 
-  it('many requests given up at once leave nothing behind', async () => {
+  it('many requests aborted at once leave nothing behind', async () => {
     const server = await standIn(hang)
     const limiter = limiterAt(server.url, transport, 'local', { timeoutMs: TIMEOUT_MS })
     const decisions = await Promise.all(Array.from({ length: 25 }, () => limiter.check(subject)))
@@ -95,7 +92,7 @@ describe('the built-in transport', () => {
     },
   )
 
-  it('is held to its timeout by a fetch that ignores its signal', async () => {
+  it('keeps to its timeout with a fetch that ignores its signal', async () => {
     const store = upstash({
       url: 'http://unused.invalid',
       token: SECRET,

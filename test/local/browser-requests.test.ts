@@ -86,7 +86,7 @@ describe('requests that a browser may have been made to send', () => {
     },
   )
 
-  it('takes an address for its Host where it listens on all of them, but no name', async () => {
+  it('accepts an address as its Host if it listens on all of them, but no name', async () => {
     await using open = await startLocal({ engine: 'embedded', host: '0.0.0.0', token: 'local' })
     const to = open.url.replace('0.0.0.0', '127.0.0.1')
     const get = (host: string) => ask('/get/a', { ...bearer, host }, 'GET', to)
@@ -95,7 +95,7 @@ describe('requests that a browser may have been made to send', () => {
     expect(await get('evil.example')).toMatchObject({ status: 403 })
   })
 
-  it('takes a token out of the query from programs, and from no browser', async () => {
+  it('accepts a token in the query from programs, but not from browsers', async () => {
     expect(await ask('/get/kept?_token=local', {})).toMatchObject({ status: 200 })
     const signs = [
       { 'user-agent': MOZILLA },
@@ -111,14 +111,14 @@ describe('requests that a browser may have been made to send', () => {
     expect(await kept()).toEqual({ result: '1' })
   })
 
-  it('answers its own origin, and whoever sends the token in the header', async () => {
+  it('answers its own origin, and any client with the token in the header', async () => {
     const own = { origin: `http://127.0.0.1:${port}`, 'sec-fetch-site': 'same-origin' }
     expect(await ask('/get/kept', { ...bearer, ...own })).toMatchObject({ status: 200 })
     const typed = { 'sec-fetch-site': 'none', 'user-agent': MOZILLA }
     expect(await ask('/get/kept', { ...bearer, ...typed })).toMatchObject({ status: 200 })
   })
 
-  it('tells a page of another site nothing about the token', async () => {
+  it('reveals nothing about the token to a page of another site', async () => {
     const answers = await Promise.all(
       ['local', 'wrong'].map((token) =>
         ask('/ping', { authorization: `Bearer ${token}`, origin: 'https://evil.example' }),

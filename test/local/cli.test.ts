@@ -54,7 +54,7 @@ async function credentials({ child, output }: Run): Promise<{ url: string; token
 
 describe('sluice-local', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    'starts a redis-server, prints what to paste, and ends both on %s',
+    'starts a redis-server, prints its settings, and ends both on %s',
     async (signal) => {
       const command = run(['--port', '0'])
       const server = await credentials(command)
@@ -84,7 +84,7 @@ describe('sluice-local', () => {
     }
   })
 
-  it('says plainly what the embedded engine is for', async () => {
+  it('states the purpose of the embedded engine', async () => {
     const command = run(['--engine', 'embedded', '--port', '0', '--token', 'my-token'])
     const server = await credentials(command)
     expect(server.token).toBe('my-token')
@@ -92,7 +92,7 @@ describe('sluice-local', () => {
     expect((await post(server, '/', ['PING'])).body).toEqual({ result: 'PONG' })
   })
 
-  it('falls back to the embedded engine where there is no redis-server', async () => {
+  it('falls back to the embedded engine without a redis-server', async () => {
     const command = run(['--port', '0'], { PATH: '/nowhere' })
     await credentials(command)
     expect(command.output()).toContain('the embedded engine')
@@ -131,7 +131,7 @@ describe('sluice-local', () => {
     expect(command.errors()).toContain('can be reached from other machines')
   })
 
-  it('explains itself and refuses what it does not know', async () => {
+  it('prints its help and refuses unknown options', async () => {
     const help = run(['--help'])
     expect(await help.exited).toBe(0)
     expect(help.output()).toContain('--redis URL')

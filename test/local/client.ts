@@ -1,6 +1,6 @@
 import type { LocalServer } from '@sluice/local'
 
-/** What the server answered, with the body parsed. */
+/** The answer of the server, with its body parsed. */
 export interface Answer {
   status: number
   body: unknown

@@ -91,7 +91,7 @@ describe('startLocal', () => {
     expect(isRunning(redis.pid)).toBe(true)
   })
 
-  it('runs the embedded engine, fresh each time', async () => {
+  it('runs the embedded engine, empty each time', async () => {
     const first = await startLocal({ engine: 'embedded' })
     expect(first).toMatchObject({ engine: 'embedded', redisUrl: undefined })
     await post(first, '/', ['SET', 'a', '1'])
@@ -101,7 +101,7 @@ describe('startLocal', () => {
     await second.close()
   })
 
-  it('makes a token of its own each time', async () => {
+  it('makes a new token each time', async () => {
     await using first = await startLocal({ engine: 'embedded' })
     await using second = await startLocal({ engine: 'embedded' })
     expect(first.token).toMatch(/^[\w-]{32}$/)

@@ -48,7 +48,7 @@ describe.each(['redis-server', 'embedded'] as const)('the REST protocol on %s', 
     },
   )
 
-  it('takes the token as a query parameter, which is no argument', async () => {
+  it('accepts the token as a query parameter, which is not an argument', async () => {
     const answer = await send(server, '/set/a/1?EX=100&_token=right-token')
     expect(answer.body).toEqual({ result: 'OK' })
     expect((await get('/ttl/a')).body).toEqual({ result: 100 })
@@ -63,7 +63,7 @@ describe.each(['redis-server', 'embedded'] as const)('the REST protocol on %s', 
     expect((await post(server, '/', ['GET', 'a'])).body).toEqual({ result: 'true' })
   })
 
-  it('hands out a sync token with every answer', async () => {
+  it('sends a sync token with every answer', async () => {
     const first = await post(server, '/', ['PING'])
     expect(first.headers.get('upstash-sync-token')).toMatch(/^\S+$/)
     expect(first.headers.get('content-type')).toBe('application/json')
@@ -131,7 +131,7 @@ describe.each(['redis-server', 'embedded'] as const)('the REST protocol on %s', 
     expect((await post(server, '/', ['GET', 'a'])).body).toEqual({ result: 'x' })
   })
 
-  it('lets nothing come between the commands of a transaction', async () => {
+  it('runs no other command between those of a transaction', async () => {
     const transaction = [
       ['INCR', 'a'],
       ['INCR', 'b'],
@@ -205,7 +205,7 @@ describe.each(['redis-server', 'embedded'] as const)('the REST protocol on %s', 
     expect(await raw('["GET", "t"]')).toBe('{"result":"a \\" 9223372036854775806"}')
   })
 
-  it('knows no response format but JSON', async () => {
+  it('has no response format other than JSON', async () => {
     const resp2 = { 'upstash-response-format': 'resp2' }
     expect((await post(server, '/', ['PING'], resp2)).status).toBe(400)
   })

@@ -67,7 +67,7 @@ describe('the embedded engine', () => {
     expect(text(await engine.execute(['EVALSHA', sha, '0']))).toBe('1')
   })
 
-  it('answers what waits behind such a script, in order', async () => {
+  it('answers requests that wait behind such a script, in order', async () => {
     const waiting = [
       kill(),
       evaluate("return redis.call('INCR', 'kept')"),

@@ -47,13 +47,13 @@ describe.each(['redis-server', 'embedded'] as const)('the key-locking flag on %s
     expect(await ask('EVAL_RO', script, 0, 'y')).toEqual({ result: 'y' })
   })
 
-  it('tells errors by the hash and the lines of the text that was sent', async () => {
+  it('reports errors by the hash and the lines of the text that was sent', async () => {
     const script = flagged("\nreturn redis.call('NOPE')")
     const answer = (await ask('EVAL', script, 0)) as { error: string }
     expect(answer.error).toContain(`script: ${sha1(script)}, on @user_script:3.`)
   })
 
-  it('does so in pipelines and transactions too', async () => {
+  it('does so in pipelines and transactions, too', async () => {
     const script = flagged("return redis.call('INCR', KEYS[1])")
     const commands = [
       ['EVAL', script, 1, 'p'],
@@ -75,7 +75,7 @@ describe.each(['redis-server', 'embedded'] as const)('the key-locking flag on %s
     )
   })
 
-  it('with scriptFlag: false shows what a stock Redis says', async () => {
+  it('with scriptFlag: false gives the error of a stock Redis', async () => {
     const refusal = { error: 'ERR Unexpected flag in script shebang: allow-key-locking' }
     const commands = [
       ['EVAL', flagged('return 1'), 0],

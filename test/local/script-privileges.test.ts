@@ -68,7 +68,7 @@ describe('a function on a redis-server of its own', () => {
 })
 
 describe('a Redis of your own', () => {
-  it('is used as the user in its URL, whom the README shows how to restrict', async () => {
+  it('is used with the rights of the user in its URL, restricted as the README shows', async () => {
     await using redis = await startRedisServer()
     const readme = readFileSync(new URL('../../packages/local/README.md', import.meta.url), 'utf8')
     const line = /^redis-cli (ACL SETUSER .+)$/m.exec(readme)?.[1] ?? ''

@@ -77,11 +77,11 @@ describe.each(['redis-server', 'embedded'] as const)("Upstash's own clients on %
     expect(await redis.scan(0, { match: 'h*' })).toEqual(['0', ['h']])
   })
 
-  it('@upstash/redis tells a failed command', async () => {
+  it('@upstash/redis reports a failed command', async () => {
     await redis.set('a', 'x')
     await expect(redis.incr('a')).rejects.toThrow('ERR value is not an integer')
-    const stranger = new Redis({ url: server.url, token: 'wrong' })
-    await expect(stranger.get('a')).rejects.toThrow('WRONGPASS')
+    const intruder = new Redis({ url: server.url, token: 'wrong' })
+    await expect(intruder.get('a')).rejects.toThrow('WRONGPASS')
   })
 
   it.each([

@@ -7,7 +7,7 @@ import { secret } from './support/one-request.ts'
 const own = ownRedis()
 const terms = { method: 'POST', route: 'evaluate', path: '/x', subject: { tenant: 'acme' } }
 
-it('a hand-off of single use costs one request, of four commands, and a second use two of them', async () => {
+it('a single-use hand-off costs one request of four commands, and a second use two commands', async () => {
   const store = own.store()
   const [first, second] = [createHandoff(secret, { store }), createHandoff(secret, { store })]
   // The script is loaded with it.

@@ -40,24 +40,24 @@ describe('paths', () => {
     const middleware = rateLimit(limiterOfOne(), { routes, subject })
     const nextConfig = { basePath: '/app' }
     for (const status of [200, 429]) {
-      const asked = request('/app/api/ai/evaluate', { nextConfig })
-      expect((await middleware(asked)).status).toBe(status)
+      const incoming = request('/app/api/ai/evaluate', { nextConfig })
+      expect((await middleware(incoming)).status).toBe(status)
     }
   })
 })
 
 describe('the next option', () => {
-  it('is given the request, the event and the decision', async () => {
+  it('gets the request, the event and the decision', async () => {
     const next =
       vi.fn<
         (request: NextRequest, event?: NextFetchEvent, decision?: AllowedDecision) => undefined
       >()
     const middleware = rateLimit(limiterOfOne(), { routes, subject, next })
-    const asked = request('/api/ai/evaluate')
+    const incoming = request('/api/ai/evaluate')
     const event = { waitUntil: vi.fn<() => void>() } as unknown as NextFetchEvent
-    await middleware(asked, event)
+    await middleware(incoming, event)
     expect(next).toHaveBeenCalledExactlyOnceWith(
-      asked,
+      incoming,
       event,
       expect.objectContaining({ allowed: true }),
     )
@@ -67,13 +67,13 @@ describe('the next option', () => {
     expect(next).toHaveBeenCalledTimes(2)
   })
 
-  it('has its request headers handed on, with the hand-off among them and no client’s', async () => {
+  it('may set request headers, which pass with the hand-off and without one of a client', async () => {
     const middleware = rateLimit(limiterOfOne(), {
       routes,
       subject,
       secret,
-      next: (asked) => {
-        const headers = new Headers(asked.headers)
+      next: (incoming) => {
+        const headers = new Headers(incoming.headers)
         headers.set('x-own', 'yes')
         return NextResponse.next({ request: { headers } })
       },
@@ -87,7 +87,7 @@ describe('the next option', () => {
     expect(other.headers.get('x-middleware-override-headers')).not.toContain(HANDOFF_HEADER)
   })
 
-  it('may answer by itself, and a response that says so goes on', async () => {
+  it('may answer by itself, or return a response that continues', async () => {
     const answers = [Response.json({ cached: true }), null, NextResponse.json({}, { status: 403 })]
     for (const answer of answers) {
       const middleware = rateLimit(limiterOfOne(), { routes, subject, next: () => answer })
@@ -115,7 +115,7 @@ describe('a response of the next option', () => {
       'that rewrites to nowhere',
       () => new Response(null, { headers: { 'x-middleware-rewrite': 'https://' } }),
     ],
-  ])('%s tells nothing of the request', async (_, own) => {
+  ])('%s reveals nothing of the request', async (_, own) => {
     const response = await answerTo(own())
     expect(overrides(response)).toEqual([])
     expect(response.headers.get('x-ratelimit-remaining')).toBe('0')
@@ -128,21 +128,23 @@ describe('a response of the next option', () => {
       'that rewrites to a path',
       () => new Response(null, { headers: { 'x-middleware-rewrite': '/api/other' } }),
     ],
-  ])('%s hands the request on, with the hand-off', async (_, own) => {
+  ])('%s passes on the request, with the hand-off', async (_, own) => {
     const response = await answerTo(own())
     expect(response.headers.get('x-middleware-request-authorization')).toBe('Bearer secret')
     expect(response.headers.get(`x-middleware-request-${HANDOFF_HEADER}`)).toMatch(/^\d+\./)
   })
 
-  it('may rewrite by any name of the local host', async () => {
+  it('may rewrite to any name of the local host', async () => {
     const own = NextResponse.rewrite('http://127.0.0.1:3000/api/other')
     const middleware = rateLimit(limiterOfOne(), { routes, subject, secret, next: () => own })
-    const asked = new NextRequest('http://localhost:3000/api/ai/evaluate', { method: 'POST' })
-    expect(overrides(await middleware(asked))).toContain(`x-middleware-request-${HANDOFF_HEADER}`)
+    const incoming = new NextRequest('http://localhost:3000/api/ai/evaluate', { method: 'POST' })
+    expect(overrides(await middleware(incoming))).toContain(
+      `x-middleware-request-${HANDOFF_HEADER}`,
+    )
   })
 })
 
-describe('a mistake in the options of rateLimit is found at construction', () => {
+describe('a mistake in the options of rateLimit is an error at construction', () => {
   it.each<[string, object | undefined]>([
     ['rateLimit', undefined],
     ['next', { next: 5 }],

@@ -1,9 +1,10 @@
-import { ConfigError, createLimiter, slidingWindow } from '@sluice/core'
+import { ConfigError, slidingWindow } from '@sluice/core'
 import { createHandoff, HANDOFF_HEADER, refuse } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { rateLimit, withRateLimit, type Middleware } from '@sluice/next'
 import { NextResponse } from 'next/server.js'
 import { describe, expect, it, vi } from 'vitest'
+import { setUp } from '../support/limiters.ts'
 import { limiterOfOne, request, routes, secret, subject } from './support/one-request.ts'
 
 const options = () => ({ limiter: limiterOfOne(), route: 'evaluate', subject })
@@ -21,7 +22,7 @@ async function handedOnBy(
 const middlewareOfOne = () => rateLimit(limiterOfOne(), { routes, subject, secret })
 
 describe('withRateLimit', () => {
-  it('finds out once whose a request is, with a hand-off that is worth nothing', async () => {
+  it('resolves the subject once, also with an invalid hand-off', async () => {
     const terms = {
       method: 'POST',
       route: 'evaluate',
@@ -44,26 +45,26 @@ describe('withRateLimit', () => {
           secret,
           subject: resolve,
         })
-        const asked = request('/x', { headers: { [HANDOFF_HEADER]: value } })
-        expect((await handler(asked, {})).status).toBe(status)
+        const incoming = request('/x', { headers: { [HANDOFF_HEADER]: value } })
+        expect((await handler(incoming, {})).status).toBe(status)
         expect(resolve).toHaveBeenCalledOnce()
         // The same object again is a request of its own.
-        await handler(asked, {})
+        await handler(incoming, {})
         expect(resolve).toHaveBeenCalledTimes(2)
       }
     }
   })
 
-  it('hands the request and its context to the handler as they came', async () => {
-    const handler = vi.fn<(asked: Request, context: { id: string }) => Response>(() =>
+  it('passes the same request and context to the handler', async () => {
+    const handler = vi.fn<(incoming: Request, context: { id: string }) => Response>(() =>
       Response.json({}),
     )
-    const [asked, context] = [request('/x'), { id: '7' }]
-    await withRateLimit(handler, options())(asked, context)
-    expect(handler).toHaveBeenCalledExactlyOnceWith(asked, context)
+    const [incoming, context] = [request('/x'), { id: '7' }]
+    await withRateLimit(handler, options())(incoming, context)
+    expect(handler).toHaveBeenCalledExactlyOnceWith(incoming, context)
   })
 
-  it('takes the hand-off of the middleware with its secret, and of no other', async () => {
+  it('accepts a hand-off of the middleware with the same secret, and no other', async () => {
     for (const [theirs, remaining] of [
       [secret, null],
       ['another secret that nobody here shares', '0'],
@@ -79,7 +80,7 @@ describe('withRateLimit', () => {
     }
   })
 
-  it('takes one hand-off of 50 that are the same, and none under another path', async () => {
+  it('accepts one of 50 equal hand-offs, and none under another path', async () => {
     const limiter = limiterOfOne()
     const middleware = rateLimit(limiter, { routes, subject, secret })
     const handle = vi.fn<() => Response>(() => Response.json({}))
@@ -96,19 +97,21 @@ describe('withRateLimit', () => {
   it.each([
     ['a basePath', '/app/api/ai/evaluate', '/api/ai/evaluate', { basePath: '/app' }],
     ['a trailing slash', '/api/ai/evaluate/', '/api/ai/evaluate/', { trailingSlash: true }],
-  ])('takes the hand-off of a path with %s', async (_, asked, handled, nextConfig) => {
+  ])('accepts the hand-off of a path with %s', async (_, incoming, handled, nextConfig) => {
     const limiter = limiterOfOne()
     const middleware = rateLimit(limiter, { routes, subject, secret })
-    const headers = { [HANDOFF_HEADER]: await handedOnBy(middleware, asked, { nextConfig }) }
+    const headers = { [HANDOFF_HEADER]: await handedOnBy(middleware, incoming, { nextConfig }) }
     const handler = withRateLimit(() => Response.json({}), { ...options(), limiter, secret })
     // On Node the base path is cut off the URL, at the edge it is not.
     expect((await handler(request(handled, { headers }), {})).status).toBe(200)
-    const again = { [HANDOFF_HEADER]: await handedOnBy(middlewareOfOne(), asked, { nextConfig }) }
-    const edge = request(asked, { headers: again, nextConfig })
+    const again = {
+      [HANDOFF_HEADER]: await handedOnBy(middlewareOfOne(), incoming, { nextConfig }),
+    }
+    const edge = request(incoming, { headers: again, nextConfig })
     expect((await handler(edge, {})).status).toBe(200)
   })
 
-  it('takes the hand-off of a request that its middleware rewrote under the client’s path only', async () => {
+  it('accepts the hand-off of a rewritten request only under the path of the client', async () => {
     const limiter = limiterOfOne()
     const middleware = rateLimit(limiter, {
       routes,
@@ -122,7 +125,7 @@ describe('withRateLimit', () => {
     expect((await handler(request('/api/ai/evaluate', { headers }), {})).status).toBe(200)
   })
 
-  it('with a store takes a hand-off once over all processes', async () => {
+  it('accepts a hand-off once over all processes with a store', async () => {
     const [limiter, store] = [limiterOfOne(), memory()]
     const handle = vi.fn<() => Response>(() => Response.json({}))
     const value = await handedOnBy(rateLimit(limiter, { routes, subject, secret }))
@@ -135,13 +138,13 @@ describe('withRateLimit', () => {
     expect(handle).toHaveBeenCalledOnce()
   })
 
-  it('works where a request’s headers cannot be changed', async () => {
-    const asked = request('/x', { headers: { [HANDOFF_HEADER]: 'x' } })
-    vi.spyOn(asked.headers, 'delete').mockImplementation(() => {
+  it('works if the headers of a request cannot be changed', async () => {
+    const incoming = request('/x', { headers: { [HANDOFF_HEADER]: 'x' } })
+    vi.spyOn(incoming.headers, 'delete').mockImplementation(() => {
       throw new TypeError('immutable')
     })
     const handler = withRateLimit(() => Response.json({}), { ...options(), secret })
-    expect((await handler(asked, {})).status).toBe(200)
+    expect((await handler(incoming, {})).status).toBe(200)
   })
 
   it.each([
@@ -164,7 +167,7 @@ describe('withRateLimit', () => {
     ['withRateLimit', () => withRateLimit(() => Response.json({}), undefined as never)],
     ['handler', () => withRateLimit(undefined as never, options())],
     ['handler', () => withRateLimit(Response.json({}) as never, options())],
-  ])('needs its %s at construction', (option, make) => {
+  ])('requires its %s at construction', (option, make) => {
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
   })
 
@@ -172,7 +175,7 @@ describe('withRateLimit', () => {
     const policyOfFive = slidingWindow({ name: 'five', limit: 5, window: '1h', per: ['tenant'] })
     const handler = withRateLimit(() => Response.json({}), {
       ...options(),
-      limiter: createLimiter({ store: memory(), policies: [policyOfFive] }),
+      limiter: setUp([policyOfFive]).limiter,
       cost: 3,
     })
     const ask = async () => (await handler(request('/x'), {})).status

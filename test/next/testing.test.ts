@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { assertProtected, unprotectedRoutes } from '@sluice/next/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { routes } from '../fixtures/next/limits.ts'
+import { routes } from './fixture/limits.ts'
 import {
   LIMITED_BY_MIDDLEWARE,
   LIMITED_ROUTE,
@@ -17,7 +17,7 @@ import {
   type Files,
 } from './cases/open-apps.ts'
 
-const fixture = fileURLToPath(new URL('../fixtures/next', import.meta.url))
+const fixture = fileURLToPath(new URL('./fixture', import.meta.url))
 
 let root: string
 beforeEach(() => {
@@ -47,7 +47,7 @@ const unprotected = (...covered: Parameters<typeof unprotectedRoutes>[0]['routes
   unprotectedRoutes({ root, under: '/api/ai', routes: covered })
 
 describe('assertProtected', () => {
-  it('holds for an app whose routes are all limited, in middleware or by a wrapper', () => {
+  it('passes an app whose routes are all limited, in middleware or by a wrapper', () => {
     assertProtected({ root: fixture, under: '/api/ai', routes })
     assertProtected({ root: fixture, under: '/api/both', routes })
     assertProtected({ root: fixture, under: '/api/wrapped', routes })
@@ -59,7 +59,7 @@ describe('assertProtected', () => {
     expect(() => assertProtected(all)).toThrow('No limiter covers /api/report, /')
   })
 
-  it('fails where there is no handler to look at: a misspelt path proves nothing', () => {
+  it('fails without a handler to check: a misspelt path proves nothing', () => {
     expect(() => assertProtected({ root: fixture, under: '/api/ia', routes })).toThrow(
       /serves a path below \/api\/ia/,
     )
@@ -111,7 +111,7 @@ describe('assertProtected passes an app', () => {
     expect(() => assertProtected(all)).not.toThrow()
   })
 
-  it('whose pageExtensions are given because they are not written out', () => {
+  it('whose pageExtensions are given as an option because they are not literal', () => {
     project({ 'next.config.ts': 'export default { pageExtensions }\n', ...LIMITED_ROUTE })
     const options = { root, under: '/api/ai', routes: ['/api/ai/**'] }
     assertProtected({ ...options, pageExtensions: ['ts'] })
@@ -125,7 +125,7 @@ describe('assertProtected passes an app', () => {
 })
 
 describe('unprotectedRoutes', () => {
-  it('looks into groups and slots, which are no part of a path', () => {
+  it('looks into groups and slots, which are not part of a path', () => {
     app({ '(site)/api/ai/a/route.ts': POST, '@slot/api/(x)/ai/b/route.js': POST })
     expect(unprotected('/api/ai/c')).toEqual(['/api/ai/a', '/api/ai/b'])
     expect(unprotected('/api/ai/a', '/api/ai/:any')).toEqual([])
@@ -145,7 +145,7 @@ describe('unprotectedRoutes', () => {
     expect(unprotectedRoutes({ root, under: '/api', routes: ['/x'] })).toEqual(['/api'])
   })
 
-  it('leaves out private folders, and what is no route handler', () => {
+  it('leaves out private folders, and files that are not route handlers', () => {
     app({ 'api/ai/_lib/route.ts': POST, 'api/ai/page.tsx': POST, 'api/ai/route.test.ts': POST })
     expect(unprotected('/x')).toEqual([])
   })
@@ -156,36 +156,36 @@ describe('unprotectedRoutes', () => {
     expect(unprotected('/api/ai/_in')).toEqual([])
   })
 
-  it('leaves out what is beside the path, and not what is the path itself', () => {
+  it('leaves out paths beside the given one, but not the path itself', () => {
     app({ 'api/aid/route.ts': POST, 'api/ai/route.ts': POST })
     expect(unprotected('/x')).toEqual(['/api/ai'])
   })
 
-  it('wants a dynamic segment covered for every value', () => {
+  it('requires a dynamic segment to be covered for every value', () => {
     app({ 'api/ai/[model]/route.ts': POST })
     expect(unprotected('/api/ai/gpt')).toEqual(['/api/ai/[model]'])
     expect(unprotected('/api/ai/:model')).toEqual([])
   })
 
-  it('wants a catch-all covered at every depth', () => {
+  it('requires a catch-all to be covered at every depth', () => {
     app({ 'api/ai/[...path]/route.ts': POST })
     expect(unprotected('/api/ai/:path')).toEqual(['/api/ai/[...path]'])
     expect(unprotected('/api/ai/**')).toEqual([])
   })
 
-  it('wants an optional catch-all covered without a segment, too', () => {
+  it('requires an optional catch-all to be covered without a segment, too', () => {
     app({ 'api/ai/v1/[[...path]]/route.ts': POST })
     expect(unprotected('/api/ai/v1/:a', '/api/ai/v1/:a/**')).toEqual(['/api/ai/v1/[[...path]]'])
     expect(unprotected('/api/ai/v1/**')).toEqual([])
   })
 
-  it('sees a dynamic segment and a catch-all above the path, which serve what is below it', () => {
+  it('finds a dynamic segment and a catch-all above the path, which serve paths below it', () => {
     app({ 'api/[...path]/route.ts': POST, '[a]/[b]/chat/route.ts': POST })
     expect(unprotected('/x')).toEqual(['/[a]/[b]/chat', '/api/[...path]'])
     expect(unprotected('/api/ai/**')).toEqual([])
   })
 
-  it('wants each method covered that a file exports', () => {
+  it('requires each method that a file exports to be covered', () => {
     app({ 'api/ai/a/route.ts': `${POST}export const GET = () => {}\n` })
     expect(unprotected({ path: '/api/ai/a', methods: ['POST'] })).toEqual(['/api/ai/a'])
     expect(unprotected({ path: '/api/ai/a', methods: ['POST', 'GET'] })).toEqual([])
@@ -196,13 +196,13 @@ describe('unprotectedRoutes', () => {
     'export {\n  GET,\n  POST,\n}\n',
     'export const {\n  GET,\n  POST,\n} = make()\n',
     'module.exports = { POST() {} }\n',
-  ])('wants every method covered where %j does not say which there are', (text) => {
+  ])('requires every method to be covered if %j does not name them', (text) => {
     app({ 'api/ai/a/route.ts': text })
     expect(unprotected({ path: '/api/ai/a', methods: ['GET'] })).toEqual(['/api/ai/a'])
     expect(unprotected('/api/ai/a')).toEqual([])
   })
 
-  it('takes what withRateLimit is around for covered, method by method', () => {
+  it('accepts handlers inside withRateLimit as covered, method by method', () => {
     const wrapped = `${WRAPPED}export const GET = POST\n`
     app({ 'api/ai/a/route.ts': wrapped })
     expect(unprotected('/x')).toEqual([])

@@ -8,13 +8,13 @@ const fromDisk = (path: string): boolean => path !== '<stdin>'
 
 /** A bundle as a Worker would load it. */
 export interface Bundle {
-  /** What is loaded, in bytes. */
+  /** Its size as it is loaded, in bytes. */
   readonly gzipped: number
   /** The bundle itself. */
   readonly text: string
   /** The files it was made of, from the root of the repository. */
   readonly inputs: readonly string[]
-  /** Those of which something is left. */
+  /** The files of which something is left. */
   readonly kept: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-import type { Store } from '@sluice/core'
+import { createLimiter, type Limiter, type LimiterOptions, type Store } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import { startLocal, startRedisServer, type LocalServer } from '@sluice/local'
 import type { Redis } from 'ioredis'
@@ -41,6 +41,15 @@ class RunningRedis {
   store(prefix = freshPrefix()): Store {
     const { url, token } = this.local
     return upstash({ url, token, prefix, timeoutMs: 30_000 })
+  }
+
+  /** A limiter with keys of its own, under `prefix`; by the clock of Redis unless one is given. */
+  setUp(
+    policies: LimiterOptions['policies'],
+    options: Partial<LimiterOptions> = {},
+  ): { limiter: Limiter; prefix: string } {
+    const prefix = freshPrefix()
+    return { limiter: createLimiter({ store: this.store(prefix), policies, ...options }), prefix }
   }
 
   get #running() {

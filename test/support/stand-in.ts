@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-/** What a stand-in does with a request whose body has arrived. */
+/** The action of a stand-in once the body of a request has arrived. */
 export type Behaviour = (response: ServerResponse, request: IncomingMessage) => void
 
 /** An HTTP server in the place of Redis. */

@@ -35,7 +35,7 @@ export class Watched implements Store {
   }
 }
 
-/** What an act has asked of the store. */
+/** Counts the calls of a store during an act. */
 export async function callsOf(
   store: Watched,
   act: () => Promise<unknown>,

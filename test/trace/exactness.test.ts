@@ -16,7 +16,7 @@ const WINDOW_MS = 60_000
 const LIMITS = { request: 20, token: 25_000 } as const
 const UNITS = ['request', 'token'] as const
 
-/** What is replayed, by the first column of the page's tables. */
+/** The algorithms to replay, by the first column of the page's tables. */
 const ALGORITHMS: Readonly<Record<string, Partial<Rule>>> = {
   slidingWindow: { kind: 'sliding' },
   slidingWindows: { kind: 'sliding', log: 0 },
@@ -31,7 +31,7 @@ const ALGORITHMS: Readonly<Record<string, Partial<Rule>>> = {
 }
 const NAMES = Object.keys(ALGORITHMS)
 
-/** Each algorithm in each unit, all of them shadows: none vetoes, and each goes its own way. */
+/** Each algorithm in each unit, all in shadow mode, so none affects the others. */
 const RULES = UNITS.flatMap((unit, log) =>
   Object.values(ALGORITHMS).map((own) => ruleOf(unit, own, log)),
 )
@@ -96,14 +96,14 @@ function byDefinition(rule: Rule): Defined {
 function fullestWindow({ rule, wentOn }: Defined): number {
   let highest = 0
   for (const charges of wentOn.values()) {
-    let [first, held] = [0, 0]
+    let [first, inWindow] = [0, 0]
     for (const { at, cost } of charges) {
-      held += cost
+      inWindow += cost
       while ((charges[first]?.at ?? at) <= at - WINDOW_MS) {
-        held -= charges[first]?.cost ?? 0
+        inWindow -= charges[first]?.cost ?? 0
         first += 1
       }
-      highest = Math.max(highest, held)
+      highest = Math.max(highest, inWindow)
     }
   }
   return highest / rule.limit
@@ -114,7 +114,7 @@ const percent = (which: readonly boolean[]): string => {
   return count === 0 ? '0' : `${((100 * count) / which.length).toFixed(2)} %`
 }
 
-it('three percent of the tenants of the trace make 61 % of its calls', () => {
+it('three percent of the tenants in the trace make 61 % of its calls', () => {
   expect(rows).toHaveLength(19_366)
   expect(new Set(rows.map(({ tenant }) => tenant)).size).toBe(200)
   expect(shareOfBusiest(rows, HEAVY.tenants)).toBeCloseTo(HEAVY.share, 2)
@@ -123,7 +123,7 @@ it('three percent of the tenants of the trace make 61 % of its calls', () => {
 describe('a trace of real traffic', () => {
   const defined = RULES.map(byDefinition)
 
-  it.each(UNITS)('counted by %s gets from each algorithm what the page tells', async (unit) => {
+  it.each(UNITS)('counted by %s gets from each algorithm the numbers on the page', async (unit) => {
     const passed = await replay(memory({ maxKeys: 100_000 }))
     const offset = UNITS.indexOf(unit) * NAMES.length
     const exact = defined[offset]?.passed ?? []
@@ -147,14 +147,14 @@ describe('a trace of real traffic', () => {
       expect(Number(cells['most in any window'])).toBeLessThanOrEqual(isExact ? 1 : 2)
     }
     const heading = `${LIMITS[unit].toLocaleString('en')} ${unit}s a minute`
-    const told = Array.from(tableOf(page, heading), ([name, row]) => [
+    const published = Array.from(tableOf(page, heading), ([name, row]) => [
       name,
       Object.fromEntries(Object.entries(row).filter(([column]) => column !== heading)),
     ])
-    expect(told).toEqual(measured)
+    expect(published).toEqual(measured)
   })
 
-  it('gets the same from Redis', async () => {
+  it('gets the same numbers from Redis', async () => {
     const local = await startLocal({ redisUrl: inject('redisUrl') })
     const { url, token } = local
     const passed = await replay(upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 }))

@@ -12,7 +12,7 @@ export interface Row {
 const FIRST_AT = Date.UTC(2023, 10, 16, 18, 15, 46, 680)
 const SEED = 20_231_116
 const TENANTS = 200
-/** So many of the tenants make so large a share of the calls. */
+/** The busiest tenants, and their share of the calls. */
 export const HEAVY = { tenants: 6, share: 0.61 }
 
 /**

@@ -103,7 +103,7 @@ export function meterModel(options: MeterOptions): MeterModel {
   }
 }
 
-/** What a call that failed has used: nothing when the provider turned it away. */
+/** The usage of a call that failed: nothing if the provider refused it. */
 async function orSettled<Result>(
   call: () => PromiseLike<Result>,
   known: MeterOptions,

@@ -10,7 +10,7 @@ export interface AnswerReader {
   end(closed: boolean): void
 }
 
-/** How JSON and server-sent events begin, and what may yet become such an event. */
+/** Matches how JSON and server-sent events begin, and what may yet become such an event. */
 const JSON_START = /^[{[]/
 const SSE_START = /^(?:data|event|id|retry)?:/
 const SSE_NAME = /^[a-z]{1,5}$/

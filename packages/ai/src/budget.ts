@@ -22,11 +22,11 @@ export interface BudgetOptions<
   Whose extends Per = Per,
   Name extends string = AnyLimitName,
 > extends Pick<PolicyOptions<Whose>, 'per' | 'scope' | 'mode' | 'rollout'> {
-  /** What may be spent each calendar day (UTC), in micro-dollars: `usd(5)`, or a function of the plan. */
+  /** The most to spend each calendar day (UTC), in micro-dollars: `usd(5)`, or a function of the plan. */
   readonly daily?: Limit<Name>
-  /** What may be spent each calendar month (UTC), in micro-dollars. */
+  /** The most to spend each calendar month (UTC), in micro-dollars. */
   readonly monthly?: Limit<Name>
-  /** What the policies' names begin with. @default 'budget' */
+  /** The first part of the policies' names. @default 'budget' */
   readonly name?: string
 }
 

@@ -4,7 +4,7 @@ import { isObject, objectOf, type Json } from './json.ts'
 /*
  * Events of known formats tell themselves by their shape. OpenAI's chat completions have `choices`:
  * https://developers.openai.com/api/reference/resources/chat/subresources/completions/streaming-events
- * Those of its responses and Anthropic's messages have a type:
+ * Its responses and Anthropic's messages have a type:
  * https://developers.openai.com/api/reference/resources/responses/streaming-events
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */

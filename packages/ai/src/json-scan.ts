@@ -28,7 +28,7 @@ export function jsonScan(found?: (name: string, value: string) => void): JsonSca
   /** The names of the members that are being read, and whether what they lie in is an object. */
   const names = ['', '', '']
   const objects = [false, false, false]
-  /** What is kept of the name or value that is being read. */
+  /** The part of the current name or value that is kept. */
   let kept: string | undefined
   let keptDepth = 0
 
@@ -43,7 +43,7 @@ export function jsonScan(found?: (name: string, value: string) => void): JsonSca
       keptDepth = depth
       from = index
     }
-    /** What began at this depth ends at `index`. */
+    /** Ends at `index` the value that began at this depth. */
     const finish = (index: number): void => {
       if (kept === undefined || depth !== keptDepth) return
       const json = kept + text.slice(from, index + 1)

@@ -1,7 +1,7 @@
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** Whether it is an object, and no list. */
+/** Returns true if `value` is an object and not a list. */
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

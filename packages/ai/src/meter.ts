@@ -27,7 +27,7 @@ export interface MeterOptions extends Known {
 /** Options of `meter`. */
 export interface MeterResponseOptions extends MeterOptions {
   /**
-   * Whether an answer with a status outside 200 to 299 is metered like any other, and not settled as
+   * True to meter an answer with a status outside 200 to 299 like any other, and not to settle it as
    * nothing. @default false
    */
   readonly chargeErrors?: boolean

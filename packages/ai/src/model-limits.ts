@@ -39,18 +39,18 @@ export interface ModelLimitsOptions extends Pick<
   readonly otherModels: ModelLimits
 }
 
-/** What `modelLimits` makes. */
+/** The result of `modelLimits`. */
 export interface ModelPolicies {
   readonly policies: Policy[]
   /**
-   * What to count a model under: its name if it is listed, or what is left of it without a vendor
+   * The name to count a model under: its own name if it is listed, or what is left of it without a vendor
    * before and a date behind it (as prices are found); else `'other'`, so that invented names have no
    * budget of their own, nor has a request that names none.
    */
   readonly modelOf: (name: string | undefined) => string
 }
 
-/** What counts a limit of a line. */
+/** Makes the policy that counts one limit of a line. */
 type Column = (common: PolicyOptions) => Policy
 
 const perMinute =
@@ -72,7 +72,7 @@ const COLUMNS: ReadonlyMap<keyof ModelLimits, Column> = new Map([
   ['inFlight', (common) => concurrency(common)],
 ])
 
-/** What models that are not listed are counted under. */
+/** The name that models that are not listed are counted under. */
 const OTHER = 'other'
 
 /**

@@ -22,7 +22,7 @@ export function candidateNames(model: string): readonly string[] {
   return [model.toLowerCase(), name, base, dashed]
 }
 
-/** Whether it is one of Anthropic's models, wherever it runs. */
+/** Returns true if `name` is one of Anthropic's models, wherever it runs. */
 export function isClaude(model: string | undefined): boolean {
   return model !== undefined && model.toLowerCase().includes('claude')
 }

@@ -1,4 +1,4 @@
-/** How a stream came to its end: closed by its source, broken by it, or given up by its reader. */
+/** The end of a stream: closed by its source, broken by it, or given up by its reader. */
 export type End = 'closed' | 'broken' | 'cancelled'
 
 export interface Watcher<T> {

@@ -49,7 +49,7 @@ const SONNET_4: ModelPrice = /* @__PURE__ */ (() => ({
 }))()
 
 const CLAUDE = 'https://platform.claude.com/docs/en'
-/** What GitHub passes on at the vendor's price. */
+/** The models that GitHub passes on at the vendor's price. */
 const GITHUB = 'https://github.com/github/docs/blob/main/data/tables/copilot/models-and-pricing.yml'
 const OPENAI = 'https://developers.openai.com/api/docs'
 

@@ -22,14 +22,14 @@ export interface ModelPrice extends Rates {
   readonly long?: Rates & { readonly above: number }
   /** The day on which the source said so, such as `2026-10-24`. */
   readonly asOf?: string
-  /** Where the price is from, a URL. */
+  /** The source of the price, a URL. */
   readonly source?: string
 }
 
 /** A table of prices, made by `definePrices`. */
 export interface Prices {
   readonly models: ReadonlyMap<string, ModelPrice>
-  /** What a model that is not listed costs; `deny` throws. */
+  /** The price of a model that is not listed; `deny` throws. */
   readonly unknownModel: ModelPrice | 'deny'
 }
 
@@ -45,7 +45,7 @@ export interface DefinePricesOptions {
   readonly unknownModel?: ModelPrice | 'deny'
 }
 
-/** What has a price: a usage, or an estimate of one. */
+/** A usage, or an estimate of one. */
 export type Priced = Pick<Usage, 'input' | 'output'> &
   Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite'>>
 
@@ -92,7 +92,7 @@ export function definePrices(
 }
 
 /**
- * What a usage costs, in whole micro-dollars, rounded up; at most 10^12. Discounts and surcharges beside
+ * The price of a usage, in whole micro-dollars, rounded up; at most 10^12. Discounts and surcharges beside
  * the list are not in it: batches, service tiers, regions, tools that cost extra.
  *
  * @param model The model's name, as asked for or as answered.

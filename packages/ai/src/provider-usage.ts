@@ -61,7 +61,7 @@ export function numbersIn(usage: Json): { numbers: Numbers; isTold: boolean } {
   }
 }
 
-/** What Anthropic tells of the compaction of a conversation is not in its sum. */
+/** Anthropic's sum leaves out the tokens that compacting a conversation used. */
 function besides({ iterations }: Json): Numbers[] {
   const list: unknown[] = Array.isArray(iterations) ? iterations : []
   const compactions = list.filter(isObject).filter(({ type }) => type === 'compaction')

@@ -19,7 +19,7 @@ const MAX_VALUES = 1_000_000
 /** The role, the separators, and what begins the answer: 3 to 4 in OpenAI's chat format. */
 const PER_ITEM = 4
 const PER_REQUEST = 3
-/** What Anthropic adds where there are tools, at most: its page of prices, as of 2026-07. */
+/** The most tokens that Anthropic adds where there are tools: its page of prices, as of 2026-07. */
 const CLAUDE_TOOLS = 804
 
 /** Parameters that the model does not read. */
@@ -28,7 +28,7 @@ const NOT_READ: ReadonlySet<string> = /* @__PURE__ */ new Set(
     ' ',
   ),
 )
-/** What is said: these hold texts, the others data that is sent as JSON. */
+/** Names of fields that hold texts; the others hold data that is sent as JSON. */
 const TEXTS: ReadonlySet<string> = /* @__PURE__ */ new Set([
   'messages',
   'input',
@@ -42,14 +42,14 @@ const NOT_SAID: ReadonlySet<string> = /* @__PURE__ */ new Set(
     ' ',
   ),
 )
-/** Where the picture of a part of this type is. */
+/** Finds the picture in a part of this type. */
 const PICTURE_IN: Places = /* @__PURE__ */ new Map([
   ['image_url', ['image_url']],
   ['input_image', ['image_url', 'file_id']],
   ['computer_screenshot', ['image_url', 'file_id']],
   ['image', ['source']],
 ])
-/** Where that is of which only the provider knows how much it is. */
+/** Finds input whose size only the provider knows. */
 const UNSEEN_IN: Places = /* @__PURE__ */ new Map([
   ['file', ['file']],
   ['input_file', ['file_data', 'file_id', 'file_url']],
@@ -61,7 +61,7 @@ const UNSEEN_IN: Places = /* @__PURE__ */ new Map([
   ['container_upload', ['file_id']],
   ['item_reference', ['id']],
 ])
-/** How many things of that kind a parameter brings in. */
+/** The number of things of that kind that a parameter brings in. */
 const UNSEEN_PARAMETERS: ReadonlyMap<string, (value: unknown) => number> = /* @__PURE__ */ new Map([
   ['previous_response_id', given],
   ['conversation', given],

@@ -8,7 +8,7 @@ import {
 import { isObject, own, type Json } from './json.ts'
 import { inputTokens, type EstimateSettings } from './request-input.ts'
 
-/** What a request may use. */
+/** The most that a request may use. */
 export interface RequestEstimate {
   /** The model that the body names. */
   readonly model: string | undefined

@@ -1,4 +1,4 @@
-/** What the data of events goes to. */
+/** Receives the data of events. */
 export interface SseSink {
   /** A part of the data of an event. */
   add(text: string): void

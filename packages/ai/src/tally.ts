@@ -5,7 +5,7 @@ import { combined, NO_NUMBERS, numbersIn, units } from './provider-usage.ts'
 import { CLAUDE_FACTOR, tokenCounter, type TokenCounter } from './tokens.ts'
 import type { Usage } from './usage.ts'
 
-/** What a meter knows without the answer. */
+/** Facts that a meter knows without the answer. */
 export interface Known {
   /** The model, where the answer does not name it. */
   readonly model?: string
@@ -18,13 +18,13 @@ export interface Known {
 /** Gathers what is known of the usage of one request while its answer passes. */
 export class Tally {
   model: string | undefined
-  /** Whether the provider has told the usage of the whole answer. */
+  /** True if the provider has told the usage of the whole answer. */
   isFinal = false
-  /** Whether anything of a known format has passed. */
+  /** True if anything of a known format has passed. */
   isUnderstood = false
-  /** Whether the answer has come to its end; what follows changes nothing. */
+  /** True if the answer has ended; later input changes nothing. */
   ended = false
-  /** Whether more has passed than the usage speaks of. */
+  /** True if more has passed than the usage counts. */
   hasMore = false
   readonly #known: Known
   readonly #said: TokenCounter

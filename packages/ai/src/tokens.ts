@@ -12,7 +12,7 @@ export interface TokenCounter {
  */
 export const CLAUDE_FACTOR = 1.5
 
-/** What a character is to the tokenizer, which splits words, digits, marks and blanks before it merges. */
+/** The kind of a character for the tokenizer, which splits words, digits, marks and blanks before it merges. */
 const LOWER = 1
 const UPPER = 2
 /** A Latin letter outside ASCII. */
@@ -80,7 +80,7 @@ export function tokenCounter(): TokenCounter {
   let knownLetters = 0
   let kind = 0
   let previous = 0
-  /** How long the run of characters of this kind is by now. */
+  /** The length so far of the run of characters of this kind. */
   let run = 0
 
   function add(text: string): void {

@@ -1,14 +1,14 @@
-/** What a request to a model has used, whoever the provider is. */
+/** The tokens that a request to a model used, in one form for all providers. */
 export interface Usage {
   /** The model that answered, as the provider names it. */
   readonly model: string | undefined
   /** All input tokens, cached or not. */
   readonly input: number
-  /** Those of `input` that were read from a cache. */
+  /** The part of `input` that was read from a cache. */
   readonly cachedInput: number
-  /** Those of `input` that were written to a cache. */
+  /** The part of `input` that was written to a cache. */
   readonly cacheWrite: number
-  /** Those of `cacheWrite` that are kept for longer at a higher price (an hour, with Anthropic). */
+  /** The part of `cacheWrite` that is kept for longer at a higher price (an hour, with Anthropic). */
   readonly longCacheWrite: number
   /** All output tokens, those of reasoning included. */
   readonly output: number
@@ -17,7 +17,7 @@ export interface Usage {
    * text that passed, in which hidden reasoning is missing.
    */
   readonly source: 'provider' | 'counted'
-  /** Whether the answer came to its end; else the numbers are what is known to have been used by then. */
+  /** True if the answer came to its end; if not, the numbers are the usage that is known up to then. */
   readonly complete: boolean
 }
 

@@ -13,6 +13,7 @@ import { assertFunction, assertOptions } from '@sluice/core/validation'
 
 /** Options of `withRateLimit`. */
 export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown]> {
+  /** The limiter, or a function that makes it at the first request. */
   readonly limiter: LimiterSource<[routeContext: unknown]>
   /** What requests are counted as: the id (or, without one, the pattern) of this route in `rateLimit`. */
   readonly route: string

@@ -1,7 +1,9 @@
 import { leakyBucket, tokenBucket, type LimitContext, type Policy, type Store } from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
-import { ACME, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { setUp } from './case.ts'
 
 const per = ['tenant']
 
@@ -31,7 +33,7 @@ export function bucketLimits(make: () => Store): void {
     expect(remaining(await raised.check(ACME))).toEqual({ p: 9 })
   })
 
-  it('a bucket whose limit depends on the route holds each limit, however they are mixed', async () => {
+  it('a bucket whose limit depends on the route keeps to each limit, in any mix of routes', async () => {
     const byRoute = tokenBucket({
       name: 'p',
       limit: onRoute('items', 6_000, 60),
@@ -54,7 +56,7 @@ export function bucketLimits(make: () => Store): void {
     expect(await limiter.check(items)).toMatchObject({ allowed: false, retryAfterMs: 10 })
   })
 
-  it('a leaky bucket has nothing overtake what waits, whatever the limits', async () => {
+  it('no request overtakes another in a leaky bucket, whatever the limits', async () => {
     const limit = onRoute('fast', 150, 6)
     const queue = leakyBucket({ name: 'p', limit, window: '1m', burst: 500, per })
     const limiter = setUp(make(), [queue])
@@ -74,7 +76,7 @@ export function bucketLimits(make: () => Store): void {
     { window: '1d', low: [10_000, 50_000], high: [50_000_000, 50_000_000], at: 0, cost: 1 },
     { window: '1d', low: [1_000, 80_000], high: [2_000_000, 2_000_000], at: 7, cost: 1 },
   ] as const)(
-    'a bucket of $low in $window tells to the millisecond when $cost fits $high',
+    'a bucket of $low in $window gives to the millisecond when $cost fits $high',
     async ({ window, low, high, at, cost }) => {
       const store = make()
       const of = ([limit, burst]: readonly [number, number]): Policy =>
@@ -90,7 +92,7 @@ export function bucketLimits(make: () => Store): void {
     },
   )
 
-  it('a bucket gives back what was reserved in terms of the limit of the day', async () => {
+  it('a bucket gives back a reservation in terms of the limit at that time', async () => {
     const store = make()
     const reserved = await reserve(setUp(store, [tokens(60, 60)]), ACME, { cost: 40 })
     if (!reserved.allowed) throw new Error('It is denied')

@@ -1,7 +1,10 @@
 import { leakyBucket, tokenBucket, type Policy, type Store } from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
-import { ACME, NOON, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
+import { setUp } from './case.ts'
 
 const per = ['tenant']
 
@@ -9,7 +12,7 @@ const shape = (wait: boolean | '250ms', burst: number): Policy =>
   leakyBucket({ name: 'p', limit: 10, window: '1s', burst, wait, per })
 
 export function buckets(make: () => Store): void {
-  it('a token bucket is filled one unit after another, up to its burst', async () => {
+  it('a token bucket refills one unit at a time, up to its burst', async () => {
     const bucket = tokenBucket({ name: 'p', limit: 60, window: '1m', burst: 10, per })
     const limiter = setUp(make(), [bucket])
     await spend(limiter, 10)
@@ -30,7 +33,7 @@ export function buckets(make: () => Store): void {
     expect(remaining(await limiter.check(ACME, { cost: 10 }))).toEqual({ p: 0 })
   })
 
-  it('a token bucket whose units do not come in whole milliseconds loses no part of one', async () => {
+  it('a token bucket whose units take fractions of a millisecond loses none of them', async () => {
     const bucket = tokenBucket({ name: 'p', limit: 7, window: '10s', burst: 2, per })
     const limiter = setUp(make(), [bucket])
     await spend(limiter, 2)
@@ -44,7 +47,7 @@ export function buckets(make: () => Store): void {
     }
   })
 
-  it('a token bucket of intervals gets its whole limit at each border, up to its burst', async () => {
+  it('a token bucket of intervals refills by its whole limit at each border, up to its burst', async () => {
     const bucket = tokenBucket({
       name: 'p',
       limit: 2,
@@ -68,7 +71,7 @@ export function buckets(make: () => Store): void {
     expect(remaining(await limiter.peek(ACME, { cost: 0 }))).toEqual({ p: 5 })
   })
 
-  it('a leaky bucket has each request wait for those before it, and denies what it cannot hold', async () => {
+  it('a leaky bucket lets each request wait for those before it and denies when it is full', async () => {
     const limiter = setUp(make(), [shape(true, 4)])
     for (const delayMs of [0, 100, 200, 300]) {
       expect(await limiter.check(ACME)).toMatchObject({ allowed: true, delayMs })
@@ -86,7 +89,7 @@ export function buckets(make: () => Store): void {
     expect(await limiter.check(ACME)).toMatchObject({ allowed: true, delayMs: 300 })
   })
 
-  it('a leaky bucket without waiting admits the same, at once', async () => {
+  it('a leaky bucket without waiting admits the same requests at once', async () => {
     const limiter = setUp(make(), [shape(false, 4)])
     for (let time = 0; time < 4; time += 1) {
       expect(await limiter.check(ACME)).toMatchObject({ allowed: true, delayMs: 0 })
@@ -94,7 +97,7 @@ export function buckets(make: () => Store): void {
     expect(await limiter.check(ACME)).toMatchObject({ allowed: false, retryAfterMs: 100 })
   })
 
-  it('a leaky bucket denies what would wait too long, until it would wait just that long', async () => {
+  it('a leaky bucket denies a request that would wait longer than the maximum, and no other', async () => {
     const store = make()
     const limiter = setUp(store, [shape('250ms', 40)])
     await spend(limiter, 3)
@@ -116,7 +119,7 @@ export function buckets(make: () => Store): void {
     expect(remaining(await patient.peek(ACME, { cost: 0 }))).toEqual({ p: 7 })
   })
 
-  it('a shadow of a leaky bucket delays nothing', async () => {
+  it('a leaky bucket in shadow mode delays nothing', async () => {
     const shadow = leakyBucket({
       name: 'p',
       limit: 1,
@@ -131,7 +134,7 @@ export function buckets(make: () => Store): void {
     }
   })
 
-  it('a bucket into which nothing leaks while a clock stands behind gives nothing away', async () => {
+  it('a bucket admits nothing extra while a clock is behind', async () => {
     const store = make()
     const policies = [
       tokenBucket({ name: 'token', limit: 10, window: '1s', burst: 4, per }),
@@ -177,7 +180,7 @@ export function buckets(make: () => Store): void {
 
   // Of these, the product of limit and fill is no whole number to a double.
   it.each([133, 265, 266, 267, 529])(
-    'the largest buckets have exactly %i less than they hold once that much is charged',
+    'the largest buckets have exactly %i units less after a charge of as many',
     async (cost) => {
       const limit = Math.floor(Number.MAX_SAFE_INTEGER / 60_000)
       const options = { limit, burst: limit, window: '1m', per } as const
@@ -191,7 +194,7 @@ export function buckets(make: () => Store): void {
     },
   )
 
-  it('a bucket counts what was settled far above its size as far as numbers are exact', async () => {
+  it('a bucket counts a settlement far above its size as far as numbers are exact', async () => {
     const options = { limit: 1, burst: 100, window: '30d', per } as const
     const limiter = setUp(make(), [
       tokenBucket({ name: 'token', ...options }),

@@ -8,10 +8,12 @@ import {
   type Store,
 } from '@sluice/core'
 import { expect, it } from 'vitest'
-import { ACME, NOON, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { NOON, HOUR } from '../../support/times.ts'
+import { setUp } from './case.ts'
 
 const per = ['tenant']
-const HOUR = 3_600_000
 
 /** Three per 10 s, five per minute. */
 const two = (mode: 'enforce' | 'shadow' = 'enforce'): Policy =>
@@ -23,7 +25,7 @@ const two = (mode: 'enforce' | 'shadow' = 'enforce'): Policy =>
   })
 
 export function logs(make: () => Store): void {
-  it('windows over one log are policies of their own, each exact', async () => {
+  it('each window over one log is an exact policy of its own', async () => {
     const limiter = setUp(make(), [two()])
     await spend(limiter, 3)
     expect(await limiter.check(ACME)).toMatchObject({
@@ -66,7 +68,7 @@ export function logs(make: () => Store): void {
     })
   })
 
-  it('finds when a cost of any size fits each window, and that it never does', async () => {
+  it('finds when a cost of any size fits each window, or that it never does', async () => {
     const limiter = setUp(make(), [two()])
     await spend(limiter, 1)
     limiter.clock.advance(4_000)
@@ -83,7 +85,7 @@ export function logs(make: () => Store): void {
     })
   })
 
-  it('a window that is added to a log counts what is in it', async () => {
+  it('a window that is added to a log counts its earlier entries', async () => {
     const store = make()
     await spend(setUp(store, [two()]), 3)
     const more = slidingWindows({
@@ -113,7 +115,7 @@ export function logs(make: () => Store): void {
     })
   })
 
-  it('begins again after a reset, and only for whom it is', async () => {
+  it('begins again after a reset, for that partition only', async () => {
     const limiter = setUp(make(), [two()])
     await spend(limiter, 3)
     await spend(limiter, 3, { tenant: 'other' })
@@ -148,7 +150,7 @@ export function logs(make: () => Store): void {
     ])
   })
 
-  it('as a shadow tells of each window that would deny, and denies nothing', async () => {
+  it('reports each window that would deny in shadow mode, and denies nothing', async () => {
     const limiter = setUp(make(), [two('shadow')])
     await spend(limiter, 3)
     const fourth = await limiter.check(ACME)
@@ -159,7 +161,7 @@ export function logs(make: () => Store): void {
     ])
   })
 
-  it('counts in its enforced windows what a shadow among them would deny', async () => {
+  it('counts in its enforced windows a request that a window in shadow mode would deny', async () => {
     const [short, long] = two()() as [PolicyRule, PolicyRule]
     const shadow = Object.freeze({ ...short, rollout: rollout({ enforced: 0 }) })
     const limiter = setUp(make(), [(() => [shadow, long]) as Policy])

@@ -1,7 +1,9 @@
 import { fixedWindow, slidingWindow, type Subject } from '@sluice/core'
 import type { Store } from '@sluice/core'
 import { expect, it } from 'vitest'
-import { ACME, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { setUp } from './case.ts'
 
 const one = slidingWindow({ name: 'p', limit: 1, window: '1m', per: ['tenant', 'user'] })
 
@@ -79,7 +81,7 @@ export function partitions(make: () => Store): void {
       expect(await limiter.check({ tenant, user })).toMatchObject({ allowed: false })
     }
   })
-  it('one id is one budget, however many objects say it', async () => {
+  it('one id is one budget, in whatever object it stands', async () => {
     const limiter = setUp(make(), [one])
     await spend(limiter, 1, { tenant: 'a', user: 'b' })
     const same: Subject = Object.assign(Object.create(null) as Subject, {
@@ -89,7 +91,7 @@ export function partitions(make: () => Store): void {
     })
     expect(await limiter.check(same)).toMatchObject({ allowed: false })
   })
-  it('an id that is empty, ill-formed or no string is refused and charged nowhere', async () => {
+  it('an id that is empty, malformed or not a string is refused and charged nowhere', async () => {
     const both = fixedWindow({ name: 'all', limit: 1, window: '1h', per: 'global' })
     const limiter = setUp(make(), [both, one])
     for (const user of REFUSED) {
@@ -106,7 +108,7 @@ export function partitions(make: () => Store): void {
     }
     await spend(limiter, 1, { tenant: 'a', user: 'b' })
   })
-  it('names of Object.prototype are ordinary dimensions, units and ids, never inherited ones', async () => {
+  it('names of Object.prototype are ordinary dimensions, units and ids, and never inherited', async () => {
     const limiter = setUp(make(), [
       slidingWindow({
         name: 'constructor',
@@ -136,7 +138,7 @@ export function partitions(make: () => Store): void {
     await limiter.reset({ tenant: 'a' })
     expect(remaining(await limiter.peek({ tenant: 'a' }))).toEqual({ all: 0, own: 2 })
   })
-  it('a limiter with only global policies resets nothing and says nothing', async () => {
+  it('a limiter with only global policies resets nothing and reports nothing', async () => {
     const all = fixedWindow({ name: 'all', limit: 1, window: '1h', per: 'global' })
     const limiter = setUp(make(), [all])
     await spend(limiter, 1)

@@ -1,7 +1,10 @@
 import { dailyCap, definePlans, fixedWindow, listen, slidingWindow } from '@sluice/core'
 import type { Store } from '@sluice/core'
 import { expect, it } from 'vitest'
-import { ACME, NOON, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
+import { setUp } from './case.ts'
 
 const daily = (limit: number) => dailyCap({ name: 'daily', limit, per: ['tenant'] })
 const rpm = (limit: number) => slidingWindow({ name: 'rpm', limit, window: '1m', per: ['tenant'] })
@@ -18,7 +21,7 @@ const tokens = slidingWindow({
 const MIDNIGHT_MS = Date.UTC(2026, 0, 16) - NOON
 
 export function severalPolicies(make: () => Store): void {
-  it('what one policy denies is charged in none, wherever it stands', async () => {
+  it('a request that one policy denies is charged in none, in any order of policies', async () => {
     for (const order of [
       [rpm(1), daily(10), burst(10)],
       [daily(10), rpm(1), burst(10)],
@@ -32,7 +35,7 @@ export function severalPolicies(make: () => Store): void {
       expect(remaining(await limiter.peek(ACME))).toEqual({ rpm: 0, daily: 9, burst: 9 })
     }
   })
-  it('the first policy that does not fit gives the reason, the longest wait the retry time', async () => {
+  it('the first policy that denies gives the reason, the longest wait the retry time', async () => {
     const store = make()
     const first = setUp(store, [daily(2), rpm(2), burst(2)])
     await spend(first, 2)
@@ -62,7 +65,7 @@ export function severalPolicies(make: () => Store): void {
     limiter.clock.advance(1)
     expect(await limiter.check(ACME)).toMatchObject({ allowed: true })
   })
-  it('a policy that can never fit comes before one that may later', async () => {
+  it('a policy that can never fit is named before one that fits later', async () => {
     const limiter = setUp(make(), [daily(5), rpm(2)])
     await spend(limiter, 1)
     expect(await limiter.check(ACME, { cost: 5 })).toMatchObject({
@@ -72,7 +75,7 @@ export function severalPolicies(make: () => Store): void {
       policies: [{ fits: false, retryAfterMs: MIDNIGHT_MS }, { fits: false }],
     })
   })
-  it('each policy is charged in its own unit; a request is 1 unless given', async () => {
+  it('each policy is charged in its own unit; a request costs 1 by default', async () => {
     const limiter = setUp(make(), [rpm(3), tokens])
     const spent = await limiter.check(ACME, { cost: { token: 400 } })
     expect(remaining(spent)).toEqual({ rpm: 2, tpm: 600 })
@@ -101,7 +104,7 @@ export function severalPolicies(make: () => Store): void {
       expect(await limiter.check(ACME)).toMatchObject({ allowed: false })
     }
   })
-  it('a plan sets the limits; without one, or with one that is none, the default plan does', async () => {
+  it('a plan sets the limits; without a known one, the default plan does', async () => {
     const plans = definePlans({
       starter: { rpm: 2 },
       growth: { rpm: 4 },

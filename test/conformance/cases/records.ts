@@ -10,7 +10,7 @@ import {
   type StoreRequest,
 } from '@sluice/core'
 import { expect, it } from 'vitest'
-import { NOON } from './case.ts'
+import { NOON } from '../../support/times.ts'
 
 const policies = fixedWindow({ name: 'p', limit: 1, window: '1h', per: ['tenant'] })()
 const [policy] = policies as [PolicyRule]
@@ -54,7 +54,7 @@ function write(
   return made.write(writes, condition)
 }
 
-/** What these fields of a record hold. */
+/** The values of these fields of a record. */
 async function fields(store: Store, key: string, names: readonly string[]): Promise<unknown> {
   const reads = names.map((field) => ({ key, field }))
   return (await store.check({ ...request(reads), now: Date.now() })).read
@@ -95,7 +95,7 @@ export function records(make: () => Store): void {
     await write(store, [{ key: 'r', set: { a: '' } }])
     expect(await fields(store, 'r', ['a', 'b'])).toEqual(['', undefined])
   })
-  it('what is written is read back, character for character', async () => {
+  it('text is read back as it was written, character for character', async () => {
     const store = make()
     for (const value of VALUES) {
       expect(await write(store, [{ key: 'r', set: { field: value } }])).toBe(true)
@@ -125,13 +125,13 @@ export function records(make: () => Store): void {
     }
     expect((await store.check(request([], 1))).read).toEqual([])
   })
-  it('counts and records of one name do not meet in a reading', async () => {
+  it('counts and records of one name are read separately', async () => {
     const store = make()
     await store.check(request([], 1))
     const reply = await store.check(request([{ key: 'p:counts', field: 'plan' }], 1))
     expect(reply).toMatchObject({ verdicts: [{ fits: false }], read: [undefined] })
   })
-  it('a condition holds for exactly its text, or for nothing at all', async () => {
+  it('a condition matches exactly its text, or an absent field', async () => {
     const store = make()
     const claim = (is: string | undefined, value: string): Promise<boolean> =>
       write(store, [{ key: 'r', set: { claim: value } }], { key: 'r', field: 'claim', is })
@@ -146,7 +146,7 @@ export function records(make: () => Store): void {
     expect(await claim('', '2')).toBe(true)
     expect(await fields(store, 'r', ['claim'])).toEqual(['2'])
   })
-  it('a condition may be on another record than what is written, and on one that is not there', async () => {
+  it('a condition may be on another record than the one written, and on an absent one', async () => {
     const store = make()
     const writeIf = (is: string | undefined) =>
       write(store, [{ key: 'a', set: { x: String(is) } }], { key: 'b', field: 'x', is })
@@ -170,7 +170,7 @@ export function records(make: () => Store): void {
     expect(await write(store, writes('2'), { key: 'c', field: 'x', is: '2' })).toBe(false)
     expect(await all()).toEqual(['1', '1', '1', '1'])
   })
-  it('of 64 that claim one field at once, one gets it', async () => {
+  it('of 64 writers that claim one field at once, exactly one succeeds', async () => {
     const store = make()
     const claims = await Promise.all(
       Array.from({ length: 64 }, (_, index) =>
@@ -184,7 +184,7 @@ export function records(make: () => Store): void {
     expect(claims.filter(Boolean)).toHaveLength(1)
     expect(await fields(store, 'r', ['claim'])).toEqual([String(claims.indexOf(true))])
   })
-  it('of 64 that compare and set one field, none overwrites another', async () => {
+  it('of 64 writers that compare and set one field, none overwrites another', async () => {
     const store = make()
     await write(store, [{ key: 'r', set: { n: '0' } }])
     const increment = async (): Promise<void> => {
@@ -197,7 +197,7 @@ export function records(make: () => Store): void {
     await Promise.all(Array.from({ length: 16 }, increment))
     expect(await fields(store, 'r', ['n'])).toEqual(['16'])
   })
-  it('a record is gone after its time to live; one written anew without one stays', async () => {
+  it('a record expires after its time to live, and stays if it is written again without one', async () => {
     const store = make()
     const gone = () => fields(store, 'short', ['x'])
     await write(store, [

@@ -10,11 +10,16 @@ import {
 } from '@sluice/core'
 import type { Store } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
-import { ACME, NOON, remaining, setUp, spend } from './case.ts'
+import { remaining, spend } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { NOON } from '../../support/times.ts'
+import { setUp } from './case.ts'
 
 interface Kind {
   readonly policy: Policy
-  /** When one unit more fits after 3 were spent at noon, and how many are left then with it. */
+  /**
+   * The time at which one unit fits again after 3 were spent at noon, and the units left after it.
+   */
   readonly endsAt: number
   readonly leftThen: number
   readonly reason: string
@@ -83,7 +88,7 @@ const KINDS: Record<string, Kind> = {
 
 function perKind(make: () => Store): void {
   describe.each(Object.entries(KINDS))('%s', (_, { policy, endsAt, leftThen, reason }) => {
-    it('allows its limit and denies the next, with when and why', async () => {
+    it('allows its limit and denies the next, with a reason and a retry time', async () => {
       const limiter = setUp(make(), [policy])
       await spend(limiter, 3)
       expect(await limiter.check(ACME)).toEqual({
@@ -119,7 +124,7 @@ function perKind(make: () => Store): void {
         ],
       })
     })
-    it('does not let one request in just before the retry time, and does at it', async () => {
+    it('denies just before the retry time and allows at it', async () => {
       const limiter = setUp(make(), [policy])
       await spend(limiter, 3)
       limiter.clock.set(endsAt - 1)
@@ -135,7 +140,7 @@ function perKind(make: () => Store): void {
       }
       expect(remaining(await limiter.check(ACME))).toEqual({ p: 0 })
     })
-    it('tells in a peek what a check would, and charges nothing', async () => {
+    it('reports in a peek what a check would, and charges nothing', async () => {
       const limiter = setUp(make(), [policy])
       await spend(limiter, 2)
       for (let time = 0; time < 5; time += 1) {
@@ -152,7 +157,7 @@ function perKind(make: () => Store): void {
       await limiter.reset(ACME)
       expect(remaining(await limiter.check(ACME))).toEqual({ p: 2 })
     })
-    it('never fits a cost above its limit, whatever is free', async () => {
+    it('never fits a cost above its limit, even when all of it is free', async () => {
       const limiter = setUp(make(), [policy])
       const never = { allowed: false, reason: 'cost_exceeds_limit', retryAfterMs: null }
       expect(await limiter.check(ACME, { cost: 4 })).toMatchObject(never)
@@ -174,7 +179,7 @@ function perKind(make: () => Store): void {
 
 export function windows(make: () => Store): void {
   perKind(make)
-  it('a sliding window has no border: what was spent comes back as each entry expires', async () => {
+  it('a sliding window has no border: units come back as each entry expires', async () => {
     const limiter = setUp(make(), [
       slidingWindow({ name: 'p', limit: 3, window: '10s', per: ['tenant'] }),
     ])
@@ -197,7 +202,7 @@ export function windows(make: () => Store): void {
     await spend(limiter, 2)
     expect(await limiter.check(ACME)).toMatchObject({ retryAfterMs: 60_000 })
   })
-  it('a limit lowered below what was used denies, and never tells of less than 0 left', async () => {
+  it('a limit lowered below the usage denies, and never reports less than 0 remaining', async () => {
     const store = make()
     for (const kind of [slidingWindow, fixedWindow]) {
       const policy = (limit: number): Policy =>
@@ -209,7 +214,7 @@ export function windows(make: () => Store): void {
     }
   })
 
-  it('a clock that steps back by more than a window finds what was removed meanwhile still gone', async () => {
+  it('a clock that steps back by more than a window does not bring back removed entries', async () => {
     const limiter = setUp(make(), [
       slidingWindow({ name: 'p', limit: 10, window: '10s', per: ['tenant'] }),
     ])

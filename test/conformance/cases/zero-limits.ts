@@ -15,11 +15,13 @@ import {
 } from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
-import { ACME, remaining, setUp } from './case.ts'
+import { remaining } from '../../support/decisions.ts'
+import { ACME } from '../../support/limiters.ts'
+import { setUp } from './case.ts'
 
 const common = { name: 'p', per: ['tenant'] } as const
 
-/** Every algorithm, of a limit. */
+/** A policy of every algorithm with a given limit. */
 const KINDS: Readonly<Record<string, (limit: Limit) => Policy>> = {
   'a sliding window': (limit) => slidingWindow({ ...common, limit, window: '1m' }),
   'several sliding windows': (limit) =>
@@ -43,7 +45,7 @@ const KINDS: Readonly<Record<string, (limit: Limit) => Policy>> = {
   'calls in flight': (limit) => concurrency({ ...common, limit }),
 }
 
-/** What a route is allowed. */
+/** The limit of a route. */
 const byRoute: Limit = ({ route }) => (route === 'closed' ? 0 : route === 'open' ? 'unlimited' : 20)
 
 const at = (route: string) => ({ ...ACME, route })
@@ -79,7 +81,7 @@ function allFinite({ policies }: Decision): void {
 }
 
 export function zeroLimits(make: () => Store): void {
-  it.each(Object.entries(KINDS))('%s of 0 denies, checked and reserved', async (_, policyOf) => {
+  it.each(Object.entries(KINDS))('%s of 0 denies checks and reservations', async (_, policyOf) => {
     expect.hasAssertions()
     const limiter = setUp(make(), [policyOf(0)])
     for (let time = 0; time < 3; time += 1) {
@@ -91,7 +93,7 @@ export function zeroLimits(make: () => Store): void {
   })
 
   it.each(Object.entries(KINDS))(
-    '%s of 0 denies a partition that has used another limit, and leaves that as it is',
+    '%s of 0 denies a partition that has used another limit, and leaves its count unchanged',
     async (_, policyOf) => {
       const limiter = setUp(make(), [policyOf(byRoute)])
       const used = await reserve(limiter, at('other'))
@@ -107,7 +109,7 @@ export function zeroLimits(make: () => Store): void {
   )
 
   it.each(Object.entries(KINDS))(
-    '%s of 0 in shadow tells that it does not fit, and counts nothing',
+    '%s of 0 in shadow mode reports that it would deny, and counts nothing',
     async (_, policyOf) => {
       const shadows = policyOf(0)().map((rule) => Object.freeze({ ...rule, mode: 'shadow' }))
       const limiter = setUp(make(), [(() => shadows) as Policy])
@@ -137,13 +139,16 @@ export function zeroLimits(make: () => Store): void {
     },
   )
 
-  it.each(Object.entries(KINDS))('%s that is unlimited is skipped as such', async (_, policyOf) => {
-    const limiter = setUp(make(), [policyOf(byRoute)])
-    const names = policyOf(byRoute)().map(({ name }) => name)
-    const decision = await limiter.check(at('open'))
-    expect(decision).toMatchObject({ allowed: true, policies: [] })
-    expect(decision.skipped.map(({ name, why }) => [name, why])).toEqual(
-      names.map((name) => [name, 'unlimited']),
-    )
-  })
+  it.each(Object.entries(KINDS))(
+    '%s that is unlimited is reported as skipped',
+    async (_, policyOf) => {
+      const limiter = setUp(make(), [policyOf(byRoute)])
+      const names = policyOf(byRoute)().map(({ name }) => name)
+      const decision = await limiter.check(at('open'))
+      expect(decision).toMatchObject({ allowed: true, policies: [] })
+      expect(decision.skipped.map(({ name, why }) => [name, why])).toEqual(
+        names.map((name) => [name, 'unlimited']),
+      )
+    },
+  )
 }

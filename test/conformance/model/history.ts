@@ -3,7 +3,7 @@ import type { Ask } from './oracle.ts'
 import type { Rule } from './rules.ts'
 import { endOf } from './usage.ts'
 
-/** How the clock moves before an event: often exactly onto a moment at which something changes. */
+/** A move of the clock before an event: often exactly onto a moment at which something changes. */
 export interface Step {
   readonly kind: 'stay' | 'some' | 'retry' | 'reset' | 'border' | 'windows' | 'midnight' | 'month'
   readonly rule: number
@@ -68,13 +68,13 @@ export const start: fc.Arbitrary<number> = fc.oneof(
     .map(({ year, month, before }) => Date.UTC(year, month + 1, 1) - before),
 )
 
-/** What the last decision told of. */
+/** The times that the last decision reported. */
 export interface Told {
   readonly retryAt: number
   readonly resetAt: number
 }
 
-/** Where the clock stands after `step`; never before `now`. */
+/** The time after `step`; never before `now`. */
 export function moved(now: number, to: Step, list: readonly Rule[], told: Told): number {
   const rule = list[to.rule % list.length] as Rule
   return Math.max(now, target(now, to, rule, told))

@@ -2,17 +2,17 @@ import { mostHeld } from './bounds.ts'
 import { capacity, isBucket, takingPart, type Rule } from './rules.ts'
 import { firstMoment, usageOf, type Charge } from './usage.ts'
 
-/** What a request is, to the oracle. */
+/** A request to the oracle. */
 export interface Ask {
   readonly tenant: string
   readonly route: string
   readonly cost: Readonly<Record<string, number>>
 }
 
-/** What the oracle says of one rule, in the words of a decision. */
+/** The opinion of the oracle about one rule, in the words of a decision. */
 export interface Opinion {
   readonly fits: boolean
-  /** Whether the cost was added to what it counts. */
+  /** True if the cost was added to its count. */
   charged: boolean
   remaining: number
   readonly cost: number

@@ -6,7 +6,7 @@ import { Oracle, type Ask, type Opinion } from './oracle.ts'
 import { policiesOf, takingPart, type Rule } from './rules.ts'
 import { endOf } from './usage.ts'
 
-/** What runs beside the oracle. */
+/** The stores that run beside the oracle. */
 export interface Subjects {
   readonly stores: readonly Store[]
   /** Everything that is stored, byte for byte; a denial and a peek must not change it. */
@@ -57,7 +57,7 @@ export async function replay(
   expect(oracle.fullest()).toBeLessThanOrEqual(1)
 }
 
-/** Whether its count is gone in Redis at the very end of its window. */
+/** Returns true if its count is gone in Redis at the very end of its window. */
 export const hasEnd = ({ kind }: Rule): boolean =>
   kind === 'fixed' || kind === 'daily' || kind === 'monthly'
 

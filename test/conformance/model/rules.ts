@@ -31,7 +31,7 @@ export interface Rule {
   readonly windowMs: number
   readonly per: Per
   readonly unit: string
-  /** Whether it denies, or is a shadow. */
+  /** False for a rule in shadow mode, which never denies. */
   readonly enforced: boolean
   /** The only route that it is for. */
   readonly route: string | undefined

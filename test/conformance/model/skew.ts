@@ -9,12 +9,12 @@ import type { Charge } from './usage.ts'
 
 /** A check by a clock that may stand behind the furthest one so far. */
 export interface SkewedEvent {
-  /** How far the furthest clock moves on first, in milliseconds. */
+  /** The milliseconds by which the most advanced clock moves on first. */
   readonly onMs: number
-  /** How far behind it this check's clock stands, in milliseconds. */
+  /** The milliseconds by which the clock of this check is behind it. */
   readonly behindMs: number
   readonly ask: Ask
-  /** What limits and bursts are multiplied by. */
+  /** The factor of limits and bursts. */
   readonly factor: number
 }
 

@@ -6,7 +6,10 @@ export interface Charge {
   readonly cost: number
 }
 
-/** What a partition's charges make of a rule, at any later moment (epoch ms), if nothing is added. */
+/**
+ * The usage of a rule by the charges of a partition, at any later moment (epoch ms), if nothing is
+ * added.
+ */
 export interface Usage {
   /** Units in use. */
   readonly units: (at: number) => number
@@ -14,7 +17,7 @@ export interface Usage {
   readonly wait: (at: number) => number
 }
 
-/** When (epoch ms) the calendar window that holds `now` ends. */
+/** The end (epoch ms) of the calendar window that holds `now`. */
 export function endOf({ kind, windowMs }: Pick<Rule, 'kind' | 'windowMs'>, now: number): number {
   const date = new Date(now)
   if (kind === 'daily') return date.setUTCHours(24, 0, 0, 0)
@@ -58,7 +61,7 @@ function estimate(
   return inFull + Number(ceil(BigInt(oldest) * BigInt(part), BigInt(length)))
 }
 
-/** What the charges of a list come to, one after another; a list that has grown is gone on with. */
+/** The running totals of the charges of a list; continues with a list that has grown. */
 function replayed<State>(
   memory: WeakMap<readonly Charge[], { state: State; count: number }>,
   charges: readonly Charge[],

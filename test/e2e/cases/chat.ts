@@ -5,13 +5,13 @@ import { limitHeaders, type Case } from './case.ts'
 
 const NOTHING: Used = { 'budget.daily': 0, tpm: 0, 'in-flight': 0 }
 const SSE = { 'content-type': 'text/event-stream' }
-/** What `gpt-4o` costs, in micro-dollars. */
+/** The price of `gpt-4o`, in micro-dollars. */
 const price = (input: number, output: number): number => Math.ceil(2.5 * input + 10 * output)
 
-/** What the demo's `/api/chat` does about tokens, dollars and calls in flight. */
+/** Claims about tokens, dollars and calls in flight at the demo's `/api/chat`. */
 export const chat: readonly Case[] = [
   {
-    claim: 'answers 401 to whoever has no valid token, and asks neither store nor model',
+    claim: 'answers 401 without a valid token, and calls neither store nor model',
     async check(target) {
       const before = [target.store.requests, target.upstream.requests.length]
       const answer = await fetch(`${target.url}/api/chat`, { method: 'POST', body: '{}' })
@@ -21,7 +21,8 @@ export const chat: readonly Case[] = [
     },
   },
   {
-    claim: 'answers 400 to a model without a price and to what is no chat, and asks nobody',
+    claim:
+      'answers 400 to a model without a price and to an invalid chat, and calls neither store nor model',
     async check(target) {
       const { post } = await newChatter(target)
       const before = [target.store.requests, target.upstream.requests.length]
@@ -56,7 +57,7 @@ export const chat: readonly Case[] = [
     },
   },
   {
-    claim: 'asks the model for at most what is reserved, and for its usage',
+    claim: 'asks the model for at most the reserved output, and for its usage',
     async check(target) {
       const { post } = await newChatter(target)
       const askedFor = async (body: object): Promise<object | undefined> => {
@@ -73,7 +74,7 @@ export const chat: readonly Case[] = [
     },
   },
   {
-    claim: 'holds the most that a call may cost while it runs, and then what it has cost',
+    claim: 'charges the most that a call may cost while it runs, and then its actual cost',
     check: (target) =>
       withinOneDay(async () => {
         const { post, used, settled } = await newChatter(target)
@@ -95,7 +96,7 @@ export const chat: readonly Case[] = [
       }),
   },
   {
-    claim: 'settles an answer that is no stream as well, and its call is two requests to the store',
+    claim: 'settles an answer that is not a stream, too, with two requests to the store',
     check: (target) =>
       withinOneDay(async () => {
         const { post, used } = await newChatter(target)
@@ -110,7 +111,7 @@ export const chat: readonly Case[] = [
       }),
   },
   {
-    claim: 'gives everything back when the model answers an error, and passes that on',
+    claim: 'gives everything back when the model answers an error, and passes on the error',
     async check(target) {
       const { post, settled } = await newChatter(target)
       target.upstream.respond = (response) => {
@@ -159,7 +160,7 @@ export const chat: readonly Case[] = [
       }),
   },
   {
-    claim: 'charges what was said when the client goes away, and stops the model',
+    claim: 'charges the text so far when the client goes away, and stops the model',
     check: (target) =>
       withinOneDay(async () => {
         const { post, settled } = await newChatter(target)
@@ -178,7 +179,7 @@ export const chat: readonly Case[] = [
       }),
   },
   {
-    claim: 'charges what was said when the model breaks off',
+    claim: 'charges the text so far when the model breaks off',
     check: (target) =>
       withinOneDay(async () => {
         const { post, settled } = await newChatter(target)
@@ -195,7 +196,7 @@ export const chat: readonly Case[] = [
       }),
   },
   {
-    claim: 'lets no more calls run at once than the plan has, whoever else is waiting',
+    claim: 'runs no more calls at once than the plan allows, whoever else is waiting',
     async check(target) {
       const [{ post, used, settled }, other] = [await newChatter(target), await newChatter(target)]
       const speaking: (() => void)[] = []
@@ -242,14 +243,14 @@ export const chat: readonly Case[] = [
   },
 ]
 
-/** That all stays charged that was reserved for the one call, and its slot alone is free. */
+/** Expects the whole reservation of the one call to stay charged, except its slot. */
 function expectEstimate(used: Used, during: Used): void {
   expect(during).toMatchObject({ 'in-flight': 1 })
   expect(during['budget.daily']).toBeGreaterThan(price(0, 400))
   expect(used).toEqual({ ...during, 'in-flight': 0 })
 }
 
-/** That what was used is at least the words that were said, and less than what was reserved. */
+/** Expects the usage to be at least the words of the answer, and less than the reservation. */
 function expectPart(used: Used, words: number, most: number): void {
   expect(used['tpm']).toBeGreaterThan(words)
   expect(used['tpm']).toBeLessThan(most)

@@ -27,7 +27,7 @@ export const limits: readonly Case[] = [
     },
   },
   {
-    claim: 'tells where the caller stands on an allowed response',
+    claim: 'reports the limits on an allowed response',
     check: (target) =>
       withinOneDay(async () => {
         const send = await newTenant(target, 'growth')
@@ -48,7 +48,7 @@ export const limits: readonly Case[] = [
       }),
   },
   {
-    claim: 'answers 429 with headers and a body that agree when the minute is used up',
+    claim: 'answers 429 with consistent headers and body when the minute is used up',
     async check(target) {
       const send = await newTenant(target)
       await burst(20, () => send())
@@ -111,7 +111,7 @@ export const limits: readonly Case[] = [
       }),
   },
   {
-    claim: 'holds whoever has an unknown plan to the smallest one',
+    claim: 'limits a tenant with an unknown plan by the smallest one',
     async check(target) {
       for (const plan of ['constructor', 'Enterprise', '']) {
         const send = await newTenant(target, plan)
@@ -120,7 +120,7 @@ export const limits: readonly Case[] = [
     },
   },
   {
-    claim: 'goes on limiting by itself while the store is down, and never answers 500',
+    claim: 'goes on limiting locally while the store is down, and never answers 500',
     async check(target) {
       const spent = await newTenant(target)
       await burst(20, () => spent())

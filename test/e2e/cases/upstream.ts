@@ -38,7 +38,7 @@ export const upstream: readonly Case[] = [
     },
   },
   {
-    claim: "passes the model's own failures on, and says 502 when there is no model",
+    claim: 'passes on failures of the model, and answers 502 when there is no model',
     async check(target) {
       const send = await newTenant(target)
       target.upstream.respond = (response) => {

@@ -6,7 +6,7 @@ import { signed } from './tokens.ts'
 
 export const messages = [{ role: 'user' as const, content: 'Why is the sky blue?' }]
 
-/** What is used of each limit of `/api/chat`, by the policy's name. */
+/** The usage of each limit of `/api/chat`, by the name of its policy. */
 export type Used = Readonly<Record<string, number>>
 
 /** One tenant's way to the demo's chat completions. */
@@ -15,7 +15,7 @@ export interface Chatter {
   readonly post: (body: object, signal?: AbortSignal) => Promise<Response>
   /** Looking charges nothing. */
   readonly used: () => Promise<Used>
-  /** The same, once no call is in flight: a call is settled a moment after its last word. */
+  /** The usage once no call is in flight: a call is settled a moment after its last word. */
   readonly settled: () => Promise<Used>
 }
 

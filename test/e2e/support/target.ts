@@ -33,7 +33,7 @@ export interface App {
 }
 
 /** The Upstash REST protocol in front of a Redis of its own; it can go away and come back. */
-export interface Store extends AsyncDisposable {
+interface Store extends AsyncDisposable {
   readonly url: string
   readonly token: string
   /** HTTP requests answered since it last came up. */
@@ -109,7 +109,7 @@ export function ask(
   })
 }
 
-/** So many requests at the same time; the number of answers with each status. */
+/** Sends `count` requests at once and counts the answers by status. */
 export async function burst(count: number, send: (index: number) => Promise<Response>) {
   const answers = await Promise.all(Array.from({ length: count }, (_, index) => send(index)))
   const statuses: Record<number, number> = {}

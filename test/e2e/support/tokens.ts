@@ -2,14 +2,14 @@ import { SignJWT, UnsecuredJWT } from 'jose'
 
 export const SECRET = 'e2e-secret-of-at-least-32-characters'
 
-/** What a token says. */
+/** The claims of a token. */
 export interface Claims {
   tenant?: unknown
   plan?: unknown
   issuer?: string
   audience?: string
   secret?: string
-  /** As in `'1h'` or `'-1s'`; `null` leaves `exp` out. */
+  /** A duration such as `'1h'` or `'-1s'`; `null` leaves `exp` out. */
   expires?: string | null
 }
 
@@ -19,7 +19,7 @@ export function signed(claims: Claims): Promise<string> {
   return jwt.sign(new TextEncoder().encode(claims.secret ?? SECRET))
 }
 
-/** The same, with `alg: none` and no signature. */
+/** A token with `alg: none` and no signature. */
 export function unsigned(claims: Claims): string {
   return build(new UnsecuredJWT(payloadOf(claims)), claims).encode()
 }

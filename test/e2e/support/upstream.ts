@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { addressOf } from './ports.ts'
 
-/** What the model was asked, as it received it. */
-export interface UpstreamRequest {
+/** A request as the model received it. */
+interface UpstreamRequest {
   readonly path: string | undefined
   readonly authorization: string | undefined
   readonly body: { stream?: boolean; messages?: { role: string; content: string }[] }

@@ -5,7 +5,7 @@ import { STORE_TIMEOUT_MS, type App, type Settings } from './target.ts'
 
 const worker = fileURLToPath(new URL('../../../apps/worker/', import.meta.url))
 
-/** What `wrangler deploy --dry-run` made of the Worker, in workerd. */
+/** The Worker as `wrangler deploy --dry-run` bundled it, in workerd. */
 export async function startWorker(settings: Settings): Promise<App> {
   const config = readFileSync(`${worker}wrangler.jsonc`, 'utf8')
   const compatibilityDate = /"compatibility_date": "([\d-]+)"/.exec(config)?.[1] ?? ''

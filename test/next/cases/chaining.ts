@@ -11,7 +11,7 @@ const LIMIT_HEADERS = [
   'ratelimit-policy',
 ]
 
-/** What the app's own middleware, before and after the limiter, and its handlers see and send. */
+/** Claims about an app's own middleware, before and after the limiter, and its handlers. */
 export function describeChaining(setUp: () => SetUp): void {
   describe('an app’s own middleware', () => {
     it('keeps its headers and cookies, beside the handler’s and the limits’', async () => {
@@ -29,7 +29,7 @@ export function describeChaining(setUp: () => SetUp): void {
       }
     })
 
-    it('hands request headers on: what it sets before, and what it makes of the decision', async () => {
+    it('passes on request headers that it sets, before and after the decision', async () => {
       const tenant = newTenant(setUp(), 'one')
       const { given } = reportOf(
         await tenant.ask('/api/both/evaluate', { headers: { 'x-own': '1' } }),
@@ -54,7 +54,7 @@ export function describeChaining(setUp: () => SetUp): void {
       expect(JSON.parse(body.toString())).toMatchObject({ error: 'rate_limit_exceeded' })
     })
 
-    it('may redirect, and the limits are told of there too', async () => {
+    it('may redirect, with the headers of the limits', async () => {
       const { status, headers } = await newTenant(setUp(), 'one').ask('/api/ai/redirected')
       expect(status).toBe(307)
       expect(headers).toHaveProperty('location')
@@ -68,7 +68,7 @@ export function describeChaining(setUp: () => SetUp): void {
       expect(await tenant.runs()).toBe(1)
     })
 
-    it('sees what is not limited, uncharged', async () => {
+    it('runs for paths that are not limited, uncharged', async () => {
       const { status, headers, body } = await newTenant(setUp(), 'one').ask('/', { method: 'GET' })
       expect(status).toBe(200)
       expect(body.toString()).toMatch(/home.*free/)

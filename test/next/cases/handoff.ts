@@ -54,7 +54,7 @@ export function describeHandoff(
       }
     })
 
-    it('that is real is taken where the middleware did not run: the secret is the proof', async () => {
+    it('that is genuine is accepted if the middleware did not run, as the secret proves it', async () => {
       const tenant = newTenant(setUp(), 'one')
       for (const runs of [1, 2]) {
         const headers = {
@@ -65,7 +65,7 @@ export function describeHandoff(
       }
     })
 
-    it('runs a handler once, however often it is sent, and never under another path', async () => {
+    it('runs a handler once, however often it is sent, and only under its path', async () => {
       const tenant = newTenant(setUp(), 'one')
       // Nothing is left but what a hand-off is good for.
       await tenant.ask(AROUND)
@@ -97,7 +97,7 @@ export function describeHandoff(
       expect(statuses.filter((status) => status === 429)).toHaveLength(49)
     })
 
-    it('that a client sends through the middleware is replaced, real or not', async () => {
+    it('that a client sends through the middleware is replaced, genuine or not', async () => {
       const tenant = newTenant(setUp(), 'one')
       for (const status of [200, 429]) {
         const headers = {
@@ -116,7 +116,7 @@ export function describeHandoff(
       }
     })
 
-    it('is not shown to the handler that it was made for', async () => {
+    it('is not visible to its handler', async () => {
       const { given } = reportOf(await newTenant(setUp(), 'one').ask(THROUGH))
       expect(given).not.toHaveProperty(HANDOFF_HEADER)
     })
@@ -130,7 +130,7 @@ export function describeHandoff(
       }
     })
 
-    it('has a request charged once by middleware and wrapper together', async () => {
+    it('makes middleware and wrapper together charge a request once', async () => {
       const tenant = newTenant(setUp(), 'two')
       const remaining = []
       for (let request = 0; request < 3; request += 1) {
@@ -141,7 +141,7 @@ export function describeHandoff(
       expect(await tenant.runs()).toBe(2)
     })
 
-    it('is not there without a secret: middleware and wrapper each charge', async () => {
+    it('does not exist without a secret: middleware and wrapper each charge', async () => {
       const tenant = newTenant(withoutSecret(), 'two')
       expect((await tenant.ask(THROUGH)).status).toBe(200)
       const denied = await tenant.ask(THROUGH)
@@ -164,7 +164,7 @@ function handlerPath(setUp: SetUp, path: string): string {
   return canonical(setUp, path).slice(setUp.basePath.length)
 }
 
-/** What the middleware would sign for a tenant's request. */
+/** The hand-off that the middleware would sign for a tenant's request. */
 function sign({ headers }: Tenant, { secret, path, at, route = 'both', method = 'POST' }: Terms) {
   const subject = { tenant: String(headers['x-tenant']), plan: 'one' }
   const handoff = createHandoff(secret ?? '', at === undefined ? {} : { clock: () => at })

@@ -11,7 +11,7 @@ export function describeHolding(setUp: () => SetUp): void {
   describe.each(Object.entries(WAYS))('a request that is delayed %s', (_, path) => {
     const ask = (tenant: Tenant, cost: number) => tenant.ask(path, { body: String(cost) })
 
-    it('is held, while others go on, and its body is still there', async () => {
+    it('waits while others go on, and keeps its body', async () => {
       const began = performance.now()
       const order: string[] = []
       const answers = [8, 1].map(async (cost) => {
@@ -23,7 +23,7 @@ export function describeHolding(setUp: () => SetUp): void {
       expect(order).toEqual(['1: 200 1', '8: 200 8'])
     })
 
-    it('runs nothing when its client goes away meanwhile, and stays charged', async () => {
+    it('runs nothing if its client goes away meanwhile, and stays charged', async () => {
       const tenant = newTenant(setUp(), 'twenty')
       const controller = new AbortController()
       const before = setUp().storeRequests()

@@ -42,7 +42,7 @@ const HEADERS: readonly OutgoingHttpHeaders[] = [
 /** No header and no method gets a request past its budget. */
 export function describeRequests(setUp: () => SetUp): void {
   describe('a request', () => {
-    it.each(HEADERS)('with %j is counted as any other', async (headers) => {
+    it.each(HEADERS)('with %j is counted like any other', async (headers) => {
       for (const path of LIMITED) {
         const tenant = newTenant(setUp(), 'one')
         await tenant.ask(path, { headers })
@@ -78,7 +78,7 @@ export function describeRequests(setUp: () => SetUp): void {
       }
     })
 
-    it('that is nobody’s is answered with 401, and runs nothing', async () => {
+    it('without a subject gets 401 and runs nothing', async () => {
       for (const path of LIMITED) {
         const nobody = newTenant(setUp(), 'one')
         const response = await nobody.ask(path, { headers: { 'x-tenant': [] } })

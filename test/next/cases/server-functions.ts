@@ -10,7 +10,7 @@ export function describeServerFunctions(setUp: () => SetUp): void {
       id = /\$ACTION_ID_([0-9a-f]+)/.exec(page.body.toString())?.[1] ?? ''
     })
 
-    it('is run on the page’s budget when a form is sent', async () => {
+    it('runs on the budget of the page when a form is sent', async () => {
       const tenant = newTenant(setUp(), 'two')
       const statuses: number[] = []
       for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -27,7 +27,7 @@ export function describeServerFunctions(setUp: () => SetUp): void {
       expect(await tenant.runs()).toBe(2)
     })
 
-    it('is run on the page’s budget when a script calls it', async () => {
+    it('runs on the budget of the page when a script calls it', async () => {
       const tenant = newTenant(setUp(), 'two')
       const headers = { 'next-action': id, 'content-type': 'text/plain;charset=UTF-8' }
       for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -46,7 +46,7 @@ export function describeServerFunctions(setUp: () => SetUp): void {
       '/chat;x',
       '/chat/x',
       '/none',
-    ])('is not run beyond that budget by posting to %s', async (path) => {
+    ])('does not run beyond that budget by posting to %s', async (path) => {
       const { basePath } = setUp()
       const headers = { 'next-action': id, 'content-type': 'text/plain;charset=UTF-8' }
       for (const accept of ['text/x-component', 'text/html']) {
@@ -58,7 +58,7 @@ export function describeServerFunctions(setUp: () => SetUp): void {
       }
     })
 
-    it('shares its budget with the page in every form that Next.js asks for it', async () => {
+    it('shares its budget with the page in every form that Next.js requests it', async () => {
       const { basePath, trailingSlash } = setUp()
       const forms = [
         { path: canonical(setUp(), '/chat'), headers: {} },

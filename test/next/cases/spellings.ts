@@ -47,7 +47,7 @@ export function describeSpellings(setUp: () => SetUp): void {
       },
     )
 
-    it('is found under enough spellings for this to mean something', () => {
+    it('reaches a handler under enough spellings to prove this', () => {
       const fewest = Object.keys(HANDLERS).map((name) => reached.get(name)?.size ?? 0)
       expect(Math.min(...fewest)).toBeGreaterThanOrEqual(15)
       expect(Math.max(...fewest)).toBeGreaterThanOrEqual(30)
@@ -64,7 +64,7 @@ async function handlerFound(setUp: SetUp, path: string, spelling: Spelling) {
     : undefined
 }
 
-/** How often a handler runs for a tenant whose limit is 1. */
+/** Counts the runs of a handler for a tenant whose limit is 1. */
 async function runsOf(setUp: SetUp, path: string, spellings: readonly Spelling[]): Promise<number> {
   const tenant = newTenant(setUp, 'one')
   for (const spelling of spellings) await sendAs(setUp, tenant, path, spelling)

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const fixture = fileURLToPath(new URL('../../fixtures/next', import.meta.url))
+const fixture = fileURLToPath(new URL('../fixture', import.meta.url))
 /** Inside the workspace, so that the packages are found; ignored by git and the tools. */
-const built = fileURLToPath(new URL('../../fixtures/dist/next', import.meta.url))
+const built = fileURLToPath(new URL('../dist', import.meta.url))
 const next = fileURLToPath(import.meta.resolve('next/dist/bin/next'))
 
-/** In what an app differs from the fixture as it stands. */
+/** The differences of an app from the fixture. */
 export interface Variant {
   readonly name: string
   /** `proxy.ts`, on Node, in place of `middleware.ts`, on the edge runtime. */
@@ -72,9 +72,9 @@ export async function start(
 
 /** `next start`, listening. */
 export interface RunningApp {
-  /** Where it listens, without a path. */
+  /** The origin on which it listens. */
   readonly url: string
-  /** What it has printed. */
+  /** Everything printed so far. */
   output(): string
   stop(): Promise<void>
 }

@@ -11,7 +11,7 @@ export interface RawRequest {
   readonly body?: string | Uint8Array
 }
 
-/** What came back. */
+/** The answer. */
 export interface RawResponse {
   readonly status: number
   /** By name in lower case; each time it was sent. */

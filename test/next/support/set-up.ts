@@ -20,14 +20,14 @@ export function canonical({ basePath, trailingSlash }: SetUp, path: string): str
   return basePath + path + (trailingSlash ? '/' : '')
 }
 
-/** Somebody with budgets that nobody has touched. */
+/** A tenant whose budgets are untouched. */
 export interface Tenant {
   readonly headers: OutgoingHttpHeaders
   /** Sends a request to a path as the app's own links would have it. */
   ask(path: string, request?: Omit<RawRequest, 'path'>): Promise<RawResponse>
   /** Sends a request with its target as it is. */
   send(request: RawRequest): Promise<RawResponse>
-  /** How often a handler has run for them. */
+  /** The number of times that a handler has run for it. */
   runs(): Promise<number>
 }
 
@@ -48,7 +48,7 @@ export function newTenant(setUp: SetUp, plan: 'one' | 'two' | 'twenty'): Tenant 
   }
 }
 
-/** What a handler of the app says. */
+/** The report of a handler of the app. */
 export interface Report {
   readonly handler: string
   readonly method: string

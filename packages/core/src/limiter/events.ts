@@ -41,7 +41,7 @@ export interface PolicyEvent {
 }
 
 /** The changes that settling a reservation made. */
-export interface SettledEvent {
+interface SettledEvent {
   readonly id: string
   readonly returned: Readonly<Record<string, number>>
   readonly overrun: Readonly<Record<string, number>>

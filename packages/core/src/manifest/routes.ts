@@ -5,7 +5,7 @@ import { compileRoutes, validCost, validMethods } from '../routes/matcher.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 
 /** A route as an adapter takes it. */
-export interface AdapterRoute<Context extends unknown[]> extends RouteOptions<Context> {
+interface AdapterRoute<Context extends unknown[]> extends RouteOptions<Context> {
   readonly id: string
 }
 

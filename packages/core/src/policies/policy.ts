@@ -56,7 +56,7 @@ export interface PolicyOptions<
 }
 
 /** Names keys in place of a policy's name and numbers; one object for policies that count in one key. */
-export interface Keyspace {
+interface Keyspace {
   readonly name: string
   readonly params: readonly number[]
 }

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parse, type ParserPlugin } from '@babel/parser'
 
-export type Program = ReturnType<typeof parse>['program']
-export type Statement = Program['body'][number]
+type Program = ReturnType<typeof parse>['program']
+type Statement = Program['body'][number]
 /** A node of a syntax tree; its kind tells what else it has. */
 export interface Node {
   readonly type: string
@@ -144,7 +144,7 @@ export function* nodesIn(node: Node): Generator<Node> {
   }
 }
 
-export function isNode(value: unknown): value is Node {
+function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value
 }
 

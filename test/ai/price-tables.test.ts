@@ -1,0 +1,109 @@
+import { InputError } from '@sluice/core'
+import { definePrices, findPrice, LIST_PRICES, priceOf, type ModelPrice } from '@sluice/ai'
+import { describe, expect, it } from 'vitest'
+import { loosely, mistakesAreNamed } from '../support/mistakes.ts'
+
+const dear: ModelPrice = { input: 10_000_000, cachedInput: 1_000_000, output: 50_000_000 }
+
+const codeOf = (work: () => unknown): unknown => {
+  try {
+    return work()
+  } catch (error) {
+    expect(error).toBeInstanceOf(InputError)
+    return (error as InputError).code
+  }
+}
+
+describe('a table of prices', () => {
+  it('extends another and replaces the models that it lists itself', () => {
+    const own = definePrices(
+      { 'gpt-4o': { input: 2_000_000, output: 8_000_000 }, mine: { input: 1, output: 2 } },
+      { base: LIST_PRICES },
+    )
+    expect(findPrice('gpt-4o-2024-08-06', own).input).toBe(2_000_000)
+    expect(findPrice('openai/gpt-4o-mini', own).input).toBe(150_000)
+    expect(findPrice('mine', own)).toEqual({ input: 1, output: 2 })
+    expect(findPrice('gpt-4o', LIST_PRICES).input).toBe(2_500_000)
+  })
+
+  it('has a price for models that are not listed, if you name one', () => {
+    const own = definePrices({}, { base: LIST_PRICES, unknownModel: dear })
+    expect(priceOf({ input: 1_000_000, output: 0 }, 'whatever', own)).toBe(10_000_000)
+    expect(priceOf({ input: 1_000_000, output: 0 }, undefined, own)).toBe(10_000_000)
+    expect(priceOf({ input: 1_000_000, output: 0 }, 'gpt-4o', own)).toBe(2_500_000)
+    const further = definePrices({}, { base: own })
+    expect(findPrice('whatever', further)).toEqual(dear)
+    expect(
+      codeOf(() => findPrice('x', definePrices({}, { base: own, unknownModel: 'deny' }))),
+    ).toBe('unknown_model')
+  })
+
+  it('may list a model as free, and no other is', () => {
+    const own = definePrices({ local: { input: 0, output: 0 } })
+    expect(priceOf({ input: 9, output: 9 }, 'local', own)).toBe(0)
+    expect(codeOf(() => priceOf({ input: 0, output: 0 }, 'other', own))).toBe('unknown_model')
+  })
+
+  it('may list names that every object has', () => {
+    const own = definePrices(JSON.parse('{"__proto__":{"input":1,"output":2}}') as never)
+    expect(findPrice('__proto__', own)).toEqual({ input: 1, output: 2 })
+    expect(codeOf(() => findPrice('constructor', own))).toBe('unknown_model')
+  })
+
+  it('does not change when its source object changes', () => {
+    const mine = { input: 1, output: 2 }
+    const own = definePrices({ mine })
+    mine.input = 0
+    expect(findPrice('mine', own).input).toBe(1)
+    expect(() => {
+      ;(findPrice('mine', own) as { input: number }).input = 0
+    }).toThrow(TypeError)
+  })
+
+  it('names every price that an unlisted model may have', () => {
+    expect(() => definePrices(new Map() as never)).toThrow('must be an object of prices by model')
+    expect(() => findPrice('x', { models: new Map() } as never)).toThrow('made by definePrices')
+    expect(() => definePrices({}, { unknownModel: 'allow' as 'deny' })).toThrow(
+      'definePrices.unknownModel: must be a price or "deny"',
+    )
+  })
+
+  const table = loosely(definePrices)
+  const withOptions = loosely((options: never) => definePrices({}, options))
+  const model = (price: unknown) => () => table({ m: price })
+  const find = loosely((prices: never) => priceOf({ input: 1, output: 1 }, 'm', prices))
+  const good = { input: 1, output: 2 }
+  mistakesAreNamed([
+    ['no table', () => table(undefined), 'definePrices'],
+    ['a list', () => table([good]), 'definePrices'],
+    ['a price that is a number', model(5), 'definePrices.m'],
+    ['no price of output', model({ input: 1 }), 'definePrices.m.output'],
+    ['no price of input', model({ output: 1 }), 'definePrices.m.input'],
+    ['dollars', model({ ...good, input: 2.5 }), 'definePrices.m.input'],
+    ['a negative price', model({ ...good, output: -1 }), 'definePrices.m.output'],
+    ['a price in quotes', model({ ...good, cachedInput: '1' }), 'definePrices.m.cachedInput'],
+    ['null', model({ ...good, cacheWrite: null }), 'definePrices.m.cacheWrite'],
+    ['NaN', model({ ...good, longCacheWrite: Number.NaN }), 'definePrices.m.longCacheWrite'],
+    ['a misspelt kind', model({ ...good, ouput: 1 }), 'definePrices.m.ouput', 'unknown_option'],
+    ['long that is no price', model({ ...good, long: 5 }), 'definePrices.m.long'],
+    ['long without a length', model({ ...good, long: good }), 'definePrices.m.long.above'],
+    [
+      'long without output',
+      model({ ...good, long: { above: 1, input: 1 } }),
+      'definePrices.m.long.output',
+    ],
+    ['a date that is none', model({ ...good, asOf: new Date() }), 'definePrices.m.asOf'],
+    ['a name twice', () => table({ m: good, M: good }), 'definePrices.M'],
+    ['a base that is none', () => withOptions({ base: { m: good } }), 'definePrices.base'],
+    ['null as a base', () => withOptions({ base: null }), 'definePrices.base'],
+    ['no table to find a price in', () => find({ m: good }), 'prices'],
+    ['null to find a price in', () => find(null), 'prices'],
+    ['a wish', () => withOptions({ unknownModel: 'free' }), 'definePrices.unknownModel'],
+    [
+      'an unknown option',
+      () => withOptions({ default: good }),
+      'definePrices.options.default',
+      'unknown_option',
+    ],
+  ])
+})

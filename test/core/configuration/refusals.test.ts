@@ -1,0 +1,205 @@
+import {
+  createLimiter,
+  fixedWindow,
+  slidingWindowCounter,
+  type Limiter,
+  type Policy,
+} from '@sluice/core'
+import {
+  configure,
+  configured,
+  removeConfiguration,
+  runtimeConfiguration,
+  type ConfigurationChanges,
+} from '@sluice/core/configuration'
+import { memory } from '@sluice/core/memory'
+import { describe, expect, it } from 'vitest'
+import { ACME } from '../../support/limiters.ts'
+import { loosely, mistakesAreNamed, type Mistake } from '../../support/mistakes.ts'
+import { app, limitOf, policies } from './support.ts'
+
+const make = loosely(runtimeConfiguration)
+const limiterOf = (options: object): unknown =>
+  loosely(createLimiter)({ store: memory(), policies: policies.slice(0, 1), ...options })
+const allowing = (allow: unknown): unknown => limiterOf({ extensions: [make({ allow })] })
+const limiterWith = (policy: Policy, allow?: object): unknown =>
+  limiterOf({ policies: [policy], ...(allow && { extensions: [make({ allow })] }) })
+
+const later = fixedWindow({ name: 'later', limit: 'configured', window: '1h', per: ['tenant'] })
+
+const AT_CONSTRUCTION: Mistake[] = [
+  ['no options', () => make(undefined), 'runtimeConfiguration'],
+  ['no allow', () => make({}), 'runtimeConfiguration.allow'],
+  ['an empty allow', () => make({ allow: {} }), 'runtimeConfiguration.allow'],
+  ['a list in place of allow', () => make({ allow: ['rpm'] }), 'runtimeConfiguration.allow'],
+  ['no settings', () => make({ allow: { rpm: [] } }), 'runtimeConfiguration.allow.rpm'],
+  ['true for settings', () => make({ allow: { rpm: true } }), 'runtimeConfiguration.allow.rpm'],
+  ['a misspelt one', () => make({ allow: { rpm: ['limits'] } }), 'runtimeConfiguration.allow.rpm'],
+  [
+    'one that is inherited',
+    () => make({ allow: { rpm: ['constructor'] } }),
+    'runtimeConfiguration.allow.rpm',
+  ],
+  [
+    'a strange name',
+    () => make({ allow: { rpm: ['limit'] }, name: 'a:b' }),
+    'runtimeConfiguration.name',
+  ],
+  [
+    'an unknown option',
+    () => make({ allow: { rpm: ['limit'] }, ttl: 1 }),
+    'runtimeConfiguration.ttl',
+    'unknown_option',
+  ],
+  [
+    'a policy that the limiter has not',
+    () => allowing({ rmp: ['limit'] }),
+    'configuration.allow.rmp',
+  ],
+  ['a burst of what is no bucket', () => allowing({ rpm: ['burst'] }), 'configuration.allow.rpm'],
+  ['bare options', () => limiterOf({ extensions: [{ allow: { rpm: ['limit'] } }] }), 'extensions'],
+  ['no list', () => limiterOf({ extensions: make({ allow: { rpm: ['limit'] } }) }), 'extensions'],
+  ['null', () => limiterOf({ extensions: null }), 'extensions'],
+  ['null in the list', () => limiterOf({ extensions: [null] }), 'extensions'],
+  ['a limit to be configured, and no configuration', () => limiterWith(later), 'extensions'],
+  [
+    'a limit to be configured that may not be',
+    () => limiterWith(later, { later: ['mode'] }),
+    'extensions',
+  ],
+]
+
+describe('a mistake in the allowed settings is an error that names the option', () => {
+  mistakesAreNamed(AT_CONSTRUCTION)
+})
+
+const USER = { tenant: 'acme', user: 'u1' }
+
+/** A mistake, the option that must be named, and the subject of the change. */
+const REFUSED: Record<string, readonly [changes: unknown, option: string, subject?: unknown]> = {
+  nothing: [undefined, 'configure'],
+  'no policy': [{}, 'configure'],
+  'a list': [[{ limit: 1 }], 'configure'],
+  'an unknown policy': [{ rmp: { limit: 1 } }, 'configure.rmp'],
+  'an inherited policy': [{ constructor: { limit: 1 } }, 'configure.constructor'],
+  'a policy named __proto__': [JSON.parse('{"__proto__":{"limit":1}}'), 'configure.__proto__'],
+  'a number for settings': [{ rpm: 30 }, 'configure.rpm'],
+  'undefined for settings': [{ rpm: undefined }, 'configure.rpm'],
+  'an unknown setting': [{ rpm: { limits: 30 } }, 'configure.rpm.limits'],
+  'a setting that is not allowed': [{ byUser: { mode: 'shadow' } }, 'configure.byUser.mode'],
+  'the removal of one that is not': [{ byUser: { mode: null } }, 'configure.byUser.mode'],
+  'a limit that is text': [{ rpm: { limit: '30' } }, 'configure.rpm.limit'],
+  'a limit that is NaN': [{ rpm: { limit: Number.NaN } }, 'configure.rpm.limit'],
+  'a limit below 0': [{ rpm: { limit: -1 } }, 'configure.rpm.limit'],
+  'a limit with a fraction': [{ rpm: { limit: 1.5 } }, 'configure.rpm.limit'],
+  'an infinite limit': [{ rpm: { limit: Infinity } }, 'configure.rpm.limit'],
+  'a limit above 10^12': [{ rpm: { limit: 1e12 + 1 } }, 'configure.rpm.limit'],
+  'a limit that a bucket cannot count': [{ bucket: { limit: 1e12 } }, 'configure.bucket.limit'],
+  'a burst of 0': [{ bucket: { burst: 0 } }, 'configure.bucket.burst'],
+  'a burst that a bucket cannot count': [{ bucket: { burst: 1e12 } }, 'configure.bucket.burst'],
+  'a mode that is none': [{ rpm: { mode: 'off' } }, 'configure.rpm.mode'],
+  'a share above 100': [{ rpm: { enabled: 101 } }, 'configure.rpm.enabled'],
+  'a share that is NaN': [{ rpm: { enforced: Number.NaN } }, 'configure.rpm.enforced'],
+  'a share of a shadow': [{ rpm: { mode: 'shadow', enforced: 50 } }, 'configure.rpm.enforced'],
+  'half a global policy': [{ all: { enabled: 50 } }, 'configure.all.enabled'],
+  'half a partition': [{ rpm: { enabled: 50 } }, 'configure.rpm.enabled', ACME],
+  'a partition of a global policy': [{ all: { limit: 1 } }, 'configure.all', ACME],
+  'a good one before a bad one': [
+    { rpm: { limit: 1 }, bucket: { burst: 0 } },
+    'configure.bucket.burst',
+  ],
+  'a subject that is undefined': [{ rpm: { limit: 1 } }, 'subject', undefined],
+  'a subject that is null': [{ rpm: { limit: 1 } }, 'subject', null],
+  'a subject without the dimension': [{ rpm: { limit: 1 } }, 'subject.tenant', { user: 'u1' }],
+  'one that lacks it for one of two': [
+    { rpm: { limit: 1 }, byUser: { limit: 1 } },
+    'subject.user',
+    ACME,
+  ],
+  'an empty id': [{ rpm: { limit: 1 } }, 'subject.tenant', { tenant: '' }],
+  'an ill-formed id': [{ rpm: { limit: 1 } }, 'subject.tenant', { tenant: '\ud800' }],
+}
+
+describe('a change is refused as a whole:', () => {
+  it.each(Object.entries(REFUSED))('%s', async (_, [changes, option, ...subject]) => {
+    const store = memory()
+    const limiter = app(store).isolate()
+    await configure(limiter, { rpm: { limit: 9 } }, USER)
+    const args = [limiter, changes, ...subject] as Parameters<typeof configure>
+    const error: unknown = await configure(...args).catch((thrown: unknown) => thrown)
+    const { code, option: named, input } = error as Record<string, unknown>
+    expect(named ?? input).toBe(option)
+    expect(code).toMatch(/^(invalid_option|unknown_option|invalid_subject|missing_dimension)$/)
+    expect((error as Error).message).not.toMatch(/acme|u1/)
+    expect(await configured(limiter)).toEqual([
+      { policy: 'rpm', subject: ACME, settings: { limit: 9 } },
+    ])
+  })
+
+  it('more than 1,000 partitions, which are the most that is read at once', async () => {
+    const limiter = app(memory()).isolate()
+    for (let index = 0; index < 1_000; index += 1) {
+      await configure(limiter, { rpm: { limit: index + 1 } }, { tenant: `t${index}` })
+    }
+    const more = configure(limiter, { rpm: { limit: 1 } }, { tenant: 'one-more' })
+    await expect(more).rejects.toMatchObject({ name: 'ConfigError', code: 'configuration_full' })
+    expect(await configured(limiter)).toHaveLength(1_000)
+    expect(await limitOf(limiter, 'rpm', { tenant: 't999' })).toBe(1_000)
+    // Where it is full, what is there may still be changed and removed.
+    await configure(limiter, { rpm: { limit: 7 } }, { tenant: 't5' })
+    await configure(limiter, { bucket: { limit: 7 } })
+    await configure(limiter, { rpm: null }, { tenant: 't6' })
+    await configure(limiter, { rpm: { limit: 1 } }, { tenant: 'one-more' })
+    expect(await limitOf(limiter, 'rpm', { tenant: 't5' })).toBe(7)
+    expect(await limitOf(limiter, 'rpm', { tenant: 't6' })).toBe(10)
+  })
+
+  it('ids so long that the document would not fit', async () => {
+    const limiter = app(memory()).isolate()
+    const tenant = 'x'.repeat(500_000)
+    await expect(configure(limiter, { rpm: { limit: 1 } }, { tenant })).rejects.toMatchObject({
+      code: 'configuration_full',
+    })
+    expect(await configured(limiter)).toEqual([])
+  })
+})
+
+it('a policy whose window is long bounds its limit at run time as in code', async () => {
+  const month = slidingWindowCounter({ name: 'm', limit: 1, window: '30d', per: ['tenant'] })
+  const limiter = createLimiter({
+    store: memory(),
+    policies: [month],
+    extensions: [runtimeConfiguration({ allow: { m: ['limit'] } })],
+  })
+  await expect(configure(limiter, { m: { limit: 1e12 } })).rejects.toMatchObject({
+    option: 'configure.m.limit',
+  })
+  await configure(limiter, { m: { limit: 1e6 } })
+  expect((await limiter.check(ACME)).policies[0]?.limit).toBe(1e6)
+})
+
+describe('a limiter without a configuration', () => {
+  const limiter = createLimiter({ store: memory(), policies: policies.slice(0, 4) })
+  it.each<[string, () => Promise<unknown>]>([
+    ['configure', () => configure(limiter, { rpm: { limit: 1 } })],
+    ['list what is configured', () => configured(limiter)],
+    ['remove what is configured', () => removeConfiguration(limiter, ACME)],
+  ])('refuses to %s and names the missing option', async (_, call) => {
+    await expect(call()).rejects.toMatchObject({
+      name: 'ConfigError',
+      option: 'limiter',
+      message: expect.stringContaining('runtimeConfiguration(…)') as string,
+    })
+  })
+})
+
+it('types state which settings may change', () => {
+  const changes: ConfigurationChanges = {
+    rpm: { limit: 1, mode: 'shadow', burst: null },
+    all: null,
+  }
+  // @ts-expect-error -- a limit is a number or 'unlimited'
+  const wrong: ConfigurationChanges = { rpm: { limit: '1' } }
+  const check = (limiter: Limiter) => configure(limiter, changes, ACME)
+  expect([changes, wrong, check]).toHaveLength(3)
+})

@@ -1,0 +1,109 @@
+import { createLimiter, dailyCap, fixedWindow, slidingWindow, type Limiter } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
+import type { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { ACME } from '../../support/limiters.ts'
+import { connect, keysUnder } from '../../support/redis.ts'
+import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
+import { freshPrefix } from '../../support/stores.ts'
+
+const per = ['tenant']
+const policies = [
+  dailyCap({ name: 'daily', limit: 4, per }),
+  slidingWindow({ name: 'rpm', limit: 4, window: '1m', per }),
+]
+
+// Its users are restricted here, so it is shared with nobody.
+let server: RedisServer
+let redis: Redis
+
+beforeAll(async () => {
+  server = await startRedisServer()
+  redis = connect(server.url)
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+})
+
+/** A server in front of Redis that acts as a user with only these rights. */
+async function restricted(name: string, ...rules: string[]): Promise<LocalServer> {
+  await redis.acl('SETUSER', name, 'reset', 'on', '>secret', ...rules)
+  return startLocal({ redisUrl: `redis://${name}:secret@127.0.0.1:${server.port}` })
+}
+
+function limiterOf({ url, token }: LocalServer, prefix = freshPrefix()): Limiter {
+  const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+  return createLimiter({ store, policies, onStoreError: 'deny' })
+}
+
+/** Puts the machine's clock elsewhere, and nothing else. */
+function setMachineClock(at: number): void {
+  vi.useFakeTimers({ now: at, toFake: ['Date'] })
+}
+
+describe('on Redis', () => {
+  it('lets callers whose clocks differ by years share one budget, by its own clock', async () => {
+    const local = await startLocal({ redisUrl: server.url })
+    const prefix = freshPrefix()
+    const realNow = Date.now()
+    const allowed: boolean[] = []
+    for (const [index, off] of [0, 400, -400, 0.5, -0.5].entries()) {
+      setMachineClock(realNow + off * 86_400_000)
+      const decision = await limiterOf(local, prefix).check(ACME)
+      vi.useRealTimers()
+      expect(decision.degraded).toBeUndefined()
+      expect(Math.abs(decision.at - Date.now())).toBeLessThan(60_000)
+      allowed.push(decision.allowed)
+      expect(decision.policies[1]?.remaining).toBe(Math.max(0, 3 - index))
+    }
+    expect(allowed).toEqual([true, true, true, true, false])
+    await local.close()
+  })
+
+  it('decides by the clock of the caller if it refuses TIME in scripts', async () => {
+    const local = await restricted('timeless', '~*', '+@all', '-time')
+    const limiter = limiterOf(local)
+    const start = Date.UTC(2026, 0, 15, 23, 59, 30)
+    setMachineClock(start)
+    for (let time = 0; time < 4; time += 1) {
+      expect(await limiter.check(ACME)).toMatchObject({
+        allowed: true,
+        at: start,
+        degraded: undefined,
+      })
+    }
+    expect(await limiter.check(ACME)).toMatchObject({ allowed: false, retryAfterMs: 60_000 })
+    setMachineClock(start + 59_999)
+    expect(await limiter.check(ACME)).toMatchObject({ allowed: false, retryAfterMs: 1 })
+    setMachineClock(start + 60_000)
+    expect(await limiter.check(ACME)).toMatchObject({ allowed: true, at: start + 60_000 })
+    await local.close()
+  })
+})
+
+describe('by the clocks of callers that differ by seconds', () => {
+  it.each([
+    ['a fixed window', fixedWindow({ name: 'f', limit: 5, window: '5s', per: ['tenant'] })],
+    ['a sliding window', slidingWindow({ name: 's', limit: 5, window: '1s', per: ['tenant'] })],
+  ])('%s keeps to its limit: no fast clock lets its keys expire early', async (_, policy) => {
+    const local = await restricted('skewed', '~*', '+@all', '-time')
+    const { url, token } = local
+    const prefix = freshPrefix()
+    const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
+    const rules = rulesOf(policy)
+    const entries = entriesOf(rules, { limit: 5 })
+    const start = Date.UTC(2026, 0, 15, 12)
+    const ask = (now: number) => store.check(storeRequest(rules, entries, { now }))
+    for (let time = 0; time < 5; time += 1) await ask(start + 4_900)
+    // The slow caller's window is not over when the fast one's is: its key outlives both.
+    const [key = ''] = await keysUnder(redis, prefix)
+    expect(await redis.pttl(key)).toBeGreaterThan(10_000)
+    expect((await ask(start)).verdicts[0]?.fits).toBe(false)
+    await local.close()
+  })
+})

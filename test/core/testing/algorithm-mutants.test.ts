@@ -1,0 +1,129 @@
+import { definePolicy, fixedWindow } from '@sluice/core'
+import type { Algorithm, LuaFragments, Policy } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { algorithmConformance } from '@sluice/core/testing'
+import { describe, expect, it } from 'vitest'
+import { storesOf } from '../../support/stores.ts'
+
+const right = fixedWindow({ name: 'p', limit: 1, window: '1m', per: ['tenant'] })()[0]
+  ?.algorithm as Algorithm
+
+const redis = storesOf('redis, built-in transport')
+
+/** The claims of the suite that fail for an algorithm. */
+async function failuresOf(algorithm: Algorithm): Promise<Map<string, string>> {
+  const claims: [string, () => Promise<void>][] = []
+  algorithmConformance({
+    describe: (_, body) => body(),
+    it: (claim, body) => void claims.push([claim, body]),
+    makePolicy: (options): Policy =>
+      definePolicy('tested', options, [], () => ({
+        algorithm,
+        params: [60_000],
+        windowMs: 60_000,
+      })),
+    makeStores: { memory: () => memory(), redis },
+    histories: 5,
+  })
+  const failures = new Map<string, string>()
+  for (const [claim, body] of claims) {
+    await body().catch((error: unknown) => failures.set(claim, String(error)))
+  }
+  return failures
+}
+
+const changed = (id: string, change: Partial<Algorithm>): Algorithm => ({
+  ...right,
+  ...change,
+  id: `mutant-${id}`,
+})
+
+const withLua =
+  (change: (lua: LuaFragments) => Partial<LuaFragments>) => (params: readonly number[]) => {
+    const lua = right.lua(params)
+    return { ...lua, ...change(lua) }
+  }
+
+const ALIKE = 'decide alike over random histories'
+
+/** Algorithms that are wrong, by what is wrong about them, each with a claim that it must fail. */
+const MUTANTS: Readonly<Record<string, readonly [algorithm: Algorithm, claim: string]>> = {
+  'lets one unit too many fit': [
+    changed('one-more', {
+      check: (state, input, now) => right.check(state, { ...input, limit: input.limit + 1 }, now),
+    }),
+    'of 25 concurrent checks of a limit of 20, exactly 20 are allowed',
+  ],
+  'tells a retry time that is a millisecond early': [
+    changed('early', {
+      check(state, input, now) {
+        const found = right.check(state, input, now)
+        return { ...found, retryMs: found.retryMs > 1 ? found.retryMs - 1 : found.retryMs }
+      },
+    }),
+    'retryAfterMs is exact: denied one millisecond before, allowed at it',
+  ],
+  'tells that more remains than does': [
+    changed('more', {
+      check(state, input, now) {
+        const found = right.check(state, input, now)
+        return { ...found, available: Math.min(input.limit, found.available + 1) }
+      },
+    }),
+    'what remains fits, and one unit more does not',
+  ],
+  'opens a second budget when the clock steps back': [
+    changed('back', {
+      check: (state, input, now) =>
+        right.check(
+          (state as { end: number } | undefined)?.end === now - (now % 60_000) + 60_000
+            ? state
+            : undefined,
+          input,
+          now,
+        ),
+    }),
+    'a clock that steps back opens no second budget',
+  ],
+  'forgets its state too early': [
+    changed('forgetful', {
+      add(state, input, now, id) {
+        const kept = right.add(state, input, now, id)
+        return { ...kept, expiresAt: now + 10_000 }
+      },
+    }),
+    ALIKE,
+  ],
+  'charges one unit more in Lua': [
+    changed('lua-add', {
+      lua: withLua(({ add }) => ({ add: add.replace('$used + cost', '$used + cost + 1') })),
+    }),
+    ALIKE,
+  ],
+  'tells another reset in Lua': [
+    changed('lua-reset', {
+      lua: withLua(({ check }) => ({ check: `${check}\nreset = reset + 1` })),
+    }),
+    ALIKE,
+  ],
+  "fails in Lua by Redis' own clock": [
+    changed('lua-own', {
+      lua: withLua(({ check }) => ({ check: `if own then error('') end\n${check}` })),
+    }),
+    "decides by the store's own clock as well",
+  ],
+  'does not compile in Lua': [
+    changed('lua-broken', { lua: withLua(() => ({ check: 'fits = = true' })) }),
+    'a denial changes nothing',
+  ],
+}
+
+describe('the conformance suite of algorithms', () => {
+  it('passes a correct algorithm', async () => {
+    expect(await failuresOf(changed('none', {}))).toEqual(new Map())
+  })
+
+  it.each(Object.entries(MUTANTS))('catches one that %s', async (_, [algorithm, claim]) => {
+    expect([...(await failuresOf(algorithm)).keys()]).toContain(claim)
+  })
+})

@@ -1,0 +1,139 @@
+import type { Cells, Operation, Store, StoreRequest } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+
+/** A store in memory with some of its answers changed. */
+const changed = (change: (right: Store) => Partial<Store>): (() => Store) => {
+  return () => {
+    const right = memory()
+    return { ...right, ...change(right) }
+  }
+}
+
+/** A store in memory that is asked something else than it was. */
+const withRequest = (change: (request: StoreRequest) => Partial<StoreRequest>): (() => Store) =>
+  changed((right) => ({
+    check: (request) => right.check({ ...request, ...change(request) }),
+  }))
+
+/** A store in memory in which operations find other cells than there are. */
+const operating = (change: (cells: Cells) => Partial<Cells>): (() => Store) =>
+  changed((right) => ({
+    run: <Result>(operation: Operation<Result>) =>
+      right.run({ ...operation, run: (cells) => operation.run({ ...cells, ...change(cells) }) }),
+  }))
+
+const everyOne = ({ entries }: StoreRequest, enforced: boolean) => ({
+  entries: entries.map((entry) => ({ ...entry, enforced })),
+})
+
+/** Stores that are wrong, by what is wrong about them, each with a claim that it must fail. */
+export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim: string]>> = {
+  'charges what is denied': [
+    changed((right) => ({
+      async check(request) {
+        const reply = await right.check(request)
+        if (reply.verdicts.every(({ charged }) => !charged)) {
+          await right.check({ ...request, ...everyOne(request, false) })
+        }
+        return reply
+      },
+    })),
+    'charges all policies or none, whichever of them denies',
+  ],
+  'charges twice': [
+    changed((right) => ({
+      async check(request) {
+        await right.check(request)
+        return right.check(request)
+      },
+    })),
+    'allows as much as the limit, and tells what remains',
+  ],
+  'enforces shadows': [
+    withRequest((request) => everyOne(request, true)),
+    'a shadow denies nothing, and is charged only for what fits it',
+  ],
+  'charges on a peek': [withRequest(() => ({ apply: true })), 'peek charges nothing'],
+  'checks first and charges later': [
+    changed((right) => ({
+      async check(request) {
+        const reply = await right.check({ ...request, apply: false })
+        await Promise.resolve()
+        const fits = request.entries.every(
+          ({ enforced }, at) => !enforced || reply.verdicts[at]?.fits,
+        )
+        if (!request.apply || !fits) return reply
+        await right.check({ ...request, ...everyOne(request, false) })
+        return reply
+      },
+    })),
+    'of 25 concurrent checks of a limit of 20, exactly 20 are allowed',
+  ],
+  'decides by its own clock': [
+    withRequest(() => ({ now: Date.now() })),
+    'allows as much as the limit, and tells what remains',
+  ],
+  'mixes up names that differ in case': [
+    withRequest(({ entries }) => ({
+      entries: entries.map((entry) => ({ ...entry, key: entry.key.toLowerCase() })),
+    })),
+    "a tenant's requests never touch another's budget, whatever their names",
+  ],
+  'rounds retry times up to seconds': [
+    changed((right) => ({
+      async check(request) {
+        const reply = await right.check(request)
+        const verdicts = reply.verdicts.map((verdict) => ({
+          ...verdict,
+          retryMs: Math.ceil(verdict.retryMs / 1_000) * 1_000,
+        }))
+        return { ...reply, verdicts }
+      },
+    })),
+    'retryAfterMs is exact: denied one millisecond before, allowed at it',
+  ],
+  'settles twice': [
+    operating(() => ({ delete: () => {} })),
+    'a reservation is settled once, also by many at once',
+  ],
+  'never settles': [
+    changed(() => ({
+      run: (operation) =>
+        Promise.resolve(operation.run({ get: () => undefined, set: () => {}, delete: () => {} })),
+    })),
+    'what was reserved and not used is given back',
+  ],
+  'keeps marks for ever': [
+    withRequest(({ mark }) => ({ mark: mark && { ...mark, ttlMs: 3_600_000 } })),
+    'an estimate is final once the time to settle is over',
+  ],
+  'forgets the other fields of a record': [
+    operating((cells) => ({
+      get: (key, now) => (key.startsWith('conformance:') ? undefined : cells.get(key, now)),
+    })),
+    'a write leaves the other fields of a record',
+  ],
+  'keeps records for ever': [
+    operating((cells) => ({
+      set: (key, cell) => cells.set(key, { ...cell, expiresAt: Infinity }),
+    })),
+    'a record is gone once its time is over, and one without a time stays',
+  ],
+  'reads no records': [
+    changed((right) => ({
+      async check(request) {
+        const reply = await right.check(request)
+        return { ...reply, read: reply.read.map(() => undefined) }
+      },
+    })),
+    'records are read in the same step as a decision, allowed or denied',
+  ],
+  'resets nothing': [
+    changed(() => ({ reset: () => Promise.resolve() })),
+    'a reset forgets what a subject has used, and nothing of others',
+  ],
+  fails: [
+    changed(() => ({ check: () => Promise.reject(new Error('disk full')) })),
+    'allows as much as the limit, and tells what remains',
+  ],
+}

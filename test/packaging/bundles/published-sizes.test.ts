@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { bundle } from '../../support/bundle.ts'
+import { tableOf } from '../../support/markdown.ts'
+
+const published = tableOf(
+  readFileSync(new URL('../../../docs/performance.md', import.meta.url), 'utf8'),
+  'in the bundle',
+)
+
+const OURS = "from '@sluice/core'; export { upstash } from '@sluice/core/upstash'"
+
+/** The imports of a Worker. */
+const BUNDLES: Record<string, string> = {
+  'createLimiter, slidingWindow, upstash': `export { createLimiter, slidingWindow } ${OURS}`,
+  'the same, dailyCap and definePlans': `export { createLimiter, slidingWindow, dailyCap, definePlans } ${OURS}`,
+  'the same, and rateLimit of @sluice/cloudflare': `export { createLimiter, slidingWindow, dailyCap, definePlans } ${OURS}; export { rateLimit } from '@sluice/cloudflare'`,
+  '@upstash/ratelimit and @upstash/redis':
+    "export { Ratelimit } from '@upstash/ratelimit'; export { Redis } from '@upstash/redis/cloudflare'",
+}
+
+describe('a bundle of', () => {
+  it.each(Object.entries(BUNDLES))('%s is as large as the page states', async (name, contents) => {
+    const { gzipped } = await bundle(contents, ['node:*', 'crypto'])
+    const page = Number(published.get(name)?.['kB, gzipped']) * 1_000
+    expect(gzipped).toBeLessThanOrEqual(page)
+    expect(gzipped).toBeGreaterThan(page * 0.9)
+  })
+})

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+
+interface Job {
+  uses?: string
+  needs?: string
+  permissions?: Record<string, string>
+  'timeout-minutes'?: number
+  steps?: { uses?: string; run?: string; env?: Record<string, string>; if?: string }[]
+}
+
+interface Workflow {
+  on: Record<string, { branches?: string[]; 'branches-ignore'?: string[] } | null>
+  permissions: Record<string, string>
+  concurrency: { group: string }
+  jobs: Record<string, Job>
+}
+
+const ci = workflow('ci.yml')
+const release = workflow('release.yml')
+
+describe('the workflow of the gate', () => {
+  it('runs .ci/run, last', () => {
+    expect(ci.jobs['gate']?.steps?.at(-1)?.run).toBe('bash .ci/run')
+  })
+
+  it('runs once for each pull request and each push', () => {
+    expect(Object.keys(ci.on)).toEqual(['push', 'pull_request', 'workflow_call'])
+    expect(ci.on['push']?.['branches-ignore']).toEqual(release.on['push']?.branches)
+  })
+
+  it('may only read', () => {
+    expect(ci.permissions).toEqual({ contents: 'read' })
+    expect(Object.values(ci.jobs).filter((job) => job.permissions)).toEqual([])
+  })
+
+  it('waits for no other workflow’s group, which would wait for it', () => {
+    expect(ci.concurrency.group).not.toContain('github.workflow')
+    expect(ci.concurrency.group).not.toBe(release.concurrency.group)
+  })
+})
+
+describe('the workflow of releases', () => {
+  const publish = release.jobs['publish']
+  const step = publish?.steps?.find(({ run }) => run?.includes('npm run release'))
+
+  it('publishes only from main, and only what has passed .ci/run', () => {
+    expect(release.on).toEqual({ push: { branches: ['main'] } })
+    expect(release.jobs['gate']?.uses).toBe('./.github/workflows/ci.yml')
+    expect(publish?.needs).toBe('gate')
+  })
+
+  it('publishes with provenance', () => {
+    expect(step?.env?.['NPM_CONFIG_PROVENANCE']).toBe('true')
+    expect(publish?.permissions?.['id-token']).toBe('write')
+  })
+
+  it('names the repository in the packages first, without which npm takes no provenance', () => {
+    const runs = publish?.steps?.map(({ run = '' }) => run) ?? []
+    const naming = runs.findIndex((run) => run.includes('repository.url='))
+    expect(naming).toBeGreaterThan(-1)
+    expect(naming).toBeLessThan(runs.indexOf(step?.run ?? ''))
+  })
+
+  it('publishes nothing where nobody has set a token', () => {
+    expect(step?.if).toBe("env.HAS_TOKEN == 'true'")
+  })
+})
+
+it('no job runs for longer than half an hour', () => {
+  const jobs = [...Object.values(ci.jobs), ...Object.values(release.jobs)]
+  const own = jobs.filter(({ steps }) => steps)
+  expect(own).toHaveLength(2)
+  for (const job of own) expect(job['timeout-minutes']).toBeLessThanOrEqual(30)
+})
+
+function workflow(name: string): Workflow {
+  const file = new URL(`../../.github/workflows/${name}`, import.meta.url)
+  return parse(readFileSync(file, 'utf8')) as Workflow
+}
