@@ -1,4 +1,4 @@
-// `tsc` never removes the output of a file that was renamed or deleted; a stale one would ship.
+// Removes build output: `tsc` keeps that of renamed and deleted files, and it would ship.
 import { rmSync } from 'node:fs'
 
 for (const path of process.argv.slice(2)) rmSync(path, { recursive: true, force: true })

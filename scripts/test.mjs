@@ -1,6 +1,7 @@
-// Everything the tests need, then the tests. Arguments go to vitest: `npm test -- test/core`.
+// Installs and builds what the tests need, then runs them. Arguments go to vitest:
+// `npm test -- test/docs`.
 import { spawnSync } from 'node:child_process'
-import { ensureRedis } from './lib/ensure-redis.mjs'
+import { ensureRedis } from './ensure-redis.mjs'
 
 try {
   ensureRedis()

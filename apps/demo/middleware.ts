@@ -1,14 +1,15 @@
 import { rateLimit } from '@sluice/next'
 import type { NextFetchEvent, NextRequest } from 'next/server'
-import { tenantFromJwt } from './auth'
-import { withPagePolicy } from './lib/page-policy'
-import { getLimiter, routes } from './limits'
+import { tenantFromJwt } from './lib/auth/jwt'
+import { withContentSecurityPolicy } from './lib/http/content-security-policy'
+import { getLimiter, routes } from './lib/limits/ai-routes'
 
-const limited = rateLimit(getLimiter, { routes, subject: tenantFromJwt })
+const limitRate = rateLimit(getLimiter, { routes, subject: tenantFromJwt })
 
-/** Limits every path but the page, so that no other spelling of an AI route gets past. */
+/** Limits every path except the page, so that no other spelling of an AI route bypasses the limits. */
 export function middleware(request: NextRequest, event: NextFetchEvent) {
-  return request.nextUrl.pathname === '/' ? withPagePolicy(request) : limited(request, event)
+  const isPage = request.nextUrl.pathname === '/'
+  return isPage ? withContentSecurityPolicy(request) : limitRate(request, event)
 }
 
 export const config = { matcher: ['/api/ai/:path*', '/'] }

@@ -2,37 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-
-/**
- * The rooms of the core, from the ground up: each imports from the rooms that it lists, and from
- * itself. `nouns` are the files at the root and `internal/`, which serves them; `index.ts` is a table of
- * contents and names every room.
- */
-const ROOMS: Readonly<Record<string, string>> = {
-  nouns: '',
-  algorithms: 'nouns',
-  policies: 'nouns algorithms',
-  stores: 'nouns algorithms policies',
-  limiter: 'nouns policies stores',
-  reservations: 'nouns algorithms policies stores limiter',
-  plans: 'nouns policies stores limiter',
-  configuration: 'nouns policies stores limiter',
-  routes: 'nouns',
-  http: 'nouns routes stores limiter reservations',
-  identity: 'nouns http jose',
-  manifest: 'nouns policies routes',
-  testing: 'nouns algorithms policies stores limiter reservations',
-}
-
-/** The files of `stores/` that other rooms may know: the port, and who needs more. */
-const STORE_FILES: Readonly<Record<string, RegExp>> = {
-  limiter: /^stores\/(store|fallback)\.ts$/,
-  // One script settles what another one decided: both are assembled from the same parts.
-  reservations: /^stores\/(store|upstash\/(assemble|protocol))\.ts$/,
-  // Algorithms of your own are tried in memory.
-  testing: /^stores\/(store|memory)\.ts$/,
-}
-const PORT = /^stores\/store\.ts$/
+import { PORT, ROOMS, STORE_FILES } from './rooms.ts'
 
 /** The modules that a package or app may import beside its own files and published entries. */
 const MODULES: Readonly<Record<string, RegExp>> = {

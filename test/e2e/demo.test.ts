@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { startLocal } from '@sluice/local'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-const script = fileURLToPath(new URL('../../scripts/demo.mjs', import.meta.url))
+const script = fileURLToPath(new URL('../../scripts/demo/main.mjs', import.meta.url))
 
 /** The rows in the table of the drive, whatever the store. */
 const TABLE = [

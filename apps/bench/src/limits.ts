@@ -1,9 +1,9 @@
 import { dailyCap, slidingWindow, type Per, type Policy } from '@sluice/core'
 
-/** A limit that nothing here reaches. */
+/** A limit that no measurement reaches. */
 export const AMPLE = 1_000_000
 
-/** One sliding window of an hour: nothing expires while it is measured. */
+/** A sliding window of an hour, so that nothing expires during a measurement. */
 export const hourly = (limit = AMPLE, name = 'window', per: Per = ['tenant']): Policy =>
   slidingWindow({ name, limit, window: '1h', per })
 

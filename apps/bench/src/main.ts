@@ -1,7 +1,7 @@
 import { parseOptions, usage, type Options } from './options.ts'
 import { SCENARIOS } from './scenarios/index.ts'
-import { startServers } from './servers.ts'
-import { markdownTable, type Row } from './table.ts'
+import { startServers } from './servers/servers.ts'
+import { markdownTable, type Row } from './measure/table.ts'
 
 async function main({ scenarios, rounds }: Options): Promise<void> {
   await using servers = await startServers()

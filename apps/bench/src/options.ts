@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { Scenario } from './scenario.ts'
+import type { Scenario } from './scenarios/scenario.ts'
 
 const DEFAULT_ROUNDS = 9
 
@@ -9,7 +9,7 @@ export interface Options {
   readonly scenarios: readonly Scenario[]
 }
 
-/** Reads the command line. @throws Error When an option is unknown or not one of those allowed. */
+/** Reads the command line. @throws Error When an option is unknown or has an invalid value. */
 export function parseOptions(args: string[], all: readonly Scenario[]): Options {
   const { values } = parseArgs({
     args,
@@ -20,7 +20,7 @@ export function parseOptions(args: string[], all: readonly Scenario[]): Options 
     },
   })
   const rounds = Number(values.rounds)
-  if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds must be a number from 1')
+  if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds must be an integer from 1')
   const names = values.scenario ?? all.map(({ name }) => name)
   const unknown = names.find((name) => all.every((scenario) => scenario.name !== name))
   if (unknown !== undefined) {
@@ -36,10 +36,10 @@ export function parseOptions(args: string[], all: readonly Scenario[]): Options 
 
 export const usage = (all: readonly Scenario[]): string => `Usage: npm run bench -- [options]
 
-Measures decisions in one run on this machine, in rounds that take every side in turn, and prints a
-Markdown table of medians. The times are this machine's; the ratios are what to look at.
+Measures decisions on this machine, in rounds that take every side in turn, and prints a Markdown
+table of medians. Times depend on the machine; compare the ratios.
 
-  --scenario NAME  measure only this one; may be repeated (default: all)
+  --scenario NAME  measure only this scenario; repeatable (default: all)
   --rounds NUMBER  rounds of each (default: ${DEFAULT_ROUNDS})
   --help           print this
 

@@ -4,10 +4,10 @@ import './globals.css'
 
 export const metadata: Metadata = {
   title: 'Sluice demo',
-  description: 'Fire traffic at four AI routes and watch the limits hold.',
+  description: 'Send traffic to four AI routes and watch the limits hold.',
 }
 
-/** Rendered for each request, because each has a nonce of its own for the page's scripts. */
+/** Renders the page for each request, because the nonce of its scripts is new each time. */
 export const dynamic = 'force-dynamic'
 
 export default function Layout({ children }: { children: ReactNode }): ReactNode {

@@ -1,4 +1,5 @@
-// Prints a token for a tenant, signed with JWT_SECRET, for an hour: in place of an identity provider.
+// Prints a token for a tenant, signed with JWT_SECRET and valid for an hour. It stands in for an
+// identity provider.
 import { SignJWT } from 'jose'
 
 const [tenant, plan] = process.argv.slice(2)

@@ -2,7 +2,7 @@ import { jwtVerify } from 'jose'
 import type { Subject } from '@sluice/core'
 import type { Env } from './env.ts'
 
-/** The tenant in a request's verified JWT; `null`, and so a 401, whatever is wrong with it. */
+/** Returns the tenant of a request's verified JWT, or `null`, which is answered with 401. */
 export async function tenantFromJwt(request: Request, env: Env): Promise<Subject | null> {
   const jwt = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   if (jwt === undefined) return null
@@ -13,7 +13,7 @@ export async function tenantFromJwt(request: Request, env: Env): Promise<Subject
       algorithms: ['HS256'],
       issuer: 'sluice-demo',
       audience: 'sluice-demo-ai',
-      requiredClaims: ['exp'], // without it `exp` is checked only where a JWT has one
+      requiredClaims: ['exp'], // otherwise a JWT without `exp` is valid for ever
     })
     const { tenant, plan } = payload
     if (typeof tenant !== 'string' || tenant === '' || typeof plan !== 'string') return null

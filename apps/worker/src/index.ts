@@ -2,8 +2,8 @@ import { rateLimit } from '@sluice/cloudflare'
 import { tenantFromJwt } from './auth.ts'
 import type { Env } from './env.ts'
 import { limiterFor, routes } from './limits.ts'
-import { handle } from './upstream.ts'
+import { forward } from './upstream.ts'
 
 export default {
-  fetch: rateLimit(limiterFor, { routes, subject: tenantFromJwt }, handle),
+  fetch: rateLimit(limiterFor, { routes, subject: tenantFromJwt }, forward),
 } satisfies ExportedHandler<Env>

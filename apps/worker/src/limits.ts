@@ -2,7 +2,7 @@ import { createLimiter, dailyCap, definePlans, slidingWindow, type Limiter } fro
 import { upstash } from '@sluice/core/upstash'
 import type { Env } from './env.ts'
 
-/** What is limited. Each route has a budget of its own per minute; the daily cap is for all of them. */
+/** The limited routes. Each has its own budget per minute; the daily cap counts all of them. */
 export const routes = [
   { path: '/api/ai/evaluate', id: 'evaluate' },
   { path: '/api/ai/generate-questions', id: 'generate-questions' },
@@ -15,7 +15,7 @@ const plans = definePlans({
   growth: { rpm: 60, daily: 2_000 },
   professional: { rpm: 150, daily: 8_000 },
   enterprise: { rpm: 400, daily: 30_000 },
-  // Only for the example: a day's quota that a few requests use up.
+  // For the example: a daily quota that a few requests use up.
   trial: { rpm: 20, daily: 50 },
 })
 
@@ -29,7 +29,7 @@ const policies = [
   }),
 ]
 
-/** The limiter over the database in the Worker's bindings. */
+/** Creates the limiter with the database of the Worker's bindings. */
 export function limiterFor(env: Env): Limiter {
   const store = upstash({
     url: env.UPSTASH_REDIS_REST_URL,

@@ -1,8 +1,8 @@
 import type { Env } from './env.ts'
 import { routes } from './limits.ts'
 
-/** Passes a chat completion on to the model behind this Worker, and its answer back as it comes. */
-export async function handle(request: Request, env: Env): Promise<Response> {
+/** Forwards a chat completion to the model, and streams the answer back. */
+export async function forward(request: Request, env: Env): Promise<Response> {
   const { pathname } = new URL(request.url)
   if (!routes.some(({ path }) => path === pathname)) {
     return Response.json({ error: 'not_found' }, { status: 404 })
@@ -26,7 +26,7 @@ export async function handle(request: Request, env: Env): Promise<Response> {
 const WORDS = ['A ', 'stand-in ', 'says ', 'this, ', 'word ', 'by ', 'word.']
 const WORD_MS = 50
 
-/** A model that takes its time and streams a fixed text as an OpenAI-compatible service does. */
+/** Streams a fixed text with delays, as an OpenAI-compatible model does. */
 function standIn(): Response {
   const encoder = new TextEncoder()
   let index = 0

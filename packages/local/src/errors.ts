@@ -1,4 +1,4 @@
-/** What went wrong, as a stable code to branch on. */
+/** The stable codes of a `LocalError`, to branch on. */
 export type LocalErrorCode =
   | 'ERR_LOCAL_OPTION'
   | 'ERR_LOCAL_PORT_IN_USE'
@@ -6,10 +6,10 @@ export type LocalErrorCode =
   | 'ERR_LOCAL_REDIS_START'
   | 'ERR_LOCAL_REDIS_UNREACHABLE'
 
-/** Every error this package throws. Its text never holds an auth token or a Redis password. */
+/** The error that this package throws. Its text never contains an auth token or a Redis password. */
 export class LocalError extends Error {
   override readonly name = 'LocalError'
-  /** A stable code: texts may change, codes do not. */
+  /** The kind of error. Texts may change; codes do not. */
   readonly code: LocalErrorCode
 
   constructor(code: LocalErrorCode, message: string, options?: ErrorOptions) {

@@ -4,22 +4,22 @@ import { LocalError } from './errors.ts'
 /** Options of `startLocal`. */
 export interface LocalOptions {
   /**
-   * A running Redis to put behind the server, as `redis://` or `rediss://`. Without one, `engine`
+   * The address of a running Redis to use, as `redis://` or `rediss://`. Without it, `engine`
    * decides.
    *
    * @default undefined
    */
   redisUrl?: string
   /**
-   * What to run when no `redisUrl` is given: `'redis-server'` starts one of its own and fails
-   * without one on the PATH, `'embedded'` runs in this process, `'auto'` is the first where it can
-   * be had and the second otherwise.
+   * The engine to run without a `redisUrl`. `'redis-server'` starts the one on the PATH, and fails
+   * without it; `'embedded'` runs in this process; `'auto'` starts a `redis-server` if there is one,
+   * and else runs the embedded engine.
    *
    * @default 'auto'
    */
   engine?: 'auto' | 'redis-server' | 'embedded'
   /**
-   * The TCP port to listen on; 0 takes a free one.
+   * The TCP port to listen on; 0 for a free one.
    *
    * @default 0
    */
@@ -31,91 +31,92 @@ export interface LocalOptions {
    */
   host?: string
   /**
-   * Further names and addresses that clients call this server by, as in `['redis.internal']`. Any
-   * other `Host` header is answered with 403, because a web page can make up names of its own.
+   * Additional host names and addresses that clients use for this server, such as
+   * `['redis.internal']`. A request with any other `Host` header gets 403, because a web page can
+   * make its own name point here.
    *
    * @default [] (localhost, 127.0.0.1, [::1] and `host` are always allowed)
    */
   allowedHosts?: string[]
   /**
-   * The bearer token callers must send.
+   * The bearer token that clients must send.
    *
    * @default a random one
    */
   token?: string
   /**
-   * Accept scripts that begin with `#!lua flags=allow-key-locking`, as Upstash does; `false` shows
-   * what a stock Redis says to them.
+   * Accepts scripts that begin with `#!lua flags=allow-key-locking`, as Upstash does. With `false`
+   * they get the error of a stock Redis.
    *
    * @default true
    */
   scriptFlag?: boolean
 }
 
-type Resolved = Required<Omit<LocalOptions, 'redisUrl'>> & { redisUrl: string | undefined }
+type ResolvedOptions = Required<Omit<LocalOptions, 'redisUrl'>> & { redisUrl: string | undefined }
 
-/** What an option may be. */
-interface Check {
+/** The values that an option accepts: in words for the error, and as a test. */
+interface OptionRule {
   allowed: string
-  test: (value: unknown) => boolean
+  accepts: (value: unknown) => boolean
 }
 
-const PORT_CHECK: Check = {
+const PORT_RULE: OptionRule = {
   allowed: 'an integer from 0 to 65535',
-  test: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
+  accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
 }
 
-const LOCAL_CHECKS: Record<keyof LocalOptions, Check> = {
-  redisUrl: { allowed: 'a redis:// or rediss:// URL', test: isRedisUrl },
+const LOCAL_RULES: Record<keyof LocalOptions, OptionRule> = {
+  redisUrl: { allowed: 'a redis:// or rediss:// URL', accepts: isRedisUrl },
   engine: {
     allowed: "'auto', 'redis-server' or 'embedded'",
-    test: (value) => value === 'auto' || value === 'redis-server' || value === 'embedded',
+    accepts: (value) => value === 'auto' || value === 'redis-server' || value === 'embedded',
   },
-  port: PORT_CHECK,
-  host: { allowed: 'a host name or an IP address', test: isHost },
+  port: PORT_RULE,
+  host: { allowed: 'a host name or an IP address', accepts: isHost },
   allowedHosts: {
     allowed: 'an array of host names or IP addresses, without ports and brackets',
-    test: (value) => Array.isArray(value) && value.every(isHost),
+    accepts: (value) => Array.isArray(value) && value.every(isHost),
   },
   token: {
     allowed: 'a string of visible ASCII characters, without spaces',
-    test: (value) => typeof value === 'string' && /^[!-~]+$/.test(value),
+    accepts: (value) => typeof value === 'string' && /^[!-~]+$/.test(value),
   },
-  scriptFlag: { allowed: 'true or false', test: (value) => typeof value === 'boolean' },
+  scriptFlag: { allowed: 'true or false', accepts: (value) => typeof value === 'boolean' },
 }
 
 /**
- * Checks that every option is known and allowed.
+ * Checks that every option is known and has a value that is allowed.
  *
  * @throws LocalError `ERR_LOCAL_OPTION`.
  */
-function checkOptions(options: object, checks: Readonly<Record<string, Check>>): void {
+function assertOptions(options: object, rules: Readonly<Record<string, OptionRule>>): void {
   for (const [name, value] of Object.entries(options)) {
-    const check = Object.hasOwn(checks, name) ? checks[name] : undefined
-    if (!check) {
-      const known = Object.keys(checks).join(', ')
-      throw new LocalError('ERR_LOCAL_OPTION', `Unknown option "${name}"; there is: ${known}`)
+    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
+    if (!rule) {
+      const known = Object.keys(rules).join(', ')
+      throw new LocalError('ERR_LOCAL_OPTION', `Unknown option "${name}"; expected one of ${known}`)
     }
-    // The value stays out of the text: it may be a token or hold a password.
-    if (value !== undefined && !check.test(value)) {
-      throw new LocalError('ERR_LOCAL_OPTION', `Option "${name}" must be ${check.allowed}`)
+    // The error leaves the value out: it may be a token or contain a password.
+    if (value !== undefined && !rule.accepts(value)) {
+      throw new LocalError('ERR_LOCAL_OPTION', `Option "${name}" must be ${rule.allowed}`)
     }
   }
 }
 
-/** Checks the options of a `redis-server` of one's own. */
-export function checkServerOptions(options: object): void {
-  checkOptions(options, { port: PORT_CHECK })
+/** Checks the options of `startRedisServer`. */
+export function assertServerOptions(options: object): void {
+  assertOptions(options, { port: PORT_RULE })
 }
 
-/** Checks the options and fills in the defaults. */
-export function resolveOptions(options: LocalOptions): Resolved {
-  checkOptions(options, LOCAL_CHECKS)
+/** Checks the options of `startLocal` and fills in the defaults. */
+export function resolveOptions(options: LocalOptions): ResolvedOptions {
+  assertOptions(options, LOCAL_RULES)
   const { redisUrl, engine = 'auto' } = options
   if (redisUrl !== undefined && engine !== 'auto') {
     throw new LocalError(
       'ERR_LOCAL_OPTION',
-      `Option "engine" must be 'auto' when "redisUrl" is given: that Redis is the engine`,
+      `Option "engine" must be 'auto' or left out with "redisUrl": that Redis is the engine`,
     )
   }
   return {

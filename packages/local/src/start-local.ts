@@ -1,35 +1,36 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
-import type { Engine } from './engine.ts'
-import { connectOwnRedis } from './engines/own-redis.ts'
+import type { Engine } from './engines/engine.ts'
+import { connectRestricted } from './engines/restricted-redis.ts'
 import { connectRedis } from './engines/redis.ts'
 import { LocalError } from './errors.ts'
 import { restHandler } from './http/handler.ts'
 import { resolveOptions } from './options.ts'
 import type { LocalOptions } from './options.ts'
-import { startRedisServer } from './redis-server.ts'
-import type { RedisServer } from './redis-server.ts'
-import { withScriptFlag } from './script-flag.ts'
+import { startRedisServer } from './redis-server/redis-server.ts'
+import type { RedisServer } from './redis-server/redis-server.ts'
+import { withScriptFlag } from './engines/script-flag.ts'
 
 const KEEP_ALIVE_MS = 60_000
 
 /** A running server that speaks the Upstash REST protocol. */
 export interface LocalServer extends AsyncDisposable {
-  /** The base address, as in `http://127.0.0.1:8079`. */
+  /** The base URL, such as `http://127.0.0.1:8079`. */
   readonly url: string
-  /** The bearer token it accepts. */
+  /** The bearer token that it accepts. */
   readonly token: string
-  /** A given Redis, a `redis-server` of its own, or the engine in this process. */
+  /** The engine: the Redis of `redisUrl`, a `redis-server` started for it, or the embedded one. */
   readonly engine: 'redis' | 'redis-server' | 'embedded'
-  /** The Redis behind it; undefined for the embedded engine. */
+  /** The address of the Redis; undefined for the embedded engine. */
   readonly redisUrl: string | undefined
-  /** HTTP requests answered so far. */
+  /** The number of HTTP requests answered so far. */
   readonly requests: number
-  /** Stops listening and ends what it started. May be called again. */
+  /** Stops listening and ends the engine. Further calls have no effect. */
   close(): Promise<void>
 }
 
+/** An engine, and the end of everything that was started for it. */
 interface Backend {
   kind: LocalServer['engine']
   redisUrl: string | undefined
@@ -40,81 +41,90 @@ interface Backend {
 /**
  * Starts an Upstash-compatible server for development and tests.
  *
- * @throws LocalError `ERR_LOCAL_OPTION` for a bad option, `ERR_LOCAL_PORT_IN_USE`,
+ * @throws LocalError `ERR_LOCAL_OPTION` for an invalid option, `ERR_LOCAL_PORT_IN_USE`,
  * `ERR_LOCAL_REDIS_UNREACHABLE`, `ERR_LOCAL_REDIS_MISSING` or `ERR_LOCAL_REDIS_START`.
  * @example
  * await using local = await startLocal()
  * const redis = new Redis({ url: local.url, token: local.token })
  */
 export async function startLocal(options: LocalOptions = {}): Promise<LocalServer> {
-  const { port, host, token, allowedHosts, scriptFlag, ...wanted } = resolveOptions(options)
-  const backend = await startBackend(wanted.redisUrl, wanted.engine)
-  const engine = scriptFlag ? withScriptFlag(backend.engine) : backend.engine
-  let requests = 0
-  const handle = restHandler(engine, { token, host, allowedHosts })
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-    void handle(request).then(({ status, json }) => {
-      requests += 1
-      const tooLarge = status === 413 && { connection: 'close' }
-      response.writeHead(status, {
-        'content-type': 'application/json',
-        // Clients hand it back; with one Redis and no replicas every read sees every write.
-        'upstash-sync-token': `local-${requests}`,
-        ...tooLarge,
-      })
-      response.end(request.method === 'HEAD' ? undefined : json)
-    })
-  })
+  const { redisUrl, engine, port, host, scriptFlag, ...access } = resolveOptions(options)
+  const backend = await startBackend(redisUrl, engine)
+  const served = scriptFlag ? withScriptFlag(backend.engine) : backend.engine
+  const rest = restServer(restHandler(served, { host, ...access }))
   let closing: Promise<void> | undefined
-  const close = (): Promise<void> => {
-    closing ??= (async () => {
-      if (server.listening) {
-        server.close()
-        server.closeAllConnections()
-        await once(server, 'close')
-      }
-      await backend.stop()
-    })()
-    return closing
-  }
+  const close = (): Promise<void> => (closing ??= closeAll(rest.server, backend))
   try {
-    await listen(server, port, host)
+    await listen(rest.server, port, host)
   } catch (error) {
     await close()
     throw error
   }
   return {
-    url: addressOf(server, host),
-    token,
+    url: baseUrlOf(rest.server, host),
+    token: access.token,
     engine: backend.kind,
     redisUrl: backend.redisUrl,
     get requests() {
-      return requests
+      return rest.requests()
     },
     close,
     [Symbol.asyncDispose]: close,
   }
 }
 
+/** Creates the HTTP server, which counts the requests that it answers. */
+function restServer(handle: ReturnType<typeof restHandler>): {
+  server: Server
+  requests: () => number
+} {
+  let requests = 0
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    void handle(request).then(({ status, json }) => {
+      requests += 1
+      const closesConnection = status === 413 && { connection: 'close' }
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        // Clients send it back. One Redis without replicas needs none: each read sees every write.
+        'upstash-sync-token': `local-${requests}`,
+        ...closesConnection,
+      })
+      response.end(request.method === 'HEAD' ? undefined : json)
+    })
+  })
+  return { server, requests: () => requests }
+}
+
+async function closeAll(server: Server, backend: Backend): Promise<void> {
+  if (server.listening) {
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+  await backend.stop()
+}
+
 async function startBackend(
   redisUrl: string | undefined,
-  wanted: 'auto' | 'redis-server' | 'embedded',
+  engine: NonNullable<LocalOptions['engine']>,
 ): Promise<Backend> {
   if (redisUrl !== undefined) {
-    const engine = await connectRedis(redisUrl)
-    return { kind: 'redis', redisUrl, engine, stop: () => engine.close() }
+    const redis = await connectRedis(redisUrl)
+    return { kind: 'redis', redisUrl, engine: redis, stop: () => redis.close() }
   }
-  if (wanted === 'embedded') return embeddedBackend()
-  let child: RedisServer
+  if (engine === 'embedded') return embeddedBackend()
   try {
-    child = await startRedisServer()
+    return await serverBackend(await startRedisServer())
   } catch (error) {
     const isMissing = error instanceof LocalError && error.code === 'ERR_LOCAL_REDIS_MISSING'
-    if (wanted === 'auto' && isMissing) return embeddedBackend()
+    if (engine === 'auto' && isMissing) return embeddedBackend()
     throw error
   }
+}
+
+async function serverBackend(child: RedisServer): Promise<Backend> {
   try {
-    const engine = await connectOwnRedis(child.url)
+    const engine = await connectRestricted(child.url)
     const stop = async (): Promise<void> => {
       await engine.close()
       await child.stop()
@@ -126,9 +136,9 @@ async function startBackend(
   }
 }
 
-/** Imported only when it is used: with a Redis at hand nobody pays for a Lua. */
+/** Imports the embedded engine only where it runs: with a Redis, nobody loads the Lua interpreter. */
 async function embeddedBackend(): Promise<Backend> {
-  const { startEmbedded } = await import('./engines/embedded/index.ts')
+  const { startEmbedded } = await import('./engines/embedded/engine.ts')
   const engine = await startEmbedded()
   return { kind: 'embedded', redisUrl: undefined, engine, stop: () => engine.close() }
 }
@@ -142,12 +152,12 @@ async function listen(server: Server, port: number, host: string): Promise<void>
     if (code !== 'EADDRINUSE') throw error
     throw new LocalError(
       'ERR_LOCAL_PORT_IN_USE',
-      `Port ${port} on ${host} is in use: pass another, or 0 for a free one`,
+      `Port ${port} on ${host} is in use: pass another port, or 0 for a free one`,
     )
   }
 }
 
-function addressOf(server: Server, host: string): string {
+function baseUrlOf(server: Server, host: string): string {
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`

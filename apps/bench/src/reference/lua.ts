@@ -1,7 +1,7 @@
-// Parts of the hand-written scripts: the same state, reply, checks and commands as the limiter's own
-// script, without what lets that one take any list of policies.
+// Parts of the hand-written scripts: the same state, reply, checks and commands as the limiter's
+// script, without the parts that make it work for any list of policies.
 
-/** The largest number of units, as in the limiter's own script. */
+/** The largest number of units, as in the limiter's script. */
 const MAX_UNITS = 1_000_000_000_000
 
 export const WHOLE = `local function whole(text)

@@ -1,15 +1,15 @@
 import { createLimiter, type Policy } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
-import type { Bench, Scenario } from '../scenario.ts'
-import type { Row } from '../table.ts'
+import type { Bench, Scenario } from './scenario.ts'
+import type { Row } from '../measure/table.ts'
 import { BUDGET_COST, dailyAndWindow, hourly, sixPolicies, tenants } from '../limits.ts'
-import { cpuMicroseconds, interleave, type Sample } from '../rounds.ts'
-import { StoreTap } from '../store-traffic.ts'
+import { cpuMicroseconds, interleave, type Sample } from '../measure/rounds.ts'
+import { StoreTap } from '../traffic/record.ts'
 
 const CALLS = 4_000
 const TURNS = 5
 
-/** The client's CPU time for a check, without that of sending. */
+/** The CPU time of a check in the client, without sending. */
 export const cpuScenario: Scenario = {
   name: 'cpu',
   title: 'microseconds of CPU of a check, with a fetch that answers at once',
@@ -35,14 +35,14 @@ export const cpuScenario: Scenario = {
   },
 }
 
-/** The checks' microseconds without those of the fetches of the same round. */
+/** Subtracts the microseconds of the fetches from those of the checks of the same round. */
 const row = (title: string, checks: readonly number[], fetches: readonly number[]): Row => ({
   title: `CPU of a check: ${title}`,
   unit: 'µs',
   ours: { values: checks.map((value, round) => value - (fetches[round] ?? Number.NaN)) },
 })
 
-/** A check, and what of it is the `fetch`: a call of it with an equal body. */
+/** Samples of a check, and of its `fetch` alone with an equal body. */
 async function samples(
   { servers: { url, token } }: Bench,
   policies: Policy[],

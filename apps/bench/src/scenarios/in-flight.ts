@@ -1,11 +1,11 @@
 import { createLimiter } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
-import type { Scenario } from '../scenario.ts'
-import type { Row } from '../table.ts'
-import { bareEvalsha } from '../bare-evalsha.ts'
+import type { Scenario } from './scenario.ts'
+import type { Row } from '../measure/table.ts'
+import { bareEvalsha } from '../sides/bare-evalsha.ts'
 import { hourly, tenants } from '../limits.ts'
-import { peerClient, peerLimiter, peerWindow } from '../peer.ts'
-import { interleave, type Sample } from '../rounds.ts'
+import { peerClient, peerLimiter, peerWindow } from '../sides/peer.ts'
+import { interleave, type Sample } from '../measure/rounds.ts'
 
 const LANES = 64
 const CALLS = 50
@@ -40,7 +40,7 @@ export const inFlightScenario: Scenario = {
   },
 }
 
-/** Calls per second of lanes that each make one call after the other. */
+/** Measures the calls per second of parallel lanes, each of which makes one call after the other. */
 const lanes =
   (call: () => Promise<unknown>): Sample =>
   async () => {

@@ -1,4 +1,4 @@
-import type { Scenario } from '../scenario.ts'
+import type { Scenario } from './scenario.ts'
 import { cpuScenario } from './cpu.ts'
 import { inFlightScenario } from './in-flight.ts'
 import { memoryScenario } from './memory.ts'
@@ -6,7 +6,7 @@ import { meterScenario } from './meter.ts'
 import { scriptScenario } from './script.ts'
 import { sequentialScenario } from './sequential.ts'
 
-/** All of them, in the order in which they run. */
+/** All scenarios, in the order in which they run. */
 export const SCENARIOS: readonly Scenario[] = [
   sequentialScenario,
   inFlightScenario,

@@ -1,14 +1,14 @@
 import { createLimiter, fixedWindow, type Policy } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
-import type { Scenario } from '../scenario.ts'
+import type { Scenario } from './scenario.ts'
 import { AMPLE, dailyAndWindow, tenants } from '../limits.ts'
-import { cpuMicroseconds, interleave, type Sample } from '../rounds.ts'
+import { cpuMicroseconds, interleave, type Sample } from '../measure/rounds.ts'
 
 const CALLS = 4_000
 const TURNS = 5
 
-/** Decisions of one process, without Redis. */
+/** The CPU time of a decision in memory, without Redis. */
 export const memoryScenario: Scenario = {
   name: 'memory',
   title: 'microseconds of CPU of a decision in memory',

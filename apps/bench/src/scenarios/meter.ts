@@ -1,7 +1,7 @@
 import { meterStream } from '@sluice/ai'
-import type { Scenario } from '../scenario.ts'
-import type { Row } from '../table.ts'
-import { interleave, type Sample } from '../rounds.ts'
+import type { Scenario } from './scenario.ts'
+import type { Row } from '../measure/table.ts'
+import { interleave, type Sample } from '../measure/rounds.ts'
 
 const MEGABYTES = 10
 
@@ -18,7 +18,7 @@ const event = new TextEncoder().encode(
 
 type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>
 
-/** The cost of metering a stream beside a `TransformStream` that does nothing. */
+/** The CPU time of metering a stream, beside a `TransformStream` that does nothing. */
 export const meterScenario: Scenario = {
   name: 'meter',
   title: 'milliseconds of CPU per megabyte of metered server-sent events',
@@ -49,14 +49,14 @@ async function measure(
     idle: through((stream) => stream.pipeThrough(new TransformStream())),
     meter: through((stream) => meterStream(stream, { settle: () => undefined })),
   })
-  // What is left without the source and its reader.
-  const own = (values: readonly number[]): number[] =>
+  // The source and its reader do not count.
+  const withoutSource = (values: readonly number[]): number[] =>
     values.map((value, round) => Math.max(0, value - (cpu.none[round] ?? Number.NaN)))
   return {
     title: `meter: ${title}`,
     unit: 'ms/MB',
-    reference: { values: own(cpu.idle), note: 'idle TransformStream' },
-    ours: { values: own(cpu.meter) },
+    reference: { values: withoutSource(cpu.idle), note: 'idle TransformStream' },
+    ours: { values: withoutSource(cpu.meter) },
   }
 }
 

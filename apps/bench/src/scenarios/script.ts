@@ -1,35 +1,35 @@
 import { createLimiter } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import type { Redis } from 'ioredis'
-import type { Bench, Scenario } from '../scenario.ts'
-import type { Figure, Row } from '../table.ts'
+import type { Bench, Scenario } from './scenario.ts'
+import type { Figure, Row } from '../measure/table.ts'
 import { AMPLE, tenants } from '../limits.ts'
-import { peerLimiter } from '../peer.ts'
+import { peerLimiter } from '../sides/peer.ts'
 import { assertAgreement } from '../reference/agreement.ts'
-import { CONTESTS, type Contest } from '../reference/contests.ts'
-import { replay, type Replay } from '../replay.ts'
-import { interleave, type Sample } from '../rounds.ts'
-import { PeerRecorder, sha1, StoreTap, type RedisCommand, type Traffic } from '../store-traffic.ts'
+import { COMPARISONS, type Comparison } from '../reference/comparisons.ts'
+import { replay, type Replay } from '../traffic/replay.ts'
+import { interleave, type Sample } from '../measure/rounds.ts'
+import { PeerRecorder, sha1, StoreTap, type RedisCommand, type Traffic } from '../traffic/record.ts'
 
-/** Decisions of a replay; the second half is measured. */
+/** The number of decisions of a replay. The second half is measured. */
 const DECISIONS = 2_000
 const TENANTS = 50
 const TURNS = 5
-/** The limit that the first half spends. */
+/** The limit that the first half uses up. */
 const SMALL = DECISIONS / 2 / TENANTS
 const BAR = 1.3
 
 /** The cost of a decision to Redis itself. */
 export const scriptScenario: Scenario = {
   name: 'script',
-  title: 'microseconds of Redis per decision, beside scripts written by hand',
+  title: 'microseconds of Redis per decision, beside hand-written scripts',
 
   async run(bench) {
     const rows: Row[] = []
-    for (const contest of CONTESTS) {
-      await assertAgreement(bench.servers, contest)
+    for (const comparison of COMPARISONS) {
+      await assertAgreement(bench.servers, comparison)
       for (const outcome of ['allowed', 'denied'] as const) {
-        rows.push(await measure(bench, contest, outcome))
+        rows.push(await measure(bench, comparison, outcome))
       }
     }
     return rows
@@ -38,15 +38,15 @@ export const scriptScenario: Scenario = {
 
 async function measure(
   bench: Bench,
-  contest: Contest,
+  comparison: Comparison,
   outcome: 'allowed' | 'denied',
 ): Promise<Row> {
   const limit = outcome === 'allowed' ? AMPLE : SMALL
   const { redis } = bench.servers
   const [hand, peer, ours] = [
-    new Side(redis, handWritten(contest, limit)),
-    new Side(redis, await peerTraffic(contest, limit)),
-    new Side(redis, await ourTraffic(bench, contest, limit)),
+    new Side(redis, handWrittenTraffic(comparison, limit)),
+    new Side(redis, await peerTraffic(comparison, limit)),
+    new Side(redis, await ourTraffic(bench, comparison, limit)),
   ]
   const sides = {
     hand: hand.sample,
@@ -56,7 +56,7 @@ async function measure(
   const values = await interleave(bench.rounds, sides, TURNS)
   for (const side of [hand, ours]) side.expect(outcome)
   return {
-    title: `Redis: ${contest.title}, ${outcome}`,
+    title: `Redis: ${comparison.title}, ${outcome}`,
     unit: 'µs',
     reference: hand.figure(values.hand, 'by hand, '),
     peer: peer.figure(values.peer),
@@ -80,11 +80,11 @@ class Side {
     return this.#last.microseconds
   }
 
-  /** Throws unless the outcome was measured that is told. */
+  /** Throws if the measured decisions did not have this outcome. */
   expect(outcome: 'allowed' | 'denied'): void {
     const writes = this.#last?.writes ?? Number.NaN
     if (outcome === 'allowed' ? writes >= 1 : writes === 0) return
-    throw new Error(`${writes} writes a decision were measured, which are not ${outcome}`)
+    throw new Error(`Measured ${writes} writes per decision, so they were not all ${outcome}`)
   }
 
   figure(values: readonly number[], whose = ''): Figure {
@@ -92,7 +92,7 @@ class Side {
   }
 }
 
-function handWritten({ script, call }: Contest, limit: number): Traffic {
+function handWrittenTraffic({ script, call }: Comparison, limit: number): Traffic {
   const [sha, tenant] = [sha1(script), tenants(TENANTS)]
   const commands = Array.from({ length: DECISIONS }, (_, index): RedisCommand => {
     const { keys, args } = call(limit, tenant(), index.toString(36).padStart(12, 'i'))
@@ -101,7 +101,7 @@ function handWritten({ script, call }: Contest, limit: number): Traffic {
   return { scripts: new Map([[sha, script]]), commands }
 }
 
-async function peerTraffic({ peers }: Contest, limit: number): Promise<Traffic> {
+async function peerTraffic({ peers }: Comparison, limit: number): Promise<Traffic> {
   const recorder = new PeerRecorder()
   const limiters = peers(limit).map((algorithm, index) =>
     peerLimiter(recorder as never, algorithm, `peer-${index}`),
@@ -116,13 +116,13 @@ async function peerTraffic({ peers }: Contest, limit: number): Promise<Traffic> 
 
 async function ourTraffic(
   { servers: { url, token, redis } }: Bench,
-  { policies }: Contest,
+  { policies }: Comparison,
   limit: number,
 ): Promise<Traffic> {
   const tap = new StoreTap()
   const store = upstash({ url, token, fetch: tap.fetch, timeoutMs: 10_000, prefix: 'ours' })
   const limiter = createLimiter({ store, policies: policies(limit) })
-  // So that the first check sends the script itself, which the tap keeps.
+  // Makes the first check send the script itself, which the tap records.
   await redis.script('FLUSH')
   await limiter.check({ tenant: 'first' })
   await limiter.check({ tenant: 'first' })

@@ -1,13 +1,14 @@
 import { createLimiter, dailyCap, type Policy } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
-import type { Scenario } from '../scenario.ts'
-import type { Row } from '../table.ts'
-import { bareEvalsha } from '../bare-evalsha.ts'
-import { byHand } from '../by-hand.ts'
+import type { Servers } from '../servers/servers.ts'
+import type { Scenario } from './scenario.ts'
+import type { Row } from '../measure/table.ts'
+import { bareEvalsha } from '../sides/bare-evalsha.ts'
+import { handWrittenScript } from '../sides/hand-written.ts'
 import { BUDGET_COST, dailyAndWindow, hourly, sixPolicies, tenants } from '../limits.ts'
-import { peerClient, peerDaily, peerLimiter, peerWindow } from '../peer.ts'
-import { reserveAndSettle } from '../reserve.ts'
-import { interleave, sequential, type Sample } from '../rounds.ts'
+import { peerClient, peerDaily, peerLimiter, peerWindow } from '../sides/peer.ts'
+import { reserveAndSettle } from '../sides/reserve-and-settle.ts'
+import { interleave, sequential, type Measurements, type Sample } from '../measure/rounds.ts'
 
 const CALLS = 50
 const TURNS = 6
@@ -17,77 +18,89 @@ const calls =
   () =>
     sequential(CALLS, call)
 
-/** One caller, one decision after the other, over HTTP. */
+/** The time of a decision over HTTP, for one caller that makes one after the other. */
 export const sequentialScenario: Scenario = {
   name: 'sequential',
   title: 'milliseconds per decision over HTTP, one after the other',
 
   async run({ servers, rounds }) {
-    const { url, token } = servers
-    const store = upstash({ url, token, timeoutMs: 10_000 })
-    const limiterOf = (policies: Policy[]) => createLimiter({ store, policies })
-    const [one, two, six] = [[hourly()], dailyAndWindow(), sixPolicies()].map(limiterOf)
-    const spent = limiterOf([hourly(1, 'spent')])
-    const tokens = dailyCap({ name: 'tokens', limit: 1e9, per: ['tenant'], unit: 'token' })
-    const reserving = limiterOf([tokens, hourly()])
-    const client = peerClient(servers)
-    const [peerOne, peerDay, peerSpent] = [peerWindow(), peerDaily(), peerWindow(1)].map(
-      (limiter, index) => peerLimiter(client, limiter, `peer-${index}`),
-    )
-    const bare = await bareEvalsha(servers)
-    const tenant = tenants()
-    const samples = {
-      bare: calls(bare),
-      handTwo: calls(await byHand(servers, 'daily cap and window')),
-      handOne: calls(await byHand(servers, 'one window')),
-      two: calls(async () => two?.check({ tenant: tenant() })),
-      peerTwo: calls(async () => {
-        const id = tenant()
-        await peerDay?.limit(id)
-        await peerOne?.limit(id)
-      }),
-      one: calls(async () => one?.check({ tenant: tenant() })),
-      peerOne: calls(async () => peerOne?.limit(tenant())),
-      denied: calls(() => spent.check({ tenant: 't' })),
-      peerDenied: calls(async () => peerSpent?.limit('t')),
-      six: calls(async () =>
-        six?.check(
-          { tenant: tenant(), route: 'evaluate', user: 'u1' },
-          { cost: { usd: BUDGET_COST } },
-        ),
-      ),
-      settled: calls(() => reserveAndSettle(reserving, tenant(), { token: 2_000 }, { token: 812 })),
-    }
-    const ms = await interleave(rounds, samples, TURNS)
-
-    const reference = { values: ms.bare, note: 'bare EVALSHA' }
-    const row = (
-      title: string,
-      name: keyof typeof ms,
-      bar: number,
-      peer?: keyof typeof ms,
-    ): Row => ({
-      title: `sequential: ${title}`,
-      unit: 'ms',
-      reference,
-      ...(peer && { peer: { values: ms[peer] } }),
-      ours: { values: ms[name] },
-      bar,
-    })
-    const floor = (title: string, values: readonly number[]): Row => ({
-      title: `the floor: ${title}`,
-      unit: 'ms',
-      reference,
-      ours: { values, note: 'by hand' },
-    })
-    return [
-      row('daily cap and window', 'two', 1.15, 'peerTwo'),
-      row('one window', 'one', 1.1, 'peerOne'),
-      row('one window, denied', 'denied', 1.1, 'peerDenied'),
-      row('six policies', 'six', 1.3),
-      row('reserve and settle, two round trips', 'settled', 2.3),
-      floor('daily cap and window', ms.handTwo),
-      floor('one window', ms.handOne),
-    ]
+    return rowsOf(await interleave(rounds, await samplesOf(servers), TURNS))
   },
+}
+
+type Side =
+  | 'bare'
+  | 'handTwo'
+  | 'handOne'
+  | 'two'
+  | 'peerTwo'
+  | 'one'
+  | 'peerOne'
+  | 'denied'
+  | 'peerDenied'
+  | 'six'
+  | 'settled'
+
+async function samplesOf(servers: Servers): Promise<Record<Side, Sample>> {
+  const { url, token } = servers
+  const store = upstash({ url, token, timeoutMs: 10_000 })
+  const limiterOf = (policies: Policy[]) => createLimiter({ store, policies })
+  const [one, two, six] = [[hourly()], dailyAndWindow(), sixPolicies()].map(limiterOf)
+  const exhausted = limiterOf([hourly(1, 'spent')])
+  const tokens = dailyCap({ name: 'tokens', limit: 1e9, per: ['tenant'], unit: 'token' })
+  const reserving = limiterOf([tokens, hourly()])
+  const client = peerClient(servers)
+  const [peerOne, peerDay, peerExhausted] = [peerWindow(), peerDaily(), peerWindow(1)].map(
+    (limiter, index) => peerLimiter(client, limiter, `peer-${index}`),
+  )
+  const tenant = tenants()
+  return {
+    bare: calls(await bareEvalsha(servers)),
+    handTwo: calls(await handWrittenScript(servers, 'daily cap and window')),
+    handOne: calls(await handWrittenScript(servers, 'one window')),
+    two: calls(async () => two?.check({ tenant: tenant() })),
+    peerTwo: calls(async () => {
+      const id = tenant()
+      await peerDay?.limit(id)
+      await peerOne?.limit(id)
+    }),
+    one: calls(async () => one?.check({ tenant: tenant() })),
+    peerOne: calls(async () => peerOne?.limit(tenant())),
+    denied: calls(() => exhausted.check({ tenant: 't' })),
+    peerDenied: calls(async () => peerExhausted?.limit('t')),
+    six: calls(async () =>
+      six?.check(
+        { tenant: tenant(), route: 'evaluate', user: 'u1' },
+        { cost: { usd: BUDGET_COST } },
+      ),
+    ),
+    settled: calls(() => reserveAndSettle(reserving, tenant(), { token: 2_000 }, { token: 812 })),
+  }
+}
+
+function rowsOf(ms: Measurements<Side>): Row[] {
+  const reference = { values: ms.bare, note: 'bare EVALSHA' }
+  const row = (title: string, side: Side, bar: number, peer?: Side): Row => ({
+    title: `sequential: ${title}`,
+    unit: 'ms',
+    reference,
+    ...(peer && { peer: { values: ms[peer] } }),
+    ours: { values: ms[side] },
+    bar,
+  })
+  const floor = (title: string, values: readonly number[]): Row => ({
+    title: `the floor: ${title}`,
+    unit: 'ms',
+    reference,
+    ours: { values, note: 'by hand' },
+  })
+  return [
+    row('daily cap and window', 'two', 1.15, 'peerTwo'),
+    row('one window', 'one', 1.1, 'peerOne'),
+    row('one window, denied', 'denied', 1.1, 'peerDenied'),
+    row('six policies', 'six', 1.3),
+    row('reserve and settle, two round trips', 'settled', 2.3),
+    floor('daily cap and window', ms.handTwo),
+    floor('one window', ms.handOne),
+  ]
 }

@@ -1,6 +1,6 @@
 import { Command as RedisCommand, Redis } from 'ioredis'
-import { CommandError, EngineDownError } from '../engine.ts'
-import type { Command, Engine, Reply } from '../engine.ts'
+import { CommandError, EngineDownError } from './engine.ts'
+import type { Command, Engine, Reply } from './engine.ts'
 import { LocalError } from '../errors.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
@@ -8,15 +8,15 @@ const COMMAND_TIMEOUT_MS = 10_000
 const MAX_RECONNECT_DELAY_MS = 250
 
 /**
- * One shared, pipelined connection.
+ * Connects to a Redis over one shared, pipelined connection.
  *
- * Nothing is ever sent twice: a script whose reply was lost may have counted already.
+ * It never sends a command twice: a script whose reply was lost may have counted already.
  *
  * @throws LocalError `ERR_LOCAL_REDIS_UNREACHABLE` when the first connection fails.
  */
 export async function connectRedis(url: string): Promise<Engine> {
   const redis = new Redis(url, {
-    // Upstash answers as RESP2 does; the Redis client's own default may be RESP3.
+    // Upstash answers in RESP2; the default of the Redis client may be RESP3.
     protocol: 2,
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -54,13 +54,13 @@ export async function connectRedis(url: string): Promise<Engine> {
 
   return {
     execute,
-    // Written in one tick on one connection, so nothing can come between MULTI and EXEC.
+    // Written in one tick on one connection, so that no command comes between MULTI and EXEC.
     async transaction(commands) {
-      const sent = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(execute)
-      const replies = await Promise.all(sent)
-      const outcome = replies.pop() ?? null
-      if (Array.isArray(outcome)) return outcome as readonly Reply[]
-      return discarded(outcome, replies)
+      const calls = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(execute)
+      const replies = await Promise.all(calls)
+      const execReply = replies.pop() ?? null
+      if (Array.isArray(execReply)) return execReply as readonly Reply[]
+      return discardError(execReply, replies)
     },
     async close() {
       redis.disconnect()
@@ -68,10 +68,12 @@ export async function connectRedis(url: string): Promise<Engine> {
   }
 }
 
-function discarded(exec: Reply, queued: readonly Reply[]): CommandError {
-  const cause = queued.find((reply) => reply instanceof CommandError)
+function discardError(execReply: Reply, queueReplies: readonly Reply[]): CommandError {
+  const cause = queueReplies.find((reply) => reply instanceof CommandError)
   if (cause) return new CommandError(`EXECABORT Transaction discarded because of: ${cause.message}`)
-  return exec instanceof CommandError ? exec : new CommandError('EXECABORT Transaction discarded')
+  return execReply instanceof CommandError
+    ? execReply
+    : new CommandError('EXECABORT Transaction discarded')
 }
 
 function toReply(raw: unknown): Reply {
@@ -86,6 +88,7 @@ function toInteger(digits: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(digits)
 }
 
+/** Returns an error reply as a value. @throws EngineDownError for any other error. */
 function asCommandError(error: unknown): CommandError {
   if (error instanceof Error && error.name === 'ReplyError') return new CommandError(error.message)
   throw new EngineDownError('ERR the Redis behind this server did not answer', { cause: error })

@@ -3,18 +3,19 @@ import type { IncomingMessage } from 'node:http'
 import { HttpError } from './http-error.ts'
 
 /**
- * A check for `Authorization: Bearer …`, or `?_token=…` in its absence, in constant time.
+ * Creates a check of `Authorization: Bearer …` or, without that header, `?_token=…`. It takes
+ * constant time.
  *
- * @throws HttpError 401, from the check it returns.
+ * @throws HttpError 401, from the returned check.
  */
 export function bearerAuth(
   token: string,
 ): (request: IncomingMessage, query: URLSearchParams) => void {
   const expected = digest(token)
   return (request, query) => {
-    const given = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
-    // Digests have one length, which `timingSafeEqual` needs, and tell nothing about the token's.
-    if (!timingSafeEqual(digest(given ?? query.get('_token') ?? ''), expected)) {
+    const bearer = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+    // `timingSafeEqual` needs equal lengths, and digests do not reveal the token's length.
+    if (!timingSafeEqual(digest(bearer ?? query.get('_token') ?? ''), expected)) {
       throw new HttpError(401, 'WRONGPASS invalid or missing auth token')
     }
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Arg, Command } from '../engine.ts'
+import type { Arg, Command } from '../engines/engine.ts'
 import { HttpError } from './http-error.ts'
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024
@@ -24,7 +24,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * One command out of a JSON array.
+ * Parses one command from a JSON array.
  *
  * @throws HttpError 400 when the body is anything else.
  */
@@ -33,7 +33,7 @@ export function parseCommand(body: Buffer): Command {
 }
 
 /**
- * Commands out of a JSON array of arrays.
+ * Parses commands from a JSON array of arrays.
  *
  * @throws HttpError 400 when the body is anything else.
  */
@@ -68,9 +68,9 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** A command's arguments are text: quoted, a number of any length arrives digit for digit. */
+/** Quotes the numbers in a JSON text, so that long ones reach Redis digit for digit. */
 function quoteNumbers(json: string): string {
-  return json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (found) =>
-    found.startsWith('"') ? found : `"${found}"`,
+  return json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (literal) =>
+    literal.startsWith('"') ? literal : `"${literal}"`,
   )
 }

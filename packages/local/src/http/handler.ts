@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import { CommandError, EngineDownError } from '../engine.ts'
-import type { Command, Engine, Reply } from '../engine.ts'
+import { CommandError, EngineDownError } from '../engines/engine.ts'
+import type { Command, Engine, Reply } from '../engines/engine.ts'
 import { bearerAuth } from './auth.ts'
 import { parseCommand, parseCommands, readBody } from './body.ts'
-import { refuse } from './commands.ts'
+import { refuseCommand } from './refuse-command.ts'
 import { HttpError } from './http-error.ts'
 import { originCheck } from './origin.ts'
 import { commandFromPath } from './path-command.ts'
@@ -12,20 +12,20 @@ import type { Encoding } from './reply-json.ts'
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT'])
 
-/** What to send back: an HTTP status and a JSON text. */
+/** The HTTP status and the JSON text of an answer. */
 export interface Answer {
   status: number
   json: string
 }
 
-/** Who is answered: the token, the address that is listened on, and further names for it. */
-export interface Access {
+/** The token that a request needs, and the host names that it may use. */
+interface Access {
   readonly token: string
   readonly host: string
   readonly allowedHosts: readonly string[]
 }
 
-/** Answers HTTP requests in the Upstash REST protocol. What it returns never rejects. */
+/** Creates a handler of HTTP requests in the Upstash REST protocol. The handler never rejects. */
 export function restHandler(
   engine: Engine,
   { token, host, allowedHosts }: Access,
@@ -39,13 +39,13 @@ export function restHandler(
       authorize(request, url.searchParams)
       return await route(engine, request, url)
     } catch (error) {
-      return failure(error)
+      return errorAnswer(error)
     }
   }
 }
 
 function toUrl(target: string | undefined): URL {
-  // Anything but a path is for proxies and for `OPTIONS *`.
+  // A target that is no path belongs to a proxy or to `OPTIONS *`.
   return new URL(`http://local${target?.startsWith('/') ? target : '/'}`)
 }
 
@@ -59,49 +59,53 @@ async function route(engine: Engine, request: IncomingMessage, url: URL): Promis
   const body = await readBody(request)
   switch (url.pathname) {
     case '/pipeline':
-      return pipeline(engine, parseCommands(body), encoding)
+      return runPipeline(engine, parseCommands(body), encoding)
     case '/multi-exec':
-      return transaction(engine, parseCommands(body), encoding)
+      return runTransaction(engine, parseCommands(body), encoding)
     case '/':
-      return single(engine, parseCommand(body), encoding)
+      return runCommand(engine, parseCommand(body), encoding)
     default:
-      return single(engine, commandFromPath(url, body), encoding)
+      return runCommand(engine, commandFromPath(url, body), encoding)
   }
 }
 
-async function single(engine: Engine, command: Command, encoding: Encoding): Promise<Answer> {
-  const reply = refuse(command) ?? (await engine.execute(command))
+async function runCommand(engine: Engine, command: Command, encoding: Encoding): Promise<Answer> {
+  const reply = refuseCommand(command) ?? (await engine.execute(command))
   return { status: reply instanceof CommandError ? 400 : 200, json: replyJson(reply, encoding) }
 }
 
-async function pipeline(engine: Engine, commands: Command[], encoding: Encoding): Promise<Answer> {
+async function runPipeline(
+  engine: Engine,
+  commands: Command[],
+  encoding: Encoding,
+): Promise<Answer> {
   const outcomes = await Promise.allSettled(
-    commands.map(async (command) => refuse(command) ?? (await engine.execute(command))),
+    commands.map(async (command) => refuseCommand(command) ?? (await engine.execute(command))),
   )
   const failed = outcomes.filter((outcome) => outcome.status === 'rejected')
   if (failed.length === outcomes.length && failed[0]) throw failed[0].reason
   const items = outcomes.map((outcome) =>
     outcome.status === 'fulfilled'
       ? replyJson(outcome.value, encoding)
-      : failure(outcome.reason).json,
+      : errorAnswer(outcome.reason).json,
   )
   return { status: 200, json: `[${items.join()}]` }
 }
 
-async function transaction(
+async function runTransaction(
   engine: Engine,
   commands: Command[],
   encoding: Encoding,
 ): Promise<Answer> {
-  const refused = commands.map(refuse).find((error) => error !== undefined)
-  const replies: readonly Reply[] | CommandError = refused
-    ? new CommandError(`EXECABORT Transaction discarded because of: ${refused.message}`)
+  const refusal = commands.map(refuseCommand).find((error) => error !== undefined)
+  const replies: readonly Reply[] | CommandError = refusal
+    ? new CommandError(`EXECABORT Transaction discarded because of: ${refusal.message}`)
     : await engine.transaction(commands)
   if (replies instanceof CommandError) return { status: 400, json: errorJson(replies.message) }
   return { status: 200, json: `[${replies.map((reply) => replyJson(reply, encoding)).join()}]` }
 }
 
-function failure(error: unknown): Answer {
+function errorAnswer(error: unknown): Answer {
   if (error instanceof HttpError) return { status: error.status, json: errorJson(error.message) }
   if (error instanceof EngineDownError) return { status: 503, json: errorJson(error.message) }
   return { status: 500, json: errorJson('ERR internal error') }

@@ -1,4 +1,4 @@
-/** A request refused before any command ran. */
+/** Refuses a request with a status before any command runs. */
 export class HttpError extends Error {
   override readonly name = 'HttpError'
   readonly status: number

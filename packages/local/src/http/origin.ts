@@ -4,16 +4,16 @@ import { HttpError } from './http-error.ts'
 
 const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::'])
-const OWN_SITE = new Set([undefined, 'none', 'same-origin'])
+const SAME_SITE = new Set([undefined, 'none', 'same-origin'])
 
 /**
- * A check against pages that make a browser send commands here.
+ * Creates a check that refuses requests of web pages.
  *
- * A page may send to any address that its visitor reaches, so `Origin` and `Sec-Fetch-Site` must not
- * tell of another one. Under a name that its own DNS server points here it is no other site any more
- * (DNS rebinding), so `Host` must be a name of this server.
+ * A page can make a browser send requests to any address that the browser reaches. `Origin` and
+ * `Sec-Fetch-Site` show such a request. With DNS rebinding they do not: the page's own name points
+ * to this server. So `Host` must be a name of this server, too.
  *
- * @throws HttpError 403, from the check it returns.
+ * @throws HttpError 403, from the returned check.
  */
 export function originCheck(
   listenHost: string,
@@ -22,27 +22,27 @@ export function originCheck(
   const names = new Set(
     [...LOOPBACK, listenHost, ...allowedHosts].map((name) => name.toLowerCase()),
   )
-  const takesAddresses = EVERY_ADDRESS.has(listenHost)
+  const acceptsAddresses = EVERY_ADDRESS.has(listenHost)
   return ({ headers }, query) => {
     const name = hostName(headers.host ?? '')
-    // Rebinding takes a name: who sends an address has really called that address.
-    if (!names.has(name) && !(takesAddresses && isIP(name) !== 0)) {
+    // DNS rebinding needs a name, so an IP address is safe.
+    if (!names.has(name) && !(acceptsAddresses && isIP(name) !== 0)) {
       throw new HttpError(
         403,
-        'ERR the Host header must name this server: call it by localhost or 127.0.0.1, or add ' +
-          'the name to the option "allowedHosts" (--allow-host on the command line)',
+        'ERR the Host header must name this server: use localhost or 127.0.0.1, or add the name ' +
+          'to the option "allowedHosts" (--allow-host on the command line)',
       )
     }
     const { origin } = headers
     const site = headers['sec-fetch-site']
     if (
       (origin !== undefined && origin !== `http://${headers.host}`) ||
-      !OWN_SITE.has(text(site))
+      !SAME_SITE.has(site?.toString())
     ) {
       throw new HttpError(
         403,
-        'ERR a request from a page of another site is refused: send it from a server, as an app ' +
-          'sends it to Upstash',
+        'ERR requests from a page of another site are refused: send them from a server, as to ' +
+          'Upstash',
       )
     }
     const isBrowser =
@@ -50,17 +50,15 @@ export function originCheck(
     if (isBrowser && query.has('_token')) {
       throw new HttpError(
         403,
-        'ERR a browser may not send the token in the query, where links and images can: send ' +
-          '"Authorization: Bearer" instead',
+        'ERR a browser must not send the token in the query, because links and images could: ' +
+          'send "Authorization: Bearer" instead',
       )
     }
   }
 }
 
-/** The lower-case host of a `Host` header, without port and brackets; empty if it is malformed. */
+/** Returns the lower-case host of a `Host` header, without port and brackets; '' if malformed. */
 function hostName(host: string): string {
   const [, address, name] = /^(?:\[([\da-f:.]+)\]|([\w.-]+))(?::\d+)?$/i.exec(host) ?? []
   return (address ?? name ?? '').toLowerCase()
 }
-
-const text = (value: string | string[] | undefined): string | undefined => value?.toString()

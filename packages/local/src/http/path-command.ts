@@ -1,11 +1,11 @@
-import type { Arg, Command } from '../engine.ts'
+import type { Arg, Command } from '../engines/engine.ts'
 import { HttpError } from './http-error.ts'
 
 /**
- * A command spelled as a path: `/set/key/value?EX=100`, or `POST /set/key?EX=100` with the value
- * as the body, which goes between the path's arguments and the query's.
+ * Reads a command from a path: `/set/key/value?EX=100`, or `POST /set/key?EX=100` with the value in
+ * the body. The body goes between the arguments of the path and those of the query.
  *
- * @throws HttpError 400 when the path is not well-formed percent-encoded UTF-8.
+ * @throws HttpError 400 when the path is not valid percent-encoded UTF-8.
  */
 export function commandFromPath(url: URL, body: Buffer): Command {
   const [name, ...args] = url.pathname.slice(1).split('/').map(decode)

@@ -1,20 +1,20 @@
-import { CommandError } from '../engine.ts'
-import type { Reply } from '../engine.ts'
+import { CommandError } from '../engines/engine.ts'
+import type { Reply } from '../engines/engine.ts'
 
 const OK = Buffer.from('OK')
 
-/** The encodings of strings in a result a caller can ask for. */
+/** The encodings that a client can request for the strings of a result. */
 export type Encoding = 'utf8' | 'base64'
 
-/** The JSON text of `{ result }` or `{ error }`, with integers of any size exact. */
+/** Returns the JSON text of `{ result }` or `{ error }`. Integers of any size are exact. */
 export function replyJson(reply: Reply, encoding: Encoding): string {
   if (reply instanceof CommandError) return errorJson(reply.message)
-  // Clients take a bare OK as it is and decode everything else; inside an array they decode all.
+  // Clients do not decode a single OK. They decode all other strings, and an OK inside an array.
   const isOk = Buffer.isBuffer(reply) && reply.equals(OK)
   return `{"result":${isOk ? '"OK"' : valueJson(reply, encoding)}}`
 }
 
-/** The JSON text of `{ error }`. */
+/** Returns the JSON text of `{ error }`. */
 export function errorJson(message: string): string {
   return JSON.stringify({ error: message })
 }

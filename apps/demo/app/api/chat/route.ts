@@ -3,25 +3,25 @@ import { rateLimitHeaders, tooManyRequests, withHeaders } from '@sluice/core/htt
 import { estimateRequest, LIST_PRICES, meter, priceOf, type Priced } from '@sluice/ai'
 import { reserve } from '@sluice/core/reservations'
 import { after } from 'next/server'
-import { tenantFromJwt, type Tenant } from '../../../auth'
-import { getChatLimiter } from '../../../chat-limits'
-import { failure, readChat, type ChatRequest } from '../../../lib/chat-request'
-import { askModel } from '../../../lib/model'
+import { tenantFromJwt, type Tenant } from '../../../lib/auth/jwt'
+import { getChatLimiter } from '../../../lib/limits/chat'
+import { openAiError, readChat, type ChatRequest } from '../../../lib/model/chat-request'
+import { callModel } from '../../../lib/model/call-model'
 
-/** Chat completions as OpenAI's API answers them, on a budget of tokens, dollars and calls in flight. */
+/** Answers chat completions like OpenAI's API, on a budget of tokens, dollars and calls in flight. */
 export async function POST(request: Request): Promise<Response> {
   const tenant = await tenantFromJwt(request)
-  if (tenant === null) return failure(401, 'invalid_api_key', 'This route needs credentials.')
+  if (tenant === null) return openAiError(401, 'invalid_api_key', 'This route needs credentials.')
   const body = await readChat(request)
   if (body instanceof Response) return body
   try {
     return await chat(tenant, body, request.signal)
   } catch (error) {
     if (!(error instanceof InputError)) throw error
-    // A model without a price, mostly: what cannot be counted is not asked.
-    const what =
-      error.code === 'unknown_model' ? 'This model is not offered' : 'This cannot be counted'
-    return failure(400, error.code, `${what}.`)
+    // Mostly a model without a price. A call that cannot be counted does not reach the model.
+    const isUnknown = error.code === 'unknown_model'
+    const message = isUnknown ? 'This model is not offered.' : 'This request cannot be counted.'
+    return openAiError(400, error.code, message)
   }
 }
 
@@ -29,21 +29,21 @@ async function chat(tenant: Tenant, body: ChatRequest, signal: AbortSignal): Pro
   const { input, output } = estimateRequest(body)
   const price = (tokens: Priced): number => priceOf(tokens, body.model, LIST_PRICES)
 
-  // Before: the most that it may use, all or nothing. One request and one call go without saying.
+  // Before the call: reserve its maximum, all or nothing. The units `request` and `call` cost 1 each.
   const decision = await reserve(getChatLimiter(), tenant, {
     cost: { token: input + output, usd: price({ input, output }) },
   })
   if (!decision.allowed) return tooManyRequests(decision, { format: 'openai' })
 
-  const answer = await askModel(body, SAMPLE, signal).catch(() => undefined)
+  const answer = await callModel(body, SAMPLE, signal).catch(() => undefined)
   if (!answer?.ok) {
-    // An error that the model answers costs nothing. Where no answer came, because the model was not
-    // reached or the client has gone, it may have written all of one: the estimate stays.
+    // An error of the model costs nothing. Without any answer (the model was not reached, or the client
+    // is gone) the model may have written all of one, and the estimate stays charged.
     after(answer ? decision.cancel() : decision.settle({}))
-    return answer ?? failure(502, 'upstream_unavailable', 'The model cannot be reached.')
+    return answer ?? openAiError(502, 'upstream_unavailable', 'The model cannot be reached.')
   }
 
-  // After: what it has really used, at the end of the answer or where it breaks off.
+  // After the call: settle what it really used, at the end of the answer or where it breaks off.
   const metered = meter(answer, {
     model: body.model,
     inputTokens: input,
@@ -55,7 +55,7 @@ async function chat(tenant: Tenant, body: ChatRequest, signal: AbortSignal): Pro
   return withHeaders(metered, rateLimitHeaders(decision))
 }
 
-/** What the stand-in says where there is no model. */
+/** The answer of the stand-in. */
 const SAMPLE =
   'A budget that is checked before a call and charged after it is no budget: whatever runs at the ' +
   'same time has passed the check before anything is charged. So the most that a call may cost is ' +

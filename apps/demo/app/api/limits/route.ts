@@ -1,9 +1,9 @@
 import type { Decision } from '@sluice/core'
-import { tenantFromJwt, type Tenant } from '../../../auth'
-import { getChatLimiter } from '../../../chat-limits'
-import { getLimiter, routes } from '../../../limits'
+import { tenantFromJwt, type Tenant } from '../../../lib/auth/jwt'
+import { getChatLimiter } from '../../../lib/limits/chat'
+import { getLimiter, routes } from '../../../lib/limits/ai-routes'
 
-/** What is left of the caller's budgets for one route. Looking charges nothing. */
+/** Answers with the rest of the caller's budgets for one route. Charges nothing. */
 export async function GET(request: Request): Promise<Response> {
   const subject = await tenantFromJwt(request)
   if (subject === null) return Response.json({ error: 'unauthenticated' }, { status: 401 })
@@ -26,8 +26,8 @@ export async function GET(request: Request): Promise<Response> {
   )
 }
 
-async function peek(subject: Tenant, wanted: string | null): Promise<Decision | undefined> {
-  if (wanted === 'chat') return getChatLimiter().peek(subject, { cost: { token: 0, usd: 0 } })
-  const route = routes.find(({ id }) => id === wanted)?.id
+async function peek(subject: Tenant, routeId: string | null): Promise<Decision | undefined> {
+  if (routeId === 'chat') return getChatLimiter().peek(subject, { cost: { token: 0, usd: 0 } })
+  const route = routes.find(({ id }) => id === routeId)?.id
   return route === undefined ? undefined : getLimiter().peek({ ...subject, route })
 }

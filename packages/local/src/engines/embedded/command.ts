@@ -1,19 +1,19 @@
 import type { Keyspace } from './keyspace.ts'
 import type { Value } from './value.ts'
 
-/** How one command is run. */
+/** The arity, kind and code of a command. */
 export interface Definition {
-  /** As Redis counts: the name included, negative for "at least". */
+  /** The number of arguments as Redis counts them: with the name, negative for "at least". */
   arity: number
-  /** Refused in read-only scripts. */
+  /** Read-only scripts may not send it. */
   write?: true
   run(keyspace: Keyspace, args: string[]): Value
 }
 
-/** Commands by their name in upper case. */
+/** Definitions of commands by their names in upper case. */
 export type Definitions = Record<string, Definition>
 
-/** An argument whose presence the arity check has made certain. */
+/** Returns an argument that the arity check guarantees. */
 export function at(args: readonly string[], index: number): string {
   return args[index] ?? ''
 }

@@ -1,4 +1,4 @@
-import { CommandError } from '../../engine.ts'
+import { CommandError } from '../engine.ts'
 import type { Definition, Definitions } from './command.ts'
 import { hashCommands } from './commands/hashes.ts'
 import { keyCommands } from './commands/keys.ts'
@@ -19,18 +19,18 @@ const DEFINITIONS: Definitions = {
   ...sortedSetRangeCommands,
 }
 
-/** The command of this name, in any case. */
+/** Finds a command by its name in any case. */
 export function definitionOf(name: string): Definition | undefined {
   const upper = name.toUpperCase()
   return Object.hasOwn(DEFINITIONS, upper) ? DEFINITIONS[upper] : undefined
 }
 
-/** True if a command with this many arguments, its name not among them, is long enough. */
+/** Returns true if the arity allows `count` arguments without the name. */
 export function arityFits(arity: number, count: number): boolean {
   return arity < 0 ? count + 1 >= -arity : count + 1 === arity
 }
 
-/** Redis's error for a command it does not know, which quotes the beginning of it. */
+/** Returns Redis's error for an unknown command, which quotes its first arguments. */
 export function unknownCommand(name: string, args: readonly string[]): CommandError {
   let quoted = ''
   for (const arg of args) {
@@ -41,18 +41,18 @@ export function unknownCommand(name: string, args: readonly string[]): CommandEr
   return new CommandError(text.replace(/[\r\n]/g, ' '))
 }
 
-/** Redis's error for too few or too many arguments. */
+/** Returns Redis's error for too few or too many arguments. */
 export function wrongArity(name: string): CommandError {
   return new CommandError(`ERR wrong number of arguments for '${name.toLowerCase()}' command`)
 }
 
 /** Runs a command whose arity was checked. */
 export function run(definition: Definition, keyspace: Keyspace, args: string[]): Value {
-  return guarded(() => definition.run(keyspace, args))
+  return catchFault(() => definition.run(keyspace, args))
 }
 
-/** Makes an error reply of a `Fault`. */
-export function guarded(action: () => Value): Value {
+/** Runs `action` and returns a `Fault` as an error reply. */
+export function catchFault(action: () => Value): Value {
   try {
     return action()
   } catch (error) {

@@ -1,11 +1,11 @@
-/** One character of a pattern; `undefined` stands for a star. */
+/** Matches one character of a pattern. `undefined` is a star. */
 type Token = ((character: string) => boolean) | undefined
 
 /**
- * A matcher for Redis's glob patterns: `*`, `?`, `[a-z]`, `[^a]` and `\` to take one literally.
+ * Compiles a glob pattern of Redis: `*`, `?`, `[a-z]`, `[^a]`, and `\` before a literal character.
  *
- * It goes back to the last star only, so the time grows with the product of the two lengths at most. A
- * regular expression would try the stars in all combinations.
+ * The matcher backtracks to the last star only, so its time is at most proportional to the product
+ * of both lengths. A regular expression would try the stars in all combinations.
  */
 export function globMatcher(pattern: string): (text: string) => boolean {
   const tokens = parse(pattern)
@@ -54,7 +54,7 @@ function parse(pattern: string): Token[] {
   return tokens
 }
 
-/** A set without its closing bracket reaches to the end of the pattern. */
+/** Parses a set. Without a closing bracket it ends with the pattern. */
 function parseSet(pattern: string, start: number): { matches: Token; end: number } {
   const isNegated = pattern.charAt(start) === '^'
   const members: ((character: string) => boolean)[] = []
@@ -78,7 +78,7 @@ function parseSet(pattern: string, start: number): { matches: Token; end: number
 
 const literal = (expected: string) => (character: string) => character === expected
 
-function range(one: string, other: string): (character: string) => boolean {
-  const [first, last] = one < other ? [one, other] : [other, one]
+function range(from: string, to: string): (character: string) => boolean {
+  const [first, last] = from < to ? [from, to] : [to, from]
   return (character) => character >= first && character <= last
 }

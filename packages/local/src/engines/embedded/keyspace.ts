@@ -1,7 +1,7 @@
 import { SortedSet } from './sorted-set.ts'
 import { Fault, WRONG_TYPE } from './value.ts'
 
-/** What a key can hold. */
+/** A value of a key. */
 export type Data = string | Map<string, string> | SortedSet
 
 interface Entry {
@@ -11,7 +11,7 @@ interface Entry {
 
 const SWEEP_INTERVAL_MS = 1_000
 
-/** All keys. Time stands still within a command or a script: `beginTick` moves it on. */
+/** Holds all keys. Time stands still during a command or a script; `beginTick` advances it. */
 export class Keyspace {
   readonly #entries = new Map<string, Entry>()
   #nowMs = 0
@@ -49,7 +49,7 @@ export class Keyspace {
     return this.#live(key)?.data
   }
 
-  /** Sets a value; the key's expiry is dropped unless `keepExpiry`. */
+  /** Sets a value, and drops the key's expiry unless `keepExpiry`. */
   set(key: string, data: Data, keepExpiry = false): void {
     const expiresAt = keepExpiry ? this.#live(key)?.expiresAt : undefined
     this.#entries.set(key, { data, expiresAt })
@@ -59,18 +59,18 @@ export class Keyspace {
     return this.#live(key) !== undefined && this.#entries.delete(key)
   }
 
-  /** Redis keeps no empty hash or sorted set. */
+  /** Deletes an empty hash or sorted set, as Redis does. */
   deleteIfEmpty(key: string, data: Map<string, string> | SortedSet): void {
     if (data.size === 0) this.#entries.delete(key)
   }
 
-  /** Epoch milliseconds; undefined for a key that stays, null for one that is not there. */
+  /** The expiry in epoch milliseconds: undefined for a key without one, null for a missing key. */
   expiry(key: string): number | undefined | null {
     const entry = this.#live(key)
     return entry ? entry.expiresAt : null
   }
 
-  /** Sets or drops the expiry of a key that is there; one in the past deletes it. */
+  /** Sets or drops the expiry of an existing key. An expiry in the past deletes the key. */
   expire(key: string, expiresAt: number | undefined): void {
     const entry = this.#live(key)
     if (!entry) return

@@ -3,7 +3,7 @@ import { Fault, NOT_A_FLOAT, NOT_AN_INTEGER } from './value.ts'
 const MIN_INT64 = -(2n ** 63n)
 const MAX_INT64 = 2n ** 63n - 1n
 
-/** Reads a signed 64-bit integer as strictly as Redis does: no spaces, plus sign or zeros ahead. */
+/** Reads a signed 64-bit integer as strictly as Redis: no spaces, plus sign or leading zeros. */
 export function parseBigInteger(text: string, message: string = NOT_AN_INTEGER): bigint {
   if (!/^(?:0|-?[1-9]\d{0,18})$/.test(text)) throw new Fault(message)
   const value = BigInt(text)
@@ -11,12 +11,12 @@ export function parseBigInteger(text: string, message: string = NOT_AN_INTEGER):
   return value
 }
 
-/** As `parseBigInteger`, for counts and times, where doubles are exact enough. */
+/** Reads a count or a time, for which a double is exact enough. See `parseBigInteger`. */
 export function parseInteger(text: string, message: string = NOT_AN_INTEGER): number {
   return Number(parseBigInteger(text, message))
 }
 
-/** The sum, or the error for one outside 64 bits. */
+/** Adds two integers. @throws Fault if the sum does not fit 64 bits. */
 export function addIntegers(left: bigint, right: bigint): bigint {
   const sum = left + right
   if (sum < MIN_INT64 || sum > MAX_INT64) {
@@ -25,7 +25,7 @@ export function addIntegers(left: bigint, right: bigint): bigint {
   return sum
 }
 
-/** An integer reply: a number where that is exact. */
+/** Returns an integer reply: a number where that is exact. */
 export function integer(value: bigint): number | bigint {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : value
@@ -38,7 +38,7 @@ export function parseFloatStrictly(text: string, message: string = NOT_A_FLOAT):
   return Number(text)
 }
 
-/** A double as C's `%.17g` prints it, which is how Redis 7.0 prints scores. */
+/** Formats a double as C's `%.17g` does. Redis 7.0 prints scores so. */
 export function formatDouble(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf'
   if (Object.is(value, -0)) return '-0'
@@ -50,7 +50,7 @@ export function formatDouble(value: number): string {
   return `${trimZeros(mantissa)}e${exponent < 0 ? '-' : '+'}${digits}`
 }
 
-/** What C's cast from double to a 64-bit integer gives, which is how Lua numbers become replies. */
+/** Casts a double to a 64-bit integer as C does. Redis makes integer replies of Lua numbers so. */
 export function truncate(value: number): number | bigint {
   const whole = Math.trunc(value)
   if (Number.isSafeInteger(whole)) return whole + 0

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { CommandError } from '../../engine.ts'
+import { CommandError } from '../engine.ts'
 import { arityFits, definitionOf, run, wrongArity } from './dispatch.ts'
 import type { Keyspace } from './keyspace.ts'
 import type { Interpreter, Script, ScriptCall } from './lua/interpreter.ts'
@@ -16,7 +16,7 @@ const FLAGS = new Set([
   'allow-cross-slot-keys',
 ])
 
-/** The names of the commands scripts may not send and transactions may. */
+/** The arities of the commands that run or load scripts. Scripts may not send them. */
 export const SCRIPT_ARITIES: Readonly<Record<string, number>> = {
   EVAL: -3,
   EVAL_RO: -3,
@@ -25,13 +25,13 @@ export const SCRIPT_ARITIES: Readonly<Record<string, number>> = {
   SCRIPT: -2,
 }
 
-interface Loaded extends Script {
+interface LoadedScript extends Script {
   readonly noWrites: boolean
 }
 
 /** The script cache and the commands that use it. */
 export class Scripts {
-  readonly #loaded = new Map<string, Loaded>()
+  readonly #loaded = new Map<string, LoadedScript>()
   readonly #keyspace: Keyspace
   readonly #interpreter: Interpreter
 
@@ -40,7 +40,7 @@ export class Scripts {
     this.#interpreter = interpreter
   }
 
-  /** Runs one of the commands of `SCRIPT_ARITIES`, its arity checked. */
+  /** Runs a command of `SCRIPT_ARITIES` whose arity was checked. */
   execute(name: string, args: string[]): Value {
     if (name === 'SCRIPT') return this.#script(args)
     const [text = '', countText = '', ...rest] = args
@@ -75,16 +75,16 @@ export class Scripts {
     }
   }
 
-  #find(sha: string): Loaded {
+  #find(sha: string): LoadedScript {
     const script = this.#loaded.get(sha.toLowerCase())
     if (!script) throw new Fault(NO_SCRIPT)
     return script
   }
 
-  #load(source: string): Loaded {
+  #load(source: string): LoadedScript {
     const sha = createHash('sha1').update(source, 'latin1').digest('hex')
-    const known = this.#loaded.get(sha)
-    if (known) return known
+    const loaded = this.#loaded.get(sha)
+    if (loaded) return loaded
     const { body, noWrites } = readShebang(source)
     const script = { sha, body, noWrites }
     const failure = this.#interpreter.compile(script)
@@ -96,9 +96,9 @@ export class Scripts {
   #call([name = '', ...args]: string[], readOnly: boolean): Value {
     const definition = definitionOf(name)
     if (!definition) {
-      const isOurs = Object.hasOwn(SCRIPT_ARITIES, name.toUpperCase())
+      const isScriptCommand = Object.hasOwn(SCRIPT_ARITIES, name.toUpperCase())
       return new CommandError(
-        isOurs
+        isScriptCommand
           ? 'ERR This Redis command is not allowed from script'
           : 'ERR Unknown Redis command called from script',
       )
@@ -113,7 +113,7 @@ export class Scripts {
   }
 }
 
-/** Reads a first line as `#!lua flags=no-writes`; the body keeps its line numbers. */
+/** Reads a first line such as `#!lua flags=no-writes`. The body keeps its line numbers. */
 function readShebang(source: string): { body: string; noWrites: boolean } {
   if (!source.startsWith('#!')) return { body: source, noWrites: false }
   const end = source.indexOf('\n')

@@ -1,7 +1,7 @@
-/** A member with its score. */
+/** A member and its score. */
 export type Scored = readonly [member: string, score: number]
 
-/** Members ordered by score, then by their bytes. */
+/** A set of members, ordered by score and then by bytes. */
 export class SortedSet {
   readonly #scores = new Map<string, number>()
   readonly #order: Scored[] = []
@@ -28,7 +28,7 @@ export class SortedSet {
     return true
   }
 
-  /** Removes members by position, `end` not included. */
+  /** Removes the members from position `start` to before `end`. Returns their number. */
   deleteRange(start: number, end: number): number {
     const removed = this.#order.splice(start, Math.max(0, end - start))
     for (const [member] of removed) this.#scores.delete(member)
@@ -39,14 +39,14 @@ export class SortedSet {
     return this.#order.slice(start, end)
   }
 
-  /** The position of a member of this score, or the one it would take. */
+  /** Returns the position of a member with this score, or the position that it would take. */
   rank(member: string, score: number): number {
     return this.#search(
       ([other, otherScore]) => otherScore < score || (otherScore === score && other < member),
     )
   }
 
-  /** The first position at or, with `after`, past all members of this score. */
+  /** Returns the position of the first member of this score or, with `after`, behind the last. */
   bound(score: number, after: boolean): number {
     return this.#search(([, other]) => other < score || (after && other === score))
   }

@@ -1,7 +1,7 @@
-import { CommandError } from '../../engine.ts'
-import type { Reply } from '../../engine.ts'
+import { CommandError } from '../engine.ts'
+import type { Reply } from '../engine.ts'
 
-/** A status reply, as `OK` is: scripts see it as `{ ok = … }`, not as a string. */
+/** A status reply such as `OK`. Scripts receive it as `{ ok = … }`, not as a string. */
 export class Status {
   readonly text: string
 
@@ -10,7 +10,7 @@ export class Status {
   }
 }
 
-/** A reply inside the engine. Strings hold one byte a character, so they are binary-safe. */
+/** A reply inside the engine. Strings have one byte per character, so they are binary-safe. */
 export type Value = string | Status | number | bigint | null | CommandError | readonly Value[]
 
 export const OK: Status = new Status('OK')
@@ -25,7 +25,7 @@ export const SYNTAX_ERROR = 'ERR syntax error'
 export const NOT_AN_INTEGER = 'ERR value is not an integer or out of range'
 export const NOT_A_FLOAT = 'ERR value is not a valid float'
 
-/** A value as callers of the engine see it. */
+/** Converts a value to the reply that callers of the engine receive. */
 export function toReply(value: Value): Reply {
   if (typeof value === 'string') return Buffer.from(value, 'latin1')
   if (value instanceof Status) return Buffer.from(value.text, 'latin1')

@@ -1,6 +1,6 @@
-import { answerWith } from '../../../../lib/model'
+import { modelRoute } from '../../../../lib/model/model-route'
 
-export const POST = answerWith({
+export const POST = modelRoute({
   stream: true,
   instructions: 'Evaluate the answer. Name one strength, one weakness and a score out of ten.',
   sample:

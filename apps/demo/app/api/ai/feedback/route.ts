@@ -1,6 +1,6 @@
-import { answerWith } from '../../../../lib/model'
+import { modelRoute } from '../../../../lib/model/model-route'
 
-export const POST = answerWith({
+export const POST = modelRoute({
   stream: true,
   instructions: 'Give the author kind and specific feedback in two or three sentences.',
   sample:

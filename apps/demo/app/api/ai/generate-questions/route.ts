@@ -1,6 +1,6 @@
-import { answerWith } from '../../../../lib/model'
+import { modelRoute } from '../../../../lib/model/model-route'
 
-export const POST = answerWith({
+export const POST = modelRoute({
   stream: false,
   instructions: 'Write three short questions that test whether someone has understood the text.',
   sample:

@@ -1,6 +1,6 @@
-import { answerWith } from '../../../../lib/model'
+import { modelRoute } from '../../../../lib/model/model-route'
 
-export const POST = answerWith({
+export const POST = modelRoute({
   stream: false,
   instructions: 'Ask one follow-up question that probes the weakest part of the answer.',
   sample:

@@ -1,2 +1,2 @@
-/** Where OpenAI's clients ask when their base URL ends in `/api`. */
+/** The path that OpenAI's clients call if their base URL ends in `/api`. */
 export { POST } from '../route'

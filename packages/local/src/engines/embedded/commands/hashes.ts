@@ -68,10 +68,10 @@ export const hashCommands: Definitions = {
 
 function store(keyspace: Keyspace, [key = '', ...rest]: string[], name: string): number {
   if (rest.length % 2 === 1) throw new Fault(`ERR wrong number of arguments for '${name}' command`)
-  const found = keyspace.hash(key)
-  const hash = found ?? new Map<string, string>()
-  const before = hash.size
+  const existing = keyspace.hash(key)
+  const hash = existing ?? new Map<string, string>()
+  const sizeBefore = hash.size
   for (const [field, value] of pairs(rest)) hash.set(field, value)
-  if (!found) keyspace.set(key, hash)
-  return hash.size - before
+  if (!existing) keyspace.set(key, hash)
+  return hash.size - sizeBefore
 }

@@ -27,10 +27,10 @@ export const keyCommands: Definitions = {
       return 1
     },
   },
-  TTL: expiryReader((at_, now) => Math.round((at_ - now) / 1_000)),
-  PTTL: expiryReader((at_, now) => at_ - now),
-  EXPIRETIME: expiryReader((at_) => Math.round(at_ / 1_000)),
-  PEXPIRETIME: expiryReader((at_) => at_),
+  TTL: expiryReader((expiresAt, nowMs) => Math.round((expiresAt - nowMs) / 1_000)),
+  PTTL: expiryReader((expiresAt, nowMs) => expiresAt - nowMs),
+  EXPIRETIME: expiryReader((expiresAt) => Math.round(expiresAt / 1_000)),
+  PEXPIRETIME: expiryReader((expiresAt) => expiresAt),
   KEYS: { arity: 2, run: (keyspace, args) => keyspace.keys().filter(globMatcher(at(args, 0))) },
   SCAN: { arity: -2, run: scan },
 }
@@ -50,9 +50,9 @@ function typeName(data: Data | undefined): string {
 }
 
 /**
- * Reads the time of an expiry in epoch milliseconds.
+ * Reads an expiry as epoch milliseconds.
  *
- * @throws Fault for a time outside of what Redis can hold.
+ * @throws Fault for a time that Redis cannot store.
  */
 export function expiryTime(text: string, unitMs: number, baseMs: number, command: string): number {
   const expiresAt = parseInteger(text) * unitMs + baseMs
@@ -86,7 +86,7 @@ function expireCommand(name: string, unitMs: number, relative: boolean): Definit
 function mayExpire(flags: string[], next: number, current: number | undefined): boolean {
   if (flags.includes('NX') && current !== undefined) return false
   if (flags.includes('XX') && current === undefined) return false
-  // A key that stays counts as one with an infinite time to live.
+  // A key without an expiry counts as one that expires never.
   if (flags.includes('GT') && next <= (current ?? Infinity)) return false
   return !(flags.includes('LT') && next >= (current ?? Infinity))
 }
@@ -100,7 +100,7 @@ function expiryReader(read: (expiresAt: number, nowMs: number) => number): Defin
   return { arity: 2, run }
 }
 
-/** One call sees all keys, so the cursor it answers with is always the last. */
+/** Returns all keys in one call, so the next cursor is always 0. */
 function scan(keyspace: Keyspace, [cursor = '', ...options]: string[]): [string, string[]] {
   if (!/^\d+$/.test(cursor)) throw new Fault('ERR invalid cursor')
   let keys = keyspace.keys()

@@ -5,7 +5,7 @@ import { Fault, OK, Status, SYNTAX_ERROR } from '../value.ts'
 let lastMs = 0
 let callsInMs = 0
 
-/** TIME is to the microsecond, so calls within one millisecond are told apart by counting. */
+/** Returns the time in microseconds: calls within one millisecond are numbered. */
 function microTime(): [seconds: string, microseconds: string] {
   const nowMs = Date.now()
   callsInMs = nowMs === lastMs ? Math.min(callsInMs + 1, 999) : 0

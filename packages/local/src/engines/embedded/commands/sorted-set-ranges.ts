@@ -40,7 +40,7 @@ export const sortedSetRangeCommands: Definitions = {
   },
 }
 
-/** ZPOPMIN or ZPOPMAX, by the members it takes. */
+/** Defines ZPOPMIN or ZPOPMAX: `take` chooses the members. */
 export function popCommand(take: (set: SortedSet, count: number) => Scored[]): Definition {
   const run = (keyspace: Keyspace, args: string[]): Value => {
     const [key = '', countText] = args
@@ -81,7 +81,7 @@ interface RangeOptions {
   limit?: readonly [offset: number, count: number]
 }
 
-/** The older commands fix what ZRANGE takes as options; only ZRANGE may be told. */
+/** Parses the options of a range. Only ZRANGE accepts those that the older commands have `fixed`. */
 function parseRange(rest: string[], fixed: RangeOptions): RangeOptions {
   const options = { ...fixed }
   const isZrange = Object.keys(fixed).length === 0
@@ -114,16 +114,16 @@ function range(keyspace: Keyspace, args: string[], fixed: RangeOptions): Value {
   const [start, end] = bounds(set)
   let entries = set.slice(start, Math.max(start, end))
   if (reverse) entries.reverse()
-  if (limit) entries = limited(entries, ...limit)
+  if (limit) entries = sliceLimit(entries, ...limit)
   return withScores ? flattenScored(entries) : entries.map(([member]) => member)
 }
 
-function limited(entries: Scored[], offset: number, count: number): Scored[] {
+function sliceLimit(entries: Scored[], offset: number, count: number): Scored[] {
   if (offset < 0) return []
   return entries.slice(offset, count < 0 ? undefined : offset + count)
 }
 
-/** Positions for Redis's inclusive indexes, where negative ones count from the end. */
+/** Converts Redis's inclusive indexes to positions. Negative indexes count from the end. */
 function indexBounds(
   startText: string,
   stopText: string,
@@ -139,7 +139,7 @@ function indexBounds(
   }
 }
 
-/** Positions for scores, where `(` before one leaves it out. */
+/** Converts scores to positions. A `(` before a score excludes it. */
 function scoreBounds(low: string, high: string): (set: SortedSet) => Positions {
   const minimum = parseBound(low)
   const maximum = parseBound(high)

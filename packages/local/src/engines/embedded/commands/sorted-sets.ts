@@ -71,19 +71,19 @@ interface AddFlags {
 const FLAG_NAMES = new Set(['NX', 'XX', 'GT', 'LT', 'CH', 'INCR'])
 
 function parseAdd(args: string[]): { flags: AddFlags; scored: [number, string][] } {
-  const found = new Set<string>()
+  const names = new Set<string>()
   let index = 0
   while (FLAG_NAMES.has(at(args, index).toUpperCase())) {
-    found.add(at(args, index).toUpperCase())
+    names.add(at(args, index).toUpperCase())
     index += 1
   }
   const flags = {
-    nx: found.has('NX'),
-    xx: found.has('XX'),
-    gt: found.has('GT'),
-    lt: found.has('LT'),
-    ch: found.has('CH'),
-    incr: found.has('INCR'),
+    nx: names.has('NX'),
+    xx: names.has('XX'),
+    gt: names.has('GT'),
+    lt: names.has('LT'),
+    ch: names.has('CH'),
+    incr: names.has('INCR'),
   }
   const rest = args.slice(index)
   if (rest.length === 0 || rest.length % 2 === 1) throw new Fault(SYNTAX_ERROR)
@@ -103,16 +103,16 @@ function parseAdd(args: string[]): { flags: AddFlags; scored: [number, string][]
 }
 
 function add(keyspace: Keyspace, [key = '', ...args]: string[]): Value {
-  // All scores are read before the first is stored: a bad one leaves the set as it was.
+  // Parses all scores before it stores the first: an invalid one leaves the set unchanged.
   const { flags, scored } = parseAdd(args)
-  const found = keyspace.sortedSet(key)
-  const set = found ?? new SortedSet()
+  const existing = keyspace.sortedSet(key)
+  const set = existing ?? new SortedSet()
   let added = 0
   let updated = 0
   let result: number | null = null
-  for (const [given, member] of scored) {
+  for (const [amount, member] of scored) {
     const current = set.score(member)
-    const next = flags.incr && current !== undefined ? current + given : given
+    const next = flags.incr && current !== undefined ? current + amount : amount
     if (Number.isNaN(next)) throw new Fault('ERR resulting score is not a number (NaN)')
     if (!mayStore(flags, current, next)) continue
     result = next
@@ -120,7 +120,7 @@ function add(keyspace: Keyspace, [key = '', ...args]: string[]): Value {
     else if (current !== next) updated += 1
     if (current !== next) set.set(member, next)
   }
-  if (!found && set.size > 0) keyspace.set(key, set)
+  if (!existing && set.size > 0) keyspace.set(key, set)
   if (flags.incr) return result === null ? null : formatDouble(result)
   return flags.ch ? added + updated : added
 }

@@ -1,4 +1,4 @@
-import { CommandError } from '../../../engine.ts'
+import { CommandError } from '../../engine.ts'
 import { truncate, formatDouble } from '../numbers.ts'
 import { Status } from '../value.ts'
 import type { Value } from '../value.ts'
@@ -8,7 +8,7 @@ import type { Machine } from './machine.ts'
 const STACK_PER_LEVEL = 4
 const MAX_DEPTH = 500
 
-/** Pushes a reply as Redis hands it to scripts: null is `false`, a status is `{ ok = … }`. */
+/** Pushes a reply as Redis passes it to scripts: null is `false`, a status is `{ ok = … }`. */
 export function pushValue(machine: Machine, value: Value): void {
   const { lua, state } = machine
   lua.lua_checkstack(state, STACK_PER_LEVEL)
@@ -27,7 +27,7 @@ export function pushValue(machine: Machine, value: Value): void {
   }
 }
 
-/** Takes the value on top of the stack as Redis takes a script's: numbers lose their fraction. */
+/** Pops a value as Redis reads the result of a script: numbers lose their fraction. */
 export function popValue(machine: Machine, depth = 0): Value {
   const { lua, state } = machine
   const value = topValue(machine, depth)
@@ -76,9 +76,9 @@ function field(machine: Machine, name: string, type: number): string | undefined
   const { lua, state } = machine
   machine.pushString(name)
   lua.lua_rawget(state, -2)
-  const isThere = lua.lua_type(state, -1) === type
+  const hasField = lua.lua_type(state, -1) === type
   const number = type === LuaType.Number ? String(lua.lua_tonumber(state, -1)) : undefined
-  const text = isThere ? (number ?? machine.string(-1)) : undefined
+  const text = hasField ? (number ?? machine.string(-1)) : undefined
   lua.lua_settop(state, -2)
   return text
 }

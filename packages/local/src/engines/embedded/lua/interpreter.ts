@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { CommandError } from '../../../engine.ts'
+import { CommandError } from '../../engine.ts'
 import { formatDouble } from '../numbers.ts'
 import type { Value } from '../value.ts'
 import { popValue, pushValue } from './convert.ts'
@@ -7,24 +7,24 @@ import { LuaType, Machine, REGISTRY_INDEX } from './machine.ts'
 import { PRELUDE } from './prelude.ts'
 import { runWithin, TimeLimitError } from './time-limit.ts'
 
-/** Past its budget a script gets no more commands; what it still does by itself ends a little later. */
+/** The time between the end of a script's budget, after which it gets no commands, and its end. */
 const GRACE_MS = 250
 
-/** Runs a command for a script; its arguments hold one byte a character. */
+/** Runs a command for a script. Its arguments have one byte per character. */
 export type ScriptCall = (args: string[]) => Value
 
-/** How long a script may run; read as each one starts. */
+/** The time that a script may take. It is read when the script starts. */
 export interface ScriptBudget {
   readonly ms: number
 }
 
-/** A script that compiles. */
+/** A script and its SHA-1. */
 export interface Script {
   readonly sha: string
   readonly body: string
 }
 
-/** Compiles scripts and runs them one at a time, each to its end or for as long as its budget lasts. */
+/** Compiles scripts and runs them one at a time, each until it ends or exceeds its budget. */
 export class Interpreter {
   readonly #budget: ScriptBudget
   #machine: Machine
@@ -43,7 +43,7 @@ export class Interpreter {
     return new Interpreter(await Machine.create(), budget)
   }
 
-  /** True after a script was killed: the machine stopped in the middle, and `repair` replaces it. */
+  /** True after a script was killed. `repair` then replaces the machine. */
   get isBroken(): boolean {
     return this.#isBroken
   }
@@ -55,7 +55,7 @@ export class Interpreter {
     this.#isBroken = false
   }
 
-  /** Compiles a script; an error reply when it does not. */
+  /** Compiles a script. Returns an error reply if that fails. */
   compile({ sha, body }: Script): CommandError | undefined {
     const failure = this.#guard(sha, () => this.#load(sha, body))
     return failure instanceof CommandError ? failure : undefined
@@ -73,7 +73,7 @@ export class Interpreter {
   run(script: Script, keys: string[], argv: string[], call: ScriptCall): Value {
     const deadlineMs = performance.now() + this.#budget.ms
     this.#call = (args) => {
-      // Thrown through the interpreter, which cannot catch it: no command is ended half done.
+      // Lua cannot catch this error, and it is thrown between commands: none ends half done.
       if (performance.now() > deadlineMs) throw new TimeLimitError()
       return call(args)
     }
@@ -108,7 +108,7 @@ export class Interpreter {
     return reference
   }
 
-  /** Answers with an error what ends the machine itself: too much time, or a full stack. */
+  /** Returns an error reply for what breaks the machine: too much time, or a full stack. */
   #guard<T>(sha: string, work: () => T): T | CommandError {
     try {
       return runWithin(this.#budget.ms + GRACE_MS, work)
@@ -117,9 +117,9 @@ export class Interpreter {
       const reason =
         error instanceof TimeLimitError
           ? `it ran for more than ${this.#budget.ms / 1_000} seconds`
-          : 'it asked too much of the interpreter'
+          : 'it exceeded the capacity of the interpreter'
       return new CommandError(
-        `ERR Script killed: ${reason}; what it wrote before stays. script: ${sha}`,
+        `ERR Script killed: ${reason}; its earlier writes stay. script: ${sha}`,
       )
     }
   }
@@ -143,7 +143,7 @@ export class Interpreter {
     return lua.luaL_ref(state, REGISTRY_INDEX)
   }
 
-  /** Answers `redis.call`: the arguments are on the stack, the reply goes on top of it. */
+  /** Runs `redis.call`: reads the arguments from the stack and pushes the reply. */
   #answer(): Value {
     const reply = this.#reply()
     pushValue(this.#machine, reply)

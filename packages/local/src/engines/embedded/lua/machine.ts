@@ -1,18 +1,18 @@
 import wasmoon from 'wasmoon-lua5.1'
 
 /** An address in the virtual machine's memory. */
-export type Pointer = number
+type Pointer = number
 
-/** The virtual machine's memory; the views change when it grows, so they are not to be kept. */
+/** The virtual machine's memory. Do not keep the views: growing the memory replaces them. */
 interface Memory {
   readonly HEAPU8: Uint8Array
   readonly HEAPU32: Uint32Array
-  /** Makes a host function callable, by its address; the signature is Emscripten's. */
+  /** Makes a host function callable and returns its address. `signature` is Emscripten's. */
   addFunction(body: (...args: number[]) => number | void, signature: string): Pointer
 }
 
-/** The functions of Lua's C API that are used here. */
-export interface LuaFunctions {
+/** The functions of Lua's C API that the machine uses. */
+interface LuaFunctions {
   malloc(size: number): Pointer
   free(address: Pointer): void
   luaopen_base(state: Pointer): number
@@ -46,10 +46,10 @@ export interface LuaFunctions {
 
 export const REGISTRY_INDEX = -10_000
 
-/** What `lua_type` answers, for the types that become replies. */
+/** The results of `lua_type` for the types that become replies. */
 export const LuaType = { Nil: 0, Boolean: 1, Number: 3, String: 4, Table: 5 } as const
 
-/** A Lua 5.1 with strings passed in and out byte for byte. */
+/** A Lua 5.1 that receives and returns strings byte for byte. */
 export class Machine {
   readonly lua: LuaFunctions
   readonly state: Pointer
@@ -85,7 +85,7 @@ export class Machine {
     this.lua.lua_pushlstring(this.state, address, text.length)
   }
 
-  /** Pushes a host function: what it leaves on top of the stack is returned, or thrown. */
+  /** Pushes a host function. Lua returns or throws what it leaves on top of the stack. */
   pushFunction(body: () => 'return' | 'throw'): void {
     const { lua, state } = this
     const call = (): number => (body() === 'return' ? 1 : lua.lua_error(state))
@@ -93,14 +93,14 @@ export class Machine {
     lua.lua_pushcclosure(state, address, 0)
   }
 
-  /** Reads the string, or the number as text, at an index. */
+  /** Reads the string at an index, or the number as text. */
   string(index: number): string {
     const address = this.lua.lua_tolstring(this.state, index, this.#sizeOut)
     const size = this.#memory.HEAPU32[this.#sizeOut >> 2] ?? 0
     return Buffer.from(this.#memory.HEAPU8.buffer, address, size).toString('latin1')
   }
 
-  /** Compiles a chunk onto the stack; the error's text when that fails. */
+  /** Compiles a chunk onto the stack. Returns the text of the error if that fails. */
   load(source: string, name: string): string | undefined {
     const text = this.lua.malloc(source.length + 1)
     this.#memory.HEAPU8.set(Buffer.from(source, 'latin1'), text)
@@ -125,7 +125,7 @@ export class Machine {
   }
 }
 
-/** C functions are exported with an underscore ahead of their names. */
+/** Finds the exported C functions, whose names begin with an underscore. */
 function exportsOf(memory: Memory): LuaFunctions {
   const named = Object.entries(memory)
     .filter(([name]) => name.startsWith('_'))

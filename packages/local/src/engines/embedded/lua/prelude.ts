@@ -1,13 +1,13 @@
 /**
- * The Lua side of scripting: what scripts see, and how their errors are told.
+ * The Lua side of scripting: the globals of scripts, and the texts of their errors.
  *
- * It gets the functions of the host and returns a function that runs a compiled script.
+ * It receives the functions of the host and returns a function that runs a compiled script.
  *
- * `redis.call` itself is the host's: a Lua function in its place would, as the last call of a
- * script, take the place of the line that errors are reported on.
+ * `redis.call` is a function of the host: a Lua function as the last call of a script would replace
+ * the stack frame with the line number for errors.
  */
 export const PRELUDE = `
-local call, tried_call, sha1hex = ...
+local call, protected_redis_call, sha1hex = ...
 local error, getinfo, pcall, rawset, select = error, debug.getinfo, pcall, rawset, select
 local setmetatable, tostring, type, xpcall, unpack = setmetatable, tostring, type, xpcall, unpack
 local format, gsub, match, sub = string.format, string.gsub, string.match, string.sub
@@ -28,7 +28,7 @@ local function protect(source, missing)
   return proxy
 end
 
-local function single(field)
+local function reply_factory(field)
   return function(text, extra)
     if extra ~= nil or type(text) ~= 'string' then
       return { err = 'ERR wrong number or type of arguments' }
@@ -43,9 +43,9 @@ end
 
 local redis = {
   call = call,
-  pcall = tried_call,
-  error_reply = single('err'),
-  status_reply = single('ok'),
+  pcall = protected_redis_call,
+  error_reply = reply_factory('err'),
+  status_reply = reply_factory('ok'),
   sha1hex = function(text) return sha1hex(tostring(text)) end,
   log = function() end,
   setresp = function(version)
@@ -55,19 +55,19 @@ local redis = {
   LOG_DEBUG = 0, LOG_VERBOSE = 1, LOG_NOTICE = 2, LOG_WARNING = 3,
 }
 
--- Redis's own pcall hands on the text of an error, not its table.
-local function settled(ok, failure, ...)
+-- Redis's own pcall returns the text of an error, not its table.
+local function unwrap_failure(ok, failure, ...)
   if ok or type(failure) == 'string' then return ok, failure, ... end
   if type(failure) ~= 'table' then return ok, tostring(failure) end
   return ok, type(failure.err) == 'string' and failure.err or 'ERR unknown error'
 end
 
 local function protected_call(...)
-  return settled(pcall(...))
+  return unwrap_failure(pcall(...))
 end
 
--- The host's long has 32 bits, so an integer is printed as the double it is.
-local function integers(fmt, ...)
+-- The host's long has 32 bits, so integers are printed as doubles.
+local function format_integers(fmt, ...)
   local args, index = { ... }, 0
   fmt = gsub(fmt, '%%([-+ #0]*%d*%.?%d*)(.)', function(flags, kind)
     if kind == '%' then return end
@@ -84,9 +84,9 @@ end
 
 local strings = {}
 for name, value in pairs(string) do strings[name] = value end
-strings.format = integers
+strings.format = format_integers
 strings.dump = nil
-string.format = integers
+string.format = format_integers
 
 local base = {
   redis = protect(redis), string = protect(strings), table = protect(table), math = protect(math),
@@ -132,7 +132,7 @@ return function(body, sha, keys, argv)
   local ok, result = xpcall(body, describe)
   if ok then return result end
   if type(result) ~= 'table' then result = { text = 'ERR ' .. tostring(result) } end
-  local place = result.line and ', on @user_script:' .. result.line .. '.' or ''
-  return { err = result.text .. ' script: ' .. sha .. place }
+  local location = result.line and ', on @user_script:' .. result.line .. '.' or ''
+  return { err = result.text .. ' script: ' .. sha .. location }
 end
 `

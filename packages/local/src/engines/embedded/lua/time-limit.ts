@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm'
 
-/** Work that was ended because it took too long; whatever it changed may be half done. */
+/** Thrown when work takes too long. Its changes may be half done. */
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError'
 }
@@ -12,10 +12,10 @@ const script = new Script('work()')
 /**
  * Runs `work` for at most `timeoutMs`.
  *
- * The timeout of `node:vm` ends all code that runs on this thread, WebAssembly included, and no code can
- * catch it. A timer of our own could not fire: the thread is busy with `work`.
+ * The timeout of `node:vm` ends all code on this thread, including WebAssembly, and no code can
+ * catch it. A timer could not fire, because `work` keeps the thread busy.
  *
- * @throws TimeLimitError when the time is over.
+ * @throws TimeLimitError when `work` takes longer.
  */
 export function runWithin<T>(timeoutMs: number, work: () => T): T {
   let result: { value: T } | undefined

@@ -1,0 +1,64 @@
+import type { ReactNode } from 'react'
+import type { Answer } from './api'
+import { duration } from './duration'
+
+/** The number of answers with each outcome, and the list of answers. */
+export function Answers({ answers }: { answers: readonly Answer[] }): ReactNode {
+  if (answers.length === 0) return <p className="hint">Send something to see the answers.</p>
+  const counts = new Map<string, number>()
+  for (const answer of answers) {
+    counts.set(outcomeOf(answer), (counts.get(outcomeOf(answer)) ?? 0) + 1)
+  }
+  return (
+    <>
+      <ul className="counts" aria-label="Outcomes">
+        {[...counts].map(([outcome, count]) => (
+          <li key={outcome} className={`count ${outcome}`}>
+            <strong>{count}</strong> {outcome}
+          </li>
+        ))}
+      </ul>
+      <ol className="answers">
+        {answers.map((answer) => (
+          <li key={answer.id}>
+            <AnswerRow {...answer} />
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+function AnswerRow(answer: Answer): ReactNode {
+  const { route, status, ms, headers, text } = answer
+  const outcome = outcomeOf(answer)
+  const values = new Map(headers)
+  const retryAfter = values.get('retry-after')
+  const remaining = values.get('x-ratelimit-remaining')
+  return (
+    <details className="answer">
+      <summary>
+        <span className={`status ${outcome}`}>{status}</span>
+        <span className="outcome">{outcome}</span>
+        <span className="route">{route}</span>
+        <span className="note">
+          {retryAfter ? `retry in ${duration(1000 * Number(retryAfter))}` : null}
+          {remaining && !retryAfter ? `${remaining} left` : null}
+        </span>
+        <span className="ms">{ms} ms</span>
+      </summary>
+      <dl>
+        {headers.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <p>{text}</p>
+    </details>
+  )
+}
+
+const outcomeOf = ({ status, error }: Answer): string =>
+  error ?? (status < 400 ? 'allowed' : `status ${status}`)

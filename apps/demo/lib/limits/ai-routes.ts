@@ -1,0 +1,41 @@
+import { createLimiter, dailyCap, definePlans, slidingWindow, type Limiter } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+
+/** The limited routes. Each has its own budget per minute; the daily cap counts all of them. */
+export const routes = [
+  { path: '/api/ai/evaluate', id: 'evaluate' },
+  { path: '/api/ai/generate-questions', id: 'generate-questions' },
+  { path: '/api/ai/feedback', id: 'feedback' },
+  { path: '/api/ai/probe', id: 'probe' },
+]
+
+const plans = definePlans({
+  starter: { rpm: 20, daily: 500 },
+  growth: { rpm: 60, daily: 2_000 },
+  professional: { rpm: 150, daily: 8_000 },
+  enterprise: { rpm: 400, daily: 30_000 },
+  // For the demo: a daily quota that a few clicks use up.
+  trial: { rpm: 20, daily: 50 },
+})
+
+let limiter: Limiter | undefined
+
+/** Returns the app's limiter. The first request creates it: a build has no UPSTASH_REDIS_REST_URL. */
+export function getLimiter(): Limiter {
+  limiter ??= createLimiter({
+    // The address is in UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN. If the store takes longer
+    // than the timeout, each instance of the app limits on its own.
+    store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),
+    plans,
+    policies: [
+      dailyCap({ name: 'daily', limit: ({ plan }) => plan.daily, per: ['tenant'] }),
+      slidingWindow({
+        name: 'rpm',
+        limit: ({ plan }) => plan.rpm,
+        window: '1m',
+        per: ['tenant', 'route'],
+      }),
+    ],
+  })
+  return limiter
+}

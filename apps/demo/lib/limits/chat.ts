@@ -1,0 +1,39 @@
+import { concurrency, createLimiter, definePlans, slidingWindow, type Limiter } from '@sluice/core'
+import { budget, usd } from '@sluice/ai'
+import { upstash } from '@sluice/core/upstash'
+
+/** Daily budgets that are small enough for a demo to use up. */
+const plans = definePlans({
+  starter: { dailyUsd: usd(0.05), tpm: 20_000, calls: 5 },
+  growth: { dailyUsd: usd(0.2), tpm: 40_000, calls: 10 },
+  professional: { dailyUsd: usd(1), tpm: 100_000, calls: 20 },
+  enterprise: { dailyUsd: usd(5), tpm: 400_000, calls: 50 },
+  trial: { dailyUsd: usd(0.02), tpm: 10_000, calls: 3 },
+})
+
+let limiter: Limiter | undefined
+
+/** Returns the limiter of `/api/chat`. The first request creates it, as in `ai-routes.ts`. */
+export function getChatLimiter(): Limiter {
+  limiter ??= createLimiter({
+    store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),
+    plans,
+    policies: [
+      budget({ daily: ({ plan }) => plan.dailyUsd, per: ['tenant'] }),
+      slidingWindow({
+        name: 'tpm',
+        unit: 'token',
+        limit: ({ plan }) => plan.tpm,
+        window: '1m',
+        per: ['tenant'],
+      }),
+      concurrency({
+        name: 'in-flight',
+        limit: ({ plan }) => plan.calls,
+        per: ['tenant'],
+        holdFor: '2m',
+      }),
+    ],
+  })
+  return limiter
+}

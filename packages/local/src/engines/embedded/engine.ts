@@ -1,0 +1,81 @@
+import { CommandError } from '../engine.ts'
+import type { Arg, Command, Engine, Reply } from '../engine.ts'
+import { arityFits, catchFault, definitionOf, run, unknownCommand, wrongArity } from './dispatch.ts'
+import { Keyspace } from './keyspace.ts'
+import { Interpreter } from './lua/interpreter.ts'
+import type { ScriptBudget } from './lua/interpreter.ts'
+import { SCRIPT_ARITIES, Scripts } from './scripts.ts'
+import { toReply } from './value.ts'
+import type { Value } from './value.ts'
+
+const SCRIPT_BUDGET: ScriptBudget = { ms: 5_000 }
+
+/**
+ * Starts a small Redis in this process: keys, strings, hashes, sorted sets, and scripts on Lua 5.1.
+ * All other commands get `ERR unknown command`.
+ *
+ * Each command and each script ends before the next begins. A script that exceeds its budget is
+ * killed.
+ */
+export async function startEmbedded(budget: ScriptBudget = SCRIPT_BUDGET): Promise<Engine> {
+  const keyspace = new Keyspace()
+  const interpreter = await Interpreter.create(budget)
+  const scripts = new Scripts(keyspace, interpreter)
+  const enqueue = serialQueue()
+
+  const evaluate = async (name: string, args: string[]): Promise<Value> => {
+    const refusal = refuseCommand(name, args)
+    if (refusal) return refusal
+    if (interpreter.isBroken) await interpreter.repair()
+    keyspace.beginTick()
+    const definition = definitionOf(name)
+    if (definition) return run(definition, keyspace, args)
+    return catchFault(() => scripts.execute(name.toUpperCase(), args))
+  }
+
+  return {
+    execute: (command) => enqueue(async () => toReply(await evaluate(...toBytes(command)))),
+    async transaction(commands): Promise<readonly Reply[] | CommandError> {
+      const encoded = commands.map(toBytes)
+      const refusal = encoded.map(([name, args]) => refuseCommand(name, args)).find(Boolean)
+      if (refusal) {
+        return new CommandError(`EXECABORT Transaction discarded because of: ${refusal.message}`)
+      }
+      return enqueue(async () => {
+        const replies: Reply[] = []
+        for (const command of encoded) replies.push(toReply(await evaluate(...command)))
+        return replies
+      })
+    },
+    async close() {
+      keyspace.clear()
+    },
+  }
+}
+
+/** Creates a queue that runs one piece of work at a time, in the order of the calls. */
+function serialQueue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
+  }
+}
+
+/** Returns the error for an unknown command or a wrong arity. A transaction checks this first. */
+function refuseCommand(name: string, args: string[]): CommandError | undefined {
+  const upper = name.toUpperCase()
+  const isScript = Object.hasOwn(SCRIPT_ARITIES, upper)
+  const arity = isScript ? SCRIPT_ARITIES[upper] : definitionOf(name)?.arity
+  if (arity === undefined) return unknownCommand(name, args)
+  return arityFits(arity, args.length) ? undefined : wrongArity(name)
+}
+
+function toBytes([name, ...args]: Command): [name: string, args: string[]] {
+  return [bytes(name), args.map(bytes)]
+}
+
+function bytes(arg: Arg): string {
+  return (Buffer.isBuffer(arg) ? arg : Buffer.from(arg)).toString('latin1')
+}

@@ -1,0 +1,80 @@
+// Builds the demo, starts it with a store and, with --drive, sends traffic through it.
+import { drive } from './drive/drive.mjs'
+import { HELP, parseOptions } from './options.mjs'
+import { build, startStack } from './stack.mjs'
+
+const options = parse()
+let stack
+let stopping
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+]) {
+  process.on(signal, () => {
+    // Processes that are still starting end with this one.
+    if (!stack) process.exit(code)
+    // Ending the demo by hand is a success; an interrupted drive has not checked everything.
+    void stop().then(() => process.exit(options.drive ? code : 0))
+  })
+}
+stack = await start()
+
+if (options.drive) {
+  console.log(`Driving ${stack.url}, with ${stack.engine}.\n`)
+  const succeeded = await drive(stack).catch((error) => {
+    console.error(error)
+    return false
+  })
+  await stop()
+  process.exit(succeeded ? 0 : 1)
+} else {
+  console.log(`
+  ${stack.url}
+
+  The store is ${stack.engine}.
+  Open the page, choose a tenant and a route, and send a burst of 25 to a limit of 20.
+  Start a runaway agent in the chat below, and watch its budget stop it.
+  "npm run demo -- --drive" does all that for you, and checks the results.
+  Ctrl-C ends everything.
+`)
+  await stack.ended
+  if (!stopping) {
+    await stop()
+    fail('The demo ended unexpectedly.')
+  }
+}
+
+function parse() {
+  try {
+    const parsed = parseOptions(process.argv.slice(2), process.env)
+    if (parsed.help) {
+      console.log(HELP)
+      process.exit(0)
+    }
+    return parsed
+  } catch (error) {
+    return fail(`${error.message}\n"npm run demo -- --help" lists the options.`)
+  }
+}
+
+function stop() {
+  stopping ??= stack.stop()
+  return stopping
+}
+
+async function start() {
+  try {
+    if (options.build) {
+      console.log('Building the demo …')
+      await build()
+    }
+    return await startStack(options)
+  } catch (error) {
+    return fail(error.message)
+  }
+}
+
+function fail(message) {
+  console.error(message)
+  process.exit(1)
+}

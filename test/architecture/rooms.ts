@@ -1,0 +1,32 @@
+/**
+ * The rooms of the core, from the ground up: each imports from the rooms that it lists, and from
+ * itself. `nouns` are the files at the root and `internal/`, which serves them; `index.ts` is a table of
+ * contents and names every room. `docs/architecture.md` draws this table.
+ */
+export const ROOMS: Readonly<Record<string, string>> = {
+  nouns: '',
+  algorithms: 'nouns',
+  policies: 'nouns algorithms',
+  stores: 'nouns algorithms policies',
+  limiter: 'nouns policies stores',
+  reservations: 'nouns algorithms policies stores limiter',
+  plans: 'nouns policies stores limiter',
+  configuration: 'nouns policies stores limiter',
+  routes: 'nouns',
+  http: 'nouns routes stores limiter reservations',
+  identity: 'nouns http jose',
+  manifest: 'nouns policies routes',
+  testing: 'nouns algorithms policies stores limiter reservations',
+}
+
+/** The file of `stores/` that every room above it may import. */
+export const PORT = /^stores\/store\.ts$/
+
+/** The files of `stores/` that a room may import, if it needs more than the port. */
+export const STORE_FILES: Readonly<Record<string, RegExp>> = {
+  limiter: /^stores\/(store|fallback)\.ts$/,
+  // One script settles what another one decided: both are assembled from the same parts.
+  reservations: /^stores\/(store|upstash\/(assemble|protocol))\.ts$/,
+  // Tests your own algorithms in memory.
+  testing: /^stores\/(store|memory)\.ts$/,
+}
