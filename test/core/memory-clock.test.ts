@@ -51,7 +51,7 @@ describe('in memory, by an injected clock,', () => {
 
   it('a call can be ended for as long as it is held, however soon its cost is final', async () => {
     const clock = manualClock(0)
-    const calls = concurrency({ name: 'calls', limit: 1, per: ['tenant'], holdFor: '5m' })
+    const calls = concurrency({ name: 'calls', limit: 1, per: ['tenant'], maxDuration: '5m' })
     const limiter = createLimiter({ store: memory(), clock, policies: [calls] })
     const call = await reserved(limiter, ACME, { settleWithin: '1s' })
     clock.advance(4 * MINUTE)

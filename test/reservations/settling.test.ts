@@ -152,7 +152,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   })
 
   it('a call that has come free by itself gives nothing back', async () => {
-    const calls = concurrency({ name: 'p', limit: 2, per: ['tenant'], holdFor: '30s' })
+    const calls = concurrency({ name: 'p', limit: 2, per: ['tenant'], maxDuration: '30s' })
     const { limiter, clock } = setUp(make(), [calls])
     const call = await reserved(limiter, ACME)
     clock.advance(30_000)

@@ -25,7 +25,7 @@ export interface PolicyState {
   readonly remaining: number
   /** Units that were asked for. */
   readonly cost: number
-  /** The window in milliseconds; of a calendar month, 31 days; of `concurrency`, `holdFor`. */
+  /** The window in milliseconds; of a calendar month, 31 days; of `concurrency`, `maxDuration`. */
   readonly windowMs: number
   /** Milliseconds until units in use come back: the end of a fixed window, the oldest entry's expiry in a sliding one. */
   readonly resetMs: number

@@ -15,7 +15,7 @@ export interface ConcurrencyOptions<
    * How long a call may take: if nobody says that it is over, its slot comes free then. Choose it above
    * your longest call. @default '5m'
    */
-  readonly holdFor?: Duration
+  readonly maxDuration?: Duration
 }
 
 /** What is counted: each request is one call unless its cost says otherwise. */
@@ -26,12 +26,12 @@ const MAX_SLOTS = 1_000
 
 /**
  * Allows at most `limit` calls at the same time. A call that `reserve` let in holds its slot
- * until it is settled or cancelled, or, if its holder dies, for `holdFor`; one that `check` let
- * in holds it for `holdFor`. In Redis it is one sorted set per partition, with a member per call.
+ * until it is settled or cancelled, or, if its holder dies, for `maxDuration`; one that `check` let
+ * in holds it for `maxDuration`. In Redis it is one sorted set per partition, with a member per call.
  *
  * @throws ConfigError When an option is unknown, missing or out of range. At most 1_000 calls.
  * @example
- * concurrency({ name: 'in-flight', limit: 5, per: ['tenant'], holdFor: '2m' })
+ * concurrency({ name: 'in-flight', limit: 5, per: ['tenant'], maxDuration: '2m' })
  */
 export function concurrency<const Whose extends Per, Name extends string = AnyLimitName>(
   options: ConcurrencyOptions<Whose, Name>,
@@ -44,8 +44,8 @@ export function concurrency<const Whose extends Per, Name extends string = AnyLi
   if (typeof options?.limit === 'number' && options.limit > MAX_SLOTS) {
     throw new ConfigError('invalid_option', 'concurrency.limit', `must be at most ${MAX_SLOTS}`)
   }
-  const rule = defineRule('concurrency', options as ConcurrencyOptions, ['holdFor'], () => {
-    const windowMs = durationMs('concurrency.holdFor', options.holdFor ?? '5m')
+  const rule = defineRule('concurrency', options as ConcurrencyOptions, ['maxDuration'], () => {
+    const windowMs = durationMs('concurrency.maxDuration', options.maxDuration ?? '5m')
     const reason = 'concurrency_exceeded'
     const algorithm = slotsAlgorithm
     return { algorithm, params: [windowMs], windowMs, reason, maxUnits: MAX_SLOTS }
