@@ -4,7 +4,7 @@ import {
   fixedWindow,
   InputError,
   StoreError,
-  type ConnectedExtension,
+  type ExtensionHooks,
   type Decision,
   type Limiter,
   type PolicySettings,
@@ -80,7 +80,7 @@ const timeless = ({ policies, ...decision }: Decision) => ({
 
 describe('an extension changes no decision, and is told of, when it', () => {
   it.each(Object.entries(FAULTS))('%s', async (_, before) => {
-    const { limiter, problems } = joined(() => ({ before }) as ConnectedExtension)
+    const { limiter, problems } = joined(() => ({ before }) as ExtensionHooks)
     const usual = createLimiter({ store: memory(), policies: [rpm], plans })
     const decisions = await checks(limiter)
     const expected = await checks(usual)
@@ -159,7 +159,7 @@ describe('an extension that never answers', () => {
     const store = memory()
     const check = vi.spyOn(store, 'check')
     const startedAt = Date.now()
-    const before: ConnectedExtension['before'] = async (call) => {
+    const before: ExtensionHooks['before'] = async (call) => {
       await new Promise((resolve) => setTimeout(resolve, 100))
       call.pauseDeadline(ms)
       return undefined

@@ -5,7 +5,7 @@ import {
   fixedWindow,
   listen,
   manualClock,
-  type ConnectedExtension,
+  type ExtensionHooks,
   type ExtensionContext,
   type Limiter,
   type LimiterOptions,
@@ -26,7 +26,7 @@ export const rpm = fixedWindow({
 
 /** A limiter that an extension has joined, and the problems that it tells. */
 export function joined(
-  connect: (context: ExtensionContext) => ConnectedExtension,
+  connect: (context: ExtensionContext) => ExtensionHooks,
   options: Partial<LimiterOptions> = {},
 ): { limiter: Limiter; problems: Problem[] } {
   const problems: Problem[] = []

@@ -59,18 +59,18 @@ export { listen } from './limiter/listen.ts'
 export type { ListenOptions } from './limiter/listen.ts'
 export { extensionHandle } from './limiter/runtime.ts'
 export type {
-  ConnectedExtension,
+  ExtensionHooks,
   Extension,
   ExtensionCall,
   ExtensionContext,
   ExtensionOptions,
-  Preparation,
+  Contribution,
   TrackedRecord,
 } from './limiter/extensions.ts'
 export type { WaitUntil } from './internal/background.ts'
 export type { LimiterEvents, Listeners, PolicyEvent, Problem } from './limiter/events.ts'
 export type { RecordCondition, Records, RecordWrite } from './limiter/records.ts'
-export type { PolicySettings, SettingsOf } from './limiter/resolve.ts'
+export type { PolicySettings, SettingsLookup } from './limiter/resolve.ts'
 
 // Algorithms and stores of your own
 export { definePolicy } from './policies/policy.ts'

@@ -35,7 +35,7 @@ export type SubjectOf<Dimension extends string, Plan extends string> = StandardD
 export type Per = readonly string[] | 'global'
 
 /** The dimensions of a `Per`. */
-export type DimensionOf<Whose extends Per> = Whose extends readonly (infer Name extends string)[]
+export type DimensionOf<Partition extends Per> = Partition extends readonly (infer Name extends string)[]
   ? Name
   : never
 

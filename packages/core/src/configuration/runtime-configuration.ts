@@ -1,11 +1,11 @@
 import type {
   Extension,
   ExtensionOptions,
-  Preparation,
+  Contribution,
   TrackedRecord,
 } from '../limiter/extensions.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
-import type { SettingsOf } from '../limiter/resolve.ts'
+import type { SettingsLookup } from '../limiter/resolve.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import {
   changedText,
@@ -129,7 +129,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
       }
     }
 
-    async function before(startedAt: number): Promise<Preparation> {
+    async function before(startedAt: number): Promise<Contribution> {
       let used = known
       try {
         used = await loadOnce(startedAt)
@@ -140,7 +140,7 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
     }
 
     /** What is known, with the store's version to read along unless it is fresh. */
-    function preparation(used: Known): Preparation {
+    function preparation(used: Known): Contribution {
       const now = clock()
       const isKnown = used === known && isCurrent
       const isFresh = isKnown && now < reliableUntil && !clockMovedBack(reliableUntil, now)
@@ -217,7 +217,7 @@ function rulesFor(allowed: Allowed, policies: readonly PolicyRule[]): Rules {
 }
 
 /** A partition's settings come before its policy's, one by one. */
-function settingsOf(known: Known | undefined): SettingsOf {
+function settingsOf(known: Known | undefined): SettingsLookup {
   return ({ name, keyspace }, partition) => {
     const all = known?.byPlace.get(placeOf(name))
     const own = known?.byPlace.get(placeOf(name, partition))

@@ -3,8 +3,8 @@ import type { Decision, PlanSource } from '../decision.ts'
 import type { PlanLimits } from '../policies/plans.ts'
 import type { RecordField, SettlementMark, StoreReply, StoreRequest } from '../stores/store.ts'
 import type { WaitUntil } from '../internal/background.ts'
-import type { Prepared, TrackedRecord } from './extensions.ts'
-import type { EntryContext, ResolvedEntry, SettingsOf } from './resolve.ts'
+import type { CombinedContribution, TrackedRecord } from './extensions.ts'
+import type { EntryContext, ResolvedEntry, SettingsLookup } from './resolve.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { assertCost } from '../cost.ts'
@@ -36,7 +36,7 @@ export interface Outcome {
 /** The limits of no plan. */
 export const NO_PLAN: PlanLimits = Object.freeze(Object.create(null) as PlanLimits)
 
-const NO_SETTINGS: readonly SettingsOf[] = []
+const NO_SETTINGS: readonly SettingsLookup[] = []
 const NO_READS: readonly TrackedRecord[] = []
 const NO_FIELDS: readonly RecordField[] = []
 
@@ -79,7 +79,7 @@ export async function decide(runtime: LimiterRuntime, call: LimiterCall): Promis
 function contextOf(
   { subject, cost }: LimiterCall,
   { plan, limits }: PlanInForce,
-  prepared: Prepared | undefined,
+  prepared: CombinedContribution | undefined,
   digests: Digests | undefined,
 ): EntryContext {
   return {
@@ -132,7 +132,7 @@ function prepare(
   { extensions, seam }: LimiterRuntime,
   { subject, waitUntil }: LimiterCall,
   timing: { startedAt: number },
-): Promise<Prepared> | undefined {
+): Promise<CombinedContribution> | undefined {
   return seam?.prepare(extensions, {
     subject,
     waitUntil,
@@ -157,7 +157,7 @@ const WITHOUT_PLANS: PlanInForce = { plan: undefined, planSource: undefined, lim
 function planFor(
   { plans, events }: LimiterRuntime,
   { plan: given }: Subject,
-  prepared: Prepared | undefined,
+  prepared: CombinedContribution | undefined,
 ): PlanInForce {
   if (plans === undefined) return WITHOUT_PLANS
   if (given !== undefined && given !== null) {

@@ -1,11 +1,11 @@
 import type {
-  ConnectedExtension,
+  ExtensionHooks,
   Extension,
   ExtensionCall,
   ExtensionHost,
   ExtensionOptions,
-  JoinedExtension,
-  Preparation,
+  ExtensionInstance,
+  Contribution,
   TrackedRecord,
 } from './extensions.ts'
 import type { Problem } from './events.ts'
@@ -52,7 +52,7 @@ export function defineExtension(options: ExtensionOptions): Extension {
   return Object.freeze({
     name,
     seam,
-    join(host: ExtensionHost): JoinedExtension {
+    join(host: ExtensionHost): ExtensionInstance {
       const { policies, plans, clock, problem } = host
       const records = recordsOf(host, policies, clock)
       const connected = connect({ policies, plans, clock, problem, records })
@@ -82,14 +82,14 @@ export function defineExtension(options: ExtensionOptions): Extension {
 /** Parts of a guard. */
 interface Guarded {
   readonly name: string
-  readonly before: ConnectedExtension['before']
+  readonly before: ExtensionHooks['before']
   readonly maxWaitMs: number
   readonly plans: Plans | undefined
   readonly problem: (problem: Problem) => void
 }
 
 /** Calls `before` so that it cannot break a decision. */
-function guarded({ name, before, maxWaitMs, plans, problem }: Guarded): JoinedExtension['prepare'] {
+function guarded({ name, before, maxWaitMs, plans, problem }: Guarded): ExtensionInstance['prepare'] {
   function failed(error: unknown): undefined {
     const message = `The extension "${name}" failed; the decision was made without it`
     problem({ code: 'extension_failed', message, error })
@@ -104,7 +104,7 @@ function guarded({ name, before, maxWaitMs, plans, problem }: Guarded): JoinedEx
     }
   }
 
-  function safe(preparation: Preparation | undefined): Preparation | undefined {
+  function safe(preparation: Contribution | undefined): Contribution | undefined {
     if (preparation === undefined) return undefined
     const { plan, settings, reads, failure } = preparation
     const isUsable =
@@ -136,7 +136,7 @@ function guarded({ name, before, maxWaitMs, plans, problem }: Guarded): JoinedEx
     try {
       const prepared = before?.(call)
       if (typeof (prepared as Partial<Promise<unknown>> | undefined)?.then !== 'function') {
-        return safe(prepared as Preparation | undefined)
+        return safe(prepared as Contribution | undefined)
       }
       const late = (): void => call.pauseDeadline(systemClock() - call.startedAt)
       return within(Promise.resolve(prepared), maxWaitMs, late).then(safe).catch(unprepared)
@@ -146,7 +146,7 @@ function guarded({ name, before, maxWaitMs, plans, problem }: Guarded): JoinedEx
   }
 }
 
-const isPlan = (plan: NonNullable<Preparation['plan']>, plans: Plans): boolean =>
+const isPlan = (plan: NonNullable<Contribution['plan']>, plans: Plans): boolean =>
   typeof plan === 'object' && (plan.name === undefined || plans.get(plan.name) !== undefined)
 
 const isTracked = (record: TrackedRecord): boolean =>

@@ -7,7 +7,7 @@ import type { RecordField, Store } from '../stores/store.ts'
 import type { Records } from './records.ts'
 import type { Subject } from '../subject.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
-import type { SettingsOf } from './resolve.ts'
+import type { SettingsLookup } from './resolve.ts'
 
 /** Something that joins limiters. Made by `defineExtension` or `listen`. */
 export interface Extension {
@@ -15,7 +15,7 @@ export interface Extension {
   readonly name: string | undefined
   readonly seam: Seam
   /** Called by `createLimiter`. */
-  join(host: ExtensionHost): JoinedExtension
+  join(host: ExtensionHost): ExtensionInstance
 }
 
 /** A limiter, to an extension that joins it. */
@@ -24,9 +24,9 @@ export interface ExtensionHost extends Omit<ExtensionContext, 'records'> {
 }
 
 /** An extension in its limiter, made so that it cannot break a decision. */
-export interface JoinedExtension {
+export interface ExtensionInstance {
   readonly name: string | undefined
-  prepare(call: ExtensionCall): Preparation | undefined | Promise<Preparation | undefined>
+  prepare(call: ExtensionCall): Contribution | undefined | Promise<Contribution | undefined>
   readonly on: Listeners
   readonly thresholds: readonly number[]
   readonly configures: (policy: string, setting: string) => boolean
@@ -42,7 +42,7 @@ export interface ExtensionOptions {
    *
    * @throws ConfigError When it does not fit the limiter.
    */
-  readonly connect: (context: ExtensionContext) => ConnectedExtension
+  readonly connect: (context: ExtensionContext) => ExtensionHooks
 }
 
 /** The parts of a limiter that an extension may use. */
@@ -56,11 +56,11 @@ export interface ExtensionContext {
 }
 
 /** The parts that an extension plays in its limiter. */
-export interface ConnectedExtension {
+export interface ExtensionHooks {
   /** Called before each decision; a promise is waited for at most `maxWaitMs`. */
   readonly before?: (
     call: ExtensionCall,
-  ) => Preparation | undefined | Promise<Preparation | undefined>
+  ) => Contribution | undefined | Promise<Contribution | undefined>
   /** How long a decision may wait for `before`, in milliseconds. @default 1_000 */
   readonly maxWaitMs?: number
   /** Called as things happen, after decisions. */
@@ -82,11 +82,11 @@ export interface ExtensionCall {
 }
 
 /** An extension's contribution to one decision. */
-export interface Preparation {
+export interface Contribution {
   /** The plan of a subject that names none; `undefined` for the default plan. */
   readonly plan?: { readonly name: string | undefined; readonly source: PlanSource } | undefined
   /** Settings that take precedence over the policies' own. */
-  readonly settings?: SettingsOf | undefined
+  readonly settings?: SettingsLookup | undefined
   /** Records to read along with the decision. */
   readonly reads?: readonly TrackedRecord[] | undefined
   /** The store's failure a moment ago: it need not be asked again. */
@@ -94,10 +94,10 @@ export interface Preparation {
 }
 
 /** The contributions of all extensions to one decision. */
-export interface Prepared {
-  readonly plan: Preparation['plan']
+export interface CombinedContribution {
+  readonly plan: Contribution['plan']
   /** The first that returns settings decides. */
-  readonly settings: readonly SettingsOf[]
+  readonly settings: readonly SettingsLookup[]
   readonly reads: readonly TrackedRecord[]
   readonly failure: unknown
 }
@@ -108,9 +108,9 @@ export interface Prepared {
  */
 export interface Seam {
   /** Asks the extensions before a decision, all at once. */
-  prepare(extensions: readonly JoinedExtension[], call: ExtensionCall): Promise<Prepared>
+  prepare(extensions: readonly ExtensionInstance[], call: ExtensionCall): Promise<CombinedContribution>
   /** Joins their listeners, so that none can break a decision. */
-  emittersOf(extensions: readonly JoinedExtension[], clock: Clock): Emitters
+  emittersOf(extensions: readonly ExtensionInstance[], clock: Clock): Emitters
   /** Tells of a decision that was made to be acted on. */
   report(
     events: Emitters,

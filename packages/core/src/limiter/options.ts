@@ -4,7 +4,7 @@ import type { Plans } from '../policies/plans.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
 import type { Emitters, Problem } from './events.ts'
-import type { Extension, JoinedExtension } from './extensions.ts'
+import type { Extension, ExtensionInstance } from './extensions.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
@@ -101,7 +101,7 @@ function validExtensions(extensions: unknown): readonly Extension[] {
 /** A limit that is to be configured needs something to configure it. */
 function requireConfiguration(
   policies: readonly PolicyRule[],
-  extensions: readonly JoinedExtension[],
+  extensions: readonly ExtensionInstance[],
 ): void {
   for (const { name, limit } of policies) {
     if (limit !== 'configured') continue

@@ -21,11 +21,11 @@ export interface EntryContext {
   readonly limits: LimitContext
   readonly plan: string | undefined
   readonly digests: Digests | undefined
-  readonly settings: readonly SettingsOf[]
+  readonly settings: readonly SettingsLookup[]
 }
 
 /** Finds the settings of a policy in a partition. */
-export type SettingsOf = (policy: PolicyRule, partition: string) => PolicySettings | undefined
+export type SettingsLookup = (policy: PolicyRule, partition: string) => PolicySettings | undefined
 
 /** An entry, with the numbers of the whole policy: its own may be those of one part of several. */
 export interface ResolvedEntry extends Entry {

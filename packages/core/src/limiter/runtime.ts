@@ -3,7 +3,7 @@ import type { Plans } from '../policies/plans.ts'
 import type { Store } from '../stores/store.ts'
 import type { Program } from './compile.ts'
 import type { Emitters } from './events.ts'
-import type { JoinedExtension, Seam } from './extensions.ts'
+import type { ExtensionInstance, Seam } from './extensions.ts'
 import { ConfigError } from '../errors.ts'
 
 /** A limiter's inside: what it decides with. */
@@ -16,7 +16,7 @@ export interface LimiterRuntime {
   readonly clockIsInjected: boolean
   readonly plans: Plans | undefined
   readonly events: Emitters
-  readonly extensions: readonly JoinedExtension[]
+  readonly extensions: readonly ExtensionInstance[]
   /** Set if there are extensions. */
   readonly seam: Seam | undefined
 }

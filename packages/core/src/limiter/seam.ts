@@ -3,7 +3,7 @@ import type { PolicyState } from '../decision.ts'
 import type { Store } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
-import type { ExtensionCall, JoinedExtension, Preparation, Prepared, Seam } from './extensions.ts'
+import type { ExtensionCall, ExtensionInstance, Contribution, CombinedContribution, Seam } from './extensions.ts'
 import { systemClock } from '../clock.ts'
 import { logged, throttled } from './problems.ts'
 
@@ -11,11 +11,11 @@ import { logged, throttled } from './problems.ts'
 export const seam: Seam = { prepare, emittersOf, report, observed }
 
 async function prepare(
-  extensions: readonly JoinedExtension[],
+  extensions: readonly ExtensionInstance[],
   call: ExtensionCall,
-): Promise<Prepared> {
+): Promise<CombinedContribution> {
   const all = await Promise.all(extensions.map(async (extension) => extension.prepare(call)))
-  const pick = <Name extends keyof Preparation>(name: Name): NonNullable<Preparation[Name]>[] =>
+  const pick = <Name extends keyof Contribution>(name: Name): NonNullable<Contribution[Name]>[] =>
     all
       .map((preparation) => preparation?.[name])
       .filter((value) => value !== undefined && value !== null)
@@ -27,7 +27,7 @@ async function prepare(
   }
 }
 
-function emittersOf(extensions: readonly JoinedExtension[], clock: Clock): Emitters {
+function emittersOf(extensions: readonly ExtensionInstance[], clock: Clock): Emitters {
   const emitters: Record<string, (event: never) => void> = {}
   for (const name of new Set(extensions.flatMap(({ on }) => Object.keys(on)))) {
     const own = extensions.flatMap(({ on, thresholds }) => {

@@ -8,7 +8,7 @@ import { randomId } from '../internal/random-id.ts'
 import { hasLongValue, lacksDimension, partitionOf, partOf, type Subject } from '../subject.ts'
 import { background } from '../internal/background.ts'
 import { LOOKS_MS, pause, pauses } from '../internal/single-flight.ts'
-import type { ExtensionCall, Preparation } from '../limiter/extensions.ts'
+import type { ExtensionCall, Contribution } from '../limiter/extensions.ts'
 
 /** Parts of a `PlanSearch`. */
 export interface PlanSearchParts {
@@ -49,7 +49,7 @@ export class PlanSearch {
   }
 
   /** Finds the plan; at once if it is known, as a promise takes a timer. */
-  find(call: ExtensionCall): Preparation | Promise<Preparation> {
+  find(call: ExtensionCall): Contribution | Promise<Contribution> {
     const { subject } = call
     const { by, clock } = this.#parts
     if (lacksDimension(subject, [by])) return { plan: { name: undefined, source: 'default' } }
@@ -60,7 +60,7 @@ export class PlanSearch {
     return plan.isReady ? this.#result(plan, { id, key, call }) : this.#findSlowly(call, id)
   }
 
-  async #findSlowly(call: ExtensionCall, id: string): Promise<Preparation> {
+  async #findSlowly(call: ExtensionCall, id: string): Promise<Contribution> {
     const { clock, claimMs, timeoutMs } = this.#parts
     const owner = { id, key: await this.#key(call.subject), call }
     let plan = this.#plans.get(owner.key, clock())
@@ -93,7 +93,7 @@ export class PlanSearch {
   }
 
   /** The plan as the isolate knows it, with the store's record to read along unless it is fresh. */
-  #result(plan: CachedPlan, owner: Owner): Preparation {
+  #result(plan: CachedPlan, owner: Owner): Contribution {
     const { clock, definedPlan, records } = this.#parts
     const { name, source } = plan
     const since = clock()

@@ -8,9 +8,9 @@ import { defineRule, policyOf } from './policy.ts'
 
 /** Options of `concurrency`. */
 export interface ConcurrencyOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Name extends string = AnyLimitName,
-> extends Omit<PolicyOptions<Whose, string, Name>, 'unit' | 'backpressure'> {
+> extends Omit<PolicyOptions<Partition, string, Name>, 'unit' | 'backpressure'> {
   /**
    * How long a call may take: if nobody says that it is over, its slot comes free then. Choose it above
    * your longest call. @default '5m'
@@ -33,9 +33,9 @@ const MAX_SLOTS = 1_000
  * @example
  * concurrency({ name: 'in-flight', limit: 5, per: ['tenant'], maxDuration: '2m' })
  */
-export function concurrency<const Whose extends Per, Name extends string = AnyLimitName>(
-  options: ConcurrencyOptions<Whose, Name>,
-): PolicyOf<Whose, 'call', Name> {
+export function concurrency<const Partition extends Per, Name extends string = AnyLimitName>(
+  options: ConcurrencyOptions<Partition, Name>,
+): PolicyOf<Partition, 'call', Name> {
   for (const option of ['unit', 'backpressure'] as const) {
     if ((options as Partial<PolicyOptions> | undefined)?.[option] === undefined) continue
     const message = 'is no option: calls are counted, and those beyond the limit are not delayed'

@@ -7,10 +7,10 @@ import { definePolicy } from './policy.ts'
 
 /** Options of `fixedWindow`. */
 export interface FixedWindowOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> extends PolicyOptions<Whose, Unit, Name> {
+> extends PolicyOptions<Partition, Unit, Name> {
   /** The window, aligned to the Unix epoch, so that `'1d'` starts at midnight UTC. */
   readonly window: Duration
 }
@@ -27,10 +27,10 @@ const DAY_MS = 86_400_000
  * fixedWindow({ name: 'hourly', limit: 1_000, window: '1h', per: ['tenant'] })
  */
 export function fixedWindow<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: FixedWindowOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: FixedWindowOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('fixedWindow', options, ['window'], () => {
     const windowMs = durationMs('fixedWindow.window', options.window)
     return { algorithm: fixedWindowAlgorithm, params: [windowMs], windowMs }
@@ -46,10 +46,10 @@ export function fixedWindow<
  * dailyCap({ name: 'daily', limit: ({ plan }) => plan.daily, per: ['tenant'] })
  */
 export function dailyCap<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: PolicyOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: PolicyOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('dailyCap', options, [], () => ({
     algorithm: fixedWindowAlgorithm,
     params: [DAY_MS],
@@ -66,10 +66,10 @@ export function dailyCap<
  * monthlyCap({ name: 'monthly', limit: 10_000, per: ['tenant'] })
  */
 export function monthlyCap<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: PolicyOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: PolicyOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('monthlyCap', options, [], () => ({
     algorithm: fixedWindowAlgorithm,
     params: [CALENDAR_MONTH],

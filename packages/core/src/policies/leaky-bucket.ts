@@ -9,10 +9,10 @@ import { definePolicy } from './policy.ts'
 
 /** Options of `leakyBucket`. */
 export interface LeakyBucketOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> extends PolicyOptions<Whose, Unit, Name> {
+> extends PolicyOptions<Partition, Unit, Name> {
   /** The time in which `limit` units leak, and go on. */
   readonly window: Duration
   /**
@@ -39,10 +39,10 @@ export interface LeakyBucketOptions<
  * leakyBucket({ name: 'shape', limit: 5, window: '1s', burst: 21, wait: '2s', per: ['tenant'] })
  */
 export function leakyBucket<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: LeakyBucketOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: LeakyBucketOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('leakyBucket', options, ['window', 'burst', 'wait'], () => {
     const { name, wait = true, stripes = 1 } = options
     if (wait !== false && stripes !== 1) {

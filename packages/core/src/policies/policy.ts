@@ -17,7 +17,7 @@ import { assertBurst, assertLimitOption } from './limit.ts'
 
 /** Options that every policy has. */
 export interface PolicyOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
 > {
@@ -26,7 +26,7 @@ export interface PolicyOptions<
   /** Units allowed per window: 0 allows nothing, `'unlimited'` is not counted. */
   readonly limit: Limit<Name>
   /** Whose budget is counted: one for each combination of these dimensions, or `'global'`. */
-  readonly per: Whose
+  readonly per: Partition
   /** The unit that is counted. @default 'request' */
   readonly unit?: Unit
   /** How a denial names whose budget is spent (`X-RateLimit-Scope`). @default the dimensions of `per` joined by `+` */
@@ -81,11 +81,11 @@ export interface Policy<
 
 /** The policy that a factory makes of options with these types. */
 export type PolicyOf<
-  Whose extends Per,
+  Partition extends Per,
   Unit extends string | undefined,
   Name extends string,
   // Not a default of `Unit`: with one, TypeScript reports a misspelt option at `unit`.
-> = Policy<DimensionOf<Whose>, undefined extends Unit ? 'request' : Unit & string, Name>
+> = Policy<DimensionOf<Partition>, undefined extends Unit ? 'request' : Unit & string, Name>
 
 /** One rule of a policy: plain data, as the limiter and its stores use it. */
 export interface PolicyRule {
@@ -160,15 +160,15 @@ const MAX_STRIPES = 64
  */
 export function definePolicy<
   State,
-  Whose extends Per,
+  Partition extends Per,
   Unit extends string | undefined,
   Name extends string,
 >(
   factory: string,
-  options: PolicyOptions<Whose, Unit, Name>,
+  options: PolicyOptions<Partition, Unit, Name>,
   ownOptions: readonly string[],
   configure: () => AlgorithmConfig<State>,
-): PolicyOf<Whose, Unit, Name> {
+): PolicyOf<Partition, Unit, Name> {
   return policyOf([defineRule(factory, options as PolicyOptions, ownOptions, configure)])
 }
 

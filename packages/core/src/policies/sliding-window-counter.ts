@@ -9,10 +9,10 @@ import { definePolicy } from './policy.ts'
 
 /** Options of `slidingWindowCounter`. */
 export interface SlidingWindowCounterOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> extends PolicyOptions<Whose, Unit, Name> {
+> extends PolicyOptions<Partition, Unit, Name> {
   /** The window's length. */
   readonly window: Duration
   /**
@@ -37,10 +37,10 @@ const MAX_SEGMENTS = 60
  * slidingWindowCounter({ name: 'rpm', limit: 600, window: '1m', segments: 6, per: ['tenant'] })
  */
 export function slidingWindowCounter<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: SlidingWindowCounterOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: SlidingWindowCounterOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('slidingWindowCounter', options, ['window', 'segments'], () => {
     const windowMs = durationMs('slidingWindowCounter.window', options.window)
     const option = 'slidingWindowCounter.segments'

@@ -7,10 +7,10 @@ import { definePolicy } from './policy.ts'
 
 /** Options of `slidingWindow`. */
 export interface SlidingWindowOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> extends PolicyOptions<Whose, Unit, Name> {
+> extends PolicyOptions<Partition, Unit, Name> {
   /** The window's length. */
   readonly window: Duration
 }
@@ -24,10 +24,10 @@ export interface SlidingWindowOptions<
  * slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant', 'route'] })
  */
 export function slidingWindow<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: SlidingWindowOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: SlidingWindowOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('slidingWindow', options, ['window'], () => {
     const windowMs = durationMs('slidingWindow.window', options.window)
     return { algorithm: slidingLogAlgorithm, params: [windowMs], windowMs }

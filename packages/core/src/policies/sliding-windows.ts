@@ -10,17 +10,17 @@ import { defineRule, policyOf } from './policy.ts'
 
 /** Options of policies over one log: those of every policy, but for what each window has of its own. */
 export type SharedLogOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> = Omit<PolicyOptions<Whose, Unit, Name>, 'limit' | 'stripes'>
+> = Omit<PolicyOptions<Partition, Unit, Name>, 'limit' | 'stripes'>
 
 /** Options of `slidingWindows`. */
 export interface SlidingWindowsOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> extends SharedLogOptions<Whose, Unit, Name> {
+> extends SharedLogOptions<Partition, Unit, Name> {
   /** The windows by name, each with its own limit; the policy of each is named `<name>.<window>`. */
   readonly windows: {
     readonly [Window in string]: { readonly limit: Limit<Name>; readonly window: Duration }
@@ -43,10 +43,10 @@ export interface LogWindow {
  * slidingWindows({ name: 'project', windows, per: ['project'] })
  */
 export function slidingWindows<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: SlidingWindowsOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: SlidingWindowsOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   assertOptions('slidingWindows', options)
   const given = options as SlidingWindowsOptions
   return policyOf(logRules('slidingWindows', given, ['windows'], readWindows(given)))

@@ -8,10 +8,10 @@ import { definePolicy } from './policy.ts'
 
 /** Options of `tokenBucket`. */
 export interface TokenBucketOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> extends PolicyOptions<Whose, Unit, Name> {
+> extends PolicyOptions<Partition, Unit, Name> {
   /** The time in which `limit` units flow in. */
   readonly window: Duration
   /**
@@ -38,10 +38,10 @@ export interface TokenBucketOptions<
  * tokenBucket({ name: 'rpm', limit: 60, window: '1m', burst: 10, per: ['tenant'] })
  */
 export function tokenBucket<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: TokenBucketOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: TokenBucketOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('tokenBucket', options, ['window', 'burst', 'refill'], () => {
     const { burst = 'limit', refill = 'continuous' } = options
     const windowMs = durationMs('tokenBucket.window', options.window)
