@@ -35,7 +35,8 @@ export type SubjectOf<Dimension extends string, Plan extends string> = StandardD
 export type Per = readonly string[] | 'global'
 
 /** The dimensions of a `Per`. */
-export type DimensionOf<Partition extends Per> = Partition extends readonly (infer Name extends string)[]
+export type DimensionOf<Partition extends Per> = Partition extends readonly (infer Name extends
+  string)[]
   ? Name
   : never
 
@@ -81,7 +82,7 @@ export type Digests = ReadonlyMap<string, string>
 
 const NO_DIGESTS: Digests = new Map()
 
-/** Returns true if a value is so long that `digestsOf` may be needed before `partitionOf`. */
+/** Returns true if a value is so long that `digestLongValues` may be needed before `encodePartition`. */
 export function hasLongValue(subject: Subject, dimensions: readonly string[]): boolean {
   for (const dimension of dimensions) {
     const value = valueOf(dimension, subject)
@@ -90,13 +91,16 @@ export function hasLongValue(subject: Subject, dimensions: readonly string[]): b
   return false
 }
 
-/** Hashes the values that are too long for a key. @throws InputError As `partitionOf` does. */
-export async function digestsOf(subject: Subject, dimensions: readonly string[]): Promise<Digests> {
+/** Hashes the values that are too long for a key. @throws InputError As `encodePartition` does. */
+export async function digestLongValues(
+  subject: Subject,
+  dimensions: readonly string[],
+): Promise<Digests> {
   const digests = new Map<string, string>()
   for (const dimension of dimensions) {
     const value = valueOf(dimension, subject)
     if (typeof value !== 'string' || value.length <= SHORT) continue
-    const bytes = encoder.encode(encodePart(dimension, subject))
+    const bytes = encoder.encode(encodeValue(dimension, subject))
     if (bytes.length > MAX_PART_BYTES) digests.set(dimension, await digest(bytes))
   }
   return digests
@@ -109,25 +113,27 @@ export async function digestsOf(subject: Subject, dimensions: readonly string[])
  * @throws InputError `missing_dimension` when the subject lacks a dimension of `per`.
  * @throws InputError `invalid_subject` when a value is not a non-empty, well-formed string.
  */
-export function partitionOf(subject: Subject, per: Per, digests: Digests = NO_DIGESTS): string {
+export function encodePartition(subject: Subject, per: Per, digests: Digests = NO_DIGESTS): string {
   if (per === 'global') return per
   let key = ''
   for (const dimension of per) {
     if (key !== '') key += ':'
-    key += `${dimension}=${digests.get(dimension) ?? encodePart(dimension, subject)}`
+    key += `${dimension}=${digests.get(dimension) ?? encodeValue(dimension, subject)}`
   }
   return key
 }
 
-/** The partition that `subject` falls in, whatever the length of its values. @throws InputError As `partitionOf` does. */
-export async function partitionKey(subject: Subject, per: Per): Promise<string> {
-  return per === 'global' ? per : partitionOf(subject, per, await digestsOf(subject, per))
+/** The partition that `subject` falls in, whatever the length of its values. @throws InputError As `encodePartition` does. */
+export async function encodePartitionAsync(subject: Subject, per: Per): Promise<string> {
+  return per === 'global'
+    ? per
+    : encodePartition(subject, per, await digestLongValues(subject, per))
 }
 
-/** One value of `subject` as it stands in keys. @throws InputError As `partitionOf` does. */
-export async function partOf(dimension: string, subject: Subject): Promise<string> {
-  const digests = await digestsOf(subject, [dimension])
-  return digests.get(dimension) ?? encodePart(dimension, subject)
+/** One value of `subject` as it stands in keys. @throws InputError As `encodePartition` does. */
+export async function encodeValueAsync(dimension: string, subject: Subject): Promise<string> {
+  const digests = await digestLongValues(subject, [dimension])
+  return digests.get(dimension) ?? encodeValue(dimension, subject)
 }
 
 /** Returns true if `subject` has no value for a dimension of `per`. */
@@ -140,7 +146,7 @@ function valueOf(dimension: string, subject: Subject): unknown {
   return (Object.hasOwn(values, dimension) ? values[dimension] : undefined) ?? undefined
 }
 
-function encodePart(dimension: string, subject: Subject): string {
+function encodeValue(dimension: string, subject: Subject): string {
   const value = valueOf(dimension, subject)
   const input = `subject.${dimension}`
   if (value === undefined) {

@@ -1,7 +1,7 @@
 import type { Change, Rules } from './document.ts'
 import { ConfigError } from '../errors.ts'
 import { changed, validSettings, type Rule, type SettingChanges } from './settings.ts'
-import { partitionKey, type Subject } from '../subject.ts'
+import { encodePartitionAsync, type Subject } from '../subject.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 
 /** What to change, by policy; `null` to set nothing any more. */
@@ -45,7 +45,7 @@ export async function validChanges(
       const message = 'counts per "global", which has no partitions; leave the subject out'
       throw new ConfigError('invalid_option', where, message)
     }
-    await partitionKey(subject, per)
+    await encodePartitionAsync(subject, per)
     valid.push({ rule, subject: dimensionsOf(subject, per), changes: change })
   }
   if (valid.length > 0) return valid

@@ -1,7 +1,7 @@
 import type { Rule, SettingChanges, Settings } from './settings.ts'
 import { ConfigError, InputError, SluiceError } from '../errors.ts'
 import { changed, validSettings } from './settings.ts'
-import { partitionKey } from '../subject.ts'
+import { encodePartitionAsync } from '../subject.ts'
 import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
 
 /** What is set at run time for a policy, or for one of its partitions. */
@@ -65,7 +65,7 @@ export async function readEntries(
       const { policy, subject, settings } = validEntry(`[${index}]`, entry, rules, complain)
       if (Object.keys(settings).length === 0) continue
       const { per } = (rules.get(policy) as Rule).policy
-      const partition = subject && (await partitionKey(subject, per))
+      const partition = subject && (await encodePartitionAsync(subject, per))
       byPlace.set(placeOf(policy, partition), settings)
       configured.push({ policy, subject, settings })
     } catch (error) {

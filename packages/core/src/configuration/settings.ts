@@ -1,8 +1,8 @@
 import type { PolicySettings } from '../limiter/resolve.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import { inShare, type Mode } from '../policies/rollout.ts'
+import { isInShare, type Mode } from '../policies/rollout.ts'
 import { ConfigError } from '../errors.ts'
-import { countable, type Units } from '../policies/limit.ts'
+import { assertCountable, type Units } from '../policies/limit.ts'
 import {
   assertLimit,
   assertKnownOptions,
@@ -49,7 +49,7 @@ export function validSettings(
   assertKnownOptions(where, settings, allowed)
   const { limit, burst, mode, enabled, enforced } = settings as Settings
   if (limit !== undefined && limit !== 'unlimited') {
-    countable(() => `${where}.limit`, assertLimit(`${where}.limit`, limit), maxUnits)
+    assertCountable(() => `${where}.limit`, assertLimit(`${where}.limit`, limit), maxUnits)
   }
   if (burst !== undefined) assertPositiveInteger(`${where}.burst`, burst, maxUnits)
   if (mode !== undefined) assertOneOf(`${where}.mode`, mode, ['enforce', 'shadow'])
@@ -79,6 +79,6 @@ export function meaningOf(
 ): PolicySettings {
   const share = mode === 'shadow' ? 0 : (enforced ?? (mode === 'enforce' ? 100 : undefined))
   const within = (kind: string, percent: number | undefined): boolean | undefined =>
-    percent === undefined ? undefined : inShare(`${rolloutName}/${kind}:${partition}`, percent)
+    percent === undefined ? undefined : isInShare(`${rolloutName}/${kind}:${partition}`, percent)
   return { limit, burst, enabled: within('enabled', enabled), enforced: within('enforced', share) }
 }

@@ -2,7 +2,7 @@
 export type WaitUntil = (promise: Promise<unknown>) => void
 
 /** Runs `work` in the background and ignores its outcome. */
-export function background(work: Promise<unknown>, waitUntil?: WaitUntil): void {
+export function runInBackground(work: Promise<unknown>, waitUntil?: WaitUntil): void {
   const safe = work.catch(() => {})
   try {
     waitUntil?.(safe)

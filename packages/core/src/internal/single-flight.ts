@@ -1,7 +1,7 @@
 import { systemClock } from '../clock.ts'
 
 /** The shortest and the longest pause between looks at what another request, or isolate, is finding. */
-export const LOOKS_MS = { isolate: [2, 50], store: [20, 200] } as const
+export const POLL_MS = { isolate: [2, 50], store: [20, 200] } as const
 
 /** Resolves after so many milliseconds. */
 export function pause(ms: number): Promise<void> {
@@ -11,7 +11,10 @@ export function pause(ms: number): Promise<void> {
 }
 
 /** Pauses from the shortest on to the longest, each twice as long as the one before. */
-export function* pauses([shortest, longest]: readonly [number, number]): Generator<number, never> {
+export function* growingPauses([shortest, longest]: readonly [number, number]): Generator<
+  number,
+  never
+> {
   for (let ms = shortest; ; ms = Math.min(2 * ms, longest)) yield ms
 }
 
@@ -32,7 +35,7 @@ export function singleFlight<T, Args extends unknown[]>(
   return async (...args) => {
     const before = failures
     let waitedMs = 0
-    for (const waitMs of pauses(LOOKS_MS.isolate)) {
+    for (const waitMs of growingPauses(POLL_MS.isolate)) {
       if (systemClock() >= endsAt || waitedMs >= LOAD_MS) break
       await pause(waitMs)
       waitedMs += waitMs

@@ -9,7 +9,7 @@ import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { assertCost } from '../cost.ts'
 import { randomId } from '../internal/random-id.ts'
-import { digestsOf, hasLongValue, type Digests, type Subject } from '../subject.ts'
+import { digestLongValues, hasLongValue, type Digests, type Subject } from '../subject.ts'
 import { conclude } from './conclude.ts'
 import { unknownPlan } from './problems.ts'
 import { resolve } from './resolve.ts'
@@ -54,7 +54,7 @@ export async function decide(runtime: LimiterRuntime, call: LimiterCall): Promis
   let outcome: Outcome | undefined
   for (;;) {
     const digests = hasLongValue(subject, program.dimensions)
-      ? await digestsOf(subject, program.dimensions)
+      ? await digestLongValues(subject, program.dimensions)
       : undefined
     const prepared = seam && (await prepare(runtime, call, timing))
     const plan = planFor(runtime, subject, prepared)

@@ -22,7 +22,7 @@ import {
   assertPositiveInteger,
 } from '../internal/validation.ts'
 import { DEFAULT_THRESHOLDS, validListeners } from './listen.ts'
-import { recordsOf } from './records.ts'
+import { createRecords } from './records.ts'
 import { seam } from './seam.ts'
 
 /** How long a decision waits for an extension that does not say. */
@@ -54,7 +54,7 @@ export function defineExtension(options: ExtensionOptions): Extension {
     seam,
     join(host: ExtensionHost): ExtensionInstance {
       const { policies, plans, clock, problem } = host
-      const records = recordsOf(host, policies, clock)
+      const records = createRecords(host, policies, clock)
       const connected = connect({ policies, plans, clock, problem, records })
       if (typeof connected !== 'object' || connected === null) {
         throw new ConfigError('invalid_option', `extensions.${name}`, 'must connect to an object')
@@ -89,7 +89,13 @@ interface Guarded {
 }
 
 /** Calls `before` so that it cannot break a decision. */
-function guarded({ name, before, maxWaitMs, plans, problem }: Guarded): ExtensionInstance['prepare'] {
+function guarded({
+  name,
+  before,
+  maxWaitMs,
+  plans,
+  problem,
+}: Guarded): ExtensionInstance['prepare'] {
   function failed(error: unknown): undefined {
     const message = `The extension "${name}" failed; the decision was made without it`
     problem({ code: 'extension_failed', message, error })

@@ -4,8 +4,8 @@ import type { PolicyRule } from '../policies/policy.ts'
 import type { WaitUntil } from '../internal/background.ts'
 import type { LimiterOptions } from './options.ts'
 import { ConfigError, InputError } from '../errors.ts'
-import { sharingKeys } from '../policies/rules.ts'
-import { digestsOf, lacksDimension, type Subject } from '../subject.ts'
+import { rulesSharingKeys } from '../policies/rules.ts'
+import { digestLongValues, lacksDimension, type Subject } from '../subject.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 import { decide, type LimiterCall } from './decide.ts'
 import { resolveOptions } from './options.ts'
@@ -94,7 +94,7 @@ export function createLimiter<
     given: CheckOptions | undefined,
     apply: boolean,
   ): Promise<Decision> {
-    return (await decide(runtime, callOf(subject, given, apply, CHECK_OPTIONS))).decision
+    return (await decide(runtime, parseCall(subject, given, apply, CHECK_OPTIONS))).decision
   }
 
   const limiter: Limiter = {
@@ -108,7 +108,7 @@ export function createLimiter<
 const CHECK_OPTIONS = ['cost', 'waitUntil']
 
 /** Makes a call of its arguments. A misspelt option would otherwise ask for one request. */
-export function callOf(
+export function parseCall(
   subject: Subject,
   options: CheckOptions | undefined,
   apply: boolean,
@@ -141,7 +141,7 @@ async function reset(
 ): Promise<void> {
   assertSubject(subject)
   const chosen = policiesToReset(program.policies, subject, options)
-  const digests = await digestsOf(subject, program.dimensions)
+  const digests = await digestLongValues(subject, program.dimensions)
   const keys = program.compiled
     .filter(({ policy }) => chosen.includes(policy))
     .flatMap((compiled) => keysOf(compiled, subject, digests))
@@ -164,7 +164,7 @@ export function policiesToReset(
     if (policy === undefined) {
       throw new ConfigError('invalid_option', 'reset.policies', 'must hold names of policies only')
     }
-    const together = sharingKeys(policy, policies).map((one) => one.name)
+    const together = rulesSharingKeys(policy, policies).map((one) => one.name)
     if (together.every((one) => names?.includes(one))) continue
     const message = `must name ${together.join(', ')} together: they count in one log`
     throw new ConfigError('invalid_option', 'reset.policies', message)

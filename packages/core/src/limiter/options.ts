@@ -9,7 +9,7 @@ import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
 import { resolveLimits } from '../policies/limit.ts'
-import { rulesOf } from '../policies/rules.ts'
+import { collectRules } from '../policies/rules.ts'
 import { withFallback, type OnStoreError } from '../stores/fallback.ts'
 import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { compile } from './compile.ts'
@@ -49,7 +49,7 @@ const OPTIONS = ['store', 'policies', 'plans', 'extensions', 'onStoreError', 'cl
 export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   assertKnownOptions('createLimiter', options, OPTIONS)
   const { plans, extensions = [] } = options
-  const policies = rulesOf(options.policies)
+  const policies = collectRules(options.policies)
   const mode = assertOneOf('onStoreError', options.onStoreError ?? 'local', [
     'allow',
     'deny',

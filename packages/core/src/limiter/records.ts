@@ -40,7 +40,7 @@ export interface WriteRequest {
 }
 
 /** Makes all writes if the condition holds. The result is true if it did. */
-export function writing(request: WriteRequest): Operation<boolean> {
+export function writeOperation(request: WriteRequest): Operation<boolean> {
   const { writes, condition, startedAt = systemClock() } = request
   const keys = writes.map(({ key }) => key)
   if (condition) keys.unshift(condition.key)
@@ -99,7 +99,7 @@ return 1
 `
 
 /** The records of a store, for extensions. */
-export function recordsOf(
+export function createRecords(
   host: { readonly store: Store },
   policies: readonly PolicyRule[],
   clock: Clock,
@@ -110,7 +110,7 @@ export function recordsOf(
       return (await host.store.check({ ...request, id: '', startedAt, reads })).read
     },
     write: (writes, condition, startedAt) =>
-      host.store.run(writing({ writes, condition, now: clock(), startedAt })),
+      host.store.run(writeOperation({ writes, condition, now: clock(), startedAt })),
     remove: (keys) => host.store.reset(keys),
   }
 }

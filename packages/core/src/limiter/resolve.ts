@@ -6,7 +6,7 @@ import type { Entry } from '../stores/store.ts'
 import type { CompiledPolicy, Program } from './compile.ts'
 import { costIn } from '../cost.ts'
 import { resolveLimits } from '../policies/limit.ts'
-import { lacksDimension, partitionOf, type Digests, type Subject } from '../subject.ts'
+import { lacksDimension, encodePartition, type Digests, type Subject } from '../subject.ts'
 
 /** Settings of one policy in one partition that take precedence over the policy's own. */
 export interface PolicySettings extends LimitSettings {
@@ -55,7 +55,7 @@ export function resolve({ compiled }: Program, context: EntryContext): Resolved 
     const { subject, digests } = context
     let why = reasonToSkip(policy, context)
     if (why === undefined) {
-      const partition = (partitions[one.per] ??= partitionOf(subject, policy.per, digests))
+      const partition = (partitions[one.per] ??= encodePartition(subject, policy.per, digests))
       const entry = entryOf(one, index, partition, context)
       if (typeof entry !== 'string') {
         entries.push(entry)
@@ -135,7 +135,7 @@ export function keysOf(
   subject: Subject,
   digests: Digests | undefined,
 ): string[] {
-  const key = prefix + partitionOf(subject, policy.per, digests)
+  const key = prefix + encodePartition(subject, policy.per, digests)
   if (policy.stripes === 1) return [key]
   return Array.from({ length: policy.stripes }, (_, part) => keyOfPart(key, part, policy.stripes))
 }

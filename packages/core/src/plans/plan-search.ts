@@ -5,9 +5,15 @@ import { PlanCache } from './cached-plan.ts'
 import { systemClock } from '../clock.ts'
 import { FAILED, planIn } from './plan-records.ts'
 import { randomId } from '../internal/random-id.ts'
-import { hasLongValue, lacksDimension, partitionOf, partOf, type Subject } from '../subject.ts'
-import { background } from '../internal/background.ts'
-import { LOOKS_MS, pause, pauses } from '../internal/single-flight.ts'
+import {
+  hasLongValue,
+  lacksDimension,
+  encodePartition,
+  encodeValueAsync,
+  type Subject,
+} from '../subject.ts'
+import { runInBackground } from '../internal/background.ts'
+import { POLL_MS, pause, growingPauses } from '../internal/single-flight.ts'
 import type { ExtensionCall, Contribution } from '../limiter/extensions.ts'
 
 /** Parts of a `PlanSearch`. */
@@ -55,7 +61,7 @@ export class PlanSearch {
     if (lacksDimension(subject, [by])) return { plan: { name: undefined, source: 'default' } }
     const id = (subject as Record<string, string>)[by] ?? ''
     if (hasLongValue(subject, [by])) return this.#findSlowly(call, id)
-    const key = `${by}:${partitionOf(subject, [by]).slice(by.length + 1)}:plan`
+    const key = `${by}:${encodePartition(subject, [by]).slice(by.length + 1)}:plan`
     const plan = this.#plans.get(key, clock())
     return plan.isReady ? this.#result(plan, { id, key, call }) : this.#findSlowly(call, id)
   }
@@ -64,7 +70,7 @@ export class PlanSearch {
     const { clock, claimMs, timeoutMs } = this.#parts
     const owner = { id, key: await this.#key(call.subject), call }
     let plan = this.#plans.get(owner.key, clock())
-    for (const waitMs of pauses(LOOKS_MS.isolate)) {
+    for (const waitMs of growingPauses(POLL_MS.isolate)) {
       if (plan.isReady) break
       const searchedMs = systemClock() - plan.searchedAt
       // Whoever comes first searches for all; but it may have been cut off, or the clock set back.
@@ -89,7 +95,7 @@ export class PlanSearch {
 
   async #key(subject: Subject): Promise<string> {
     const { by } = this.#parts
-    return `${by}:${await partOf(by, subject)}:plan`
+    return `${by}:${await encodeValueAsync(by, subject)}:plan`
   }
 
   /** The plan as the isolate knows it, with the store's record to read along unless it is fresh. */
@@ -126,7 +132,7 @@ export class PlanSearch {
   /** Looks at the store until there is an answer, or for as long as a look-up may take. */
   async #search(plan: CachedPlan, owner: Owner): Promise<void> {
     const deadline = systemClock() + this.#parts.timeoutMs
-    for (const waitMs of pauses(LOOKS_MS.store)) {
+    for (const waitMs of growingPauses(POLL_MS.store)) {
       if ((await this.#look(plan, owner)) || systemClock() >= deadline) return
       await offDeadline(owner, pause(waitMs))
     }
@@ -161,7 +167,10 @@ export class PlanSearch {
 
   #refreshInBackground(plan: CachedPlan, owner: Owner, replaced: string | undefined): void {
     if (!this.#mayLookUp(plan, replaced)) return
-    background(this.#lookUp(plan, { ...owner, call: undefined }, replaced), owner.call?.waitUntil)
+    runInBackground(
+      this.#lookUp(plan, { ...owner, call: undefined }, replaced),
+      owner.call?.waitUntil,
+    )
   }
 
   /**

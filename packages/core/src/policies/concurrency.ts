@@ -4,7 +4,7 @@ import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slotsAlgorithm } from '../algorithms/slots.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
-import { defineRule, policyOf } from './policy.ts'
+import { defineRule, createPolicy } from './policy.ts'
 
 /** Options of `concurrency`. */
 export interface ConcurrencyOptions<
@@ -50,5 +50,5 @@ export function concurrency<const Partition extends Per, Name extends string = A
     const algorithm = slotsAlgorithm
     return { algorithm, params: [windowMs], windowMs, reason, maxUnits: MAX_SLOTS }
   })
-  return policyOf([Object.freeze({ ...rule, unit: UNIT })])
+  return createPolicy([Object.freeze({ ...rule, unit: UNIT })])
 }

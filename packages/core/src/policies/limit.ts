@@ -92,18 +92,18 @@ export function resolveLimits(
     const found = settings?.burst ?? (typeof ownBurst === 'function' ? ownBurst(context) : ownBurst)
     // Tried even where there is no limit, as one may be configured.
     if (found !== 'limit' && found !== 'unlimited')
-      burst = countable(() => option('burst'), found, maxUnits)
+      burst = assertCountable(() => option('burst'), found, maxUnits)
   }
   // A function or a setting that says so would lift the limit where no configuration is read.
   if (limit === 'configured' && limit === own) return 'unconfigured'
   if (limit === 'unlimited') return limit
-  const units = countable(() => option('limit'), limit, maxUnits)
+  const units = assertCountable(() => option('limit'), limit, maxUnits)
   // A bucket that nothing flows into lets nothing out.
   return { limit: units, burst: burst === 'limit' || units === 0 ? units : burst }
 }
 
 /** Returns `units` if an algorithm can count that many, else throws. */
-export function countable(option: () => string, units: unknown, maxUnits: number): number {
+export function assertCountable(option: () => string, units: unknown, maxUnits: number): number {
   if (typeof units === 'number' && units >= 0 && units <= maxUnits && Number.isInteger(units)) {
     return units
   }

@@ -169,11 +169,11 @@ export function definePolicy<
   ownOptions: readonly string[],
   configure: () => AlgorithmConfig<State>,
 ): PolicyOf<Partition, Unit, Name> {
-  return policyOf([defineRule(factory, options as PolicyOptions, ownOptions, configure)])
+  return createPolicy([defineRule(factory, options as PolicyOptions, ownOptions, configure)])
 }
 
 /** The policy of these rules. */
-export function policyOf(rules: readonly PolicyRule[]): Policy<never, never> {
+export function createPolicy(rules: readonly PolicyRule[]): Policy<never, never> {
   return () => rules
 }
 

@@ -1,9 +1,9 @@
 import type { AnyLimitName, Limit } from './limit.ts'
 import type { Policy } from './policy.ts'
-import { policyOf } from './policy.ts'
+import { createPolicy } from './policy.ts'
 import { assertOptions } from '../internal/validation.ts'
 import { assertLimitOption } from './limit.ts'
-import { logRules, type LogWindow, type SharedLogOptions } from './sliding-windows.ts'
+import { defineLogRules, type LogWindow, type SharedLogOptions } from './sliding-windows.ts'
 
 /** Options of `projectLimits`. */
 export interface ProjectLimitsOptions<
@@ -37,7 +37,7 @@ export function projectLimits<Name extends string = AnyLimitName>(
     windowOf('day', day, 86_400_000),
   ])
   const named = { name: 'project', per: ['project'], ...options }
-  return policyOf(logRules('projectLimits', named, ['minute', 'hour', 'day'], windows))
+  return createPolicy(defineLogRules('projectLimits', named, ['minute', 'hour', 'day'], windows))
 }
 
 function windowOf(name: string, limit: Limit, windowMs: number): [string, LogWindow] {

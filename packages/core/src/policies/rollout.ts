@@ -40,9 +40,9 @@ export function rollout(options: RolloutOptions): Rollout {
   return Object.freeze({
     isPartial: shares.some((share) => share > 0 && share < 100),
     isEnabled: (name: string, partition: string) =>
-      inShare(`${name}/enabled:${partition}`, enabled),
+      isInShare(`${name}/enabled:${partition}`, enabled),
     isEnforced: (name: string, partition: string) =>
-      inShare(`${name}/enforced:${partition}`, enforced),
+      isInShare(`${name}/enforced:${partition}`, enforced),
   })
 }
 
@@ -50,7 +50,7 @@ export function rollout(options: RolloutOptions): Rollout {
  * Returns true if `text` is among the first `percent` of a hundred: the same texts every time,
  * everywhere.
  */
-export function inShare(text: string, percent: number): boolean {
+export function isInShare(text: string, percent: number): boolean {
   if (percent >= 100) return true
   return percent > 0 && (hash(text) / 2 ** 32) * 100 < percent
 }

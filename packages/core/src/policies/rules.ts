@@ -4,7 +4,7 @@ import { assertPer } from '../subject.ts'
 import { assertName } from '../internal/validation.ts'
 
 /** The rules of a limiter's policies. @throws ConfigError Unless they are some, with distinct names. */
-export function rulesOf(policies: unknown): readonly PolicyRule[] {
+export function collectRules(policies: unknown): readonly PolicyRule[] {
   if (!Array.isArray(policies) || policies.length === 0) {
     throw new ConfigError('invalid_option', 'policies', 'must be a list of at least one policy')
   }
@@ -39,7 +39,7 @@ function notMade(): ConfigError {
 }
 
 /** Those of `rules` that count in the same keys, `rule` among them. */
-export const sharingKeys = (
+export const rulesSharingKeys = (
   { name, keyspace }: PolicyRule,
   rules: readonly PolicyRule[],
 ): readonly PolicyRule[] =>

@@ -6,7 +6,7 @@ import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions, MAX_UNITS, assertOptions, assertName } from '../internal/validation.ts'
 import { assertLimitOption } from './limit.ts'
-import { defineRule, policyOf } from './policy.ts'
+import { defineRule, createPolicy } from './policy.ts'
 
 /** Options of policies over one log: those of every policy, but for what each window has of its own. */
 export type SharedLogOptions<
@@ -49,7 +49,7 @@ export function slidingWindows<
 >(options: SlidingWindowsOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   assertOptions('slidingWindows', options)
   const given = options as SlidingWindowsOptions
-  return policyOf(logRules('slidingWindows', given, ['windows'], readWindows(given)))
+  return createPolicy(defineLogRules('slidingWindows', given, ['windows'], readWindows(given)))
 }
 
 function readWindows({ windows }: SlidingWindowsOptions): Map<string, LogWindow> {
@@ -68,7 +68,7 @@ function readWindows({ windows }: SlidingWindowsOptions): Map<string, LogWindow>
 }
 
 /** Makes a rule of each window, by its name. All of them count in one log. */
-export function logRules(
+export function defineLogRules(
   factory: string,
   options: SharedLogOptions,
   ownOptions: readonly string[],
