@@ -23,14 +23,14 @@ export type Subject<
   ? StandardDimensions<Plan> | Readonly<Record<string, string | undefined>>
   : SubjectOf<Dimension, Plan>
 
-/** A subject of known dimensions. Has a name, so that TypeScript's errors say it in place of all of them. */
+/** A subject of known dimensions. A type of its own, so that TypeScript's errors show its name. */
 export type SubjectOf<Dimension extends string, Plan extends string> = StandardDimensions<Plan> & {
   readonly [Name in Dimension]?: string | undefined
 }
 
 /**
- * Whose budget a policy counts: one for each combination of these dimensions, or `'global'` for one
- * budget shared by everyone.
+ * The dimensions by which a policy divides its budget: each combination of their values has its own.
+ * `'global'` is one budget for everyone.
  */
 export type Per = readonly string[] | 'global'
 
@@ -40,10 +40,13 @@ export type DimensionOf<Partition extends Per> = Partition extends readonly (inf
   ? Name
   : never
 
-/** An encoded part longer than this (in UTF-8 bytes) is replaced by its SHA-256. */
-const MAX_PART_BYTES = 128
+/** The longest encoded value in a key, in UTF-8 bytes. A longer one is replaced by its SHA-256. */
+const MAX_VALUE_BYTES = 128
 
-/** What would end a part, start a hash tag, look like a digest, or not print. */
+/** The longest value, in UTF-16 units, that surely fits: one unit is encoded as three bytes at most. */
+const SHORT_LENGTH = Math.floor(MAX_VALUE_BYTES / 3)
+
+/** Characters that would end a value, start a hash tag, look like a digest, or not print. */
 // eslint-disable-next-line no-control-regex -- control characters are exactly what is escaped here
 const RESERVED = /[\u0000-\u0020\u007f%:={}~]/g
 
@@ -65,7 +68,7 @@ export function assertPer(option: string, per: unknown): Per {
     throw new ConfigError(
       'invalid_option',
       option,
-      'must list names of 1 to 32 letters, digits, "_" or "-", starting with a letter',
+      'must list names of 1 to 32 letters, digits, "_" or "-" that start with a letter',
     )
   }
   if (new Set(names).size !== names.length) {
@@ -74,19 +77,16 @@ export function assertPer(option: string, per: unknown): Per {
   return Object.freeze([...(names as string[])])
 }
 
-/** A text that is shorter cannot be longer than `MAX_PART_BYTES` when it is encoded. */
-const SHORT = Math.floor(MAX_PART_BYTES / 3)
-
-/** Long values by dimension, as they stand in keys. */
+/** The digests that replace long values in keys, by dimension. */
 export type Digests = ReadonlyMap<string, string>
 
 const NO_DIGESTS: Digests = new Map()
 
-/** Returns true if a value is so long that `digestLongValues` may be needed before `encodePartition`. */
+/** Returns true if a value may need a digest: call `digestLongValues` before `encodePartition`. */
 export function hasLongValue(subject: Subject, dimensions: readonly string[]): boolean {
   for (const dimension of dimensions) {
     const value = valueOf(dimension, subject)
-    if (typeof value === 'string' && value.length > SHORT) return true
+    if (typeof value === 'string' && value.length > SHORT_LENGTH) return true
   }
   return false
 }
@@ -99,16 +99,16 @@ export async function digestLongValues(
   const digests = new Map<string, string>()
   for (const dimension of dimensions) {
     const value = valueOf(dimension, subject)
-    if (typeof value !== 'string' || value.length <= SHORT) continue
+    if (typeof value !== 'string' || value.length <= SHORT_LENGTH) continue
     const bytes = encoder.encode(encodeValue(dimension, subject))
-    if (bytes.length > MAX_PART_BYTES) digests.set(dimension, await digest(bytes))
+    if (bytes.length > MAX_VALUE_BYTES) digests.set(dimension, await digest(bytes))
   }
   return digests
 }
 
 /**
- * The partition that `subject` falls in, as it stands in keys. Distinct values never meet in one key:
- * each part is escaped, a long one is replaced by its digest, and an empty or ill-formed one is refused.
+ * Returns the partition of `subject` as keys contain it. Distinct partitions never share a key: each
+ * value is escaped, a long one is replaced by its digest, and an empty or ill-formed one is refused.
  *
  * @throws InputError `missing_dimension` when the subject lacks a dimension of `per`.
  * @throws InputError `invalid_subject` when a value is not a non-empty, well-formed string.
@@ -123,14 +123,14 @@ export function encodePartition(subject: Subject, per: Per, digests: Digests = N
   return key
 }
 
-/** The partition that `subject` falls in, whatever the length of its values. @throws InputError As `encodePartition` does. */
+/** Encodes a partition and hashes its long values. @throws InputError As `encodePartition` does. */
 export async function encodePartitionAsync(subject: Subject, per: Per): Promise<string> {
   return per === 'global'
     ? per
     : encodePartition(subject, per, await digestLongValues(subject, per))
 }
 
-/** One value of `subject` as it stands in keys. @throws InputError As `encodePartition` does. */
+/** Encodes one value and hashes it if it is long. @throws InputError As `encodePartition` does. */
 export async function encodeValueAsync(dimension: string, subject: Subject): Promise<string> {
   const digests = await digestLongValues(subject, [dimension])
   return digests.get(dimension) ?? encodeValue(dimension, subject)
@@ -150,7 +150,7 @@ function encodeValue(dimension: string, subject: Subject): string {
   const value = valueOf(dimension, subject)
   const input = `subject.${dimension}`
   if (value === undefined) {
-    throw new InputError('missing_dimension', input, 'is missing, and a policy counts per it')
+    throw new InputError('missing_dimension', input, 'is missing, and a policy counts by it')
   }
   if (typeof value !== 'string' || value === '') {
     throw new InputError('invalid_subject', input, 'must be a non-empty string')
