@@ -51,8 +51,8 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   assertKnownOptions('createLimiter', options, OPTIONS)
   const { plans, extensions = [] } = options
   const policies = collectRules(options.policies)
-  const { onStoreError = 'local', clock: injectedClock } = options
-  const mode = assertOneOf('onStoreError', onStoreError, ['allow', 'deny', 'local'])
+  const { onStoreError, clock: injectedClock } = options
+  const mode = assertOneOf('onStoreError', onStoreError ?? 'local', ['allow', 'deny', 'local'])
   const clock = wholeMsClock(injectedClock === undefined ? systemClock : injectedClock)
   assertLimits(policies, plans)
   const store = assertStore(options.store)

@@ -1,5 +1,5 @@
 import type { Policy, PolicyRule } from '../policies/policy.ts'
-import { createPolicy } from '../policies/policy.ts'
+import { createPolicy } from '../policies/define-policy.ts'
 import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest } from './types.ts'
 import { ConfigError } from '../errors.ts'

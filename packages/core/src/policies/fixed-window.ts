@@ -3,7 +3,7 @@ import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { CALENDAR_MONTH, fixedWindowAlgorithm } from '../algorithms/fixed-window.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { definePolicy } from './policy.ts'
+import { definePolicy } from './define-policy.ts'
 
 /** Options of `fixedWindow`. */
 export interface FixedWindowOptions<
@@ -11,16 +11,16 @@ export interface FixedWindowOptions<
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
 > extends PolicyOptions<Partition, Unit, Name> {
-  /** The window, aligned to the Unix epoch, so that `'1d'` starts at midnight UTC. */
+  /** The window's length. Windows are aligned to the Unix epoch, so that `'1d'` starts at midnight UTC. */
   readonly window: Duration
 }
 
 const DAY_MS = 86_400_000
 
 /**
- * Allows `limit` units in each window of a fixed grid, such as each hour by the clock. One number in
- * Redis, whatever the traffic; but up to twice the limit can pass within one window's length, around
- * the border of two windows. Use it for quotas, and `slidingWindow` for rates.
+ * Allows `limit` units in each window of a fixed grid, such as each hour by the clock. Up to twice the
+ * limit can pass within one window's length, around the border of two windows: use it for quotas, and
+ * `slidingWindow` for rates. In Redis it is one short string per partition.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
@@ -38,8 +38,8 @@ export function fixedWindow<
 }
 
 /**
- * Allows `limit` units each calendar day in UTC. A denial's reason is `daily_quota_exceeded`, and its
- * key in Redis expires exactly at midnight.
+ * Allows `limit` units each calendar day in UTC. The reason of its denials is `daily_quota_exceeded`. Its
+ * key in Redis expires at midnight.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
@@ -59,7 +59,8 @@ export function dailyCap<
 }
 
 /**
- * Allows `limit` units each calendar month in UTC. A denial's reason is `monthly_quota_exceeded`.
+ * Allows `limit` units each calendar month in UTC. The reason of its denials is
+ * `monthly_quota_exceeded`.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example

@@ -3,7 +3,7 @@ import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slidingLogAlgorithm } from '../algorithms/sliding-log.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { definePolicy } from './policy.ts'
+import { definePolicy } from './define-policy.ts'
 
 /** Options of `slidingWindow`. */
 export interface SlidingWindowOptions<
@@ -16,8 +16,8 @@ export interface SlidingWindowOptions<
 }
 
 /**
- * Allows `limit` units in any stretch of time as long as `window`: exact, not an estimate. In Redis
- * it is one sorted set per partition, with one member per allowed request, whatever its cost.
+ * Allows `limit` units in any stretch of time as long as `window`. Exact, not an estimate. In Redis it is
+ * one sorted set per partition, with one member per allowed request, whatever its cost.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
