@@ -30,7 +30,7 @@ export function assertCost(cost: Cost | undefined, units: ReadonlySet<string>): 
       if (value !== undefined && !isUnits(value)) throw invalid(`cost.${unit}`, MUST_BE_UNITS)
     }
   } else {
-    throw invalid('cost', 'must be a number of requests, or an object such as { token: 1200 }')
+    throw invalid('cost', 'must be a number, or an object such as { token: 1200 }')
   }
 }
 
@@ -45,7 +45,7 @@ export function costIn(cost: Cost | undefined, unit: string): number {
   if (typeof cost === 'object' && Object.hasOwn(cost, unit)) value = cost[unit]
   else if (unit === 'request' || unit === 'call') return 1
   if (value !== undefined) return value
-  throw invalid(`cost.${unit}`, 'is missing, and a policy counts it')
+  throw invalid(`cost.${unit}`, 'is missing, but a policy counts it')
 }
 
 const invalid = (input: string, message: string): InputError =>

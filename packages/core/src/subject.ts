@@ -1,6 +1,6 @@
 import { ConfigError, InputError } from './errors.ts'
 
-/** The dimensions that every subject may have. */
+/** The dimensions that every subject may have. Policies may count by others, too. */
 export interface StandardDimensions<Plan extends string = string> {
   readonly tenant?: string | undefined
   readonly user?: string | undefined
@@ -11,7 +11,7 @@ export interface StandardDimensions<Plan extends string = string> {
 }
 
 /**
- * Who and what a request is: the values of its dimensions. Without type arguments, any dimension.
+ * The values of a request's dimensions, by which policies count. Without type arguments, any dimension.
  *
  * @example
  * const subject: Subject = { tenant: 'acme', user: 'u_17', route: 'evaluate', plan: 'growth' }
@@ -150,7 +150,7 @@ function encodeValue(dimension: string, subject: Subject): string {
   const value = valueOf(dimension, subject)
   const input = `subject.${dimension}`
   if (value === undefined) {
-    throw new InputError('missing_dimension', input, 'is missing, and a policy counts by it')
+    throw new InputError('missing_dimension', input, 'is missing, but a policy counts by it')
   }
   if (typeof value !== 'string' || value === '') {
     throw new InputError('invalid_subject', input, 'must be a non-empty string')

@@ -26,7 +26,7 @@ export function durationMs(option: string, duration: unknown): number {
   throw new ConfigError(
     'invalid_duration',
     option,
-    'must be a whole number of milliseconds, or a text such as "500ms", "10s", "1m", "24h" or "30d"; at most 366 days',
+    'must be milliseconds, or a text such as "500ms", "10s", "1m", "24h" or "30d"; at most 366 days',
   )
 }
 

@@ -1,9 +1,9 @@
 import type { Decision } from '../decision.ts'
 import type { RecordField, SettlementMark, StoreReply, StoreRequest } from '../stores/store.ts'
 import type { LimiterCall } from './call.ts'
-import type { CombinedContribution, TrackedRecord } from './extensions.ts'
+import type { CombinedContribution, Seam, TrackedRecord } from './extensions.ts'
 import type { ResolvedPlan } from './plan.ts'
-import type { EntryContext, ResolvedEntry, SettingsLookup } from './resolve.ts'
+import type { EntryContext, ResolvedEntry } from './resolve.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { assertCost } from '../cost.ts'
@@ -27,8 +27,14 @@ export interface Outcome {
   readonly reply: StoreReply
 }
 
-const NO_SETTINGS: readonly SettingsLookup[] = []
-const NO_READS: readonly TrackedRecord[] = []
+/** The contribution to a limiter without extensions. */
+const NO_CONTRIBUTION: CombinedContribution = {
+  plan: undefined,
+  settings: [],
+  reads: [],
+  failure: undefined,
+}
+
 const NO_FIELDS: readonly RecordField[] = []
 
 /**
@@ -48,47 +54,41 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
     const digests = hasLongValue(subject, program.dimensions)
       ? await digestLongValues(subject, program.dimensions)
       : undefined
-    const contribution = seam && (await contribute(runtime, call, timing))
+    const contribution = seam ? await contribute(seam, runtime, call, timing) : NO_CONTRIBUTION
 
-    // Resolve: the policies that take part, each with its key and numbers.
-    const plan = resolvePlan(runtime, subject, contribution?.plan)
+    // Resolve: select the policies that take part, each with its key and numbers.
+    const plan = resolvePlan(runtime, subject, contribution.plan)
     const { entries, skipped } = resolve(program, contextOf(call, plan, contribution, digests))
 
     // The store: check all entries, then charge all of them if all fit.
-    const reads = contribution?.reads ?? NO_READS
-    const request = requestOf(
-      runtime,
-      call,
-      entries,
-      reads,
-      contribution?.failure,
-      timing.startedAt,
-    )
-    const { now, id } = request
+    const request = requestOf(runtime, call, entries, contribution, timing.startedAt)
+    const { id, now, reads } = request
     const reply: StoreReply =
-      entries.length + reads.length === 0
-        ? { source: 'store', now, verdicts: [], read: [] }
-        : await store.check(request)
+      entries.length + reads.length > 0
+        ? await store.check(request)
+        : { source: 'store', now, verdicts: [], read: [] }
 
-    // Conclude: the reply as a decision.
+    // Conclude: turn the reply into a decision.
     const decision = conclude(entries, reply, skipped, plan)
 
-    const isSecond = outcome !== undefined
-    if (!(isSecond && decision.degraded)) outcome = { id, decision, entries, reply }
-    const isOutdated = !decision.degraded && updateRecords(reads, reply.read)
-    if (isSecond || !isOutdated || decision.allowed) break
+    const isRetry = outcome !== undefined
+    // A degraded retry does not replace the first decision, which the store has made.
+    if (!isRetry || !decision.degraded) outcome = { id, decision, entries, reply }
+    const isOutdated = !decision.degraded && updateRecords(contribution.reads, reply.read)
+    if (isRetry || decision.allowed || !isOutdated) break
   }
   if (apply) seam?.report(events, subject, outcome as Outcome)
   return outcome as Outcome
 }
 
-/** Collects the contributions of the extensions. What is not the store's time moves `timing.startedAt`. */
+/** Collects the contributions of the extensions. They may move the start, from which a deadline counts. */
 function contribute(
-  { extensions, seam }: LimiterRuntime,
+  seam: Seam,
+  { extensions }: LimiterRuntime,
   { subject, waitUntil }: LimiterCall,
   timing: { startedAt: number },
-): Promise<CombinedContribution> | undefined {
-  return seam?.contribute(extensions, {
+): Promise<CombinedContribution> {
+  return seam.contribute(extensions, {
     subject,
     waitUntil,
     get startedAt() {
@@ -103,7 +103,7 @@ function contribute(
 function contextOf(
   { subject, cost }: LimiterCall,
   { plan, limits }: ResolvedPlan,
-  contribution: CombinedContribution | undefined,
+  { settings }: CombinedContribution,
   digests: Digests | undefined,
 ): EntryContext {
   return {
@@ -112,7 +112,7 @@ function contextOf(
     limits: { plan: limits, route: subject.route, model: subject.model },
     plan,
     digests,
-    settings: contribution?.settings ?? NO_SETTINGS,
+    settings,
   }
 }
 
@@ -120,8 +120,7 @@ function requestOf(
   { program, clock, clockIsInjected }: LimiterRuntime,
   { apply, markFor }: DecideCall,
   entries: readonly ResolvedEntry[],
-  reads: readonly TrackedRecord[],
-  failure: unknown,
+  { reads, failure }: CombinedContribution,
   startedAt: number,
 ): StoreRequest {
   const id = requestId()
@@ -141,12 +140,12 @@ function requestOf(
 
 /** Gives each record its current value. Returns true if one of them was outdated. */
 function updateRecords(
-  reads: readonly TrackedRecord[],
+  records: readonly TrackedRecord[],
   values: readonly (string | undefined)[],
 ): boolean {
   let isOutdated = false
-  for (let index = 0; index < reads.length; index += 1) {
-    isOutdated = reads[index]?.update(values[index]) === true || isOutdated
+  for (let index = 0; index < records.length; index += 1) {
+    isOutdated = records[index]?.update(values[index]) === true || isOutdated
   }
   return isOutdated
 }

@@ -110,7 +110,7 @@ function resolveEntry(
   return policy.stripes > 1 ? pickStripe(entry) : entry
 }
 
-/** Restricts an entry to one stripe of its policy, at random. A cost that only the larger ones can hold gets one of them. */
+/** Restricts an entry to a random stripe of its policy: to one of the larger, if only they can hold the cost. */
 function pickStripe(entry: ResolvedEntry): ResolvedEntry {
   const { policy, key, limit, burst, cost } = entry
   const count = Math.max(1, Math.min(policy.stripes, limit, burst))

@@ -18,7 +18,7 @@ export function collectRules(policies: unknown): readonly PolicyRule[] {
       const prefix = keyPrefix(rule)
       if (keyspaces.has(name) || (keyspaces.has(prefix) && keyspaces.get(prefix) !== keyspace)) {
         const duplicate = keyspaces.has(name) ? name : keyspace?.name
-        const message = `must have distinct names; "${duplicate}" is used twice`
+        const message = `must not have two named "${duplicate}"`
         throw new ConfigError('duplicate_policy', 'policies', message)
       }
       keyspaces.set(name, rule).set(prefix, keyspace)
