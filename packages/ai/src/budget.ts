@@ -19,9 +19,9 @@ const PER_DOLLAR = 1_000_000
 
 /** Options of `budget`. */
 export interface BudgetOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Name extends string = AnyLimitName,
-> extends Pick<PolicyOptions<Whose>, 'per' | 'scope' | 'mode' | 'rollout'> {
+> extends Pick<PolicyOptions<Partition>, 'per' | 'scope' | 'mode' | 'rollout'> {
   /** The most to spend each calendar day (UTC), in micro-dollars: `usd(5)`, or a function of the plan. */
   readonly daily?: Limit<Name>
   /** The most to spend each calendar month (UTC), in micro-dollars. */
@@ -51,9 +51,9 @@ export function usd(dollars: number): number {
  * @example
  * budget({ daily: usd(5), monthly: ({ plan }) => plan.monthlyUsd, per: ['tenant'] })
  */
-export function budget<const Whose extends Per, Name extends string = AnyLimitName>(
-  options: BudgetOptions<Whose, Name>,
-): PolicyOf<Whose, 'usd', Name> {
+export function budget<const Partition extends Per, Name extends string = AnyLimitName>(
+  options: BudgetOptions<Partition, Name>,
+): PolicyOf<Partition, 'usd', Name> {
   assertKnownOptions('budget', options, [
     'daily',
     'monthly',

@@ -1,10 +1,10 @@
 /** The time now, in milliseconds since the Unix epoch. */
 export type Clock = () => number
 
-/** The machine's own clock. */
+/** The clock of this machine. */
 export const systemClock: Clock = () => Date.now()
 
-/** A clock that only moves when told to, for tests. */
+/** A clock for tests that moves only on command. */
 export interface ManualClock {
   (): number
   /** Moves the clock on by `ms` milliseconds. */
@@ -14,7 +14,7 @@ export interface ManualClock {
 }
 
 /**
- * A clock for tests: pass it as `clock` to `createLimiter` and move it by hand.
+ * Creates a clock for tests. Pass it as `clock` to `createLimiter`, and move it by hand.
  *
  * @example
  * const clock = manualClock(Date.UTC(2026, 0, 31, 23, 59, 59, 999))

@@ -2,9 +2,9 @@ import { InputError } from './errors.ts'
 import { isUnits, MUST_BE_UNITS } from './internal/validation.ts'
 
 /**
- * Units asked for: a number of requests, or a whole number per unit. `request` and `call` (what
- * `concurrency` counts) are 1 unless given; any other unit that a policy counts must be given, if only
- * as 0. Without a type argument, any unit.
+ * The units that a request asks for: a number of requests, or a whole number for each unit. `request`
+ * and `call` (which `concurrency` counts) default to 1. Every other unit that a policy counts must be
+ * present, even if it is 0. Without a type argument, any unit is accepted.
  *
  * @example
  * const cost: Cost = { request: 1, token: 1_200 }
@@ -13,10 +13,11 @@ export type Cost<Unit extends string = string> =
   number | { readonly [Name in Unit | 'request' | 'call']?: number | undefined }
 
 /**
- * Refuses a cost that cannot be counted.
+ * Throws unless `cost` can be counted.
  *
- * @param units The units that some policy counts.
- * @throws InputError `invalid_cost` when a unit is unknown or no whole number from 0 to 10^12.
+ * @param units The units that the limiter's policies count.
+ * @throws InputError `invalid_cost` when no policy counts a unit, or a number is not a whole number from
+ * 0 to 10^12.
  */
 export function assertCost(cost: Cost | undefined, units: ReadonlySet<string>): void {
   if (cost === undefined) return
@@ -29,12 +30,12 @@ export function assertCost(cost: Cost | undefined, units: ReadonlySet<string>): 
       if (value !== undefined && !isUnits(value)) throw invalid(`cost.${unit}`, MUST_BE_UNITS)
     }
   } else {
-    throw invalid('cost', 'must be a number of requests or an object of units')
+    throw invalid('cost', 'must be a number, or an object such as { token: 1200 }')
   }
 }
 
 /**
- * The cost in one unit: each request is 1 `request` and 1 `call` unless its cost says otherwise.
+ * Returns the cost in one unit. The default is 1 for `request` and `call`.
  *
  * @throws InputError `invalid_cost` when the unit is missing.
  */
@@ -44,7 +45,7 @@ export function costIn(cost: Cost | undefined, unit: string): number {
   if (typeof cost === 'object' && Object.hasOwn(cost, unit)) value = cost[unit]
   else if (unit === 'request' || unit === 'call') return 1
   if (value !== undefined) return value
-  throw invalid(`cost.${unit}`, 'is missing, and a policy counts it')
+  throw invalid(`cost.${unit}`, 'is missing, but a policy counts it')
 }
 
 const invalid = (input: string, message: string): InputError =>

@@ -1,6 +1,6 @@
 /**
- * What went wrong in the caller's configuration. Thrown while a limiter, policy, plan or store is
- * constructed, and by `configure` and `reset`.
+ * A mistake in options. Thrown while a limiter, policy, plan or store is constructed, and by
+ * `configure` and `reset`.
  */
 export type ConfigErrorCode =
   | 'invalid_option'
@@ -10,7 +10,7 @@ export type ConfigErrorCode =
   | 'missing_credentials'
   | 'configuration_full'
 
-/** What is wrong with the input of one call to a limiter, or to what `llm` has. */
+/** A mistake in the input of one call, to a limiter or to a function of `@sluice/ai`. */
 export type InputErrorCode =
   | 'invalid_subject'
   | 'missing_dimension'
@@ -20,8 +20,8 @@ export type InputErrorCode =
   | 'unknown_model'
 
 /**
- * How a store failed. Carried by a degraded decision; thrown by `settle`, `cancel`, `reset`, `invalidatePlan`,
- * `configure`, `readConfiguration` and `removeConfiguration` only.
+ * The failure of a store. A decision carries it in `degraded`; only `settle`, `cancel`, `reset`,
+ * `invalidatePlan`, `configure`, `readConfiguration` and `removeConfiguration` throw it.
  */
 export type StoreErrorCode =
   | 'store_timeout'
@@ -31,11 +31,11 @@ export type StoreErrorCode =
   | 'store_failed'
   | 'store_conflict'
 
-/** Every code a Sluice error can carry. Codes are stable; messages are not. */
+/** The codes of all Sluice errors. Codes are stable; messages are not. */
 export type ErrorCode = ConfigErrorCode | InputErrorCode | StoreErrorCode
 
 /**
- * The base of every error thrown by Sluice. Switch on `code`; each one has a section in `docs/errors.md`.
+ * The base class of all Sluice errors. Switch on `code`; each code has a section in `docs/errors.md`.
  *
  * @example
  * try {
@@ -48,7 +48,7 @@ export abstract class SluiceError extends Error {
   abstract readonly code: ErrorCode
 }
 
-/** A mistake in configuration, found at construction or by `configure`. `option` names the culprit. */
+/** An error in options, found at construction, by `configure` or by `reset`. `option` names the option. */
 export class ConfigError extends SluiceError {
   override readonly name = 'ConfigError'
   readonly code: ConfigErrorCode
@@ -62,7 +62,7 @@ export class ConfigError extends SluiceError {
   }
 }
 
-/** Input that cannot be counted. `input` names the field; its value is never in the text. */
+/** An error in the input of one call. `input` names the field; the message never contains its value. */
 export class InputError extends SluiceError {
   override readonly name = 'InputError'
   readonly code: InputErrorCode
@@ -76,11 +76,11 @@ export class InputError extends SluiceError {
   }
 }
 
-/** A store that did not answer as a store does. The text holds no key, no id and no credential. */
+/** A failure of the store. The message contains no key, id or credential. */
 export class StoreError extends SluiceError {
   override readonly name = 'StoreError'
   readonly code: StoreErrorCode
-  /** The HTTP status of the answer, where there was one. */
+  /** The HTTP status of the store's answer, if there was one. */
   readonly status: number | undefined
 
   constructor(code: StoreErrorCode, message: string, status?: number) {

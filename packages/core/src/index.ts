@@ -1,6 +1,8 @@
 // Limiters
 export { createLimiter } from './limiter/limiter.ts'
-export type { CheckOptions, Limiter, PlanName, ResetOptions } from './limiter/limiter.ts'
+export type { Limiter } from './limiter/limiter.ts'
+export type { CheckOptions } from './limiter/call.ts'
+export type { ResetOptions } from './limiter/reset.ts'
 export type { LimiterOptions } from './limiter/options.ts'
 export type { OnStoreError } from './stores/fallback.ts'
 
@@ -8,7 +10,7 @@ export type { OnStoreError } from './stores/fallback.ts'
 export { slidingWindow } from './policies/sliding-window.ts'
 export type { SlidingWindowOptions } from './policies/sliding-window.ts'
 export { slidingWindows } from './policies/sliding-windows.ts'
-export type { SharedLogOptions, SlidingWindowsOptions } from './policies/sliding-windows.ts'
+export type { SlidingWindowsOptions } from './policies/sliding-windows.ts'
 export { projectLimits } from './policies/project-limits.ts'
 export type { ProjectLimitsOptions } from './policies/project-limits.ts'
 export { slidingWindowCounter } from './policies/sliding-window-counter.ts'
@@ -22,12 +24,11 @@ export type { FixedWindowOptions } from './policies/fixed-window.ts'
 export { concurrency } from './policies/concurrency.ts'
 export type { ConcurrencyOptions } from './policies/concurrency.ts'
 export { rollout } from './policies/rollout.ts'
-export type { Mode, Rollout, RolloutOptions } from './policies/rollout.ts'
+export type { Rollout, RolloutOptions } from './policies/rollout.ts'
 export { backpressure } from './policies/backpressure.ts'
 export type { Backpressure, BackpressureOptions } from './policies/backpressure.ts'
 export type { Policy, PolicyOf, PolicyOptions, PolicyRule } from './policies/policy.ts'
 export type { Burst, Limit, LimitContext, Units } from './policies/limit.ts'
-export { durationMs } from './internal/duration.ts'
 export type { Duration } from './internal/duration.ts'
 
 // Plans
@@ -35,7 +36,7 @@ export { definePlans } from './policies/plans.ts'
 export type { PlanLimits, Plans } from './policies/plans.ts'
 
 // Subjects and costs
-export type { DimensionOf, Per, StandardDimensions, Subject, SubjectOf } from './subject.ts'
+export type { Per, Subject } from './subject.ts'
 export type { Cost } from './cost.ts'
 
 // Decisions
@@ -59,21 +60,22 @@ export { listen } from './limiter/listen.ts'
 export type { ListenOptions } from './limiter/listen.ts'
 export { extensionHandle } from './limiter/runtime.ts'
 export type {
-  ConnectedExtension,
+  ExtensionHooks,
   Extension,
   ExtensionCall,
   ExtensionContext,
   ExtensionOptions,
-  Preparation,
+  Contribution,
   TrackedRecord,
 } from './limiter/extensions.ts'
 export type { WaitUntil } from './internal/background.ts'
-export type { LimiterEvents, Listeners, PolicyEvent, Problem } from './limiter/events.ts'
+export type { LimiterEvents, Listeners, Problem } from './limiter/events.ts'
 export type { RecordCondition, Records, RecordWrite } from './limiter/records.ts'
-export type { PolicySettings, SettingsOf } from './limiter/resolve.ts'
+export type { PolicySettings, SettingsLookup } from './limiter/resolve.ts'
 
 // Algorithms and stores of your own
-export { definePolicy } from './policies/policy.ts'
+export { definePolicy } from './policies/define-policy.ts'
+export { durationMs } from './internal/duration.ts'
 export type { AlgorithmConfig } from './policies/policy.ts'
 export type {
   Algorithm,

@@ -1,6 +1,6 @@
 import { ConfigError, InputError } from './errors.ts'
 
-/** The dimensions that every subject may have. */
+/** The dimensions that every subject may have. Policies may count by others, too. */
 export interface StandardDimensions<Plan extends string = string> {
   readonly tenant?: string | undefined
   readonly user?: string | undefined
@@ -11,7 +11,7 @@ export interface StandardDimensions<Plan extends string = string> {
 }
 
 /**
- * Who and what a request is: the values of its dimensions. Without type arguments, any dimension.
+ * The values of a request's dimensions, by which policies count. Without type arguments, any dimension.
  *
  * @example
  * const subject: Subject = { tenant: 'acme', user: 'u_17', route: 'evaluate', plan: 'growth' }
@@ -23,26 +23,30 @@ export type Subject<
   ? StandardDimensions<Plan> | Readonly<Record<string, string | undefined>>
   : SubjectOf<Dimension, Plan>
 
-/** A subject of known dimensions. Has a name, so that TypeScript's errors say it in place of all of them. */
+/** A subject of known dimensions. A type of its own, so that TypeScript's errors show its name. */
 export type SubjectOf<Dimension extends string, Plan extends string> = StandardDimensions<Plan> & {
   readonly [Name in Dimension]?: string | undefined
 }
 
 /**
- * Whose budget a policy counts: one for each combination of these dimensions, or `'global'` for one
- * budget shared by everyone.
+ * The dimensions by which a policy divides its budget: each combination of their values has its own.
+ * `'global'` is one budget for everyone.
  */
 export type Per = readonly string[] | 'global'
 
 /** The dimensions of a `Per`. */
-export type DimensionOf<Whose extends Per> = Whose extends readonly (infer Name extends string)[]
+export type DimensionOf<Partition extends Per> = Partition extends readonly (infer Name extends
+  string)[]
   ? Name
   : never
 
-/** An encoded part longer than this (in UTF-8 bytes) is replaced by its SHA-256. */
-const MAX_PART_BYTES = 128
+/** The longest encoded value in a key, in UTF-8 bytes. A longer one is replaced by its SHA-256. */
+const MAX_VALUE_BYTES = 128
 
-/** What would end a part, start a hash tag, look like a digest, or not print. */
+/** The longest value, in UTF-16 units, that surely fits: one unit is encoded as three bytes at most. */
+const SHORT_LENGTH = Math.floor(MAX_VALUE_BYTES / 3)
+
+/** Characters that would end a value, start a hash tag, look like a digest, or not print. */
 // eslint-disable-next-line no-control-regex -- control characters are exactly what is escaped here
 const RESERVED = /[\u0000-\u0020\u007f%:={}~]/g
 
@@ -64,7 +68,7 @@ export function assertPer(option: string, per: unknown): Per {
     throw new ConfigError(
       'invalid_option',
       option,
-      'must list names of 1 to 32 letters, digits, "_" or "-", starting with a letter',
+      'must list names of 1 to 32 letters, digits, "_" or "-" that start with a letter',
     )
   }
   if (new Set(names).size !== names.length) {
@@ -73,61 +77,63 @@ export function assertPer(option: string, per: unknown): Per {
   return Object.freeze([...(names as string[])])
 }
 
-/** A text that is shorter cannot be longer than `MAX_PART_BYTES` when it is encoded. */
-const SHORT = Math.floor(MAX_PART_BYTES / 3)
-
-/** Long values by dimension, as they stand in keys. */
+/** The digests that replace long values in keys, by dimension. */
 export type Digests = ReadonlyMap<string, string>
 
 const NO_DIGESTS: Digests = new Map()
 
-/** Returns true if a value is so long that `digestsOf` may be needed before `partitionOf`. */
+/** Returns true if a value may need a digest: call `digestLongValues` before `encodePartition`. */
 export function hasLongValue(subject: Subject, dimensions: readonly string[]): boolean {
   for (const dimension of dimensions) {
     const value = valueOf(dimension, subject)
-    if (typeof value === 'string' && value.length > SHORT) return true
+    if (typeof value === 'string' && value.length > SHORT_LENGTH) return true
   }
   return false
 }
 
-/** Hashes the values that are too long for a key. @throws InputError As `partitionOf` does. */
-export async function digestsOf(subject: Subject, dimensions: readonly string[]): Promise<Digests> {
+/** Hashes the values that are too long for a key. @throws InputError As `encodePartition` does. */
+export async function digestLongValues(
+  subject: Subject,
+  dimensions: readonly string[],
+): Promise<Digests> {
   const digests = new Map<string, string>()
   for (const dimension of dimensions) {
     const value = valueOf(dimension, subject)
-    if (typeof value !== 'string' || value.length <= SHORT) continue
-    const bytes = encoder.encode(encodePart(dimension, subject))
-    if (bytes.length > MAX_PART_BYTES) digests.set(dimension, await digest(bytes))
+    if (typeof value !== 'string' || value.length <= SHORT_LENGTH) continue
+    const bytes = encoder.encode(encodeValue(dimension, subject))
+    if (bytes.length > MAX_VALUE_BYTES) digests.set(dimension, await digest(bytes))
   }
   return digests
 }
 
 /**
- * The partition that `subject` falls in, as it stands in keys. Distinct values never meet in one key:
- * each part is escaped, a long one is replaced by its digest, and an empty or ill-formed one is refused.
+ * Returns the partition of `subject` as keys contain it. Distinct partitions never share a key: each
+ * value is escaped, a long one is replaced by its digest, and an empty or ill-formed one is refused.
  *
  * @throws InputError `missing_dimension` when the subject lacks a dimension of `per`.
  * @throws InputError `invalid_subject` when a value is not a non-empty, well-formed string.
  */
-export function partitionOf(subject: Subject, per: Per, digests: Digests = NO_DIGESTS): string {
+export function encodePartition(subject: Subject, per: Per, digests: Digests = NO_DIGESTS): string {
   if (per === 'global') return per
   let key = ''
   for (const dimension of per) {
     if (key !== '') key += ':'
-    key += `${dimension}=${digests.get(dimension) ?? encodePart(dimension, subject)}`
+    key += `${dimension}=${digests.get(dimension) ?? encodeValue(dimension, subject)}`
   }
   return key
 }
 
-/** The partition that `subject` falls in, whatever the length of its values. @throws InputError As `partitionOf` does. */
-export async function partitionKey(subject: Subject, per: Per): Promise<string> {
-  return per === 'global' ? per : partitionOf(subject, per, await digestsOf(subject, per))
+/** Encodes a partition and hashes its long values. @throws InputError As `encodePartition` does. */
+export async function encodePartitionAsync(subject: Subject, per: Per): Promise<string> {
+  return per === 'global'
+    ? per
+    : encodePartition(subject, per, await digestLongValues(subject, per))
 }
 
-/** One value of `subject` as it stands in keys. @throws InputError As `partitionOf` does. */
-export async function partOf(dimension: string, subject: Subject): Promise<string> {
-  const digests = await digestsOf(subject, [dimension])
-  return digests.get(dimension) ?? encodePart(dimension, subject)
+/** Encodes one value and hashes it if it is long. @throws InputError As `encodePartition` does. */
+export async function encodeValueAsync(dimension: string, subject: Subject): Promise<string> {
+  const digests = await digestLongValues(subject, [dimension])
+  return digests.get(dimension) ?? encodeValue(dimension, subject)
 }
 
 /** Returns true if `subject` has no value for a dimension of `per`. */
@@ -140,11 +146,11 @@ function valueOf(dimension: string, subject: Subject): unknown {
   return (Object.hasOwn(values, dimension) ? values[dimension] : undefined) ?? undefined
 }
 
-function encodePart(dimension: string, subject: Subject): string {
+function encodeValue(dimension: string, subject: Subject): string {
   const value = valueOf(dimension, subject)
   const input = `subject.${dimension}`
   if (value === undefined) {
-    throw new InputError('missing_dimension', input, 'is missing, and a policy counts per it')
+    throw new InputError('missing_dimension', input, 'is missing, but a policy counts by it')
   }
   if (typeof value !== 'string' || value === '') {
     throw new InputError('invalid_subject', input, 'must be a non-empty string')

@@ -2,7 +2,7 @@ import { slidingWindows, type Entry, type PolicyRule } from '@sluice/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../support/running-redis.ts'
-import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
+import { entriesOf, collectRules, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
 
@@ -11,7 +11,7 @@ const SEED = 20_260_118
 const TURN = 8_000_000_000_000_000
 const LIMIT = 1_000_000_000_000
 
-const RULES = rulesOf(
+const RULES = collectRules(
   slidingWindows({
     name: 'k',
     per: 'global',

@@ -1,12 +1,11 @@
-import { defineExtension, type ConnectedExtension } from '@sluice/core'
+import { defineExtension, type ExtensionHooks } from '@sluice/core'
 import { describe } from 'vitest'
 import { loosely, mistakesAreNamed, type Mistake } from '../../support/mistakes.ts'
 import { setUpExtension } from './support.ts'
 
 const make = loosely(defineExtension)
 const own = defineExtension({ name: 'own', connect: () => ({}) })
-const connecting = (connected: unknown) => () =>
-  setUpExtension(() => connected as ConnectedExtension)
+const connecting = (connected: unknown) => () => setUpExtension(() => connected as ExtensionHooks)
 
 const MISTAKES: Mistake[] = [
   ['no options', () => make(undefined), 'defineExtension'],

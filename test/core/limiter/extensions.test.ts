@@ -2,7 +2,7 @@ import {
   ConfigError,
   InputError,
   StoreError,
-  type ConnectedExtension,
+  type ExtensionHooks,
   type Decision,
   type Limiter,
   type PolicySettings,
@@ -77,7 +77,7 @@ const timeless = ({ policies, ...decision }: Decision) => ({
 
 describe('an extension changes no decision, and is reported, when it', () => {
   it.each(Object.entries(FAULTS))('%s', async (_, before) => {
-    const { limiter, problems } = setUpExtension(() => ({ before }) as ConnectedExtension)
+    const { limiter, problems } = setUpExtension(() => ({ before }) as ExtensionHooks)
     const usual = setUp([rpm], { plans }).limiter
     const decisions = await checks(limiter)
     const expected = await checks(usual)
@@ -156,7 +156,7 @@ describe('an extension that never answers', () => {
     const store = memory()
     const check = vi.spyOn(store, 'check')
     const startedAt = Date.now()
-    const before: ConnectedExtension['before'] = async (call) => {
+    const before: ExtensionHooks['before'] = async (call) => {
       await new Promise((resolve) => setTimeout(resolve, 100))
       call.pauseDeadline(ms)
       return undefined

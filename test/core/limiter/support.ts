@@ -2,7 +2,7 @@ import {
   defineExtension,
   definePlans,
   fixedWindow,
-  type ConnectedExtension,
+  type ExtensionHooks,
   type ExtensionContext,
   type Limiter,
   type LimiterOptions,
@@ -21,7 +21,7 @@ export const rpm = fixedWindow({
 
 /** A limiter with an extension of your own, and the problems that it reports. */
 export function setUpExtension(
-  connect: (context: ExtensionContext) => ConnectedExtension,
+  connect: (context: ExtensionContext) => ExtensionHooks,
   {
     policies = [rpm],
     extensions = [],

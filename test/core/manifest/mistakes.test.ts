@@ -83,8 +83,8 @@ const POLICIES: Mistake[] = [
   ['a burst of 0', manifest({ policies: [{ ...bucket, burst: 0 }] }), `${POLICY}.burst`],
   [
     'how long a call may take',
-    manifest({ policies: [{ ...inFlight, holdFor: 'long' }] }),
-    `${POLICY}.holdFor`,
+    manifest({ policies: [{ ...inFlight, maxDuration: 'long' }] }),
+    `${POLICY}.maxDuration`,
     'invalid_duration',
   ],
   [

@@ -221,7 +221,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   })
 
   it('a call in flight holds its slot until it is settled or cancelled', async () => {
-    const calls = concurrency({ name: 'in-flight', limit: 2, per: ['tenant'], holdFor: '30s' })
+    const calls = concurrency({ name: 'in-flight', limit: 2, per: ['tenant'], maxDuration: '30s' })
     const rpm = slidingWindow({ name: 'rpm', limit: 5, window: '1h', per: ['tenant'] })
     const { limiter, clock } = setUpTokens(make(), [calls, rpm])
     const ask = () => reserve(limiter, ACME)

@@ -124,7 +124,7 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
   })
 
   it('a call whose slot has expired gives nothing back', async () => {
-    const calls = concurrency({ name: 'p', limit: 2, per: ['tenant'], holdFor: '30s' })
+    const calls = concurrency({ name: 'p', limit: 2, per: ['tenant'], maxDuration: '30s' })
     const { limiter, clock } = setUpTokens(make(), [calls])
     const call = await mustReserve(limiter, ACME)
     clock.advance(30_000)

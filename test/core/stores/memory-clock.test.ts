@@ -53,7 +53,7 @@ describe('in memory, with an injected clock,', () => {
 
   it('a call in flight can be ended as long as its slot is held, even after its cost is final', async () => {
     const clock = manualClock(0)
-    const calls = concurrency({ name: 'calls', limit: 1, per: ['tenant'], holdFor: '5m' })
+    const calls = concurrency({ name: 'calls', limit: 1, per: ['tenant'], maxDuration: '5m' })
     const limiter = createLimiter({ store: memory(), clock, policies: [calls] })
     const call = await mustReserve(limiter, ACME, { settleWithin: '1s' })
     clock.advance(4 * MINUTE)

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { checkCall } from '../../../packages/core/src/stores/upstash/protocol.ts'
 import { minify } from '../../../packages/core/src/stores/upstash/redis-store.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
-import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
+import { entriesOf, collectRules, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
 // The assembler is nobody's business but the store's, so the package does not export it.
 import { decidingScript } from '../../../packages/core/src/stores/upstash/assemble.ts'
 
 // The policies of the README's limiter.
-const rules = rulesOf(
+const rules = collectRules(
   dailyCap({ name: 'daily', limit: ({ plan }) => plan['daily'], per: ['tenant'] }),
   slidingWindow({
     name: 'rpm',

@@ -31,7 +31,7 @@ export function getChatLimiter(): Limiter {
         name: 'in-flight',
         limit: ({ plan }) => plan.calls,
         per: ['tenant'],
-        holdFor: '2m',
+        maxDuration: '2m',
       }),
     ],
   })

@@ -5,7 +5,7 @@ import { ConfigError, StoreError } from '../errors.ts'
 import { randomId } from '../internal/random-id.ts'
 import { pause } from '../internal/single-flight.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
-import { partitionKey, type Per, type Subject } from '../subject.ts'
+import { encodePartitionAsync, type Per, type Subject } from '../subject.ts'
 import { assertSettings } from './settings.ts'
 
 /** Changes to settings, by policy; `null` removes all settings. */
@@ -48,7 +48,7 @@ export async function validChanges(
       const message = 'counts per "global", which has no partitions; leave the subject out'
       throw new ConfigError('invalid_option', option, message)
     }
-    if (subject !== undefined) await partitionKey(subject, per)
+    if (subject !== undefined) await encodePartitionAsync(subject, per)
     valid.push({ configurable, subject, changes: change })
   }
   if (valid.length > 0) return valid

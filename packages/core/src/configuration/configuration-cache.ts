@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
-import type { Preparation } from '../limiter/extensions.ts'
+import type { Contribution } from '../limiter/extensions.ts'
 import type { Records } from '../limiter/records.ts'
-import type { SettingsOf } from '../limiter/resolve.ts'
+import type { SettingsLookup } from '../limiter/resolve.ts'
 import type { RecordField } from '../stores/store.ts'
 import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 import { singleFlight } from '../internal/single-flight.ts'
@@ -65,7 +65,7 @@ export class ConfigurationCache {
   }
 
   /** Contributes the settings to a decision; without a promise unless it has to load. */
-  prepare(startedAt: number): Preparation | Promise<Preparation> {
+  prepare(startedAt: number): Contribution | Promise<Contribution> {
     const current = this.#current
     return current ? this.#preparation(current) : this.#prepareByLoad(startedAt)
   }
@@ -96,7 +96,7 @@ export class ConfigurationCache {
     return this.#isOutdated ? undefined : this.#latest
   }
 
-  async #prepareByLoad(startedAt: number): Promise<Preparation> {
+  async #prepareByLoad(startedAt: number): Promise<Contribution> {
     const lastKnown = this.#latest?.configuration
     try {
       return this.#preparation(await this.#loadOnce(startedAt))
@@ -119,7 +119,7 @@ export class ConfigurationCache {
   }
 
   /** Unless `loaded` is fresh, the decision reads the store's version along. */
-  #preparation(loaded: LoadedConfiguration): Preparation {
+  #preparation(loaded: LoadedConfiguration): Contribution {
     const readAt = this.#clock()
     const settings = settingsOf(loaded.configuration)
     const isFresh = readAt < this.#freshUntil && !clockMovedBack(this.#freshUntil, readAt)
@@ -137,7 +137,7 @@ export class ConfigurationCache {
   }
 }
 
-function settingsOf(configuration: Configuration | undefined): SettingsOf {
+function settingsOf(configuration: Configuration | undefined): SettingsLookup {
   return ({ name, keyspace }, partition) => {
     const ofPolicy = configuration?.get(settingKey(name))?.settings
     const ofPartition = configuration?.get(settingKey(name, partition))?.settings

@@ -1,7 +1,7 @@
 import type { ConfigurablePolicies, ConfigurablePolicy, Settings } from './settings.ts'
 import { ConfigError, InputError, SluiceError } from '../errors.ts'
 import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
-import { partitionKey } from '../subject.ts'
+import { encodePartitionAsync } from '../subject.ts'
 import { assertSettings } from './settings.ts'
 
 /** The settings of a policy, or of one of its partitions. */
@@ -66,7 +66,10 @@ export async function readEntries(
       assertOptions(path, settings)
       const valid = validSettings(path, settings, configurable, isPartition, report)
       if (Object.keys(valid).length === 0) continue
-      const key = settingKey(policy, isPartition ? await partitionKey(subject, per) : undefined)
+      const key = settingKey(
+        policy,
+        isPartition ? await encodePartitionAsync(subject, per) : undefined,
+      )
       configuration.set(key, { policy, subject, settings: valid })
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error

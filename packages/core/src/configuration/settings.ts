@@ -8,8 +8,8 @@ import {
   assertPercentage,
   assertPositiveInteger,
 } from '../internal/validation.ts'
-import { countable, type Units } from '../policies/limit.ts'
-import { inShare, type Mode } from '../policies/rollout.ts'
+import { assertCountable, type Units } from '../policies/limit.ts'
+import { isInShare, type Mode } from '../policies/rollout.ts'
 
 /** Settings of a policy, or of one of its partitions, that may change at run time. */
 export interface Settings {
@@ -52,7 +52,7 @@ export function assertSettings(
   assertKnownOptions(option, settings, allowed)
   const { limit, burst, mode, enabled, enforced } = settings as Settings
   if (limit !== undefined && limit !== 'unlimited') {
-    countable(() => `${option}.limit`, assertLimit(`${option}.limit`, limit), maxUnits)
+    assertCountable(() => `${option}.limit`, assertLimit(`${option}.limit`, limit), maxUnits)
   }
   if (burst !== undefined) assertPositiveInteger(`${option}.burst`, burst, maxUnits)
   if (mode !== undefined) assertOneOf(`${option}.mode`, mode, ['enforce', 'shadow'])
@@ -77,7 +77,7 @@ export function resolveSettings(
   const includes = (kind: string, percentage: number | undefined): boolean | undefined =>
     percentage === undefined
       ? undefined
-      : inShare(`${rolloutName}/${kind}:${partition}`, percentage)
+      : isInShare(`${rolloutName}/${kind}:${partition}`, percentage)
   return {
     limit: ofPartition.limit ?? ofPolicy.limit,
     burst: ofPartition.burst ?? ofPolicy.burst,

@@ -1,4 +1,5 @@
-import type { CheckOptions, Limiter } from '../limiter/limiter.ts'
+import type { CheckOptions } from '../limiter/call.ts'
+import type { Limiter } from '../limiter/limiter.ts'
 import { ConfigError } from '../errors.ts'
 
 /** A limiter, or a function that makes it at the first request; its result is kept. */

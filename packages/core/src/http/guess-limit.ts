@@ -1,5 +1,6 @@
 import type { Decision } from '../decision.ts'
-import type { CheckOptions, Limiter } from '../limiter/limiter.ts'
+import type { CheckOptions } from '../limiter/call.ts'
+import type { Limiter } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
 import type { LimiterSource } from './context.ts'
 import type { SubjectResolver } from './subject-resolver.ts'

@@ -1,5 +1,5 @@
 import type { Store } from '../stores/store.ts'
-import { writing } from '../limiter/records.ts'
+import { writeOperation } from '../limiter/records.ts'
 import type { Subject } from '../subject.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
@@ -119,7 +119,7 @@ function firstUseIn(source: Store | (() => Store)): (id: string, now: number) =>
     const use = { key, set: { used: '1' }, ttlMs: USED_MS }
     try {
       const condition = { key, field: 'used', is: undefined }
-      return await store.run(writing({ writes: [use], condition, now }))
+      return await store.run(writeOperation({ writes: [use], condition, now }))
     } catch {
       // Where nothing tells whether it is the first use, the handler charges.
       return false

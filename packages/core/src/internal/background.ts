@@ -1,12 +1,12 @@
-/** Keeps a promise alive past the response, as `ctx.waitUntil` does. */
+/** Keeps a promise running after the response, as `ctx.waitUntil` does on edge platforms. */
 export type WaitUntil = (promise: Promise<unknown>) => void
 
 /** Runs `work` in the background and ignores its outcome. */
-export function background(work: Promise<unknown>, waitUntil?: WaitUntil): void {
+export function runInBackground(work: Promise<unknown>, waitUntil?: WaitUntil): void {
   const safe = work.catch(() => {})
   try {
     waitUntil?.(safe)
   } catch {
-    // Cloudflare's own throws when it is passed unbound; the work goes on as if there were none.
+    // Cloudflare's `waitUntil` throws if it is passed unbound. The work continues without it.
   }
 }

@@ -16,7 +16,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
 const MAX_MS = 366 * 86_400_000
 
 /**
- * The milliseconds in a duration.
+ * Converts a duration to milliseconds.
  *
  * @throws ConfigError `invalid_duration` unless it is a whole number of milliseconds from 1 to 366 days.
  */
@@ -26,7 +26,7 @@ export function durationMs(option: string, duration: unknown): number {
   throw new ConfigError(
     'invalid_duration',
     option,
-    'must be milliseconds, or a number with a unit such as "500ms", "10s", "1m", "24h" or "30d"; at most 366 days',
+    'must be milliseconds, or a text such as "500ms", "10s", "1m", "24h" or "30d"; at most 366 days',
   )
 }
 

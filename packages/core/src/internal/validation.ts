@@ -1,12 +1,12 @@
 import { ConfigError } from '../errors.ts'
 
 /**
- * The most units a limit or a cost may name: 10^12, a million dollars in micro-dollars. Sums of
- * such numbers stay far inside the integers that a double (and so Redis' Lua) holds exactly.
+ * The largest limit or cost: 10^12, which is a million dollars in micro-dollars. Sums of such numbers stay
+ * far below 2^53, up to which doubles, and so Redis' Lua, are exact.
  */
 export const MAX_UNITS = 1_000_000_000_000
 
-/** Units allowed: a whole number from 0 (which allows nothing) to 10^12, or `'unlimited'`. */
+/** A number of units allowed: a whole number from 0 (which allows nothing) to 10^12, or `'unlimited'`. */
 export type Units = number | 'unlimited'
 
 /** The rule that `isUnits` checks, as a part of an error text. */
@@ -17,24 +17,20 @@ export function isUnits(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_UNITS
 }
 
-/** @throws ConfigError Unless `value` is an object that may hold options. */
-export function assertOptions(where: string, value: unknown): asserts value is object {
+/** Throws a `ConfigError` unless `value` is an object. */
+export function assertOptions(option: string, value: unknown): asserts value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigError('invalid_option', where, 'must be an object')
+    throw new ConfigError('invalid_option', option, 'must be an object')
   }
 }
 
-/** @throws ConfigError Unless `value` is an object of options with none outside `known`. */
-export function assertKnownOptions(where: string, value: unknown, known: readonly string[]): void {
-  assertOptions(where, value)
-  for (const option of Object.keys(value)) {
-    if (known.includes(option)) continue
-    const allowed = known.map((name) => `"${name}"`).join(', ')
-    throw new ConfigError(
-      'unknown_option',
-      `${where}.${option}`,
-      `unknown option; expected ${allowed}`,
-    )
+/** Throws a `ConfigError` unless `value` is an object whose keys are all in `known`. */
+export function assertKnownOptions(option: string, value: unknown, known: readonly string[]): void {
+  assertOptions(option, value)
+  for (const key of Object.keys(value)) {
+    if (known.includes(key)) continue
+    const list = known.map((name) => `"${name}"`).join(', ')
+    throw new ConfigError('unknown_option', `${option}.${key}`, `unknown option; expected ${list}`)
   }
 }
 
@@ -78,13 +74,13 @@ export function assertOneOf<T extends string>(
   value: unknown,
   allowed: readonly T[],
 ): T {
-  const found = allowed.find((item) => item === value)
-  if (found !== undefined) return found
+  const match = allowed.find((item) => item === value)
+  if (match !== undefined) return match
   const list = allowed.map((item) => `"${item}"`).join(', ')
   throw new ConfigError('invalid_option', option, `must be one of ${list}`)
 }
 
-/** A name that is safe in a key, in a structured header field and in a log line, unescaped. */
+/** Returns `value` if it is a name that needs no escaping in keys, header fields and logs, else throws. */
 export function assertName(option: string, value: unknown): string {
   if (typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(value)) return value
   throw new ConfigError(

@@ -1,15 +1,14 @@
 import type { PolicyRule } from '../policies/policy.ts'
-import type { Per } from '../subject.ts'
 import { keyPrefix } from '../policies/rules.ts'
 
-/** A policy, with what never changes about its keys. */
+/** A policy with the parts of its keys that are the same for all requests. */
 export interface CompiledPolicy {
   readonly policy: PolicyRule
-  /** The first part of its keys. */
+  /** The start of its keys, before the partition. */
   readonly prefix: string
-  /** The position of its `per` in the program's list. */
-  readonly per: number
-  /** The name that `rollout` chooses partitions by: windows of one log are let in together. */
+  /** Identifies its `per`. Policies with the same one share a partition, encoded once in a decision. */
+  readonly perIndex: number
+  /** The name by which `rollout` chooses partitions. Windows over one log share it. */
   readonly rolloutName: string
 }
 
@@ -17,32 +16,27 @@ export interface CompiledPolicy {
 export interface Program {
   readonly policies: readonly PolicyRule[]
   readonly compiled: readonly CompiledPolicy[]
-  /** The distinct ways to partition: each is worked out once in a decision. */
-  readonly pers: readonly Per[]
-  /** Every dimension that stands in a key. */
+  /** The dimensions that keys contain. */
   readonly dimensions: readonly string[]
-  /** Every unit that may be asked for. */
+  /** The units that a cost may name. */
   readonly units: ReadonlySet<string>
 }
 
-/** Turns policies into a program. */
+/** Compiles policies into a program. */
 export function compile(policies: readonly PolicyRule[]): Program {
-  const pers = new Map<string, Per>()
-  for (const { per } of policies) pers.set(String(per), per)
-  const names = [...pers.keys()]
+  const pers = [...new Set(policies.map(({ per }) => String(per)))]
   const compiled = policies.map((policy): CompiledPolicy => {
     const { name, per, keyspace } = policy
     return {
       policy,
       prefix: `${keyPrefix(policy)}:`,
-      per: names.indexOf(String(per)),
+      perIndex: pers.indexOf(String(per)),
       rolloutName: keyspace?.name ?? name,
     }
   })
   return {
     policies,
     compiled,
-    pers: [...pers.values()],
     dimensions: [...new Set(policies.flatMap(({ per }) => (per === 'global' ? [] : per)))],
     units: new Set(['request', ...policies.map(({ unit }) => unit)]),
   }

@@ -2,7 +2,7 @@ import type { Decision, PolicyState, SkippedPolicy } from '../decision.ts'
 import type { StoreReply, Verdict } from '../stores/store.ts'
 import type { ResolvedEntry } from './resolve.ts'
 
-/** Stage three of a decision: makes it of what the store answered. */
+/** The third stage of a decision: turns the store's reply into a plain value. */
 export function conclude(
   entries: readonly ResolvedEntry[],
   { now, source, verdicts, degraded }: StoreReply,
@@ -15,7 +15,7 @@ export function conclude(
   return decisionOf(states, facts)
 }
 
-/** A policy's state after a decision. */
+/** Describes one policy after the decision. */
 function stateOf(entry: ResolvedEntry, verdict: Verdict): PolicyState {
   const { policy, cost, enforced, burst } = entry
   const { fits, charged, available, resetMs, retryMs, waitMs = 0 } = verdict
@@ -29,8 +29,8 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict): PolicyState {
     name: policy.name,
     scope: policy.scope,
     unit: policy.unit,
-    limit: entry.wholeLimit,
-    burst: entry.wholeBurst,
+    limit: entry.policyLimit,
+    burst: entry.policyBurst,
     remaining: charged && available > cost ? available - cost : charged ? 0 : available,
     cost,
     windowMs: policy.windowMs,
@@ -44,16 +44,19 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict): PolicyState {
   }
 }
 
-/** Facts of a decision beside the policies' states. */
+/** The parts of a decision that do not depend on the policies' states. */
 type DecisionFacts = Pick<
   Decision,
   'at' | 'source' | 'skipped' | 'plan' | 'planSource' | 'degraded'
 >
 
-/** How long a client is told to wait when the store is down and the limiter denies. */
+/** The `retryAfterMs` of a denial without the store, in milliseconds. */
 const STORE_RETRY_MS = 1_000
 
-/** The decision that follows from every policy's state. */
+/**
+ * Decides from the states of all policies. The policy that denies is the first that can never fit,
+ * otherwise the first that does not fit now; the wait is the longest of all that do not fit.
+ */
 function decisionOf(policies: readonly PolicyState[], facts: DecisionFacts): Decision {
   const { at, source, skipped, plan, planSource, degraded } = facts
   let violated: PolicyState | undefined
@@ -64,10 +67,10 @@ function decisionOf(policies: readonly PolicyState[], facts: DecisionFacts): Dec
       if (policy.delayMs > delayMs) delayMs = policy.delayMs
       continue
     }
-    const { retryAfterMs: own } = policy
     if (retryAfterMs === null) continue
-    if (own === null || violated === undefined) violated = policy
-    retryAfterMs = own === null ? null : Math.max(retryAfterMs, own)
+    const { retryAfterMs: waitMs } = policy
+    if (waitMs === null || violated === undefined) violated = policy
+    retryAfterMs = waitMs === null ? null : Math.max(retryAfterMs, waitMs)
   }
   const base = { policies, skipped, at, source, plan, planSource, degraded }
   if (violated === undefined) {
@@ -77,7 +80,7 @@ function decisionOf(policies: readonly PolicyState[], facts: DecisionFacts): Dec
   return { allowed: false, reason, violated, retryAfterMs, delayMs: 0, ...base }
 }
 
-/** The decision when the store failed and nothing is known. */
+/** Decides by `mode` alone, because the store failed. */
 function blindDecision(mode: 'allow' | 'deny', facts: DecisionFacts): Decision {
   const base = { policies: [], violated: undefined, delayMs: 0 as const, ...facts }
   return mode === 'allow'

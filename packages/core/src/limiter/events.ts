@@ -1,35 +1,35 @@
 import type { Decision, Degraded, PolicyState } from '../decision.ts'
 import type { Subject } from '../subject.ts'
 
-/** Events of a limiter, by name. */
+/** The events of a limiter, by name. */
 export interface LimiterEvents {
   /** A check or a reservation was decided. */
   readonly decision: { readonly decision: Decision; readonly subject: Subject }
   /** A check was decided without the store. */
   readonly degraded: { readonly degraded: Degraded; readonly subject: Subject }
-  /** The store answered, or failed. */
+  /** A call to the store succeeded or failed. */
   readonly storeCall: {
     readonly call: 'check' | 'run' | 'reset'
     readonly durationMs: number
-    /** The error it failed with. */
+    /** The error, if the call failed. */
     readonly error?: unknown
   }
   /**
-   * A charge brought a policy past one of the limiter's `thresholds`. Once for each crossing. A
-   * reservation counts with its estimate; what settling adds is not looked at.
+   * A charge brought a policy past one of the limiter's `thresholds`. Emitted once for each crossing. A
+   * reservation counts with its estimate; units that settling adds emit nothing.
    */
   readonly threshold: PolicyEvent & { readonly threshold: number }
   /** A shadow policy would have denied the request. */
   readonly shadow: PolicyEvent
   /** A reservation was made. */
   readonly reserved: { readonly id: string; readonly subject: Subject; readonly decision: Decision }
-  /** A reservation was settled: units charged or given back, by unit. */
+  /** A reservation was settled, which charged or returned units. */
   readonly settled: SettledEvent
-  /** A reservation was settled too late: its estimate has become final. */
+  /** A reservation was settled after its `settleWithin`: its estimate is final. */
   readonly abandoned: { readonly id: string }
   /**
-   * Something is wrong that does not stop decisions, such as an unknown plan. The same thing is told
-   * once a minute, and of unknown plans at most ten names from each `source`.
+   * Something is wrong that does not stop decisions, such as an unknown plan. The same problem is emitted
+   * once a minute, and at most ten unknown plans from each `source`.
    */
   readonly problem: Problem
 }
@@ -40,14 +40,14 @@ export interface PolicyEvent {
   readonly subject: Subject
 }
 
-/** The changes that settling a reservation made. */
+/** The changes that settling a reservation made, in units by their name. */
 interface SettledEvent {
   readonly id: string
   readonly returned: Readonly<Record<string, number>>
   readonly overrun: Readonly<Record<string, number>>
 }
 
-/** Something that is wrong and does not stop decisions. */
+/** A fault that does not stop decisions. */
 export interface Problem {
   readonly code:
     | 'unknown_plan'
@@ -55,7 +55,7 @@ export interface Problem {
     | 'invalid_configuration'
     | 'extension_failed'
     | 'reservation_lost'
-  /** A sentence for the log. Holds no id of anyone. */
+  /** A sentence for the log. Contains no id of a tenant or user. */
   readonly message: string
   /** The origin of an unknown plan's name: the subject of a request, or the plan resolver. */
   readonly source?: 'subject' | 'resolver'
@@ -63,14 +63,14 @@ export interface Problem {
   readonly error?: unknown
 }
 
-/** Functions that are called as things happen. Exceptions are logged and never affect a decision. */
+/** Event callbacks. Exceptions are logged and never affect a decision. */
 export type Listeners = {
   readonly [Name in keyof LimiterEvents]?: (event: LimiterEvents[Name]) => void
 }
 
-/** One function for each event that somebody listens to; problems are always told. */
+/** A function for each event that has listeners. `problem` is always there. */
 export type Emitters = Omit<Listeners, 'threshold'> & {
   readonly problem: (problem: Problem) => void
-  /** `most`: the units that the policy's part that was asked can hold. */
-  readonly threshold?: (event: PolicyEvent & { readonly most: number }) => void
+  /** `capacity`: the most units of the policy, or of its stripe that counted the request. */
+  readonly threshold?: (event: PolicyEvent & { readonly capacity: number }) => void
 }

@@ -7,26 +7,26 @@ import type { RecordField, Store } from '../stores/store.ts'
 import type { Records } from './records.ts'
 import type { Subject } from '../subject.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
-import type { SettingsOf } from './resolve.ts'
+import type { SettingsLookup } from './resolve.ts'
 
-/** Something that joins limiters. Made by `defineExtension` or `listen`. */
+/** An addition to limiters, made by `defineExtension` or `listen`. */
 export interface Extension {
-  /** `undefined` of listeners, of which there may be several. */
+  /** Unique in a limiter. `undefined` for `listen`, which a limiter may have several times. */
   readonly name: string | undefined
   readonly seam: Seam
-  /** Called by `createLimiter`. */
-  join(host: ExtensionHost): JoinedExtension
+  /** Joins a limiter. Called by `createLimiter`. */
+  join(host: ExtensionHost): ExtensionInstance
 }
 
-/** A limiter, to an extension that joins it. */
+/** The parts of a limiter that an extension joins. */
 export interface ExtensionHost extends Omit<ExtensionContext, 'records'> {
   readonly store: Store
 }
 
-/** An extension in its limiter, made so that it cannot break a decision. */
-export interface JoinedExtension {
+/** An extension in one limiter, wrapped so that it cannot break a decision. */
+export interface ExtensionInstance {
   readonly name: string | undefined
-  prepare(call: ExtensionCall): Preparation | undefined | Promise<Preparation | undefined>
+  contribute(call: ExtensionCall): Contribution | undefined | Promise<Contribution | undefined>
   readonly on: Listeners
   readonly thresholds: readonly number[]
   readonly configures: (policy: string, setting: string) => boolean
@@ -35,14 +35,14 @@ export interface JoinedExtension {
 
 /** Options of `defineExtension`. */
 export interface ExtensionOptions {
-  /** Names it in problems. */
+  /** The name that problems show, and that `extensionHandle` finds it by. Unique in a limiter. */
   readonly name: string
   /**
-   * Called once for each limiter, at construction. Does no I/O.
+   * Called once for each limiter, at construction. Must not do I/O.
    *
-   * @throws ConfigError When it does not fit the limiter.
+   * @throws ConfigError If the limiter lacks something that the extension needs.
    */
-  readonly connect: (context: ExtensionContext) => ConnectedExtension
+  readonly connect: (context: ExtensionContext) => ExtensionHooks
 }
 
 /** The parts of a limiter that an extension may use. */
@@ -55,63 +55,66 @@ export interface ExtensionContext {
   readonly problem: (problem: Problem) => void
 }
 
-/** The parts that an extension plays in its limiter. */
-export interface ConnectedExtension {
-  /** Called before each decision; a promise is waited for at most `maxWaitMs`. */
+/** The hooks of an extension in one limiter. */
+export interface ExtensionHooks {
+  /** Called before each decision, which waits for a promise at most `maxWaitMs`. */
   readonly before?: (
     call: ExtensionCall,
-  ) => Preparation | undefined | Promise<Preparation | undefined>
-  /** How long a decision may wait for `before`, in milliseconds. @default 1_000 */
+  ) => Contribution | undefined | Promise<Contribution | undefined>
+  /** The longest time that a decision waits for `before`, in milliseconds. @default 1_000 */
   readonly maxWaitMs?: number
-  /** Called as things happen, after decisions. */
+  /** Listeners, called when events occur. */
   readonly on?: Listeners
-  /** Returns true if it may set this of a policy, so that a limit may be `'configured'`. */
+  /** Returns true if the extension may change this setting of a policy, which allows `limit: 'configured'`. */
   readonly configures?: (policy: string, setting: string) => boolean
-  /** Whatever functions of the extension's own need of it. */
+  /** A value for functions of your own, which get it from `extensionHandle`. */
   readonly handle?: unknown
 }
 
-/** One decision, to an extension. */
+/** The facts of one decision that an extension may use. */
 export interface ExtensionCall {
   readonly subject: Subject
   readonly waitUntil: WaitUntil | undefined
-  /** When the decision began, by the machine's clock. Pass it to `records`. */
+  /** The time at which the decision began, by the machine's clock. Pass it to `records`. */
   readonly startedAt: number
-  /** Time in milliseconds that was not the store's, such as a database's: its deadline moves by so much. */
+  /** Moves the store's deadline by `ms` milliseconds that were spent elsewhere, such as in a database. */
   pauseDeadline(ms: number): void
 }
 
 /** An extension's contribution to one decision. */
-export interface Preparation {
+export interface Contribution {
   /** The plan of a subject that names none; `undefined` for the default plan. */
   readonly plan?: { readonly name: string | undefined; readonly source: PlanSource } | undefined
-  /** Settings that take precedence over the policies' own. */
-  readonly settings?: SettingsOf | undefined
-  /** Records to read along with the decision. */
+  /** Finds settings that take precedence over a policy's own. */
+  readonly settings?: SettingsLookup | undefined
+  /** Records to read in the same round trip as the decision. */
   readonly reads?: readonly TrackedRecord[] | undefined
-  /** The store's failure a moment ago: it need not be asked again. */
+  /** The failure of a call to the store for this decision. The store is then not called again. */
   readonly failure?: unknown
 }
 
 /** The contributions of all extensions to one decision. */
-export interface Prepared {
-  readonly plan: Preparation['plan']
-  /** The first that returns settings decides. */
-  readonly settings: readonly SettingsOf[]
+export interface CombinedContribution {
+  readonly plan: Contribution['plan']
+  /** The first lookup that returns settings wins. */
+  readonly settings: readonly SettingsLookup[]
   readonly reads: readonly TrackedRecord[]
   readonly failure: unknown
 }
 
 /**
- * The code that joins extensions to a limiter. Each extension brings it along, so that a limiter without
- * any does not load it.
+ * The code that connects extensions to a limiter. Each extension carries a reference to it, so that a
+ * limiter without extensions does not load it.
  */
 export interface Seam {
-  /** Asks the extensions before a decision, all at once. */
-  prepare(extensions: readonly JoinedExtension[], call: ExtensionCall): Promise<Prepared>
-  /** Joins their listeners, so that none can break a decision. */
-  emittersOf(extensions: readonly JoinedExtension[], clock: Clock): Emitters
-  /** Tells of a decision that was made to be acted on. */
+  /** Collects the contributions of all extensions to a decision, concurrently. */
+  contribute(
+    extensions: readonly ExtensionInstance[],
+    call: ExtensionCall,
+  ): Promise<CombinedContribution>
+  /** Combines the listeners of all extensions, so that none can break a decision. */
+  createEmitters(extensions: readonly ExtensionInstance[], clock: Clock): Emitters
+  /** Emits the events of a decision. Not called for `peek`. */
   report(
     events: Emitters,
     subject: Subject,
@@ -120,13 +123,13 @@ export interface Seam {
       readonly entries: readonly { readonly burst: number }[]
     },
   ): void
-  /** Wraps a store; tells how long each call took, and how it failed. */
-  observed(store: Store, tell: (event: LimiterEvents['storeCall']) => void): Store
+  /** Wraps a store and emits `storeCall` for each call. */
+  observeStore(store: Store, emit: (event: LimiterEvents['storeCall']) => void): Store
 }
 
 /** A stored record that decisions depend on; re-read with each check because other isolates may change it. */
 export interface TrackedRecord {
   readonly field: RecordField
-  /** Takes the value as it is now. Returns true if the decision was made by an older one. */
+  /** Takes the current value. Returns true if the decision was made by an older one. */
   update(value: string | undefined): boolean
 }

@@ -6,18 +6,19 @@ import { seam } from './seam.ts'
 
 /** Options of `listen`. */
 export interface ListenOptions {
-  /** The shares of a limit of which `threshold` tells. @default [0.8, 0.95] */
+  /** The shares of a limit at which `threshold` is emitted, above 0 and up to 1. @default [0.8, 0.95] */
   readonly thresholds?: readonly number[]
 }
 
-/** The shares of a limit that listeners are told of unless they name others. */
+/** The shares of a limit at which `threshold` is emitted by default. */
 export const DEFAULT_THRESHOLDS: readonly number[] = [0.8, 0.95]
 
 /**
- * Calls functions of yours as things happen in a limiter. What they throw is logged, and affects no
+ * Calls your functions when events occur in a limiter. Exceptions are logged and never affect a
  * decision. Without a listener, problems go to `console.error`.
  *
- * @throws ConfigError When a name is no event's, a listener no function, or a threshold no share.
+ * @throws ConfigError When an event is unknown, a listener is not a function, or a threshold is not a
+ * share above 0 and up to 1.
  * @example
  * createLimiter({
  *   store,
@@ -26,17 +27,20 @@ export const DEFAULT_THRESHOLDS: readonly number[] = [0.8, 0.95]
  * })
  */
 export function listen(listeners: Listeners, options: ListenOptions = {}): Extension {
-  const on = validListeners('listen', listeners)
+  const on = assertListeners('listen', listeners)
   assertKnownOptions('listen options', options, ['thresholds'])
-  const thresholds = validThresholds(options.thresholds ?? DEFAULT_THRESHOLDS)
-  const joined = { on, thresholds, prepare: nothing, configures: never, handle: undefined }
-  return Object.freeze({ name: undefined, seam, join: () => ({ ...joined, name: undefined }) })
+  const instance = {
+    name: undefined,
+    on,
+    thresholds: assertThresholds(options.thresholds ?? DEFAULT_THRESHOLDS),
+    contribute: () => undefined,
+    configures: () => false,
+    handle: undefined,
+  }
+  return Object.freeze({ name: undefined, seam, join: () => instance })
 }
 
-const nothing = (): undefined => undefined
-const never = (): boolean => false
-
-const NAMES: readonly (keyof LimiterEvents)[] = [
+const EVENTS: readonly (keyof LimiterEvents)[] = [
   'decision',
   'degraded',
   'storeCall',
@@ -48,9 +52,9 @@ const NAMES: readonly (keyof LimiterEvents)[] = [
   'problem',
 ]
 
-/** Returns `listeners` if they are functions of known names, else throws. */
-export function validListeners(option: string, listeners: Listeners): Listeners {
-  assertKnownOptions(option, listeners, NAMES)
+/** Returns `listeners` if each is a function for a known event, else throws. */
+export function assertListeners(option: string, listeners: Listeners): Listeners {
+  assertKnownOptions(option, listeners, EVENTS)
   for (const [name, listener] of Object.entries(listeners)) {
     if (listener !== undefined) assertFunction(`${option}.${name}`, listener)
   }
@@ -59,8 +63,8 @@ export function validListeners(option: string, listeners: Listeners): Listeners 
 
 const isShare = (value: unknown): boolean => typeof value === 'number' && value > 0 && value <= 1
 
-function validThresholds(thresholds: unknown): readonly number[] {
+function assertThresholds(thresholds: unknown): readonly number[] {
   if (Array.isArray(thresholds) && thresholds.every(isShare)) return [...(thresholds as number[])]
-  const message = 'must be a list of shares of a limit, above 0 and up to 1, such as [0.8, 0.95]'
+  const message = 'must be a list of numbers above 0 and up to 1, such as [0.8, 0.95]'
   throw new ConfigError('invalid_option', 'listen.thresholds', message)
 }

@@ -4,17 +4,17 @@ import type { Plans } from '../policies/plans.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
 import type { Emitters, Problem } from './events.ts'
-import type { Extension, JoinedExtension } from './extensions.ts'
+import type { Extension, ExtensionInstance } from './extensions.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
 import { resolveLimits } from '../policies/limit.ts'
-import { rulesOf } from '../policies/rules.ts'
+import { collectRules } from '../policies/rules.ts'
 import { withFallback, type OnStoreError } from '../stores/fallback.ts'
 import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { compile } from './compile.ts'
-import { NO_PLAN } from './decide.ts'
-import { logged, throttled } from './problems.ts'
+import { NO_LIMITS } from './plan.ts'
+import { logProblem, throttleProblems } from './problems.ts'
 
 /** Options of `createLimiter`. */
 export interface LimiterOptions<
@@ -25,125 +25,125 @@ export interface LimiterOptions<
 > {
   /** The store that counts: `upstash()` or `memory()`. */
   readonly store: Store
-  /** The rules, in the order in which a denial names them. */
+  /** The policies, in the order in which a denial names them. */
   readonly policies: readonly Policy<Dimension, Unit, NoInfer<Name>>[]
-  /** The plans that limits may depend on, made by `definePlans`. @default none */
+  /** The plans that limits may depend on, created by `definePlans`. @default none */
   readonly plans?: Plans<Plan, Name>
   /** Extensions, such as `planResolver`, `runtimeConfiguration` or `listen`. @default none */
   readonly extensions?: readonly Extension[]
   /**
-   * What to do when the store fails or is too slow: `'local'` holds the request to the same policies
-   * counted in this process's memory, `'allow'` lets it pass, `'deny'` refuses it. @default 'local'
+   * The decision when the store fails or is too slow: `'local'` applies the same policies, counted in
+   * this process's memory; `'allow'` allows every request; `'deny'` denies every request.
+   * @default 'local'
    */
   readonly onStoreError?: OnStoreError
-  /** The time, for tests: it then decides even where the store has a clock. @default the store's clock */
+  /** The time, for tests. It takes precedence over the store's clock. @default the store's clock */
   readonly clock?: Clock
 }
 
-/** The last moment that a `Date` holds, in epoch ms. */
+/** The latest time that a `Date` can represent, in epoch ms. */
 const MAX_TIME = 8_640_000_000_000_000
 
 const OPTIONS = ['store', 'policies', 'plans', 'extensions', 'onStoreError', 'clock']
 
-/** Resolves the options of a limiter. @throws ConfigError When they are malformed. */
+/** Validates the options of a limiter and creates its runtime. @throws ConfigError When one is malformed. */
 export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   assertKnownOptions('createLimiter', options, OPTIONS)
   const { plans, extensions = [] } = options
-  const policies = rulesOf(options.policies)
-  const mode = assertOneOf('onStoreError', options.onStoreError ?? 'local', [
-    'allow',
-    'deny',
-    'local',
-  ])
-  const clock = validClock(options.clock === undefined ? systemClock : options.clock)
-  tryLimits(policies, plans)
+  const policies = collectRules(options.policies)
+  const { onStoreError, clock: injectedClock } = options
+  const mode = assertOneOf('onStoreError', onStoreError ?? 'local', ['allow', 'deny', 'local'])
+  const clock = wholeMsClock(injectedClock === undefined ? systemClock : injectedClock)
+  assertLimits(policies, plans)
+  const store = assertStore(options.store)
   let events: Emitters | undefined
-  const primary = validStore(options.store)
+  // An extension may use its host later: it then finds the observed store, and the events.
   const host = {
     policies,
     plans,
     clock,
-    store: primary,
-    problem: (found: Problem) => events?.problem(found),
+    store,
+    problem: (problem: Problem) => events?.problem(problem),
   }
-  const joined = validExtensions(extensions).map((extension) => extension.join(host))
-  requireConfiguration(policies, joined)
-  const [first] = extensions
-  const seam = first?.seam
-  events = seam?.emittersOf(joined, clock) ?? { problem: throttled(logged, clock) }
-  if (seam && events.storeCall) host.store = seam.observed(primary, events.storeCall)
-  const store = withFallback(host.store, mode)
+  const instances = assertExtensions(extensions).map((extension) => extension.join(host))
+  assertConfigurable(policies, instances)
+  const seam = extensions[0]?.seam
+  events = seam?.createEmitters(instances, clock) ?? {
+    problem: throttleProblems(logProblem, clock),
+  }
+  if (seam && events.storeCall) host.store = seam.observeStore(store, events.storeCall)
   return {
     program: compile(policies),
-    store,
+    store: withFallback(host.store, mode),
     clock,
-    clockIsInjected: options.clock !== undefined,
+    clockIsInjected: injectedClock !== undefined,
     plans,
     events,
-    extensions: joined,
+    extensions: instances,
     seam,
   }
 }
 
-const isExtension = (one: Partial<Extension> | undefined): boolean =>
-  typeof one?.join === 'function'
+const isExtension = (extension: Partial<Extension> | undefined): boolean =>
+  typeof extension?.join === 'function'
 
-function validExtensions(extensions: unknown): readonly Extension[] {
-  if (Array.isArray(extensions) && extensions.every(isExtension)) {
-    const names = (extensions as readonly Extension[]).flatMap(({ name }) => name ?? [])
-    if (new Set(names).size === names.length) return extensions
-    throw new ConfigError('invalid_option', 'extensions', 'must not hold two of one name')
+function assertExtensions(extensions: unknown): readonly Extension[] {
+  if (!Array.isArray(extensions) || !extensions.every(isExtension)) {
+    throw invalid('extensions', 'must be a list of extensions, such as [planResolver(…)]')
   }
-  const message = 'must be a list of extensions, such as [planResolver(…)]'
-  throw new ConfigError('invalid_option', 'extensions', message)
+  const names = (extensions as readonly Extension[]).flatMap(({ name }) => name ?? [])
+  if (new Set(names).size === names.length) return extensions
+  throw invalid('extensions', 'must not hold two of the same name')
 }
 
-/** A limit that is to be configured needs something to configure it. */
-function requireConfiguration(
+/** Throws if a limit is `'configured'` and no extension can configure it. */
+function assertConfigurable(
   policies: readonly PolicyRule[],
-  extensions: readonly JoinedExtension[],
+  extensions: readonly ExtensionInstance[],
 ): void {
   for (const { name, limit } of policies) {
     if (limit !== 'configured') continue
-    const isAllowed = extensions.some(({ configures }) => configures(name, 'limit'))
-    if (isAllowed) continue
-    const message = `must have runtimeConfiguration that allows "limit" of policy "${name}"`
-    throw new ConfigError('invalid_option', 'extensions', message)
+    if (extensions.some(({ configures }) => configures(name, 'limit'))) continue
+    throw invalid(
+      'extensions',
+      `must have runtimeConfiguration that allows "limit" of policy "${name}"`,
+    )
   }
 }
 
-/** A clock of whole milliseconds: against NaN, everything would fit. */
-function validClock(clock: Clock): Clock {
-  if (typeof clock !== 'function') {
-    throw new ConfigError('invalid_option', 'clock', 'must be a function that returns epoch ms')
-  }
+/** Wraps a clock so that it returns whole milliseconds or throws: against NaN, every cost would fit. */
+function wholeMsClock(clock: Clock): Clock {
+  if (typeof clock !== 'function')
+    throw invalid('clock', 'must be a function that returns epoch ms')
   return () => {
     const now = Math.floor(clock())
     if (now >= 0 && now <= MAX_TIME) return now
-    const message = 'must return milliseconds since the Unix epoch'
-    throw new ConfigError('invalid_option', 'clock', message)
+    throw invalid('clock', 'must return milliseconds since the Unix epoch')
   }
 }
 
-function validStore(store: unknown): Store {
+function assertStore(store: unknown): Store {
   const { check, run, reset } = (store ?? {}) as Partial<Store>
   if ([check, run, reset].every((method) => typeof method === 'function')) {
     return store as Store
   }
-  throw new ConfigError('invalid_option', 'store', 'must be a store, such as upstash() or memory()')
+  throw invalid('store', 'must be a store, such as upstash() or memory()')
 }
 
-/** Resolves every limit once for every plan, so that a wrong one is found at construction. */
-function tryLimits(policies: readonly PolicyRule[], plans: Plans | undefined): void {
+/** Resolves every limit for every plan and route, so that an invalid one is found at construction. */
+function assertLimits(policies: readonly PolicyRule[], plans: Plans | undefined): void {
   if (plans !== undefined && typeof plans?.get !== 'function') {
-    throw new ConfigError('invalid_option', 'plans', 'must be made by definePlans')
+    throw invalid('plans', 'must be created by definePlans')
   }
   for (const policy of policies) {
     for (const route of policy.routes ?? [undefined]) {
       for (const name of plans?.names ?? [undefined]) {
-        const plan = (name !== undefined && plans?.get(name)) || NO_PLAN
+        const plan = (name !== undefined && plans?.get(name)) || NO_LIMITS
         resolveLimits(policy, { plan, route, model: undefined }, undefined, name)
       }
     }
   }
 }
+
+const invalid = (option: string, message: string): ConfigError =>
+  new ConfigError('invalid_option', option, message)

@@ -7,26 +7,36 @@ import { systemClock } from '../clock.ts'
 export interface RecordWrite {
   readonly key: string
   readonly set: Readonly<Record<string, string>>
-  /** When the whole record is to be forgotten, in milliseconds from now. @default never */
+  /** The time after which the whole record expires, in milliseconds. @default never */
   readonly ttlMs?: number
 }
 
-/** A condition of a write: the field holds this text, or nothing. */
+/** A condition of a write: the field has this value, or none. */
 export interface RecordCondition extends RecordField {
   readonly is: string | undefined
 }
 
-/** Small named values beside the counts. Nothing stands in for them when the store fails. */
+/** Small named values that a store keeps beside the counts. Without the store there is no fallback. */
 export interface Records {
-  /** `startedAt`: when the decision began that waits for it, which bounds the wait. @throws StoreError */
+  /**
+   * Reads fields.
+   *
+   * @param startedAt The start of the decision that waits, from which the store's deadline counts.
+   * @throws StoreError When the store fails.
+   */
   read(fields: readonly RecordField[], startedAt?: number): Promise<readonly (string | undefined)[]>
-  /** Returns true if the condition held, and all was written. @throws StoreError */
+  /**
+   * Writes records in one atomic step if the condition holds. Returns true if it did.
+   *
+   * @param startedAt As in `read`.
+   * @throws StoreError When the store fails.
+   */
   write(
     writes: readonly RecordWrite[],
     condition?: RecordCondition,
     startedAt?: number,
   ): Promise<boolean>
-  /** @throws StoreError */
+  /** Removes records. @throws StoreError When the store fails. */
   remove(keys: readonly string[]): Promise<void>
 }
 
@@ -34,13 +44,13 @@ export interface Records {
 export interface WriteRequest {
   readonly writes: readonly RecordWrite[]
   readonly condition?: RecordCondition | undefined
-  /** The caller's time in epoch ms, for a store that has no clock of its own. */
+  /** The caller's time in epoch ms, for a store without a clock. */
   readonly now: number
   readonly startedAt?: number | undefined
 }
 
-/** Makes all writes if the condition holds. The result is true if it did. */
-export function writing(request: WriteRequest): Operation<boolean> {
+/** Creates the operation that writes records if a condition holds. Its result is true if it did. */
+export function writeOperation(request: WriteRequest): Operation<boolean> {
   const { writes, condition, startedAt = systemClock() } = request
   const keys = writes.map(({ key }) => key)
   if (condition) keys.unshift(condition.key)
@@ -80,8 +90,9 @@ function argsOf({ writes, condition }: WriteRequest): string[] {
 }
 
 /**
- * The script that writes records on a condition. ARGV: 0 for no condition, 1 for a text, 2 for nothing;
- * the field and the text; for each record its milliseconds, a count, and so many fields and values.
+ * Writes records if a condition holds. ARGV: 0 for no condition, 1 for a value, 2 for no value; the
+ * condition's field and value; for each record its TTL in milliseconds, the number of its fields and
+ * values, and these.
  */
 const WRITING_SCRIPT = `local first, at = 1, 2
 if ARGV[1] ~= '0' then
@@ -98,8 +109,8 @@ end
 return 1
 `
 
-/** The records of a store, for extensions. */
-export function recordsOf(
+/** Creates access to the records of a store, for extensions. */
+export function createRecords(
   host: { readonly store: Store },
   policies: readonly PolicyRule[],
   clock: Clock,
@@ -110,7 +121,7 @@ export function recordsOf(
       return (await host.store.check({ ...request, id: '', startedAt, reads })).read
     },
     write: (writes, condition, startedAt) =>
-      host.store.run(writing({ writes, condition, now: clock(), startedAt })),
+      host.store.run(writeOperation({ writes, condition, now: clock(), startedAt })),
     remove: (keys) => host.store.reset(keys),
   }
 }

@@ -6,57 +6,57 @@ import type { Entry } from '../stores/store.ts'
 import type { CompiledPolicy, Program } from './compile.ts'
 import { costIn } from '../cost.ts'
 import { resolveLimits } from '../policies/limit.ts'
-import { lacksDimension, partitionOf, type Digests, type Subject } from '../subject.ts'
+import { lacksDimension, encodePartition, type Digests, type Subject } from '../subject.ts'
 
-/** Settings of one policy in one partition that take precedence over the policy's own. */
+/** Settings for one partition that take precedence over the policy's own. */
 export interface PolicySettings extends LimitSettings {
   readonly enabled?: boolean | undefined
   readonly enforced?: boolean | undefined
 }
 
-/** Everything about a request that its entries depend on. */
+/** The facts of a request from which its entries are resolved. */
 export interface EntryContext {
   readonly subject: Subject
   readonly cost: Cost | undefined
   readonly limits: LimitContext
   readonly plan: string | undefined
   readonly digests: Digests | undefined
-  readonly settings: readonly SettingsOf[]
+  readonly settings: readonly SettingsLookup[]
 }
 
-/** Finds the settings of a policy in a partition. */
-export type SettingsOf = (policy: PolicyRule, partition: string) => PolicySettings | undefined
+/** Returns the settings of a policy in a partition, or `undefined` to leave the policy as it is. */
+export type SettingsLookup = (policy: PolicyRule, partition: string) => PolicySettings | undefined
 
-/** An entry, with the numbers of the whole policy: its own may be those of one part of several. */
+/** An entry with the numbers of its policy, of which those of a stripe are a part. */
 export interface ResolvedEntry extends Entry {
-  readonly wholeLimit: number
-  readonly wholeBurst: number
+  readonly policyLimit: number
+  readonly policyBurst: number
 }
 
 /** The entries of a request, and the policies that take no part. */
-export interface Resolved {
+export interface Resolution {
   readonly entries: readonly ResolvedEntry[]
   readonly skipped: readonly SkippedPolicy[]
 }
 
 /**
- * Stage one of a decision: finds out which policies take part, each with its key and numbers.
+ * The first stage of a decision: selects the policies that take part, each with its key and numbers.
  *
- * @throws InputError When the subject lacks a dimension, or the cost a unit.
- * @throws ConfigError When a function for a limit returns no usable number.
+ * @throws InputError When the subject lacks a dimension, or the cost lacks a unit.
+ * @throws ConfigError When a function for a limit or burst returns an invalid value.
  */
-export function resolve({ compiled }: Program, context: EntryContext): Resolved {
+export function resolve({ compiled }: Program, context: EntryContext): Resolution {
   const entries: ResolvedEntry[] = []
   const skipped: SkippedPolicy[] = []
   const partitions: (string | undefined)[] = []
   for (let index = 0; index < compiled.length; index += 1) {
-    const one = compiled[index] as CompiledPolicy
-    const { policy } = one
+    const compiledPolicy = compiled[index] as CompiledPolicy
+    const { policy, perIndex } = compiledPolicy
     const { subject, digests } = context
     let why = reasonToSkip(policy, context)
     if (why === undefined) {
-      const partition = (partitions[one.per] ??= partitionOf(subject, policy.per, digests))
-      const entry = entryOf(one, index, partition, context)
+      const partition = (partitions[perIndex] ??= encodePartition(subject, policy.per, digests))
+      const entry = resolveEntry(compiledPolicy, index, partition, context)
       if (typeof entry !== 'string') {
         entries.push(entry)
         continue
@@ -76,21 +76,24 @@ function reasonToSkip(
   return onMissing === 'skip' && lacksDimension(subject, per) ? 'missing_dimension' : undefined
 }
 
-function entryOf(
+/** Resolves one policy to an entry, or to the reason for which it takes no part. */
+function resolveEntry(
   { policy, prefix, rolloutName }: CompiledPolicy,
   index: number,
   partition: string,
-  { cost: given, limits, plan, settings }: EntryContext,
+  { cost: requestCost, limits, plan, settings }: EntryContext,
 ): ResolvedEntry | SkipReason {
-  const cost = costIn(given, policy.unit)
-  let own: PolicySettings | undefined
-  for (const settingsOf of settings) own ??= settingsOf(policy, partition)
-  const allowance = resolveLimits(policy, limits, own, plan)
+  const cost = costIn(requestCost, policy.unit)
+  let overrides: PolicySettings | undefined
+  for (const lookup of settings) overrides ??= lookup(policy, partition)
+  const allowance = resolveLimits(policy, limits, overrides, plan)
   if (typeof allowance === 'string') return allowance
   const { rollout, mode, params } = policy
-  if (!(own?.enabled ?? rollout?.isEnabled(rolloutName, partition) ?? true)) return 'not_enabled'
+  const isEnabled = overrides?.enabled ?? rollout?.isEnabled(rolloutName, partition) ?? true
+  if (!isEnabled) return 'not_enabled'
   const enforced =
-    own?.enforced ?? (mode === 'enforce' && (rollout?.isEnforced(rolloutName, partition) ?? true))
+    overrides?.enforced ??
+    (mode === 'enforce' && (rollout?.isEnforced(rolloutName, partition) ?? true))
   const { limit, burst } = allowance
   const entry = {
     policy,
@@ -101,41 +104,44 @@ function entryOf(
     burst,
     cost,
     enforced,
-    wholeLimit: limit,
-    wholeBurst: burst,
+    policyLimit: limit,
+    policyBurst: burst,
   }
-  return policy.stripes > 1 ? inOnePart(entry) : entry
+  return policy.stripes > 1 ? pickStripe(entry) : entry
 }
 
-/** The entry in one of the parts of a policy: at random, among those that are large enough if any is. */
-function inOnePart(entry: ResolvedEntry): ResolvedEntry {
+/** Restricts an entry to a random stripe of its policy: to one of the larger, if only they can hold the cost. */
+function pickStripe(entry: ResolvedEntry): ResolvedEntry {
   const { policy, key, limit, burst, cost } = entry
-  const parts = Math.max(1, Math.min(policy.stripes, limit, burst))
-  const larger = burst % parts
-  const needsLarger = larger > 0 && cost === partOf(burst, 0, parts)
-  const part = Math.floor(Math.random() * (needsLarger ? larger : parts))
+  const count = Math.max(1, Math.min(policy.stripes, limit, burst))
+  const largerCount = burst % count
+  const needsLarger = largerCount > 0 && cost === stripeShare(burst, 0, count)
+  const stripe = Math.floor(Math.random() * (needsLarger ? largerCount : count))
   return {
     ...entry,
-    key: keyOfPart(key, part, policy.stripes),
-    limit: partOf(limit, part, parts),
-    burst: partOf(burst, part, parts),
+    key: stripeKey(key, stripe, policy.stripes),
+    limit: stripeShare(limit, stripe, count),
+    burst: stripeShare(burst, stripe, count),
   }
 }
 
-/** One of `parts` parts of `units`, which differ by at most one. */
-function partOf(units: number, part: number, parts: number): number {
-  return Math.floor(units / parts) + (part < units % parts ? 1 : 0)
+/** Returns the units of one stripe. The first stripes hold the remainder, one unit each. */
+function stripeShare(units: number, stripe: number, count: number): number {
+  return Math.floor(units / count) + (stripe < units % count ? 1 : 0)
 }
 
-const keyOfPart = (key: string, part: number, parts: number): string => `${key}:${part}/${parts}`
+const stripeKey = (key: string, stripe: number, count: number): string =>
+  `${key}:${stripe}/${count}`
 
-/** The keys that hold what the subject's partition of a policy has used. @throws InputError As `resolve` does. */
+/** Returns the keys that count a policy for a subject. @throws InputError As `resolve` does. */
 export function keysOf(
   { policy, prefix }: CompiledPolicy,
   subject: Subject,
   digests: Digests | undefined,
 ): string[] {
-  const key = prefix + partitionOf(subject, policy.per, digests)
+  const key = prefix + encodePartition(subject, policy.per, digests)
   if (policy.stripes === 1) return [key]
-  return Array.from({ length: policy.stripes }, (_, part) => keyOfPart(key, part, policy.stripes))
+  return Array.from({ length: policy.stripes }, (_, stripe) =>
+    stripeKey(key, stripe, policy.stripes),
+  )
 }

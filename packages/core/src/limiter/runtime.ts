@@ -3,44 +3,52 @@ import type { Plans } from '../policies/plans.ts'
 import type { Store } from '../stores/store.ts'
 import type { Program } from './compile.ts'
 import type { Emitters } from './events.ts'
-import type { JoinedExtension, Seam } from './extensions.ts'
+import type { ExtensionInstance, Seam } from './extensions.ts'
 import { ConfigError } from '../errors.ts'
 
-/** A limiter's inside: what it decides with. */
+/** The parts of a limiter that its functions work with. */
 export interface LimiterRuntime {
   readonly program: Program
-  /** Answers in any case. */
+  /** Never fails to decide: it degrades as `onStoreError` says. */
   readonly store: Store
   /** Whole milliseconds. */
   readonly clock: Clock
   readonly clockIsInjected: boolean
   readonly plans: Plans | undefined
   readonly events: Emitters
-  readonly extensions: readonly JoinedExtension[]
+  readonly extensions: readonly ExtensionInstance[]
   /** Set if there are extensions. */
   readonly seam: Seam | undefined
 }
 
-// A symbol of the registry, so that a package that was installed twice finds it.
+// A registered symbol, so that a second copy of this package finds it, too.
 const RUNTIME: unique symbol = Symbol.for('sluice.runtime') as never
 
-/** Ties a limiter to its inside, for the functions of other entries. A copy of a limiter has it, too. */
+/** Attaches the runtime to a limiter, for functions such as `reserve`. A copy of the limiter keeps it. */
 export function withRuntime<T extends object>(limiter: T, runtime: LimiterRuntime): T {
   return Object.assign(limiter, { [RUNTIME]: runtime })
 }
 
-/** The inside of a limiter. @throws ConfigError When `limiter` was not made by `createLimiter`. */
+/** Returns the runtime of a limiter. @throws ConfigError When `createLimiter` did not create `limiter`. */
 export function runtimeOf(limiter: object): LimiterRuntime {
   const runtime = (limiter as { [RUNTIME]?: LimiterRuntime } | undefined)?.[RUNTIME]
   if (runtime !== undefined) return runtime
-  throw new ConfigError('invalid_option', 'limiter', 'must be a limiter made by createLimiter')
+  throw new ConfigError('invalid_option', 'limiter', 'must be created by createLimiter')
 }
 
-/** The handle of the extension `name`. @throws ConfigError When the limiter has no such extension. */
+/**
+ * Returns the `handle` of an extension, for functions that work with it.
+ *
+ * @param name The name of the extension.
+ * @param factory The function that creates the extension, which the error names.
+ * @throws ConfigError When the limiter has no extension of this name.
+ * @example
+ * const handle = extensionHandle<{ refresh(): Promise<void> }>(limiter, 'flags', 'flags')
+ */
 // eslint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what its extension connects to
 export function extensionHandle<Handle>(limiter: object, name: string, factory: string): Handle {
-  const found = runtimeOf(limiter).extensions.find((extension) => extension.name === name)
-  if (found !== undefined) return found.handle as Handle
-  const message = `must have ${factory}(…) among its extensions for this call`
+  const instance = runtimeOf(limiter).extensions.find((extension) => extension.name === name)
+  if (instance !== undefined) return instance.handle as Handle
+  const message = `must have ${factory}(…) in its extensions for this call`
   throw new ConfigError('invalid_option', 'limiter', message)
 }

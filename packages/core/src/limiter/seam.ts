@@ -3,79 +3,91 @@ import type { PolicyState } from '../decision.ts'
 import type { Store } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
-import type { ExtensionCall, JoinedExtension, Preparation, Prepared, Seam } from './extensions.ts'
+import type {
+  CombinedContribution,
+  Contribution,
+  ExtensionCall,
+  ExtensionInstance,
+  Seam,
+} from './extensions.ts'
 import { systemClock } from '../clock.ts'
-import { logged, throttled } from './problems.ts'
+import { logProblem, throttleProblems } from './problems.ts'
 
-/** See `Seam`. */
-export const seam: Seam = { prepare, emittersOf, report, observed }
+/** The code that connects extensions to a limiter. See `Seam`. */
+export const seam: Seam = { contribute, createEmitters, report, observeStore }
 
-async function prepare(
-  extensions: readonly JoinedExtension[],
+async function contribute(
+  extensions: readonly ExtensionInstance[],
   call: ExtensionCall,
-): Promise<Prepared> {
-  const all = await Promise.all(extensions.map(async (extension) => extension.prepare(call)))
-  const pick = <Name extends keyof Preparation>(name: Name): NonNullable<Preparation[Name]>[] =>
-    all
-      .map((preparation) => preparation?.[name])
+): Promise<CombinedContribution> {
+  const contributions = await Promise.all(
+    extensions.map(async (extension) => extension.contribute(call)),
+  )
+  const valuesOf = <Name extends keyof Contribution>(
+    name: Name,
+  ): NonNullable<Contribution[Name]>[] =>
+    contributions
+      .map((contribution) => contribution?.[name])
       .filter((value) => value !== undefined && value !== null)
   return {
-    plan: pick('plan')[0],
-    settings: pick('settings'),
-    reads: pick('reads').flat(),
-    failure: pick('failure')[0],
+    plan: valuesOf('plan')[0],
+    settings: valuesOf('settings'),
+    reads: valuesOf('reads').flat(),
+    failure: valuesOf('failure')[0],
   }
 }
 
-function emittersOf(extensions: readonly JoinedExtension[], clock: Clock): Emitters {
+type Emit = (event: unknown) => void
+
+function createEmitters(extensions: readonly ExtensionInstance[], clock: Clock): Emitters {
   const emitters: Record<string, (event: never) => void> = {}
   for (const name of new Set(extensions.flatMap(({ on }) => Object.keys(on)))) {
-    const own = extensions.flatMap(({ on, thresholds }) => {
+    const listeners = extensions.flatMap(({ on, thresholds }) => {
       const listener = on[name as keyof Listeners] as ((event: unknown) => unknown) | undefined
       if (listener === undefined) return []
-      const safe = guarded(name, listener)
-      return [name === 'threshold' ? crossing(safe, thresholds) : safe]
+      const emit = guardListener(name, listener)
+      return [name === 'threshold' ? emitCrossed(emit, thresholds) : emit]
     })
-    if (own.length > 0) emitters[name] = (event: never) => own.forEach((tell) => tell(event))
+    if (listeners.length > 0) {
+      emitters[name] = (event: never) => listeners.forEach((emit) => emit(event))
+    }
   }
-  const problem = (emitters['problem'] ?? logged) as (problem: Problem) => void
-  return { ...emitters, problem: throttled(problem, clock) }
+  const problem = (emitters['problem'] ?? logProblem) as (problem: Problem) => void
+  return { ...emitters, problem: throttleProblems(problem, clock) }
 }
 
-function guarded(name: string, listener: (event: unknown) => unknown): (event: unknown) => void {
-  const failed = (error: unknown): void => console.error(`A listener of "${name}" failed:`, error)
+function guardListener(name: string, listener: (event: unknown) => unknown): Emit {
+  const logFailure = (error: unknown): void =>
+    console.error(`A listener of "${name}" failed:`, error)
   return (event) => {
     try {
-      // A listener may well be async, and nobody waits for it.
-      const done = listener(event)
-      if (done instanceof Promise) done.catch(failed)
+      // A listener may be async. Nobody waits for it.
+      const result = listener(event)
+      if (result instanceof Promise) result.catch(logFailure)
     } catch (error) {
-      failed(error)
+      logFailure(error)
     }
   }
 }
 
-/** Tells of each threshold that a charge has brought a policy past. */
-function crossing(
-  tell: (event: unknown) => void,
-  thresholds: readonly number[],
-): (event: never) => void {
-  return ({ policy, subject, most }: Parameters<Emitters['threshold'] & object>[0]) => {
-    for (const threshold of crossedThresholds(most, policy, thresholds)) {
-      tell({ policy, subject, threshold })
+/** Emits `threshold` once for each threshold that a charge has crossed. */
+function emitCrossed(emit: Emit, thresholds: readonly number[]): (event: never) => void {
+  return ({ policy, subject, capacity }: Parameters<Emitters['threshold'] & object>[0]) => {
+    for (const threshold of crossedThresholds(capacity, policy, thresholds)) {
+      emit({ policy, subject, threshold })
     }
   }
 }
 
-/** The thresholds that a charge of `cost` has brought a count past that can hold `most` units. */
+/** Returns the thresholds, as shares of `capacity`, that lie between the use before a charge and after. */
 function crossedThresholds(
-  most: number,
+  capacity: number,
   { remaining, cost }: PolicyState,
   thresholds: readonly number[],
 ): number[] {
-  const after = most - remaining
-  // Divided, as 0.55 is the number nearest to 55/100, and 0.55 * 100 is more than 55.
-  return thresholds.filter((share) => after / most >= share && (after - cost) / most < share)
+  const used = capacity - remaining
+  // Compares quotients: 0.55 is the double nearest to 55/100, but 0.55 * 100 is more than 55.
+  return thresholds.filter((share) => used / capacity >= share && (used - cost) / capacity < share)
 }
 
 function report(
@@ -88,29 +100,29 @@ function report(
   if (!events.shadow && !events.threshold) return
   for (const [index, policy] of decision.policies.entries()) {
     if (!policy.fits && !policy.enforced) events.shadow?.({ policy, subject })
-    const most = entries[index]?.burst ?? 0
-    if (policy.charged && policy.fits) events.threshold?.({ policy, subject, most })
+    const capacity = entries[index]?.burst ?? 0
+    if (policy.charged && policy.fits) events.threshold?.({ policy, subject, capacity })
   }
 }
 
-function observed(store: Store, tell: (event: LimiterEvents['storeCall']) => void): Store {
-  async function timed<T>(
+function observeStore(store: Store, emit: (event: LimiterEvents['storeCall']) => void): Store {
+  async function measure<T>(
     call: LimiterEvents['storeCall']['call'],
     run: () => Promise<T>,
   ): Promise<T> {
     const startedAt = systemClock()
     try {
       const result = await run()
-      tell({ call, durationMs: systemClock() - startedAt })
+      emit({ call, durationMs: systemClock() - startedAt })
       return result
     } catch (error) {
-      tell({ call, durationMs: systemClock() - startedAt, error })
+      emit({ call, durationMs: systemClock() - startedAt, error })
       throw error
     }
   }
   return {
-    check: (request) => timed('check', () => store.check(request)),
-    run: (operation) => timed('run', () => store.run(operation)),
-    reset: (keys) => timed('reset', () => store.reset(keys)),
+    check: (request) => measure('check', () => store.check(request)),
+    run: (operation) => measure('run', () => store.run(operation)),
+    reset: (keys) => measure('reset', () => store.reset(keys)),
   }
 }

@@ -1,5 +1,5 @@
 import type { Policy, PolicyRule } from '../policies/policy.ts'
-import { policyOf } from '../policies/policy.ts'
+import { createPolicy } from '../policies/define-policy.ts'
 import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest } from './types.ts'
 import { ConfigError } from '../errors.ts'
@@ -85,7 +85,7 @@ export function defineManifest<Context extends unknown[] = []>(
   const byId = new Map(entries.map(({ route }) => [route.id, route]))
   return Object.freeze({
     routes: Object.freeze(entries.map(({ route }) => route)),
-    policies: Object.freeze(rules.length > 0 ? [policyOf(rules)] : []),
+    policies: Object.freeze(rules.length > 0 ? [createPolicy(rules)] : []),
     route(id: string) {
       const found = byId.get(id)
       if (found === undefined) {

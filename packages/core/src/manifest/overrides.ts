@@ -1,6 +1,6 @@
 import type { Burst, Limit, LimitContext, Units } from '../policies/limit.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import { sharingKeys } from '../policies/rules.ts'
+import { rulesSharingKeys } from '../policies/rules.ts'
 import type { Entry } from './routes.ts'
 import type { PolicyOverride } from './types.ts'
 import { ConfigError } from '../errors.ts'
@@ -63,7 +63,7 @@ function refusePartOf(
   overrides: Readonly<Record<string, PolicyOverride | false>>,
   place: string,
 ): void {
-  const together = sharingKeys(policy, policies).map(({ name }) => name)
+  const together = rulesSharingKeys(policy, policies).map(({ name }) => name)
   if (!together.some((name) => counts(overrides[name]))) return
   const message = `cannot leave out one of ${together.join(', ')}, which count in one log; leave out all`
   throw new ConfigError('invalid_option', place, message)

@@ -11,7 +11,7 @@ import { slidingWindow } from '../policies/sliding-window.ts'
 import { slidingWindows } from '../policies/sliding-windows.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
-import { rulesOf } from '../policies/rules.ts'
+import { collectRules } from '../policies/rules.ts'
 import { assertKnownOptions, assertOneOf, assertOptions } from '../internal/validation.ts'
 import { inPlaceOf } from './place.ts'
 
@@ -35,7 +35,8 @@ const ALGORITHMS = Object.keys(FACTORIES) as (keyof OptionsOf)[]
 
 /** The rules of a policy of a manifest. */
 export function rulesOfSpec(place: string, policy: ManifestPolicy): readonly PolicyRule[] {
-  if (typeof policy === 'function') return inPlaceOf('policies', place, () => rulesOf([policy]))
+  if (typeof policy === 'function')
+    return inPlaceOf('policies', place, () => collectRules([policy]))
   assertOptions(place, policy)
   const { algorithm, ...options } = policy
   const name = assertOneOf(`${place}.algorithm`, algorithm, ALGORITHMS)

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
-import type { ExtensionCall, Preparation } from '../limiter/extensions.ts'
+import type { ExtensionCall, Contribution } from '../limiter/extensions.ts'
 import { systemClock } from '../clock.ts'
-import { background } from '../internal/background.ts'
+import { runInBackground } from '../internal/background.ts'
 import { clockMovedBack } from '../internal/freshness.ts'
-import { LOOKS_MS, pause, pauses } from '../internal/single-flight.ts'
-import { hasLongValue, lacksDimension, partitionKey, partitionOf } from '../subject.ts'
+import { POLL_MS, pause, growingPauses } from '../internal/single-flight.ts'
+import { hasLongValue, lacksDimension, encodePartitionAsync, encodePartition } from '../subject.ts'
 import { PlanCache, type CachedPlan } from './cached-plan.ts'
 import { isInvalidated, planField, type PlanRecords } from './plan-records.ts'
 
@@ -42,19 +42,19 @@ export class PlanSearch {
   }
 
   /** Finds a subject's plan; without a promise if the isolate knows it, as a promise takes a timer. */
-  find(call: ExtensionCall): Preparation | Promise<Preparation> {
+  find(call: ExtensionCall): Contribution | Promise<Contribution> {
     const { subject } = call
     const per = [this.#parts.by]
     if (lacksDimension(subject, per)) return { plan: { name: undefined, source: 'default' } }
     return hasLongValue(subject, per)
-      ? partitionKey(subject, per).then((partition) => this.#find(call, partition))
-      : this.#find(call, partitionOf(subject, per))
+      ? encodePartitionAsync(subject, per).then((partition) => this.#find(call, partition))
+      : this.#find(call, encodePartition(subject, per))
   }
 
   /** Has the plan looked up again. @throws StoreError */
   async invalidate(id: string): Promise<void> {
     const { by, records } = this.#parts
-    const key = keyOf(await partitionKey({ [by]: id }, [by]))
+    const key = keyOf(await encodePartitionAsync({ [by]: id }, [by]))
     try {
       await records.invalidate(key)
     } finally {
@@ -62,7 +62,7 @@ export class PlanSearch {
     }
   }
 
-  #find(call: ExtensionCall, partition: string): Preparation | Promise<Preparation> {
+  #find(call: ExtensionCall, partition: string): Contribution | Promise<Contribution> {
     const { by, clock } = this.#parts
     const id = (call.subject as Readonly<Record<string, string>>)[by] as string
     const plan = this.#plans.get(keyOf(partition), id, clock())
@@ -70,9 +70,9 @@ export class PlanSearch {
   }
 
   /** Finds a plan that the isolate does not know: searches, or waits for the request that does. */
-  async #findUnknown({ key, id }: CachedPlan, call: ExtensionCall): Promise<Preparation> {
+  async #findUnknown({ key, id }: CachedPlan, call: ExtensionCall): Promise<Contribution> {
     const { clock, retryMs, timeoutMs } = this.#parts
-    const waits = pauses(LOOKS_MS.isolate)
+    const waits = growingPauses(POLL_MS.isolate)
     for (;;) {
       // An invalidation puts another object in its place.
       const plan = this.#plans.get(key, id, clock())
@@ -84,7 +84,7 @@ export class PlanSearch {
   }
 
   /** Prepares a decision by what the isolate knows; if that is not fresh, the store's plan is read along. */
-  #prepare(plan: CachedPlan, call: ExtensionCall): Preparation {
+  #prepare(plan: CachedPlan, call: ExtensionCall): Contribution {
     const { clock } = this.#parts
     const { name, source } = plan
     const readAt = clock()
@@ -144,7 +144,7 @@ export class PlanSearch {
     const { clock, retryMs } = this.#parts
     const now = clock()
     if (now < plan.lookUpAt && !clockMovedBack(plan.lookUpAt, now, retryMs)) return
-    background(this.#lookUp(plan, stored), waitUntil)
+    runInBackground(this.#lookUp(plan, stored), waitUntil)
   }
 
   /** Looks the plan up and saves it in place of `stored`. Returns false if the answer is void. */

@@ -3,21 +3,21 @@ import { assertKnownOptions, assertPositiveInteger } from '../internal/validatio
 
 /** Options of `backpressure`. */
 export interface BackpressureOptions {
-  /** The share of the limit from which on requests are delayed, from 0 to below 1. @default 0.8 */
+  /** The share of the limit that may be used without delay, from 0 to below 1. @default 0.8 */
   readonly from?: number
-  /** The delay of the request that uses up the limit, in milliseconds, at most 30_000. @default 2_000 */
+  /** The delay of the request that uses up the limit, in milliseconds. At most 30_000. @default 2_000 */
   readonly maxMs?: number
 }
 
-/** A delay that grows as a limit is used up. Made by `backpressure`. */
+/** A delay that grows as a limit is used up, created by `backpressure`. */
 export interface Backpressure {
-  /** The delay in whole milliseconds, by the share of the limit that is used with the request. */
-  delayMs(share: number): number
+  /** Returns the delay in whole milliseconds. `usedShare` of the limit includes the request. */
+  delayMs(usedShare: number): number
 }
 
 /**
- * Delays requests as a limit is used up, before there is a denial: `delayMs` of the decision grows
- * evenly, and the adapters hold the request for so long.
+ * Delays requests as a limit is used up, before it denies any. `delayMs` of the decision grows linearly,
+ * and adapters delay the request by it.
  *
  * @throws ConfigError When an option is unknown or out of range.
  * @example
@@ -30,12 +30,12 @@ export function backpressure(options: BackpressureOptions = {}): Backpressure {
     throw new ConfigError(
       'invalid_option',
       'backpressure.from',
-      'must be a share from 0 to below 1',
+      'must be a number from 0 to below 1',
     )
   }
   assertPositiveInteger('backpressure.maxMs', maxMs, 30_000)
   return Object.freeze({
-    delayMs: (share: number) =>
-      share <= from ? 0 : Math.round(maxMs * Math.min(1, (share - from) / (1 - from))),
+    delayMs: (usedShare: number) =>
+      usedShare <= from ? 0 : Math.round(maxMs * Math.min(1, (usedShare - from) / (1 - from))),
   })
 }

@@ -4,51 +4,51 @@ import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { slotsAlgorithm } from '../algorithms/slots.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
-import { defineRule, policyOf } from './policy.ts'
+import { defineRule, createPolicy } from './define-policy.ts'
 
 /** Options of `concurrency`. */
 export interface ConcurrencyOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Name extends string = AnyLimitName,
-> extends Omit<PolicyOptions<Whose, string, Name>, 'unit' | 'backpressure'> {
+> extends Omit<PolicyOptions<Partition, string, Name>, 'unit' | 'backpressure'> {
   /**
-   * How long a call may take: if nobody says that it is over, its slot comes free then. Choose it above
-   * your longest call. @default '5m'
+   * The longest time that a call may take. A slot that is not given back is freed after it, so choose it
+   * above your longest call. @default '5m'
    */
-  readonly holdFor?: Duration
+  readonly maxDuration?: Duration
 }
 
-/** What is counted: each request is one call unless its cost says otherwise. */
+/** The unit that is counted. A request costs one call by default. */
 const UNIT = 'call'
 
-/** More slots than this would make a decision read too much at once. */
+/** The most slots, because a decision reads all of them. */
 const MAX_SLOTS = 1_000
 
 /**
- * Allows at most `limit` calls at the same time. A call that `reserve` let in holds its slot
- * until it is settled or cancelled, or, if its holder dies, for `holdFor`; one that `check` let
- * in holds it for `holdFor`. In Redis it is one sorted set per partition, with a member per call.
+ * Allows at most `limit` calls at the same time. A call from `reserve` holds its slot until it is settled
+ * or cancelled, at most for `maxDuration`. A call from `check` holds it for all of `maxDuration`. In
+ * Redis it is one sorted set per partition, with a member per call.
  *
- * @throws ConfigError When an option is unknown, missing or out of range. At most 1_000 calls.
+ * @throws ConfigError When an option is unknown, missing or out of range. The limit is at most 1_000.
  * @example
- * concurrency({ name: 'in-flight', limit: 5, per: ['tenant'], holdFor: '2m' })
+ * concurrency({ name: 'in-flight', limit: 5, per: ['tenant'], maxDuration: '2m' })
  */
-export function concurrency<const Whose extends Per, Name extends string = AnyLimitName>(
-  options: ConcurrencyOptions<Whose, Name>,
-): PolicyOf<Whose, 'call', Name> {
+export function concurrency<const Partition extends Per, Name extends string = AnyLimitName>(
+  options: ConcurrencyOptions<Partition, Name>,
+): PolicyOf<Partition, 'call', Name> {
   for (const option of ['unit', 'backpressure'] as const) {
     if ((options as Partial<PolicyOptions> | undefined)?.[option] === undefined) continue
-    const message = 'is no option: calls are counted, and those beyond the limit are not delayed'
+    const message = 'unknown option: concurrency counts calls, and does not delay them'
     throw new ConfigError('unknown_option', `concurrency.${option}`, message)
   }
   if (typeof options?.limit === 'number' && options.limit > MAX_SLOTS) {
     throw new ConfigError('invalid_option', 'concurrency.limit', `must be at most ${MAX_SLOTS}`)
   }
-  const rule = defineRule('concurrency', options as ConcurrencyOptions, ['holdFor'], () => {
-    const windowMs = durationMs('concurrency.holdFor', options.holdFor ?? '5m')
+  const rule = defineRule('concurrency', options as ConcurrencyOptions, ['maxDuration'], () => {
+    const windowMs = durationMs('concurrency.maxDuration', options.maxDuration ?? '5m')
     const reason = 'concurrency_exceeded'
     const algorithm = slotsAlgorithm
     return { algorithm, params: [windowMs], windowMs, reason, maxUnits: MAX_SLOTS }
   })
-  return policyOf([Object.freeze({ ...rule, unit: UNIT })])
+  return createPolicy([Object.freeze({ ...rule, unit: UNIT })])
 }

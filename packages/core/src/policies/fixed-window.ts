@@ -3,34 +3,34 @@ import type { Per } from '../subject.ts'
 import type { PolicyOf, PolicyOptions } from './policy.ts'
 import { CALENDAR_MONTH, fixedWindowAlgorithm } from '../algorithms/fixed-window.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { definePolicy } from './policy.ts'
+import { definePolicy } from './define-policy.ts'
 
 /** Options of `fixedWindow`. */
 export interface FixedWindowOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> extends PolicyOptions<Whose, Unit, Name> {
-  /** The window, aligned to the Unix epoch, so that `'1d'` starts at midnight UTC. */
+> extends PolicyOptions<Partition, Unit, Name> {
+  /** The window's length. Windows are aligned to the Unix epoch, so that `'1d'` starts at midnight UTC. */
   readonly window: Duration
 }
 
 const DAY_MS = 86_400_000
 
 /**
- * Allows `limit` units in each window of a fixed grid, such as each hour by the clock. One number in
- * Redis, whatever the traffic; but up to twice the limit can pass within one window's length, around
- * the border of two windows. Use it for quotas, and `slidingWindow` for rates.
+ * Allows `limit` units in each window of a fixed grid, such as each hour by the clock. Up to twice the
+ * limit can pass within one window's length, around the border of two windows: use it for quotas, and
+ * `slidingWindow` for rates. In Redis it is one short string per partition.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
  * fixedWindow({ name: 'hourly', limit: 1_000, window: '1h', per: ['tenant'] })
  */
 export function fixedWindow<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: FixedWindowOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: FixedWindowOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('fixedWindow', options, ['window'], () => {
     const windowMs = durationMs('fixedWindow.window', options.window)
     return { algorithm: fixedWindowAlgorithm, params: [windowMs], windowMs }
@@ -38,18 +38,18 @@ export function fixedWindow<
 }
 
 /**
- * Allows `limit` units each calendar day in UTC. A denial's reason is `daily_quota_exceeded`, and its
- * key in Redis expires exactly at midnight.
+ * Allows `limit` units each calendar day in UTC. The reason of its denials is `daily_quota_exceeded`. Its
+ * key in Redis expires at midnight.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
  * dailyCap({ name: 'daily', limit: ({ plan }) => plan.daily, per: ['tenant'] })
  */
 export function dailyCap<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: PolicyOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: PolicyOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('dailyCap', options, [], () => ({
     algorithm: fixedWindowAlgorithm,
     params: [DAY_MS],
@@ -59,17 +59,18 @@ export function dailyCap<
 }
 
 /**
- * Allows `limit` units each calendar month in UTC. A denial's reason is `monthly_quota_exceeded`.
+ * Allows `limit` units each calendar month in UTC. The reason of its denials is
+ * `monthly_quota_exceeded`.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
  * monthlyCap({ name: 'monthly', limit: 10_000, per: ['tenant'] })
  */
 export function monthlyCap<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: PolicyOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: PolicyOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('monthlyCap', options, [], () => ({
     algorithm: fixedWindowAlgorithm,
     params: [CALENDAR_MONTH],

@@ -5,48 +5,48 @@ import { ANY_WAIT, bucketAlgorithm, maxUnitsOf } from '../algorithms/bucket.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
 import { assertBurst } from './limit.ts'
-import { definePolicy } from './policy.ts'
+import { definePolicy } from './define-policy.ts'
 
 /** Options of `leakyBucket`. */
 export interface LeakyBucketOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> extends PolicyOptions<Whose, Unit, Name> {
-  /** The time in which `limit` units leak, and go on. */
+> extends PolicyOptions<Partition, Unit, Name> {
+  /** The time in which `limit` units leak and proceed. */
   readonly window: Duration
   /**
-   * The most units that the bucket holds, the one that goes on at once included: nginx's `burst=20` is
-   * a bucket of 21. A number, or a function of the plan and the route.
+   * The most units that the bucket holds, including the one that proceeds at once: nginx's `burst=20` is
+   * a bucket of 21. A number, `'limit'`, or a function of the plan and the route.
    */
   readonly burst: Burst<Name>
   /**
-   * Whether what is admitted waits for its turn (`delayMs`): `true`, or `false` to let it go on at
-   * once (nginx's `nodelay`), or the longest that it may wait; what would wait longer is denied.
+   * `true` delays admitted requests until their turn (`delayMs`). `false` lets them proceed at once
+   * (nginx's `nodelay`). A duration is the longest delay: a request that would wait longer is denied.
    * @default true
    */
   readonly wait?: boolean | Duration
 }
 
 /**
- * Shapes traffic: what is admitted goes on one after another, `limit` units per `window`, and waits
- * for its turn as long as `delayMs` says. What finds the bucket full is denied. Exact, in whole
- * numbers. One short string in Redis, whatever the traffic.
+ * Shapes traffic: admitted requests proceed one after another, `limit` units per `window`, each after
+ * `delayMs`. A request that finds the bucket full is denied. Exact, in whole numbers. In Redis it is one
+ * short string per partition.
  *
- * @throws ConfigError When an option is unknown, missing or out of range. Limit and burst may be at
- * most 2^53 divided by the window in milliseconds: 1.5 × 10^11 for a minute, 10^8 for a day.
+ * @throws ConfigError When an option is unknown, missing or out of range. Limit and burst are at most
+ * 2^53 divided by the window in milliseconds: 1.5 × 10^11 for a minute, 10^8 for a day.
  * @example
  * leakyBucket({ name: 'shape', limit: 5, window: '1s', burst: 21, wait: '2s', per: ['tenant'] })
  */
 export function leakyBucket<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: LeakyBucketOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: LeakyBucketOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('leakyBucket', options, ['window', 'burst', 'wait'], () => {
     const { name, wait = true, stripes = 1 } = options
     if (wait !== false && stripes !== 1) {
-      const message = 'must be 1 unless wait is false: parts of a queue do not wait for each other'
+      const message = 'must be 1 unless wait is false: stripes do not wait for each other'
       throw new ConfigError('invalid_option', 'leakyBucket.stripes', message)
     }
     const windowMs = durationMs('leakyBucket.window', options.window)
@@ -57,7 +57,7 @@ export function leakyBucket<
       windowMs,
       burst: assertBurst('leakyBucket.burst', options.burst),
       maxUnits: maxUnitsOf(windowMs),
-      // The key names the window alone: whoever waits shorter from now on finds the same bucket.
+      // Not `wait`: a bucket keeps its key, and so its content, if `wait` changes.
       keyspace: { name, params: [windowMs] },
     }
   })

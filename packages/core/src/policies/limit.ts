@@ -9,8 +9,8 @@ import {
 
 export type { Units } from '../internal/validation.ts'
 
-/** The names of limits of plans that are not known. */
-// eslint-disable-next-line typescript/no-explicit-any -- names are taken in, so that only `any` fits each of them
+/** The name of any plan's limit, for types that do not know the plans. */
+// eslint-disable-next-line typescript/no-explicit-any -- names are parameters, so that only `any` accepts each of them
 export type AnyLimitName = any
 
 /** Facts that a limit may depend on. */
@@ -24,37 +24,36 @@ export interface LimitContext<Name extends string = string> {
 }
 
 /**
- * The units a policy allows per window: a whole number from 0 (which allows nothing) to 10^12,
- * `'unlimited'`, or a function of plan, route and model. A function is tried against every plan at
- * construction, so a misspelt limit is found there. `'configured'` waits for one that is configured at
- * run time; until then nothing is counted.
+ * The units that a policy allows per window: a whole number from 0 (which allows nothing) to 10^12,
+ * `'unlimited'`, or a function of plan, route and model. A function is called for every plan at
+ * construction, which finds a misspelt limit. `'configured'` counts nothing until a limit is configured
+ * at run time.
  */
 export type Limit<Name extends string = string> =
   Units | 'configured' | ((context: LimitContext<Name>) => Units | undefined)
 
 /**
- * The most units that a bucket holds at once: a whole number from 1 to 10^12, `'limit'` for as many as
- * its limit, or a function as in `Limit`. A function may return 0, which allows nothing, for a plan
- * without the feature.
+ * The most units that a bucket holds: a whole number from 1 to 10^12, `'limit'` for the same number as
+ * its limit, or a function as in `Limit`. A function may also return 0, which allows nothing.
  */
 export type Burst<Name extends string = string> =
   number | 'limit' | ((context: LimitContext<Name>) => Units | 'limit' | undefined)
 
-/** The parts of a policy that say how much it allows. */
-interface Limited {
+/** The parts of a policy that determine its limit. */
+interface LimitSource {
   readonly name: string
   readonly limit: Limit
-  /** `undefined` when it is no bucket. */
+  /** `undefined` unless the policy is a bucket. */
   readonly burst: Burst | undefined
   /** The most units that its algorithm can count. */
   readonly maxUnits: number
 }
 
-/** The units that a policy allows in one case, or why it allows any number. */
+/** The units that a policy allows a request, or the reason for which it allows any number. */
 export type Allowance =
   { readonly limit: number; readonly burst: number } | 'unlimited' | 'unconfigured'
 
-/** Limits set at run time, which take precedence. */
+/** A limit and burst set at run time, which take precedence. */
 export interface LimitSettings {
   readonly limit?: Units | undefined
   readonly burst?: number | undefined
@@ -75,41 +74,46 @@ export function assertBurst(option: string, burst: unknown): Burst {
 /**
  * Returns the units that a policy allows.
  *
- * @throws ConfigError When its limit or burst is no usable number.
+ * @param settings Take precedence over the policy's own limit and burst.
+ * @param planName The plan to name in errors.
+ * @throws ConfigError When the limit or burst is invalid.
  */
 export function resolveLimits(
-  policy: Limited,
+  policy: LimitSource,
   context: LimitContext,
   settings?: LimitSettings,
   planName?: string,
 ): Allowance {
-  const { limit: own, burst: ownBurst, maxUnits } = policy
-  const limit = settings?.limit ?? (typeof own === 'function' ? own(context) : own)
+  const { limit: policyLimit, burst: policyBurst, maxUnits } = policy
+  const limit =
+    settings?.limit ?? (typeof policyLimit === 'function' ? policyLimit(context) : policyLimit)
   const option = (name: string): string =>
     `policies.${policy.name}.${name}${planName === undefined ? '' : ` for plan "${planName}"`}`
   let burst: number | 'limit' = 'limit'
-  if (ownBurst !== undefined) {
-    const found = settings?.burst ?? (typeof ownBurst === 'function' ? ownBurst(context) : ownBurst)
-    // Tried even where there is no limit, as one may be configured.
-    if (found !== 'limit' && found !== 'unlimited')
-      burst = countable(() => option('burst'), found, maxUnits)
+  if (policyBurst !== undefined) {
+    const units =
+      settings?.burst ?? (typeof policyBurst === 'function' ? policyBurst(context) : policyBurst)
+    // Checked even if the policy is unlimited, because a limit may be configured later.
+    if (units !== 'limit' && units !== 'unlimited') {
+      burst = assertCountable(() => option('burst'), units, maxUnits)
+    }
   }
-  // A function or a setting that says so would lift the limit where no configuration is read.
-  if (limit === 'configured' && limit === own) return 'unconfigured'
+  // Accepted from the policy only: from a function or a setting it would lift the limit unnoticed.
+  if (limit === 'configured' && limit === policyLimit) return 'unconfigured'
   if (limit === 'unlimited') return limit
-  const units = countable(() => option('limit'), limit, maxUnits)
-  // A bucket that nothing flows into lets nothing out.
+  const units = assertCountable(() => option('limit'), limit, maxUnits)
+  // A limit of 0 allows nothing, whatever the burst.
   return { limit: units, burst: burst === 'limit' || units === 0 ? units : burst }
 }
 
-/** Returns `units` if an algorithm can count that many, else throws. */
-export function countable(option: () => string, units: unknown, maxUnits: number): number {
+/** Returns `units` if it is a limit of at most `maxUnits`, else throws. */
+export function assertCountable(option: () => string, units: unknown, maxUnits: number): number {
   if (typeof units === 'number' && units >= 0 && units <= maxUnits && Number.isInteger(units)) {
     return units
   }
   if (typeof units !== 'number' || !(units > maxUnits && units <= MAX_UNITS)) {
     assertLimit(option(), units)
   }
-  const message = `must be at most ${maxUnits}, the most that is counted exactly with this window`
+  const message = `must be at most ${maxUnits}, the most that this window can count exactly`
   throw new ConfigError('invalid_option', option(), message)
 }

@@ -1,28 +1,28 @@
 import { ConfigError } from '../errors.ts'
 import { assertLimit, assertKnownOptions, assertName, type Units } from '../internal/validation.ts'
 
-/** The limits of one plan by name: units, of which 0 allows nothing, or `'unlimited'`. */
+/** The limits of one plan, by name: a number of units (0 allows nothing) or `'unlimited'`. */
 export type PlanLimits<Name extends string = string> = { readonly [Limit in Name]: Units }
 
-/** A set of plans, made by `definePlans`. */
+/** A set of plans, created by `definePlans`. */
 export interface Plans<Plan extends string = string, Name extends string = string> {
-  /** The plan names, in the order they were declared. */
+  /** The names of the plans, in the order of their definition. */
   readonly names: readonly Plan[]
-  /** The plan that applies to a subject without a plan, or with one that is not defined. */
+  /** The plan of a subject without a plan, or with one that is not defined. */
   readonly defaultPlan: Plan
-  /** The limits of a plan, or `undefined` for a name that is no plan. */
+  /** Returns the limits of a plan, or `undefined` if no plan has this name. */
   get(name: string): PlanLimits<Name> | undefined
 }
 
 /**
- * Names the limits of each plan. Every plan must have the same limits. A subject without a plan, or
- * with a plan that is not defined here, gets the default plan: never no limit, never a limit of 0.
+ * Defines plans and their limits. Every plan must have the same limits. A subject without a plan, or
+ * with one that is not defined here, gets the default plan.
  *
- * @param plans Limits by plan name, each a whole number from 0 (which allows nothing) to
- * 10^12, or `'unlimited'`.
+ * @param plans The limits of each plan, by name: a whole number from 0 (which allows nothing) to 10^12,
+ * or `'unlimited'`.
  * @param options.defaultPlan The plan for subjects without one. @default the first plan
- * @throws ConfigError `invalid_option` when a limit is missing from a plan or is no such number,
- * `unknown_option` when a plan has one that the first plan has not.
+ * @throws ConfigError `invalid_option` when a plan lacks a limit or a limit is invalid,
+ * `unknown_option` when a plan has a limit that the first plan lacks.
  * @example
  * const plans = definePlans({
  *   starter: { rpm: 20, daily: 500 },
@@ -32,7 +32,7 @@ export interface Plans<Plan extends string = string, Name extends string = strin
  * })
  */
 export function definePlans<Plan extends string, Name extends string>(
-  plans: { readonly [One in Plan]: PlanLimits<Name> },
+  plans: { readonly [PlanName in Plan]: PlanLimits<Name> },
   options: { readonly defaultPlan?: NoInfer<Plan> } = {},
 ): Plans<Plan, Name> {
   assertKnownOptions('definePlans options', options, ['defaultPlan'])
@@ -55,7 +55,7 @@ export function definePlans<Plan extends string, Name extends string>(
   }
   const defaultPlan = options.defaultPlan ?? first
   if (!byName.has(defaultPlan)) {
-    throw new ConfigError('invalid_option', 'definePlans.defaultPlan', 'must be a defined plan')
+    throw new ConfigError('invalid_option', 'definePlans.defaultPlan', 'must be the name of a plan')
   }
   return Object.freeze({ names, defaultPlan, get: (name: string) => byName.get(name) })
 }

@@ -1,26 +1,26 @@
 import type { AnyLimitName, Limit } from './limit.ts'
 import type { Policy } from './policy.ts'
-import { policyOf } from './policy.ts'
+import { createPolicy } from './define-policy.ts'
 import { assertOptions } from '../internal/validation.ts'
 import { assertLimitOption } from './limit.ts'
-import { logRules, type LogWindow, type SharedLogOptions } from './sliding-windows.ts'
+import { defineLogRules, type LogWindow, type SharedLogOptions } from './sliding-windows.ts'
 
 /** Options of `projectLimits`. */
 export interface ProjectLimitsOptions<
   Name extends string = AnyLimitName,
 > extends Partial<SharedLogOptions> {
-  /** Units in any minute. @default 60 */
+  /** Units in any 60 seconds. @default 60 */
   readonly minute?: Limit<Name>
-  /** Units in any hour. @default 1_000 */
+  /** Units in any 60 minutes. @default 1_000 */
   readonly hour?: Limit<Name>
   /** Units in any 24 hours. @default 10_000 */
   readonly day?: Limit<Name>
 }
 
 /**
- * The limits of a project's API keys: policies `project.minute`, `project.hour` and `project.day`, which
- * count in one sorted set, as `slidingWindows` does. Name and `per` are `'project'` and
- * `['project']` unless given.
+ * Limits the API keys of a project by the minute, the hour and the day: short for `slidingWindows` with
+ * policies `project.minute`, `project.hour` and `project.day`. The defaults of `name` and `per` are
+ * `'project'` and `['project']`.
  *
  * @throws ConfigError When an option is unknown or out of range.
  * @example
@@ -36,8 +36,10 @@ export function projectLimits<Name extends string = AnyLimitName>(
     windowOf('hour', hour, 3_600_000),
     windowOf('day', day, 86_400_000),
   ])
-  const named = { name: 'project', per: ['project'], ...options }
-  return policyOf(logRules('projectLimits', named, ['minute', 'hour', 'day'], windows))
+  const logOptions = { name: 'project', per: ['project'], ...options }
+  return createPolicy(
+    defineLogRules('projectLimits', logOptions, ['minute', 'hour', 'day'], windows),
+  )
 }
 
 function windowOf(name: string, limit: Limit, windowMs: number): [string, LogWindow] {

@@ -1,32 +1,32 @@
 import { assertKnownOptions, assertPercentage } from '../internal/validation.ts'
 
-/** True if a policy denies, or only tells that it would. */
+/** `'enforce'` denies what does not fit; `'shadow'` only reports it. */
 export type Mode = 'enforce' | 'shadow'
 
 /** Options of `rollout`. */
 export interface RolloutOptions {
-  /** The percentage of partitions that are counted at all, always the same ones. @default 100 */
+  /** The percentage of partitions that are counted. The others are skipped. @default 100 */
   readonly enabled?: number
-  /** The percentage of counted partitions that are enforced; the others are in shadow. @default 100 */
+  /** The percentage of counted partitions that are enforced. The others are in shadow. @default 100 */
   readonly enforced?: number
 }
 
-/** Lets a policy in little by little. Made by `rollout`. */
+/** Selects the partitions of a policy that are counted and enforced. Created by `rollout`. */
 export interface Rollout {
-  /** False where no percentage is between 0 and 100: then it is all partitions or none. */
+  /** True if a percentage lies between 0 and 100, so that it selects some partitions only. */
   readonly isPartial: boolean
   /** Returns true if the policy named `name` counts this partition. */
   isEnabled(name: string, partition: string): boolean
-  /** Returns true if it denies there. */
+  /** Returns true if the policy named `name` is enforced in this partition. */
   isEnforced(name: string, partition: string): boolean
 }
 
 /**
- * Counts, or enforces, a policy for a percentage of its partitions. They are always the same ones,
- * chosen by a hash of the partition and the policy's name, and those of a smaller percentage are among
- * those of a larger one.
+ * Counts or enforces a policy for a percentage of its partitions. A hash of the partition and the
+ * policy's name selects them, so they are always the same, and a larger percentage includes those of a
+ * smaller one.
  *
- * @throws ConfigError When an option is unknown or no percentage.
+ * @throws ConfigError When an option is unknown or not a percentage from 0 to 100.
  * @example
  * slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'], rollout: rollout({ enforced: 10 }) })
  */
@@ -40,28 +40,28 @@ export function rollout(options: RolloutOptions): Rollout {
   return Object.freeze({
     isPartial: shares.some((share) => share > 0 && share < 100),
     isEnabled: (name: string, partition: string) =>
-      inShare(`${name}/enabled:${partition}`, enabled),
+      isInShare(`${name}/enabled:${partition}`, enabled),
     isEnforced: (name: string, partition: string) =>
-      inShare(`${name}/enforced:${partition}`, enforced),
+      isInShare(`${name}/enforced:${partition}`, enforced),
   })
 }
 
 /**
- * Returns true if `text` is among the first `percent` of a hundred: the same texts every time,
- * everywhere.
+ * Returns true if the hash of `text` falls in the first `percent` of a hundred. The answer is the same
+ * in every process.
  */
-export function inShare(text: string, percent: number): boolean {
+export function isInShare(text: string, percent: number): boolean {
   if (percent >= 100) return true
   return percent > 0 && (hash(text) / 2 ** 32) * 100 < percent
 }
 
-/** FNV-1a over UTF-16 units, stirred at the end (the finaliser of MurmurHash3) as the ends differ most. */
+/** FNV-1a over UTF-16 units, then MurmurHash3's finaliser, because FNV-1a mixes the last units least. */
 function hash(text: string): number {
-  let mixed = 0x811c9dc5
+  let bits = 0x811c9dc5
   for (let index = 0; index < text.length; index += 1) {
-    mixed = Math.imul(mixed ^ text.charCodeAt(index), 0x01000193)
+    bits = Math.imul(bits ^ text.charCodeAt(index), 0x01000193)
   }
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
-  return (mixed ^ (mixed >>> 16)) >>> 0
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)
+  return (bits ^ (bits >>> 16)) >>> 0
 }

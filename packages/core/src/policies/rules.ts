@@ -3,43 +3,52 @@ import { ConfigError } from '../errors.ts'
 import { assertPer } from '../subject.ts'
 import { assertName } from '../internal/validation.ts'
 
-/** The rules of a limiter's policies. @throws ConfigError Unless they are some, with distinct names. */
-export function rulesOf(policies: unknown): readonly PolicyRule[] {
+/** Returns the rules of a limiter's policies. @throws ConfigError Unless there are some, with distinct names. */
+export function collectRules(policies: unknown): readonly PolicyRule[] {
   if (!Array.isArray(policies) || policies.length === 0) {
     throw new ConfigError('invalid_option', 'policies', 'must be a list of at least one policy')
   }
   const rules: PolicyRule[] = []
-  // By name and by key: policies of one keyspace share both its object and their keys.
-  const taken = new Map<string, unknown>()
+  // Names, and key prefixes with their keyspace: only rules with the same keyspace may share keys.
+  const keyspaces = new Map<string, unknown>()
   for (const policy of policies as readonly unknown[]) {
-    // A factory that was not called takes options.
-    const made = typeof policy === 'function' && policy.length === 0 && (policy as Policy)()
-    if (!Array.isArray(made)) throw notMade()
-    for (const rule of made as readonly PolicyRule[]) {
+    for (const rule of rulesOf(policy)) {
       const { name, keyspace } = rule
-      // A rule made by hand has not been through a factory.
-      assertName('policies.name', name)
-      if (!rule.params.every((number) => Number.isInteger(number) && number >= 0)) throw notMade()
-      assertPer(`policies.${name}.per`, rule.per)
+      assertRule(rule)
       const prefix = keyPrefix(rule)
-      if (taken.has(name) || (taken.has(prefix) && taken.get(prefix) !== keyspace)) {
-        const twice = taken.has(name) ? name : keyspace?.name
-        throw new ConfigError('duplicate_policy', 'policies', `names "${twice}" twice`)
+      if (keyspaces.has(name) || (keyspaces.has(prefix) && keyspaces.get(prefix) !== keyspace)) {
+        const duplicate = keyspaces.has(name) ? name : keyspace?.name
+        const message = `must not have two named "${duplicate}"`
+        throw new ConfigError('duplicate_policy', 'policies', message)
       }
-      taken.set(name, rule).set(prefix, keyspace)
+      keyspaces.set(name, rule).set(prefix, keyspace)
       rules.push(rule)
     }
   }
   return Object.freeze(rules)
 }
 
-function notMade(): ConfigError {
+function rulesOf(policy: unknown): readonly PolicyRule[] {
+  // A factory that was not called would be a function with parameters.
+  const rules = typeof policy === 'function' && policy.length === 0 && (policy as Policy)()
+  if (!Array.isArray(rules)) throw invalidPolicy()
+  return rules as readonly PolicyRule[]
+}
+
+/** Checks the parts of a rule that stand in keys, because a rule may not come from a factory. */
+function assertRule({ name, params, per }: PolicyRule): void {
+  assertName('policies.name', name)
+  if (!params.every((param) => Number.isInteger(param) && param >= 0)) throw invalidPolicy()
+  assertPer(`policies.${name}.per`, per)
+}
+
+function invalidPolicy(): ConfigError {
   const message = 'must hold only what factories return, such as slidingWindow({ … })'
   return new ConfigError('invalid_option', 'policies', message)
 }
 
-/** Those of `rules` that count in the same keys, `rule` among them. */
-export const sharingKeys = (
+/** Returns the rules that count in the same keys as `rule`, including itself. */
+export const rulesSharingKeys = (
   { name, keyspace }: PolicyRule,
   rules: readonly PolicyRule[],
 ): readonly PolicyRule[] =>
@@ -47,10 +56,10 @@ export const sharingKeys = (
     (other) => other.name === name || (keyspace !== undefined && other.keyspace === keyspace),
   )
 
-/** The part of a rule's keys before the partition. */
+/** Returns the part of a rule's keys before the partition. */
 export function keyPrefix({ name, params, keyspace, algorithm }: PolicyRule): string {
-  // The algorithm and its numbers are part of the key: a policy that is changed starts afresh
-  // instead of misreading what its former self wrote.
-  const space = keyspace ?? { name, params }
-  return `${space.name}:${algorithm.id}-${space.params.join('-')}`
+  // Includes the algorithm and its params: a policy that is changed starts anew instead of misreading
+  // what it wrote before.
+  const { name: keyName, params: keyParams } = keyspace ?? { name, params }
+  return `${keyName}:${algorithm.id}-${keyParams.join('-')}`
 }

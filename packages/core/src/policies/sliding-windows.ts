@@ -6,36 +6,36 @@ import { durationMs, type Duration } from '../internal/duration.ts'
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions, MAX_UNITS, assertOptions, assertName } from '../internal/validation.ts'
 import { assertLimitOption } from './limit.ts'
-import { defineRule, policyOf } from './policy.ts'
+import { defineRule, createPolicy } from './define-policy.ts'
 
-/** Options of policies over one log: those of every policy, but for what each window has of its own. */
+/** Options of policies over one log: those of every policy, except those that each window has itself. */
 export type SharedLogOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> = Omit<PolicyOptions<Whose, Unit, Name>, 'limit' | 'stripes'>
+> = Omit<PolicyOptions<Partition, Unit, Name>, 'limit' | 'stripes'>
 
 /** Options of `slidingWindows`. */
 export interface SlidingWindowsOptions<
-  Whose extends Per = Per,
+  Partition extends Per = Per,
   Unit extends string | undefined = string,
   Name extends string = AnyLimitName,
-> extends SharedLogOptions<Whose, Unit, Name> {
-  /** The windows by name, each with its own limit; the policy of each is named `<name>.<window>`. */
+> extends SharedLogOptions<Partition, Unit, Name> {
+  /** The windows by name, each with its limit and length. The policy of each is named `<name>.<window>`. */
   readonly windows: {
     readonly [Window in string]: { readonly limit: Limit<Name>; readonly window: Duration }
   }
 }
 
-/** A window over a log. */
+/** A window over a log, validated. */
 export interface LogWindow {
   readonly limit: Limit
   readonly windowMs: number
 }
 
 /**
- * Allows units in several sliding windows at once, all of which count in one sorted set, so that each
- * request is stored once. Exact. In decisions, each window is a policy named `<name>.<window>`.
+ * Limits several sliding windows at once. Exact. In a decision, each window is a policy named
+ * `<name>.<window>`. All of them count in one sorted set per partition, which stores each request once.
  *
  * @throws ConfigError When an option is unknown, missing or out of range.
  * @example
@@ -43,32 +43,35 @@ export interface LogWindow {
  * slidingWindows({ name: 'project', windows, per: ['project'] })
  */
 export function slidingWindows<
-  const Whose extends Per,
+  const Partition extends Per,
   const Unit extends string | undefined,
   Name extends string = AnyLimitName,
->(options: SlidingWindowsOptions<Whose, Unit, Name>): PolicyOf<Whose, Unit, Name> {
+>(options: SlidingWindowsOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   assertOptions('slidingWindows', options)
-  const given = options as SlidingWindowsOptions
-  return policyOf(logRules('slidingWindows', given, ['windows'], readWindows(given)))
+  const windows = parseWindows('slidingWindows.windows', options as SlidingWindowsOptions)
+  return createPolicy(
+    defineLogRules('slidingWindows', options as SlidingWindowsOptions, ['windows'], windows),
+  )
 }
 
-function readWindows({ windows }: SlidingWindowsOptions): Map<string, LogWindow> {
-  const where = 'slidingWindows.windows'
-  assertOptions(where, windows)
-  const found = new Map<string, LogWindow>()
-  for (const [name, own] of Object.entries(windows)) {
-    assertKnownOptions(`${where}.${assertName(`${where}.${name}`, name)}`, own, ['limit', 'window'])
-    found.set(name, {
-      limit: assertLimitOption(`${where}.${name}.limit`, own.limit),
-      windowMs: durationMs(`${where}.${name}.window`, own.window),
+function parseWindows(option: string, { windows }: SlidingWindowsOptions): Map<string, LogWindow> {
+  assertOptions(option, windows)
+  const parsed = new Map<string, LogWindow>()
+  for (const [name, options] of Object.entries(windows)) {
+    const path = `${option}.${name}`
+    assertName(path, name)
+    assertKnownOptions(path, options, ['limit', 'window'])
+    parsed.set(name, {
+      limit: assertLimitOption(`${path}.limit`, options.limit),
+      windowMs: durationMs(`${path}.window`, options.window),
     })
   }
-  if (found.size > 0) return found
-  throw new ConfigError('invalid_option', where, 'must name at least one window')
+  if (parsed.size > 0) return parsed
+  throw new ConfigError('invalid_option', option, 'must name at least one window')
 }
 
-/** Makes a rule of each window, by its name. All of them count in one log. */
-export function logRules(
+/** Defines a rule for each window. All of them count in one log. */
+export function defineLogRules(
   factory: string,
   options: SharedLogOptions,
   ownOptions: readonly string[],
@@ -76,22 +79,22 @@ export function logRules(
 ): PolicyRule[] {
   for (const option of ['limit', 'stripes'] as const) {
     if ((options as Partial<PolicyOptions>)[option] === undefined) continue
-    const message = 'has no meaning for several windows, which count in one log, each to its limit'
+    const message = 'must not be set: each window has its own limit, and all count in one log'
     throw new ConfigError('invalid_option', `${factory}.${option}`, message)
   }
   const { unit = 'request' } = options
   const name = assertName(`${factory}.name`, options.name)
-  const lengths = Array.from(windows.values(), ({ windowMs }) => windowMs)
-  const longest = Math.max(...lengths)
-  // Whichever of the windows binds, what the longest one holds stays below the sums' modulus.
-  const turns = windows.size * (Math.floor(longest / Math.min(...lengths)) + 1)
-  const keyspace = { name: unit === 'request' ? name : `${name}:${unit}`, params: [longest] }
+  const lengthsMs = Array.from(windows.values(), ({ windowMs }) => windowMs)
+  const longestMs = Math.max(...lengthsMs)
+  // Whichever window denies, the units in the longest one stay below the modulus of sums.
+  const maxRefills = windows.size * (Math.floor(longestMs / Math.min(...lengthsMs)) + 1)
+  const keyspace = { name: unit === 'request' ? name : `${name}:${unit}`, params: [longestMs] }
   return Array.from(windows, ([windowName, { limit, windowMs }]) =>
     defineRule(factory, { ...options, name: `${name}.${windowName}`, limit }, ownOptions, () => ({
       algorithm: sharedLogAlgorithm,
-      params: [windowMs, longest],
+      params: [windowMs, longestMs],
       windowMs,
-      maxUnits: Math.min(MAX_UNITS, Math.floor(SUM_MODULUS / turns)),
+      maxUnits: Math.min(MAX_UNITS, Math.floor(SUM_MODULUS / maxRefills)),
       keyspace,
     })),
   )

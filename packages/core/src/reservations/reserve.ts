@@ -1,11 +1,12 @@
 import type { Decision } from '../decision.ts'
-import type { CheckOptions, Limiter, PlanName } from '../limiter/limiter.ts'
+import type { CheckOptions } from '../limiter/call.ts'
+import type { Limiter, PlanName } from '../limiter/limiter.ts'
 import type { Outcome } from '../limiter/decide.ts'
 import type { Subject } from '../subject.ts'
 import type { Charge, Reservation, ReservationData } from './reservation.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { decide } from '../limiter/decide.ts'
-import { callOf } from '../limiter/limiter.ts'
+import { parseCall } from '../limiter/call.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
 import { markKey, reservationOf } from './reservation.ts'
 import { settlementOf } from './settlements.ts'
@@ -47,7 +48,7 @@ export async function reserve<
   options: ReserveOptions<NoInfer<Unit>> = {},
 ): Promise<ReserveDecision<Unit>> {
   const runtime = runtimeOf(limiter)
-  const call = callOf(subject, options, true, ['cost', 'waitUntil', 'settleWithin'])
+  const call = parseCall(subject, options, true, ['cost', 'waitUntil', 'settleWithin'])
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
   const outcome = await decide(runtime, {
     ...call,

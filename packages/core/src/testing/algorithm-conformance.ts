@@ -39,14 +39,16 @@ export interface AlgorithmConformance extends TestFramework {
  */
 export function algorithmConformance(options: AlgorithmConformance): void {
   const { describe, it, makePolicy, makeStores, histories = 20 } = options
-  const policyOf = (limit: Limit): Policy => makePolicy({ name: 'tested', limit, per: ['tenant'] })
-  const [rule, another] = policyOf(10)()
+  const createPolicy = (limit: Limit): Policy =>
+    makePolicy({ name: 'tested', limit, per: ['tenant'] })
+  const [rule, another] = createPolicy(10)()
   if (rule === undefined || another) throw new Error('makePolicy must make a policy of one rule')
   const settlement = settlementIn(rule)
   for (const [name, make] of Object.entries(makeStores)) {
     describe(name, () => {
-      register({ it }, policyCases(policyOf, rule.windowMs), make)
-      if (settlement) register({ it }, settlingCases(policyOf, settlement.released === true), make)
+      register({ it }, policyCases(createPolicy, rule.windowMs), make)
+      if (settlement)
+        register({ it }, settlingCases(createPolicy, settlement.released === true), make)
     })
   }
   describe('all stores', () => {
@@ -55,7 +57,7 @@ export function algorithmConformance(options: AlgorithmConformance): void {
       ['decide alike where the limit changes', byRoute],
     ] as const) {
       it(claim, () =>
-        replaysAlike(policyOf(limit), makeStores, histories, settlement !== undefined),
+        replaysAlike(createPolicy(limit), makeStores, histories, settlement !== undefined),
       )
     }
   })

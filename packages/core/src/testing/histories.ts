@@ -24,7 +24,7 @@ function randomOf(seed: number): Random {
 }
 
 /**
- * Throws unless all stores decide alike over the same random histories: costs, pauses, retries at the
+ * Throws unless all stores decide alike over the same random histories: costs, growingPauses, retries at the
  * very millisecond, clocks that step back, settlements. One more keeps states for ever, so that what is
  * forgotten too early shows as well.
  */
@@ -88,7 +88,7 @@ async function replay(
 }
 
 function pauseOf(random: Random, windowMs: number, retryMs: number): number {
-  const pauses = [
+  const growingPauses = [
     0,
     1,
     retryMs,
@@ -97,7 +97,7 @@ function pauseOf(random: Random, windowMs: number, retryMs: number): number {
     random(2 * windowMs),
     -random(Math.ceil(windowMs / 10)),
   ]
-  return pauses[random(pauses.length)] ?? 0
+  return growingPauses[random(growingPauses.length)] ?? 0
 }
 
 /** The same policy, with states that last for ever. */

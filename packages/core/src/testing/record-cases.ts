@@ -4,7 +4,7 @@ import type { Cases } from './suite.ts'
 import { systemClock } from '../clock.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
 import { createLimiter } from '../limiter/limiter.ts'
-import { recordsOf } from '../limiter/records.ts'
+import { createRecords } from '../limiter/records.ts'
 import { fixedWindow } from '../policies/fixed-window.ts'
 import { randomId } from '../internal/random-id.ts'
 import { freshSubject, probe, remaining } from './probe.ts'
@@ -17,7 +17,7 @@ const POLICIES = [
 
 /** The records of a store, and a key of nobody else's. */
 function openRecords(store: Store) {
-  const records: Records = recordsOf(
+  const records: Records = createRecords(
     { store },
     POLICIES.flatMap((policy) => policy()),
     systemClock,

@@ -26,11 +26,11 @@ export interface StoreConformance extends TestFramework {
  */
 export function storeConformance({ describe, it, makeStore }: StoreConformance): void {
   for (const [name, factory] of Object.entries(FACTORIES)) {
-    const policyOf = (limit: Limit): Policy =>
+    const createPolicy = (limit: Limit): Policy =>
       factory({ name: 'tested', limit, window: '1m', per: ['tenant'] })
     describe(name, () => {
-      register({ it }, policyCases(policyOf, 60_000), makeStore)
-      register({ it }, settlingCases(policyOf, false), makeStore)
+      register({ it }, policyCases(createPolicy, 60_000), makeStore)
+      register({ it }, settlingCases(createPolicy, false), makeStore)
     })
   }
   describe('decisions', () => register({ it }, decisionCases, makeStore))

@@ -1,0 +1,129 @@
+import type { Per } from '../subject.ts'
+import type { AlgorithmConfig, Policy, PolicyOf, PolicyOptions, PolicyRule } from './policy.ts'
+import type { Rollout } from './rollout.ts'
+import { ConfigError } from '../errors.ts'
+import {
+  assertKnownOptions,
+  assertName,
+  assertOneOf,
+  assertPositiveInteger,
+  MAX_UNITS,
+} from '../internal/validation.ts'
+import { assertPer } from '../subject.ts'
+import { assertBurst, assertLimitOption } from './limit.ts'
+
+const OPTIONS = [
+  'name',
+  'limit',
+  'per',
+  'unit',
+  'scope',
+  'routes',
+  'onMissing',
+  'mode',
+  'rollout',
+  'backpressure',
+  'stripes',
+]
+
+/** The most stripes: more would make each small, and a reset slow. */
+const MAX_STRIPES = 64
+
+/**
+ * Creates a policy from options and an algorithm. Every factory uses it, including your own.
+ *
+ * @param factory The factory's name, with which errors begin.
+ * @param ownOptions The names of the options that only this factory has.
+ * @param configure Validates these options and returns the algorithm with its numbers.
+ * @throws ConfigError When an option is unknown, or a common option is missing or out of range.
+ * @example
+ * const gcra = (options: GcraOptions) =>
+ *   definePolicy('gcra', options, ['window'], () => ({ algorithm, params: [60_000], windowMs: 60_000 }))
+ */
+export function definePolicy<
+  State,
+  Partition extends Per,
+  Unit extends string | undefined,
+  Name extends string,
+>(
+  factory: string,
+  options: PolicyOptions<Partition, Unit, Name>,
+  ownOptions: readonly string[],
+  configure: () => AlgorithmConfig<State>,
+): PolicyOf<Partition, Unit, Name> {
+  return createPolicy([defineRule(factory, options as PolicyOptions, ownOptions, configure)])
+}
+
+/** Creates a policy from rules. */
+export function createPolicy(rules: readonly PolicyRule[]): Policy<never, never> {
+  return () => rules
+}
+
+/** Validates the options that every policy has, and creates the rule. @throws ConfigError As `definePolicy` does. */
+export function defineRule<State>(
+  factory: string,
+  options: PolicyOptions,
+  ownOptions: readonly string[],
+  configure: () => AlgorithmConfig<State>,
+): PolicyRule {
+  assertKnownOptions(factory, options, [...OPTIONS, ...ownOptions])
+  const { backpressure, stripes = 1, routes } = options
+  const name = assertName(`${factory}.name`, options.name)
+  const limit = assertLimitOption(`${factory}.limit`, options.limit)
+  const per = assertPer(`${factory}.per`, options.per)
+  const { burst, ...config } = configure()
+  if (backpressure !== undefined && typeof backpressure?.delayMs !== 'function') {
+    throw new ConfigError(
+      'invalid_option',
+      `${factory}.backpressure`,
+      'must be created by backpressure',
+    )
+  }
+  return Object.freeze({
+    name,
+    limit,
+    maxUnits: MAX_UNITS,
+    per,
+    unit: assertName(`${factory}.unit`, options.unit ?? 'request'),
+    scope: scopeOf(factory, options.scope, per),
+    routes: routes === undefined ? undefined : assertRoutes(`${factory}.routes`, routes),
+    onMissing: assertOneOf(`${factory}.onMissing`, options.onMissing ?? 'error', ['error', 'skip']),
+    mode: assertOneOf(`${factory}.mode`, options.mode ?? 'enforce', ['enforce', 'shadow']),
+    rollout: assertRollout(`${factory}.rollout`, options.rollout, per === 'global'),
+    backpressure,
+    stripes: assertPositiveInteger(`${factory}.stripes`, stripes, MAX_STRIPES),
+    reason: 'rate_limit_exceeded',
+    keyspace: undefined,
+    ...config,
+    burst: burst === undefined ? undefined : assertBurst(`${factory}.burst`, burst),
+  }) as PolicyRule
+}
+
+// Not in rollout.ts, so that a bundle without rollouts does not load that file.
+/** Returns `value` if it is a rollout that fits the policy, else throws. */
+function assertRollout(
+  option: string,
+  value: Rollout | undefined,
+  isGlobal: boolean,
+): Rollout | undefined {
+  if (value === undefined) return undefined
+  if (typeof value?.isEnabled !== 'function') {
+    throw new ConfigError('invalid_option', option, 'must be created by rollout')
+  }
+  if (!isGlobal || !value.isPartial) return value
+  const message = 'must be 0 or 100 percent with per "global", which has one partition'
+  throw new ConfigError('invalid_option', option, message)
+}
+
+function scopeOf(factory: string, scope: unknown, per: Per): string {
+  if (scope !== undefined) return assertName(`${factory}.scope`, scope)
+  return per === 'global' ? 'global' : per.join('+')
+}
+
+function assertRoutes(option: string, routes: unknown): readonly string[] {
+  const ids: unknown[] = Array.isArray(routes) ? routes : []
+  if (ids.length > 0 && ids.every((id) => typeof id === 'string' && id !== '')) {
+    return Object.freeze([...(ids as string[])])
+  }
+  throw new ConfigError('invalid_option', option, 'must be a list of at least one route id')
+}
