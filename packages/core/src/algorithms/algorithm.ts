@@ -37,7 +37,7 @@ export interface Settlement extends Omit<AlgorithmInput, 'cost'> {
 }
 
 /** A state, and the time after which it may be dropped (epoch ms). */
-export interface Kept<State> {
+export interface StoredState<State = unknown> {
   readonly state: State
   readonly expiresAt: number
 }
@@ -60,7 +60,7 @@ export interface Algorithm<State = never> {
     input: AlgorithmInput,
     now: number,
     id: string,
-  ): Kept<State> & { readonly position: number }
+  ): StoredState<State> & { readonly position: number }
   /** The Lua twin, for policies with these numbers. A store that needs no Lua does not call it. */
   lua(params: readonly number[]): LuaFragments
   /**
@@ -108,7 +108,7 @@ export interface SettlementTwins<State = never> {
     state: State | undefined,
     settlement: Settlement,
     now: number,
-  ): (Kept<State> & { readonly applied: number }) | undefined
+  ): (StoredState<State> & { readonly applied: number }) | undefined
   /**
    * Finds `position`, `reserved` and `actual` beside what `LuaFragments` find, and sets `applied`. It
    * must verify before it writes. `now` is Redis' time if more was used than reserved, or by

@@ -64,12 +64,12 @@ export async function decide(runtime: LimiterRuntime, call: LimiterCall): Promis
     const { now, id } = request
     const reply: StoreReply =
       entries.length + reads.length === 0
-        ? { source: 'store', now, verdicts: [], read: [] }
+        ? { source: 'store', now, verdicts: [], values: [] }
         : await store.check(request)
     const decision = conclude(entries, reply, skipped, plan)
     const isSecond = outcome !== undefined
     if (!(isSecond && decision.degraded)) outcome = { id, decision, entries, reply }
-    const isOutdated = !decision.degraded && updateRecords(reads, reply.read)
+    const isOutdated = !decision.degraded && updateRecords(reads, reply.values)
     if (isSecond || !isOutdated || decision.allowed) break
   }
   if (apply) seam?.report(events, subject, outcome as Outcome)

@@ -1,7 +1,7 @@
 import type { Settlement } from '../algorithms/algorithm.ts'
 import { settlementOf } from './settlements.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import type { Cells, Operation, StoreRequest } from '../stores/store.ts'
+import type { StateMap, Operation, StoreRequest } from '../stores/store.ts'
 import { CLOCK, indent, isWhole } from '../stores/upstash/assemble.ts'
 import { layoutOf } from '../stores/upstash/protocol.ts'
 
@@ -37,28 +37,28 @@ export function settling(request: SettleRequest): Operation<readonly number[] | 
   return {
     startedAt,
     localMark: local ? mark : undefined,
-    run: (cells) => settleIn(cells, request),
+    run: (states) => settleIn(states, request),
     lua: {
       name: `settle ${layoutOf(policies).shape}`,
       source: () => settlingScript(policies),
       keys: [mark, ...inOrder.map(({ key }) => key)],
       args: argsOf(request),
-      read: (reply) => readSettled(reply, request),
+      parse: (reply) => readSettled(reply, request),
     },
   }
 }
 
 function settleIn(
-  cells: Cells,
+  states: StateMap,
   { mark, charges, now }: SettleRequest,
 ): readonly number[] | undefined {
-  if (cells.get(mark, now) === undefined) return undefined
-  cells.delete(mark)
+  if (states.get(mark, now) === undefined) return undefined
+  states.delete(mark)
   return charges.map((charge) => {
     const { key, policy } = charge
     const twins = settlementOf(policy)
-    const kept = twins.settle(cells.get(key, now) as never, charge, now)
-    if (kept) cells.set(key, kept)
+    const kept = twins.settle(states.get(key, now) as never, charge, now)
+    if (kept) states.set(key, kept)
     return kept?.applied ?? 0
   })
 }

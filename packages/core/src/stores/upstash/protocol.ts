@@ -89,33 +89,33 @@ export function readCheck(reply: unknown, request: StoreRequest): StoreReply {
   const states = 1 + REPLY_PER_POLICY * policies.length
   const numbers = states + (mark ? policies.length : 0)
   if (!Array.isArray(reply) || reply.length !== numbers + reads.length) throw badReply()
-  const values = reply as unknown[]
-  for (let at = 0; at < values.length; at += 1) {
-    const value = values[at]
+  const parts = reply as unknown[]
+  for (let at = 0; at < parts.length; at += 1) {
+    const value = parts[at]
     if (at < numbers ? !Number.isInteger(value) : value !== null && typeof value !== 'string') {
       throw badReply()
     }
   }
-  const found = values as number[]
+  const integers = parts as number[]
   const verdicts = entries.map(({ index }): Verdict => {
     const at = 1 + REPLY_PER_POLICY * index
     // 1 if it fits, and 2 more if it was charged, as a shadow may be that shares a key with what is enforced.
-    const state = found[at] ?? 0
+    const state = integers[at] ?? 0
     const fits = state % 2 === 1
-    const waitMs = found[at + 3] ?? 0
+    const waitMs = integers[at + 3] ?? 0
     return {
       fits,
       charged: state > 1,
-      available: found[at + 1] ?? 0,
-      resetMs: found[at + 2] ?? 0,
+      available: integers[at + 1] ?? 0,
+      resetMs: integers[at + 2] ?? 0,
       retryMs: fits ? 0 : waitMs,
       waitMs: fits ? waitMs : 0,
-      position: mark ? (found[states + index] ?? 0) : 0,
+      position: mark ? (integers[states + index] ?? 0) : 0,
     }
   })
-  const read =
+  const values =
     reads.length === 0
       ? []
-      : values.slice(numbers).map((value) => (value ?? undefined) as string | undefined)
-  return { source: 'store', now: found[0] ?? 0, verdicts, read }
+      : parts.slice(numbers).map((value) => (value ?? undefined) as string | undefined)
+  return { source: 'store', now: integers[0] ?? 0, verdicts, values }
 }

@@ -89,7 +89,7 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
     async run({ lua, startedAt }) {
       const keys = lua.keys.map((key) => begin + key)
       const call = [keys.length, ...keys, ...lua.args]
-      const read = lua.read(await evaluate(lua.name, lua.source, call, startedAt))
+      const read = lua.parse(await evaluate(lua.name, lua.source, call, startedAt))
       if (read === undefined) throw badReply()
       return read.result
     },
