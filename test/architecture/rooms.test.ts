@@ -28,7 +28,7 @@ const ROOMS: Readonly<Record<string, string>> = {
 const STORE_FILES: Readonly<Record<string, RegExp>> = {
   limiter: /^stores\/(store|fallback)\.ts$/,
   // One script settles what another one decided: both are assembled from the same parts.
-  reservations: /^stores\/(store|upstash\/(assemble|protocol))\.ts$/,
+  reservations: /^stores\/(store|upstash\/(script|script-call))\.ts$/,
   // Algorithms of your own are tried in memory.
   testing: /^stores\/(store|memory)\.ts$/,
 }

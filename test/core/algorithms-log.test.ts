@@ -43,7 +43,7 @@ async function longLog(sum: number, first: number) {
   const store = shared.store(prefix)
   await shared.redis.zadd(`${prefix}:k`, START, `${String(sum).padStart(16, '0')}:${first}`)
   await shared.redis.pexpire(`${prefix}:k`, 60_000)
-  let state = { log: [{ at: START, cost: first, sum }] } as never
+  let state = [{ at: START, cost: first, sum }] as never
   const charges: Charge[] = [{ at: START, cost: first }]
 
   async function ask(now: number, asked: number): Promise<void> {
@@ -70,7 +70,7 @@ async function longLog(sum: number, first: number) {
   /** The sums in the log, in memory and in Redis. */
   async function sums(): Promise<number[]> {
     const members = await shared.redis.zrange(`${prefix}:k`, 0, -1)
-    const { log } = state as { log: { sum: number }[] }
+    const log = state as { sum: number }[]
     return [
       ...log.map((entry) => entry.sum),
       ...members.map((member) => Number(member.slice(0, 16))),

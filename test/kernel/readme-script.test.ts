@@ -1,9 +1,9 @@
 import { dailyCap, slidingWindow } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
 // The assembler is nobody's business but the store's, so the package does not export it.
-import { decidingScript } from '../../packages/core/src/stores/upstash/assemble.ts'
+import { decidingScript } from '../../packages/core/src/stores/upstash/script.ts'
 import { minify } from '../../packages/core/src/stores/upstash/redis-store.ts'
-import { checkCall } from '../../packages/core/src/stores/upstash/protocol.ts'
+import { checkCall } from '../../packages/core/src/stores/upstash/script-call.ts'
 import { sharedRedis } from '../support/running-redis.ts'
 import { entriesOf, rulesOf, storeRequest } from '../support/store-request.ts'
 import { freshPrefix } from '../support/stores.ts'

@@ -79,7 +79,7 @@ end`
 function luaPieces(window: number) {
   const read = `
 ${window === CALENDAR_MONTH ? MONTH_END : `local finish = now - now % ${window} + ${window}`}
--- A stored window that ends later is kept: a clock may have stepped back.
+-- A clock may have stepped back: a stored window that ends later counts.
 local used, stored = 0, redis.call('GET', key)
 if stored then
   local ending, count = string.match(stored, '^w(%d+):(%d+)$')

@@ -1,4 +1,5 @@
-import type { Reservation, Settled } from '../reservations/reservation.ts'
+import type { Reservation } from '../reservations/reservation.ts'
+import type { Settled } from '../reservations/settle.ts'
 import type { ReserveOptions } from '../reservations/reserve.ts'
 import type { Store } from '../stores/store.ts'
 import type { Probe } from './probe.ts'
