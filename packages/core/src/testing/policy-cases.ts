@@ -17,7 +17,7 @@ import { expectEqual, expectThat } from './suite.ts'
 /** Makes a policy with this limit, named `tested`. */
 export type PolicyMaker = (limit: Limit) => Policy
 
-/** The claims about one policy, with a window of so many milliseconds. */
+/** The claims about one policy, with a window of `windowMs` milliseconds. */
 export const policyCases = (policyOf: PolicyMaker, windowMs: number): Cases<Store> => ({
   async 'of 25 concurrent checks of a limit of 20, exactly 20 are allowed'(store) {
     expectEqual(await allowedAtOnce(probe(store, [policyOf(20)]), 25), 20, 'Allowed of 25')
@@ -49,7 +49,7 @@ export const policyCases = (policyOf: PolicyMaker, windowMs: number): Cases<Stor
 
   async 'what remains fits, and one unit more does not'(store) {
     const { check, peek, clock } = probe(store, [policyOf(10)])
-    for (const [cost, pause] of SPENDING) {
+    for (const [cost, pause] of HISTORY) {
       await check(cost)
       clock.advance(Math.round(windowMs * pause))
       const units = remaining(await peek())['tested'] ?? 0
@@ -59,15 +59,15 @@ export const policyCases = (policyOf: PolicyMaker, windowMs: number): Cases<Stor
   },
 
   async 'retryAfterMs is exact: denied one millisecond before, allowed at it'(store) {
-    const one = probe(store, [policyOf(10)])
-    for (const [cost, pause] of SPENDING) {
-      await one.check(cost)
-      one.clock.advance(Math.round(windowMs * pause))
-      const units = remaining(await one.peek())['tested'] ?? 0
-      if (units < 10) await expectExactRetry(one, units + 1)
+    const target = probe(store, [policyOf(10)])
+    for (const [cost, pause] of HISTORY) {
+      await target.check(cost)
+      target.clock.advance(Math.round(windowMs * pause))
+      const units = remaining(await target.peek())['tested'] ?? 0
+      if (units < 10) await expectExactRetry(target, units + 1)
     }
-    await one.check(10)
-    await expectExactRetry(one, 10)
+    await target.check(10)
+    await expectExactRetry(target, 10)
   },
 
   async "decides by the store's own clock as well"(store) {
@@ -89,8 +89,8 @@ export const policyCases = (policyOf: PolicyMaker, windowMs: number): Cases<Stor
   },
 })
 
-/** Costs, and the parts of a window that pass after each. */
-const SPENDING = [
+/** Costs, and the part of a window that passes after each. */
+const HISTORY = [
   [3, 0.013],
   [1, 0.31],
   [5, 0.0001],
@@ -99,7 +99,7 @@ const SPENDING = [
   [2, 0],
 ] as const
 
-/** The claims about its reservations; `released` if they are over once they are settled. */
+/** The claims about its reservations. `released` is true if settling gives everything back. */
 export const settlingCases = (policyOf: PolicyMaker, released: boolean): Cases<Store> => ({
   async 'what is not used is given back at once'(store) {
     const { limiter, subject, peek } = probe(store, [policyOf(10)])

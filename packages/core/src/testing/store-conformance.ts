@@ -12,13 +12,12 @@ import { register } from './suite.ts'
 
 /** Options of `storeConformance`. */
 export interface StoreConformance extends TestFramework {
-  /** Makes the store. It need not be empty: the suite uses ids of its own. */
+  /** Makes the store. It need not be empty, because the suite uses fresh ids. */
   readonly makeStore: MakeStore
 }
 
 /**
- * Registers the tests that every store must pass. Needs no Lua, and no test framework but the functions
- * given.
+ * Registers the tests that every store must pass. Needs no Lua, and only two functions of a test framework.
  *
  * @example
  * import { describe, it } from 'node:test'
