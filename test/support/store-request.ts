@@ -1,7 +1,7 @@
 import type { Entry, Policy, PolicyRule, StoreRequest } from '@sluice/core'
 
 /** The rules of policies, as a limiter lists them. */
-export const collectRules = (...policies: Policy[]): readonly PolicyRule[] =>
+export const rulesOf = (...policies: Policy[]): readonly PolicyRule[] =>
   Object.freeze(policies.flatMap((policy) => policy()))
 
 /** An entry of each rule, under a key of its own or of its keyspace: by default 1 of 10 units. */

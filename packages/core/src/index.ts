@@ -81,20 +81,19 @@ export type {
   Algorithm,
   AlgorithmInput,
   Finding,
-  Kept,
   LuaFragments,
   Settlement,
   SettlementTwins,
+  StoredState,
 } from './algorithms/algorithm.ts'
 export { isChargeable, isDenied } from './stores/store.ts'
 export type {
-  Cell,
-  Cells,
   Entry,
   Operation,
   RecordField,
-  RecordFields,
+  RecordValues,
   SettlementMark,
+  StateMap,
   Store,
   StoreReply,
   StoreRequest,

@@ -57,7 +57,7 @@ function write(
 /** The values of these fields of a record. */
 async function fields(store: Store, key: string, names: readonly string[]): Promise<unknown> {
   const reads = names.map((field) => ({ key, field }))
-  return (await store.check({ ...request(reads), now: Date.now() })).read
+  return (await store.check({ ...request(reads), now: Date.now() })).values
 }
 
 const VALUES = [
@@ -121,15 +121,15 @@ export function records(make: () => Store): void {
     for (const fits of [true, false]) {
       const reply = await store.check(request(reads, 1))
       expect(reply.verdicts).toMatchObject([{ fits }])
-      expect(reply.read).toEqual(['growth', undefined])
+      expect(reply.values).toEqual(['growth', undefined])
     }
-    expect((await store.check(request([], 1))).read).toEqual([])
+    expect((await store.check(request([], 1))).values).toEqual([])
   })
   it('counts and records of one name are read separately', async () => {
     const store = make()
     await store.check(request([], 1))
     const reply = await store.check(request([{ key: 'p:counts', field: 'plan' }], 1))
-    expect(reply).toMatchObject({ verdicts: [{ fits: false }], read: [undefined] })
+    expect(reply).toMatchObject({ verdicts: [{ fits: false }], values: [undefined] })
   })
   it('a condition matches exactly its text, or an absent field', async () => {
     const store = make()

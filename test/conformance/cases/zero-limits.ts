@@ -81,24 +81,21 @@ function allFinite({ policies }: Decision): void {
 }
 
 export function zeroLimits(make: () => Store): void {
-  it.each(Object.entries(KINDS))(
-    '%s of 0 denies checks and reservations',
-    async (_, createPolicy) => {
-      expect.hasAssertions()
-      const limiter = setUp(make(), [createPolicy(0)])
-      for (let time = 0; time < 3; time += 1) {
-        refusedForEver(await limiter.peek(ACME))
-        refusedForEver(await limiter.check(ACME, { cost: 1 + time }))
-        refusedForEver(await reserve(limiter, ACME))
-        limiter.clock.advance(40_000)
-      }
-    },
-  )
+  it.each(Object.entries(KINDS))('%s of 0 denies checks and reservations', async (_, policyOf) => {
+    expect.hasAssertions()
+    const limiter = setUp(make(), [policyOf(0)])
+    for (let time = 0; time < 3; time += 1) {
+      refusedForEver(await limiter.peek(ACME))
+      refusedForEver(await limiter.check(ACME, { cost: 1 + time }))
+      refusedForEver(await reserve(limiter, ACME))
+      limiter.clock.advance(40_000)
+    }
+  })
 
   it.each(Object.entries(KINDS))(
     '%s of 0 denies a partition that has used another limit, and leaves its count unchanged',
-    async (_, createPolicy) => {
-      const limiter = setUp(make(), [createPolicy(byRoute)])
+    async (_, policyOf) => {
+      const limiter = setUp(make(), [policyOf(byRoute)])
       const used = await reserve(limiter, at('other'))
       expect(used.allowed).toBe(true)
       refusedForEver(await limiter.check(at('closed')))
@@ -113,8 +110,8 @@ export function zeroLimits(make: () => Store): void {
 
   it.each(Object.entries(KINDS))(
     '%s of 0 in shadow mode reports that it would deny, and counts nothing',
-    async (_, createPolicy) => {
-      const shadows = createPolicy(0)().map((rule) => Object.freeze({ ...rule, mode: 'shadow' }))
+    async (_, policyOf) => {
+      const shadows = policyOf(0)().map((rule) => Object.freeze({ ...rule, mode: 'shadow' }))
       const limiter = setUp(make(), [(() => shadows) as Policy])
       for (let time = 0; time < 2; time += 1) {
         const decision = await limiter.check(ACME)
@@ -129,8 +126,8 @@ export function zeroLimits(make: () => Store): void {
 
   it.each(Object.entries(KINDS).filter(([kind]) => kind !== 'calls in flight'))(
     '%s of 0 lets a cost of 0 pass, and still denies after it was settled higher',
-    async (_, createPolicy) => {
-      const limiter = setUp(make(), [createPolicy(0)])
+    async (_, policyOf) => {
+      const limiter = setUp(make(), [policyOf(0)])
       const decision = await reserve(limiter, ACME, { cost: 0 })
       allFinite(decision)
       if (!decision.allowed) throw new Error('It is denied')
@@ -144,9 +141,9 @@ export function zeroLimits(make: () => Store): void {
 
   it.each(Object.entries(KINDS))(
     '%s that is unlimited is reported as skipped',
-    async (_, createPolicy) => {
-      const limiter = setUp(make(), [createPolicy(byRoute)])
-      const names = createPolicy(byRoute)().map(({ name }) => name)
+    async (_, policyOf) => {
+      const limiter = setUp(make(), [policyOf(byRoute)])
+      const names = policyOf(byRoute)().map(({ name }) => name)
       const decision = await limiter.check(at('open'))
       expect(decision).toMatchObject({ allowed: true, policies: [] })
       expect(decision.skipped.map(({ name, why }) => [name, why])).toEqual(

@@ -146,7 +146,7 @@ export const takingPart = (list: readonly Rule[], route: string): Rule[] =>
 /** The rules as policies, in their order. */
 export function policiesOf(list: readonly Rule[]): Policy[] {
   return list.flatMap((rule, index) => {
-    if (rule.log === undefined) return [createPolicy(rule, `p${index}`)]
+    if (rule.log === undefined) return [policyOf(rule, `p${index}`)]
     const together = list.filter(({ log }) => log === rule.log)
     if (together[0] !== rule) return []
     const windows = Object.fromEntries(
@@ -169,7 +169,7 @@ function commonOf({ limit, per, unit, enforced, route }: Rule, name: string) {
   return { name, limit, per, unit, mode, ...(route === undefined ? {} : { routes: [route] }) }
 }
 
-function createPolicy(rule: Rule, name: string): Policy {
+function policyOf(rule: Rule, name: string): Policy {
   const common = commonOf(rule, name)
   const { kind, windowMs: window, burst, segments, wait } = rule
   const make: Record<Rule['kind'], () => Policy> = {

@@ -10,7 +10,7 @@ import { startLocal, startRedisServer, type LocalServer, type RedisServer } from
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connect, keysUnder } from '../../support/redis.ts'
-import { entriesOf, collectRules, storeRequest } from '../../support/store-request.ts'
+import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
 
@@ -47,7 +47,7 @@ describe.each(POLICIES)('by the clocks of callers, %s', (_what, policy) => {
     const { url, token } = local
     const prefix = freshPrefix()
     const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
-    const rules = collectRules(policy)
+    const rules = rulesOf(policy)
     const entries = entriesOf(rules, { limit: 5 })
     const ask = (now: number) => store.check(storeRequest(rules, entries, { now }))
     for (let time = 0; time < 5; time += 1) expect((await ask(NOON)).verdicts[0]?.fits).toBe(true)

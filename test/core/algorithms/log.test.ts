@@ -2,7 +2,7 @@ import { slidingWindows, type Entry, type PolicyRule } from '@sluice/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../support/running-redis.ts'
-import { entriesOf, collectRules, storeRequest } from '../../support/store-request.ts'
+import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
 
@@ -11,7 +11,7 @@ const SEED = 20_260_118
 const TURN = 8_000_000_000_000_000
 const LIMIT = 1_000_000_000_000
 
-const RULES = collectRules(
+const RULES = rulesOf(
   slidingWindows({
     name: 'k',
     per: 'global',
@@ -43,7 +43,7 @@ async function longLog(sum: number, first: number) {
   const store = shared.store(prefix)
   await shared.redis.zadd(`${prefix}:k`, NOON, `${String(sum).padStart(16, '0')}:${first}`)
   await shared.redis.pexpire(`${prefix}:k`, 60_000)
-  let state = { log: [{ at: NOON, cost: first, sum }] } as never
+  let state = [{ at: NOON, cost: first, sum }] as never
   const charges: Charge[] = [{ at: NOON, cost: first }]
 
   async function ask(now: number, asked: number): Promise<void> {
@@ -70,7 +70,7 @@ async function longLog(sum: number, first: number) {
   /** The sums in the log, in memory and in Redis. */
   async function sums(): Promise<number[]> {
     const members = await shared.redis.zrange(`${prefix}:k`, 0, -1)
-    const { log } = state as { log: { sum: number }[] }
+    const log = state as { sum: number }[]
     return [
       ...log.map((entry) => entry.sum),
       ...members.map((member) => Number(member.slice(0, 16))),

@@ -9,7 +9,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { keysUnder } from '../../support/redis.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
-import { entriesOf, collectRules, storeRequest } from '../../support/store-request.ts'
+import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
 
 const shared = sharedRedis()
@@ -31,7 +31,7 @@ const BAD = [Number.NaN, Infinity, -1, 0.5, 10 ** 12 + 1, 'nan', '', 'one']
 function setUp(policy: Policy) {
   const prefix = freshPrefix()
   const store = shared.store(prefix)
-  const rules = collectRules(policy)
+  const rules = rulesOf(policy)
   const check = (changed: Partial<Record<keyof Entry, unknown>> = {}) =>
     store.check(storeRequest(rules, entriesOf(rules, changed as Partial<Entry>)))
   return { prefix, check, isBucket: rules[0]?.burst !== undefined }

@@ -28,12 +28,12 @@ async function cutOff(call: 'check' | 'run') {
   return { ...app, limiter }
 }
 
-/** The growingPauses that a request has made; deadlines are as long as a look-up may take, or longer. */
+/** The pauses that a request has made; deadlines are as long as a look-up may take, or longer. */
 async function pausesOf(act: () => Promise<unknown>): Promise<number> {
-  const growingPauses = vi.spyOn(globalThis, 'setTimeout')
+  const pauses = vi.spyOn(globalThis, 'setTimeout')
   await act()
-  const { length } = growingPauses.mock.calls.filter(([, ms = 0]) => ms < TIMEOUT_MS)
-  growingPauses.mockRestore()
+  const { length } = pauses.mock.calls.filter(([, ms = 0]) => ms < TIMEOUT_MS)
+  pauses.mockRestore()
   return length
 }
 
@@ -49,11 +49,11 @@ describe.each(['check', 'run'] as const)('a look-up whose %s never returns', (ca
   it('delays no request that arrives after its timeout', async () => {
     const { limiter } = await cutOff(call)
     await vi.advanceTimersByTimeAsync(TIMEOUT_MS)
-    const growingPauses = await pausesOf(async () => {
+    const pauses = await pausesOf(async () => {
       expect(planOf(await limiter.check(ACME))).toBe('starter by default')
       await limiter.check(ACME)
     })
-    expect(growingPauses).toBe(0)
+    expect(pauses).toBe(0)
   })
 
   it('is repeated in the background, and its plan applies without a wait', async () => {
@@ -63,11 +63,11 @@ describe.each(['check', 'run'] as const)('a look-up whose %s never returns', (ca
     if (call === 'run') clock.advance(TIMEOUT_MS + 5_000)
     await limiter.check(ACME)
     await vi.advanceTimersByTimeAsync(0)
-    const growingPauses = await pausesOf(async () => {
+    const pauses = await pausesOf(async () => {
       await limiter.check(ACME)
       expect(planOf(await limiter.check(ACME))).toBe('growth by resolver')
     })
-    expect(growingPauses).toBe(0)
+    expect(pauses).toBe(0)
     // What it had found was not saved.
     expect(database.queries).toHaveLength(call === 'run' ? 2 : 1)
   })
@@ -89,11 +89,11 @@ it('a look-up after an invalidation that never returns leaves the last known pla
   vi.spyOn(store, 'check').mockReturnValueOnce(new Promise<never>(() => {}))
   void limiter.check(ACME)
   await vi.advanceTimersByTimeAsync(TIMEOUT_MS)
-  const growingPauses = await pausesOf(async () => {
+  const pauses = await pausesOf(async () => {
     const calls = await callsOf(store, async () => {
       expect(planOf(await limiter.check(ACME))).toBe('starter by stale')
     })
     expect(calls.decisions).toBe(1)
   })
-  expect(growingPauses).toBe(0)
+  expect(pauses).toBe(0)
 })

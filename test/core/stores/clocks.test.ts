@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
 import { connect, keysUnder } from '../../support/redis.ts'
-import { entriesOf, collectRules, storeRequest } from '../../support/store-request.ts'
+import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
 
 const per = ['tenant']
@@ -95,7 +95,7 @@ describe('by the clocks of callers that differ by seconds', () => {
     const { url, token } = local
     const prefix = freshPrefix()
     const store = upstash({ url, token, prefix, timeoutMs: 30_000 })
-    const rules = collectRules(policy)
+    const rules = rulesOf(policy)
     const entries = entriesOf(rules, { limit: 5 })
     const start = Date.UTC(2026, 0, 15, 12)
     const ask = (now: number) => store.check(storeRequest(rules, entries, { now }))

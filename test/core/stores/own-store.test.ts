@@ -16,10 +16,10 @@ const NO_RECORDS: Omit<Store, 'check'> = {
 
 describe('a custom store with an invalid reply', () => {
   it.each<[string, unknown, string]>([
-    ['no verdicts', { source: 'store', now: 0, verdicts: [], read: [] }, 'store_bad_reply'],
+    ['no verdicts', { source: 'store', now: 0, verdicts: [], values: [] }, 'store_bad_reply'],
     [
       'an empty verdict',
-      { source: 'store', now: 0, verdicts: [null], read: [] },
+      { source: 'store', now: 0, verdicts: [null], values: [] },
       'store_bad_reply',
     ],
     ['nothing', undefined, 'store_failed'],

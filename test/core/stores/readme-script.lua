@@ -1,4 +1,4 @@
--- The time: Redis' own, or the caller's.
+-- The time of Redis, or of the caller.
 local now, own, slack, skewed = tonumber(ARGV[1]), false, 60000, false
 if ARGV[2] == 'injected' then
   slack = 86400000
@@ -11,7 +11,7 @@ elseif ARGV[2] == 'own' then
   end
 end
 if not (now >= 0 and now <= 2^53 and now % 1 == 0) then error('bad argument') end
--- Phase one looks at every key; k counts those of policies that take part.
+-- Phase one: check every key. k counts the keys of policies that take part.
 local id, k, go = ARGV[3], 0, ARGV[10] == '1'
 local reply = { now, 0, 0, 0, 0, 0, 0, 0, 0 }
 local key_1, charge_1, finish_1, used_1, key_2, charge_2, total_2, prune_2, expire_2
@@ -25,7 +25,7 @@ if ARGV[4] ~= '-' then
     if not (limit >= 0 and limit <= 1000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 1000000000000 and cost % 1 == 0) then error('bad argument') end
     local fits, available, reset, retry, wait = false, 0, 0, 0, 0
     local finish = now - now % 86400000 + 86400000
-    -- A stored window that ends later is kept: a clock may have stepped back.
+    -- A clock may have stepped back: a stored window that ends later counts.
     local used, stored = 0, redis.call('GET', key)
     if stored then
       local ending, count = string.match(stored, '^w(%d+):(%d+)$')
@@ -57,43 +57,43 @@ if ARGV[7] ~= '-' then
     if not (limit >= 0 and limit <= 1000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 1000000000000 and cost % 1 == 0) then error('bad argument') end
     local fits, available, reset, retry, wait = false, 0, 0, 0, 0
     local cutoff, rows = now - 60000, redis.call('ZRANGE', key, 0, 16, 'WITHSCORES')
-    -- The first member, #, holds minus the units in the set.
+    -- The score of the member # is minus the total.
     local total, oldest = 0, tonumber(rows[4])
     if rows[1] then
       total = -rows[2]
       if rows[1] ~= '#' or total < 1 or total % 1 ~= 0 then error('the key holds something else') end
     end
-    local used, expired, freed, head, later = total, 0, 0, nil, nil
-    -- Subtracts expired members; if the cost does not fit, finds the one whose expiry makes room.
-    local at, rank, full = 3, 17, 34
+    local used, expired, freed, first, freed_at = total, 0, 0
+    -- Subtracts expired members. If the cost does not fit, finds when it will.
+    local row, rank, full = 3, 17, 34
     while true do
-      local score = tonumber(rows[at + 1])
-      if score then
-        local units = string.match(rows[at], '^%w+:?(%d*)$')
+      local at = tonumber(rows[row + 1])
+      if at then
+        local units = string.match(rows[row], '^%w+:?(%d*)$')
         if not units then error('the key holds something else') end
         units = tonumber(units) or 1
-        if score <= cutoff then
+        if at <= cutoff then
           used, expired = used - units, expired + 1
         else
-          head = head or score
+          first = first or at
           if cost == 0 or used + cost <= limit or cost > limit then break end
           freed = freed + units
           if freed >= used + cost - limit then
-            later = score - cutoff
+            freed_at = at
             break
           end
         end
-        at = at + 2
+        row = row + 2
       elseif #rows < full then
         break
       else
         rows = redis.call('ZRANGE', key, rank, rank + 511, 'WITHSCORES')
-        at, rank, full = 1, rank + 512, 1024
+        row, rank, full = 1, rank + 512, 1024
       end
     end
     fits = cost == 0 or used + cost <= limit
-    available, reset = limit - used, head and head - cutoff or 60000
-    if not fits then retry = cost > limit and -1 or later or 60000 end
+    available, reset = limit - used, (first or now) - cutoff
+    if not fits then retry = cost > limit and -1 or (freed_at or now) - cutoff end
     prune_2 = expired >= 16 or oldest and oldest <= now - 120000
     total_2, expire_2 = prune_2 and used or total, prune_2 or not oldest or skewed
     enforcing = enforcing or enforced
@@ -106,7 +106,7 @@ if ARGV[7] ~= '-' then
   end
   if unfit and not enforcing then charge_2 = nil end
 end
--- Phase two: everything enforced fits, so every key is charged.
+-- Phase two: charge every key.
 if go then
   if charge_1 then
     local key, cost = key_1, charge_1
@@ -122,7 +122,7 @@ if go then
     if ARGV[7] ~= '-' then reply[6] = reply[6] + 2 end
   end
 end
--- Records that are read along.
+-- Records to read.
 for at = k + 1, #KEYS do
   local value = redis.pcall('HGET', KEYS[at], ARGV[10 + at - k])
   reply[9 + at - k] = type(value) == 'string' and value

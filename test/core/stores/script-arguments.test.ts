@@ -2,7 +2,7 @@ import { fixedWindow, slidingWindow } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
 import { keysUnder } from '../../support/redis.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
-import { entriesOf, collectRules, storeRequest } from '../../support/store-request.ts'
+import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
 
 const shared = sharedRedis()
@@ -22,7 +22,7 @@ describe('the script', () => {
     const prefix = freshPrefix()
     const store = shared.store(prefix)
     for (const policies of [[sliding], [fixed], [sliding, fixed], [fixed, sliding]]) {
-      const rules = collectRules(...policies)
+      const rules = rulesOf(...policies)
       const good = entriesOf(rules)
       for (const [position, entry] of good.entries()) {
         const entries = good.with(position, { ...entry, [field]: value })
@@ -35,7 +35,7 @@ describe('the script', () => {
 
   it('takes the largest limit and cost', async () => {
     const store = shared.store()
-    const rules = collectRules(sliding, fixed)
+    const rules = rulesOf(sliding, fixed)
     const pending = storeRequest(rules, entriesOf(rules, { limit: 10 ** 12, cost: 10 ** 12 }))
     expect((await store.check(pending)).verdicts.map(({ fits }) => fits)).toEqual([true, true])
     const { verdicts } = await store.check(pending)

@@ -1,4 +1,4 @@
-import type { Cells, Operation, Store, StoreRequest } from '@sluice/core'
+import type { Operation, StateMap, Store, StoreRequest } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 
 /** A store in memory with some of its answers changed. */
@@ -15,11 +15,11 @@ const withRequest = (change: (request: StoreRequest) => Partial<StoreRequest>): 
     check: (request) => right.check({ ...request, ...change(request) }),
   }))
 
-/** A store in memory in which operations find other cells than there are. */
-const operating = (change: (cells: Cells) => Partial<Cells>): (() => Store) =>
+/** A store in memory in which operations find other states than there are. */
+const operating = (change: (states: StateMap) => Partial<StateMap>): (() => Store) =>
   changed((right) => ({
     run: <Result>(operation: Operation<Result>) =>
-      right.run({ ...operation, run: (cells) => operation.run({ ...cells, ...change(cells) }) }),
+      right.run({ ...operation, run: (states) => operation.run({ ...states, ...change(states) }) }),
   }))
 
 const everyOne = ({ entries }: StoreRequest, enforced: boolean) => ({
@@ -108,14 +108,14 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
     'an estimate is final once the time to settle is over',
   ],
   'forgets the other fields of a record': [
-    operating((cells) => ({
-      get: (key, now) => (key.startsWith('conformance:') ? undefined : cells.get(key, now)),
+    operating((states) => ({
+      get: (key, now) => (key.startsWith('conformance:') ? undefined : states.get(key, now)),
     })),
     'a write leaves the other fields of a record',
   ],
   'keeps records for ever': [
-    operating((cells) => ({
-      set: (key, cell) => cells.set(key, { ...cell, expiresAt: Infinity }),
+    operating((states) => ({
+      set: (key, stored) => states.set(key, { ...stored, expiresAt: Infinity }),
     })),
     'a record is gone once its time is over, and one without a time stays',
   ],
@@ -123,7 +123,7 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
     changed((right) => ({
       async check(request) {
         const reply = await right.check(request)
-        return { ...reply, read: reply.read.map(() => undefined) }
+        return { ...reply, values: reply.values.map(() => undefined) }
       },
     })),
     'records are read in the same step as a decision, allowed or denied',

@@ -10,7 +10,7 @@ stillClock()
 const MINUTE = 60_000
 const tenant = 'acme'
 
-/** Waits and costs: bursts, growingPauses around the windows' ends, long ones, and costs above the capacity. */
+/** Waits and costs: bursts, pauses around the windows' ends, long ones, and costs above the capacity. */
 const history = fc.array(
   fc.record({
     waitMs: fc.oneof(

@@ -15,7 +15,7 @@ interface Step {
   readonly sent: number
 }
 
-/** Bursts of requests, after growingPauses around a turn of 100 ms, and after long ones. */
+/** Bursts of requests, after pauses around a turn of 100 ms, and after long ones. */
 const history: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
     waitMs: fc.oneof(fc.constantFrom(0, 1, 99, 100, 101), fc.nat({ max: 3_000 })),

@@ -47,8 +47,10 @@ describe('a Worker loads', () => {
       'reservations',
       `export { reserve } from '@sluice/core/reservations'`,
       [
+        'reservations/reservation-data.js',
         'reservations/reservation.js',
         'reservations/reserve.js',
+        'reservations/settle-operation.js',
         'reservations/settle.js',
         'reservations/settlements.js',
       ],

@@ -1,30 +1,30 @@
-/** One policy's numbers in one decision. */
+/** The numbers of one policy in one decision. */
 export interface AlgorithmInput {
   /** Units allowed per window. */
   readonly limit: number
-  /** The most units at once; the limit, except of a bucket. */
+  /** The most units at once: the capacity of a bucket, otherwise the limit. */
   readonly burst: number
-  /** Units asked for; 0 reads without asking for any. */
+  /** Units asked for. A cost of 0 only reads. */
   readonly cost: number
   /** The algorithm's own numbers, such as the window in milliseconds. */
   readonly params: readonly number[]
 }
 
-/** The finding of an algorithm for one policy, before anything is added. */
+/** The result of an algorithm's `check` for one policy, before anything is charged. */
 export interface Finding {
-  /** Returns true for every cost of 0. */
+  /** True if the cost fits. A cost of 0 always does. */
   readonly fits: boolean
   /** Units free now, before this cost. */
   readonly available: number
-  /** Milliseconds until units that are (or by this cost would be) in use come back. */
+  /** Milliseconds until the next units come back, of those in use or about to be. */
   readonly resetMs: number
-  /** Milliseconds until this cost fits if nobody else spends: 0 now, -1 never. */
+  /** Milliseconds until this cost fits if nothing else is charged: 0 now, -1 never. */
   readonly retryMs: number
-  /** Milliseconds that a cost that fits waits for its turn. @default 0 */
+  /** Milliseconds by which to delay a request that fits. @default 0 */
   readonly waitMs?: number
 }
 
-/** A charge that turned out to be of another size. */
+/** The correction of a charge to what was really used. */
 export interface Settlement extends Omit<AlgorithmInput, 'cost'> {
   /** Identifies the charge. */
   readonly id: string
@@ -32,58 +32,61 @@ export interface Settlement extends Omit<AlgorithmInput, 'cost'> {
   readonly position: number
   /** Units charged. */
   readonly reserved: number
-  /** Units to have been charged. */
+  /** Units really used. */
   readonly actual: number
 }
 
-/** A state, and the time after which it may be dropped (epoch ms). */
-export interface Kept<State> {
+/** A stored state, and the time after which it may be dropped (epoch ms; Infinity: never). */
+export interface StoredState<State = unknown> {
   readonly state: State
   readonly expiresAt: number
 }
 
 /**
- * How a policy counts, as two twins that must agree: TypeScript for stores in memory, Lua for Redis.
+ * A way of counting, as two twins that must agree: TypeScript for stores in memory, Lua for Redis.
  *
- * `check` only reads. `add` is called once per key, and only after every enforced policy of the
- * decision has fitted.
+ * `check` only reads. `add` charges. It is called once per key, after every enforced policy of the decision
+ * has fitted.
  *
  * @example See `docs/extending.md`, which builds one.
  */
 export interface Algorithm<State = never> {
-  /** Stands in keys, beside the algorithm's numbers. Letters and `-`. */
+  /** Part of the keys, beside the algorithm's numbers. Letters and `-`. */
   readonly id: string
   check(state: State | undefined, input: AlgorithmInput, now: number): Finding
-  /** `position` is a whole number that settling finds the charge by. */
+  /** Charges the cost. `position` is a whole number by which settling finds the charge. */
   add(
     state: State | undefined,
     input: AlgorithmInput,
     now: number,
     id: string,
-  ): Kept<State> & { readonly position: number }
-  /** The Lua twin, for policies with these numbers. A store that needs no Lua does not call it. */
+  ): StoredState<State> & { readonly position: number }
+  /** Returns the Lua twin for policies with these numbers. Stores without Lua do not call it. */
   lua(params: readonly number[]): LuaFragments
   /**
-   * How charges are corrected. Those of Sluice's own algorithms stand beside them, and are loaded with
-   * `@sluice/core/reservations`. @default reservations are refused
+   * The correction of charges. Those of Sluice's own algorithms are loaded with
+   * `@sluice/core/reservations` only. @default reservations are refused
    */
   readonly settlement?: SettlementTwins<State>
 }
 
 /**
- * An algorithm in Lua, as pieces of one script. Each stands in a block of its own, may have locals,
- * and finds these: `key`; `limit`, `burst` and `cost`, which are whole numbers; `id`, unique to the
- * request; `now`, in epoch ms; `own`, true if that is Redis' own time; `slack`, the milliseconds that
- * keys live longer where it is not; `skewed`, true if it is the time of callers that may differ.
+ * An algorithm in Lua, as fragments of one script. Each fragment is a block of its own, may have locals, and
+ * can use:
+ * - `key`; `id`, unique to the request; `limit`, `burst` and `cost`, which are whole numbers
+ * - `now`, in epoch ms; `own`, true if `now` is Redis' own time
+ * - `slack`, the milliseconds by which keys live longer if it is not
+ * - `skewed`, true if `now` comes from callers whose clocks may differ
  *
- * A variable written `$name` outlives its piece; `keeps` lists them. What can fail, such as a key that
- * holds something else, must fail in `read` or `check`: `add` only writes.
+ * A variable written `$name` outlives its fragment; list it in `keeps`. Everything that can fail, such as
+ * a key that holds something else, must fail in `read` or `check`, because `add` only writes.
  */
 export interface LuaFragments {
+  /** The names of the variables that outlive their fragment. */
   readonly keeps?: readonly string[]
-  /** Runs once for a key that several policies count in, before their checks. */
+  /** Runs before `check`: once for a key that several policies share. */
   readonly read?: string
-  /** Sets `fits`, `available` and `reset`; if it does not fit `retry`, else perhaps `wait`. */
+  /** Sets `fits`, `available` and `reset`; also `retry` if the cost does not fit, or `wait` if it has to. */
   readonly check: string
   /** Charges `cost`. */
   readonly add: string
@@ -92,41 +95,41 @@ export interface LuaFragments {
 }
 
 /**
- * How a charge is corrected where it was made, as two twins. Units used beyond it are charged now if
- * the charge no longer counts.
+ * The correction of a charge, as two twins. A charge is corrected where it was made. If it no longer
+ * counts, units used beyond it are charged now.
  */
 export interface SettlementTwins<State = never> {
-  /** True if everything is given back, whatever was used: a call is over then. @default false */
+  /** True to give everything back, whatever was used, as when a call in flight ends. @default false */
   readonly released?: boolean
-  /** True if giving units back needs Redis' time, which costs a command. @default false */
+  /** True if giving units back needs the time of Redis, which costs one command. @default false */
   readonly needsTime?: boolean
   /**
-   * `applied`: units charged, or, below 0, given back: none where they no longer counted. Returns
-   * `undefined` if nothing changes.
+   * Returns the corrected state, or `undefined` if nothing changes. `applied` is the number of units charged
+   * (below 0: given back). Units that no longer counted are not given back.
    */
   settle(
     state: State | undefined,
     settlement: Settlement,
     now: number,
-  ): (Kept<State> & { readonly applied: number }) | undefined
+  ): (StoredState<State> & { readonly applied: number }) | undefined
   /**
-   * Finds `position`, `reserved` and `actual` beside what `LuaFragments` find, and sets `applied`. It
-   * must verify before it writes. `now` is Redis' time if more was used than reserved, or by
-   * `needsTime`; else it is the caller's, and may only decide what is told.
+   * Returns Lua that sets `applied`. Beside the names of `LuaFragments`, it can use `position`, `reserved` and
+   * `actual`. It must verify before it writes. `now` is the time of Redis if more was used than reserved, or
+   * with `needsTime`. Otherwise it is the caller's, and may only decide the value of `applied`.
    */
   lua(params: readonly number[]): string
 }
 
-/** Lua that refuses a key that holds something else, before anything is written. */
+/** Lua for a key that holds something else: fails before anything is written. */
 export const FOREIGN = `error('the key holds something else')`
 
-/** Lua of a window that holds `used` units: whether the cost fits, and when. */
+/** The Lua twin of `windowFinding`: `reset` and `retry` are expressions in milliseconds. */
 export const fitWindow = (reset: string, retry: string): string => `
 fits = cost == 0 or used + cost <= limit
 available, reset = limit - used, ${reset}
 if not fits then retry = cost > limit and -1 or ${retry} end`
 
-/** The finding of a window that holds `used` units; `retryMs` is called only if the cost does not fit. */
+/** The finding of a window with `used` units in it. Calls `retryMs` only if the cost does not fit. */
 export function windowFinding(
   { limit, cost }: AlgorithmInput,
   used: number,

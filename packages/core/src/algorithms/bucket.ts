@@ -8,35 +8,37 @@ import type {
 import { FOREIGN } from './algorithm.ts'
 
 /**
- * What a bucket holds that has not leaked yet, in units times milliseconds of its window: `limit` of
- * these leak each millisecond, so that every step is a whole number, and none is rounded.
+ * The contents of a bucket.
  *
- * Under another limit, such as that of another route or plan, it is as full as before: what takes an
- * hour to leak takes an hour. So each limit holds by itself, however they are mixed.
+ * `used` is in units times milliseconds of the window. `limit` of these leak each millisecond, so every
+ * step is a whole number and nothing is rounded.
+ *
+ * If the limit changes, as from one route or plan to another, the bucket stays as full as it was: contents
+ * that take an hour to leak still take an hour. So each limit holds by itself, however they are mixed.
  */
 interface BucketState {
   readonly used: number
-  /** The moment of `used`, in epoch ms. */
+  /** The time at which the bucket held `used`, in epoch ms. */
   readonly at: number
-  /** The limit that `used` is in terms of. */
+  /** The limit in force then, which is the scale of `used`. */
   readonly limit: number
 }
 
-/** A charge that turned out to be larger is counted as far as numbers are exact. */
-const MOST_USED = Number.MAX_SAFE_INTEGER
+/** The most that a bucket counts: beyond it, numbers are not exact. Only settling can reach it. */
+const MAX_USED = Number.MAX_SAFE_INTEGER
 
-/** The most units that a bucket with this window can hold or leak and still count exactly. */
+/** The most units for which a bucket with this window counts exactly. */
 export const maxUnitsOf = (windowMs: number): number =>
   Math.floor(Number.MAX_SAFE_INTEGER / windowMs)
 
-/** Stands for a wait of any length where the longest wait would stand, in milliseconds. */
+/** The longest wait, in milliseconds, of a bucket in which any wait is allowed. */
 export const ANY_WAIT = 1_000_000_000_000
 
 /**
- * The algorithm of all buckets. Its params: the window in milliseconds; the quantum, the milliseconds
- * after each of which the bucket leaks at once what it leaks in them (1 when left out); the longest
- * that a cost may wait for what came before it to leak, in milliseconds (0 when left out: it does not
- * wait, and goes on at once).
+ * The algorithm of token and leaky buckets. Its params, in milliseconds:
+ * - the window
+ * - the quantum: the bucket leaks in steps of this length. @default 1
+ * - the longest wait of a cost for the contents before it to leak. @default 0, no waiting
  */
 export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
   id,
@@ -44,7 +46,7 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
   check(state: BucketState | undefined, input: AlgorithmInput, now: number): Finding {
     const { limit, burst, cost, params } = input
     const [window = 1, quantum = 1, longestWait = 0] = params
-    const { used, at } = leaked(state, limit, quantum, now)
+    const { used, at } = leakTo(state, limit, quantum, now)
     const until = (amount: number): number =>
       amount <= 0 ? 0 : Math.ceil(amount / (limit * quantum)) * quantum + (at - now)
     // Multiplied only when small enough: a product above 2^53 would be rounded.
@@ -63,8 +65,8 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
   },
 
   add(state: BucketState | undefined, { limit, cost, params }: AlgorithmInput, now: number) {
-    const { used, at } = leaked(state, limit, params[1] ?? 1, now)
-    return { ...kept(used + cost * (params[0] ?? 1), at, limit, params, now), position: at }
+    const { used, at } = leakTo(state, limit, params[1] ?? 1, now)
+    return { ...withExpiry(used + cost * (params[0] ?? 1), at, limit, params, now), position: at }
   },
 
   // The value is `b<used>:<at>:<limit>`. A key lives a window longer than it holds something, so that
@@ -97,7 +99,7 @@ elseif not fits then
 ${longestWait > 0 ? 'elseif cost > 0 then\n  wait = turn' : ''}
 end
 $used, $at, $limit = used, at, limit`,
-      add: `local used, at, limit = math.min($used + cost * ${window}, ${MOST_USED}), $at, $limit
+      add: `local used, at, limit = math.min($used + cost * ${window}, ${MAX_USED}), $at, $limit
 ${write}`,
       position: '$at',
     }
@@ -108,21 +110,24 @@ ${write}`,
 export const bucketSettlement: SettlementTwins<BucketState> = {
   needsTime: true,
 
-  // What was charged may have leaked by then, and what has leaked is not given back: as if it had been
-  // the first to leak, so that never more is given back than is there because of it.
+  // Units that have leaked since the charge are not given back. The charge counts as the first to leak, so
+  // no more is given back than the bucket still holds because of it.
   settle(state: BucketState | undefined, settlement: Settlement, now: number) {
     const { position, reserved, actual, params } = settlement
     const [window = 1, quantum = 1] = params
-    // A cost of nothing may have been let in by a limit of 0.
+    // A limit of 0 lets in a cost of 0, which may turn out to be more.
     const charged = Math.max(1, settlement.limit)
     if (state === undefined && actual <= reserved) return undefined
     const limit = state?.limit ?? charged
-    const { used, at } = leaked(state, limit, quantum, now)
+    const { used, at } = leakTo(state, limit, quantum, now)
     const gone = (at - position) * charged
     const left = (units: number): number => Math.max(0, units * window - gone)
     const more = actual > reserved ? (actual - reserved) * window : left(actual) - left(reserved)
     const corrected = Math.max(0, used + rescale(limit, more, charged))
-    return { ...kept(corrected, at, limit, params, now), applied: Math.trunc(more / window) + 0 }
+    return {
+      ...withExpiry(corrected, at, limit, params, now),
+      applied: Math.trunc(more / window) + 0,
+    }
   },
 
   lua([window = 1, quantum = 1]) {
@@ -142,13 +147,13 @@ if stored or actual > reserved then
     local size, sign = math.abs(more), more < 0 and -1 or 1
     more = sign * math.floor(size / charged) * limit + math.ceil(sign * (size % charged) * limit / charged)
   end
-  used = math.min(math.max(0, used + more), ${MOST_USED})
+  used = math.min(math.max(0, used + more), ${MAX_USED})
   ${write}
 end`
   },
 }
 
-/** Lua that both need: verifies what is stored, lets it leak, and writes it. */
+/** Lua for both scripts: parses the stored value, lets it leak, writes it. */
 function luaPieces(window: number, quantum: number) {
   const tick = quantum === 1 ? 'now' : `now - now % ${quantum}`
   const parse = `local held, since, of = string.match(stored, '^b(%d+):(%d+):(%d+)$')
@@ -162,20 +167,21 @@ redis.call('SET', key, string.format('b%.0f:%.0f:%.0f', used, at, limit), own an
   return { tick, parse, leak, write }
 }
 
-function kept(
+/** The state, until a window after the bucket is empty. */
+function withExpiry(
   used: number,
   at: number,
   limit: number,
   [window = 1, quantum = 1]: readonly number[],
   now: number,
 ) {
-  const bounded = Math.min(used, MOST_USED)
+  const bounded = Math.min(used, MAX_USED)
   const emptyAt = at + Math.ceil(bounded / (limit * quantum)) * quantum
   return { state: { used: bounded, at, limit }, expiresAt: Math.max(emptyAt, now) + window }
 }
 
-/** The bucket as it is at `now`, or at its last charge if `now` is before that. */
-function leaked(
+/** The bucket at `now`, or at its last charge if `now` is before that. */
+function leakTo(
   state: BucketState | undefined,
   limit: number,
   quantum: number,
@@ -189,9 +195,9 @@ function leaked(
 }
 
 /**
- * What takes as long to leak under `limit` as `amount` under `other`, or as little longer as can be. The
- * whole multiples apart: their product is exact, and only that of what is left over can be rounded, where
- * both limits are above 90 million. So nothing is rounded where the limit stays the same.
+ * Returns the contents that take as long to leak under `limit` as `amount` does under `other`, rounded up.
+ * Whole multiples are scaled apart from the remainder, because their product is exact. The remainder's is
+ * inexact only if both limits are above 90 million.
  */
 function rescale(limit: number, amount: number, other: number): number {
   if (limit === other) return amount

@@ -4,11 +4,11 @@ import { fitWindow, FOREIGN, windowFinding } from './algorithm.ts'
 interface CounterState {
   /** The number, since the Unix epoch, of the segment that `counts` begins with. */
   readonly index: number
-  /** Units by segment, the newest first; the last is only in part in the window. */
+  /** Units per segment, the newest first. The last segment is only partly in the window. */
   readonly counts: readonly number[]
 }
 
-/** Counts whole segments of a window. Its params: the window in milliseconds, and its segments. */
+/** Counts in segments of a window. Its params: the window in milliseconds, and the number of segments. */
 export const counterAlgorithm: Algorithm<CounterState> = {
   id: 'counter',
 
@@ -29,7 +29,7 @@ export const counterAlgorithm: Algorithm<CounterState> = {
       for (let later = 0; ; later += 1) {
         const leaving = counts[segments - later] ?? 0
         const spare = room - rest
-        // So many milliseconds of the segment that leaves may still be in the window.
+        // The milliseconds of the leaving segment that may still be in the window.
         const part = spare >= leaving ? length : Math.floor((spare * length) / leaving)
         if (part > 0) return start + (later + 1) * length - part - now
         rest -= counts[segments - later - 1] ?? 0
@@ -42,7 +42,10 @@ export const counterAlgorithm: Algorithm<CounterState> = {
 
   add(state: CounterState | undefined, { cost, params }: AlgorithmInput, now: number) {
     const { index, counts } = current(state, params, now)
-    return { ...kept(index, counts.with(0, (counts[0] ?? 0) + cost), params), position: index }
+    return {
+      ...withExpiry(index, counts.with(0, (counts[0] ?? 0) + cost), params),
+      position: index,
+    }
   },
 
   // The value is `c<index>:<newest>:…:<oldest>`, without the zeros at its end. It keeps a segment that
@@ -90,16 +93,16 @@ export const counterSettlement: SettlementTwins<CounterState> = {
     const isMore = actual > reserved
     if (state === undefined && !isMore) return undefined
     const { index, counts } = isMore ? current(state, params, now) : (state as CounterState)
-    const own = index - position
-    const isCounted = own >= 0 && own < counts.length
+    const charged = index - position
+    const isCounted = charged >= 0 && charged < counts.length
     if (!isCounted && !isMore) return undefined
-    const which = isCounted ? own : 0
-    const count = counts[which] ?? 0
+    const segment = isCounted ? charged : 0
+    const count = counts[segment] ?? 0
     // The count may have been reset since.
     const corrected = Math.max(0, count + actual - reserved)
     const isOver = !isMore && Math.floor((now * segments) / window) - position > segments
     const applied = isOver ? 0 : corrected - count
-    return { ...kept(index, counts.with(which, corrected), params), applied }
+    return { ...withExpiry(index, counts.with(segment, corrected), params), applied }
   },
 
   lua([window = 1, segments = 1]) {
@@ -123,7 +126,7 @@ end`
   },
 }
 
-/** Lua that both need: reads the counts, as of `index` at least; writes them; with a new expiry. */
+/** Lua for both scripts: reads the counts, of segment `index` or later; writes them; also with a new expiry. */
 function luaPieces(window: number, segments: number) {
   const length = window / segments
   const read = (
@@ -158,7 +161,8 @@ redis.call('SET', key, value, own and 'PXAT' or 'PX', own and gone or gone - now
   return { read, write, expiring }
 }
 
-function kept(
+/** The counts, until a window after the last of them has left. */
+function withExpiry(
   index: number,
   counts: readonly number[],
   [window = 1, segments = 1]: readonly number[],
@@ -167,7 +171,7 @@ function kept(
   return { state: { index, counts }, expiresAt: goneAt + window }
 }
 
-/** The counts of the segment of `now` and of those before it; or, if it is later, of the stored one. */
+/** The counts of the current segment and those before it. A stored segment that is later counts as current. */
 function current(
   state: CounterState | undefined,
   [window = 1, segments = 1]: readonly number[],
@@ -176,6 +180,8 @@ function current(
   const index = Math.max(Math.floor(now / (window / segments)), state?.index ?? 0)
   const later = index - (state?.index ?? index)
   const counts: number[] = []
-  for (let place = 0; place <= segments; place += 1) counts.push(state?.counts[place - later] ?? 0)
+  for (let segment = 0; segment <= segments; segment += 1) {
+    counts.push(state?.counts[segment - later] ?? 0)
+  }
   return { index, counts }
 }

@@ -3,7 +3,7 @@ import { fitWindow, FOREIGN, windowFinding } from './algorithm.ts'
 
 const DAY_MS = 86_400_000
 
-/** Stands for a calendar month where a window's milliseconds would stand. */
+/** The window, in place of a number of milliseconds, of a calendar month. */
 export const CALENDAR_MONTH = 0
 
 interface FixedWindowState {
@@ -54,7 +54,7 @@ export const fixedWindowSettlement: SettlementTwins<FixedWindowState> = {
     return { state: { used: corrected, end }, expiresAt: end, applied: corrected - used }
   },
 
-  // The window that was charged may be over, and another one counted in its place.
+  // The charged window may be over, and the key may count another one.
   lua([window = DAY_MS]) {
     const { read, write } = luaPieces(window)
     return `if actual > reserved then ${read}
@@ -75,11 +75,11 @@ end`
   },
 }
 
-/** Lua that both need. `read` finds the window of `now`, and what it holds. */
+/** Lua for both scripts. `read` finds the current window and its units. */
 function luaPieces(window: number) {
   const read = `
 ${window === CALENDAR_MONTH ? MONTH_END : `local finish = now - now % ${window} + ${window}`}
--- A stored window that ends later is kept: a clock may have stepped back.
+-- A clock may have stepped back: a stored window that ends later counts.
 local used, stored = 0, redis.call('GET', key)
 if stored then
   local ending, count = string.match(stored, '^w(%d+):(%d+)$')

@@ -1,33 +1,40 @@
+/*
+ * Several windows over one log.
+ *
+ * Each member of the log carries a running sum: the units of all requests so far, its own included. The
+ * units in a window are one subtraction then: the newest sum less the sum before the first member in the
+ * window. That member is found by a binary search, so no window has to be added up.
+ *
+ * A sum that only grew would leave the integers that a double holds exactly. So it wraps to 0 at
+ * SUM_MODULUS, like an odometer, and so do differences of sums. They stay right as long as the log holds
+ * fewer units than the modulus, which the policy's `maxUnits` makes sure of.
+ */
 import type { Algorithm, AlgorithmInput, Settlement, SettlementTwins } from './algorithm.ts'
 import { fitWindow, FOREIGN, windowFinding } from './algorithm.ts'
 
-/**
- * Sums in a log begin again from 0 here: far enough below 2^53 for every sum and difference to be exact.
- * Not within a millisecond, whose members are in the order of their sums.
- */
+/** The number at which sums wrap to 0: so far below 2^53 that every sum and difference is exact. */
 export const SUM_MODULUS = 8_000_000_000_000_000
 
-/** The newest members that are read at once: a window that begins among them costs no more. */
+/** The newest members, read at once. A window that begins among them costs no other command. */
 const LATEST = 64
 
-/** Members read at once to find when a large cost fits; and rewritten at most to correct one of them. */
+/** Members read at once to find when a large cost fits, and rewritten at most to correct one of them. */
 const CHUNK = 512
 
-interface LogEntry {
+/** One allowed request. */
+interface Member {
   readonly at: number
   readonly cost: number
-  /** Units of all entries so far, this one included; begins again at the modulus. */
+  /** Units of all members so far, this one included, wrapped. */
   readonly sum: number
 }
 
-/** Allowed requests, oldest first. */
-interface LogState {
-  readonly log: LogEntry[]
-}
+/** The oldest first. */
+type LogState = Member[]
 
 /**
- * Counts in several windows over one log: exact, one entry per allowed request for all of them. Its
- * params: a window, and the longest of the windows, in milliseconds.
+ * Counts in several windows over one log. Exact: the log holds one member per allowed request, for all
+ * windows. Its params: a window, and the longest of the windows, in milliseconds.
  */
 export const sharedLogAlgorithm: Algorithm<LogState> = {
   id: 'log',
@@ -36,51 +43,173 @@ export const sharedLogAlgorithm: Algorithm<LogState> = {
     const { limit, cost, params } = input
     const [window = 1] = params
     const cutoff = now - window
-    const log = state?.log ?? []
-    const oldest = log[firstOf(log, ({ at }) => at > cutoff)]
-    const before = oldest === undefined ? 0 : oldest.sum - oldest.cost
-    const used = oldest === undefined ? 0 : wrapSum((log.at(-1)?.sum ?? 0) - before)
-    const need = used + cost - limit
-    const enough = ({ at, sum }: LogEntry): boolean => at > cutoff && wrapSum(sum - before) >= need
-    const resetMs = oldest === undefined ? window : oldest.at - cutoff
-    return windowFinding(
-      input,
-      used,
-      resetMs,
-      () => (log[firstOf(log, enough)]?.at ?? now) - cutoff,
-    )
+    const members = state ?? []
+    const first = members[firstIndex(members, ({ at }) => at > cutoff)]
+    if (first === undefined) return windowFinding(input, 0, window, () => window)
+    const before = first.sum - first.cost
+    const used = wrapSum((members.at(-1)?.sum ?? 0) - before)
+    const excess = used + cost - limit
+    const frees = ({ at, sum }: Member): boolean => at > cutoff && wrapSum(sum - before) >= excess
+    const retryMs = (): number => (members[firstIndex(members, frees)]?.at ?? now) - cutoff
+    return windowFinding(input, used, first.at - cutoff, retryMs)
   },
 
-  // Expired entries are removed when the Lua twin removes them: a clock that steps back finds the
-  // same ones in both.
-  add(state: LogState | undefined, { cost, params }: AlgorithmInput, now: number) {
-    const longest = params[1] ?? 1
-    const newest = state?.log.at(-1)
-    const at = Math.max(now, newest?.at ?? 0)
-    const total = (newest?.sum ?? 0) + cost
-    const sum = at === newest?.at ? total : wrapSum(total)
-    const prune = slotOf(at, longest) > slotOf(newest?.at ?? at, longest)
-    const log = state?.log ?? []
-    const kept = prune ? log.slice(firstOf(log, (entry) => entry.at > now - longest)) : log
-    kept.push({ at, cost, sum })
-    return { state: { log: kept }, expiresAt: at + longest, position: at }
+  add: (state: LogState | undefined, { cost, params: [, longest = 1] }, now: number) =>
+    append(state ?? [], cost, longest, now),
+
+  // A member is `sum:cost`, and its score is the time, which never goes back. So sums rise with scores.
+  lua: ([window = 1, longest = 1]) => ({
+    keeps: ['rows', 'total', 'newest', 'at'],
+    read: luaReadLatest,
+    check: luaFindFirst(window) + luaCountUsed(window) + fitWindow('reset', 'retry'),
+    add: `local total, newest = $total, $newest
+${luaAppend(longest, 'cost')}
+$at = at`,
+    position: '$at',
+  }),
+}
+
+/** Corrects the charges in a shared log. */
+export const sharedLogSettlement: SettlementTwins<LogState> = {
+  needsTime: true,
+
+  // The sums of all later members change with the charge. If these are too many, nothing is given back, and
+  // units beyond the charge are charged now.
+  settle(state: LogState | undefined, settlement: Settlement, now: number) {
+    const { position, reserved, actual, params } = settlement
+    const [, longest = 1] = params
+    const members = state ?? []
+    const more = actual - reserved
+    const expired = position <= now - longest
+    const from = firstIndex(members, ({ at }) => at >= position)
+    // Any of several alike will do.
+    const index = members.findIndex(({ at, cost }) => at === position && cost === reserved)
+    const inPlace = members.length - from <= CHUNK && !(more > 0 && expired)
+    if (index >= 0 && inPlace) {
+      const corrected = replaceCost(members, index, actual)
+      const expiresAt = (corrected.at(-1)?.at ?? now) + longest
+      return { state: corrected, expiresAt, applied: expired ? 0 : more }
+    }
+    if (more <= 0) return undefined
+    return { ...append(members, more, longest, now), applied: more }
   },
 
-  // A member is `sum:cost`, its score the time, which never goes back: so sums rise with scores, and
-  // the units in a window are the last sum less what the first member in the window had before it.
-  // Expired members are removed, and the expiry of the key moved, only when an eighth of the longest
-  // window has passed since the member before.
-  lua([window = 1, longest = 1]) {
-    const append = luaAppend(longest)
-    return {
-      keeps: ['rows', 'total', 'newest', 'at'],
-      read: `$rows, $total = redis.call('ZRANGE', key, -${LATEST}, -1, 'WITHSCORES'), 0
-if $rows[1] then
-  local sum = ${luaParse('$rows[#$rows - 1]')}
+  // A set that loses its last member loses its expiry with it, so the expiry is set again.
+  lua: ([
+    ,
+    longest = 1,
+  ]) => `local rows = redis.call('ZRANGE', key, string.format('%.0f', position), '+inf', 'BYSCORE', 'LIMIT', 0, ${CHUNK + 1}, 'WITHSCORES')
+local more, index, members = actual - reserved, nil, {}
+local expired = position <= now - ${longest}
+for row = 1, #rows, 2 do
+  local sum, cost = ${luaParse('rows[row]')}
   if not sum or #sum ~= 16 then ${FOREIGN} end
-  $total, $newest = tonumber(sum), tonumber($rows[#$rows])
+  if not index and tonumber(rows[row + 1]) == position and tonumber(cost) == reserved then
+    index, cost = row, actual
+  end
+  if index and tonumber(cost) > 0 then
+    members[#members + 1] = rows[row + 1]
+    members[#members + 1] = ${luaMember(luaWrapSum('sum + more'), 'cost')}
+  end
+end
+if index and #rows <= ${2 * CHUNK} and not (more > 0 and expired) then
+  applied = expired and 0 or more
+  local old = {}
+  for row = index, #rows, 2 do old[#old + 1] = rows[row] end
+  redis.call('ZREM', key, unpack(old))
+  if members[1] then
+    redis.call('ZADD', key, unpack(members))
+    redis.call('PEXPIRE', key, ${2 * longest} + slack)
+  end
+elseif more > 0 then
+  applied = more
+  local rows, total, newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES'), 0, nil
+  ${luaParseNewest()}
+  ${luaAppend(longest, 'more')}
 end`,
-      check: `local rows, cutoff, after = $rows, now - ${window}, nil
+}
+
+/** Wraps a sum, or a difference of two, into 0 … SUM_MODULUS. */
+const wrapSum = (sum: number): number =>
+  sum < 0 ? sum + SUM_MODULUS : sum >= SUM_MODULUS ? sum - SUM_MODULUS : sum
+
+/** The Lua twin of `wrapSum`. */
+const luaWrapSum = (sum: string): string => `(${sum}) % ${SUM_MODULUS}`
+
+/** Expired members are removed, and the expiry of the key is moved, once in an eighth of the longest window. */
+const pruneEveryMs = (longest: number): number => Math.ceil(longest / 8)
+
+/** Appends a member with this cost. Time in a log never goes back. */
+function append(members: LogState, cost: number, longest: number, now: number) {
+  const newest = members.at(-1)
+  const at = Math.max(now, newest?.at ?? 0)
+  const total = (newest?.sum ?? 0) + cost
+  // Members of one millisecond are in the order of their sums, so these do not wrap.
+  const sum = at === newest?.at ? total : wrapSum(total)
+  // Removed when the Lua twin removes them: if the clock steps back, both find the same members.
+  const every = pruneEveryMs(longest)
+  const prunes = newest && Math.floor(at / every) > Math.floor(newest.at / every)
+  const first = prunes ? firstIndex(members, (member) => member.at > now - longest) : 0
+  const live = first > 0 ? members.slice(first) : members
+  live.push({ at, cost, sum })
+  return { state: live, expiresAt: at + longest, position: at }
+}
+
+/** The Lua twin of `append`: `newest` is the time of the newest member, `total` its sum. */
+const luaAppend = (longest: number, cost: string): string => `local at = math.max(now, newest or 0)
+total = total + ${cost}
+if at ~= newest then total = ${luaWrapSum('total')} end
+local prunes = newest and math.floor(at / ${pruneEveryMs(longest)}) > math.floor(newest / ${pruneEveryMs(longest)})
+if prunes then redis.call('ZREMRANGEBYSCORE', key, '-inf', now - ${longest}) end
+redis.call('ZADD', key, at, ${luaMember('total', cost)})
+if prunes or not newest or skewed then redis.call('PEXPIRE', key, ${2 * longest} + slack) end`
+
+/** The members with another cost of one of them, and the sums of those after it moved by the difference. */
+function replaceCost(members: LogState, index: number, actual: number): LogState {
+  const more = actual - (members[index]?.cost ?? 0)
+  const corrected = members.slice(0, index)
+  for (const [offset, { at, cost, sum }] of members.slice(index).entries()) {
+    const units = offset === 0 ? actual : cost
+    if (units > 0) corrected.push({ at, cost: units, sum: wrapSum(sum + more) })
+  }
+  return corrected
+}
+
+/** Binary search: the index of the first member for which `holds` is true, as it is for all after it. */
+function firstIndex(members: LogState, holds: (member: Member) => boolean): number {
+  let [low, high] = [0, members.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(members[middle] as Member)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+const luaMember = (sum: string, cost: string): string =>
+  `string.format('%016.0f:%.0f', ${sum}, ${cost})`
+
+/** Lua that reads the sum and the cost of a member. */
+const luaParse = (member: string): string => `string.match(${member}, '^(%d+):(%d+)$')`
+
+/** Lua that takes the sum and the time of the newest member, the last of `rows`, and verifies its form. */
+const luaParseNewest = (sigil = ''): string => `if ${sigil}rows[1] then
+  local sum = ${luaParse(`${sigil}rows[#${sigil}rows - 1]`)}
+  if not sum or #sum ~= 16 then ${FOREIGN} end
+  ${sigil}total, ${sigil}newest = tonumber(sum), tonumber(${sigil}rows[#${sigil}rows])
+end`
+
+/** Reads the newest members, once for all windows. */
+const luaReadLatest = `$rows, $total = redis.call('ZRANGE', key, -${LATEST}, -1, 'WITHSCORES'), 0
+${luaParseNewest('$')}`
+
+/**
+ * Finds the first member in the window: `low` is its place among `rows`. If it is older than all that were
+ * read, `rows` becomes that one alone, and `after` the number of members in the window before the next read.
+ */
+const luaFindFirst = (
+  window: number,
+): string => `local rows, cutoff, after = $rows, now - ${window}, nil
 local low, high = 1, #rows / 2 + 1
 while low < high do
   local middle = math.floor((low + high) / 2)
@@ -90,128 +219,29 @@ local from = string.format('(%.0f', cutoff)
 if low == 1 and #rows == ${2 * LATEST} then
   rows, after = redis.call('ZRANGE', key, from, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES'), 1
 end
-local used, free, later = 0, ${window}, 0
+`
+
+/**
+ * Subtracts sums to find the units in the window, and, for a cost that does not fit, reads on to the member
+ * whose expiry makes room.
+ */
+const luaCountUsed = (window: number): string => `local used = 0
+reset = ${window}
 if rows[2 * low] then
-  local sum, own = ${luaParse('rows[2 * low - 1]')}
+  local sum, units = ${luaParse('rows[2 * low - 1]')}
   if not sum then ${FOREIGN} end
-  local score, before = tonumber(rows[2 * low]), sum - own
-  used, free = ($total - before) % ${SUM_MODULUS}, score - cutoff
+  local at, before = tonumber(rows[2 * low]), sum - units
+  used, reset = ${luaWrapSum('$total - before')}, at - cutoff
   if cost > 0 and cost <= limit then
-    local need = used + cost - limit
-    while (sum - before) % ${SUM_MODULUS} < need do
+    local excess = used + cost - limit
+    while ${luaWrapSum('sum - before')} < excess do
       low = low + 1
       if not rows[2 * low] then
         rows, low = redis.call('ZRANGE', key, from, '+inf', 'BYSCORE', 'LIMIT', after, ${CHUNK}, 'WITHSCORES'), 1
         after = after + ${CHUNK}
       end
-      sum, score = ${luaParse('rows[2 * low - 1]')}, tonumber(rows[2 * low])
+      sum, at = ${luaParse('rows[2 * low - 1]')}, tonumber(rows[2 * low])
     end
   end
-  later = score - cutoff
-end${fitWindow('free', 'later')}`,
-      add: `local total, newest = $total, $newest
-${append('cost')}
-$at = at`,
-      position: '$at',
-    }
-  },
-}
-
-/** How charges in a shared log are corrected. */
-export const sharedLogSettlement: SettlementTwins<LogState> = {
-  needsTime: true,
-
-  // Of several alike, any will do. The sums after it change with it, so they may not be too many: past
-  // that nothing is given back, and what was used beyond the charge is charged now.
-  settle(state: LogState | undefined, settlement: Settlement, now: number) {
-    const { position, reserved, actual, params } = settlement
-    const [, longest = 1] = params
-    const log = state?.log ?? []
-    const applied = actual - reserved
-    const from = firstOf(log, ({ at }) => at >= position)
-    const index = log.findIndex(({ at, cost }) => at === position && cost === reserved)
-    const isOver = applied > 0 && position <= now - longest
-    if (index < 0 || log.length - from > CHUNK || isOver) {
-      if (applied <= 0) return undefined
-      const input = { ...settlement, cost: applied }
-      return { ...sharedLogAlgorithm.add(state, input, now, ''), applied }
-    }
-    const kept = log.slice(0, index)
-    for (const [offset, { at, cost, sum }] of log.slice(index).entries()) {
-      const own = offset === 0 ? actual : cost
-      if (own > 0) kept.push({ at, cost: own, sum: wrapSum(sum + applied) })
-    }
-    const expiresAt = (kept.at(-1)?.at ?? now) + longest
-    return { state: { log: kept }, expiresAt, applied: position <= now - longest ? 0 : applied }
-  },
-
-  // A set that loses its last member loses its expiry with it.
-  lua([, longest = 1]) {
-    const append = luaAppend(longest)
-    return `local rows = redis.call('ZRANGE', key, string.format('%.0f', position), '+inf', 'BYSCORE', 'LIMIT', 0, ${CHUNK + 1}, 'WITHSCORES')
-local more, found = actual - reserved, nil
-local gone, members = #rows > ${2 * CHUNK} or more > 0 and position <= now - ${longest}, {}
-for at = 1, #rows, 2 do
-  local sum, cost = ${luaParse('rows[at]')}
-  if not sum or #sum ~= 16 then ${FOREIGN} end
-  local score = tonumber(rows[at + 1])
-  local is_it = not found and score == position and tonumber(cost) == reserved
-  if is_it then found, cost = at, actual end
-  if found and tonumber(cost) > 0 then
-    members[#members + 1] = rows[at + 1]
-    members[#members + 1] = string.format('%016.0f:%.0f', (sum + more) % ${SUM_MODULUS}, cost)
-  end
-end
-if found and not gone then
-  applied = position > now - ${longest} and more or 0
-  local old = {}
-  for at = found, #rows, 2 do old[#old + 1] = rows[at] end
-  redis.call('ZREM', key, unpack(old))
-  if members[1] then
-    redis.call('ZADD', key, unpack(members))
-    redis.call('PEXPIRE', key, ${2 * longest} + slack)
-  end
-elseif more > 0 then
-  applied = more
-  local last, total, newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES'), 0, nil
-  if last[1] then
-    local sum = ${luaParse('last[1]')}
-    if not sum or #sum ~= 16 then ${FOREIGN} end
-    total, newest = tonumber(sum), tonumber(last[2])
-  end
-  ${append('more')}
+  retry = at - cutoff
 end`
-  },
-}
-
-/** Lua that reads the sum and the cost in a member. */
-const luaParse = (member: string): string => `string.match(${member}, '^(%d+):(%d+)$')`
-
-/** Lua that adds a member. */
-function luaAppend(longest: number): (cost: string) => string {
-  const slot = Math.ceil(longest / 8)
-  return (cost: string): string => `local at = math.max(now, newest or 0)
-total = total + ${cost}
-if at ~= newest then total = total % ${SUM_MODULUS} end
-local later = newest and math.floor(at / ${slot}) > math.floor(newest / ${slot})
-if later then redis.call('ZREMRANGEBYSCORE', key, '-inf', now - ${longest}) end
-redis.call('ZADD', key, at, string.format('%016.0f:%.0f', total, ${cost}))
-if later or not newest or skewed then redis.call('PEXPIRE', key, ${2 * longest} + slack) end`
-}
-
-/** Sums go on from 0 after the modulus, and differences with them. */
-const wrapSum = (units: number): number =>
-  units < 0 ? units + SUM_MODULUS : units >= SUM_MODULUS ? units - SUM_MODULUS : units
-
-const slotOf = (at: number, longest: number): number => Math.floor(at / Math.ceil(longest / 8))
-
-/** The index of the first entry of which `holds` is true, as it is of all after it. */
-function firstOf(log: readonly LogEntry[], holds: (entry: LogEntry) => boolean): number {
-  let [low, high] = [0, log.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (holds(log[middle] as LogEntry)) high = middle
-    else low = middle + 1
-  }
-  return low
-}

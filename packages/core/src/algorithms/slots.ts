@@ -7,13 +7,13 @@ import type {
 } from './algorithm.ts'
 import { FOREIGN } from './algorithm.ts'
 
-/** A slot may come free at any moment, so a denied request is told to come back soon, in milliseconds. */
-const COME_BACK_MS = 1_000
+/** The retry time of a denied request, in milliseconds: a slot may come free at any moment. */
+const RETRY_MS = 1_000
 
-/** The slots that are held, with when each comes free by itself; the earliest first. */
+/** The slots in use, and the time at which each comes free by itself. The earliest first. */
 type SlotsState = readonly { readonly id: string; readonly until: number }[]
 
-/** Counts calls in flight. Its param: how long a slot is held at most, in milliseconds. */
+/** Counts calls in flight. Its param: the longest time that a call holds its slot, in milliseconds. */
 export const slotsAlgorithm: Algorithm<SlotsState> = {
   id: 'slots',
   check(
@@ -24,24 +24,24 @@ export const slotsAlgorithm: Algorithm<SlotsState> = {
     const held = heldAt(state, now)
     const fits = cost === 0 || held.length + cost <= limit
     const first = held[0]
-    const resetMs = first ? Math.min(first.until - now, COME_BACK_MS) : (params[0] ?? 0)
+    const resetMs = first ? Math.min(first.until - now, RETRY_MS) : (params[0] ?? 0)
     return {
       fits,
       available: Math.max(0, limit - held.length),
       resetMs,
-      retryMs: fits ? 0 : cost > limit ? -1 : Math.min(resetMs, COME_BACK_MS),
+      retryMs: fits ? 0 : cost > limit ? -1 : Math.min(resetMs, RETRY_MS),
     }
   },
 
   add(state: SlotsState | undefined, { cost, params }: AlgorithmInput, now: number, id: string) {
     const until = now + (params[0] ?? 0)
-    const mine = Array.from({ length: cost }, () => ({ id, until }))
-    const slots = [...heldAt(state, now), ...mine].toSorted((a, b) => a.until - b.until)
+    const added = Array.from({ length: cost }, () => ({ id, until }))
+    const slots = [...heldAt(state, now), ...added].toSorted((a, b) => a.until - b.until)
     return { state: slots, expiresAt: slots.at(-1)?.until ?? until, position: until }
   },
 
-  // One read tells it all: which slots are held, which have come free by themselves, and whether the
-  // key's expiry is to be moved, which is done once in a quarter of the time that a slot is held.
+  // One read shows the slots in use, those that have come free by themselves, and whether to move the key's
+  // expiry. It is moved once in a quarter of the time that a call may hold a slot.
   lua: ([hold = 0]) => ({
     keeps: ['free', 'expire'],
     check: `local rows = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
@@ -56,8 +56,8 @@ for at = 1, #rows, 2 do
   end
 end
 fits = cost == 0 or held + cost <= limit
-available, reset = limit - held, first and math.min(first - now, ${COME_BACK_MS}) or ${hold}
-if not fits then retry = cost > limit and -1 or math.min(reset, ${COME_BACK_MS}) end
+available, reset = limit - held, first and math.min(first - now, ${RETRY_MS}) or ${hold}
+if not fits then retry = cost > limit and -1 or math.min(reset, ${RETRY_MS}) end
 local quarter = ${Math.ceil(hold / 4)}
 $free = free
 $expire = skewed or not last or math.floor(last / quarter) ~= math.floor((now + ${hold}) / quarter)`,
@@ -73,7 +73,7 @@ if $expire then redis.call('PEXPIRE', key, ${2 * hold} + slack) end`,
   }),
 }
 
-/** How calls in flight are ended. */
+/** Ends calls in flight. */
 export const slotsSettlement: SettlementTwins<SlotsState> = {
   released: true,
 
@@ -91,6 +91,7 @@ applied = -redis.call('ZREM', key, unpack(slots))
 if position <= now then applied = 0 end`,
 }
 
+/** The slots that are still held at `now`. */
 function heldAt(state: SlotsState | undefined, now: number): SlotsState {
   return (state ?? []).filter(({ until }) => until > now)
 }

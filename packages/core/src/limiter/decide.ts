@@ -66,7 +66,7 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
     const reply: StoreReply =
       entries.length + reads.length > 0
         ? await store.check(request)
-        : { source: 'store', now, verdicts: [], read: [] }
+        : { source: 'store', now, verdicts: [], values: [] }
 
     // Conclude: turn the reply into a decision.
     const decision = conclude(entries, reply, skipped, plan)
@@ -74,7 +74,7 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
     const isRetry = outcome !== undefined
     // A degraded retry does not replace the first decision, which the store has made.
     if (!isRetry || !decision.degraded) outcome = { id, decision, entries, reply }
-    const isOutdated = !decision.degraded && updateRecords(contribution.reads, reply.read)
+    const isOutdated = !decision.degraded && updateRecords(contribution.reads, reply.values)
     if (isRetry || decision.allowed || !isOutdated) break
   }
   if (apply) seam?.report(events, subject, outcome as Outcome)

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import type { Cells, Operation, RecordField, RecordFields, Store } from '../stores/store.ts'
+import type { Operation, RecordField, RecordValues, StateMap, Store } from '../stores/store.ts'
 import { systemClock } from '../clock.ts'
 
 /** Fields to set in one record. */
@@ -56,24 +56,24 @@ export function writeOperation(request: WriteRequest): Operation<boolean> {
   if (condition) keys.unshift(condition.key)
   return {
     startedAt,
-    run: (cells) => writeTo(cells, request),
+    run: (states) => writeTo(states, request),
     lua: {
       name: 'write',
       source: () => WRITING_SCRIPT,
       keys,
       args: argsOf(request),
-      read: (reply) => (reply === 1 || reply === 0 ? { result: reply === 1 } : undefined),
+      parse: (reply) => (reply === 1 || reply === 0 ? { result: reply === 1 } : undefined),
     },
   }
 }
 
-function writeTo(cells: Cells, { writes, condition, now }: WriteRequest): boolean {
-  const fieldsOf = (key: string): RecordFields =>
-    (cells.get(key, now) as RecordFields | undefined) ?? new Map()
+function writeTo(states: StateMap, { writes, condition, now }: WriteRequest): boolean {
+  const fieldsOf = (key: string): RecordValues =>
+    (states.get(key, now) as RecordValues | undefined) ?? new Map()
   if (condition && fieldsOf(condition.key).get(condition.field) !== condition.is) return false
   for (const { key, set, ttlMs = Infinity } of writes) {
     const fields = new Map([...fieldsOf(key), ...Object.entries(set)])
-    cells.set(key, { state: fields, expiresAt: now + ttlMs })
+    states.set(key, { state: fields, expiresAt: now + ttlMs })
   }
   return true
 }
@@ -118,7 +118,7 @@ export function createRecords(
   return {
     async read(reads, startedAt = systemClock()) {
       const request = { policies, entries: [], apply: false, now: clock(), clockIsInjected: false }
-      return (await host.store.check({ ...request, id: '', startedAt, reads })).read
+      return (await host.store.check({ ...request, id: '', startedAt, reads })).values
     },
     write: (writes, condition, startedAt) =>
       host.store.run(writeOperation({ writes, condition, now: clock(), startedAt })),

@@ -1,4 +1,6 @@
 export { reserve } from './reserve.ts'
 export type { ReserveDecision, ReserveOptions } from './reserve.ts'
 export { reservation } from './reservation.ts'
-export type { Charge, Reservation, ReservationData, Settled } from './reservation.ts'
+export type { Reservation } from './reservation.ts'
+export type { Charge, ReservationData } from './reservation-data.ts'
+export type { Settled } from './settle.ts'

@@ -3,31 +3,32 @@ import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter, PlanName } from '../limiter/limiter.ts'
 import type { Outcome } from '../limiter/decide.ts'
 import type { Subject } from '../subject.ts'
-import type { Charge, Reservation, ReservationData } from './reservation.ts'
+import type { Reservation } from './reservation.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { decide } from '../limiter/decide.ts'
 import { parseCall } from '../limiter/call.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { markKey, reservationOf } from './reservation.ts'
+import { markKey, type Charge, type ReservationData } from './reservation-data.ts'
+import { createReservation } from './reservation.ts'
 import { settlementOf } from './settlements.ts'
 
 /** Options of one reservation. */
 export interface ReserveOptions<Unit extends string = string> extends CheckOptions<Unit> {
-  /** For how long it can be settled; then the estimate is final. @default '1h' */
+  /** The time within which to settle. After it the estimate is final. @default '1h' */
   readonly settleWithin?: Duration | undefined
 }
 
 /**
- * The decision of `reserve`: if allowed, with the reservation. `JSON.stringify` makes of an allowed one
- * the reservation alone (`toJSON`), without the decision.
+ * The decision of `reserve`; if allowed, with the reservation. `JSON.stringify` of an allowed one is the
+ * reservation's data (`toJSON`), without the decision.
  */
 export type ReserveDecision<Unit extends string = string> =
   | (Extract<Decision, { readonly allowed: true }> & Reservation<Unit>)
   | Extract<Decision, { readonly allowed: false }>
 
 /**
- * Checks and charges an estimate, to be settled when it is known what was really used. If allowed,
- * the decision carries `settle`, `cancel` and `toJSON`. One round trip.
+ * Checks and charges an estimate, to be settled when the real cost is known. If allowed, the decision has
+ * `settle`, `cancel` and `toJSON`. One round trip.
  *
  * @throws InputError As `limiter.check` does.
  * @throws ConfigError `invalid_duration` when `settleWithin` is malformed.
@@ -53,32 +54,32 @@ export async function reserve<
   const outcome = await decide(runtime, {
     ...call,
     markFor: (id, entries) => {
-      // A call in flight can be ended for as long as it is held, however soon its cost is final.
-      const held = entries.map(({ policy }) =>
+      // A call in flight can be ended for as long as it holds its slot, even if its cost is final sooner.
+      const slotTimes = entries.map(({ policy }) =>
         settlementOf(policy).released ? policy.windowMs : 0,
       )
-      return { key: markKey(id), ttlMs: Math.max(settleWithinMs, ...held) }
+      return { key: markKey(id), ttlMs: Math.max(settleWithinMs, ...slotTimes) }
     },
   })
   const { decision, id } = outcome
   if (!decision.allowed) return decision
   runtime.events.reserved?.({ id, subject, decision })
-  const data = dataOf(outcome, decision.at + settleWithinMs)
-  return { ...decision, ...reservationOf<Unit>(data, runtime) }
+  const data = reservationData(outcome, decision.at + settleWithinMs)
+  return { ...decision, ...createReservation<Unit>(data, runtime) }
 }
 
-/** The reservation that a decision has made. */
-function dataOf({ id, entries, reply }: Outcome, settleBy: number): ReservationData {
+/** The reservation made by a decision, as data. */
+function reservationData({ id, entries, reply }: Outcome, settleBy: number): ReservationData {
   const charges = entries.flatMap(({ policy, key, limit, burst, cost: units }, index): Charge[] => {
     const verdict = reply.verdicts[index]
-    if (!isHeld(verdict, units)) return []
+    if (!isReserved(verdict, units)) return []
     return [{ policy: policy.name, key, limit, burst, position: verdict?.position ?? 0, units }]
   })
   return { id, local: reply.degraded !== undefined, settleBy, charges }
 }
 
-/** A cost of nothing that fits was let in, and may turn out to be something. */
-function isHeld(
+/** Returns true if the entry may be settled: charged, or let in at a cost of 0 that may turn out to be more. */
+function isReserved(
   verdict: { readonly charged: boolean; readonly fits: boolean } | undefined,
   units: number,
 ): boolean {

@@ -1,134 +1,136 @@
-import type { Settlement } from '../algorithms/algorithm.ts'
+import type { LimiterRuntime } from '../limiter/runtime.ts'
+import type { Store } from '../stores/store.ts'
+import type { Correction, SettleRequest } from './settle-operation.ts'
+import { systemClock } from '../clock.ts'
+import { keyPrefix } from '../policies/rules.ts'
+import { invalidReservation, markKey, type ReservationData } from './reservation-data.ts'
+import { settleOperation } from './settle-operation.ts'
 import { settlementOf } from './settlements.ts'
-import type { PolicyRule } from '../policies/policy.ts'
-import type { Cells, Operation, StoreRequest } from '../stores/store.ts'
-import { CLOCK, indent, isWhole } from '../stores/upstash/assemble.ts'
-import { layoutOf } from '../stores/upstash/protocol.ts'
 
-/** One charge to be corrected. */
-export interface SettledCharge extends Settlement {
-  readonly policy: PolicyRule
-  /** The position of `policy` among the limiter's. */
-  readonly index: number
-  readonly key: string
+/** The outcome of settling a reservation. */
+export interface Settled {
+  /** True if this call settled the reservation. */
+  readonly applied: boolean
+  /**
+   * The reason why it did not: nothing was charged; the reservation was settled before; it came too
+   * late, so the estimate is final; or the reservation was made while the store failed, in another
+   * process, and only that one can settle it.
+   */
+  readonly why?: 'nothing_charged' | 'settled_before' | 'too_late' | 'made_elsewhere'
+  /** Units given back, by unit. Units that have left their window meanwhile are not. */
+  readonly returned: Readonly<Record<string, number>>
+  /** Units charged beyond the estimate, by unit. */
+  readonly overrun: Readonly<Record<string, number>>
 }
 
-/** Charges to be corrected. */
-export interface SettleRequest extends Pick<
-  StoreRequest,
-  'policies' | 'id' | 'now' | 'clockIsInjected' | 'startedAt'
-> {
-  /** The key of the mark: without it nothing is done. */
-  readonly mark: string
-  /** At most one of each key. */
-  readonly charges: readonly SettledCharge[]
-  /** True if they were made in this process's memory. */
-  readonly local: boolean
+/** Returns the units really used of `unit`, of which `reserved` are charged. */
+type ActualUnits = (unit: string, reserved: number) => number
+
+/** Settles a reservation: compares it with what was used, corrects the store, and reports the outcome. */
+export async function settle(
+  data: ReservationData,
+  runtime: LimiterRuntime,
+  actual: ActualUnits,
+): Promise<Settled> {
+  const { program, store, clock, clockIsInjected, events } = runtime
+  const { id, local } = data
+  // No policy took part, or the decision was made without counting.
+  if (data.charges.length === 0) return notApplied('nothing_charged')
+  const corrections = correctionsOf(data, runtime, actual)
+  const request: SettleRequest = {
+    policies: program.policies,
+    corrections,
+    id,
+    mark: markKey(id),
+    local,
+    now: clock(),
+    clockIsInjected,
+    startedAt: systemClock(),
+  }
+  const [applied] = await Promise.all([
+    store.run(settleOperation(request)),
+    local ? freeSlots(store, request) : undefined,
+  ])
+  if (applied === undefined) return refusedSettlement(data, runtime)
+  const settled = { applied: true, ...unitsMoved(corrections, applied) }
+  events.settled?.({ id, returned: settled.returned, overrun: settled.overrun })
+  return settled
+}
+
+/** The charges that differ from what was used, at most one for each key. */
+function correctionsOf(
+  { id, charges }: ReservationData,
+  { program }: LimiterRuntime,
+  actual: ActualUnits,
+): Correction[] {
+  const corrections: Correction[] = []
+  for (const { policy: name, units: reserved, ...charge } of charges) {
+    const index = program.policies.findIndex((candidate) => candidate.name === name)
+    const policy = program.policies[index]
+    // The policy is gone, or counts in another way by now: nothing to correct.
+    if (policy === undefined || !charge.key.startsWith(`${keyPrefix(policy)}:`)) continue
+    if (reserved > policy.maxUnits) throw invalidReservation()
+    const used = settlementOf(policy).released ? 0 : actual(policy.unit, reserved)
+    // Policies that share a key share its charge.
+    if (used === reserved || corrections.some(({ key }) => key === charge.key)) continue
+    corrections.push({
+      ...charge,
+      policy,
+      index,
+      params: policy.params,
+      id,
+      reserved,
+      actual: used,
+    })
+  }
+  return corrections
+}
+
+/** Reports why the store found no mark. */
+function refusedSettlement(
+  { id, local, settleBy }: ReservationData,
+  { clock, events }: LimiterRuntime,
+): Settled {
+  if (clock() > settleBy) {
+    events.abandoned?.({ id })
+    return notApplied('too_late')
+  }
+  if (!local) return notApplied('settled_before')
+  const message =
+    'A reservation that was made without the store was settled in another process, or twice; its estimate stays'
+  events.problem({ code: 'reservation_lost', message })
+  return notApplied('made_elsewhere')
 }
 
 /**
- * Removes the mark and corrects the charges. The result is, for each, the units that were charged
- * (below 0: given back), or `undefined` if there was no mark and nothing was done.
+ * Frees calls in flight in a store that had failed: it may have charged them, and lost only its reply. If
+ * not, it has no mark of them and does nothing. If it fails again, they come free by themselves.
  */
-export function settling(request: SettleRequest): Operation<readonly number[] | undefined> {
-  const { policies, charges, mark, startedAt, local } = request
-  // The script takes keys in the order of the policies, which may be another one than the charges'.
-  const inOrder = charges.toSorted((one, other) => one.index - other.index)
-  return {
-    startedAt,
-    localMark: local ? mark : undefined,
-    run: (cells) => settleIn(cells, request),
-    lua: {
-      name: `settle ${layoutOf(policies).shape}`,
-      source: () => settlingScript(policies),
-      keys: [mark, ...inOrder.map(({ key }) => key)],
-      args: argsOf(request),
-      read: (reply) => readSettled(reply, request),
-    },
+async function freeSlots(store: Store, request: SettleRequest): Promise<void> {
+  const corrections = request.corrections.filter(({ policy }) => settlementOf(policy).released)
+  if (corrections.length === 0) return
+  const operation = settleOperation({ ...request, corrections, local: false })
+  await store.run(operation).catch(() => undefined)
+}
+
+const notApplied = (why: Settled['why'] & string): Settled => ({
+  applied: false,
+  why,
+  returned: {},
+  overrun: {},
+})
+
+/** Units given back and charged, by unit. If policies of one unit differ, the largest number counts. */
+function unitsMoved(
+  corrections: readonly Correction[],
+  applied: readonly number[],
+): Pick<Settled, 'returned' | 'overrun'> {
+  const returned: Record<string, number> = {}
+  const overrun: Record<string, number> = {}
+  for (const [index, { policy }] of corrections.entries()) {
+    const units = applied[index] ?? 0
+    const totals = units < 0 ? returned : overrun
+    if (units !== 0) totals[policy.unit] = Math.max(totals[policy.unit] ?? 0, Math.abs(units))
   }
-}
-
-function settleIn(
-  cells: Cells,
-  { mark, charges, now }: SettleRequest,
-): readonly number[] | undefined {
-  if (cells.get(mark, now) === undefined) return undefined
-  cells.delete(mark)
-  return charges.map((charge) => {
-    const { key, policy } = charge
-    const twins = settlementOf(policy)
-    const kept = twins.settle(cells.get(key, now) as never, charge, now)
-    if (kept) cells.set(key, kept)
-    return kept?.applied ?? 0
-  })
-}
-
-/** The first of the policies' ARGV, and how many each has. */
-const FIRST_ARG = 4
-const ARGS_PER_POLICY = 6
-
-function argsOf({ policies, charges, id, now, clockIsInjected }: SettleRequest): string[] {
-  const needsTime = charges.some(
-    ({ policy, reserved, actual }) => actual > reserved || settlementOf(policy).needsTime,
-  )
-  const args = [String(now), clockIsInjected ? 'injected' : needsTime ? 'own' : 'none', id]
-  for (const index of policies.keys()) {
-    const charge = charges.find((one) => one.index === index)
-    if (charge) {
-      const { limit, burst, position, reserved, actual } = charge
-      args.push('1', ...[limit, burst, position, reserved, actual].map(String))
-    } else {
-      for (let times = 0; times < ARGS_PER_POLICY; times += 1) args.push('-')
-    }
-  }
-  return args
-}
-
-function readSettled(
-  reply: unknown,
-  { policies, charges }: SettleRequest,
-): { readonly result: readonly number[] | undefined } | undefined {
-  if (!Array.isArray(reply) || !reply.every(Number.isInteger)) return undefined
-  const [done, ...applied] = reply as number[]
-  if (done === 0) return { result: undefined }
-  if (done !== 1 || applied.length !== policies.length) return undefined
-  return { result: charges.map(({ index }) => applied[index] ?? 0) }
-}
-
-/**
- * The script that settles charges of these policies, once: only who removes the mark may. Nothing may
- * fail between that and the last correction: one that does not work, such as of a key that holds
- * something else, must not keep the others from being made, and is told at the end.
- *
- * KEYS: the mark's, and one for each charge. ARGV: the time, the clock, the id, then six for each
- * policy: `-` or 1, limit, burst, position, reserved, actual.
- */
-function settlingScript(policies: readonly PolicyRule[]): string {
-  const parts = policies.map((policy, index) => {
-    const at = FIRST_ARG + ARGS_PER_POLICY * index
-    return `if ARGV[${at}] ~= '-' then
-  k = k + 1
-  local applied = 0
-  local done = pcall(function()
-    local key = KEYS[k]
-    local limit, burst, position = tonumber(ARGV[${at + 1}]), tonumber(ARGV[${at + 2}]), tonumber(ARGV[${at + 3}])
-    local reserved, actual = tonumber(ARGV[${at + 4}]), tonumber(ARGV[${at + 5}])
-    ${indent(settlementOf(policy).lua(policy.params), 4)}
-  end)
-  failed = failed or not done
-  reply[${index + 2}] = applied
-end`
-  })
-  const placeholders = policies.map(() => '0')
-  return `${CLOCK}local id, k, failed = ARGV[3], 1, false
-local reply = { 1, ${placeholders.join(', ')} }
-for at = ${FIRST_ARG}, #ARGV do
-  local number = tonumber(ARGV[at])
-  if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
-end
-if redis.call('DEL', KEYS[1]) == 0 then return { 0 } end
-${parts.join('\n')}
-if failed then return redis.error_reply('ERR a charge could not be corrected') end
-return reply
-`
+  return { returned, overrun }
 }

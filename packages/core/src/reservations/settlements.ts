@@ -8,8 +8,8 @@ import { slidingLogSettlement } from '../algorithms/sliding-log.ts'
 import { slotsSettlement } from '../algorithms/slots.ts'
 import { ConfigError } from '../errors.ts'
 
-/** The settlement of each of Sluice's own algorithms, by the algorithm's id. */
-const OWN: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+/** The settlement twins of Sluice's algorithms, by the algorithm's id. */
+const SETTLEMENTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['fixed', fixedWindowSettlement],
   ['sliding', slidingLogSettlement],
   ['log', sharedLogSettlement],
@@ -20,14 +20,14 @@ const OWN: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 ])
 
 /**
- * Returns what corrects the charges of a policy.
+ * Returns the twins that correct the charges of a policy.
  *
- * @throws ConfigError When its algorithm does not say.
+ * @throws ConfigError When its algorithm has none.
  */
 export function settlementOf({ name, algorithm }: PolicyRule): SettlementTwins {
-  const twins = algorithm.settlement ?? OWN.get(algorithm.id)
-  // Its own states are all that it gets: keys name the algorithm.
+  const twins = algorithm.settlement ?? SETTLEMENTS.get(algorithm.id)
+  // Keys name the algorithm, so each gets only its own states.
   if (twins !== undefined) return twins as SettlementTwins
-  const message = `has an algorithm without "settlement", so reservations are not possible`
+  const message = 'has an algorithm without "settlement", so it cannot be reserved'
   throw new ConfigError('invalid_option', `policies.${name}`, message)
 }

@@ -4,23 +4,23 @@ import { memory } from './memory.ts'
 import { isDenied } from './store.ts'
 
 /**
- * What to do when the store fails: let the request pass, refuse it, or hold it to the same policies
- * counted in this process's own memory.
+ * The decision while the store fails: allow every request, deny every request, or apply the same
+ * policies to counts in this process's own memory.
  */
 export type OnStoreError = 'allow' | 'deny' | 'local'
 
 /**
- * Where open reservations were made while a store failed, by their marks: any limiter of this process
- * may settle them. The oldest first.
+ * The memory in which each open reservation was made while a store failed, by its mark, the oldest
+ * first. Shared by all limiters of the process, because any of them may settle it.
  */
-const madeHere = new Map<string, Store>()
+const localReservations = new Map<string, Store>()
 
-/** More are not expected to be open while a store is down. */
-const MAX_OPEN = 10_000
+/** More reservations are not expected to be open while a store is down. */
+const MAX_LOCAL_RESERVATIONS = 10_000
 
 /**
- * Wraps `primary`; when it fails to decide, decides according to `mode`. Only decisions have a
- * stand-in: `run` and `reset` still throw.
+ * Wraps `primary`; when it fails to decide, decides according to `mode`. Only `check` falls back: `run`
+ * and `reset` throw.
  */
 export function withFallback(primary: Store, mode: OnStoreError): Store {
   const local = memory()
@@ -29,11 +29,11 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
     const cause = error instanceof StoreError ? error.code : 'store_failed'
     const degraded = { cause, mode }
     if (mode !== 'local') {
-      return { source: 'memory', now: request.now, verdicts: [], read: [], degraded }
+      return { source: 'memory', now: request.now, verdicts: [], values: [], degraded }
     }
     const reply = await local.check({ ...request, reads: [] })
     const { mark, entries } = request
-    if (mark && !isDenied(entries, reply.verdicts)) remember(mark.key, local)
+    if (mark && !isDenied(entries, reply.verdicts)) rememberReservation(mark.key, local)
     return { ...reply, degraded }
   }
 
@@ -42,9 +42,10 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
       if (request.failure !== undefined) return fallbackReply(request, request.failure)
       try {
         const reply = await primary.check(request)
-        if (reply.degraded || isWhole(reply, request)) return reply
-        throw new StoreError('store_bad_reply', 'The store left out some of what it was asked')
+        if (reply.degraded || isComplete(reply, request)) return reply
+        throw new StoreError('store_bad_reply', "The store's reply is incomplete")
       } catch (error) {
+        // Misuse is not a fault of the store.
         if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
         return fallbackReply(request, error)
       }
@@ -52,7 +53,7 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
 
     run(operation) {
       const { localMark } = operation
-      return ((localMark && madeHere.get(localMark)) || primary).run(operation)
+      return ((localMark && localReservations.get(localMark)) || primary).run(operation)
     },
 
     async reset(keys) {
@@ -62,19 +63,20 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
   }
 }
 
-function remember(mark: string, store: Store): void {
-  madeHere.set(mark, store)
-  const [oldest = mark] = madeHere.keys()
-  if (madeHere.size > MAX_OPEN) madeHere.delete(oldest)
+function rememberReservation(mark: string, store: Store): void {
+  localReservations.set(mark, store)
+  const [oldest = mark] = localReservations.keys()
+  if (localReservations.size > MAX_LOCAL_RESERVATIONS) localReservations.delete(oldest)
 }
 
-function isWhole(
-  { verdicts, read }: Partial<StoreReply>,
+/** Returns true if the reply answers every entry and every read. A store of somebody's own may not. */
+function isComplete(
+  { verdicts, values }: Partial<StoreReply>,
   { entries, reads }: StoreRequest,
 ): boolean {
   return (
     verdicts?.length === entries.length &&
     verdicts.every(Boolean) &&
-    (read ?? []).length === reads.length
+    (values ?? []).length === reads.length
   )
 }

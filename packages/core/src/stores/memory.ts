@@ -1,8 +1,8 @@
+import type { StoredState } from '../algorithms/algorithm.ts'
 import type {
-  Cell,
-  Cells,
   Entry,
-  RecordFields,
+  RecordValues,
+  StateMap,
   Store,
   StoreReply,
   StoreRequest,
@@ -14,25 +14,28 @@ import { isChargeable, isDenied } from './store.ts'
 /** Options of `memory`. */
 export interface MemoryOptions {
   /**
-   * Partitions kept at most, and as many plans and reservations beside them; past that, the least
-   * recently used is forgotten. @default 10_000
+   * The most partitions to count, and the most plans and reservations to keep beside them. Past that,
+   * the least recently used is dropped. @default 10_000
    */
   readonly maxKeys?: number
 }
 
-interface UsedCell {
+/** A stored state, and its mark for the clock algorithm of `trim`. */
+interface Item {
   state: unknown
   expiresAt: number
-  /** True if it has been used since it was made, or last passed over. */
+  /** True if it was read since it was stored, or since `trim` last spared it. */
   isUsed: boolean
 }
 
-/** A verdict while it is being made. */
+type Items = Map<string, Item>
+
+/** A verdict under construction. */
 type MutableVerdict = { -readonly [Name in keyof Verdict]: Verdict[Name] }
 
 /**
- * A store in this process's memory: for development, tests and single-process servers. Processes and
- * isolates do not share it.
+ * Creates a store in this process's memory, for development, tests and single-process servers.
+ * Processes and isolates do not share it.
  *
  * @throws ConfigError When an option is unknown or out of range.
  * @example
@@ -41,103 +44,108 @@ type MutableVerdict = { -readonly [Name in keyof Verdict]: Verdict[Name] }
 export function memory(options: MemoryOptions = {}): Store {
   assertKnownOptions('memory', options, ['maxKeys'])
   const maxKeys = assertPositiveInteger('memory.maxKeys', options.maxKeys ?? 10_000)
-  const counts = new Map<string, UsedCell>()
-  const records = new Map<string, UsedCell>()
-  // Records without an end, such as a configuration, are few, and none may be forgotten.
-  const lasting = new Map<string, UsedCell>()
-  const all = [counts, records, lasting]
+  const counts: Items = new Map()
+  const records: Items = new Map()
+  // Records without an end, such as a configuration: few, and none may be dropped.
+  const permanentRecords: Items = new Map()
+  const all = [counts, records, permanentRecords]
 
   function get(key: string, now: number): unknown {
-    const cell = counts.get(key) ?? records.get(key) ?? lasting.get(key)
-    if (cell === undefined || cell.expiresAt <= now) return undefined
-    // Not by what is charged: a partition that is denied all the time must not be forgotten.
-    cell.isUsed = true
-    return cell.state
+    const item = counts.get(key) ?? records.get(key) ?? permanentRecords.get(key)
+    if (item === undefined || item.expiresAt <= now) return undefined
+    // Reads count as use, not only charges: a partition that is always denied must not be dropped.
+    item.isUsed = true
+    return item.state
   }
 
-  function keep(place: Map<string, UsedCell>, key: string, { state, expiresAt }: Cell): void {
-    const cell = place.get(key)
-    if (cell === undefined) {
-      // A count may have been settled when its key was gone.
-      if (place === counts) records.delete(key)
-      place.set(key, { state, expiresAt, isUsed: false })
+  function put(items: Items, key: string, { state, expiresAt }: StoredState): void {
+    const item = items.get(key)
+    if (item === undefined) {
+      // Settling may have stored a count as a record, when its key was gone.
+      if (items === counts) records.delete(key)
+      items.set(key, { state, expiresAt, isUsed: false })
     } else {
-      cell.state = state
-      cell.expiresAt = expiresAt
+      item.state = state
+      item.expiresAt = expiresAt
     }
   }
 
   function remove(key: string): void {
-    for (const cells of all) cells.delete(key)
+    for (const items of all) items.delete(key)
   }
 
-  const cells: Cells = {
+  const states: StateMap = {
     get,
-    set(key, cell) {
+    set(key, stored) {
       if (counts.has(key)) {
-        keep(counts, key, cell)
+        put(counts, key, stored)
       } else {
         remove(key)
         trim(records, maxKeys - 1)
-        keep(cell.expiresAt === Infinity ? lasting : records, key, cell)
+        put(stored.expiresAt === Infinity ? permanentRecords : records, key, stored)
       }
     },
     delete: remove,
   }
 
   function check({ entries, apply, now, reads, id, mark }: StoreRequest): StoreReply {
-    const states = entries.map(({ key }) => get(key, now))
+    const before = entries.map(({ key }) => get(key, now))
     const verdicts = entries.map((entry, index): MutableVerdict => {
-      const found = entry.policy.algorithm.check(states[index] as never, entry, now)
-      const { fits, available, resetMs, retryMs, waitMs = 0 } = found
+      const finding = entry.policy.algorithm.check(before[index] as never, entry, now)
+      const { fits, available, resetMs, retryMs, waitMs = 0 } = finding
       return { fits, charged: false, available, resetMs, retryMs, waitMs, position: 0 }
     })
     if (apply && !isDenied(entries, verdicts)) {
-      charge(entries, states, verdicts, now, id)
-      if (mark) cells.set(mark.key, { state: new Map(), expiresAt: now + mark.ttlMs })
+      charge(entries, before, verdicts, now, id)
+      if (mark) states.set(mark.key, { state: new Map(), expiresAt: now + mark.ttlMs })
     }
-    const read = reads.map(({ key, field }) => {
-      const fields = get(key, now)
-      // A count under the name of a record reads as nothing, as it does in Redis.
-      return fields instanceof Map ? (fields as RecordFields).get(field) : undefined
+    const values = reads.map(({ key, field }) => {
+      const record = get(key, now)
+      // A count under the key of a record reads as nothing, as it does in Redis.
+      return record instanceof Map ? (record as RecordValues).get(field) : undefined
     })
-    return { source: 'memory', now, verdicts, read }
+    return { source: 'memory', now, verdicts, values }
   }
 
   function charge(
     entries: readonly Entry[],
-    states: readonly unknown[],
+    before: readonly unknown[],
     verdicts: readonly MutableVerdict[],
     now: number,
     id: string,
   ): void {
-    // Before anything is added: what is charged just now stays, or a policy would never count.
-    if (counts.size + entries.length > maxKeys) {
-      const fresh = entries.filter(
-        (entry) => !counts.has(entry.key) && isChargeable(entry, entries, verdicts),
-      )
-      trim(counts, maxKeys - fresh.length)
-    }
-    let shared: Map<string, number> | undefined
+    makeRoom(entries, verdicts)
+    let sharedPositions: Map<string, number> | undefined
     for (let index = 0; index < entries.length; index += 1) {
       const [entry, verdict] = [entries[index] as Entry, verdicts[index] as MutableVerdict]
       if (!isChargeable(entry, entries, verdicts)) continue
       const { key, policy } = entry
-      let position = shared?.get(key)
+      let position = sharedPositions?.get(key)
       if (position === undefined) {
-        const kept = policy.algorithm.add(states[index] as never, entry, now, id)
-        keep(counts, key, kept)
-        position = kept.position
-        if (policy.keyspace) (shared ??= new Map<string, number>()).set(key, position)
+        const stored = policy.algorithm.add(before[index] as never, entry, now, id)
+        put(counts, key, stored)
+        position = stored.position
+        if (policy.keyspace) {
+          ;(sharedPositions ??= new Map<string, number>()).set(key, position)
+        }
       }
       verdict.charged = true
       verdict.position = position
     }
   }
 
+  /** Drops counts before any is charged: one dropped right after its charge would never count. */
+  function makeRoom(entries: readonly Entry[], verdicts: readonly Verdict[]): void {
+    if (counts.size + entries.length <= maxKeys) return
+    const added = entries.filter(
+      (entry) => !counts.has(entry.key) && isChargeable(entry, entries, verdicts),
+    )
+    trim(counts, maxKeys - added.length)
+  }
+
   return {
     check: (request) => Promise.resolve(check(request)),
-    run: (operation) => Promise.resolve(operation.run(cells)),
+    run: (operation) => Promise.resolve(operation.run(states)),
     reset: (keys) => {
       for (const key of keys) remove(key)
       return Promise.resolve()
@@ -146,15 +154,15 @@ export function memory(options: MemoryOptions = {}): Store {
 }
 
 /**
- * Forgets the first of `map` that has not been used lately, until no more than `most` are left: the
- * clock algorithm, which orders nothing while there is room.
+ * Drops items that were not used lately until `max` are left. This is the clock algorithm: it keeps no
+ * order while there is room, and spares each used item once.
  */
-function trim(map: Map<string, UsedCell>, most: number): void {
-  for (const [key, cell] of map) {
-    if (map.size <= most) return
-    map.delete(key)
-    if (!cell.isUsed) continue
-    cell.isUsed = false
-    map.set(key, cell)
+function trim(items: Items, max: number): void {
+  for (const [key, item] of items) {
+    if (items.size <= max) return
+    items.delete(key)
+    if (!item.isUsed) continue
+    item.isUsed = false
+    items.set(key, item)
   }
 }

@@ -1,148 +1,144 @@
-import type { AlgorithmInput, Finding } from '../algorithms/algorithm.ts'
+import type { AlgorithmInput, Finding, StoredState } from '../algorithms/algorithm.ts'
 import type { Degraded, Source } from '../decision.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 
-/** One policy's part in a store call. */
+/** One policy's part in a store call: its key and its numbers. */
 export interface Entry extends AlgorithmInput {
   readonly policy: PolicyRule
   /** The position of `policy` in the request's `policies`. */
   readonly index: number
   readonly key: string
-  /** True if it denies what does not fit. If not, it is left out of what is added then. */
+  /** True if a cost that does not fit is denied. False for a shadow, which only observes. */
   readonly enforced: boolean
 }
 
-/** One decision to be made by a store. */
+/** One decision for a store to make. */
 export interface StoreRequest {
-  /** All policies of the limiter, the same frozen list each time. */
+  /** All policies of the limiter: the same frozen list in each request. */
   readonly policies: readonly PolicyRule[]
-  /** The policies that take part, in their order. Those of one `keyspace` have one key. */
+  /** The policies that take part, in their order. Policies of one `keyspace` have the same key. */
   readonly entries: readonly Entry[]
-  /** True to add every entry's cost if all fit; if not, nothing is written in any case. */
+  /** True to charge every entry if all enforced ones fit. False to write nothing. */
   readonly apply: boolean
   /** The caller's time in epoch ms. */
   readonly now: number
-  /** True if `now` is the time, as in tests, even if the store has a clock of its own. */
+  /** True to decide by `now`, as in tests, even if the store has a clock of its own. */
   readonly clockIsInjected: boolean
-  /** When the decision began, by the machine's clock: a store's deadline counts from here. */
+  /** The machine's time when the decision began (epoch ms). The store's deadline counts from it. */
   readonly startedAt: number
-  /** Fields of records to read in the same step, such as the plan of a tenant. */
+  /** Fields of records to read in the same step, such as a tenant's plan. */
   readonly reads: readonly RecordField[]
-  /** Identifies what is added. Letters and digits. */
+  /** Identifies the charges. Letters and digits. */
   readonly id: string
-  /** Set if what is charged is to be settled: the mark that allows it, once. */
+  /** The mark to write with the charges if they may be settled later. */
   readonly mark?: SettlementMark | undefined
-  /** How the store has just failed for this decision: it need not be asked again. */
+  /** The error with which the store has just failed this decision: do not ask it again. */
   readonly failure?: unknown
 }
 
-/** A record that allows a charge to be settled once. */
+/** A record whose removal allows the charges of one request to be settled, once. */
 export interface SettlementMark {
   readonly key: string
-  /** How long it lasts, in milliseconds. */
+  /** The lifetime of the mark, in milliseconds. */
   readonly ttlMs: number
 }
 
-/** A field of a record: a small named value that lives beside the counts (in Redis, of a hash). */
+/** The address of one field of a record: a small named value beside the counts (in Redis, of a hash). */
 export interface RecordField {
   readonly key: string
   readonly field: string
 }
 
 /**
- * Something else to do in a store in one atomic step, such as settling. It has two twins that must
- * agree: TypeScript for stores in memory, Lua for Redis. Whoever does not use it does not load it.
+ * An atomic step other than a decision, such as settling. It has two twins that must agree:
+ * TypeScript for stores in memory, Lua for Redis. Only code that uses an operation loads it.
  */
 export interface Operation<Result> {
-  /** When whatever needs it began, by the machine's clock: a store's deadline counts from here. */
+  /** The machine's time when the caller's work began (epoch ms). The deadline counts from it. */
   readonly startedAt: number
   /**
-   * The mark of what it settles, if that was charged in the memory of this process while the store
-   * failed: it is run there.
+   * The key of the settlement mark, if the charge was made in this process's memory while the store
+   * failed: the operation runs there.
    */
   readonly localMark?: string | undefined
-  /** The twin in memory. */
-  run(cells: Cells): Result
+  /** The twin for stores in memory. */
+  run(states: StateMap): Result
   readonly lua: {
     /** Identifies the script. */
     readonly name: string
-    /** The script, made when it is first needed. */
+    /** Makes the script. Called once, before it is first sent. */
     readonly source: () => string
     readonly keys: readonly string[]
     readonly args: readonly string[]
-    /** Returns the result, or `undefined` if the reply is none. */
-    readonly read: (reply: unknown) => { readonly result: Result } | undefined
+    /** Returns the result, or `undefined` if the script cannot have given this reply. */
+    readonly parse: (reply: unknown) => { readonly result: Result } | undefined
   }
 }
 
-/** The states and records that a store in memory holds. */
-export interface Cells {
-  /** The state of a key, or `undefined` if there is none at `now`. */
+/** The states and records of a store in memory, by key. */
+export interface StateMap {
+  /** Returns the state of `key`, or `undefined` if it has none or it has expired at `now` (epoch ms). */
   get(key: string, now: number): unknown
-  set(key: string, cell: Cell): void
+  /** Stores a state. One whose `expiresAt` is Infinity must not be dropped. */
+  set(key: string, stored: StoredState): void
   delete(key: string): void
 }
 
-/** One state or record, and the time after which it may be dropped (epoch ms; Infinity to keep it). */
-export interface Cell {
-  readonly state: unknown
-  readonly expiresAt: number
-}
+/** The values of a record by field, as a store in memory holds them. */
+export type RecordValues = ReadonlyMap<string, string>
 
-/** The fields of a record, as a store in memory holds them. */
-export type RecordFields = ReadonlyMap<string, string>
-
-/** The finding for one entry, and whether it was charged. */
+/** A store's answer for one entry: the algorithm's finding, and what was charged. */
 export interface Verdict extends Finding {
-  /** True if the cost was added. False where it is 0. */
+  /** True if the cost was charged. False if it is 0. */
   readonly charged: boolean
-  /** The position that it was added at; needed of a request with a `mark` only. */
+  /** The position of the charge. Only a request with a `mark` needs it. */
   readonly position: number
 }
 
-/** The answer of a store, entry by entry, in the order of the request. */
+/** A store's answer to a request. */
 export interface StoreReply {
   readonly source: Source
-  /** The store's time in epoch ms. */
+  /** The time of the decision, in epoch ms. */
   readonly now: number
+  /** One for each entry, in the order of the request. */
   readonly verdicts: readonly Verdict[]
-  /** The values of the fields to read, in the order of the request. */
-  readonly read: readonly (string | undefined)[]
-  /** Set by a store that answers for another. With mode `allow` or `deny` there are no verdicts. */
+  /** The values of `reads`, in the order of the request. */
+  readonly values: readonly (string | undefined)[]
+  /** Set if the store failed and another answered. Has no verdicts in the modes `allow` and `deny`. */
   readonly degraded?: Degraded
 }
 
 /**
- * Where counts live. A store around a store is one as well.
+ * The place where counts live. A store may wrap another store.
  *
  * @example See `docs/extending.md`, which builds one.
  */
 export interface Store {
   /**
-   * In one atomic step: looks at every entry; if every enforced one fits, charges each key once. A key
-   * in which no enforced policy counts is charged only if all of its policies fit.
+   * In one atomic step: evaluates all entries; if every enforced one fits and `apply` is set, charges
+   * each key once. A key that only shadows share is charged only if all of them fit.
    *
-   * @throws StoreError When the store does not answer as it should. What was asked may have been done.
+   * @throws StoreError When no valid answer comes back. The charge may have been made.
    */
   check(request: StoreRequest): Promise<StoreReply>
   /**
    * Runs an operation in one atomic step.
    *
-   * @throws StoreError As `check` does.
+   * @throws StoreError When no valid answer comes back. The operation may have run.
    */
   run<Result>(operation: Operation<Result>): Promise<Result>
-  /** Removes these keys, counts and records. @throws StoreError When it is not known that they are gone. */
+  /** Removes these keys, counts and records alike. @throws StoreError When they may still be there. */
   reset(keys: readonly string[]): Promise<void>
 }
 
-/** Returns true if an enforced entry does not fit. For stores that run the TypeScript of algorithms. */
+/** Returns true if an enforced entry does not fit. For stores that run the algorithms' TypeScript. */
 export function isDenied(entries: readonly Entry[], findings: readonly Finding[]): boolean {
   return entries.some(({ enforced }, index) => enforced && findings[index]?.fits !== true)
 }
 
 /**
- * Returns true if an entry's key is to be charged, given that nothing is denied: where only shadows
- * count, all of them must fit. For stores that run the TypeScript of algorithms.
+ * Returns true if the key of `entry` is to be charged when nothing is denied. In a key that only
+ * shadows share, all of them must fit. For stores that run the algorithms' TypeScript.
  */
 export function isChargeable(
   entry: Entry,
@@ -152,9 +148,9 @@ export function isChargeable(
   const { key, cost, policy } = entry
   if (cost === 0) return false
   if (policy.keyspace === undefined) return findings[entries.indexOf(entry)]?.fits === true
-  const together = entries.filter((other) => other.key === key)
+  const sameKey = entries.filter((other) => other.key === key)
   return (
-    together.some(({ enforced }) => enforced) ||
-    together.every((other) => findings[entries.indexOf(other)]?.fits === true)
+    sameKey.some(({ enforced }) => enforced) ||
+    sameKey.every((other) => findings[entries.indexOf(other)]?.fits === true)
   )
 }

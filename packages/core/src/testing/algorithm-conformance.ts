@@ -7,27 +7,27 @@ import { settlementOf } from '../reservations/settlements.ts'
 import { policyCases, settlingCases } from './policy-cases.ts'
 import { register } from './suite.ts'
 
-/** The options that a policy under test is made with. */
+/** The options of a policy under test. */
 export interface PolicyToTest {
   readonly name: string
-  /** The most units at once, as well. A function of the route where limits change. */
+  /** The limit, and the most units at once. A function of the route in tests with changing limits. */
   readonly limit: Limit
   readonly per: readonly ['tenant']
 }
 
 /** Options of `algorithmConformance`. */
 export interface AlgorithmConformance extends TestFramework {
-  /** Makes a policy of one rule with these options, and a window of your choice. It counts requests. */
+  /** Makes a policy of one rule that counts requests, with these options and a window of your choice. */
   readonly makePolicy: (options: PolicyToTest) => Policy
   /** The stores that must decide alike, by name: `memory()`, and one in Redis for the Lua twin. */
   readonly makeStores: Readonly<Record<string, MakeStore>>
-  /** Random histories that are replayed on all stores. @default 20 */
+  /** The number of random histories to replay on all stores. @default 20 */
   readonly histories?: number
 }
 
 /**
- * Registers the tests that every algorithm must pass: on each store by itself, and on all of them over
- * the same random histories, which shows that its twins agree.
+ * Registers the tests that every algorithm must pass. Each store is tested by itself. Then all of them replay
+ * the same random histories, which shows that the twins agree.
  *
  * @example
  * algorithmConformance({
@@ -39,16 +39,14 @@ export interface AlgorithmConformance extends TestFramework {
  */
 export function algorithmConformance(options: AlgorithmConformance): void {
   const { describe, it, makePolicy, makeStores, histories = 20 } = options
-  const createPolicy = (limit: Limit): Policy =>
-    makePolicy({ name: 'tested', limit, per: ['tenant'] })
-  const [rule, another] = createPolicy(10)()
-  if (rule === undefined || another) throw new Error('makePolicy must make a policy of one rule')
-  const settlement = settlementIn(rule)
+  const policyOf = (limit: Limit): Policy => makePolicy({ name: 'tested', limit, per: ['tenant'] })
+  const [rule, secondRule] = policyOf(10)()
+  if (rule === undefined || secondRule) throw new Error('makePolicy must make a policy of one rule')
+  const settlement = optionalSettlement(rule)
   for (const [name, make] of Object.entries(makeStores)) {
     describe(name, () => {
-      register({ it }, policyCases(createPolicy, rule.windowMs), make)
-      if (settlement)
-        register({ it }, settlingCases(createPolicy, settlement.released === true), make)
+      register({ it }, policyCases(policyOf, rule.windowMs), make)
+      if (settlement) register({ it }, settlingCases(policyOf, settlement.released === true), make)
     })
   }
   describe('all stores', () => {
@@ -57,7 +55,7 @@ export function algorithmConformance(options: AlgorithmConformance): void {
       ['decide alike where the limit changes', byRoute],
     ] as const) {
       it(claim, () =>
-        replaysAlike(createPolicy(limit), makeStores, histories, settlement !== undefined),
+        replaysAlike(policyOf(limit), makeStores, histories, settlement !== undefined),
       )
     }
   })
@@ -65,7 +63,7 @@ export function algorithmConformance(options: AlgorithmConformance): void {
 
 const byRoute: Limit = ({ route }) => (route === 'large' ? 12 : 5)
 
-function settlementIn(rule: PolicyRule): SettlementTwins | undefined {
+function optionalSettlement(rule: PolicyRule): SettlementTwins | undefined {
   try {
     return settlementOf(rule)
   } catch {

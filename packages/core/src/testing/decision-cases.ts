@@ -29,19 +29,19 @@ export const decisionCases: Cases<Store> = {
   },
 
   async 'charges all policies or none, whichever of them denies'(store) {
-    const spent = sliding({ name: 'spent', limit: 1 })
+    const exhausted = sliding({ name: 'exhausted', limit: 1 })
     for (const policies of [
-      [spent, hourly(), bucket()],
-      [hourly(), spent, bucket()],
-      [hourly(), bucket(), spent],
+      [exhausted, hourly(), bucket()],
+      [hourly(), exhausted, bucket()],
+      [hourly(), bucket(), exhausted],
     ]) {
       const { spend, check, peek } = probe(store, policies)
       await spend(1)
       const denied = await check()
       expectEqual([denied.allowed, charged(denied)], [false, []], 'A denial charges nothing')
-      const { spent: none, ...others } = remaining(await peek())
-      expectEqual(none, 0, 'The policy that denies')
-      for (const left of Object.values(others)) expectEqual(left, 9, 'A policy that would allow')
+      const { exhausted: left, ...others } = remaining(await peek())
+      expectEqual(left, 0, 'The policy that denies')
+      for (const units of Object.values(others)) expectEqual(units, 9, 'A policy that would allow')
     }
   },
 

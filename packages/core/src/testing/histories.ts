@@ -12,8 +12,8 @@ const STEPS = 40
 
 type Random = (below: number) => number
 
-/** Numbers that are the same for the same seed (mulberry32). */
-function randomOf(seed: number): Random {
+/** Pseudo-random numbers, the same for the same seed (mulberry32). */
+function seededRandom(seed: number): Random {
   let state = seed
   return (below) => {
     state = (state + 0x6d2b79f5) | 0
@@ -24,9 +24,9 @@ function randomOf(seed: number): Random {
 }
 
 /**
- * Throws unless all stores decide alike over the same random histories: costs, growingPauses, retries at the
- * very millisecond, clocks that step back, settlements. One more keeps states for ever, so that what is
- * forgotten too early shows as well.
+ * Throws unless all stores decide alike over the same random histories: costs, pauses, retries at the very
+ * millisecond, clocks that step back, settlements. One more store never drops a state, so that a state
+ * dropped too early shows as a difference.
  */
 export async function replaysAlike(
   policy: Policy,
@@ -37,11 +37,15 @@ export async function replaysAlike(
   const stores = await Promise.all(
     Object.entries(makeStores).map(async ([name, make]) => ({ name, policy, store: await make() })),
   )
-  stores.push({ name: 'a store that forgets nothing', policy: lasting(policy), store: memory() })
+  stores.push({
+    name: 'a store that forgets nothing',
+    policy: neverExpiring(policy),
+    store: memory(),
+  })
   for (let seed = 1; seed <= histories; seed += 1) {
     let expected: { name: string; log: readonly string[] } | undefined
     for (const { name, policy: tested, store } of stores) {
-      const log = await replay(store, tested, randomOf(seed), isSettled)
+      const log = await replay(store, tested, seededRandom(seed), isSettled)
       expected ??= { name, log }
       for (const [step, line] of log.entries()) {
         const where = `Step ${step + 1} of history ${seed}, in ${name} beside ${expected.name}`
@@ -51,7 +55,7 @@ export async function replaysAlike(
   }
 }
 
-/** Runs one history, and tells what came of each step. */
+/** Runs one history, and returns the outcome of each step. */
 async function replay(
   store: Store,
   policy: Policy,
@@ -68,9 +72,9 @@ async function replay(
     clock.advance(pauseOf(random, windowMs, retryMs))
     const subject = { ...subjects[random(2)], route: routes[random(2)] }
     const cost = random(10) === 0 ? 30 : random(5)
-    const act = random(isSettled ? 5 : 4)
+    const action = random(isSettled ? 5 : 4)
     let decision: Decision
-    if (act === 4) {
+    if (action === 4) {
       const call = verify(await reserve(limiter, subject, { cost }))
       decision = call
       if (call.allowed) {
@@ -78,7 +82,7 @@ async function replay(
         log.push(JSON.stringify(await call.settle({ request: random(8) })))
       }
     } else {
-      decision = await (act === 0 ? peek : check)(cost, subject)
+      decision = await (action === 0 ? peek : check)(cost, subject)
     }
     const { allowed, reason, retryAfterMs, delayMs, policies } = decision
     if (retryAfterMs !== null && retryAfterMs > 0) retryMs = retryAfterMs
@@ -88,7 +92,7 @@ async function replay(
 }
 
 function pauseOf(random: Random, windowMs: number, retryMs: number): number {
-  const growingPauses = [
+  const pauses = [
     0,
     1,
     retryMs,
@@ -97,18 +101,18 @@ function pauseOf(random: Random, windowMs: number, retryMs: number): number {
     random(2 * windowMs),
     -random(Math.ceil(windowMs / 10)),
   ]
-  return growingPauses[random(growingPauses.length)] ?? 0
+  return pauses[random(pauses.length)] ?? 0
 }
 
-/** The same policy, with states that last for ever. */
-function lasting(policy: Policy): Policy {
+/** The same policy, with states that never expire. */
+function neverExpiring(policy: Policy): Policy {
   const rules = policy().map((rule) =>
-    Object.freeze({ ...rule, algorithm: endless(rule.algorithm) }),
+    Object.freeze({ ...rule, algorithm: withoutExpiry(rule.algorithm) }),
   )
   return () => rules
 }
 
-function endless(algorithm: Algorithm): Algorithm {
+function withoutExpiry(algorithm: Algorithm): Algorithm {
   const { id, settlement } = algorithm
   return {
     id,
@@ -120,8 +124,8 @@ function endless(algorithm: Algorithm): Algorithm {
         ...settlement,
         lua: (params) => settlement.lua(params),
         settle(...args) {
-          const kept = settlement.settle(...args)
-          return kept && { ...kept, expiresAt: Infinity }
+          const corrected = settlement.settle(...args)
+          return corrected && { ...corrected, expiresAt: Infinity }
         },
       },
     }),

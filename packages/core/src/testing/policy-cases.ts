@@ -17,14 +17,14 @@ import { expectEqual, expectThat } from './suite.ts'
 /** Makes a policy with this limit, named `tested`. */
 export type PolicyMaker = (limit: Limit) => Policy
 
-/** The claims about one policy, with a window of so many milliseconds. */
-export const policyCases = (createPolicy: PolicyMaker, windowMs: number): Cases<Store> => ({
+/** The claims about one policy, with a window of `windowMs` milliseconds. */
+export const policyCases = (policyOf: PolicyMaker, windowMs: number): Cases<Store> => ({
   async 'of 25 concurrent checks of a limit of 20, exactly 20 are allowed'(store) {
-    expectEqual(await allowedAtOnce(probe(store, [createPolicy(20)]), 25), 20, 'Allowed of 25')
+    expectEqual(await allowedAtOnce(probe(store, [policyOf(20)]), 25), 20, 'Allowed of 25')
   },
 
   async 'a denial changes nothing'(store) {
-    const { spend, check, peek } = probe(store, [createPolicy(10)])
+    const { spend, check, peek } = probe(store, [policyOf(10)])
     await spend(1, 7)
     const before = await peek()
     for (let time = 0; time < 3; time += 1) expectThat(!(await check(7)).allowed, '7 + 7 of 10')
@@ -34,22 +34,22 @@ export const policyCases = (createPolicy: PolicyMaker, windowMs: number): Cases<
 
   async 'a cost of 0 always fits, and a limit of 0 allows nothing else'(store) {
     for (const limit of [0, 10]) {
-      const { spend, peek } = probe(store, [createPolicy(limit)])
+      const { spend, peek } = probe(store, [policyOf(limit)])
       await spend(2, 0)
       expectEqual(remaining(await peek(0)), { tested: limit }, 'Remaining')
     }
-    const { reason, retryAfterMs } = await probe(store, [createPolicy(0)]).check()
+    const { reason, retryAfterMs } = await probe(store, [policyOf(0)]).check()
     expectEqual([reason, retryAfterMs], ['cost_exceeds_limit', null], 'At a limit of 0')
   },
 
   async 'a cost beyond the limit is denied for good'(store) {
-    const { reason, retryAfterMs } = await probe(store, [createPolicy(10)]).check(11)
+    const { reason, retryAfterMs } = await probe(store, [policyOf(10)]).check(11)
     expectEqual([reason, retryAfterMs], ['cost_exceeds_limit', null], 'A cost of 11')
   },
 
   async 'what remains fits, and one unit more does not'(store) {
-    const { check, peek, clock } = probe(store, [createPolicy(10)])
-    for (const [cost, pause] of SPENDING) {
+    const { check, peek, clock } = probe(store, [policyOf(10)])
+    for (const [cost, pause] of HISTORY) {
       await check(cost)
       clock.advance(Math.round(windowMs * pause))
       const units = remaining(await peek())['tested'] ?? 0
@@ -59,19 +59,19 @@ export const policyCases = (createPolicy: PolicyMaker, windowMs: number): Cases<
   },
 
   async 'retryAfterMs is exact: denied one millisecond before, allowed at it'(store) {
-    const one = probe(store, [createPolicy(10)])
-    for (const [cost, pause] of SPENDING) {
-      await one.check(cost)
-      one.clock.advance(Math.round(windowMs * pause))
-      const units = remaining(await one.peek())['tested'] ?? 0
-      if (units < 10) await expectExactRetry(one, units + 1)
+    const target = probe(store, [policyOf(10)])
+    for (const [cost, pause] of HISTORY) {
+      await target.check(cost)
+      target.clock.advance(Math.round(windowMs * pause))
+      const units = remaining(await target.peek())['tested'] ?? 0
+      if (units < 10) await expectExactRetry(target, units + 1)
     }
-    await one.check(10)
-    await expectExactRetry(one, 10)
+    await target.check(10)
+    await expectExactRetry(target, 10)
   },
 
   async "decides by the store's own clock as well"(store) {
-    const limiter = createLimiter({ store, policies: [createPolicy(10)] })
+    const limiter = createLimiter({ store, policies: [policyOf(10)] })
     const decision = await limiter.check(freshSubject(), { cost: 10 })
     expectEqual(decision.degraded, undefined, 'A decision without an injected clock: degraded')
     expectEqual(charged(decision), ['tested'], 'Policies charged')
@@ -79,7 +79,7 @@ export const policyCases = (createPolicy: PolicyMaker, windowMs: number): Cases<
   },
 
   async 'a clock that steps back opens no second budget'(store) {
-    const { spend, check, clock } = probe(store, [createPolicy(2)])
+    const { spend, check, clock } = probe(store, [policyOf(2)])
     clock.advance(windowMs)
     await spend(2)
     for (const back of [1, windowMs / 2, windowMs]) {
@@ -89,8 +89,8 @@ export const policyCases = (createPolicy: PolicyMaker, windowMs: number): Cases<
   },
 })
 
-/** Costs, and the parts of a window that pass after each. */
-const SPENDING = [
+/** Costs, and the part of a window that passes after each. */
+const HISTORY = [
   [3, 0.013],
   [1, 0.31],
   [5, 0.0001],
@@ -99,10 +99,10 @@ const SPENDING = [
   [2, 0],
 ] as const
 
-/** The claims about its reservations; `released` if they are over once they are settled. */
-export const settlingCases = (createPolicy: PolicyMaker, released: boolean): Cases<Store> => ({
+/** The claims about its reservations. `released` is true if settling gives everything back. */
+export const settlingCases = (policyOf: PolicyMaker, released: boolean): Cases<Store> => ({
   async 'what is not used is given back at once'(store) {
-    const { limiter, subject, peek } = probe(store, [createPolicy(10)])
+    const { limiter, subject, peek } = probe(store, [policyOf(10)])
     const call = await reserve(limiter, subject, { cost: 8 })
     if (!call.allowed) throw new Error('The reservation must be allowed')
     expectEqual(remaining(await peek()), { tested: 2 }, 'Remaining while it is reserved')
@@ -112,7 +112,7 @@ export const settlingCases = (createPolicy: PolicyMaker, released: boolean): Cas
   },
 
   async "settles by the store's own clock as well"(store) {
-    const limiter = createLimiter({ store, policies: [createPolicy(10)] })
+    const limiter = createLimiter({ store, policies: [policyOf(10)] })
     for (const request of [0, 9]) {
       const call = await reserve(limiter, freshSubject(), { cost: 5 })
       if (!call.allowed || call.degraded) throw new Error('The reservation must be allowed')
@@ -121,7 +121,7 @@ export const settlingCases = (createPolicy: PolicyMaker, released: boolean): Cas
   },
 
   async 'what is used beyond a reservation is charged, even past the limit'(store) {
-    const { limiter, subject, peek } = probe(store, [createPolicy(10)])
+    const { limiter, subject, peek } = probe(store, [policyOf(10)])
     const call = await reserve(limiter, subject, { cost: 2 })
     if (!call.allowed) throw new Error('The reservation must be allowed')
     await call.settle({ request: 15 })

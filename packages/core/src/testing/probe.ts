@@ -11,45 +11,45 @@ import { listen } from '../limiter/listen.ts'
 import { randomId } from '../internal/random-id.ts'
 import { expectEqual, expectThat } from './suite.ts'
 
-/** In the middle of a day and of a minute, so that windows on a grid have time left. */
+/** The middle of a day and of a minute, so that windows on a grid have time left. */
 const NOON_MS = Date.UTC(2026, 0, 15, 12, 0, 30)
 
-/** A limiter whose clock stands still, and whose every decision is verified. */
+/** A limiter under a manual clock. Each of its decisions is verified. */
 export interface Probe {
   readonly limiter: Limiter
   readonly clock: ManualClock
-  /** Nobody else's. */
+  /** A subject that no other test uses. */
   readonly subject: Subject
   readonly check: (cost?: Cost, subject?: Subject) => Promise<Decision>
   readonly peek: (cost?: Cost, subject?: Subject) => Promise<Decision>
-  /** Checks one after another, each of which must be allowed. */
+  /** Makes `times` checks one after another. Each must be allowed. */
   readonly spend: (times: number, cost?: Cost, subject?: Subject) => Promise<void>
-  /** Verifies a decision that was made otherwise, such as by `reserve`. */
-  readonly verify: <Made extends Decision>(decision: Made) => Made
+  /** Verifies a decision made in another way, such as by `reserve`. */
+  readonly verify: <D extends Decision>(decision: D) => D
 }
 
-/** A subject that nobody else has, in a store of any age. */
+/** Makes a subject that no other test uses, in a store of any age. */
 export const freshSubject = (): Subject => ({ tenant: `conformance-${randomId()}` })
 
-/** Makes a limiter of these policies, and looks at all that it decides. */
+/** Makes a limiter of these policies that verifies all its decisions. */
 export function probe(
   store: Store,
   policies: readonly Policy[],
   clock: ManualClock = manualClock(NOON_MS),
 ): Probe {
-  const own = freshSubject()
+  const tenant = freshSubject()
   let failure: unknown
   const extensions = [listen({ storeCall: ({ error }) => void (failure = error) })]
   const limiter = createLimiter({ store, policies, clock, extensions })
 
-  function verify<Made extends Decision>(decision: Made): Made {
+  function verify<D extends Decision>(decision: D): D {
     const { degraded, at } = decision
     if (degraded) {
       throw new Error(`The store failed (${degraded.cause}): ${String(failure)}`, {
         cause: failure,
       })
     }
-    expectEqual(at, clock(), 'A store must decide by the time that it is given (clockIsInjected)')
+    expectEqual(at, clock(), 'A store must decide by the time of the request (clockIsInjected)')
     decision.policies.forEach(verifyState)
     return decision
   }
@@ -57,11 +57,11 @@ export function probe(
   return {
     limiter,
     clock,
-    subject: own,
+    subject: tenant,
     verify,
-    check: async (cost, subject = own) => verify(await limiter.check(subject, { cost })),
-    peek: async (cost, subject = own) => verify(await limiter.peek(subject, { cost })),
-    async spend(times, cost, subject = own) {
+    check: async (cost, subject = tenant) => verify(await limiter.check(subject, { cost })),
+    peek: async (cost, subject = tenant) => verify(await limiter.peek(subject, { cost })),
+    async spend(times, cost, subject = tenant) {
       for (let time = 1; time <= times; time += 1) {
         const { allowed } = verify(await limiter.check(subject, { cost }))
         expectThat(allowed, `Check ${time} of ${times} must be allowed`)
@@ -73,9 +73,9 @@ export function probe(
 function verifyState(state: PolicyState): void {
   const { name, remaining, burst, resetMs, retryAfterMs, delayMs, fits, cost } = state
   const numbers = { remaining, resetMs, retryAfterMs: retryAfterMs ?? 0, delayMs }
-  for (const [what, value] of Object.entries(numbers)) {
+  for (const [field, value] of Object.entries(numbers)) {
     const isWhole = Number.isSafeInteger(value) && value >= 0
-    expectThat(isWhole, `${what} of "${name}" must be a whole number from 0: found ${value}`)
+    expectThat(isWhole, `${field} of "${name}" must be a whole number from 0: found ${value}`)
   }
   expectThat(remaining <= burst, `"${name}" has ${remaining} units left of ${burst}`)
   expectThat(fits || cost > 0, `A cost of 0 must fit "${name}"`)
@@ -94,7 +94,7 @@ export const remaining = ({ policies }: Decision): Record<string, number> =>
 export const charged = ({ policies }: Decision): string[] =>
   policies.filter((state) => state.charged).map(({ name }) => name)
 
-/** How many of so many checks at once are allowed. */
+/** The number of checks allowed out of `times` at once. */
 export async function allowedAtOnce(
   { check }: Probe,
   times: number,
@@ -104,7 +104,7 @@ export async function allowedAtOnce(
   return decisions.filter(({ allowed }) => allowed).length
 }
 
-/** Shows that a cost is denied until its retry time, and allowed at it. Leaves the clock there. */
+/** Throws unless the cost is denied until its retry time and allowed at it. Leaves the clock there. */
 export async function expectExactRetry(
   { peek, clock }: Probe,
   cost: number,

@@ -15,7 +15,7 @@ const POLICIES = [
   fixedWindow({ name: 'users', limit: 2, window: '1h', per: ['tenant', 'user'] }),
 ]
 
-/** The records of a store, and a key of nobody else's. */
+/** The records of a store, and a key that no other test uses. */
 function openRecords(store: Store) {
   const records: Records = createRecords(
     { store },
@@ -29,7 +29,7 @@ function openRecords(store: Store) {
   return { records, key, read, write }
 }
 
-/** The claims about records, which are small named values beside the counts, and about resets. */
+/** The claims about records (small named values beside the counts) and about resets. */
 export const recordCases: Cases<Store> = {
   async 'a field reads as it was written; one that was not, as undefined'(store) {
     const { read, write } = openRecords(store)
@@ -79,10 +79,10 @@ export const recordCases: Cases<Store> = {
   async 'several records are written together or not at all'(store) {
     const { records, key } = openRecords(store)
     const other = `${key}:other`
-    const fields = [key, other].map((one) => ({ key: one, field: 'x' }))
+    const fields = [key, other].map((record) => ({ key: record, field: 'x' }))
     const write = (x: string, is: string | undefined) =>
       records.write(
-        fields.map((one) => ({ key: one.key, set: { x } })),
+        fields.map((field) => ({ key: field.key, set: { x } })),
         { key: other, field: 'x', is },
       )
     expectEqual(
@@ -114,14 +114,14 @@ export const recordCases: Cases<Store> = {
   async 'records are read in the same step as a decision, allowed or denied'(store) {
     const { key, write } = openRecords(store)
     await write({ x: '1' })
-    const found: unknown[] = []
+    const observed: unknown[] = []
     const reader = defineExtension({
       name: 'reader',
       connect: () => ({
         before: () => ({
           reads: ['x', 'y'].map((field) => ({
             field: { key, field },
-            update: (value) => found.push(value) < 0,
+            update: (value) => observed.push(value) < 0,
           })),
         }),
       }),
@@ -129,7 +129,7 @@ export const recordCases: Cases<Store> = {
     const limiter = createLimiter({ store, policies: POLICIES, extensions: [reader] })
     const subject = { ...freshSubject(), user: 'ann' }
     for (let time = 0; time < 3; time += 1) await limiter.check(subject)
-    expectEqual(found, ['1', undefined, '1', undefined, '1', undefined], 'Read along')
+    expectEqual(observed, ['1', undefined, '1', undefined, '1', undefined], 'Read along')
   },
 
   async 'a reset forgets what a subject has used, and nothing of others'(store) {

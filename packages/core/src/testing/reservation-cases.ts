@@ -1,4 +1,5 @@
-import type { Reservation, Settled } from '../reservations/reservation.ts'
+import type { Reservation } from '../reservations/reservation.ts'
+import type { Settled } from '../reservations/settle.ts'
 import type { ReserveOptions } from '../reservations/reserve.ts'
 import type { Store } from '../stores/store.ts'
 import type { Probe } from './probe.ts'
@@ -24,7 +25,7 @@ const left = (units: number): Record<string, number> => ({
   bucket: units,
 })
 
-async function held(
+async function reserveAllowed(
   { limiter, subject, verify }: Probe,
   options: ReserveOptions,
 ): Promise<Reservation> {
@@ -43,54 +44,54 @@ const facts = ({ applied, why, returned, overrun }: Settled): unknown => [
 /** The claims about charges that are settled. */
 export const reservationCases: Cases<Store> = {
   async 'what was reserved and not used is given back'(store) {
-    const one = probe(store, POLICIES)
-    const call = await held(one, { cost: 6 })
-    expectEqual(remaining(await one.peek()), left(4), 'Remaining while it is reserved')
+    const target = probe(store, POLICIES)
+    const call = await reserveAllowed(target, { cost: 6 })
+    expectEqual(remaining(await target.peek()), left(4), 'Remaining while it is reserved')
     expectEqual(facts(await call.settle({ request: 2 })), [true, undefined, 4, 0], 'Settled')
-    expectEqual(remaining(await one.peek()), left(8), 'Remaining once it is settled')
+    expectEqual(remaining(await target.peek()), left(8), 'Remaining once it is settled')
   },
 
   async 'what was used beyond the reservation is charged, even past the limit'(store) {
-    const one = probe(store, POLICIES)
-    const call = await held(one, { cost: 1 })
+    const target = probe(store, POLICIES)
+    const call = await reserveAllowed(target, { cost: 1 })
     expectEqual(facts(await call.settle({ request: 13 })), [true, undefined, 0, 12], 'Settled')
-    expectEqual(remaining(await one.peek()), left(0), 'Remaining')
-    one.clock.advance(6_000)
-    expectThat(!(await one.check()).allowed, 'A bucket that is 3 over must let 4 flow in first')
+    expectEqual(remaining(await target.peek()), left(0), 'Remaining')
+    target.clock.advance(6_000)
+    expectThat(!(await target.check()).allowed, 'A bucket that is 3 over must let 4 flow in first')
   },
 
   async 'a reservation is settled once, also by many at once'(store) {
-    const one = probe(store, POLICIES)
-    const call = await held(one, { cost: 6 })
+    const target = probe(store, POLICIES)
+    const call = await reserveAllowed(target, { cost: 6 })
     const all = await Promise.all(Array.from({ length: 8 }, () => call.settle({ request: 3 })))
     expectEqual(all.filter(({ applied }) => applied).length, 1, 'Settlements that are applied')
     expectEqual(facts(await call.cancel()), [false, 'settled_before', 0, 0], 'Settled again')
-    expectEqual(remaining(await one.peek()), left(7), 'Remaining')
+    expectEqual(remaining(await target.peek()), left(7), 'Remaining')
   },
 
   async 'a reservation can be settled by another limiter of the store, from its data'(store) {
-    const one = probe(store, POLICIES)
-    const data = JSON.stringify(await held(one, { cost: 6 }))
-    const other = probe(store, POLICIES, one.clock)
+    const target = probe(store, POLICIES)
+    const data = JSON.stringify(await reserveAllowed(target, { cost: 6 }))
+    const other = probe(store, POLICIES, target.clock)
     expectEqual((await reservation(other.limiter, data).cancel()).applied, true, 'Cancelled')
-    expectEqual(remaining(await one.peek()), left(10), 'Remaining')
+    expectEqual(remaining(await target.peek()), left(10), 'Remaining')
   },
 
   async 'a denial reserves nothing'(store) {
-    const one = probe(store, POLICIES)
-    await one.spend(1, 7)
-    const denied = one.verify(await reserve(one.limiter, one.subject, { cost: 4 }))
+    const target = probe(store, POLICIES)
+    await target.spend(1, 7)
+    const denied = target.verify(await reserve(target.limiter, target.subject, { cost: 4 }))
     expectThat(!denied.allowed, '7 + 4 of 10 must be denied')
-    expectEqual(remaining(await one.peek()), left(3), 'Remaining')
+    expectEqual(remaining(await target.peek()), left(3), 'Remaining')
   },
 
   async 'a window that is over gives nothing back, and is charged nothing'(store) {
-    const one = probe(store, POLICIES)
-    const call = await held(one, { cost: 6, settleWithin: '1d' })
-    one.clock.advance(3_600_000)
-    await one.spend(1, 5)
+    const target = probe(store, POLICIES)
+    const call = await reserveAllowed(target, { cost: 6, settleWithin: '1d' })
+    target.clock.advance(3_600_000)
+    await target.spend(1, 5)
     expectEqual(facts(await call.cancel()), [true, undefined, 0, 0], 'Cancelled')
-    expectEqual(remaining(await one.peek()), left(5), 'Remaining')
+    expectEqual(remaining(await target.peek()), left(5), 'Remaining')
   },
 
   async 'an estimate is final once the time to settle is over'(store) {

@@ -12,13 +12,12 @@ import { register } from './suite.ts'
 
 /** Options of `storeConformance`. */
 export interface StoreConformance extends TestFramework {
-  /** Makes the store. It need not be empty: the suite uses ids of its own. */
+  /** Makes the store. It need not be empty, because the suite uses fresh ids. */
   readonly makeStore: MakeStore
 }
 
 /**
- * Registers the tests that every store must pass. Needs no Lua, and no test framework but the functions
- * given.
+ * Registers the tests that every store must pass. Needs no Lua, and only two functions of a test framework.
  *
  * @example
  * import { describe, it } from 'node:test'
@@ -26,11 +25,11 @@ export interface StoreConformance extends TestFramework {
  */
 export function storeConformance({ describe, it, makeStore }: StoreConformance): void {
   for (const [name, factory] of Object.entries(FACTORIES)) {
-    const createPolicy = (limit: Limit): Policy =>
+    const policyOf = (limit: Limit): Policy =>
       factory({ name: 'tested', limit, window: '1m', per: ['tenant'] })
     describe(name, () => {
-      register({ it }, policyCases(createPolicy, 60_000), makeStore)
-      register({ it }, settlingCases(createPolicy, false), makeStore)
+      register({ it }, policyCases(policyOf, 60_000), makeStore)
+      register({ it }, settlingCases(policyOf, false), makeStore)
     })
   }
   describe('decisions', () => register({ it }, decisionCases, makeStore))

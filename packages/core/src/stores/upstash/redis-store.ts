@@ -1,71 +1,86 @@
+/* A store in Redis, whatever sends its commands: scripts, their cache, and one deadline for each call. */
 import type { Store } from '../store.ts'
 import type { Command, Transport } from './transport.ts'
 import { systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
-import { decidingScript } from './assemble.ts'
-import { checkCall, layoutOf, readCheck } from './protocol.ts'
+import { assertName, assertPositiveInteger } from '../../internal/validation.ts'
+import { decidingScript } from './script.ts'
+import { checkCall, layoutOf, readCheck } from './script-call.ts'
 import { badReply, RedisError } from './transport.ts'
 
 /** Options of every store in Redis. */
 export interface RedisStoreOptions {
   /**
-   * How long one decision may take, in milliseconds; then the request is aborted and the limiter's
-   * `onStoreError` applies. The first one from an isolate includes a TLS handshake. @default 1_000
+   * The time limit of one decision, in milliseconds. After it the request is aborted and the limiter's
+   * `onStoreError` applies. An isolate's first request includes a TLS handshake. @default 1_000
    */
   readonly timeoutMs?: number
   /** The first part of every key. @default 'sluice' */
   readonly prefix?: string
 }
 
-/** A Lua script, with the digests that EVALSHA names it by. */
+/** A Lua script in two forms. */
 interface Script {
-  /** Locks only the keys it is given. Upstash takes it; stock Redis refuses the flag. */
+  /** Locks only its own keys. Upstash accepts the flag for it, stock Redis refuses it. */
   readonly locking: ScriptText
   readonly plain: ScriptText
 }
 
 interface ScriptText {
   readonly text: string
+  /** The digest by which EVALSHA calls it. */
   readonly sha1: string
 }
 
-// Without exactly this first line, Upstash takes a lock on the whole database for each call.
+// Unless this is exactly the first line, Upstash locks the whole database for each call.
 const LOCKING_LINE = '#!lua flags=allow-key-locking\n'
 
-/** Shapes are few. Should they not be, the oldest is assembled again. */
+/** Limiters have few shapes. If there are more, the oldest script is dropped and assembled again when needed. */
 const MAX_SCRIPTS = 256
 
-// For all limiters of an isolate, so that one that is made for a request finds its script. Plain data:
-// on Cloudflare a promise made for one request cannot be awaited by another.
+// Shared by all limiters of an isolate, so that one created for a single request finds its script. Plain
+// data: on Cloudflare one request cannot await another's promise.
 const scripts = new Map<string, Script>()
 
-/** A store in Redis: scripts, sent by `transport`, each call under one deadline. */
-export function redisStore(transport: Transport, timeoutMs: number, prefix: string): Store {
-  const begin = `${prefix}:`
-  let locking = true
+/** Checks the options that every store in Redis has. @throws ConfigError When one is malformed. */
+export function parseRedisOptions(
+  factory: string,
+  { timeoutMs = 1_000, prefix = 'sluice' }: RedisStoreOptions,
+): [timeoutMs: number, prefix: string] {
+  return [
+    assertPositiveInteger(`${factory}.timeoutMs`, timeoutMs, 60_000),
+    assertName(`${factory}.prefix`, prefix),
+  ]
+}
 
+/** Creates a store in Redis that sends its scripts by `transport`, each call under one deadline. */
+export function redisStore(transport: Transport, timeoutMs: number, prefix: string): Store {
+  const keyStart = `${prefix}:`
+  let acceptsFlag = true
+
+  /** Runs a script by its digest; if Redis does not have it, by its text. */
   async function run(script: Script, call: Command, signal: AbortSignal): Promise<unknown> {
-    // Another call may learn meanwhile that the flag is refused.
-    const flagged = locking
+    // Another call may find out meanwhile that the flag is refused.
+    const flagged = acceptsFlag
     const { sha1, text } = flagged ? script.locking : script.plain
     try {
       return await transport(['EVALSHA', sha1, ...call], signal)
     } catch (error) {
-      // Only this error proves that nothing was run.
+      // Only this error proves that nothing ran, so that it is safe to send again.
       if (!(error instanceof RedisError) || !error.message.startsWith('NOSCRIPT')) throw error
     }
     try {
       return await transport(['EVAL', text, ...call], signal)
     } catch (error) {
-      // Redis 7 refuses the flag; older ones do not know a first line like it.
+      // Redis 7 refuses the flag. Older versions do not know such a first line.
       const refused = error instanceof RedisError && /shebang|near '#'/i.test(error.message)
       if (!flagged || !refused) throw error
-      locking = false
+      acceptsFlag = false
       return transport(['EVAL', script.plain.text, ...call], signal)
     }
   }
 
-  /** Runs a script on what is left of the deadline. */
+  /** Runs the script of this name within the deadline of the work that began at `startedAt`. */
   async function evaluate(
     name: string,
     source: () => string,
@@ -82,20 +97,20 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
       const reserving = mark !== undefined
       const name = (reserving ? 'reserve ' : 'decide ') + layoutOf(policies).shape
       const source = (): string => decidingScript(policies, reserving)
-      const reply = await evaluate(name, source, checkCall(request, begin), startedAt)
+      const reply = await evaluate(name, source, checkCall(request, keyStart), startedAt)
       return readCheck(reply, request)
     },
 
     async run({ lua, startedAt }) {
-      const keys = lua.keys.map((key) => begin + key)
+      const keys = lua.keys.map((key) => keyStart + key)
       const call = [keys.length, ...keys, ...lua.args]
-      const read = lua.read(await evaluate(lua.name, lua.source, call, startedAt))
-      if (read === undefined) throw badReply()
-      return read.result
+      const parsed = lua.parse(await evaluate(lua.name, lua.source, call, startedAt))
+      if (parsed === undefined) throw badReply()
+      return parsed.result
     },
 
     async reset(keys) {
-      const command = ['DEL', ...keys.map((key) => begin + key)]
+      const command = ['DEL', ...keys.map((key) => keyStart + key)]
       const deleted = await withDeadline(timeoutMs, systemClock(), (signal) =>
         transport(command, signal),
       )
@@ -104,7 +119,7 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
   }
 }
 
-/** Runs one call until `timeoutMs` after `startedAt`, and aborts it then. */
+/** Runs a call, and aborts it `timeoutMs` after `startedAt`. */
 async function withDeadline<T>(
   timeoutMs: number,
   startedAt: number,
@@ -112,25 +127,25 @@ async function withDeadline<T>(
 ): Promise<T> {
   const controller = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
-  // A clock that was set back must not lengthen the wait.
+  // If the clock was set back, the wait must not become longer.
   const leftMs = Math.min(timeoutMs, timeoutMs - (systemClock() - startedAt))
   try {
     // The race bounds the wait even where a custom `fetch` ignores its signal.
     return await new Promise<T>((resolve, reject) => {
-      const late = (): void => {
+      const abort = (): void => {
         reject(new StoreError('store_timeout', `The store did not answer within ${timeoutMs} ms`))
         controller.abort()
       }
       if (leftMs <= 0) {
-        late()
+        abort()
         return
       }
-      timer = setTimeout(late, leftMs)
+      timer = setTimeout(abort, leftMs)
       call(controller.signal).then(resolve, reject)
     })
   } catch (error) {
     if (!(error instanceof RedisError)) throw error
-    // Of Redis' own text only the code word is passed on: the rest may quote keys and arguments.
+    // Only the code word of Redis' text is passed on. The rest may quote keys and arguments.
     const word = /^[A-Z]{2,}/.exec(error.message)?.[0] ?? 'an error'
     throw new StoreError('store_refused', `The store refused the command: ${word}`)
   } finally {
@@ -138,7 +153,7 @@ async function withDeadline<T>(
   }
 }
 
-/** Makes the script of this name. */
+/** Assembles a script and stores it under its name. */
 async function loadScript(name: string, source: () => string): Promise<Script> {
   const text = minify(source())
   const script = { locking: await digest(LOCKING_LINE + text), plain: await digest(text) }
@@ -148,7 +163,7 @@ async function loadScript(name: string, source: () => string): Promise<Script> {
   return script
 }
 
-/** The script as it is sent: without comments, indentation and empty lines. */
+/** Removes comments, indentation and empty lines. */
 export const minify = (script: string): string =>
   script.replace(/--.*$/gm, '').replace(/\n\s*/g, '\n').trim()
 

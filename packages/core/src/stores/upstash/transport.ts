@@ -1,21 +1,22 @@
+/* Sending of one Redis command over the Upstash REST protocol. */
 import { StoreError } from '../../errors.ts'
 
 /** A Redis command, or a part of one. */
 export type Command = readonly (string | number)[]
 
-/** An error answer of Redis itself, by its leading code word and text. Never shown to a user. */
+/** An error reply of Redis itself. Its text may hold keys, so it is never passed on. */
 export class RedisError extends Error {}
 
-/** The error of an answer that is not Redis'. */
+/** Creates the error of an answer that Redis cannot have given. */
 export function badReply(status?: number): StoreError {
   return new StoreError('store_bad_reply', 'The store answered with something else', status)
 }
 
 /**
- * Sends one command once: a lost reply may have counted.
+ * Sends a command, once: if its reply is lost, it may have been charged.
  *
  * @throws RedisError When Redis answered with an error.
- * @throws StoreError When nothing that Redis would say came back.
+ * @throws StoreError When no answer of Redis came back.
  */
 export type Transport = (command: Command, signal: AbortSignal) => Promise<unknown>
 
@@ -31,7 +32,7 @@ export type Fetch = (
   },
 ) => Promise<Pick<Response, 'ok' | 'status' | 'text'>>
 
-/** Speaks the Upstash REST protocol with `fetch`. */
+/** Creates a transport over the Upstash REST protocol. */
 export function restTransport(url: string, token: string, send: Fetch): Transport {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   return async (command, signal) => {
@@ -39,7 +40,7 @@ export function restTransport(url: string, token: string, send: Fetch): Transpor
     let response
     let text
     try {
-      // A redirect is refused, not followed: it would carry keys to another host.
+      // Redirects are not followed: they would send keys to another host.
       response = await send(url, { method: 'POST', headers, body, redirect: 'manual', signal })
       text = await response.text()
     } catch {
@@ -52,7 +53,7 @@ export function restTransport(url: string, token: string, send: Fetch): Transpor
 function readBody(text: string, ok: boolean, status: number): unknown {
   const body = parse(text)
   if (ok && body !== undefined && 'result' in body) return body['result']
-  // Redis' own errors come with status 400; any other status is the service or a proxy speaking.
+  // Redis' own errors have the status 400. Any other status comes from the service or a proxy.
   if ((ok || status === 400) && typeof body?.['error'] === 'string') {
     throw new RedisError(body['error'])
   }

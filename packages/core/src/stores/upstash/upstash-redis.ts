@@ -1,37 +1,37 @@
+/* The factory `upstashRedis`: a store in Redis, through your own client of `@upstash/redis`. */
 import type { Store } from '../store.ts'
 import type { RedisStoreOptions } from './redis-store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { assertKnownOptions } from '../../internal/validation.ts'
-import { redisStore } from './redis-store.ts'
+import { parseRedisOptions, redisStore } from './redis-store.ts'
 import { badReply, RedisError, type Command, type Transport } from './transport.ts'
-import { validRedisOptions } from './upstash.ts'
 
 /** Options of `upstashRedis`. */
 export type UpstashRedisOptions = RedisStoreOptions
 
 /**
- * A store in Redis that sends through your own client of `@upstash/redis`: with one attempt per call,
- * and aborts that abort. The client itself is not changed.
+ * Creates a store in Redis that sends through your own client of `@upstash/redis`, with one attempt per
+ * call and aborts that take effect. The client itself is not changed.
  *
- * @throws ConfigError When `redis` is no such client, or an option is unknown or malformed.
+ * @throws ConfigError When `redis` is not such a client, or an option is unknown or malformed.
  * @example
  * const store = upstashRedis(Redis.fromEnv(), { timeoutMs: 500 })
  */
 export function upstashRedis(redis: object, options: UpstashRedisOptions = {}): Store {
   assertKnownOptions('upstashRedis', options, ['timeoutMs', 'prefix'])
-  return redisStore(clientTransport(redis), ...validRedisOptions('upstashRedis', options))
+  return redisStore(clientTransport(redis), ...parseRedisOptions('upstashRedis', options))
 }
 
-/** The part of an `@upstash/redis` client's inside that carries requests. */
+/** The internal HTTP client of an `@upstash/redis` client. */
 interface RestClient {
   request(request: { body: Command; signal: () => AbortSignal }): Promise<{ result?: unknown }>
   retry: unknown
 }
 
 /**
- * Sends through a view of the client's HTTP client that makes one attempt (the client itself would make
- * up to six, and each may count) and aborts for real (it turns the abort of a signal object into an
- * answer; only of a signal function into an error).
+ * Sends through a view of the client's HTTP client, with two differences. It makes one attempt: the client
+ * makes up to six, and each may be charged. And its signal is a function: the client turns the abort of a
+ * signal object into an ordinary answer.
  */
 function clientTransport(redis: unknown): Transport {
   const http = (redis as { client?: unknown } | null)?.client
@@ -48,7 +48,7 @@ function clientTransport(redis: unknown): Transport {
       const { result } = await view.request({ body, signal: () => signal })
       return result
     } catch (error) {
-      throw translate(error)
+      throw storeErrorOf(error)
     }
   }
 }
@@ -58,8 +58,8 @@ function isRestClient(http: unknown): http is RestClient {
   return typeof request === 'function' && typeof retry === 'object'
 }
 
-// The client's error texts hold the whole command, so only their kind is passed on.
-function translate(error: unknown): Error {
+// The client's error texts contain the whole command, so only their kind is passed on.
+function storeErrorOf(error: unknown): Error {
   const name = error instanceof Error ? error.name : ''
   if (name === 'UpstashError') return new RedisError((error as Error).message)
   if (name === 'UpstashJSONParseError') return badReply()

@@ -1,27 +1,28 @@
+/* The arguments of the deciding script (KEYS and ARGV) for a request, and the reading of its reply. */
 import type { PolicyRule } from '../../policies/policy.ts'
 import type { StoreReply, StoreRequest, Verdict } from '../store.ts'
 import { badReply, type Command } from './transport.ts'
 
 type MutableCommand = (string | number)[]
 
-/** The numbers of one policy in the reply: its state, units available, reset, wait. */
+/** Integers per policy in the reply: its state, available units, reset, wait. */
 export const REPLY_PER_POLICY = 4
 
-/** Which of a policy's numbers are among ARGV, after the one that says whether it takes part. */
-export const argsOf = ({ burst }: PolicyRule): readonly ('limit' | 'burst' | 'cost')[] =>
+/** The numbers of a policy in ARGV, after the argument that says whether it takes part. */
+export const numbersOf = ({ burst }: PolicyRule): readonly ('limit' | 'burst' | 'cost')[] =>
   burst === undefined ? ['limit', 'cost'] : ['limit', 'burst', 'cost']
 
-/** How a script is laid out for the policies of a limiter. */
+/** The layout of a script for the policies of a limiter. */
 interface Layout {
-  /** Names it: limiters of one shape share it, whatever their limits. */
+  /** Identifies the script. Limiters whose policies differ only in limits share it. */
   readonly shape: string
-  /** Positions of the policies that count in one key, key by key, as the script visits them. */
+  /** The positions of the policies that count in one key, key by key, in the script's order. */
   readonly groups: readonly (readonly number[])[]
 }
 
 const layouts = new WeakMap<readonly PolicyRule[], Layout>()
 
-/** The layout for these policies. */
+/** Returns the layout for these policies. */
 export function layoutOf(policies: readonly PolicyRule[]): Layout {
   const known = layouts.get(policies)
   if (known !== undefined) return known
@@ -41,20 +42,20 @@ export function layoutOf(policies: readonly PolicyRule[]): Layout {
   return layout
 }
 
-/** The keys of the entries, one for each group that takes part, in the script's order. */
+/** Adds the keys of the entries: one for each group that takes part, in the script's order. */
 function pushKeys({ policies, entries }: StoreRequest, prefix: string, call: MutableCommand): void {
   const { groups } = layoutOf(policies)
   if (groups.length === policies.length) {
     for (const { key } of entries) call.push(prefix + key)
     return
   }
-  for (const members of groups) {
-    const entry = entries.find(({ index }) => members.includes(index))
+  for (const group of groups) {
+    const entry = entries.find(({ index }) => group.includes(index))
     if (entry) call.push(prefix + entry.key)
   }
 }
 
-/** The arguments after `EVALSHA` and the digest: the number of keys, the keys, ARGV. `prefix` begins each key. */
+/** Returns the arguments after `EVALSHA` and the digest: the number of keys, the keys, ARGV. */
 export function checkCall(request: StoreRequest, prefix: string): Command {
   const { policies, entries, reads, mark } = request
   const call: MutableCommand = [0]
@@ -66,11 +67,11 @@ export function checkCall(request: StoreRequest, prefix: string): Command {
   let next = 0
   for (let index = 0; index < policies.length; index += 1) {
     const entry = entries[next]
-    const names = argsOf(policies[index] as PolicyRule)
+    const names = numbersOf(policies[index] as PolicyRule)
     if (entry?.index === index) {
       next += 1
       call.push(entry.enforced ? 'e' : 's')
-      // As text: JSON has no NaN, and the script is to refuse it.
+      // As text, because JSON has no NaN, which the script must see to refuse it.
       for (const name of names) call.push(String(entry[name]))
     } else {
       call.push('-')
@@ -83,39 +84,44 @@ export function checkCall(request: StoreRequest, prefix: string): Command {
   return call
 }
 
-/** Reads the answer to a check. @throws StoreError `store_bad_reply` unless it is one to `request`. */
+/** Reads the reply to a check. @throws StoreError `store_bad_reply` if it cannot be the reply to `request`. */
 export function readCheck(reply: unknown, request: StoreRequest): StoreReply {
   const { policies, entries, reads, mark } = request
-  const states = 1 + REPLY_PER_POLICY * policies.length
-  const numbers = states + (mark ? policies.length : 0)
-  if (!Array.isArray(reply) || reply.length !== numbers + reads.length) throw badReply()
-  const values = reply as unknown[]
-  for (let at = 0; at < values.length; at += 1) {
-    const value = values[at]
-    if (at < numbers ? !Number.isInteger(value) : value !== null && typeof value !== 'string') {
-      throw badReply()
-    }
-  }
-  const found = values as number[]
+  const positionsAt = 1 + REPLY_PER_POLICY * policies.length
+  const valuesAt = positionsAt + (mark ? policies.length : 0)
+  if (!isReply(reply, valuesAt, valuesAt + reads.length)) throw badReply()
+  const integers = reply as number[]
   const verdicts = entries.map(({ index }): Verdict => {
     const at = 1 + REPLY_PER_POLICY * index
-    // 1 if it fits, and 2 more if it was charged, as a shadow may be that shares a key with what is enforced.
-    const state = found[at] ?? 0
+    // 1 if it fits, and 2 more if it was charged: a shadow that does not fit may share a charged key.
+    const state = integers[at] ?? 0
     const fits = state % 2 === 1
-    const waitMs = found[at + 3] ?? 0
+    const waitMs = integers[at + 3] ?? 0
     return {
       fits,
       charged: state > 1,
-      available: found[at + 1] ?? 0,
-      resetMs: found[at + 2] ?? 0,
+      available: integers[at + 1] ?? 0,
+      resetMs: integers[at + 2] ?? 0,
       retryMs: fits ? 0 : waitMs,
       waitMs: fits ? waitMs : 0,
-      position: mark ? (found[states + index] ?? 0) : 0,
+      position: mark ? (integers[positionsAt + index] ?? 0) : 0,
     }
   })
-  const read =
+  const values =
     reads.length === 0
       ? []
-      : values.slice(numbers).map((value) => (value ?? undefined) as string | undefined)
-  return { source: 'store', now: found[0] ?? 0, verdicts, read }
+      : reply.slice(valuesAt).map((value) => (value ?? undefined) as string | undefined)
+  return { source: 'store', now: integers[0] ?? 0, verdicts, values }
+}
+
+/** Returns true if `reply` has integers up to `valuesAt`, and texts or null from there to `length`. */
+function isReply(reply: unknown, valuesAt: number, length: number): reply is unknown[] {
+  if (!Array.isArray(reply) || reply.length !== length) return false
+  for (let at = 0; at < length; at += 1) {
+    const value: unknown = reply[at]
+    if (at < valuesAt ? !Number.isInteger(value) : value !== null && typeof value !== 'string') {
+      return false
+    }
+  }
+  return true
 }
