@@ -18,7 +18,7 @@ import { assertOneOf } from '../internal/validation.ts'
 export type HeaderStyle = 'x-ratelimit' | 'draft' | 'openai'
 
 /** The styles sent unless others are asked for. */
-export const DEFAULT_HEADERS: readonly HeaderStyle[] = ['x-ratelimit', 'draft']
+const DEFAULT_HEADERS: readonly HeaderStyle[] = ['x-ratelimit', 'draft']
 
 /** From this wait on a client is told not to retry by itself. */
 const LONG_WAIT_MS = 60_000
