@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { rateLimit as rateLimitWorker } from '@sluice/cloudflare'
 import type { Limiter } from '@sluice/core'
-import { HANDOFF_HEADER, hold, rateLimit } from '@sluice/core/http'
+import { delay, HANDOFF_HEADER, rateLimit } from '@sluice/core/http'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { NextRequest } from 'next/server.js'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -26,7 +26,7 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 describe('hold', () => {
   it('waits as long as it is told, and resolves to whether it has', async () => {
     const over = vi.fn<(held: boolean) => void>()
-    void hold(100).then(over)
+    void delay(100).then(over)
     await pass(99)
     expect(over).not.toHaveBeenCalled()
     await pass(1)
@@ -35,7 +35,7 @@ describe('hold', () => {
 
   it('ends when the signal aborts, and leaves no timer and no listener', async () => {
     const controller = new AbortController()
-    const held = hold(100, controller.signal)
+    const held = delay(100, controller.signal)
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
     controller.abort()
     expect(await held).toBe(false)
@@ -45,14 +45,14 @@ describe('hold', () => {
 
   it('leaves no listener when it has waited', async () => {
     const { signal } = new AbortController()
-    const held = hold(100, signal)
+    const held = delay(100, signal)
     await pass(100)
     expect(await held).toBe(true)
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   it('does not begin when the signal has aborted before', async () => {
-    expect(await hold(100, AbortSignal.abort())).toBe(false)
+    expect(await delay(100, AbortSignal.abort())).toBe(false)
     expect(vi.getTimerCount()).toBe(0)
   })
 })

@@ -1,6 +1,6 @@
 import type { Cost, Decision, DeniedDecision, Subject } from '@sluice/core'
 import { InputError } from '@sluice/core'
-import { hold, assertMaxDelay } from '@sluice/core/http'
+import { assertMaxDelay, delay } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { perEnv, type LimiterFor } from './per-env.ts'
 
@@ -67,7 +67,7 @@ export function rateLimitQueue<Env extends object, Body>(
         if (decision.allowed) {
           const delayMs = Math.min(decision.delayMs, maxDelayMs, leftMs)
           leftMs -= delayMs
-          if (delayMs > 0) await hold(delayMs)
+          if (delayMs > 0) await delay(delayMs)
           await handle(message, env, ctx)
           message.ack()
         } else {

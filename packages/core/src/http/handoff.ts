@@ -75,13 +75,13 @@ export function createHandoff(
   }
   const isFirstInStore = store === undefined ? undefined : usesInStore(store)
   const isFirstHere = usesInProcess()
-  const { sign, verify } = signer(secret)
+  const mac = signer(secret)
 
   return {
     async sign(terms) {
       const stamp = `${clock() + LIFETIME_MS}.${randomId()}`
-      const requestMac = await sign(requestText(stamp, terms))
-      return `${stamp}.${requestMac}.${await sign(requestText(stamp, terms, terms.subject))}`
+      const requestMac = await mac.sign(requestText(stamp, terms))
+      return `${stamp}.${requestMac}.${await mac.sign(requestText(stamp, terms, terms.subject))}`
     },
     async take(value, claim) {
       const [, stamp, expiry, id = '', requestMac = '', subjectMac = ''] =
@@ -89,12 +89,13 @@ export function createHandoff(
       const [now, expires] = [clock(), Number(expiry)]
       const left = expires - now
       if (!stamp || !(left > 0 && left <= LIFETIME_MS + TOLERANCE_MS)) return false
-      if (!(await verify(requestMac, requestText(stamp, claim)))) return false
+      if (!(await mac.verify(requestMac, requestText(stamp, claim)))) return false
       // Used up before the subject is looked up: one hand-off must not test many credentials.
       if (!isFirstHere(id, expires, now)) return false
       const { subject: source } = claim
       const subject = typeof source === 'function' ? await source() : source
-      if (!subject || !(await verify(subjectMac, requestText(stamp, claim, subject)))) return false
+      if (!subject || !(await mac.verify(subjectMac, requestText(stamp, claim, subject))))
+        return false
       return isFirstInStore === undefined || isFirstInStore(id, now)
     },
   }
@@ -168,8 +169,10 @@ function signer(secret: string): {
     ]))
   return {
     async sign(text) {
-      const mac = await crypto.subtle.sign('HMAC', await key(), encoder.encode(text))
-      return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, '0')).join('')
+      const bytes = await crypto.subtle.sign('HMAC', await key(), encoder.encode(text))
+      return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join(
+        '',
+      )
     },
     async verify(mac, text) {
       const bytes = Uint8Array.from(mac.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))

@@ -14,7 +14,7 @@ import { Refusal } from '../http/refusal.ts'
 export function firstOf<Context extends unknown[]>(
   ...resolvers: readonly SubjectResolver<Context>[]
 ): SubjectResolver<Context> {
-  validResolvers('firstOf', resolvers)
+  assertResolvers('firstOf', resolvers)
   return async (request, ...context) => {
     for (const resolve of resolvers) {
       const found = await resolve(request, ...context)
@@ -36,7 +36,7 @@ export function firstOf<Context extends unknown[]>(
 export function allOf<Context extends unknown[]>(
   ...resolvers: readonly SubjectResolver<Context>[]
 ): SubjectResolver<Context> {
-  validResolvers('allOf', resolvers)
+  assertResolvers('allOf', resolvers)
   return async (request, ...context): Promise<ResolvedSubject> => {
     const subjects: Subject[] = []
     for (const resolve of resolvers) {
@@ -48,7 +48,7 @@ export function allOf<Context extends unknown[]>(
   }
 }
 
-function validResolvers(where: string, resolvers: readonly unknown[]): void {
+function assertResolvers(where: string, resolvers: readonly unknown[]): void {
   if (resolvers.length > 0 && resolvers.every((resolve) => typeof resolve === 'function')) return
   throw new ConfigError('invalid_option', where, 'takes at least one function of the request')
 }

@@ -1,5 +1,5 @@
 import type { ResolvedSubject } from '../http/subject-resolver.ts'
-import { canonicalAddress } from '../http/address.ts'
+import { canonicalAddress } from './ip-address.ts'
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 
