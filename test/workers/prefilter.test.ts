@@ -88,6 +88,7 @@ describe("the pre-filter's options", () => {
     ['limitByBinding.limit', { ...good, limit: undefined }],
     ['limitByBinding.period', { ...good, period: 30 }],
     ['limitByBinding.key', { ...good, key: 'tenant' }],
+    ['limitByBinding.scope', { ...good, scope: 'a b' }],
     ['limitByBinding.keys', { ...good, keys: () => 'acme' }],
     ['limitByBinding', null],
     ['limitByBinding', 'FLOOD'],
@@ -95,6 +96,24 @@ describe("the pre-filter's options", () => {
     expect(() => limitByBinding(options as BindingLimitOptions<object>)).toThrow(
       expect.objectContaining({ name: 'ConfigError', option }),
     )
+  })
+
+  it.each([
+    [{}, 'tenant'],
+    [{ key: () => 'u1' }, undefined],
+    [{ key: () => 'u1', scope: 'user' }, 'user'],
+  ])('%j make the scope of a denial %j', async (more, scope) => {
+    const binding = () => ({ limit: async () => ({ success: false }) })
+    const options = { ...good, ...more, binding } as BindingLimitOptions<object>
+    const handle = rateLimit(
+      limiterFor,
+      { routes: ['/**'], subject: () => ({ tenant: 'acme' }), prefilter: limitByBinding(options) },
+      () => new Response(),
+    )
+    const response = await handle(new Request('https://app.example/'), {}, {} as never)
+    expect(response.status).toBe(429)
+    const body = (await response.json()) as { policy?: string; scope?: string }
+    expect([body.policy, body.scope]).toEqual(['prefilter', scope])
   })
 
   it.each(['FLOOD', good])('are not a pre-filter by themselves: %j', (prefilter) => {
