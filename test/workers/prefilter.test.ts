@@ -73,6 +73,8 @@ describe("Cloudflare's rate-limiting binding in front", () => {
   })
 })
 
+const fullBinding = () => ({ limit: async () => ({ success: false }) })
+
 describe("the pre-filter's options", () => {
   const good = {
     binding: () => ({ limit: async () => ({ success: true }) }),
@@ -103,14 +105,13 @@ describe("the pre-filter's options", () => {
     [{ key: () => 'u1' }, undefined],
     [{ key: () => 'u1', scope: 'user' }, 'user'],
   ])('%j make the scope of a denial %j', async (more, scope) => {
-    const binding = () => ({ limit: async () => ({ success: false }) })
-    const options = { ...good, ...more, binding } as BindingLimitOptions<object>
+    const options = { ...good, ...more, binding: fullBinding } as BindingLimitOptions<object>
     const handle = rateLimit(
       limiterFor,
       { routes: ['/**'], subject: () => ({ tenant: 'acme' }), prefilter: limitByBinding(options) },
       () => new Response(),
     )
-    const response = await handle(new Request('https://app.example/'), {}, {} as never)
+    const response = await handle(new Request('https://app.example/'), {}, {})
     expect(response.status).toBe(429)
     const body = (await response.json()) as { policy?: string; scope?: string }
     expect([body.policy, body.scope]).toEqual(['prefilter', scope])
