@@ -100,7 +100,7 @@ describe("the pre-filter's options", () => {
     )
   })
 
-  it.each([
+  it.each<[Partial<BindingLimitOptions<object>>, string | undefined]>([
     [{}, 'tenant'],
     [{ key: () => 'u1' }, undefined],
     [{ key: () => 'u1', scope: 'user' }, 'user'],
