@@ -16,7 +16,7 @@ import { assertDimensionName, assertHeaderName } from './names.ts'
 export interface JwtSubjectOptions {
   /** The shared secret of an HMAC signature: at least 32 characters. */
   readonly secret?: string | undefined
-  /** Where the issuer publishes its public keys. */
+  /** The URL of the issuer's public keys, a JWKS. */
   readonly jwksUrl?: string | undefined
   /** The accepted algorithms, such as `['HS256']` or `['RS256', 'ES256']`. Never `none`. */
   readonly algorithms: readonly string[]
