@@ -73,6 +73,8 @@ describe("Cloudflare's rate-limiting binding in front", () => {
   })
 })
 
+const fullBinding = () => ({ limit: async () => ({ success: false }) })
+
 describe("the pre-filter's options", () => {
   const good = {
     binding: () => ({ limit: async () => ({ success: true }) }),
@@ -88,6 +90,7 @@ describe("the pre-filter's options", () => {
     ['limitByBinding.limit', { ...good, limit: undefined }],
     ['limitByBinding.period', { ...good, period: 30 }],
     ['limitByBinding.key', { ...good, key: 'tenant' }],
+    ['limitByBinding.scope', { ...good, scope: 'a b' }],
     ['limitByBinding.keys', { ...good, keys: () => 'acme' }],
     ['limitByBinding', null],
     ['limitByBinding', 'FLOOD'],
@@ -95,6 +98,23 @@ describe("the pre-filter's options", () => {
     expect(() => limitByBinding(options as BindingLimitOptions<object>)).toThrow(
       expect.objectContaining({ name: 'ConfigError', option }),
     )
+  })
+
+  it.each<[Partial<BindingLimitOptions<object>>, string | undefined]>([
+    [{}, 'tenant'],
+    [{ key: () => 'u1' }, undefined],
+    [{ key: () => 'u1', scope: 'user' }, 'user'],
+  ])('%j make the scope of a denial %j', async (more, scope) => {
+    const options = { ...good, ...more, binding: fullBinding } as BindingLimitOptions<object>
+    const handle = rateLimit(
+      limiterFor,
+      { routes: ['/**'], subject: () => ({ tenant: 'acme' }), prefilter: limitByBinding(options) },
+      () => new Response(),
+    )
+    const response = await handle(new Request('https://app.example/'), {}, {})
+    expect(response.status).toBe(429)
+    const body = (await response.json()) as { policy?: string; scope?: string }
+    expect([body.policy, body.scope]).toEqual(['prefilter', scope])
   })
 
   it.each(['FLOOD', good])('do not accept a bare binding: %j', (prefilter) => {

@@ -1,5 +1,5 @@
 import { ConfigError, slidingWindow } from '@sluice/core'
-import { createHandoff, HANDOFF_HEADER, refuse } from '@sluice/core/http'
+import { createHandoff, HANDOFF_HEADER, limitGuesses, refuse } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { rateLimit, withRateLimit, type Middleware } from '@sluice/next'
 import { NextResponse } from 'next/server.js'
@@ -52,6 +52,27 @@ describe('withRateLimit', () => {
         await handler(incoming, {})
         expect(resolve).toHaveBeenCalledTimes(2)
       }
+    }
+  })
+
+  it('charges a guess before it looks at credentials, whatever a hand-off claims', async () => {
+    const terms = { method: 'POST', route: 'evaluate', path: '/x', subject: { tenant: 'acme' } }
+    const another = createHandoff('another secret that nobody here shares')
+    for (const value of ['x', await another.sign(terms)]) {
+      const find = vi.fn<() => null>(() => null)
+      const handler = withRateLimit(() => Response.json({}), {
+        ...options(),
+        secret,
+        subject: find,
+        unauthenticated: limitGuesses(limiterOfOne(), subject),
+      })
+      const statuses = []
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        const guess = request('/x', { headers: { [HANDOFF_HEADER]: value } })
+        statuses.push((await handler(guess, {})).status)
+      }
+      expect(statuses).toEqual([401, 429, 429])
+      expect(find).toHaveBeenCalledOnce()
     }
   })
 
@@ -152,6 +173,7 @@ describe('withRateLimit', () => {
     [{ route: '' }, 'route'],
     [{ subject: undefined }, 'subject'],
     [{ secret, singleUse: {} }, 'singleUse'],
+    [{ singleUse: memory() }, 'singleUse: has no effect without "secret"'],
     [{ limitr: 1 }, 'limitr'],
     [{ cost: NaN }, 'cost: must be'],
     [{ cost: 1.5 }, 'cost: must be'],

@@ -1,53 +1,66 @@
 import type { Subject } from '@sluice/core'
 import { ConfigError } from '@sluice/core'
 import { refuse, type Refusal } from '@sluice/core/http'
-import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import {
+  assertFunction,
+  assertKnownOptions,
+  assertName,
+  assertPositiveInteger,
+} from '@sluice/core/validation'
 
-/** Cloudflare's rate-limiting binding, as far as it is used here. */
+/** The part of Cloudflare's rate-limiting binding that is used here. */
 export interface RateLimitBinding {
   limit(options: { key: string }): Promise<{ success: boolean }>
 }
 
-/** Refuses some of the requests of somebody, before the limiter is asked. */
+/** Refuses some requests of a subject, before the limiter is asked. */
 export type Prefilter<Env> = (subject: Subject, env: Env) => Promise<Refusal | undefined>
 
 /** Options of `limitByBinding`. */
 export interface BindingLimitOptions<Env> {
-  /** The binding: `(env) => env.FLOOD`. */
+  /** Returns the binding: `(env) => env.FLOOD`. */
   readonly binding: (env: Env) => RateLimitBinding
-  /** What the binding's `simple.limit` is. Give it a multiple of the exact limit. */
+  /** The `simple.limit` of the binding. Set both to a multiple of the exact limit. */
   readonly limit: number
-  /** What the binding's `simple.period` is, in seconds. */
+  /** The `simple.period` of the binding, in seconds. */
   readonly period: 10 | 60
-  /** Whose requests are counted together. @default (subject) => subject.tenant */
+  /** Returns the key to count by; `undefined` lets the request pass. @default (subject) => subject.tenant */
   readonly key?: (subject: Subject) => string | undefined
+  /** The `scope` in the body of a denial. @default 'tenant'; with a `key` of your own, left out */
+  readonly scope?: string
 }
 
 /**
- * A pre-filter that asks Cloudflare's own rate-limiting binding: free, and counted per location, so it
- * only keeps floods away from the exact decision. Where it fails, requests go on.
+ * Creates a pre-filter that asks Cloudflare's own rate-limiting binding. It is free, but counts per
+ * location, so use it only to keep floods away from the exact decision. If the binding fails, the
+ * request goes on.
+ *
+ * A denial has `Retry-After`, `RateLimit` and `RateLimit-Policy`, whatever the option `headers` of
+ * `rateLimit` is. It does not expose them to scripts of another origin, and does not call `onDenied`.
  *
  * @throws ConfigError When an option is unknown, missing or malformed.
  * @example
  * limitByBinding({ binding: (env) => env.FLOOD, limit: 300, period: 60 })
  */
 export function limitByBinding<Env>(options: BindingLimitOptions<Env>): Prefilter<Env> {
-  assertKnownOptions('limitByBinding', options, ['binding', 'limit', 'period', 'key'])
-  const { binding, limit, period, key = (subject: Subject) => subject.tenant } = options
+  assertKnownOptions('limitByBinding', options, ['binding', 'limit', 'period', 'key', 'scope'])
+  const { binding, limit, period, key = tenantOf } = options
+  const { scope = key === tenantOf ? 'tenant' : undefined } = options
   assertFunction('limitByBinding.binding', binding)
   assertFunction('limitByBinding.key', key)
-  if (!Number.isInteger(limit) || limit < 1) {
-    throw new ConfigError('invalid_option', 'limitByBinding.limit', 'must be a whole number from 1')
-  }
+  if (scope !== undefined) assertName('limitByBinding.scope', scope)
+  assertPositiveInteger('limitByBinding.limit', limit)
   if (period !== 10 && period !== 60) {
     throw new ConfigError('invalid_option', 'limitByBinding.period', 'must be 10 or 60')
   }
   return async (subject, env) => {
     const partition = key(subject)
     const passes = partition === undefined || (await isBelow(binding, env, partition))
-    return passes ? undefined : denial(limit, period)
+    return passes ? undefined : denial(limit, period, scope)
   }
 }
+
+const tenantOf = (subject: Subject): string | undefined => subject.tenant
 
 async function isBelow<Env>(
   binding: BindingLimitOptions<Env>['binding'],
@@ -58,25 +71,25 @@ async function isBelow<Env>(
     const { success }: { success?: boolean } = await binding(env).limit({ key })
     return success ?? true
   } catch {
-    // It is an optimisation: where it fails, the exact decision is still to come.
+    // If the pre-filter fails, the exact decision still limits the request.
     return true
   }
 }
 
-function denial(limit: number, period: 10 | 60): Refusal {
+function denial(limit: number, period: 10 | 60, scope: string | undefined): Refusal {
   return refuse({
     status: 429,
     code: 'rate_limit_exceeded',
     message: `Rate limit exceeded: more than ${limit} requests in ${period} s. Retry in ${period} s.`,
     details: {
       policy: 'prefilter',
-      scope: 'tenant',
+      scope,
       retryAfter: period,
       resetAt: Math.ceil(Date.now() / 1000) + period,
     },
     headers: {
       'Retry-After': String(period),
-      // The OpenAI and Anthropic clients read both; a wait of a minute is not for them.
+      // The OpenAI and Anthropic clients read both. They should not wait for a minute.
       ...(period === 10 ? { 'retry-after-ms': '10000' } : { 'x-should-retry': 'false' }),
       'RateLimit-Policy': `"prefilter";q=${limit};w=${period}`,
       RateLimit: `"prefilter";r=0;t=${period}`,

@@ -1,38 +1,41 @@
 import type { Cost, Decision, DeniedDecision, Subject } from '@sluice/core'
 import { InputError } from '@sluice/core'
-import { hold, assertMaxDelay } from '@sluice/core/http'
+import { assertMaxDelay, delay } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { perEnv, type LimiterFor } from './per-env.ts'
 
-/** The longest delay that a queue takes, in seconds: 12 hours. */
+/** The longest delay that a queue accepts, in seconds: 12 hours. */
 const MAX_DELAY_SECONDS = 43_200
 
-/** The messages of one batch are held for so long together, in milliseconds: a consumer ends after 15 minutes. */
+/** The longest total delay of one batch, in milliseconds: a consumer ends after 15 minutes. */
 const MAX_BATCH_DELAY_MS = 600_000
 
 /** Options of `rateLimitQueue`. */
 export interface QueueOptions<Env, Body> {
-  /** Whose message it is. */
+  /** Finds the subject of a message. */
   readonly subject: (message: Message<Body>, env: Env) => Subject | Promise<Subject>
-  /** What handling it costs. @default 1 request */
+  /** Finds the cost of handling a message. @default 1 request */
   readonly cost?: (message: Message<Body>, env: Env) => Cost | Promise<Cost>
   /**
-   * How long a message that fits is held at most, in milliseconds, when its decision asks for a delay
-   * (`delayMs`). Those of a batch together are held for ten minutes at most. After that it is handled,
-   * early. 0 never holds. @default 30_000
+   * The longest time for which an allowed message is delayed, in milliseconds, when its decision asks
+   * for a delay (`delayMs`). All messages of a batch together are delayed ten minutes at most. A longer
+   * delay is cut: the message is handled early. 0 never delays. @default 30_000
    */
   readonly maxDelayMs?: number
 }
 
 /**
- * A queue consumer that handles messages only as fast as the limits allow: a message that is denied
- * goes back to the queue with the decision's delay, and is tried again then; one that fits and is to
- * be delayed is held, since going back would charge it again. A handled message is
- * acknowledged; one whose subject or handler throws goes back as the queue is set to, and does not
- * keep the others from being handled. A cost that can never fit goes back with the longest delay.
+ * Creates a queue consumer that handles messages only as fast as the limits allow.
  *
- * Each return counts against the queue's `max_retries`, denials too, and what is over goes to its
- * dead-letter queue: set both.
+ * - A denied message goes back to the queue with the decision's delay, and is tried again then.
+ * - An allowed message that is to be delayed waits here, because going back would charge it again.
+ * - A handled message is acknowledged.
+ * - A message whose subject, cost or handler throws goes back as the queue is configured. The others
+ *   are still handled.
+ * - A message whose cost can never fit goes back with the longest delay.
+ *
+ * Each return counts against the queue's `max_retries`, also after a denial. A message beyond that goes
+ * to the dead-letter queue: configure both.
  *
  * @throws ConfigError When an option is unknown, missing or malformed.
  * @example
@@ -49,25 +52,25 @@ export function rateLimitQueue<Env extends object, Body>(
   if (cost !== undefined) assertFunction('cost', cost)
   assertFunction('handle', handle)
   const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
-  const kept = perEnv(assertFunction('limiterFor', limiterFor))
+  const limiterOf = perEnv(assertFunction('limiterFor', limiterFor))
 
-  async function ask(message: Message<Body>, env: Env, ctx: ExecutionContext): Promise<Decision> {
+  async function check(message: Message<Body>, env: Env, ctx: ExecutionContext): Promise<Decision> {
     const waitUntil = (promise: Promise<unknown>): void => ctx.waitUntil(promise)
     const units: Cost | undefined = cost === undefined ? 1 : await cost(message, env)
-    // A function that returns nothing must not cost less than it meant to.
+    // Otherwise a function that forgets to return would be charged 1 request.
     if (units === undefined) throw new InputError('invalid_cost', 'cost', 'must not be undefined')
-    return kept(env).check(await subject(message, env), { cost: units, waitUntil })
+    return limiterOf(env).check(await subject(message, env), { cost: units, waitUntil })
   }
 
   return async (batch, env, ctx) => {
-    let leftMs = MAX_BATCH_DELAY_MS
+    let remainingMs = MAX_BATCH_DELAY_MS
     for (const message of batch.messages) {
       try {
-        const decision = await ask(message, env, ctx)
+        const decision = await check(message, env, ctx)
         if (decision.allowed) {
-          const delayMs = Math.min(decision.delayMs, maxDelayMs, leftMs)
-          leftMs -= delayMs
-          if (delayMs > 0) await hold(delayMs)
+          const delayMs = Math.min(decision.delayMs, maxDelayMs, remainingMs)
+          remainingMs -= delayMs
+          if (delayMs > 0) await delay(delayMs)
           await handle(message, env, ctx)
           message.ack()
         } else {

@@ -14,7 +14,7 @@ export type WorkerHandler<Env> = FetchHandler<[env: Env, ctx: ExecutionContext]>
 /** Options of `rateLimit`. */
 export interface RateLimitOptions<Env> extends AdapterOptions<[env: Env, ctx: ExecutionContext]> {
   /**
-   * A cheap limit that is asked once it is known whose request it is, and before the limiter:
+   * A cheap limit that is checked after the subject is found and before the limiter:
    * `limitByBinding({ … })`.
    *
    * @default none
@@ -23,9 +23,9 @@ export interface RateLimitOptions<Env> extends AdapterOptions<[env: Env, ctx: Ex
 }
 
 /**
- * Rate limiting in front of a Worker's `fetch` handler. A request to one of `routes` is answered here
- * with 401 when it is nobody's and with 429 when a policy is spent; else `handle` answers it, and the
- * limits' headers are added. Bodies are passed on as they are, streams included. Requests in one
+ * Limits the requests to a Worker's `fetch` handler. A request to one of `routes` is answered with 401
+ * if it has no subject and with 429 if a policy denies it. Any other goes to `handle`, and the limits'
+ * headers are added to its response. Bodies pass through unread, streams included. Requests in one
  * isolate share plain data only, never a promise.
  *
  * @throws ConfigError When an option is missing or malformed.
@@ -47,5 +47,5 @@ export function rateLimit<Env extends object>(
   })
 }
 
-/** Finds out whose request it is, with the Worker's bindings at hand. */
+/** Finds the subject of a request, with the Worker's bindings at hand. */
 export type WorkerSubjectResolver<Env> = SubjectResolver<[env: Env, ctx: ExecutionContext]>

@@ -54,11 +54,14 @@ export class ConfigError extends SluiceError {
   readonly code: ConfigErrorCode
   /** The path of the option at fault, such as `slidingWindow.window`. */
   readonly option: string
+  /** The message without the option. */
+  readonly reason: string
 
-  constructor(code: ConfigErrorCode, option: string, message: string) {
-    super(`${option}: ${message}`)
+  constructor(code: ConfigErrorCode, option: string, reason: string) {
+    super(`${option}: ${reason}`)
     this.code = code
     this.option = option
+    this.reason = reason
   }
 }
 
@@ -68,11 +71,14 @@ export class InputError extends SluiceError {
   readonly code: InputErrorCode
   /** The field at fault, such as `subject.tenant` or `cost.token`. */
   readonly input: string
+  /** The message without the input. */
+  readonly reason: string
 
-  constructor(code: InputErrorCode, input: string, message: string) {
-    super(`${input}: ${message}`)
+  constructor(code: InputErrorCode, input: string, reason: string) {
+    super(`${input}: ${reason}`)
     this.code = code
     this.input = input
+    this.reason = reason
   }
 }
 

@@ -16,16 +16,16 @@ import { routePath } from './route-path.ts'
 /** Options of `rateLimit`. */
 export interface RateLimitOptions extends AdapterOptions<[event: NextFetchEvent | undefined]> {
   /**
-   * A secret of at least 32 characters, shared with `withRateLimit`: a handler wrapped by it then does
-   * not charge again what was charged here. @default none: each decides by itself
+   * A secret of at least 32 characters, shared with `withRateLimit`, so that a wrapped handler does not
+   * charge a request again. @default none: both charge
    */
   readonly secret?: string | undefined
-  /** The app's locales, if it has `i18n`: a leading one is no part of a route. */
+  /** The app's locales, if it has `i18n`. A leading locale is removed before a path is matched. */
   readonly locales?: readonly string[]
   /**
-   * Your own middleware, run for every request that goes on. `decision` is there if the request was
-   * charged. Its headers and cookies are kept; the limits' headers are added to its response. A
-   * rewrite to another origin is not told of the charge.
+   * Your own middleware, called for every request that is not refused. `decision` is set if the request
+   * was charged. The limits' headers are added to its response. A rewrite to another origin gets no
+   * hand-off.
    *
    * @default goes on to the route
    */
@@ -36,14 +36,13 @@ export interface RateLimitOptions extends AdapterOptions<[event: NextFetchEvent 
   ) => Response | undefined | null | Promise<Response | undefined | null>
 }
 
-/** What `middleware.ts` exports as `middleware`, and `proxy.ts` as `proxy`. */
+/** The export `middleware` of `middleware.ts`, or `proxy` of `proxy.ts`. */
 export type Middleware = (request: NextRequest, event?: NextFetchEvent) => Promise<Response>
 
 /**
- * Rate limiting as Next.js middleware (edge) or proxy (Node). A request to one of `routes` is answered
- * here with 401 when it is nobody's and with 429 when a policy is spent; else it goes on, and its
- * response carries the limits' headers. Paths are taken without the app's `basePath`, locale and data
- * suffixes.
+ * Limits requests in Next.js middleware (edge) or proxy (Node). A request to one of `routes` is answered
+ * with 401 if it has no subject and with 429 if a policy denies it. Any other goes on, and its response
+ * carries the limits' headers. Paths are matched without the app's `basePath`, locale and data suffixes.
  *
  * @param limiter A limiter, or a function that makes it at the first request (its result is kept).
  * @throws ConfigError When an option is missing or malformed.
@@ -65,29 +64,30 @@ export function rateLimit(
   const match = compileRoutes(routes, (path) => routePath(path, locales))
   const handoff = secret === undefined ? undefined : createHandoff(secret)
 
-  /** The request's headers with proof of the charge, and without a client's own claim to one. */
-  async function handedOn(request: NextRequest, outcome: GuardOutcome): Promise<Headers> {
+  /** Returns the request's headers with a hand-off for the charge, and without one that a client sent. */
+  async function headersForRoute(request: NextRequest, outcome: GuardOutcome): Promise<Headers> {
     const headers = new Headers(request.headers)
     headers.delete(HANDOFF_HEADER)
     if (handoff && outcome.kind === 'allow') {
       const { route, subject } = outcome
       const { method, nextUrl } = request
-      // The route sees this path, whatever the request is rewritten to.
+      // The route sees this path, even if the request is rewritten.
       const terms = { method, route, path: nextUrl.pathname, subject }
       headers.set(HANDOFF_HEADER, await handoff.sign(terms))
     }
     return headers
   }
 
-  /** The response of the user's own middleware, with what the route is to know if it goes there. */
-  async function answer(
-    own: Response | undefined | null,
+  /** Adds the route's request headers to the response of the user's own middleware. */
+  async function withHandoff(
+    response: Response | undefined | null,
     request: NextRequest,
     outcome: GuardOutcome,
   ): Promise<Response> {
-    if (own && !staysInApp(own, request)) return own
-    const goesOn = NextResponse.next({ request: { headers: await handedOn(request, outcome) } })
-    return own ? withRequestHeaders(own, goesOn) : goesOn
+    if (response && !staysInApp(response, request)) return response
+    const headers = await headersForRoute(request, outcome)
+    const onward = NextResponse.next({ request: { headers } })
+    return response ? withRequestHeaders(response, onward) : onward
   }
 
   return async (request, event) => {
@@ -95,20 +95,19 @@ export function rateLimit(
     const outcome = route ? await guard(route, request, event) : PASS
     if (outcome.kind === 'refuse') return outcome.response
     const decision = outcome.kind === 'allow' ? outcome.decision : undefined
-    const own = await next?.(request, event, decision)
-    const response = await answer(own, request, outcome)
+    const response = await withHandoff(await next?.(request, event, decision), request, outcome)
     return outcome.kind === 'allow' ? withHeaders(response, outcome.headers) : response
   }
 }
 
 const PASS: GuardOutcome = { kind: 'pass' }
 
-/** True if the request goes on to a route of this app, by what Next.js says in a response's headers. */
+/** Returns true if, by the headers that Next.js sets, the request goes on to a route of this app. */
 function staysInApp({ headers }: Response, { nextUrl, url }: NextRequest): boolean {
   const target = headers.get('x-middleware-rewrite')
   if (target === null) return headers.has('x-middleware-next')
   if (!URL.canParse(target, url)) return false
-  // A URL of Next.js' own kind, for which all names of the local host are one.
+  // Next.js' own kind of URL, which treats all names of the local host as one.
   const rewritten = nextUrl.clone()
   rewritten.href = new URL(target, url).href
   return rewritten.origin === nextUrl.origin
@@ -118,24 +117,23 @@ const OVERRIDES = 'x-middleware-override-headers'
 const OVERRIDE = 'x-middleware-request-'
 
 /**
- * `response` with the request headers that `goesOn` passes to the route. Next.js carries them in
- * response headers of its own; where `response` overrides some itself, only the hand-off is added.
+ * Returns `response` with the request headers that `next` passes to the route. Next.js encodes them in
+ * response headers. If `response` overrides some itself, only the hand-off is added.
  */
-function withRequestHeaders(response: Response, goesOn: Response): Response {
+function withRequestHeaders(response: Response, next: Response): Response {
   const overridden = response.headers.get(OVERRIDES)
   const copy = new Response(response.body, response)
-  for (const [name, value] of goesOn.headers) {
+  for (const [name, value] of next.headers) {
     if (!name.startsWith(OVERRIDE)) continue
     if (overridden === null || name === OVERRIDE + HANDOFF_HEADER) copy.headers.set(name, value)
   }
-  const names =
-    overridden === null ? goesOn.headers.get(OVERRIDES) : withHandoff(overridden, goesOn)
+  const names = overridden === null ? next.headers.get(OVERRIDES) : addHandoffName(overridden, next)
   if (names) copy.headers.set(OVERRIDES, names)
   return copy
 }
 
-function withHandoff(overridden: string, goesOn: Response): string {
+function addHandoffName(overridden: string, next: Response): string {
   const others = overridden.split(',').filter((name) => name !== HANDOFF_HEADER)
-  const signed = goesOn.headers.has(OVERRIDE + HANDOFF_HEADER)
-  return (signed ? [...others, HANDOFF_HEADER] : others).join()
+  const isSigned = next.headers.has(OVERRIDE + HANDOFF_HEADER)
+  return (isSigned ? [...others, HANDOFF_HEADER] : others).join()
 }

@@ -7,7 +7,6 @@ import {
   withHeaders,
   type GuardOptions,
   type LimiterSource,
-  type ResolvedSubject,
 } from '@sluice/core/http'
 import { assertFunction, assertOptions } from '@sluice/core/validation'
 
@@ -15,22 +14,24 @@ import { assertFunction, assertOptions } from '@sluice/core/validation'
 export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown]> {
   /** The limiter, or a function that makes it at the first request. */
   readonly limiter: LimiterSource<[routeContext: unknown]>
-  /** What requests are counted as: the id (or, without one, the pattern) of this route in `rateLimit`. */
+  /** The id that requests are counted under: the id (or, without one, the pattern) of this route in `rateLimit`. */
   readonly route: string
-  /** The secret given to `rateLimit`. @default none: this wrapper decides by itself, always */
+  /** The secret given to `rateLimit`. @default none: this wrapper charges every request */
   readonly secret?: string | undefined
   /**
-   * A store, or a function that makes it, in which all processes note the hand-offs that they took, so
-   * that each is taken once. It costs one request to the store. @default each process notes its own
+   * A store, or a function that makes it, in which all processes record the hand-offs that were used,
+   * so that each is used once. It costs one request to the store, and needs a `secret`.
+   *
+   * @default each process remembers its own
    */
   readonly singleUse?: Store | (() => Store) | undefined
 }
 
 /**
- * Rate limiting around one route handler: the enforcement point that no rewrite and no catch-all goes
- * around. Behind `rateLimit` with the same `secret` a request is charged once: the middleware signs
- * that it charged it, for this method, route, path and subject, for one use within five seconds. What a
- * client sends under that name is worth nothing.
+ * Limits one route handler. No rewrite and no catch-all leads around this check. Behind `rateLimit` with
+ * the same `secret` a request is charged once: the middleware signs that it has charged the request, for
+ * this method, route, path and subject, for one use within five seconds. A value that a client makes up
+ * is ignored.
  *
  * @throws ConfigError When an option is missing or malformed.
  * @example
@@ -42,38 +43,30 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
 ): (request: HandledRequest, context: RouteContext) => Promise<Response> {
   assertFunction('handler', handler)
   assertOptions('withRateLimit', options)
-  const { limiter, route, secret, singleUse, subject, ...guardOptions } = options
-  const resolve = assertFunction('subject', subject)
-  /** Whose the requests are whose hand-off was refused: that need not be found out again. */
-  const resolved = new WeakMap<Request, { readonly subject: ResolvedSubject }>()
+  const { limiter, route, secret, singleUse, ...guardOptions } = options
   if (typeof route !== 'string' || route === '') {
     throw new ConfigError('invalid_option', 'route', 'must be a non-empty string')
   }
-  const guard = createGuard<[routeContext: unknown]>(limiter, {
-    ...guardOptions,
-    subject(request, context) {
-      const found = resolved.get(request)
-      resolved.delete(request)
-      return found ? found.subject : resolve(request, context)
-    },
-  })
+  // A secret that is left out, not one of a variable that a build does not have.
+  if (singleUse !== undefined && !('secret' in options)) {
+    throw new ConfigError('invalid_option', 'singleUse', 'has no effect without "secret"; set both')
+  }
+  const guard = createGuard<[routeContext: unknown]>(limiter, guardOptions)
   const handoff = secret === undefined ? undefined : createHandoff(secret, { store: singleUse })
 
   async function isCharged(request: Request, context: unknown): Promise<boolean> {
     const value = request.headers.get(HANDOFF_HEADER)
     if (handoff === undefined || value === null) return false
-    const found = await resolve(request, context)
-    if (found && !(found instanceof Refusal)) {
-      const terms = { method: request.method, route, path: pathOf(request), subject: found }
-      if (await handoff.take(value, terms)) return true
+    const subject = async () => {
+      const resolved = await guardOptions.subject(request, context)
+      return resolved instanceof Refusal ? undefined : resolved
     }
-    resolved.set(request, { subject: found })
-    return false
+    return handoff.take(value, { method: request.method, route, path: pathOf(request), subject })
   }
 
   return async (request, context) => {
     const charged = await isCharged(request, context)
-    forgetHandoff(request)
+    removeHandoff(request)
     if (charged) return handler(request, context)
     const outcome = await guard({ id: route, cost: undefined }, request, context)
     if (outcome.kind === 'refuse') return outcome.response
@@ -82,16 +75,16 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   }
 }
 
-/** The path as middleware has it: as the client wrote it, but without the app's `basePath`. */
+/** The path as middleware sees it: as the client wrote it, without the app's `basePath`. */
 function pathOf({ url, nextUrl }: Request & { readonly nextUrl?: URL }): string {
   return (nextUrl ?? new URL(url)).pathname
 }
 
-/** A handler may send its request's headers on; this one is between middleware and wrapper only. */
-function forgetHandoff({ headers }: Request): void {
+/** Removes the hand-off, in case the handler forwards the headers of its request. */
+function removeHandoff({ headers }: Request): void {
   try {
     headers.delete(HANDOFF_HEADER)
   } catch {
-    // Some platforms' requests cannot be changed; the value is used up all the same.
+    // Some platforms' requests cannot be changed; the hand-off is used up all the same.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The path that routes are written for, out of one that Next.js takes for the same: without the locale,
- * and without what it puts around a path to ask for its data (`/_next/data/<build>/….json`, `.rsc`).
- * `path` is in lower case, and without `basePath` already.
+ * Returns the path that a route is written for: without the locale, and without the prefix and suffixes
+ * with which Next.js requests a page's data (`/_next/data/<build>/….json`, `.rsc`). `path` is in lower
+ * case and has no `basePath`.
  */
 export function routePath(path: string, locales: readonly string[]): string {
   const page = path.replace(/^\/_next\/data\/[^/]+(\/.*)\.json$/s, '$1')
@@ -11,7 +11,7 @@ export function routePath(path: string, locales: readonly string[]): string {
   return (isLocale ? bare.slice(1 + first.length) : bare) || '/'
 }
 
-/** Without `.prefetch`, or the first `.segments/` and all that follows it. */
+/** Removes `.prefetch`, or the first `.segments/` and everything after it. */
 function withoutDataSuffix(path: string): string {
   const at = path.indexOf('.segments/')
   return at < 0 ? path.replace(/\.prefetch$/, '') : path.slice(0, at)

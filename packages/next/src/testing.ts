@@ -1,61 +1,72 @@
 import { compileRoutes, type RouteInput } from '@sluice/core/http'
-import { handlersBelow } from './testing/handlers.ts'
+import { handlersBelow, type Handler } from './testing/handlers.ts'
 import { middlewareGap } from './testing/middleware.ts'
-import { projectAt } from './testing/project.ts'
+import { projectAt, type Project } from './testing/project.ts'
 
 /** Options of `unprotectedRoutes` and `assertProtected`. */
 export interface ProtectionOptions {
   /** The project's folder, with `next.config`, and `app` or `src/app` in it. @default '.' */
   readonly root?: string
-  /** Only what serves a path below this one is looked at, such as `/api/ai`. */
+  /** The path below which handlers are checked, such as `/api/ai`. */
   readonly under: string
   /** The `routes` given to `rateLimit`. */
   readonly routes: readonly RouteInput<never[]>[]
-  /** As in `next.config`. @default what is written out there */
+  /** The `pageExtensions` of `next.config`. @default those written out there */
   readonly pageExtensions?: readonly string[]
 }
 
 /**
- * The paths below `under` that a request can reach uncounted: of route handlers, of `pages/api` and, in
- * an app with server functions, of pages. A handler is covered if `withRateLimit` is around each of its
- * methods, or if one of `routes` takes it and the project's middleware runs `rateLimit` for it, by its
- * own `config.matcher`. Needs `@babel/parser`. For your own tests, on Node.
+ * Lists the paths below `under` that a request can reach uncounted: paths of route handlers, of
+ * `pages/api` and, in an app with server functions, of pages. A handler is covered if `withRateLimit`
+ * wraps each of its methods, or if one of `routes` matches it and the project's middleware runs
+ * `rateLimit` for it, according to its `config.matcher`. Needs `@babel/parser`. For your own tests, on
+ * Node.
  *
- * @throws Error When a file cannot be parsed, or a setting that Next.js wants written out is not.
+ * @throws Error When a file cannot be parsed, or a setting that Next.js needs written out is not.
  */
 export function unprotectedRoutes(options: ProtectionOptions): string[] {
-  return gaps(options).map(({ pattern }) => pattern)
+  return findGaps(options, handlersOf(options)).map(({ pattern }) => pattern)
 }
 
 /**
- * Throws, naming them, if there are paths below `under` that no limiter covers; and if nothing serves a
- * path there, because then it would prove nothing. For your own tests, on Node.
+ * Throws an error that names the paths below `under` that no limiter covers. Also throws if nothing
+ * serves a path there, because the test would prove nothing. For your own tests, on Node.
  *
+ * @throws Error When a path is not covered, nothing is served, or a file cannot be parsed.
  * @example
  * it('limits every AI route', () => {
  *   assertProtected({ under: '/api/ai', routes })
  * })
  */
 export function assertProtected(options: ProtectionOptions): void {
-  const { root = '.', under, pageExtensions } = options
-  if (handlersBelow(projectAt(root, pageExtensions), under).length === 0) {
-    throw new Error(`No route handler in ${root} serves a path below ${under}`)
+  const handlers = handlersOf(options)
+  if (handlers.length === 0) {
+    throw new Error(
+      `No route handler in ${options.root ?? '.'} serves a path below ${options.under}`,
+    )
   }
-  const found = gaps(options).map(({ pattern, why }) => pattern + (why ? ` (${why})` : ''))
-  if (found.length > 0) throw new Error(`No limiter covers ${found.join(', ')}`)
+  const gaps = findGaps(options, handlers)
+  if (gaps.length === 0) return
+  const list = gaps.map(({ pattern, why }) => pattern + (why ? ` (${why})` : ''))
+  throw new Error(`No limiter covers ${list.join(', ')}`)
 }
 
 interface Gap {
   readonly pattern: string
-  /** Reason for which the middleware does not limit what one of `routes` takes. */
+  /** Reason for which the middleware does not limit a handler that `routes` match. */
   readonly why: string | undefined
 }
 
-function gaps({ root = '.', under, routes, pageExtensions }: ProtectionOptions): Gap[] {
-  const match = compileRoutes(routes)
-  const project = projectAt(root, pageExtensions)
-  const gapAt = middlewareGap(project)
-  return handlersBelow(project, under).flatMap(({ pattern, methods, paths }): Gap[] => {
+const projectOf = ({ root = '.', pageExtensions }: ProtectionOptions): Project =>
+  projectAt(root, pageExtensions)
+
+const handlersOf = (options: ProtectionOptions): Handler[] =>
+  handlersBelow(projectOf(options), options.under)
+
+function findGaps(options: ProtectionOptions, handlers: readonly Handler[]): Gap[] {
+  const match = compileRoutes(options.routes)
+  const gapAt = middlewareGap(projectOf(options))
+  return handlers.flatMap(({ pattern, methods, paths }): Gap[] => {
     if (methods.length === 0) return []
     if (methods.some((method) => paths.some((path) => match(method, path) === undefined))) {
       return [{ pattern, why: undefined }]

@@ -107,6 +107,10 @@ describe('a hand-off', () => {
     `${MIDNIGHT + 2_000}..${'0'.repeat(64)}`,
     `${MIDNIGHT + 2_000}.1A.${'0'.repeat(64)}`,
     `${MIDNIGHT + 2_000}.${'1'.repeat(14)}.${'0'.repeat(64)}`,
+    `${MIDNIGHT + 2_000}.1a.${'0'.repeat(64)}.${'0'.repeat(64)}`,
+    `${MIDNIGHT + 2_000}..${'0'.repeat(64)}.${'0'.repeat(64)}`,
+    `${MIDNIGHT + 2_000}.1A.${'0'.repeat(64)}.${'0'.repeat(64)}`,
+    `${MIDNIGHT + 2_000}.${'1'.repeat(14)}.${'0'.repeat(64)}.${'0'.repeat(64)}`,
     'x'.repeat(1_000_000),
   ])('does not accept %.40s', async (value) => {
     expect(await handoff.take(value, TERMS)).toBe(false)
@@ -212,6 +216,6 @@ describe('the secret of a hand-off', () => {
   })
 
   it('does not stand in any value', async () => {
-    expect(await handoff.sign(TERMS)).toMatch(/^\d+\.[0-9a-z]+\.[0-9a-f]{64}$/)
+    expect(await handoff.sign(TERMS)).toMatch(/^\d+\.[0-9a-z]+\.[0-9a-f]{64}\.[0-9a-f]{64}$/)
   })
 })

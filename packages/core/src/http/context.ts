@@ -6,21 +6,21 @@ import { ConfigError } from '../errors.ts'
 export type LimiterSource<Context extends unknown[] = []> =
   Limiter | ((...context: Context) => Limiter)
 
-/** Makes of a function that makes a limiter one that keeps it. */
+/** Wraps a function that makes a limiter, so that the limiter is kept. */
 export type KeepLimiter<Context extends unknown[]> = (
   make: (...context: Context) => Limiter,
 ) => (...context: Context) => Limiter
 
-/** Keeps the first limiter, whatever the context: most platforms have a new one for each request. */
-export function keepOne<Context extends unknown[]>(
+/** Keeps the first limiter, whatever the context: most platforms pass a new one for each request. */
+export function keepFirst<Context extends unknown[]>(
   make: (...context: Context) => Limiter,
 ): (...context: Context) => Limiter {
-  let only: Limiter | undefined
-  return (...context) => (only ??= make(...context))
+  let limiter: Limiter | undefined
+  return (...context) => (limiter ??= make(...context))
 }
 
-/** The limiter for a context, made at most once. @throws ConfigError When there is none to come. */
-export function limiterOf<Context extends unknown[]>(
+/** Returns a function that finds the limiter for a context. @throws ConfigError When `source` is invalid. */
+export function limiterFrom<Context extends unknown[]>(
   option: string,
   source: LimiterSource<Context>,
   keep: KeepLimiter<Context>,
@@ -30,16 +30,16 @@ export function limiterOf<Context extends unknown[]>(
   throw new ConfigError('invalid_option', option, 'must be a limiter or a function that makes one')
 }
 
-/** What keeps a platform's work going past the response, such as a Worker's `ctx`. */
+/** A platform's object that keeps work running past the response, such as a Worker's `ctx`. */
 interface KeepsAlive {
   waitUntil(promise: Promise<unknown>): void
 }
 
-/** The `waitUntil` of the last thing that a platform passes beside the request, if it has one. */
+/** Returns the `waitUntil` of the last value that a platform passes beside the request, if it has one. */
 export function waitUntilOf(context: readonly unknown[]): Pick<CheckOptions, 'waitUntil'> {
   const last = context.at(-1) as Partial<KeepsAlive> | null | undefined
   if (typeof last?.waitUntil !== 'function') return {}
-  // Called as its own: platforms refuse one that is torn off its object.
+  // Called on its object: platforms refuse a `waitUntil` that was detached from it.
   const owner = last as KeepsAlive
   return { waitUntil: (promise) => owner.waitUntil(promise) }
 }

@@ -9,14 +9,14 @@
  */
 export type DenialFormat = 'default' | 'nested' | 'problem' | 'openai'
 
-/** The facts that an error's body is made of. */
+/** The facts in an error's body. */
 export interface ErrorFacts {
   readonly status: number
-  /** The name that the client's code can tell it by. */
+  /** The name by which the client's code recognizes the error. */
   readonly code: string
   /** A sentence for the client's developer. */
   readonly message: string
-  /** Further fields, but for the format `openai`. */
+  /** Further fields, except in the format `openai`. */
   readonly details?: Readonly<Record<string, unknown>> | undefined
   /** Fields in the format `problem`. @default those of the status */
   readonly problem?: Readonly<Record<string, unknown>>
@@ -36,7 +36,7 @@ const BODIES: Readonly<Record<DenialFormat, (facts: ErrorFacts) => object>> = {
       ...openai,
     },
   }),
-  // Of `about:blank` the title is the status' own phrase (RFC 9457, section 4.2.1).
+  // With `about:blank` the title is the phrase of the status (RFC 9457, section 4.2.1).
   problem: ({ status, code, message, details, problem }) => ({
     type: 'about:blank',
     title: PHRASES[status],
@@ -62,7 +62,7 @@ const PHRASES: Readonly<Record<number, string>> = {
 /** The names of the formats. */
 export const DENIAL_FORMATS = /* @__PURE__ */ Object.keys(BODIES) as readonly DenialFormat[]
 
-/** A response with these facts in its body, that nobody is to store. */
+/** Makes a response with these facts in its body, which no cache may store. */
 export function errorResponse(
   facts: ErrorFacts,
   format: DenialFormat = 'default',
@@ -81,8 +81,8 @@ export function errorResponse(
 }
 
 /**
- * The format that a client asks for in `Accept`: `problem` if it names `application/problem+json`, and
- * not as something it likes less than `application/json`. A wildcard asks for nothing in particular.
+ * Returns the format that a client prefers by its `Accept` header: `problem` if it names
+ * `application/problem+json` with no lower weight than `application/json`. Wildcards do not count.
  */
 export function negotiatedFormat(request: Request): DenialFormat {
   let [problem, json] = [0, 0]
@@ -94,7 +94,7 @@ export function negotiatedFormat(request: Request): DenialFormat {
   return problem > 0 && problem >= json ? 'problem' : 'default'
 }
 
-/** The weight of a media range (RFC 9110, section 12.4.2): 1 unless given, 0 when malformed. */
+/** Reads the weight of a media range (RFC 9110, section 12.4.2): 1 by default, 0 when malformed. */
 function quality(parameters: readonly string[]): number {
   const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1'
   return /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(weight) ? Number(weight) : 0

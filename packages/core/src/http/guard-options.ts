@@ -1,51 +1,56 @@
 import type { DeniedDecision } from '../decision.ts'
-import type { RouteCost, RouteInput } from '../routes/matcher.ts'
-import type { DenialFormat } from './format.ts'
 import type { GuessLimit } from './guess-limit.ts'
-import type { HeaderStyle } from './headers.ts'
 import type { SubjectResolver } from './subject-resolver.ts'
+import { ConfigError } from '../errors.ts'
+import { assertFunction, assertKnownOptions, assertOneOf } from '../internal/validation.ts'
+import { assertRouteCost, type RouteCost, type RouteInput } from '../routes/matcher.ts'
+import { assertMaxDelay } from './delay.ts'
+import { DENIAL_FORMATS, type DenialFormat } from './format.ts'
+import { assertHeaderStyles, type HeaderStyle } from './headers.ts'
 
 /** Options of every adapter. */
 export interface AdapterOptions<Context extends unknown[] = []> extends GuardOptions<Context> {
-  /** The routes to limit; a request to any other passes untouched. The most specific one counts. */
+  /** The routes to limit; a request to any other passes untouched. The most specific route counts. */
   readonly routes: readonly RouteInput<Context>[]
 }
 
 /** Options of a guard. */
 export interface GuardOptions<Context extends unknown[] = []> {
   /**
-   * Finds out whose request it is. When it finds nobody the request is answered with 401 and nothing
-   * is charged. What it throws is not caught.
+   * Finds the subject of a request. Without one the request is answered with 401 and not charged. An
+   * exception is not caught.
    */
   readonly subject: SubjectResolver<Context>
-  /** What a request costs on a route without a `cost` of its own. @default 1 request */
+  /** Cost of a request to a route without a `cost` of its own. @default 1 request */
   readonly cost?: RouteCost<Context>
   /**
-   * How long an allowed request is held at most, in milliseconds, when its decision asks for a delay
-   * (`delayMs`: a leaky bucket's turn, or backpressure). After that it goes on, early: the limit holds
-   * all the same, only the spacing does not. 0 never holds, and leaves it to you. A request whose
-   * client goes away meanwhile stays charged; it is answered with a bodiless 499 that nobody reads.
+   * The longest time for which an allowed request is delayed, in milliseconds, when its decision asks
+   * for a delay (`delayMs`: a turn in a leaky bucket, or backpressure). A longer delay is cut: the
+   * request goes on early, and the limit still holds. 0 never delays, and leaves it to you. A request
+   * whose client goes away meanwhile stays charged; its response is a 499 without a body, which nobody
+   * reads.
    *
    * @default 30_000
    */
   readonly maxDelayMs?: number
   /**
    * A limit on guessing credentials: `limitGuesses(guesses, addressSubject({ from: 'vercel' }))`. It
-   * costs each request one more round trip, and one in the background when its credentials are good.
+   * costs each request one more round trip, and another in the background when its credentials are
+   * valid.
    *
    * @default none
    */
   readonly unauthenticated?: GuessLimit<Context> | undefined
   /**
-   * What a CORS preflight is. `limit`: a request like any other, answered with 401 when it is nobody's
-   * and charged. `pass`: let through uncharged, unless it has a body or credentials. Choose `pass` only
-   * where `OPTIONS` is answered without running the model: a handler that does not look at the method
-   * would run it for nothing.
+   * The treatment of CORS preflights. `limit` treats one as any other request: answered with 401 when
+   * it has no subject, else charged. `pass` lets it through uncharged, unless it has a body or
+   * credentials. Choose `pass` only if the handler answers `OPTIONS` without running the model: one that
+   * ignores the method would run it for free.
    *
    * @default 'limit'
    */
   readonly preflight?: 'limit' | 'pass'
-  /** Which headers to send, as in `rateLimitHeaders`. @default ['x-ratelimit', 'draft'] */
+  /** The headers to send, as in `rateLimitHeaders`. @default ['x-ratelimit', 'draft'] */
   readonly headers?: readonly HeaderStyle[] | false
   /**
    * The shape of the bodies of denials and refusals.
@@ -54,9 +59,9 @@ export interface GuardOptions<Context extends unknown[] = []> {
    */
   readonly format?: DenialFormat
   /**
-   * Answers a denied request in place of the bare 429: with something cached or simplified, say.
-   * `undefined` leaves it at the 429. The limits' headers are added to whatever it returns. Not asked
-   * about requests that are nobody's. What it throws is not caught.
+   * Answers a denied request instead of the bare 429, for example with a cached or simplified result.
+   * If it returns `undefined` the answer is the 429. The limits' headers are added to its response. Not
+   * called for a request without a subject. An exception is not caught.
    */
   readonly onDenied?: (
     decision: DeniedDecision,
@@ -65,8 +70,16 @@ export interface GuardOptions<Context extends unknown[] = []> {
   ) => Response | undefined | Promise<Response | undefined>
 }
 
-/** The names of the options. */
-export const GUARD_OPTIONS: readonly string[] = [
+/** Options of a guard, validated. */
+export interface GuardSettings<Context extends unknown[]> extends Omit<
+  GuardOptions<Context>,
+  'headers' | 'maxDelayMs'
+> {
+  readonly maxDelayMs: number
+  readonly headers: readonly HeaderStyle[] | false | undefined
+}
+
+const OPTIONS = [
   'subject',
   'cost',
   'maxDelayMs',
@@ -76,3 +89,24 @@ export const GUARD_OPTIONS: readonly string[] = [
   'format',
   'onDenied',
 ]
+
+/** Validates the options of a guard. @throws ConfigError When one is unknown, missing or malformed. */
+export function resolveGuardOptions<Context extends unknown[]>(
+  options: GuardOptions<Context>,
+): GuardSettings<Context> {
+  assertKnownOptions('rateLimit', options, OPTIONS)
+  const { unauthenticated, preflight = 'limit', format, onDenied } = options
+  assertFunction('subject', options.subject)
+  assertRouteCost('cost', options.cost)
+  if (onDenied !== undefined) assertFunction('onDenied', onDenied)
+  if (format !== undefined) assertOneOf('format', format, DENIAL_FORMATS)
+  assertOneOf('preflight', preflight, ['limit', 'pass'])
+  if (unauthenticated !== undefined && typeof unauthenticated?.charge !== 'function') {
+    throw new ConfigError('invalid_option', 'unauthenticated', 'must be made by `limitGuesses`')
+  }
+  return {
+    ...options,
+    maxDelayMs: assertMaxDelay('maxDelayMs', options.maxDelayMs),
+    headers: assertHeaderStyles('headers', options.headers),
+  }
+}

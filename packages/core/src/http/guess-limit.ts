@@ -17,18 +17,18 @@ export interface GuessLimit<Context extends unknown[] = []> {
 /** The charge of a request that may be a guess. */
 export interface Guess {
   readonly decision: Decision
-  /** Gives the charge back, because the request is somebody's. Never rejects. */
+  /** Gives the charge back, because the credentials are valid. Never rejects. */
   giveBack(): Promise<unknown>
 }
 
 /**
- * Limits how many credentials may be guessed, by address say. Each request is charged 1 before its
- * credentials are looked at, and given it back when they are good. So no more than the limit are
- * looked at, at whatever concurrency; where it is spent, good ones are answered with 429, too.
+ * Limits the number of guesses at credentials, for example by address. Each request is charged 1 before
+ * its credentials are looked at, and gets it back if they are valid. So no more requests than the limit
+ * are looked at, at any concurrency. Once the limit is used up, valid credentials get a 429, too.
  *
  * @param limiter A limiter, or a function that makes it at the first request (its result is kept).
- * @param subject Finds out whom to charge; for nobody, the request is not charged.
- * @throws ConfigError When one of them is malformed.
+ * @param subject Finds the subject to charge, such as an address; without one, nothing is charged.
+ * @throws ConfigError When an argument is malformed.
  * @example
  * rateLimit(limiter, {
  *   routes: ['/api/ai/**'],
@@ -48,7 +48,7 @@ async function charge(limiter: Limiter, subject: Subject, options: CheckOptions)
   const decision = await reserve(limiter, subject, { ...options, settleWithin: '1m' })
   return {
     decision,
-    // Where the store fails the charge stays, which is the safe side.
+    // If the store fails the charge stays: the safe side.
     giveBack: async () => decision.allowed && decision.cancel().catch(() => undefined),
   }
 }

@@ -8,16 +8,16 @@ import { randomId } from '../internal/random-id.ts'
 /** The request header in which middleware tells the route handler that a request has been charged. */
 export const HANDOFF_HEADER = 'x-sluice-handoff'
 
-/** Time after the charge in which the handler may take it for granted, in milliseconds. */
+/** Time after the charge in which a handler accepts the hand-off, in milliseconds. */
 const LIFETIME_MS = 4_000
-/** Lead of the signing machine's clock that is borne. No hand-off is good for longer than both. */
+/** The most that the signing machine's clock may be ahead. No hand-off is valid longer than the sum. */
 const TOLERANCE_MS = 1_000
-/** Time for which a store keeps a hand-off as used: longer than any clock takes it for good. */
+/** Time for which a store keeps a hand-off as used: longer than any clock accepts it. */
 const USED_MS = 4 * (LIFETIME_MS + TOLERANCE_MS)
-/** The hand-offs that a process remembers. While all of these may come again it takes no other. */
+/** The most hand-offs that a process remembers. While all of them are valid it accepts no other. */
 const CAPACITY = 10_000
 
-/** Terms of a hand-off: for another method, route, path or subject it is worth nothing. */
+/** The request that a hand-off is signed for. */
 export interface HandoffTerms {
   readonly method: string
   readonly route: string
@@ -26,10 +26,21 @@ export interface HandoffTerms {
   readonly subject: Subject
 }
 
+/** The request that a hand-off is presented with. */
+export interface HandoffClaim extends Omit<HandoffTerms, 'subject'> {
+  /**
+   * The subject, or a function that finds it. The function is called at most once per hand-off and
+   * process, after the signature of everything else has been verified.
+   */
+  readonly subject: Subject | (() => MaybeSubject | Promise<MaybeSubject>)
+}
+
+type MaybeSubject = Subject | null | undefined
+
 /** Options of `createHandoff`. */
 export interface HandoffOptions {
   /**
-   * Store in which all processes keep the hand-offs that were used, or a function that makes it.
+   * Store in which all processes record the hand-offs that were used, or a function that makes it.
    *
    * @default none: each process remembers its own
    */
@@ -41,13 +52,16 @@ export interface HandoffOptions {
 /** Signs and takes hand-offs. */
 export interface Handoff {
   sign(terms: HandoffTerms): Promise<string>
-  /** Returns true if `value` was signed for these terms and is used for the first time. */
-  take(value: string | null, terms: HandoffTerms): Promise<boolean>
+  /** Resolves to true if `value` was signed for this request and is used for the first time. */
+  take(value: string | null, claim: HandoffClaim): Promise<boolean>
 }
 
 /**
  * Signs, with HMAC-SHA-256, that a request has been charged, so that a handler behind middleware does
- * not charge it again. The value is good for one use in a process, within five seconds.
+ * not charge it again. A hand-off can be used once in a process, within five seconds.
+ *
+ * The subject has a signature of its own. A handler verifies the other one first: finding the subject
+ * may mean checking credentials, which a request with a made-up hand-off must not get for free.
  *
  * @throws ConfigError `invalid_option` when the secret is shorter than 32 characters, or `store` is
  * neither a store nor a function.
@@ -59,43 +73,39 @@ export function createHandoff(
   if (typeof secret !== 'string' || secret.length < 32) {
     throw new ConfigError('invalid_option', 'secret', 'must be a string of at least 32 characters')
   }
-  const firstIn = store === undefined ? undefined : firstUseIn(store)
-  const isFirst = firstUse()
-  const encoder = new TextEncoder()
-  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
-  let imported: CryptoKey | undefined
-  // The key is kept, never the promise of it: that would belong to one request on Cloudflare.
-  const key = async (): Promise<CryptoKey> =>
-    (imported ??= await crypto.subtle.importKey('raw', encoder.encode(secret), algorithm, false, [
-      'sign',
-      'verify',
-    ]))
+  const isFirstInStore = store === undefined ? undefined : usesInStore(store)
+  const isFirstHere = usesInProcess()
+  const mac = signer(secret)
 
   return {
     async sign(terms) {
       const stamp = `${clock() + LIFETIME_MS}.${randomId()}`
-      const data = encoder.encode(messageOf(stamp, terms))
-      const mac = new Uint8Array(await crypto.subtle.sign('HMAC', await key(), data))
-      return `${stamp}.${toHex(mac)}`
+      const requestMac = await mac.sign(requestText(stamp, terms))
+      return `${stamp}.${requestMac}.${await mac.sign(requestText(stamp, terms, terms.subject))}`
     },
-    async take(value, terms) {
-      const match = /^((\d{1,15})\.([0-9a-z]{1,13}))\.([0-9a-f]{64})$/.exec(value ?? '')
-      const [, stamp, expiry, id, mac] = match ?? []
+    async take(value, claim) {
+      const [, stamp, expiry, id = '', requestMac = '', subjectMac = ''] =
+        /^((\d{1,15})\.([0-9a-z]{1,13}))\.([0-9a-f]{64})\.([0-9a-f]{64})$/.exec(value ?? '') ?? []
       const [now, expires] = [clock(), Number(expiry)]
       const left = expires - now
-      if (!stamp || !id || !mac || !(left > 0 && left <= LIFETIME_MS + TOLERANCE_MS)) return false
-      const data = encoder.encode(messageOf(stamp, terms))
-      if (!(await crypto.subtle.verify('HMAC', await key(), fromHex(mac), data))) return false
-      return isFirst(id, expires, now) && (firstIn === undefined || firstIn(id, now))
+      if (!stamp || !(left > 0 && left <= LIFETIME_MS + TOLERANCE_MS)) return false
+      if (!(await mac.verify(requestMac, requestText(stamp, claim)))) return false
+      // Used up before the subject is looked up: one hand-off must not test many credentials.
+      if (!isFirstHere(id, expires, now)) return false
+      const { subject: source } = claim
+      const subject = typeof source === 'function' ? await source() : source
+      if (!subject || !(await mac.verify(subjectMac, requestText(stamp, claim, subject))))
+        return false
+      return isFirstInStore === undefined || isFirstInStore(id, now)
     },
   }
 }
 
-/** Remembers ids until they expire, at most `CAPACITY`. */
-function firstUse(): (id: string, expires: number, now: number) => boolean {
+/** Remembers ids until they expire, at most `CAPACITY`. Returns true for the first use of one. */
+function usesInProcess(): (id: string, expires: number, now: number) => boolean {
   const used = new Map<string, number>()
   return (id, expires, now) => {
-    // They expire in about the order in which they came.
+    // Ids expire in about the order in which they came.
     for (const [other, end] of used) {
       if (end > now) break
       used.delete(other)
@@ -106,11 +116,11 @@ function firstUse(): (id: string, expires: number, now: number) => boolean {
   }
 }
 
-/** Keeps ids in a store, by one conditional write each. */
-function firstUseIn(source: Store | (() => Store)): (id: string, now: number) => Promise<boolean> {
+/** Records ids in a store, by one conditional write each. Resolves to true for the first use of one. */
+function usesInStore(source: Store | (() => Store)): (id: string, now: number) => Promise<boolean> {
   if (typeof source !== 'function' && typeof source?.run !== 'function') {
-    const must = 'must be a store or a function that makes one'
-    throw new ConfigError('invalid_option', 'singleUse', must)
+    const message = 'must be a store or a function that makes one'
+    throw new ConfigError('invalid_option', 'singleUse', message)
   }
   let store: Store | undefined
   return async (id, now) => {
@@ -121,25 +131,52 @@ function firstUseIn(source: Store | (() => Store)): (id: string, now: number) =>
       const condition = { key, field: 'used', is: undefined }
       return await store.run(writeOperation({ writes: [use], condition, now }))
     } catch {
-      // Where nothing tells whether it is the first use, the handler charges.
+      // It may have been used: the handler charges.
       return false
     }
   }
 }
 
-// JSON keeps the parts apart whatever they hold; sorted, so that a resolver may build its object in
-// any order. The plan is no part of who it is.
-function messageOf(stamp: string, { method, route, path, subject }: HandoffTerms): string {
-  const who = Object.entries(subject)
-    .filter(([name, value]) => value !== undefined && name !== 'route' && name !== 'plan')
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return JSON.stringify([stamp, method, route, path, who])
+/** The text that is signed; with `subject` for the subject's signature, else for the request's. */
+function requestText(
+  stamp: string,
+  { method, route, path }: Omit<HandoffTerms, 'subject'>,
+  subject?: Subject,
+): string {
+  // JSON keeps the parts apart, whatever is in them. Sorted, because a resolver may build its object
+  // in any order. The plan does not identify anybody.
+  const dimensions =
+    subject &&
+    Object.entries(subject)
+      .filter(([name, value]) => value !== undefined && name !== 'route' && name !== 'plan')
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify([stamp, method, route, path, dimensions])
 }
 
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
-
-function fromHex(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+/** Signs texts with HMAC-SHA-256, in hexadecimal digits, and verifies them. */
+function signer(secret: string): {
+  sign(text: string): Promise<string>
+  verify(mac: string, text: string): Promise<boolean>
+} {
+  const encoder = new TextEncoder()
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  let imported: CryptoKey | undefined
+  // The key is kept, never the promise of it: that would belong to one request on Cloudflare.
+  const key = async (): Promise<CryptoKey> =>
+    (imported ??= await crypto.subtle.importKey('raw', encoder.encode(secret), algorithm, false, [
+      'sign',
+      'verify',
+    ]))
+  return {
+    async sign(text) {
+      const bytes = await crypto.subtle.sign('HMAC', await key(), encoder.encode(text))
+      return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join(
+        '',
+      )
+    },
+    async verify(mac, text) {
+      const bytes = Uint8Array.from(mac.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+      return crypto.subtle.verify('HMAC', await key(), bytes, encoder.encode(text))
+    },
+  }
 }

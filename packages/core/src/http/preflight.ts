@@ -1,10 +1,10 @@
-/** What a browser never sends with a preflight: what announces a body, and whatever may be a credential. */
+/** Headers that a browser never sends with a preflight: of a body, or possible credentials. */
 const NOT_IN_A_PREFLIGHT =
   /^(content-type|transfer-encoding)$|^(?!sec-|access-control-).*(auth|cookie|credential|jwt|key|secret|session|token)/
 
 /**
- * Returns true if this is a CORS preflight, as a browser sends it: with no body, and no header that
- * announces one or may be a credential.
+ * Returns true if `request` is a CORS preflight as a browser sends it: without a body, and without a
+ * header that announces one or may be a credential.
  */
 export async function isPreflight(request: Request): Promise<boolean> {
   const { method, headers } = request
@@ -18,12 +18,12 @@ export async function isPreflight(request: Request): Promise<boolean> {
   )
 }
 
-/** Reads the beginning of a copy: Next.js gives each request of such a method a body, an empty one too. */
+/** Reads the beginning of a copy, because Next.js gives even a request without a body an empty one. */
 async function hasNoBody(request: Request): Promise<boolean> {
   if (request.body === null) return true
   const reader = request.clone().body?.getReader()
   const first = await reader?.read()
-  // Of two copies of a stream the one is cancelled when the other is: nobody waits for that.
+  // Not awaited: one copy of a stream is cancelled only when the other is, too.
   reader?.cancel().catch(() => {})
   return first?.done === true
 }

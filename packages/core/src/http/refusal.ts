@@ -1,22 +1,23 @@
 import { ConfigError } from '../errors.ts'
 import { errorResponse, type DenialFormat } from './format.ts'
 
-/** Why a request is turned away before any limit is asked, such as 401 for nobody's. */
+/** The response to a request that is turned away before the limits are checked. */
 export interface RefusalOptions {
   /** The HTTP status, 400 to 599. */
   readonly status: number
-  /** What the client's code can tell it by, such as `unauthenticated`. */
+  /** The name by which the client's code recognizes the refusal, such as `unauthenticated`. */
   readonly code: string
   /** A sentence for the client's developer. */
   readonly message: string
-  /** Further fields of the body, but for the format `openai`. */
+  /** Further fields of the body, except in the format `openai`. */
   readonly details?: Readonly<Record<string, unknown>>
   /** Further headers, such as `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /**
- * What a subject resolver returns to turn a request away with a status of its own. Nothing is charged.
+ * The result of a subject resolver that turns a request away with a status of its own. Nothing is
+ * charged.
  *
  * @example
  * const subject = (request) => request.headers.get('x-region') ? { … } : refuse({ status: 400, … })
@@ -24,7 +25,7 @@ export interface RefusalOptions {
 export class Refusal {
   readonly options: RefusalOptions
 
-  /** @throws ConfigError When `status` is no error's. */
+  /** @throws ConfigError Unless `status` is from 400 to 599. */
   constructor(options: RefusalOptions) {
     const { status } = options
     if (!Number.isInteger(status) || status < 400 || status > 599) {
@@ -37,7 +38,7 @@ export class Refusal {
 /**
  * Makes a `Refusal`.
  *
- * @throws ConfigError When `status` is no error's.
+ * @throws ConfigError Unless `status` is from 400 to 599.
  * @example
  * refuse({ status: 403, code: 'banned', message: 'This tenant is banned.' })
  */
@@ -45,7 +46,7 @@ export function refuse(options: RefusalOptions): Refusal {
   return new Refusal(options)
 }
 
-/** Nobody's request. */
+/** The answer to a request without a subject. */
 export const UNAUTHENTICATED: Refusal = refuse({
   status: 401,
   code: 'unauthenticated',
@@ -53,7 +54,7 @@ export const UNAUTHENTICATED: Refusal = refuse({
   headers: { 'WWW-Authenticate': 'Bearer' },
 })
 
-/** The response to a refused request, its body in the format that denials have. */
+/** Makes the response to a refused request, in the format that denials have. */
 export function refusalResponse({ options }: Refusal, format?: DenialFormat): Response {
   return errorResponse(options, format, options.headers)
 }

@@ -1,5 +1,5 @@
-export { addressSubject } from './address.ts'
-export type { AddressSubjectOptions } from './address.ts'
+export { addressSubject } from './address-subject.ts'
+export type { AddressSubjectOptions } from './address-subject.ts'
 export { apiKeySubject, headerSubject } from './header.ts'
 export type { ApiKeySubjectOptions, HeaderSubjectOptions } from './header.ts'
 export { allOf, firstOf } from './resolver.ts'

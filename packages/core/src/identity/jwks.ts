@@ -6,50 +6,50 @@ interface RemoteKeysOptions {
   readonly clock: () => number
 }
 
-/** No key set is larger. */
+/** The largest key set that is read. */
 const MAX_BYTES = 1_048_576
 
-/** How long a key server that failed is left alone, in milliseconds. */
-const REST_MS = 1_000
+/** The pause after a failed request to the key server, in milliseconds. */
+const PAUSE_MS = 1_000
 
 type Fetch = NonNullable<Parameters<typeof createRemoteJWKSet>[1]>[typeof customFetch]
 
 /**
- * The keys published at `url`: fetched when first needed, kept for ten minutes, and fetched again for an
- * unknown key at most every 30 seconds; after a failure not for a second, so that a flood of bad JWTs
- * is no flood for a server that is down already.
+ * Finds keys in the key set published at `url`. It is fetched at the first request and kept for ten
+ * minutes. An unknown key makes it fetch again, at most every 30 seconds. After a failure it waits a
+ * second, so that a flood of bad JWTs does not become a flood of requests to a server that is down.
  */
 export function remoteKeys(url: URL, { timeoutMs, clock }: RemoteKeysOptions): JWTVerifyGetKey {
   // Plain data: on Cloudflare a promise kept here would belong to one request.
-  let restUntil = -Infinity
+  let pausedUntil = -Infinity
   const fetchKeys: NonNullable<Fetch> = async (href, init) => {
     const now = clock()
-    if (now < restUntil) throw new Error('The key server has just failed')
+    if (now < pausedUntil) throw new Error('The key server has just failed')
     try {
       const response = await fetch(href, init)
       if (response.status !== 200) throw new Error(`The key server answered ${response.status}`)
-      return Response.json(keySet(await bodyOf(response)))
+      return Response.json(parseKeySet(await readText(response)))
     } catch (error) {
-      restUntil = now + REST_MS
+      pausedUntil = now + PAUSE_MS
       throw error
     }
   }
   return createRemoteJWKSet(url, { timeoutDuration: timeoutMs, [customFetch]: fetchKeys })
 }
 
-function keySet(text: string): object {
+function parseKeySet(text: string): object {
   const value = JSON.parse(text) as { keys?: unknown } | null
   if (value && Array.isArray(value.keys)) return value
-  throw new Error('The key server answered something else than a key set')
+  throw new Error('The key server did not answer with a key set')
 }
 
-async function bodyOf({ body }: Response): Promise<string> {
+async function readText({ body }: Response): Promise<string> {
   const decoder = new TextDecoder()
-  let [read, bytes] = ['', 0]
+  let [text, bytes] = ['', 0]
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
     if (bytes > MAX_BYTES) throw new Error('The key set is too large')
-    read += decoder.decode(chunk, { stream: true })
+    text += decoder.decode(chunk, { stream: true })
   }
-  return read + decoder.decode()
+  return text + decoder.decode()
 }

@@ -8,35 +8,35 @@ import {
   assertKnownOptions,
   assertPositiveInteger,
 } from '../internal/validation.ts'
-import { credential } from './header.ts'
+import { readCredential } from './header.ts'
 import { remoteKeys } from './jwks.ts'
-import { dimensionName, headerName } from './names.ts'
+import { assertDimensionName, assertHeaderName } from './names.ts'
 
 /** Options of `jwtSubject`. Give either `secret` or `jwksUrl`. */
 export interface JwtSubjectOptions {
   /** The shared secret of an HMAC signature: at least 32 characters. */
   readonly secret?: string | undefined
-  /** Where the issuer publishes its public keys. */
+  /** The URL of the issuer's public keys, a JWKS. */
   readonly jwksUrl?: string | undefined
-  /** The algorithms that are accepted, such as `['HS256']` or `['RS256', 'ES256']`. Never `none`. */
+  /** The accepted algorithms, such as `['HS256']` or `['RS256', 'ES256']`. Never `none`. */
   readonly algorithms: readonly string[]
-  /** Who must have issued the JWT (`iss`). */
+  /** The required issuer (`iss`). */
   readonly issuer?: string
-  /** Whom the JWT must be meant for (`aud`). */
+  /** The required audience (`aud`). */
   readonly audience?: string
   /**
-   * Which claims become which dimensions; all of them must be there, as non-empty strings.
+   * The claim for each dimension. A JWT must have all of them, as non-empty strings.
    *
    * @default { tenant: 'tenant' }
    */
   readonly claims?: Readonly<Record<string, string>>
-  /** The request header that holds the JWT; of `Authorization`, what follows `Bearer`. @default 'Authorization' */
+  /** The request header that holds the JWT; in `Authorization`, the part after `Bearer`. @default 'Authorization' */
   readonly header?: string
-  /** How far in the future `exp` may lie, in seconds. @default 30 days */
+  /** The longest time from now to `exp`, in seconds. @default 30 days */
   readonly maxLifetimeSeconds?: number
-  /** How far clocks may differ, in seconds. @default 5 */
+  /** The tolerated difference of clocks, in seconds. @default 5 */
   readonly clockToleranceSeconds?: number
-  /** How long fetching the keys may take, in milliseconds. @default 1_000 */
+  /** The timeout of a request for the keys, in milliseconds. @default 1_000 */
   readonly jwksTimeoutMs?: number
   /** The time, for tests, in epoch ms. @default the machine's clock */
   readonly clock?: () => number
@@ -56,14 +56,13 @@ const OPTIONS = [
   'clock',
 ]
 
-/** A longer JWT is refused unread. */
+/** The longest JWT that is read, in characters. */
 const MAX_LENGTH = 8_192
 
 /**
- * Takes the subject from the claims of a verified JWT. Nobody is found, and the request answered with
- * 401, unless the signature, `exp` (which must be there), and all that is configured hold. When the
- * issuer's keys cannot be fetched in time the request is answered with 503: nobody can tell then
- * whether the JWT is good.
+ * Creates a resolver that takes the subject from the claims of a verified JWT. The JWT must have a valid
+ * signature, an `exp`, and everything that is configured; otherwise the request is answered with 401. If
+ * the issuer's keys cannot be fetched in time, the JWT cannot be verified, and the answer is 503.
  *
  * @throws ConfigError When an option is unknown, missing or malformed.
  * @example
@@ -80,20 +79,20 @@ export function jwtSubject(
 ): (request: Request) => Promise<ResolvedSubject> {
   assertKnownOptions('jwtSubject', options, OPTIONS)
   const key = keySource(options)
-  const header = headerName('jwtSubject.header', options.header ?? 'Authorization')
-  const claims = validClaims(options.claims ?? { tenant: 'tenant' })
-  const algorithms = validAlgorithms(options)
+  const header = assertHeaderName('jwtSubject.header', options.header ?? 'Authorization')
+  const claims = assertClaims(options.claims ?? { tenant: 'tenant' })
+  const algorithms = assertAlgorithms(options)
   const lifetime = assertPositiveInteger(
     'jwtSubject.maxLifetimeSeconds',
     options.maxLifetimeSeconds ?? 30 * 86_400,
   )
-  const clockTolerance = validTolerance(options.clockToleranceSeconds ?? 5)
+  const clockTolerance = assertTolerance(options.clockToleranceSeconds ?? 5)
   const { clock = Date.now } = options
   assertFunction('jwtSubject.clock', clock)
-  const expected = { ...validText('issuer', options), ...validText('audience', options) }
+  const expected = { ...expectedText('issuer', options), ...expectedText('audience', options) }
 
   return async (request) => {
-    const jwt = credential(request, header)
+    const jwt = readCredential(request, header)
     if (jwt === undefined || jwt.length > MAX_LENGTH) return null
     const now = clock()
     let payload: JWTPayload
@@ -106,7 +105,7 @@ export function jwtSubject(
         ...expected,
       }))
     } catch (error) {
-      return isRefutation(error) ? null : KEYS_UNAVAILABLE
+      return isInvalidJwt(error) ? null : KEYS_UNAVAILABLE
     }
     const { exp } = payload
     const livesTooLong = !Number.isSafeInteger(exp) || (exp as number) > now / 1000 + lifetime
@@ -121,8 +120,8 @@ const KEYS_UNAVAILABLE: Refusal = refuse({
   headers: { 'Retry-After': '1' },
 })
 
-/** True if the JWT itself is at fault, rather than the way to the keys. */
-function isRefutation(error: unknown): boolean {
+/** Returns true if the JWT is invalid, and false if the keys could not be fetched. */
+function isInvalidJwt(error: unknown): boolean {
   if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return false
   return error instanceof errors.JOSEError
 }
@@ -150,7 +149,7 @@ function keySource(options: JwtSubjectOptions): JWTVerifyGetKey {
   })
 }
 
-function validAlgorithms({ algorithms, secret }: JwtSubjectOptions): string[] {
+function assertAlgorithms({ algorithms, secret }: JwtSubjectOptions): string[] {
   const family =
     secret === undefined ? /^(RS|PS|ES)(256|384|512)$|^EdDSA$|^Ed25519$/ : /^HS(256|384|512)$/
   if (Array.isArray(algorithms) && algorithms.length > 0) {
@@ -166,14 +165,14 @@ function validAlgorithms({ algorithms, secret }: JwtSubjectOptions): string[] {
   )
 }
 
-function validTolerance(seconds: number): number {
+function assertTolerance(seconds: number): number {
   if (Number.isInteger(seconds) && seconds >= 0 && seconds <= 300) return seconds
   const message = 'must be a whole number from 0 to 300'
   throw new ConfigError('invalid_option', 'jwtSubject.clockToleranceSeconds', message)
 }
 
-/** The option as given. One that is there but `undefined` would silently check nothing. */
-function validText(
+/** Returns the option, if there is one. An `undefined` one is an error: it would check nothing. */
+function expectedText(
   name: 'issuer' | 'audience',
   options: JwtSubjectOptions,
 ): Partial<Record<typeof name, string>> {
@@ -183,13 +182,13 @@ function validText(
   throw new ConfigError('invalid_option', `jwtSubject.${name}`, 'must be a non-empty string')
 }
 
-function validClaims(claims: unknown): [dimension: string, claim: string][] {
+function assertClaims(claims: unknown): [dimension: string, claim: string][] {
   const entries = Object.entries((claims ?? {}) as Record<string, unknown>)
   if (
     entries.length > 0 &&
     entries.every(([, claim]) => typeof claim === 'string' && claim !== '')
   ) {
-    for (const [dimension] of entries) dimensionName('jwtSubject.claims', dimension)
+    for (const [dimension] of entries) assertDimensionName('jwtSubject.claims', dimension)
     return entries as [string, string][]
   }
   throw new ConfigError('invalid_option', 'jwtSubject.claims', 'must name a claim per dimension')

@@ -1,14 +1,14 @@
 import { ConfigError } from '../errors.ts'
 
-/** Returns `name` if it can be the name of a header (an RFC 9110 token), else throws. */
-export function headerName(option: string, name: unknown): string {
+/** Returns `name`, or throws unless it can be the name of a header (an RFC 9110 token). */
+export function assertHeaderName(option: string, name: unknown): string {
   if (typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)) return name
   throw new ConfigError('invalid_option', option, 'must be the name of a header')
 }
 
-/** Returns `name` if policies can count per it, else throws. */
-export function dimensionName(option: string, name: unknown): string {
-  // What the route is, the adapter says, never a client.
+/** Returns `name`, or throws unless it can be a dimension of a subject. */
+export function assertDimensionName(option: string, name: unknown): string {
+  // The adapter sets the route, never a client.
   if (typeof name === 'string' && /^(?!route$)[A-Za-z][A-Za-z0-9_-]{0,31}$/.test(name)) return name
   throw new ConfigError(
     'invalid_option',

@@ -4,51 +4,51 @@ import { ConfigError } from '../errors.ts'
 import { Refusal } from '../http/refusal.ts'
 
 /**
- * The first of several resolvers that finds somebody, in order; the others are not asked. A refusal
- * ends the search, too: whom one resolver turns away, the next must not let in.
+ * Combines resolvers: the first that finds a subject wins, in order, and the others are not called. A
+ * refusal ends the search, too, so that a later resolver cannot let the request in.
  *
- * @throws ConfigError When there is no resolver, or something else among them.
+ * @throws ConfigError Unless there is at least one resolver, and all are functions.
  * @example
  * firstOf(jwtSubject({ … }), apiKeySubject({ … }))
  */
 export function firstOf<Context extends unknown[]>(
   ...resolvers: readonly SubjectResolver<Context>[]
 ): SubjectResolver<Context> {
-  validResolvers('firstOf', resolvers)
+  assertResolvers('firstOf', resolvers)
   return async (request, ...context) => {
     for (const resolve of resolvers) {
-      const found = await resolve(request, ...context)
-      if (found) return found
+      const resolved = await resolve(request, ...context)
+      if (resolved) return resolved
     }
     return null
   }
 }
 
 /**
- * What several resolvers find, in one subject: each must find something, and the earlier ones win where
- * two name the same dimension, so that an id which a client merely claims replaces none that is proven
- * before it.
+ * Combines resolvers: merges their results into one subject. Each must find one. If two have the same
+ * dimension, the earlier one wins: put the resolver that verifies credentials first, so that an
+ * unverified id cannot replace a verified one.
  *
- * @throws ConfigError When there is no resolver, or something else among them.
+ * @throws ConfigError Unless there is at least one resolver, and all are functions.
  * @example
  * allOf(jwtSubject({ … }), headerSubject({ header: 'X-Project-ID', dimension: 'project' }))
  */
 export function allOf<Context extends unknown[]>(
   ...resolvers: readonly SubjectResolver<Context>[]
 ): SubjectResolver<Context> {
-  validResolvers('allOf', resolvers)
+  assertResolvers('allOf', resolvers)
   return async (request, ...context): Promise<ResolvedSubject> => {
     const subjects: Subject[] = []
     for (const resolve of resolvers) {
-      const found = await resolve(request, ...context)
-      if (!found || found instanceof Refusal) return found
-      subjects.push(found)
+      const resolved = await resolve(request, ...context)
+      if (!resolved || resolved instanceof Refusal) return resolved
+      subjects.push(resolved)
     }
     return Object.assign({}, ...subjects.toReversed()) as Subject
   }
 }
 
-function validResolvers(where: string, resolvers: readonly unknown[]): void {
+function assertResolvers(option: string, resolvers: readonly unknown[]): void {
   if (resolvers.length > 0 && resolvers.every((resolve) => typeof resolve === 'function')) return
-  throw new ConfigError('invalid_option', where, 'takes at least one function of the request')
+  throw new ConfigError('invalid_option', option, 'takes at least one function of the request')
 }

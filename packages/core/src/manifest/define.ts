@@ -1,45 +1,38 @@
-import type { Policy, PolicyRule } from '../policies/policy.ts'
-import { createPolicy } from '../policies/define-policy.ts'
 import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest } from './types.ts'
 import { ConfigError } from '../errors.ts'
+import { createPolicy } from '../policies/define-policy.ts'
+import type { Policy } from '../policies/policy.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
-import { overridden } from './overrides.ts'
-import { listOf } from './place.ts'
-import { rulesOfSpec } from './policies.ts'
-import { entriesOf } from './routes.ts'
-import { shorthandOf, shorthandPolicies } from './shorthand.ts'
-import { holdCost } from './units.ts'
+import { assertFixedCost } from './costs.ts'
+import { applyOverrides } from './overrides.ts'
+import { parsePolicy, type RuleEntry } from './policies.ts'
+import { parseRoutes } from './routes.ts'
+import { shorthandRules } from './shorthand.ts'
 
-/** What a manifest makes, for a limiter and its adapters. */
+/** The routes and policies of a manifest, for adapters and a limiter. */
 export interface DefinedManifest<Context extends unknown[] = []> {
-  /** For the `routes` of every adapter. */
+  /** The `routes` of every adapter. */
   readonly routes: readonly RouteOptions<Context>[]
   /**
-   * For the `policies` of a limiter, in the order in which a denial names them: those for every route,
-   * then those of each route, then those that `rpm` is short for.
+   * The `policies` of a limiter, in the order in which a denial names them: those for every route, those
+   * of each route, and those that `rpm` stands for.
    */
   readonly policies: readonly Policy[]
   /**
-   * The id and the cost of a route, as `withRateLimit` takes them.
+   * Returns the id and the cost of a route, as `withRateLimit` takes them.
    *
    * @throws ConfigError When the manifest has no route with this id.
    */
   route(id: string): { readonly route: string; readonly cost?: RouteCost<Context> }
 }
 
-/** A policy, and where it stands. */
-interface Placed {
-  readonly place: string
-  readonly policy: PolicyRule
-}
-
 /**
- * Makes routes and policies of one plain object, which may come out of a JSON file. All of it is
- * validated here, but for what depends on plans, which `createLimiter` tries.
+ * Makes routes and policies from one plain object, for example from a JSON file. Everything is validated
+ * here, except limits that depend on plans: `createLimiter` tries those.
  *
- * @throws ConfigError When something is unknown, missing or out of range; `option` is its place, such
- * as `manifest.routes[2].policies[0].window`.
+ * @throws ConfigError When an option is unknown, missing or out of range; `option` is its path, such as
+ * `manifest.routes[2].policies[0].window`.
  * @example
  * const manifest = defineManifest({
  *   basePath: '/api',
@@ -59,69 +52,68 @@ export function defineManifest<Context extends unknown[] = []>(
   manifest: Manifest<Context>,
 ): DefinedManifest<Context> {
   assertKnownOptions('manifest', manifest, ['basePath', 'defaults', 'policies', 'routes'])
-  const entries = entriesOf(manifest)
-  const ids = new Set(entries.map(({ route }) => route.id))
-  const shared = placed('manifest.policies', manifest.policies)
-  for (const { place, policy } of shared) {
-    if ((policy.routes ?? []).every((id) => ids.has(id))) continue
-    const message = 'must list ids of routes of the manifest'
-    throw new ConfigError('invalid_option', `${place}.routes`, message)
-  }
-  const own = entries.flatMap(({ place, options, route }) =>
-    placed(`${place}.policies`, options.policies).map((made) => onlyOn(route.id, made)),
+  const entries = parseRoutes(manifest)
+  const shared = parseShared(manifest.policies, new Set(entries.map(({ route }) => route.id)))
+  const perRoute = entries.flatMap(({ path, options, route }) =>
+    parsePolicies(`${path}.policies`, options.policies).map((entry) => onlyOn(route.id, entry)),
   )
-  const short = shorthandPolicies(
-    entries.flatMap(({ place, options, route }) => shorthandOf(place, route.id, options)),
-  )
-  distinctNames([...shared, ...own, ...short])
-  const rules = [
-    ...overridden(
-      shared.map(({ policy }) => policy),
-      entries,
-    ),
-    ...[...own, ...short].map(({ policy }) => policy),
-  ]
-  for (const entry of entries) holdCost(entry, rules)
+  const others = [...perRoute, ...shorthandRules(entries)]
+  assertDistinctNames([...shared, ...others])
+  const sharedRules = shared.map(({ rule }) => rule)
+  const rules = [...applyOverrides(sharedRules, entries), ...others.map(({ rule }) => rule)]
+  for (const entry of entries) assertFixedCost(entry, rules)
   const byId = new Map(entries.map(({ route }) => [route.id, route]))
   return Object.freeze({
-    routes: Object.freeze(entries.map(({ route }) => route)),
+    routes: Object.freeze([...byId.values()]),
     policies: Object.freeze(rules.length > 0 ? [createPolicy(rules)] : []),
     route(id: string) {
-      const found = byId.get(id)
-      if (found === undefined) {
-        throw new ConfigError(
-          'invalid_option',
-          'route',
-          'must be the id of a route of the manifest',
-        )
+      const route = byId.get(id)
+      if (route === undefined) {
+        const message = 'must be the id of a route of the manifest'
+        throw new ConfigError('invalid_option', 'route', message)
       }
-      return { route: id, ...(found.cost === undefined ? {} : { cost: found.cost }) }
+      return { route: id, ...(route.cost === undefined ? {} : { cost: route.cost }) }
     },
   })
 }
 
-function placed(where: string, list: Manifest['policies']): readonly Placed[] {
-  return listOf(where, list).flatMap((given, index) => {
-    const place = `${where}[${index}]`
-    return rulesOfSpec(place, given).map((policy) => ({ place, policy }))
+function parsePolicies(path: string, policies: Manifest['policies'] = []): readonly RuleEntry[] {
+  if (!Array.isArray(policies)) throw new ConfigError('invalid_option', path, 'must be a list')
+  return (policies as NonNullable<Manifest['policies']>).flatMap((policy, index) => {
+    const item = `${path}[${index}]`
+    return parsePolicy(item, policy).map((rule) => ({ path: item, rule }))
   })
 }
 
-function onlyOn(id: string, { place, policy }: Placed): Placed {
-  if (policy.routes === undefined) {
-    return { place, policy: Object.freeze({ ...policy, routes: Object.freeze([id]) }) }
+/** Parses the policies for every route. The `routes` of a policy must be among `ids`. */
+function parseShared(
+  policies: Manifest['policies'],
+  ids: ReadonlySet<string>,
+): readonly RuleEntry[] {
+  const entries = parsePolicies('manifest.policies', policies)
+  for (const { path, rule } of entries) {
+    if ((rule.routes ?? []).every((id) => ids.has(id))) continue
+    const message = 'must list ids of routes of the manifest'
+    throw new ConfigError('invalid_option', `${path}.routes`, message)
   }
-  const message = 'has no meaning here: the policy applies to this route'
-  throw new ConfigError('invalid_option', `${place}.routes`, message)
+  return entries
 }
 
-function distinctNames(all: readonly Placed[]): void {
+function onlyOn(id: string, { path, rule }: RuleEntry): RuleEntry {
+  if (rule.routes === undefined) {
+    return { path, rule: Object.freeze({ ...rule, routes: Object.freeze([id]) }) }
+  }
+  const message = 'has no meaning here: the policy applies to this route'
+  throw new ConfigError('invalid_option', `${path}.routes`, message)
+}
+
+function assertDistinctNames(entries: readonly RuleEntry[]): void {
   const names = new Set<string>()
-  for (const { place, policy } of all) {
-    if (names.has(policy.name)) {
-      const message = `"${policy.name}" names another policy of the manifest already`
-      throw new ConfigError('duplicate_policy', place, message)
+  for (const { path, rule } of entries) {
+    if (names.has(rule.name)) {
+      const message = `"${rule.name}" is already the name of another policy of the manifest`
+      throw new ConfigError('duplicate_policy', path, message)
     }
-    names.add(policy.name)
+    names.add(rule.name)
   }
 }

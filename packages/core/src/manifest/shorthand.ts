@@ -1,96 +1,67 @@
-import type { Burst, Limit, LimitContext } from '../policies/limit.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { ManifestRoute } from './types.ts'
+import type { RouteEntry } from './routes.ts'
+import type { RuleEntry } from './policies.ts'
 import { ConfigError } from '../errors.ts'
-import { resolveLimits, assertBurst, assertLimitOption } from '../policies/limit.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
 import { assertPer } from '../subject.ts'
-import { inPlaceOf } from './place.ts'
-import { limitIn, limitOf, resolved } from './policies.ts'
+import { parseRouteLimits, withRouteLimits, type RouteLimits } from './limits.ts'
 
-/** The `rpm` of one route. */
-export interface Shorthand {
-  readonly place: string
-  readonly id: string
-  readonly per: readonly string[]
-  readonly limit: Limit
-  readonly burst: Burst | undefined
-}
-
-/** The `rpm` of a route, if it has one. */
-export function shorthandOf(
-  place: string,
-  id: string,
-  { rpm, burst, per }: Pick<ManifestRoute, 'rpm' | 'burst' | 'per'>,
-): readonly Shorthand[] {
-  if (rpm === undefined) {
-    const lonely = Object.entries({ burst, per }).find(([, value]) => value !== undefined)
-    if (lonely === undefined) return []
-    throw new ConfigError('invalid_option', `${place}.${lonely[0]}`, 'has no meaning without "rpm"')
-  }
-  if ((rpm as Limit) === 'configured') {
-    throw new ConfigError('invalid_option', `${place}.rpm`, 'cannot be configured; use a policy')
-  }
-  const whose = per === undefined ? [] : Array.isArray(per) && assertPer(`${place}.per`, per)
-  if (whose === false || whose === 'global') {
-    const message = 'must be a list of dimensions; leave it out for all'
-    throw new ConfigError('invalid_option', `${place}.per`, message)
-  }
-  const own = {
-    place,
-    id,
-    per: [...new Set([...whose, 'route'])],
-    limit: assertLimitOption(
-      `${place}.rpm`,
-      isNone(rpm) ? 'unlimited' : limitOf(`${place}.rpm`, rpm),
-    ),
-    burst:
-      burst === undefined
-        ? undefined
-        : assertBurst(`${place}.burst`, limitOf(`${place}.burst`, burst)),
-  }
-  return [own]
-}
-
-/** In gateways' files 0 and less mean no limit. What a plan or a function says means what it does elsewhere. */
-const isNone = (rpm: unknown): boolean => Number.isInteger(rpm) && (rpm as number) <= 0
-
-/** One policy for all routes that count the same subjects: its limit depends on the route. */
-export function shorthandPolicies(
-  all: readonly Shorthand[],
-): readonly { readonly place: string; readonly policy: PolicyRule }[] {
-  const groups = new Map<string, Shorthand[]>()
-  for (const own of all) {
+/** Makes the policies that `rpm` stands for: one for all routes with the same `per`. */
+export function shorthandRules<Context extends unknown[]>(
+  entries: readonly RouteEntry<Context>[],
+): readonly RuleEntry[] {
+  const groups = new Map<string, RpmGroup>()
+  for (const { path, options, route } of entries) {
+    assertRpm(path, options)
+    const { rpm, burst } = options
+    if (rpm === undefined) continue
+    const per = perRoute(`${path}.per`, options.per)
     // Not by the name: "api" and "key" make the same one as "api-key".
-    const whose = JSON.stringify(own.per)
-    groups.set(whose, [...(groups.get(whose) ?? []), own])
+    const key = JSON.stringify(per)
+    const group = groups.get(key) ?? { path: `${path}.rpm`, per, limits: new Map() }
+    const paths = { limit: `${path}.rpm`, burst: `${path}.burst` }
+    // In gateways' files 0 and less mean no limit. A plan or a function follows the rules of a limit.
+    const limit = Number.isInteger(rpm) && (rpm as number) <= 0 ? 'unlimited' : rpm
+    group.limits.set(route.id, parseRouteLimits(paths, limit, burst))
+    groups.set(key, group)
   }
-  return Array.from(groups.values(), (group) => ({
-    place: `${group[0]?.place}.rpm`,
-    policy: ruleOf(group),
-  }))
+  return Array.from(groups.values(), (group) => ({ path: group.path, rule: ruleOf(group) }))
 }
 
-function ruleOf(group: readonly Shorthand[]): PolicyRule {
-  const per = group[0]?.per ?? []
-  const name = `rpm-per-${per.join('-')}`
-  const byRoute = new Map(group.map((own) => [own.id, own]))
-  const limitOn = ({ route = '' }: LimitContext): Limit => byRoute.get(route)?.limit ?? 'unlimited'
-  const burstOn = ({ route = '' }: LimitContext): Burst => byRoute.get(route)?.burst ?? 'limit'
+/** The routes whose `rpm` counts the same subjects. */
+interface RpmGroup {
+  /** The path of the first of them, for errors. */
+  readonly path: string
+  readonly per: readonly string[]
+  readonly limits: Map<string, RouteLimits>
+}
+
+function ruleOf({ per, limits }: RpmGroup): PolicyRule {
   const [rule] = tokenBucket({
-    name,
-    limit: (context) => limitIn(limitOn(context), context),
-    burst: (context) => resolved(burstOn(context), context),
+    name: `rpm-per-${per.join('-')}`,
+    limit: 'unlimited',
     window: '1m',
     per,
-    routes: [...byRoute.keys()],
+    routes: [...limits.keys()],
   })() as [PolicyRule]
-  for (const { place, id, limit, burst } of group) {
-    // What depends on a plan is tried by the limiter.
-    if (typeof limit === 'function' || typeof burst === 'function') continue
-    const attempt = () => resolveLimits(rule, { plan: {}, route: id, model: undefined })
-    const option = `policies.${name}`
-    inPlaceOf(option, place, () => inPlaceOf(`${option}.limit`, `${place}.rpm`, attempt))
+  return withRouteLimits(rule, limits)
+}
+
+type RpmOptions = Pick<ManifestRoute, 'rpm' | 'burst' | 'per'>
+
+function assertRpm(path: string, { rpm, burst, per }: RpmOptions): void {
+  if (rpm !== undefined) return
+  const unused = burst !== undefined ? 'burst' : per !== undefined ? 'per' : undefined
+  if (unused === undefined) return
+  throw new ConfigError('invalid_option', `${path}.${unused}`, 'has no meaning without "rpm"')
+}
+
+function perRoute(path: string, per: unknown): readonly string[] {
+  if (per === undefined) return ['route']
+  if (!Array.isArray(per)) {
+    throw new ConfigError('invalid_option', path, 'must be a list of dimensions, or left out')
   }
-  return rule
+  assertPer(path, per)
+  return [...new Set([...(per as string[]), 'route'])]
 }

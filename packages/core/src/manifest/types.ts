@@ -11,12 +11,12 @@ import type { TokenBucketOptions } from '../policies/token-bucket.ts'
 import type { Policy, PolicyOptions } from '../policies/policy.ts'
 import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 
-/** A limit of the subject's plan, by its name: what JSON has in place of a function. */
+/** A limit of the subject's plan, by its name. In JSON it takes the place of a function. */
 export interface PlanLimit {
   readonly plan: string
 }
 
-/** The options of the factory that each algorithm is named after. */
+/** The options of each policy factory, by the factory's name. */
 export interface OptionsOf {
   readonly slidingWindow: SlidingWindowOptions
   readonly slidingWindows: SlidingWindowsOptions
@@ -29,13 +29,13 @@ export interface OptionsOf {
   readonly concurrency: ConcurrencyOptions
 }
 
-/** Parts of a policy that JSON has as plain data. */
+/** Parts of a policy that may be plain data. */
 interface PartsOf {
   readonly rollout: RolloutOptions
   readonly backpressure: BackpressureOptions
 }
 
-/** The options of a factory, in which a limit may also be that of a plan by its name. */
+/** The options of a factory, in which a limit may also be a `PlanLimit`. */
 type WithPlanLimits<Options> = Options extends unknown
   ? {
       readonly [Key in keyof Options]: Key extends 'limit' | 'burst'
@@ -60,11 +60,11 @@ export type PolicySpec = {
 /** A policy as plain data, or one made by a factory. */
 export type ManifestPolicy = PolicySpec | Policy
 
-/** What is different about a policy on one route. */
+/** Limits of a policy that are different on one route. */
 export interface PolicyOverride {
   /** Units allowed per window for requests to this route. */
   readonly limit?: Exclude<Limit, 'configured'> | PlanLimit
-  /** Of a bucket: the most units at once for requests to this route. */
+  /** The most units that a bucket allows at once for requests to this route. */
   readonly burst?: Burst | PlanLimit
 }
 
@@ -75,27 +75,30 @@ export interface ManifestRoute<Context extends unknown[] = []> extends RouteOpti
   /** Policies for requests to this route only. @default none */
   readonly policies?: readonly ManifestPolicy[]
   /**
-   * By the name of a policy of the manifest, what is different about it on this route; `false` leaves
-   * it out there. The count stays the same one: a policy that is to count each route by itself has
-   * `'route'` in its `per`. @default none
+   * Other limits on this route for policies of the manifest, by the policy's name; `false` leaves the
+   * policy out here. It still counts all its routes together, unless its `per` has `'route'`.
+   *
+   * @default none
    */
   readonly overrides?: Readonly<Record<string, PolicyOverride | false>>
   /**
-   * Requests a minute to this route: short for a `tokenBucket` named after its `per`, such as
-   * `rpm-per-route`. A number of 0 or less means no limit, as in gateways' files. @default none
+   * Requests per minute to this route: short for a `tokenBucket` named after its `per`, such as
+   * `rpm-per-route`. A number of 0 or less means no limit, as in gateways' files.
+   *
+   * @default none
    */
   readonly rpm?: Exclude<Limit, 'configured'> | PlanLimit
   /** The most requests at once, with `rpm`. @default as many as `rpm` */
   readonly burst?: Burst | PlanLimit
-  /** Whose requests to this route `rpm` counts. @default everyone's together */
+  /** The dimensions that `rpm` counts by, besides the route. @default everyone's requests together */
   readonly per?: readonly string[]
 }
 
 /** Routes and their limits in one place. Without functions it is JSON. */
 export interface Manifest<Context extends unknown[] = []> {
-  /** What every path begins with: `/api`. No part of it is the `basePath` of Next.js. @default none */
+  /** The beginning of every path, such as `/api`, without the `basePath` of Next.js. @default none */
   readonly basePath?: string
-  /** For routes that do not say otherwise. */
+  /** Options of the routes that do not have their own. */
   readonly defaults?: {
     /** @default all */
     readonly methods?: readonly string[]
@@ -104,6 +107,6 @@ export interface Manifest<Context extends unknown[] = []> {
   }
   /** Policies for every route, in the order in which a denial names them. @default none */
   readonly policies?: readonly ManifestPolicy[]
-  /** The routes; what matches none of them is not limited. */
+  /** The routes. A request that matches none of them is not limited. */
   readonly routes: readonly (string | ManifestRoute<Context>)[]
 }

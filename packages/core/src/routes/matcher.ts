@@ -8,8 +8,8 @@ import { readingsOf } from './readings.ts'
 export type RouteInput<Context extends unknown[] = []> = string | RouteOptions<Context>
 
 /**
- * What a request costs: units, or a function that finds them out. One that reads the body must clone
- * the request, which the handler reads after it. What it throws is not caught.
+ * The cost of a request: units, or a function of the request that returns them. A function that reads
+ * the body must clone the request, because the handler reads it later. An exception is not caught.
  *
  * @example
  * const cost: RouteCost = async (request) => {
@@ -24,15 +24,15 @@ export type RouteCost<Context extends unknown[] = []> =
 export interface RouteOptions<Context extends unknown[] = []> {
   /** A path pattern: `/api/ai/evaluate`, `/api/models/:model`, `/api/ai/**`. */
   readonly path: string
-  /** What requests to it are counted as (`subject.route`). @default the pattern */
+  /** The id that requests are counted under (`subject.route`). @default the pattern */
   readonly id?: string
-  /** The methods it has; `GET` stands for `HEAD` too, which runs the same handler. @default all */
+  /** The methods to match; `GET` matches `HEAD` too, which runs the same handler. @default all */
   readonly methods?: readonly string[]
-  /** What a request to it costs. @default the adapter's own `cost`, else 1 request */
+  /** The cost of a request. @default the adapter's own `cost`, else 1 request */
   readonly cost?: RouteCost<Context>
 }
 
-/** A route as matched. */
+/** The route that a request matches. */
 export interface Route<Context extends unknown[] = []> {
   readonly id: string
   readonly cost: RouteCost<Context> | undefined
@@ -44,118 +44,120 @@ export type RouteMatcher<Context extends unknown[] = []> = (
   pathname: string,
 ) => Route<Context> | undefined
 
-/** The longest path that is read, in characters. Platforms take no longer one: most stop at 16 KB. */
+/** The longest path that is read, in characters. Most platforms accept no more than 16 KB. */
 const MAX_PATH_LENGTH = 16_384
 
-/** The route of a path that is longer: requests to it are refused. */
-export const TOO_LONG: Route<unknown[]> = { id: 'too-long', cost: undefined }
+/** The route of a longer path: requests to it are refused. */
+export const TOO_LONG_ROUTE: Route<unknown[]> = { id: 'too-long', cost: undefined }
 
-interface Entry<Context extends unknown[]> {
+/** One pattern of a route. */
+interface Candidate<Context extends unknown[]> {
   readonly route: Route<Context>
   readonly pattern: Pattern
-  /** The methods it has; `undefined` for all. */
+  /** The methods to match; `undefined` for all. */
   readonly methods: readonly string[] | undefined
-  /** How much of a path it leaves open: 0 nothing, 1 single segments, 2 the depth (`**`). */
+  /** The freedom of the pattern: 0 for a fixed path, 1 for open segments, 2 for any depth (`**`). */
   readonly openness: 0 | 1 | 2
-  /** Patterns that came of the route's: more than one with optional segments. */
-  readonly forms: number
+  /** The number of patterns of the route: more than one with optional segments. */
+  readonly variants: number
 }
 
 /**
  * Compiles routes. Requests are counted by the id of the route, never by their path, so that no
- * spelling of a path gets a budget of its own. Where a path can be read in several ways, whoever
- * serves it may read it in any: it is limited if one of them matches, as the route of a fixed depth
- * that routers see in it, else as the most specific.
+ * spelling of a path gets a budget of its own. A path that servers may read in several ways is limited
+ * if one of the readings matches. The reading of most routers wins if its route has a fixed depth, else
+ * the most specific route.
  *
- * @param alias A further path that a path stands for on the platform, if there is one.
- * @param place How an error names the route with an index. @default 'routes[]'
+ * @param alias Maps a path to another one that the platform treats as the same.
+ * @param optionOf Names the route with an index in errors. @default 'routes[]'
  * @throws ConfigError When a route is malformed.
  */
 export function compileRoutes<Context extends unknown[] = []>(
   routes: readonly RouteInput<Context>[],
   alias: (path: string) => string = (path) => path,
-  place: (index: number) => string = () => 'routes[]',
+  optionOf: (index: number) => string = () => 'routes[]',
 ): RouteMatcher<Context> {
   if (!Array.isArray(routes) || routes.length === 0) {
     throw new ConfigError('invalid_option', 'routes', 'must be a list of at least one route')
   }
-  const taken = new Set<string>()
-  const entries = (routes as readonly RouteInput<Context>[])
+  const shapes = new Set<string>()
+  const candidates = (routes as readonly RouteInput<Context>[])
     .flatMap((route, index) =>
-      entriesOf(taken, place(index), typeof route === 'string' ? { path: route } : route),
+      compileRoute(shapes, optionOf(index), typeof route === 'string' ? { path: route } : route),
     )
     .toSorted(
       (a, b) =>
         bySpecificity(a.pattern, b.pattern) ||
         Number(!a.methods) - Number(!b.methods) ||
-        a.forms - b.forms,
+        a.variants - b.variants,
     )
   return (method, pathname) => {
-    if (pathname.length > MAX_PATH_LENGTH) return TOO_LONG
+    if (pathname.length > MAX_PATH_LENGTH) return TOO_LONG_ROUTE
     const name = method.toUpperCase()
     const readings = readingsOf(pathname)
-    let found: Entry<Context> | undefined
+    let best: Candidate<Context> | undefined
     for (const path of new Set([...readings, ...readings.map(alias)])) {
       const segments = path.split('/').filter((segment) => segment !== '')
-      const entry = entries.find(
+      const candidate = candidates.find(
         ({ methods, pattern }) =>
           (methods === undefined || methods.includes(name)) && matches(pattern, segments),
       )
-      // Routers take `a%2Fb` for one segment. Where a route does, too, no other reading may put the
-      // request on the budget, or at the cost, of another route.
-      if (entry && path === readings[0] && entry.openness < 2) return entry.route
-      if (entry && (found === undefined || entry.openness < found.openness)) found = entry
+      // Routers take `a%2Fb` for one segment. If a route does, too, no other reading may charge the
+      // request to another route.
+      if (candidate && path === readings[0] && candidate.openness < 2) return candidate.route
+      if (candidate && (best === undefined || candidate.openness < best.openness)) best = candidate
     }
-    return found?.route
+    return best?.route
   }
 }
 
-function entriesOf<Context extends unknown[]>(
-  taken: Set<string>,
-  where: string,
+/** Compiles one route. `shapes` holds the patterns of those before it, so that no two are the same. */
+function compileRoute<Context extends unknown[]>(
+  shapes: Set<string>,
+  option: string,
   options: RouteOptions<Context>,
-): Entry<Context>[] {
-  assertKnownOptions(where, options, ['path', 'id', 'methods', 'cost'])
+): Candidate<Context>[] {
+  assertKnownOptions(option, options, ['path', 'id', 'methods', 'cost'])
   const { path, id = path, cost } = options
-  const isText = typeof path === 'string' && path.startsWith('/') && !UNMATCHABLE.test(path)
-  const patterns = isText ? compilePattern(path) : undefined
+  const isPath = typeof path === 'string' && path.startsWith('/') && !UNMATCHABLE.test(path)
+  const patterns = isPath ? compilePattern(path) : undefined
   if (patterns === undefined) {
-    throw new ConfigError('invalid_option', `${where}.path`, MUST_BE_PATTERN)
+    throw new ConfigError('invalid_option', `${option}.path`, MUST_BE_PATTERN)
   }
   if (typeof id !== 'string' || id === '') {
-    throw new ConfigError('invalid_option', `${where}.id`, 'must be a non-empty string')
+    throw new ConfigError('invalid_option', `${option}.id`, 'must be a non-empty string')
   }
-  const named =
-    options.methods === undefined ? undefined : validMethods(`${where}.methods`, options.methods)
-  validCost(`${where}.cost`, cost)
-  // Where GET has a handler, HEAD runs it.
-  const methods = named?.includes('GET') ? [...new Set([...named, 'HEAD'])] : named
+  const names =
+    options.methods === undefined ? undefined : assertMethods(`${option}.methods`, options.methods)
+  assertRouteCost(`${option}.cost`, cost)
+  // The handler of GET also runs for HEAD.
+  const methods = names?.includes('GET') ? [...new Set([...names, 'HEAD'])] : names
   for (const method of new Set(methods ?? [''])) {
     const shape = `${method} ${shapeOf(patterns)}`
-    if (taken.has(shape)) {
-      throw new ConfigError('invalid_option', `${where}.path`, 'is that of another route already')
+    if (shapes.has(shape)) {
+      throw new ConfigError('invalid_option', `${option}.path`, 'is already that of another route')
     }
-    taken.add(shape)
+    shapes.add(shape)
   }
   return patterns.map((pattern) => ({
     route: { id, cost },
     pattern,
     methods,
     openness: pattern.tail ? 2 : isOpen(pattern) ? 1 : 0,
-    forms: patterns.length,
+    variants: patterns.length,
   }))
 }
 
-/** What no path has any more when it is matched: escapes, parameters, empty and dot segments, upper case. */
+/** Text that no path contains when it is matched: escapes, parameters, empty or dot segments, upper case. */
 const UNMATCHABLE = /[%;]|\/\/|\/\.\.?(\/|$)|\([^)]*[A-Z]/
 
 const MUST_BE_PATTERN =
-  'must be a pattern that can match: start with "/", with no "%", ";", "//" or dot segment in it, no upper case in a group, at most one "**", and one ":name" or "*" in a segment'
+  'must start with "/" and have no "%", ";", "//" or dot segment, no upper case in a group, at most one "**", and one ":name" or "*" per segment'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']
 
-/** Returns `methods` in upper case if they are some, else throws. */
-export function validMethods(option: string, methods: unknown): string[] {
+/** Returns `methods` in upper case, or throws unless it lists known methods. */
+export function assertMethods(option: string, methods: unknown): string[] {
   const names = Array.isArray(methods) ? methods.map((name) => String(name).toUpperCase()) : []
   if (names.length > 0 && names.every((name) => METHODS.includes(name))) return names
   const message = `must list at least one of ${METHODS.join(', ')}`
@@ -163,11 +165,11 @@ export function validMethods(option: string, methods: unknown): string[] {
 }
 
 /** @throws ConfigError Unless `cost` is a cost, a function that returns one, or left out. */
-export function validCost(option: string, cost: unknown): void {
+export function assertRouteCost(option: string, cost: unknown): void {
   if (cost === undefined || typeof cost === 'function') return
   const byUnit = typeof cost === 'object' && cost !== null && !Array.isArray(cost)
   const units: unknown[] = byUnit ? Object.values(cost) : [cost]
   if (units.every(isUnits)) return
-  const message = `${MUST_BE_UNITS}, an object of such numbers by unit, or a function that returns one of these`
+  const message = `${MUST_BE_UNITS}, an object of such numbers by unit, or a function that returns either`
   throw new ConfigError('invalid_option', option, message)
 }

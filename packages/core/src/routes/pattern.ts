@@ -3,7 +3,7 @@ type Segment = string | RegExp | typeof ANY
 
 const ANY = null
 
-/** A pattern, compiled. */
+/** A compiled pattern. */
 export interface Pattern {
   /** Segments before `**`, or all of them. */
   readonly head: readonly Segment[]
@@ -12,14 +12,14 @@ export interface Pattern {
 }
 
 /**
- * Compiles a pattern; several come of one with optional segments. `undefined` if it is malformed.
- * Literal text is taken in lower case.
+ * Compiles a pattern into one for each choice of its optional segments; `undefined` if it is malformed.
+ * Literal text is converted to lower case.
  */
 export function compilePattern(path: string): Pattern[] | undefined {
   let patterns: Pattern[] = [{ head: [], tail: undefined }]
   const texts = path.split('/').filter((text) => text !== '')
   for (const [index, text] of texts.entries()) {
-    // At the end, one `*` takes as much as two.
+    // At the end, `*` matches the same as `**`.
     if (text === '**' || (text === '*' && index === texts.length - 1)) {
       if (patterns.some(({ tail }) => tail)) return undefined
       patterns = patterns.map(({ head }) => ({ head, tail: [] }))
@@ -38,7 +38,7 @@ export function compilePattern(path: string): Pattern[] | undefined {
 
 const OPTIONAL = /^(?::\w+(?:\([^()]+\))?|\{[^{}]+\})\?$/
 
-/** An escape, a parameter, `*`, a group, an optional part, or literal text. */
+/** One part of a segment: an escape, a parameter, `*`, a group, an optional part, or literal text. */
 const PART =
   /\\(.)|:[a-z_]\w*(?:\(([^()]+)\))?|\*|\(([^()]+)\)|\{([^{}:*()\\]+)\}(\??)|[^\\:*(){}?]+/giy
 
@@ -60,7 +60,7 @@ function compileSegment(text: string): Segment | undefined {
     const quoted = plain.replace(/[^\w\s]/g, '\\$&')
     source += optional ? `(?:${quoted})?` : quoted
   }
-  // With two open parts, one might take what the other could: that would not be linear.
+  // Two open parts could match the same text, and matching would not be linear.
   if (end !== text.length || open > 1) return undefined
   if (literal !== undefined) return literal
   try {
@@ -70,7 +70,7 @@ function compileSegment(text: string): Segment | undefined {
   }
 }
 
-/** Returns true if a pattern matches these segments of a path. Looks at each of them once. */
+/** Returns true if a pattern matches these segments of a path. Reads each segment once. */
 export function matches(
   { head, tail = [], tail: deep }: Pattern,
   path: readonly string[],
@@ -87,16 +87,16 @@ function fits(segment: Segment, text = ''): boolean {
   return segment === ANY || (typeof segment === 'string' ? segment === text : segment.test(text))
 }
 
-/** Sorts the more specific of two patterns first: from left to right, the segment that takes less. */
-export function bySpecificity(one: Pattern, other: Pattern): number {
-  const [a, b] = [ranks(one), ranks(other)]
+/** Sorts the more specific pattern first: the first segment that differs decides, the narrower one wins. */
+export function bySpecificity(first: Pattern, second: Pattern): number {
+  const [a, b] = [ranks(first), ranks(second)]
   const differences = (a.length > b.length ? a : b).map(
     (_, index) => (a[index] ?? END) - (b[index] ?? END),
   )
   return differences.find((difference) => difference !== 0) ?? 0
 }
 
-/** A pattern that ends is more specific than one that goes on with `**`, and less than any other. */
+/** A pattern that ends is more specific than one that continues with `**`, and less than any other. */
 const [END, DEEP] = [3, 4]
 
 function ranks({ head, tail }: Pattern): number[] {
@@ -108,7 +108,7 @@ function rank(segment: Segment): number {
   return typeof segment === 'string' ? 0 : 1 + 1 / segment.source.length
 }
 
-/** What two patterns have in common that match the same paths. */
+/** Describes patterns; two descriptions are equal if the patterns match the same paths. */
 export function shapeOf(patterns: readonly Pattern[]): string {
   const shapes = patterns.map(({ head, tail }) =>
     [...head, ...(tail ? ['**', ...tail] : [])].map((segment) => `/${segment ?? ''}`).join(''),
@@ -116,7 +116,7 @@ export function shapeOf(patterns: readonly Pattern[]): string {
   return shapes.join(' ')
 }
 
-/** Returns true if segments of a path are left open. */
+/** Returns true if a segment of the pattern matches more than one text. */
 export function isOpen({ head, tail = [] }: Pattern): boolean {
   return [...head, ...tail].some((segment) => typeof segment !== 'string')
 }

@@ -1,22 +1,21 @@
 /**
- * The ways to read a path, one spelling for each: in lower case, with single slashes, no trailing
- * one, and no parameters (`;x=1`) in its segments. Decoded (what is encoded twice, too; what cannot
- * be decoded stays as it is),
+ * Returns the ways in which servers may read a path, each in one spelling: lower case, single slashes,
+ * no trailing slash, no parameters (`;x=1`), and all layers of escapes decoded where they are valid.
  *
- * 1. segment by segment, as routers do: an encoded slash does not part segments;
- * 2. as a whole, as proxies do, who then split what they have decoded;
- * 3. the same as part of a URL, as gateways read it that build one: `..`, `?` and `#` have a meaning.
+ * 1. Routers split first and decode each segment: an encoded slash does not separate segments.
+ * 2. Proxies decode first and split the result.
+ * 3. Gateways put the decoded path into a new URL: `..`, `?` and `#` get their meaning.
  */
 export function readingsOf(pathname: string): string[] {
-  const bySegment = pathname.split(SLASH).map(inOneSegment)
+  const bySegment = pathname.split(SLASH).map(decodeSegment)
   if (!/[%;]/.test(pathname)) return [plainPath(bySegment)]
-  const whole = decoded(pathname).replace(PARAMETERS, '').split(SLASH)
-  return [plainPath(bySegment), plainPath(whole), plainPath(inUrl(whole))]
+  const whole = decodePath(pathname).replace(PARAMETERS, '').split(SLASH)
+  return [plainPath(bySegment), plainPath(whole), plainPath(urlSegments(whole))]
 }
 
-/** Decoded, but for the slashes in it; those at its end are as good as a trailing one. */
-function inOneSegment(segment: string): string {
-  return decoded(segment)
+/** Decodes a segment but keeps its slashes encoded. Slashes at its end count as trailing ones. */
+function decodeSegment(segment: string): string {
+  return decodePath(segment)
     .replace(/([^/\\])[/\\]+$/, '$1')
     .replace(SLASHES, '%2f')
 }
@@ -30,21 +29,21 @@ function plainPath(segments: readonly string[]): string {
   return `/${plain.filter((segment) => segment !== '').join('/')}`
 }
 
-/** A segment that is nothing but parameters stays: it is one that `:id` takes. */
+/** Keeps a segment of nothing but parameters, because `:id` matches it. */
 function withoutParameters(segment: string): string {
   const at = segment.indexOf(';')
   return at > 0 ? segment.slice(0, at) : segment
 }
 
-/** The path of the URL that these segments make: without `..`, a query, or what a URL drops. */
-function inUrl(segments: readonly string[]): string[] {
-  return decoded(new URL(`http://host/${segments.join('/')}`).pathname).split(SLASH)
+/** Returns the segments of the path after they have been part of a URL: `..` resolved, no query. */
+function urlSegments(segments: readonly string[]): string[] {
+  return decodePath(new URL(`http://host/${segments.join('/')}`).pathname).split(SLASH)
 }
 
-/** Decodes escapes, those of escapes too, without an exception where they are not UTF-8. */
-export function decoded(pathname: string): string {
+/** Decodes up to three layers of escapes. Leaves escapes that are not UTF-8, and throws nothing. */
+export function decodePath(pathname: string): string {
   let path = pathname
-  // Three layers are more than any proxy adds, and a bound on what a client can make us do.
+  // More layers than any proxy adds; the bound limits the work a client can cause.
   for (let layer = 0; layer < 3 && path.includes('%'); layer += 1) {
     path = path.replace(ESCAPES, (bytes) =>
       UTF_8.test(bytes)
@@ -58,7 +57,7 @@ export function decoded(pathname: string): string {
 
 const ESCAPES = /(?:%[0-9a-f]{2})+/gi
 
-/** Escapes that `decodeURIComponent` takes: the well-formed sequences of the Unicode Standard, table 3-7. */
+/** Escapes that `decodeURIComponent` accepts: the well-formed sequences of the Unicode Standard, table 3-7. */
 const UTF_8 = utf8Escapes()
 
 function utf8Escapes(): RegExp {

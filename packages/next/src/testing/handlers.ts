@@ -4,23 +4,23 @@ import { moduleOf } from './module.ts'
 import { exportOf, isMadeBy } from './origin.ts'
 import { hasServerFunctions, pageName, type Project } from './project.ts'
 
-/** Something that answers requests below a path. */
+/** A handler that serves paths of the app. */
 export interface Handler {
-  /** The path as the folders have it. */
+  /** The path, as the folders write it. */
   readonly pattern: string
-  /** The methods that `withRateLimit` is not around. */
+  /** The methods that `withRateLimit` does not wrap. */
   readonly methods: readonly string[]
-  /** Paths that it serves, one of each kind. */
+  /** Examples of the paths that it serves, one of each kind. */
   readonly paths: readonly string[]
 }
 
-/** The handlers of `app` and `pages/api`, and pages if server functions can be sent to them. */
+/** Finds the handlers of `app` and `pages/api`, and pages if the project has server functions. */
 export function handlersBelow(project: Project, under: string): Handler[] {
   const prefix = under.split('/').filter((segment) => segment !== '')
   const files = [...appFiles(project), ...apiFiles(project)]
   let runsFunctions: boolean | undefined
   return files.flatMap(({ file, segments, kind }) => {
-    const paths = served(segments, prefix).map((path) => `/${path.join('/')}`)
+    const paths = servedPaths(segments, prefix).map((path) => `/${path.join('/')}`)
     if (paths.length === 0) return []
     if (kind === 'page' && !(runsFunctions ??= hasServerFunctions(project.root))) return []
     const methods = kind === 'page' ? ['POST'] : openMethods(project, file, kind)
@@ -39,10 +39,10 @@ function appFiles(project: Project): HandlerFile[] {
     entriesOf(folder).flatMap(({ name, file, isFolder }) => {
       const kind = pageName(project, name)
       if (!isFolder) return kind === 'route' || kind === 'page' ? [{ file, segments, kind }] : []
-      // A private folder (`_name`) has no routes; a group (`(name)`) and a slot (`@name`) no segment.
+      // A private folder (`_name`) has no routes. A group (`(name)`) or a slot (`@name`) adds no segment.
       if (name.startsWith('_')) return []
       if (/^(\(.*\)|@.*)$/.test(name)) return filesIn(file, segments)
-      // `%5F` is how a segment that begins with an underscore is written.
+      // A segment that begins with an underscore is written with `%5F`.
       return filesIn(file, [...segments, name.replace(/^%5f/i, '_')])
     })
   return filesIn(join(project.folder, 'app'), [])
@@ -53,7 +53,7 @@ function apiFiles(project: Project): HandlerFile[] {
     entriesOf(folder).flatMap(({ name, file, isFolder }) => {
       const page = isFolder ? name : pageName(project, name)
       if (page === undefined) return []
-      // Of the folder itself, only what serves `/api` is of interest.
+      // At the top, only `api` is relevant.
       if (segments.length === 0 && page !== 'api') return []
       if (isFolder) return filesIn(file, [...segments, name])
       return [{ file, segments: page === 'index' ? segments : [...segments, page], kind: 'api' }]
@@ -67,24 +67,24 @@ interface FolderEntry {
   readonly isFolder: boolean
 }
 
-/** What is in a folder, links followed; nothing if there is no such folder. */
+/** Lists a folder and follows links. Empty if there is no such folder. */
 function entriesOf(folder: string): FolderEntry[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder).flatMap((name) => {
     const file = join(folder, name)
-    const found = statSync(file, { throwIfNoEntry: false })
-    return found ? [{ name, file, isFolder: found.isDirectory() }] : []
+    const stats = statSync(file, { throwIfNoEntry: false })
+    return stats ? [{ name, file, isFolder: stats.isDirectory() }] : []
   })
 }
 
 /**
- * Paths below `prefix` that a folder's pattern serves: a dynamic segment takes the prefix's where it
- * stands in its place, and a catch-all takes one segment and several.
+ * Returns examples of the paths below `prefix` that a folder's pattern serves. A dynamic segment gets the
+ * value of the prefix at its position. A catch-all is tried with one segment and with several.
  */
-function served(pattern: readonly string[], prefix: readonly string[]): string[][] {
+function servedPaths(pattern: readonly string[], prefix: readonly string[]): string[][] {
   const [segment, ...rest] = pattern
-  const [wanted, ...others] = prefix
-  if (segment === undefined) return wanted === undefined ? [[]] : []
+  const [expected, ...others] = prefix
+  if (segment === undefined) return expected === undefined ? [[]] : []
   if (segment.includes('[...')) {
     const longer = [
       [...prefix, 'x'],
@@ -94,14 +94,14 @@ function served(pattern: readonly string[], prefix: readonly string[]): string[]
     return isServedItself ? [[...prefix], ...longer] : longer
   }
   const isDynamic = segment.startsWith('[')
-  if (!isDynamic && wanted !== undefined && segment !== wanted) return []
-  const own = isDynamic ? (wanted ?? 'x') : segment
-  return served(rest, others).map((path) => [own].concat(path))
+  if (!isDynamic && expected !== undefined && segment !== expected) return []
+  const value = isDynamic ? (expected ?? 'x') : segment
+  return servedPaths(rest, others).map((path) => [value].concat(path))
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** The methods that a file serves outside `withRateLimit`; all of them where it does not name them. */
+/** Lists the methods of a file that `withRateLimit` does not wrap. Without named methods, all count. */
 function openMethods({ root }: Project, file: string, kind: 'route' | 'api'): readonly string[] {
   const module = moduleOf(file, root)
   const isWrapped = (name: string): boolean => {
@@ -110,6 +110,6 @@ function openMethods({ root }: Project, file: string, kind: 'route' | 'api'): re
   }
   if (kind === 'api') return isWrapped('default') ? [] : METHODS
   const named = METHODS.filter((method) => module.exports.has(method))
-  const found = module.isOpaque || named.length === 0 ? METHODS : named
-  return found.filter((method) => !isWrapped(method))
+  const methods = module.isOpaque || named.length === 0 ? METHODS : named
+  return methods.filter((method) => !isWrapped(method))
 }

@@ -11,7 +11,7 @@ interface Parts extends Node {
   readonly quasis?: readonly { readonly value: { readonly cooked?: string | null } }[]
 }
 
-/** The value of an expression that is written out; `undefined` if it, or a part of it, is not. */
+/** Returns the value of a literal expression; `undefined` if any part of it is not a literal. */
 export function literal(node: Node): unknown {
   const { value, expression, elements, properties, expressions, quasis } = node as Parts
   if (/^(String|Boolean|Numeric)Literal$/.test(node.type)) return value
@@ -22,7 +22,7 @@ export function literal(node: Node): unknown {
     return items.every((item) => item !== undefined && item !== null) ? items : undefined
   }
   if (node.type !== 'ObjectExpression') return undefined
-  const found: Record<string, unknown> = {}
+  const object: Record<string, unknown> = {}
   for (const property of properties ?? []) {
     const name = property.key?.name ?? property.key?.value
     if (property.type !== 'ObjectProperty' || property.computed || typeof name !== 'string') {
@@ -30,17 +30,17 @@ export function literal(node: Node): unknown {
     }
     const item = literal(property.value as Node)
     if (item === undefined) return undefined
-    found[name] = item
+    object[name] = item
   }
-  return found
+  return object
 }
 
-/** The value of a property of an object that is written out, as a node. */
+/** Returns the node of a property's value in an object literal. */
 export function propertyOf(node: Node, name: string): Node | undefined {
   const { expression, properties } = node as Parts
   if (/^(TS|Parenthesized).*Expression$/.test(node.type) && expression) {
     return propertyOf(expression, name)
   }
-  const found = properties?.find(({ key }) => (key?.name ?? key?.value) === name)
-  return found?.value as Node | undefined
+  const property = properties?.find(({ key }) => (key?.name ?? key?.value) === name)
+  return property?.value as Node | undefined
 }

@@ -8,10 +8,10 @@ import { moduleOf, type Module } from './module.ts'
 import { exportOf, reaches } from './origin.ts'
 import type { Project } from './project.ts'
 
-/** Tells why the middleware limits nothing at a path; `undefined` if it limits what its routes name. */
+/** Returns the reason for which the middleware does not run `rateLimit` for a path; `undefined` if it does. */
 export type Gap = (path: string) => string | undefined
 
-/** Reads the project's `middleware` or `proxy`, and for which paths Next.js runs it. */
+/** Reads the project's `middleware` or `proxy` and its `config.matcher`. */
 export function middlewareGap(project: Project): Gap {
   const { root, folder, extensions } = project
   for (const name of ['proxy', 'middleware']) {
@@ -33,12 +33,12 @@ function matcherOf(module: Module): (path: string) => boolean {
   if (!module.exports.has('config')) return () => true
   const config = module.constants.get('config')
   if (config?.type === 'ObjectExpression' || (config && propertyOf(config, 'matcher'))) {
-    const written = propertyOf(config, 'matcher')
-    if (written === undefined && !hasSpread(config)) return () => true
-    const matchers = written && sourcesOf(literal(written))
+    const matcher = propertyOf(config, 'matcher')
+    if (matcher === undefined && !hasSpread(config)) return () => true
+    const matchers = matcher && sourcesOf(literal(matcher))
     if (matchers) return (path) => matchers.length > 0 && runsFor(matchers, path)
   }
-  throw new Error(`${module.file}: config.matcher must be written out, as Next.js wants it`)
+  throw new Error(`${module.file}: config.matcher must be a literal, as Next.js requires`)
 }
 
 function hasSpread(node: object): boolean {
@@ -46,14 +46,14 @@ function hasSpread(node: object): boolean {
   return properties.some(({ type }) => type !== 'ObjectProperty')
 }
 
-/** The patterns for which the middleware runs whatever else is in the request. */
+/** Returns the patterns for which the middleware runs, whatever the request's headers are. */
 function sourcesOf(matcher: unknown): string[] | undefined {
   if (matcher === undefined) return undefined
   const list: unknown[] = Array.isArray(matcher) ? matcher : [matcher]
   const sources = list.flatMap((item) => {
     if (typeof item === 'string') return [item]
     const { source, has, missing } = Object(item) as Record<string, unknown>
-    // A client sends or leaves out what these ask for.
+    // A client chooses what `has` and `missing` look at.
     return has !== undefined || missing !== undefined ? [] : [source]
   })
   return sources.every(isSource) ? sources : undefined
@@ -65,10 +65,10 @@ function isSource(source: unknown): source is string {
 
 let testing: typeof NextTesting | undefined
 
-/** As Next.js itself decides it. */
+/** Returns true if Next.js runs the middleware for a URL, by its own function. */
 function runsFor(matcher: string[], url: string): boolean {
   if (testing === undefined) {
-    // Next.js looks for it there when it is loaded.
+    // Next.js reads this global when it is loaded.
     Object.assign(globalThis, { AsyncLocalStorage })
     testing = createRequire(import.meta.url)(
       'next/experimental/testing/server.js',

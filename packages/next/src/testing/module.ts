@@ -4,29 +4,29 @@ import { parse, type ParserPlugin } from '@babel/parser'
 
 type Program = ReturnType<typeof parse>['program']
 type Statement = Program['body'][number]
-/** A node of a syntax tree; its kind tells what else it has. */
+/** A node of a syntax tree. Its other fields depend on its type. */
 export interface Node {
   readonly type: string
 }
 
-/** A name in another module. `*` is all of it. */
+/** A name in another module; `*` for all of them. */
 export interface Binding {
   readonly from: string
   readonly name: string
 }
 
-/** A source file by what it imports, declares and exports. */
+/** A source file: its imports, declarations and exports. */
 export interface Module {
   readonly file: string
   readonly root: string
   readonly program: Program
   readonly imports: ReadonlyMap<string, Binding>
-  /** Everything declared at its top level. */
+  /** The declarations at its top level. */
   readonly declarations: ReadonlyMap<string, Node>
-  /** Values of what is declared there as `const`, and so never changes. */
+  /** The values of its top-level `const` declarations. */
   readonly constants: ReadonlyMap<string, Node>
   readonly exports: ReadonlyMap<string, Node | Binding>
-  /** Returns true if it may export what it does not name. */
+  /** True if it may export names that are not listed. */
   readonly isOpaque: boolean
 }
 
@@ -41,7 +41,7 @@ export function moduleOf(file: string, root: string): Module {
   const text = readFileSync(file, 'utf8')
   const known = modules.get(file)
   if (known?.text === text && known.module.root === root) return known.module
-  const module = read(file, root, programOf(file, text))
+  const module = collectNames(file, root, programOf(file, text))
   modules.set(file, { text, module })
   return module
 }
@@ -58,73 +58,90 @@ function programOf(file: string, text: string): Program {
   }
 }
 
-function read(file: string, root: string, program: Program): Module {
-  const imports = new Map<string, Binding>()
-  const declarations = new Map<string, Node>()
-  const constants = new Map<string, Node>()
-  const exports = new Map<string, Node | Binding>()
-
-  /** Notes what a statement declares, and returns the names. */
-  function declare(statement: Statement): Node[] {
-    if (statement.type === 'FunctionDeclaration' || statement.type === 'ClassDeclaration') {
-      if (!statement.id) return []
-      declarations.set(statement.id.name, statement)
-      return [statement.id]
-    }
-    if (statement.type !== 'VariableDeclaration') return []
-    return statement.declarations.flatMap((declarator) => {
-      const { id, init } = declarator
-      if (id.type === 'Identifier' && init && statement.kind === 'const') {
-        constants.set(id.name, init)
-      }
-      const names = namesIn(id)
-      for (const name of names) declarations.set(name.name, declarator)
-      return names
-    })
+/** Collects what the statements of a file import, declare and export. */
+function collectNames(file: string, root: string, program: Program): Module {
+  const names: Names = {
+    imports: new Map(),
+    declarations: new Map(),
+    constants: new Map(),
+    exports: new Map(),
   }
-
   for (const statement of program.body) {
-    if (statement.type === 'ImportDeclaration') {
-      if (statement.importKind === 'type') continue
-      for (const specifier of statement.specifiers) {
-        const from = statement.source.value
-        const name =
-          specifier.type === 'ImportSpecifier'
-            ? nameOf(specifier.imported)
-            : specifier.type === 'ImportDefaultSpecifier'
-              ? 'default'
-              : '*'
-        imports.set(specifier.local.name, { from, name })
-      }
-    } else if (statement.type === 'ExportAllDeclaration') {
-      if (statement.exportKind === 'type') continue
-      exports.set('*', { from: statement.source.value, name: '*' })
-    } else if (statement.type === 'ExportDefaultDeclaration') {
-      const { declaration } = statement
-      exports.set('default', declaration)
-      if (declaration.type === 'FunctionDeclaration' || declaration.type === 'ClassDeclaration') {
-        declare(declaration)
-      }
-    } else if (statement.type === 'ExportNamedDeclaration') {
-      if (statement.exportKind === 'type') continue
-      for (const id of statement.declaration ? declare(statement.declaration) : []) {
-        exports.set(nameOf(id), id)
-      }
-      for (const specifier of statement.specifiers) {
-        const name = nameOf(specifier.exported)
-        const from = statement.source?.value
-        if (specifier.type !== 'ExportSpecifier') exports.set(name, specifier)
-        else if (from === undefined) exports.set(name, specifier.local)
-        else exports.set(name, { from, name: nameOf(specifier.local) })
-      }
-    } else declare(statement)
+    if (statement.type === 'ImportDeclaration') addImports(names, statement)
+    else if (statement.type.startsWith('Export')) addExports(names, statement)
+    else addDeclarations(names, statement)
   }
-  const isOpaque = exports.size === 0 || exports.has('*')
-  return { file, root, program, imports, declarations, constants, exports, isOpaque }
+  const isOpaque = names.exports.size === 0 || names.exports.has('*')
+  return { file, root, program, ...names, isOpaque }
 }
 
-/** The names that a pattern binds. */
-function namesIn(pattern: Node): (Node & { readonly name: string })[] {
+interface Names {
+  readonly imports: Map<string, Binding>
+  readonly declarations: Map<string, Node>
+  readonly constants: Map<string, Node>
+  readonly exports: Map<string, Node | Binding>
+}
+
+type StatementOf<Type> = Extract<Statement, { type: Type }>
+
+function addImports({ imports }: Names, statement: StatementOf<'ImportDeclaration'>): void {
+  if (statement.importKind === 'type') return
+  const from = statement.source.value
+  for (const specifier of statement.specifiers) {
+    const { name: local } = specifier.local
+    if (specifier.type === 'ImportSpecifier') {
+      imports.set(local, { from, name: nameOf(specifier.imported) })
+    } else {
+      const name = specifier.type === 'ImportDefaultSpecifier' ? 'default' : '*'
+      imports.set(local, { from, name })
+    }
+  }
+}
+
+/** Adds what a statement declares, and returns the identifiers. */
+function addDeclarations({ declarations, constants }: Names, statement: Statement): Node[] {
+  if (statement.type === 'FunctionDeclaration' || statement.type === 'ClassDeclaration') {
+    if (!statement.id) return []
+    declarations.set(statement.id.name, statement)
+    return [statement.id]
+  }
+  if (statement.type !== 'VariableDeclaration') return []
+  return statement.declarations.flatMap((declarator) => {
+    const { id, init } = declarator
+    if (id.type === 'Identifier' && init && statement.kind === 'const') constants.set(id.name, init)
+    const identifiers = identifiersIn(id)
+    for (const { name } of identifiers) declarations.set(name, declarator)
+    return identifiers
+  })
+}
+
+function addExports(names: Names, statement: Statement): void {
+  const { exports } = names
+  if (statement.type === 'ExportDefaultDeclaration') {
+    const { declaration } = statement
+    exports.set('default', declaration)
+    if (/^(Function|Class)Declaration$/.test(declaration.type)) {
+      addDeclarations(names, declaration as Statement)
+    }
+  } else if (statement.type === 'ExportAllDeclaration') {
+    if (statement.exportKind === 'type') return
+    exports.set('*', { from: statement.source.value, name: '*' })
+  } else if (statement.type === 'ExportNamedDeclaration' && statement.exportKind !== 'type') {
+    const { declaration, source } = statement
+    for (const id of declaration ? addDeclarations(names, declaration) : []) {
+      exports.set(nameOf(id), id)
+    }
+    for (const specifier of statement.specifiers) {
+      const name = nameOf(specifier.exported)
+      if (specifier.type !== 'ExportSpecifier') exports.set(name, specifier)
+      else if (!source) exports.set(name, specifier.local)
+      else exports.set(name, { from: source.value, name: nameOf(specifier.local) })
+    }
+  }
+}
+
+/** Finds the identifiers that a pattern binds. */
+function identifiersIn(pattern: Node): (Node & { readonly name: string })[] {
   return [...nodesIn(pattern)].filter((node) => node.type === 'Identifier') as never
 }
 
@@ -133,7 +150,7 @@ function nameOf(node: Node): string {
   return name ?? value ?? ''
 }
 
-/** A node and all below it. */
+/** Yields a node and all nodes below it. */
 export function* nodesIn(node: Node): Generator<Node> {
   yield node
   for (const [key, value] of Object.entries(node)) {
@@ -161,7 +178,7 @@ export function resolveImport({ file, root }: Module, from: string): Module | un
       ? [join(dirname(file), from)]
       : []
   const found = bases
-    // `./x.js` is how TypeScript has `./x.ts` written.
+    // In TypeScript, `./x.js` may stand for `./x.ts`.
     .flatMap((base) => [base, base.replace(/\.[cm]?jsx?$/, '')])
     .flatMap((base) => ENDINGS.map((ending) => base + ending))
     .find((path) => /\.[cm]?[jt]sx?$/.test(path) && existsSync(path) && statSync(path).isFile())

@@ -1,28 +1,28 @@
 import { resolveImport, nodesIn, type Binding, type Module, type Node } from './module.ts'
 
-/** A node and the module that it stands in. */
+/** A node and its module. */
 export interface Value {
   readonly module: Module
   readonly node: Node
 }
 
-/** Limit on the names of a name that are followed. */
+/** The most names that are followed from one to the next. */
 const DEPTH = 20
 
-/** Finds what a module exports under a name, in whichever file of the project it stands. */
+/** Finds the value that a module exports under a name, also if another file of the project defines it. */
 export function exportOf(module: Module, name: string, depth = 0): Value | undefined {
-  const found = module.exports.get(name)
-  if (found === undefined || depth > DEPTH) return undefined
-  if (!isBinding(found)) return { module, node: found }
-  const other = resolveImport(module, found.from)
-  return other && exportOf(other, found.name, depth + 1)
+  const exported = module.exports.get(name)
+  if (exported === undefined || depth > DEPTH) return undefined
+  if (!isBinding(exported)) return { module, node: exported }
+  const other = resolveImport(module, exported.from)
+  return other && exportOf(other, exported.name, depth + 1)
 }
 
-function isBinding(found: Node | Binding): found is Binding {
-  return 'from' in found
+function isBinding(exported: Node | Binding): exported is Binding {
+  return 'from' in exported
 }
 
-/** Returns true if a value is what a call of that function of `@sluice/next` returned. */
+/** Returns true if a value is the result of a call of the function `maker` of `@sluice/next`. */
 export function isMadeBy(maker: string, { module, node }: Value, depth = 0): boolean {
   const { callee, expression } = node as { callee?: Node; expression?: Node }
   if (depth > DEPTH) return false
@@ -37,19 +37,19 @@ export function isMadeBy(maker: string, { module, node }: Value, depth = 0): boo
   return value !== undefined && isMadeBy(maker, value, depth + 1)
 }
 
-/** Returns true if a call of that function stands in `value`, or in what it names. */
-export function reaches(maker: string, value: Value, seen: Set<Node> = new Set()): boolean {
+/** Returns true if `value`, or a value that it refers to, contains a call of `maker`. */
+export function reaches(maker: string, value: Value, visited: Set<Node> = new Set()): boolean {
   const { module } = value
-  if (seen.has(value.node)) return false
-  seen.add(value.node)
+  if (visited.has(value.node)) return false
+  visited.add(value.node)
   for (const node of nodesIn(value.node)) {
     const { callee, name } = node as { callee?: Node; name?: string }
     if (node.type === 'CallExpression' && callee && isFunctionOfSluice(module, callee, maker))
       return true
     if (node.type !== 'Identifier' || name === undefined) continue
-    const declared = module.declarations.get(name)
-    const named = declared ? { module, node: declared } : importedValue(module, name)
-    if (named && reaches(maker, named, seen)) return true
+    const declaration = module.declarations.get(name)
+    const target = declaration ? { module, node: declaration } : importedValue(module, name)
+    if (target && reaches(maker, target, visited)) return true
   }
   return false
 }
@@ -60,7 +60,7 @@ function importedValue(module: Module, name: string): Value | undefined {
   return other && exportOf(other, binding.name)
 }
 
-/** Returns true if a callee is that function of `@sluice/next`, under whatever name. */
+/** Returns true if a callee is the function `maker` of `@sluice/next`, under any name. */
 function isFunctionOfSluice(module: Module, callee: Node, maker: string): boolean {
   const { name, object, property, computed } = callee as {
     readonly name?: string
@@ -80,10 +80,10 @@ function isFunctionOfSluice(module: Module, callee: Node, maker: string): boolea
 function isBindingOf(module: Module, { from, name }: Binding, maker: string, depth = 0): boolean {
   if (from === PACKAGE) return name === maker
   const other = depth > DEPTH ? undefined : resolveImport(module, from)
-  const found = other?.exports.get(name)
-  if (!other || !found) return false
-  if (isBinding(found)) return isBindingOf(other, found, maker, depth + 1)
-  const { name: local = '' } = found as { name?: string }
+  const exported = other?.exports.get(name)
+  if (!other || !exported) return false
+  if (isBinding(exported)) return isBindingOf(other, exported, maker, depth + 1)
+  const { name: local = '' } = exported as { name?: string }
   const binding = other.imports.get(local)
   return binding !== undefined && isBindingOf(other, binding, maker, depth + 1)
 }

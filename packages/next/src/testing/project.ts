@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { literal } from './literal.ts'
 import { moduleOf, nodesIn, type Module, type Node } from './module.ts'
 
-/** A Next.js project as it lies on disk. */
+/** A Next.js project on disk. */
 export interface Project {
   readonly root: string
   /** The folder that `app`, `pages` and the middleware are in: the root, or `src` in it. */
   readonly folder: string
-  /** The endings of files that Next.js takes for its own, without the first dot. */
+  /** The extensions of files that Next.js serves, without the first dot. */
   readonly extensions: readonly string[]
 }
 
@@ -18,15 +18,15 @@ export function projectAt(root: string, pageExtensions: readonly string[] | unde
   return { root, folder, extensions: pageExtensions ?? readPageExtensions(root) }
 }
 
-/** The name without a page's ending, or `undefined` if the file is none. */
+/** Returns the name without a page's extension, or `undefined` if the file is not a page. */
 export function pageName({ extensions }: Project, file: string): string | undefined {
-  const found = extensions.find((extension) => file.endsWith(`.${extension}`))
-  return found === undefined ? undefined : file.slice(0, -found.length - 1)
+  const extension = extensions.find((candidate) => file.endsWith(`.${candidate}`))
+  return extension === undefined ? undefined : file.slice(0, -extension.length - 1)
 }
 
 const DEFAULT_EXTENSIONS = ['tsx', 'ts', 'jsx', 'js']
 
-/** The `pageExtensions` of the project's configuration. */
+/** Reads the `pageExtensions` of the project's configuration. */
 function readPageExtensions(root: string): readonly string[] {
   for (const ending of ['ts', 'mts', 'mjs', 'js', 'cjs']) {
     const file = join(root, `next.config.${ending}`)
@@ -35,15 +35,15 @@ function readPageExtensions(root: string): readonly string[] {
       const { key, value } = node as { key?: { name?: string; value?: unknown }; value?: Node }
       if (!/^Object(Property|Method)$/.test(node.type)) continue
       if ((key?.name ?? key?.value) !== 'pageExtensions') continue
-      const found = value && literal(value)
-      if (Array.isArray(found) && found.every((item) => typeof item === 'string')) return found
-      throw new Error(`${file}: pageExtensions is not written out: pass it to this function, too`)
+      const items = value && literal(value)
+      if (Array.isArray(items) && items.every((item) => typeof item === 'string')) return items
+      throw new Error(`${file}: pageExtensions is not a literal; pass it to this function, too`)
     }
   }
   return DEFAULT_EXTENSIONS
 }
 
-/** Returns true if a server function stands anywhere in the project. */
+/** Returns true if the project contains a server function. */
 export function hasServerFunctions(root: string, folder: string = root): boolean {
   return readdirSync(folder, { withFileTypes: true }).some((entry) => {
     const path = join(folder, entry.name)

@@ -1,31 +1,31 @@
 import type { ResolvedSubject } from '../http/subject-resolver.ts'
-import { canonicalAddress } from '../http/address.ts'
+import { canonicalAddress } from './ip-address.ts'
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 
 /** Options of `addressSubject`. */
 export interface AddressSubjectOptions {
   /**
-   * Who tells the client's address:
+   * The source of the client's address:
    *
    * - `cloudflare`: `CF-Connecting-IP`;
    * - `vercel`: `X-Vercel-Forwarded-For`, else `X-Real-IP`;
-   * - a number of trusted proxies: that many entries from the right of `X-Forwarded-For`. With 1, the
-   *   last entry counts, which the proxy in front of the app wrote; what stands left of it is the
-   *   client's own claim.
+   * - a number of trusted proxies: the entry at that position from the right of `X-Forwarded-For`. With
+   *   1, that is the last entry, written by the proxy in front of the app. A client can write anything
+   *   to the left of it.
    */
   readonly from: 'cloudflare' | 'vercel' | number
   /**
-   * The bits of an IPv6 address that are one client's, from 32 to 64. Providers often give a customer a
-   * /56 to choose addresses from, some a /48, some a /64. @default 56
+   * The leading bits of an IPv6 address that identify a client, from 32 to 64. Providers often give a
+   * customer a /56, some a /48, some a /64. @default 56
    */
   readonly ipv6Prefix?: number
 }
 
 /**
- * Takes the dimension `address` from the client's network address: IPv6 by its /56, because one customer
- * has all of that to choose from; an IPv4 address mapped into IPv6 as the IPv4 address it is. Finds nobody
- * where there is no valid address.
+ * Creates a resolver of the dimension `address`: the client's network address. An IPv6 address counts by
+ * its /56, because one customer can use all of it; an IPv4 address mapped into IPv6 counts as IPv4.
+ * Without a valid address there is no subject.
  *
  * @throws ConfigError When an option is unknown or malformed.
  * @example
@@ -57,7 +57,7 @@ function addressSource(from: AddressSubjectOptions['from']): AddressSource {
     return ({ headers }) => headers.get('x-vercel-forwarded-for') ?? headers.get('x-real-ip')
   }
   if (Number.isInteger(from) && from >= 1 && from <= 10) {
-    // The outermost trusted proxy wrote the entry that is as many from the right.
+    // The outermost trusted proxy wrote the entry at this position from the right.
     return ({ headers }) => headers.get('x-forwarded-for')?.split(',').at(-from)
   }
   throw new ConfigError(
@@ -67,12 +67,12 @@ function addressSource(from: AddressSubjectOptions['from']): AddressSource {
   )
 }
 
-/** Reads `CF-Connecting-IP`. Warns of the first one that Cloudflare has not written. */
+/** Reads `CF-Connecting-IP`. Warns once if it did not come from Cloudflare. */
 function cloudflareSource(): AddressSource {
   let isWarned = false
   return (request) => {
     const text = request.headers.get('cf-connecting-ip')
-    // Cloudflare sets `cf` in a Worker, and CF-Ray in what it passes on to a server.
+    // Cloudflare sets `cf` in a Worker, and CF-Ray in a request to a server.
     const isProxied = (request as { cf?: unknown }).cf || request.headers.has('cf-ray')
     if (text !== null && !isProxied && !isWarned) {
       isWarned = true

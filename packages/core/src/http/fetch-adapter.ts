@@ -5,20 +5,20 @@ import { assertFunction, assertOptions } from '../internal/validation.ts'
 import { createGuard, type GuardHooks } from './guard.ts'
 import { withHeaders } from './headers.ts'
 
-/** A handler of the `fetch` shape: a `Request`, whatever the platform adds, and a `Response`. */
+/** A handler of the `fetch` shape: takes a `Request` and what the platform adds, returns a `Response`. */
 export type FetchHandler<Context extends unknown[] = []> = (
   request: Request,
   ...context: Context
 ) => Response | Promise<Response>
 
 /**
- * Rate limiting in front of any handler of the `fetch` shape: Vercel edge functions, Deno, Bun, tests.
- * A request to one of `routes` is answered here with 401 when it is nobody's and with 429 when a
- * policy is spent; else `handle` answers it, and the limits' headers are added. Bodies are passed on
- * as they are, streams included.
+ * Limits the requests to a handler of the `fetch` shape: Vercel edge functions, Deno, Bun, tests. A
+ * request to one of `routes` is answered with 401 if it has no subject and with 429 if a policy denies
+ * it. Any other goes to `handle`, and the limits' headers are added to its response. Bodies pass
+ * through unread, streams included.
  *
  * @param limiter A limiter, or a function that makes it at the first request (its result is kept).
- * @param hooks What an adapter made of this one adds.
+ * @param hooks Additions of an adapter that is made of this one.
  * @throws ConfigError When an option is missing or malformed.
  * @example
  * export default rateLimit(limiter, { routes: ['/api/ai/**'], subject: tenantFromJwt }, handle)

@@ -1,8 +1,13 @@
 import type { DeniedDecision } from '../decision.ts'
 import { errorResponse, type DenialFormat, type ErrorFacts } from './format.ts'
-import { enforcedOf, rateLimitHeaders, retryAfterSeconds, type HeaderStyle } from './headers.ts'
+import {
+  enforcedPolicies,
+  rateLimitHeaders,
+  retryAfterSeconds,
+  type HeaderStyle,
+} from './headers.ts'
 
-/** How `tooManyRequests` answers. */
+/** Options of `tooManyRequests`. */
 export interface DenialOptions {
   /** The shape of the body. @default 'default' */
   readonly format?: DenialFormat | undefined
@@ -12,22 +17,22 @@ export interface DenialOptions {
 
 /** The JSON body of a denial, in the default format. */
 export interface DenialBody {
-  /** Why, such as `rate_limit_exceeded` or `daily_quota_exceeded`. */
+  /** The reason, such as `rate_limit_exceeded` or `daily_quota_exceeded`. */
   readonly error: string
   readonly message: string
-  /** The policy that bound; `null` when the store failed. */
+  /** The policy that denied; `null` when the store failed. */
   readonly policy: string | null
-  /** Whose budget is spent; `null` when the store failed. */
+  /** The dimensions whose budget is used up, such as `tenant`; `null` when the store failed. */
   readonly scope: string | null
-  /** Seconds to wait, rounded up; `null` when waiting does not help. */
+  /** Seconds to wait, rounded up; `null` if the cost can never fit. */
   readonly retryAfter: number | null
-  /** When to come back, in epoch seconds, rounded up; `null` when waiting does not help. */
+  /** Time from which the request fits, in epoch seconds, rounded up; `null` if it never can. */
   readonly resetAt: number | null
 }
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
 
-/** The body that tells a client about a denial. Holds no id of anyone. */
+/** Returns the body of a denial in the default format. It contains no id of anyone. */
 export function denialBody(decision: DeniedDecision): DenialBody {
   const { reason, violated, retryAfterMs, at } = decision
   const retryAfter = retryAfterMs === null ? null : retryAfterSeconds(retryAfterMs)
@@ -42,7 +47,7 @@ export function denialBody(decision: DeniedDecision): DenialBody {
 }
 
 /**
- * The response to a denial: 429, or 503 when the store failed and the limiter is set to deny then.
+ * Makes the response to a denial: 429, or 503 when the store failed and the limiter denies then.
  *
  * @example
  * const decision = await limiter.check({ tenant: 'acme', route: 'evaluate' })
@@ -53,8 +58,7 @@ export function tooManyRequests(decision: DeniedDecision, options: DenialOptions
   const { reason, violated } = decision
   const isFault = reason === 'store_unavailable'
   const isQuota = reason === 'daily_quota_exceeded' || reason === 'monthly_quota_exceeded'
-  // OpenAI names the unit of a rate; a spent quota has a type of its own, which its clients know not
-  // to retry.
+  // OpenAI's type is the unit of a rate; a used-up quota has a type that its clients do not retry.
   const rate = violated && { type: `${violated.unit}s` }
   const facts: ErrorFacts = {
     status: isFault ? 503 : 429,
@@ -64,7 +68,7 @@ export function tooManyRequests(decision: DeniedDecision, options: DenialOptions
     problem: {
       type: PROBLEM_TYPES + (isFault ? 'temporary-reduced-capacity' : 'quota-exceeded'),
       title: isFault ? 'Temporary reduced capacity' : 'Quota exceeded',
-      'violated-policies': enforcedOf(decision)
+      'violated-policies': enforcedPolicies(decision)
         .filter(({ fits }) => !fits)
         .map(({ name }) => name),
     },
@@ -73,7 +77,7 @@ export function tooManyRequests(decision: DeniedDecision, options: DenialOptions
   return errorResponse(facts, options.format, rateLimitHeaders(decision, options.headers))
 }
 
-/** Units as a reader knows them; money is counted in millionths. */
+/** Writes units for a reader; money is counted in millionths of a dollar. */
 function amount(units: number, unit: string): string {
   if (unit === 'usd') return `$${units / 1_000_000}`
   return `${units} ${unit}${units === 1 ? '' : 's'}`
@@ -84,18 +88,18 @@ function message({ reason, violated }: DeniedDecision, retryAfter: number | null
   const { burst, unit, name, cost } = violated
   const limited = `the limit of ${amount(burst, unit)} of policy "${name}"`
   if (reason === 'cost_exceeds_limit') {
-    const asked = unit === 'usd' ? amount(cost, unit) : cost
-    // Of a policy with `stripes`, a part that is smaller than its limit has to hold it.
+    const units = unit === 'usd' ? amount(cost, unit) : cost
+    // In a policy with `stripes` the cost has to fit one stripe, which is smaller than the limit.
     return cost > burst
-      ? `A cost of ${asked} is above ${limited}.`
-      : `A cost of ${asked} is more than policy "${name}" can count at once.`
+      ? `A cost of ${units} is above ${limited}.`
+      : `A cost of ${units} is more than policy "${name}" can count at once.`
   }
-  const what = {
+  const budget = {
     rate_limit_exceeded: 'Rate limit',
     daily_quota_exceeded: 'Daily quota',
     monthly_quota_exceeded: 'Monthly quota',
     concurrency_exceeded: 'Concurrency limit',
     store_unavailable: 'Limit',
   }[reason]
-  return `${what} exceeded: ${limited} is used up. Retry in ${retryAfter} s.`
+  return `${budget} exceeded: ${limited} is used up. Retry in ${retryAfter} s.`
 }

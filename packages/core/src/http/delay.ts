@@ -1,9 +1,8 @@
 import { ConfigError } from '../errors.ts'
 
-/** How long a request is held at most unless told otherwise, in milliseconds. */
 const DEFAULT_MAX_DELAY_MS = 30_000
 
-/** More would be no delay but a queue: an hour, in milliseconds. */
+/** The largest `maxDelayMs`: an hour. Longer waits are for a queue. */
 const LONGEST_DELAY_MS = 3_600_000
 
 /** Returns the longest delay in milliseconds, or throws unless it is a whole number up to an hour. */
@@ -11,21 +10,21 @@ export function assertMaxDelay(option: string, maxDelayMs: unknown = DEFAULT_MAX
   if (typeof maxDelayMs === 'number' && Number.isInteger(maxDelayMs)) {
     if (maxDelayMs >= 0 && maxDelayMs <= LONGEST_DELAY_MS) return maxDelayMs
   }
-  const message = `must be a whole number of milliseconds from 0 (never hold) to ${LONGEST_DELAY_MS}`
+  const message = `must be a whole number of milliseconds from 0 (no delay) to ${LONGEST_DELAY_MS}`
   throw new ConfigError('invalid_option', option, message)
 }
 
 /**
- * Waits so many milliseconds; less if `signal` aborts. Resolves to whether the wait is over, and not
- * cut short. Leaves no timer and no listener behind.
+ * Waits `delayMs` milliseconds, or until `signal` aborts. Resolves to true unless it was aborted. Leaves
+ * no timer and no listener behind.
  */
-export function hold(delayMs: number, signal?: AbortSignal): Promise<boolean> {
+export function delay(delayMs: number, signal?: AbortSignal): Promise<boolean> {
   if (signal?.aborted) return Promise.resolve(false)
   return new Promise((resolve) => {
-    const end = (over: boolean): void => {
+    const end = (isOver: boolean): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', abort)
-      resolve(over)
+      resolve(isOver)
     }
     const abort = (): void => end(false)
     const timer = setTimeout(end, delayMs, true)

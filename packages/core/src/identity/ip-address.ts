@@ -1,10 +1,10 @@
-/** No textual address is longer (an IPv4-mapped one in full, with brackets and a port). */
+/** The longest textual address: an IPv4-mapped one in full, with brackets and a port. */
 const MAX_LENGTH = 64
 
 /**
- * One spelling of a network address: IPv4 as it is, IPv6 as its first `ipv6Prefix` bits
- * (`2001:db8:0:1200::/56`), an IPv4 address mapped into IPv6 as the IPv4 address. A port and brackets
- * around IPv6 are dropped. `undefined` for anything that is no address.
+ * Returns the canonical spelling of a network address: IPv4 unchanged, IPv6 as its first `ipv6Prefix`
+ * bits (`2001:db8:0:1200::/56`), an IPv4 address mapped into IPv6 as IPv4. Removes a port and the brackets
+ * around IPv6. Returns `undefined` if `text` is not an address.
  */
 export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
   if (text.length > MAX_LENGTH) return undefined
@@ -21,27 +21,27 @@ export function canonicalAddress(text: string, ipv6Prefix: number): string | und
   return `${network(groups, ipv6Prefix)}::/${ipv6Prefix}`
 }
 
-/** The groups that the prefix reaches into, without the bits that are not part of it. */
+/** Writes the groups of the prefix, with the bits outside it set to 0. */
 function network(groups: readonly number[], prefix: number): string {
   return groups
     .slice(0, Math.ceil(prefix / 16))
     .map((group, index) => {
-      const others = Math.max(0, 16 * (index + 1) - prefix)
-      return ((group >> others) << others).toString(16)
+      const hostBits = Math.max(0, 16 * (index + 1) - prefix)
+      return ((group >> hostBits) << hostBits).toString(16)
     })
     .join(':')
 }
 
 function isIpv4(text: string): boolean {
   const parts = text.split('.')
-  // A leading zero is octal to some parsers and decimal to others: no address at all.
+  // A leading zero is octal to some parsers and decimal to others, so it is invalid here.
   return (
     parts.length === 4 &&
     parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256)
   )
 }
 
-/** The eight groups of an IPv6 address (RFC 4291, section 2.2); a zone is dropped. */
+/** Parses the eight groups of an IPv6 address (RFC 4291, section 2.2) without its zone. */
 function ipv6Groups(text: string): number[] | undefined {
   const [address = ''] = text.split('%')
   const halves = address.split('::')

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { rateLimit as rateLimitWorker } from '@sluice/cloudflare'
 import type { Limiter } from '@sluice/core'
-import { HANDOFF_HEADER, hold, rateLimit } from '@sluice/core/http'
+import { delay, HANDOFF_HEADER, rateLimit } from '@sluice/core/http'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { NextRequest } from 'next/server.js'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -23,10 +23,10 @@ async function settle(): Promise<void> {
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
-describe('hold', () => {
+describe('delay', () => {
   it('waits for the delay, and resolves to true if it was not aborted', async () => {
     const over = vi.fn<(pending: boolean) => void>()
-    void hold(100).then(over)
+    void delay(100).then(over)
     await pass(99)
     expect(over).not.toHaveBeenCalled()
     await pass(1)
@@ -35,7 +35,7 @@ describe('hold', () => {
 
   it('ends when the signal aborts, and leaves no timer and no listener', async () => {
     const controller = new AbortController()
-    const pending = hold(100, controller.signal)
+    const pending = delay(100, controller.signal)
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
     controller.abort()
     expect(await pending).toBe(false)
@@ -45,14 +45,14 @@ describe('hold', () => {
 
   it('leaves no listener after the wait', async () => {
     const { signal } = new AbortController()
-    const pending = hold(100, signal)
+    const pending = delay(100, signal)
     await pass(100)
     expect(await pending).toBe(true)
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   it('does not wait if the signal has aborted before', async () => {
-    expect(await hold(100, AbortSignal.abort())).toBe(false)
+    expect(await delay(100, AbortSignal.abort())).toBe(false)
     expect(vi.getTimerCount()).toBe(0)
   })
 })
