@@ -1,7 +1,7 @@
 import { ConfigError, InputError } from './errors.ts'
 
 /** The dimensions that every subject may have. Policies may count by others, too. */
-export interface StandardDimensions<Plan extends string = string> {
+interface StandardDimensions<Plan extends string = string> {
   readonly tenant?: string | undefined
   readonly user?: string | undefined
   readonly route?: string | undefined
@@ -24,7 +24,7 @@ export type Subject<
   : SubjectOf<Dimension, Plan>
 
 /** A subject of known dimensions. A type of its own, so that TypeScript's errors show its name. */
-export type SubjectOf<Dimension extends string, Plan extends string> = StandardDimensions<Plan> & {
+type SubjectOf<Dimension extends string, Plan extends string> = StandardDimensions<Plan> & {
   readonly [Name in Dimension]?: string | undefined
 }
 
@@ -128,12 +128,6 @@ export async function encodePartitionAsync(subject: Subject, per: Per): Promise<
   return per === 'global'
     ? per
     : encodePartition(subject, per, await digestLongValues(subject, per))
-}
-
-/** Encodes one value and hashes it if it is long. @throws InputError As `encodePartition` does. */
-export async function encodeValueAsync(dimension: string, subject: Subject): Promise<string> {
-  const digests = await digestLongValues(subject, [dimension])
-  return digests.get(dimension) ?? encodeValue(dimension, subject)
 }
 
 /** Returns true if `subject` has no value for a dimension of `per`. */

@@ -35,7 +35,7 @@ export interface LimiterEvents {
 }
 
 /** A policy's state in one decision. */
-export interface PolicyEvent {
+interface PolicyEvent {
   readonly policy: PolicyState
   readonly subject: Subject
 }

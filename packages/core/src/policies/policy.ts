@@ -46,7 +46,7 @@ export interface PolicyOptions<
 }
 
 /** Replaces a policy's name and params in keys. Policies that share a key share one such object. */
-export interface Keyspace {
+interface Keyspace {
   readonly name: string
   readonly params: readonly number[]
 }
