@@ -23,7 +23,7 @@ export interface Change {
 const MAX_PARTITIONS = 1_000
 const MAX_CHARACTERS = 500_000
 
-/** How often a change is tried while others are faster. */
+/** The attempts to make a change while others are faster. */
 const ATTEMPTS = 20
 
 /**

@@ -5,7 +5,7 @@ import { randomId } from '../internal/random-id.ts'
 /** Starts the mark that an invalidation leaves in place of a plan; no plan's name does. */
 const MARK = '!'
 
-/** How long the last known plan is kept, and as long a mark against it. */
+/** The time for which the last known plan is kept, or a mark against it. */
 const LAST_MS = 7 * 86_400_000
 
 /** Reads and writes plans in the store: the one to use, for `cacheMs`, and the last known one, for a week. */

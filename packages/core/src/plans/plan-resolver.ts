@@ -17,13 +17,13 @@ import { resolverCall, type PlanOf } from './resolver-call.ts'
 /** Options of `planResolver`. */
 export interface PlanResolverOptions {
   /**
-   * How long a plan is used before it is looked up again. That happens in the background.
+   * The time for which a plan is used before it is looked up again. That happens in the background.
    *
    * @default '5m'
    */
   readonly cacheFor?: Duration
   /**
-   * How long one look-up may take, in milliseconds. After that the last known plan applies, or the
+   * The longest that one look-up may take, in milliseconds. After that the last known plan applies, or the
    * default plan if there is none.
    *
    * @default 1_000
@@ -35,7 +35,7 @@ export interface PlanResolverOptions {
 
 const NAME = 'plans'
 
-/** How long an isolate waits before it repeats a look-up that has timed out. */
+/** The time that an isolate waits before it repeats a look-up that has timed out. */
 const BACK_OFF_MS = 5_000
 
 /**

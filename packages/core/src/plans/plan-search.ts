@@ -14,9 +14,9 @@ export interface PlanSearchParts {
   readonly clock: Clock
   /** The dimension whose values have plans. */
   readonly by: string
-  /** How long the store keeps a plan. */
+  /** The time for which the store keeps a plan. */
   readonly cacheMs: number
-  /** How long the resolver may take. */
+  /** The longest that the resolver may take. */
   readonly timeoutMs: number
   /** The shortest time from one look-up of an isolate to the next, if the first one fails. */
   readonly retryMs: number
