@@ -135,7 +135,7 @@ describe('nothing is free:', () => {
       `data: {"a": ${LONG}\n\ndata: `,
     )
     const { output, complete } = (await readMetered(body)).usage
-    expect(complete).toBe(true)
+    expect(complete).toBe(false)
     expect(output).toBeGreaterThanOrEqual(SPOKEN * 12 + estimateTokens(recorded.SAID))
   })
 })
@@ -186,7 +186,7 @@ describe('a usage that tells no output', () => {
     ['of nothing but a total', { total_tokens: 3 }],
   ])('leaves what passed to be counted: one that is %s', async (_, told) => {
     for (const body of [JSON.stringify(answer(told)), `${sse(answer(told))}data: [DONE]\n\n`]) {
-      const counted = { output: SPOKEN, source: 'counted', complete: true }
+      const counted = { output: SPOKEN, source: 'counted', complete: false }
       expect((await readMetered(body)).usage).toMatchObject(counted)
     }
   })
@@ -196,7 +196,7 @@ describe('a usage that tells no output', () => {
     const zeros = { usage: { input_tokens: 0, output_tokens: 0 } }
     for (const more of [...told, zeros, { choices: [], usage: {} }]) {
       const { usage: found } = await readMetered({ message: { text: LONG }, ...more })
-      expect(found).toMatchObject({ source: 'counted', complete: true })
+      expect(found).toMatchObject({ source: 'counted', complete: false })
       expect(found.output).toBeGreaterThanOrEqual(SPOKEN)
     }
   })

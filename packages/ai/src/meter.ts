@@ -150,7 +150,13 @@ export function settling(options: MeterOptions): (usage: Usage) => void {
   let done: (() => void) | undefined
   let settled = false
   // The platform is told at the beginning: when a client is gone it is too late.
-  options.waitUntil?.(new Promise<void>((resolve) => (done = resolve)))
+  const settlement = new Promise<void>((resolve) => (done = resolve))
+  try {
+    options.waitUntil?.(settlement)
+  } catch (error) {
+    // The provider has been paid by now: an unbound `ctx.waitUntil` must not lose its answer.
+    report(options, error)
+  }
   return (usage) => {
     if (settled) return
     settled = true
@@ -167,7 +173,8 @@ export function settling(options: MeterOptions): (usage: Usage) => void {
 
 /** The usage of a request that a provider turned away. */
 export function nothing(model: string | undefined): Usage {
-  return { model, ...NO_NUMBERS, source: 'provider', complete: true }
+  const { cost: _, ...numbers } = NO_NUMBERS
+  return { model, ...numbers, source: 'provider', complete: true }
 }
 
 function report({ onError }: MeterOptions, error: unknown): void {

@@ -8,6 +8,8 @@ export interface Numbers {
   readonly cacheWrite: number
   readonly longCacheWrite: number
   readonly output: number
+  /** Micro-dollars. */
+  readonly cost: number
 }
 
 export const NO_NUMBERS: Numbers = {
@@ -16,6 +18,7 @@ export const NO_NUMBERS: Numbers = {
   cacheWrite: 0,
   longCacheWrite: 0,
   output: 0,
+  cost: 0,
 }
 
 /** The numbers of both, each made of the two by `how`. */
@@ -54,6 +57,7 @@ export function numbersIn(usage: Json): { numbers: Numbers; isTold: boolean } {
       units(objectOf(details['cache_write_tokens_details'])['ttl_12h_tokens']),
     ),
     output: Math.max(units(completion), rest),
+    cost: costIn(usage['cost']),
   }
   return {
     numbers: besides(usage).reduce((sum, more) => combined(sum, more, plus), own),
@@ -66,6 +70,12 @@ function besides({ iterations }: Json): Numbers[] {
   const list: unknown[] = Array.isArray(iterations) ? iterations : []
   const compactions = list.filter(isObject).filter(({ type }) => type === 'compaction')
   return compactions.map((one) => numbersIn(one).numbers)
+}
+
+/** Reads dollars as OpenRouter tells them (`cost`), or Perplexity (`cost.total_cost`), in micro-dollars. */
+function costIn(cost: unknown): number {
+  const dollars = isObject(cost) ? cost['total_cost'] : cost
+  return typeof dollars === 'number' ? units(dollars * 1_000_000) : 0
 }
 
 const plus = (a: number, b: number): number => a + b

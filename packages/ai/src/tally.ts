@@ -79,20 +79,21 @@ export class Tally {
   /** @param closed Whether the stream was closed by its source. */
   usage(closed: boolean): Usage {
     const model = this.model ?? this.#known.model
-    const complete = this.ended || (closed && this.isFinal)
     const factor = isClaude(model) && this.#known.count === undefined ? CLAUDE_FACTOR : 1
     const said = this.#said.tokens
     const counted = Math.ceil((said + this.#raw.tokens + this.#counted) * factor)
     const { input, output } = this.#reported
     // No output is to be believed of embeddings, say, but not of an answer.
     const isBlank = output === 0 && (said > 0 || (input === 0 && counted > 0))
-    const trusted = this.isFinal && complete && !this.hasMore && !isBlank
+    const complete = this.isFinal && (this.ended || closed) && !this.hasMore && !isBlank
+    const { cost, ...numbers } = this.#reported
     return {
       model,
-      ...this.#reported,
+      ...numbers,
+      ...(cost > 0 && { cost }),
       input: input || (this.#known.inputTokens ?? 0),
-      output: Math.min(MAX_UNITS, trusted ? output : Math.max(output, counted)),
-      source: trusted && input > 0 ? 'provider' : 'counted',
+      output: Math.min(MAX_UNITS, complete ? output : Math.max(output, counted)),
+      source: complete && input > 0 ? 'provider' : 'counted',
       complete,
     }
   }

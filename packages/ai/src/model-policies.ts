@@ -1,0 +1,73 @@
+import {
+  concurrency,
+  ConfigError,
+  slidingWindow,
+  type Limit,
+  type Per,
+  type Policy,
+} from '@sluice/core'
+import { assertKnownOptions } from '@sluice/core/validation'
+import { budget } from './budget.ts'
+
+/** Options of `modelPolicies`. What is left out is not limited. */
+export interface ModelPoliciesOptions<Whose extends Per = Per> {
+  /** The one whose budget is counted: one for each combination of these dimensions, or `'global'`. */
+  readonly per: Whose
+  /** Requests per minute. */
+  readonly rpm?: Limit
+  /** Tokens per minute, input and output together. */
+  readonly tpm?: Limit
+  /** The most to spend each calendar day (UTC), in micro-dollars: `usd(5)`. */
+  readonly daily?: Limit
+  /** The most to spend each calendar month (UTC), in micro-dollars. */
+  readonly monthly?: Limit
+  /** Calls at the same time. */
+  readonly inFlight?: Limit
+}
+
+/**
+ * The usual policies of model calls, decided as one: requests and tokens per minute, dollars per day and
+ * month, calls in flight.
+ *
+ * @throws ConfigError When an option is unknown or out of range, or nothing is limited.
+ * @example
+ * modelPolicies({ per: ['tenant'], rpm: 60, tpm: 100_000, daily: usd(5), inFlight: 10 })
+ */
+export function modelPolicies<const Whose extends Per>(
+  options: ModelPoliciesOptions<Whose>,
+): Policy<never, never>[] {
+  assertKnownOptions('modelPolicies', options, [
+    'per',
+    'rpm',
+    'tpm',
+    'daily',
+    'monthly',
+    'inFlight',
+  ])
+  const { per, rpm, tpm, daily, monthly, inFlight } = options
+  const policies: Policy<never, never>[] = []
+  if (daily !== undefined || monthly !== undefined) {
+    policies.push(
+      budget({
+        per,
+        ...(daily !== undefined && { daily }),
+        ...(monthly !== undefined && { monthly }),
+      }) as Policy<never, never>,
+    )
+  }
+  const perMinute = (name: string, limit: Limit, unit: string): void =>
+    void policies.push(
+      slidingWindow({ name, limit, window: '1m', per, unit }) as Policy<never, never>,
+    )
+  if (rpm !== undefined) perMinute('rpm', rpm, 'request')
+  if (tpm !== undefined) perMinute('tpm', tpm, 'token')
+  if (inFlight !== undefined) {
+    policies.push(concurrency({ name: 'in-flight', limit: inFlight, per }) as Policy<never, never>)
+  }
+  if (policies.length > 0) return policies
+  throw new ConfigError(
+    'invalid_option',
+    'modelPolicies',
+    'must limit something, such as rpm or daily',
+  )
+}
