@@ -15,13 +15,18 @@ export const PRICES = definePrices({
 /** The budget of a tenant in `limiterOf`, in micro-dollars. */
 export const BUDGET: number = usd(1)
 
-/** A limiter of model calls in memory: a dollar a day, and what is given here. */
+/** A limiter of model calls in memory: a dollar a day, and these policies. */
 export function limiterOf(...policies: Policy[]): Limiter {
+  return limiterWith(BUDGET, ...policies)
+}
+
+/** A limiter of model calls in memory with a budget of its own, in micro-dollars a day. */
+export function limiterWith(daily: number, ...policies: Policy[]): Limiter {
   const usual = modelPolicies({
     per: ['tenant'],
     rpm: 100,
     tpm: 1_000_000,
-    daily: BUDGET,
+    daily,
     inFlight: 20,
   })
   return createLimiter({

@@ -71,15 +71,13 @@ export function prepareCall(
     ...(imageTokens !== undefined && { imageTokens }),
     ...(unseenTokens !== undefined && { unseenTokens }),
   })
-  const tokens = { token: input + output, input_token: input, output_token: output }
   const text = JSON.stringify(sent)
-  const cost = prices
-    ? { ...tokens, usd: priceOf(dearest(input, output, api, text), model, prices) }
-    : tokens
+  const cost = costOf(model, dearest(input, output, api, text), prices)
   return { api, model, body: text, input, output, cost }
 }
 
-function modelToCall(name: unknown, { models, prices }: CallTerms): string {
+/** Returns the model to call by the name that a client uses. @throws InputError When it is not offered, or has no price. */
+export function modelToCall(name: unknown, { models, prices }: CallTerms): string {
   if (typeof name !== 'string' || name === '') throw invalid('model', 'must name a model')
   const isList = Array.isArray(models)
   const aliases = (isList ? {} : (models ?? {})) as Json
@@ -141,6 +139,17 @@ function maximumFor(body: Json, field: string, most: number): number {
 
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 1
+
+/** The units of a call that uses so much. */
+export function costOf(
+  model: string,
+  usage: Priced,
+  prices: Prices | undefined,
+): Readonly<Record<string, number>> {
+  const { input, output } = usage
+  const tokens = { token: input + output, input_token: input, output_token: output }
+  return prices ? { ...tokens, usd: priceOf(usage, model, prices) } : tokens
+}
 
 /** The usage to take the price of: input is written to a cache where that may happen and costs more. */
 function dearest(input: number, output: number, api: ModelApi, text: string): Priced {
