@@ -18,7 +18,7 @@ async function chargedFor(
   read: (response: Response) => Promise<unknown> = (response) => response.text(),
 ): Promise<number> {
   const limiter = limiterOf()
-  const settled = vi.fn()
+  const settled = vi.fn<(...heard: unknown[]) => void>()
   const handle = modelHandler(limiter, { subject, prices: PRICES, onUsage: settled }, (call) =>
     answer(JSON.parse(call.body) as Record<string, unknown>),
   )
@@ -32,11 +32,12 @@ async function chargedFor(
 const events = (text: string): Response =>
   new Response(text, { headers: { 'content-type': 'text/event-stream' } })
 
+const chunk = (fields: object): string =>
+  `data: ${JSON.stringify({ object: 'chat.completion.chunk', model: 'gpt-4o', choices: [], ...fields })}\n\n`
+
 /** A stream of a few words with hidden reasoning, which tells its usage only if it is asked to. */
 const reasoning = (sent: Record<string, unknown>, output: number): Response => {
   const usage = { prompt_tokens: 14, completion_tokens: output, total_tokens: 14 + output }
-  const chunk = (fields: object): string =>
-    `data: ${JSON.stringify({ object: 'chat.completion.chunk', model: 'gpt-4o', choices: [], ...fields })}\n\n`
   const isTold = (sent['stream_options'] as { include_usage?: boolean })?.include_usage === true
   const words = chunk({ choices: [{ index: 0, delta: { content: 'Because.' } }] })
   return events(`${words}${isTold ? chunk({ usage }) : ''}data: [DONE]\n\n`)
@@ -143,7 +144,7 @@ describe('a client cannot make a call cheaper than it is by', () => {
       { ...CHAT, model: 'claude-opus-4-5', tools: [{ type: 'web_search_20250305', name: 's' }] },
     ],
   ])('asking for %s, which is refused', async (_, body) => {
-    const send = vi.fn(() => Response.json({}))
+    const send = vi.fn<() => Response>(() => Response.json({}))
     const handle = modelHandler(limiterOf(), { subject, prices: PRICES }, send)
     const response = await handle(ask(body, '/api/model'))
     expect(response.status).toBe(400)

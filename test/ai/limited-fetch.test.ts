@@ -1,5 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk'
-import { limitedFetch, usd, type LimitedFetchOptions } from '@sluice/ai'
+import { limitedFetch, usd, type FetchLike, type LimitedFetchOptions } from '@sluice/ai'
 import type { Limiter } from '@sluice/core'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -24,8 +24,8 @@ function clients(
   url: string = provider.url,
   limiter: Limiter = limiterOf(),
 ) {
-  const settled = vi.fn()
-  const send = vi.fn((input: string | URL | Request, init?: RequestInit) => fetch(input, init))
+  const settled = vi.fn<() => void>()
+  const send = vi.fn<FetchLike>((input, init) => fetch(input, init))
   const limited = limitedFetch(limiter, {
     subject: { tenant: 'acme' },
     prices: PRICES,
@@ -33,14 +33,14 @@ function clients(
     fetch: send,
     ...options,
   })
-  const asked = vi.fn(limited)
+  const asked = vi.fn<FetchLike>(limited)
   return {
     limiter,
     asked,
     settled,
     send,
-    openai: new OpenAI({ apiKey, baseURL: `${url}/v1`, fetch: asked as typeof fetch }),
-    anthropic: new Anthropic({ apiKey, baseURL: url, fetch: asked as typeof fetch }),
+    openai: new OpenAI({ apiKey, baseURL: `${url}/v1`, fetch: asked }),
+    anthropic: new Anthropic({ apiKey, baseURL: url, fetch: asked }),
   }
 }
 
@@ -125,7 +125,7 @@ describe('a limited fetch', () => {
       subject: () => ({ tenant: 'acme' }),
       prices: PRICES,
       fetch: async (_, init) => {
-        bodies.push(JSON.parse(String(init?.body)))
+        bodies.push(JSON.parse(init?.body as string))
         return Response.json(recorded.CHAT_JSON)
       },
     })

@@ -27,7 +27,7 @@ const gpt = () =>
 
 /** A limited model, and the calls that were settled. */
 function limited(options: Partial<LimitedModelOptions> = {}, limiter: Limiter = limiterOf()) {
-  const settled = vi.fn()
+  const settled = vi.fn<(...heard: unknown[]) => void>()
   const model = limitedModel(gpt(), limiter, {
     subject: { tenant: 'acme' },
     prices: PRICES,
@@ -138,7 +138,7 @@ describe('a limited model', () => {
 
   it('denies a stream before it has begun, as a provider does: 429', async () => {
     const { model } = limited({ maxOutput: 1_000_000 })
-    const onError = vi.fn()
+    const onError = vi.fn<(...heard: unknown[]) => void>()
     const result = ai7.streamText({ model, prompt: 'Why?', maxOutputTokens: 200_000, onError })
     await result.consumeStream()
     const [{ error }] = onError.mock.calls[0] as [{ error: unknown }]

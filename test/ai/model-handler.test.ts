@@ -41,6 +41,14 @@ function handlerOf(
 const sentTo = (calls: readonly CallToSend[]): Record<string, unknown> =>
   JSON.parse(calls[0]?.body ?? '') as Record<string, unknown>
 
+/** The maxima that a provider is sent. */
+async function maxima(body: object, options: object = {}) {
+  const { handle, calls } = handlerOf(() => Response.json(recorded.CHAT_JSON), options)
+  await (await handle(post({ ...QUESTION, ...body }))).text()
+  const { max_tokens, max_completion_tokens } = sentTo(calls)
+  return { max_tokens, max_completion_tokens }
+}
+
 describe('a model handler', () => {
   it('holds the most that a call may use, and settles what it used', async () => {
     let held = 0
@@ -68,12 +76,6 @@ describe('a model handler', () => {
   })
 
   it('sends a maximum under the one name that the provider honours', async () => {
-    const maxima = async (body: object, options: object = {}) => {
-      const { handle, calls } = handlerOf(() => Response.json(recorded.CHAT_JSON), options)
-      await (await handle(post({ ...QUESTION, ...body }))).text()
-      const { max_tokens, max_completion_tokens } = sentTo(calls)
-      return { max_tokens, max_completion_tokens }
-    }
     expect(await maxima({})).toEqual({ max_completion_tokens: 4_096 })
     expect(await maxima({ max_tokens: 7 })).toEqual({ max_completion_tokens: 7 })
     expect(await maxima({ max_tokens: 9, max_completion_tokens: 8 })).toEqual({
@@ -161,7 +163,7 @@ describe('a model handler', () => {
   })
 
   it('keeps the estimate where no answer came', async () => {
-    const onError = vi.fn()
+    const onError = vi.fn<(...heard: unknown[]) => void>()
     const { handle, limiter } = handlerOf(() => Promise.reject(new Error('reset')), { onError })
     expect((await handle(post({ ...QUESTION, max_tokens: 1_000 }))).status).toBe(502)
     await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
@@ -219,8 +221,8 @@ describe('a model handler', () => {
 
   it('says at construction which option is wrong', () => {
     const limiter = limiterOf()
-    const send = () => Response.json({})
-    const made = (options: object) => () => modelHandler(limiter, { subject, ...options }, send)
+    const made = (options: object) => () =>
+      modelHandler(limiter, { subject, ...options }, () => Response.json({}))
     expect(made({ maxOutput: 0 })).toThrow('maxOutput')
     expect(made({ onIncomplete: 'refund' })).toThrow('onIncomplete')
     expect(made({ price: LIST_PRICES })).toThrow('modelHandler.price')

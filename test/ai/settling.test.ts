@@ -10,6 +10,10 @@ const settled = (usages: readonly Usage[]): unknown =>
   usages.map(({ input, output, source, complete }) => ({ input, output, source, complete }))
 const NOTHING = { input: 0, output: 0, source: 'provider', complete: true }
 
+const unbound = (): never => {
+  throw new TypeError('Illegal invocation')
+}
+
 describe('settling', () => {
   it.each<[string, () => never]>([
     [
@@ -30,6 +34,17 @@ describe('settling', () => {
     expect(await meter(answer(), options).text()).toBe(recorded.CHAT_SSE)
     await Promise.all(waited)
     expect(errors).toMatchObject([{ message: 'the books are closed' }])
+  })
+
+  it('goes on where waitUntil throws, as one does that was torn off its object', async () => {
+    const errors: unknown[] = []
+    const heard = vi.fn<(...heard: unknown[]) => void>()
+    const onError = (error: unknown): void => void errors.push(error)
+    const options = { settle: heard, waitUntil: unbound, onError }
+    const passed = meter(answer(), options)
+    expect(await passed.text()).toBe(recorded.CHAT_SSE)
+    expect(heard).toHaveBeenCalledOnce()
+    expect(errors).toHaveLength(1)
   })
 
   it('that fails is written to the console by default, and an onError that throws is let be', async () => {

@@ -45,7 +45,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
   return async (input, init) => {
     const request = input instanceof Request ? input : undefined
     const method = init?.method ?? request?.method ?? 'GET'
-    const url = new URL(request?.url ?? String(input))
+    const url = new URL(input instanceof Request ? input.url : input)
     const api = method.toUpperCase() === 'POST' ? apiOfPath(url.pathname) : undefined
     if (api === undefined) return send(input, init)
     const signal = init?.signal ?? request?.signal ?? undefined

@@ -11,8 +11,9 @@ import {
   type CallOptions,
   type WaitUntil,
 } from './call/engine.ts'
+import { isFunctionTool } from './call/api.ts'
 import { costOf, modelToCall, type PreparedCall } from './call/prepare.ts'
-import { isObject, own } from './json.ts'
+import { isObject } from './json.ts'
 import { estimateRequest } from './request.ts'
 
 /** Options of `limitedModel`. */
@@ -155,8 +156,7 @@ function prepareModelCall(
   options: LimitedModelOptions,
 ): PreparedCall {
   const model = modelToCall(modelId, options)
-  const isOwn = (tool: unknown): boolean => isObject(tool) && own(tool, 'type') === 'function'
-  if (!tools.every(isOwn) && options.allowFields?.includes('tools') !== true) {
+  if (!tools.every(isFunctionTool) && options.allowFields?.includes('tools') !== true) {
     const message =
       'are run by the provider, which bills them beside tokens; allow them with allowFields: ["tools"]'
     throw new ConfigError('invalid_option', 'limitedModel.tools', message)

@@ -19,7 +19,9 @@ export function candidateNames(model: string): readonly string[] {
   const base = undated(name)
   // Gateways write the version of a Claude model with a dot.
   const dashed = base.startsWith('claude-') ? base.replaceAll('.', '-') : base
-  return [model.toLowerCase(), name, base, dashed]
+  // Some write the family after the version.
+  const family = dashed.replace(/^claude-(\d+(?:-\d+)?)-([a-z]+)$/, 'claude-$2-$1')
+  return [model.toLowerCase(), name, base, dashed, family]
 }
 
 /** Returns true if `name` is one of Anthropic's models, wherever it runs. */

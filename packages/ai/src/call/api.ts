@@ -26,7 +26,8 @@ export const MAXIMA = ['max_tokens', 'max_completion_tokens', 'max_output_tokens
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/))
 
-const isFunctionTool = (tool: unknown): boolean =>
+/** Returns true if a tool is run by the client. */
+export const isFunctionTool = (tool: unknown): boolean =>
   isObject(tool) && (own(tool, 'type') === 'function' || own(tool, 'type') === 'custom')
 
 /** Anthropic's tools that the client runs; those that Anthropic runs are billed beside the tokens. */

@@ -129,8 +129,7 @@ function checkCounts(sent: Json): void {
 
 /** Returns the maximum to send: the client's own under the name that counts, or another one's, up to `most`. */
 function maximumFor(body: Json, field: string, most: number): number {
-  const names = [field, ...MAXIMA].filter((name) => !isAbsent(own(body, name)))
-  const [name] = names
+  const name = [field, ...MAXIMA].find((one) => !isAbsent(own(body, one)))
   if (name === undefined) return most
   const value = own(body, name)
   if (!isCount(value)) throw invalid(name, 'must be a whole number from 1')
