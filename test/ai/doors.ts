@@ -32,7 +32,7 @@ export function limiterWith(daily: number, ...policies: Policy[]): Limiter {
   return createLimiter({
     store: memory(),
     clock: manualClock(NOON),
-    policies: [...usual, ...policies] as Policy[],
+    policies: [...usual, ...policies],
   })
 }
 

@@ -87,7 +87,7 @@ export function meterStream(
 function mustBeUnread(where: string, isRead: unknown): void {
   // What is no stream does not say so.
   if (isRead === false) return
-  throw new ConfigError('invalid_option', where, 'must be a body that nobody has read')
+  throw new ConfigError('invalid_option', where, 'must be an unread body')
 }
 
 function bytesMetered(
@@ -173,14 +173,12 @@ export function settling(options: MeterOptions): (usage: Usage) => void {
 
 /** The usage of a request that a provider turned away. */
 export function nothing(model: string | undefined): Usage {
-  const { cost: _, ...numbers } = NO_NUMBERS
-  return { model, ...numbers, source: 'provider', complete: true }
+  return { model, ...NO_NUMBERS, source: 'provider', complete: true }
 }
 
 function report({ onError }: MeterOptions, error: unknown): void {
   try {
-    if (onError === undefined) console.error(error)
-    else onError(error)
+    ;(onError ?? console.error)(error)
   } catch {
     // There is nobody left to tell.
   }

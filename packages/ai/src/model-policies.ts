@@ -2,6 +2,7 @@ import {
   concurrency,
   ConfigError,
   slidingWindow,
+  type DimensionOf,
   type Limit,
   type Per,
   type Policy,
@@ -35,39 +36,27 @@ export interface ModelPoliciesOptions<Whose extends Per = Per> {
  */
 export function modelPolicies<const Whose extends Per>(
   options: ModelPoliciesOptions<Whose>,
-): Policy<never, never>[] {
-  assertKnownOptions('modelPolicies', options, [
-    'per',
-    'rpm',
-    'tpm',
-    'daily',
-    'monthly',
-    'inFlight',
-  ])
+): Policy<DimensionOf<Whose>, 'request' | 'token' | 'usd' | 'call'>[] {
+  const known = ['per', 'rpm', 'tpm', 'daily', 'monthly', 'inFlight']
+  assertKnownOptions('modelPolicies', options, known)
   const { per, rpm, tpm, daily, monthly, inFlight } = options
-  const policies: Policy<never, never>[] = []
+  const policies: Policy[] = []
   if (daily !== undefined || monthly !== undefined) {
-    policies.push(
-      budget({
-        per,
-        ...(daily !== undefined && { daily }),
-        ...(monthly !== undefined && { monthly }),
-      }) as Policy<never, never>,
-    )
+    const amounts = {
+      ...(daily !== undefined && { daily }),
+      ...(monthly !== undefined && { monthly }),
+    }
+    policies.push(budget({ per, ...amounts }))
   }
-  const perMinute = (name: string, limit: Limit, unit: string): void =>
-    void policies.push(
-      slidingWindow({ name, limit, window: '1m', per, unit }) as Policy<never, never>,
-    )
-  if (rpm !== undefined) perMinute('rpm', rpm, 'request')
-  if (tpm !== undefined) perMinute('tpm', tpm, 'token')
+  const window = '1m'
+  if (rpm !== undefined) policies.push(slidingWindow({ name: 'rpm', limit: rpm, window, per }))
+  if (tpm !== undefined) {
+    policies.push(slidingWindow({ name: 'tpm', unit: 'token', limit: tpm, window, per }))
+  }
   if (inFlight !== undefined) {
-    policies.push(concurrency({ name: 'in-flight', limit: inFlight, per }) as Policy<never, never>)
+    policies.push(concurrency({ name: 'in-flight', limit: inFlight, per }))
   }
-  if (policies.length > 0) return policies
-  throw new ConfigError(
-    'invalid_option',
-    'modelPolicies',
-    'must limit something, such as rpm or daily',
-  )
+  if (policies.length > 0) return policies as Policy<never, never>[]
+  const message = 'must limit something, such as rpm or daily'
+  throw new ConfigError('invalid_option', 'modelPolicies', message)
 }

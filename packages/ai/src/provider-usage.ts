@@ -8,8 +8,6 @@ export interface Numbers {
   readonly cacheWrite: number
   readonly longCacheWrite: number
   readonly output: number
-  /** Micro-dollars. */
-  readonly cost: number
 }
 
 export const NO_NUMBERS: Numbers = {
@@ -18,7 +16,6 @@ export const NO_NUMBERS: Numbers = {
   cacheWrite: 0,
   longCacheWrite: 0,
   output: 0,
-  cost: 0,
 }
 
 /** The numbers of both, each made of the two by `how`. */
@@ -59,7 +56,6 @@ export function numbersIn(usage: Json): { numbers: Numbers; isTold: boolean } {
       units(objectOf(details['cache_write_tokens_details'])['ttl_12h_tokens']),
     ),
     output: Math.max(units(completion), rest),
-    cost: costIn(usage['cost']),
   }
   return {
     numbers: besides(usage).reduce((sum, more) => combined(sum, more, plus), own),
@@ -75,9 +71,9 @@ function besides({ iterations }: Json): Numbers[] {
 }
 
 /** Reads dollars as OpenRouter tells them (`cost`), or Perplexity (`cost.total_cost`), in micro-dollars. */
-function costIn(cost: unknown): number {
+export function dollarsIn(cost: unknown): number {
   const dollars = isObject(cost) ? cost['total_cost'] : cost
-  return typeof dollars === 'number' ? units(dollars * 1_000_000) : 0
+  return isCount(dollars) ? units(dollars * 1e6) : 0
 }
 
 const plus = (a: number, b: number): number => a + b
