@@ -57,7 +57,7 @@ export function estimateRequest(
 ): RequestEstimate {
   const settings = validOptions(options)
   if (!isObject(body)) {
-    throw new InputError('invalid_body', 'body', 'must be a parsed JSON object')
+    throw new InputError('invalid_body', 'body', 'must be a JSON object')
   }
   const named = own(body, 'model')
   const model = typeof named === 'string' ? named : undefined
