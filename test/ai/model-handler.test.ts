@@ -132,7 +132,7 @@ describe('a model handler', () => {
     expect(await statusOf('{')).toEqual([400, 'invalid_body'])
     expect(await statusOf('[]')).toEqual([400, 'invalid_body'])
     expect(await statusOf({ messages: [] })).toEqual([400, 'invalid_body'])
-    expect(await statusOf({ ...QUESTION, model: 'gpt-99' })).toEqual([404, 'unknown_model'])
+    expect(await statusOf({ ...QUESTION, model: 'gpt-99' })).toEqual([400, 'unknown_model'])
     expect(await statusOf({ ...QUESTION, n: 0.5 })).toEqual([400, 'invalid_body'])
     expect(await statusOf({ ...QUESTION, max_tokens: '5' })).toEqual([400, 'invalid_body'])
     expect(calls).toEqual([])
@@ -149,7 +149,7 @@ describe('a model handler', () => {
     const { handle, calls } = handlerOf(() => Response.json(recorded.CHAT_JSON), {
       models: { fast: 'gpt-4o' },
     })
-    expect((await handle(post(QUESTION))).status).toBe(404)
+    expect((await handle(post(QUESTION))).status).toBe(400)
     await (await handle(post({ ...QUESTION, model: 'fast' }))).text()
     expect(sentTo(calls)['model']).toBe('gpt-4o')
   })

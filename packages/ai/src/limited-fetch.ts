@@ -80,7 +80,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
       if (!(error instanceof InputError)) throw error
       const { code, message } = error
       if (code !== 'invalid_body' && code !== 'unknown_model') throw error
-      return errorAnswer({ status: code === 'unknown_model' ? 404 : 400, code, message }, api)
+      return errorAnswer({ status: 400, code, message }, api)
     }
   }
 }

@@ -140,18 +140,17 @@ export function modelHandler<Context extends unknown[] = []>(
       return withHeaders(admitted.answered(answer, request.signal), headers)
     } catch (error) {
       if (!(error instanceof InputError)) throw error
-      const status = CLIENT_ERRORS.get(error.code)
       // Any other is a mistake of the resolver's or of the options.
-      if (status === undefined) throw error
-      return refuse(status, error.code, error.message)
+      if (!CLIENT_ERRORS.has(error.code)) throw error
+      return refuse(400, error.code, error.message)
     }
   }
 }
 
-const CLIENT_ERRORS: ReadonlyMap<string, number> = new Map([
-  ['invalid_body', 400],
-  ['invalid_subject', 400],
-  ['unknown_model', 404],
+const CLIENT_ERRORS: ReadonlySet<string> = new Set([
+  'invalid_body',
+  'invalid_subject',
+  'unknown_model',
 ])
 
 function callUpstream(

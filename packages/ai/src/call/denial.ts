@@ -12,7 +12,6 @@ export interface CallError {
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
-  404: 'not_found_error',
   413: 'request_too_large',
   429: 'rate_limit_error',
   503: 'overloaded_error',
