@@ -162,7 +162,7 @@ describe('the middleware', () => {
     })
     expect(await streamText({ model: metered(model), prompt: 'Why?' }).text).toBe(SAID)
     expect((await generateText({ model: metered(model), prompt: 'Why?' })).text).toBe(SAID)
-    const counted = { input: 77, output: estimateTokens(SAID), source: 'counted', complete: true }
+    const counted = { input: 77, output: estimateTokens(SAID), source: 'counted', complete: false }
     expect(usages).toMatchObject([{ ...counted, model: 'm-1' }, counted])
   })
 })

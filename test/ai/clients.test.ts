@@ -141,7 +141,7 @@ describe('behind a meter', () => {
     }
     expect(text).toBe(SAID)
     expect(usages).toMatchObject([
-      { input: 77, output: estimateTokens(SAID), source: 'counted', complete: true },
+      { input: 77, output: estimateTokens(SAID), source: 'counted', complete: false },
     ])
   })
 

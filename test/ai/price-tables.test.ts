@@ -61,7 +61,7 @@ describe('a table of prices', () => {
   })
 
   it('names every price that an unlisted model may have', () => {
-    expect(() => definePrices(new Map() as never)).toThrow('must be an object of prices by model')
+    expect(() => definePrices(new Map() as never)).toThrow('must be prices by model')
     expect(() => findPrice('x', { models: new Map() } as never)).toThrow('made by definePrices')
     expect(() => definePrices({}, { unknownModel: 'allow' as 'deny' })).toThrow(
       'definePrices.unknownModel: must be a price or "deny"',

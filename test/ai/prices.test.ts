@@ -108,6 +108,7 @@ describe('a model’s name', () => {
     ['claude-3-5-sonnet-20241022', 3_000_000],
     ['claude-3-5-sonnet-latest', 3_000_000],
     ['anthropic/claude-3.5-sonnet', 3_000_000],
+    ['anthropic/claude-4.6-sonnet-20260217', 3_000_000],
     ['anthropic/claude-opus-4.5', 5_000_000],
     ['claude-haiku-4-5-20251001', 1_000_000],
     ['claude-sonnet-4-20250514', 3_000_000],

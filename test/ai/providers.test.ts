@@ -112,6 +112,34 @@ describe('usage that providers write in other ways', () => {
     expect((await readMetered(chat(less))).usage).toMatchObject({ input: 70, cachedInput: 40 })
   })
 
+  it('counts input once whose cache is reported both as read and as written', async () => {
+    const usage = {
+      prompt_tokens: 2_168,
+      completion_tokens: 5,
+      prompt_tokens_details: { cached_tokens: 2_161, cache_write_tokens: 2_161 },
+    }
+    const told = { input: 2_168, cachedInput: 7, cacheWrite: 2_161, output: 5 }
+    expect((await readMetered(chat(usage))).usage).toMatchObject(told)
+  })
+
+  it('is read beside an empty text, before the end of a stream of an unknown format', async () => {
+    const usage = { prompt_tokens: 40, completion_tokens: 7, total_tokens: 47 }
+    const events = [{ response: 'Blue' }, { response: '.' }, { response: '', usage }]
+    const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+    const found = (await readMetered(`${lines}data: [DONE]\n\n`)).usage
+    expect(found).toMatchObject({ input: 40, output: 7, source: 'provider', complete: true })
+  })
+
+  it('has the cost of the request if the provider reports it', async () => {
+    const usage = { prompt_tokens: 40, completion_tokens: 7 }
+    expect((await readMetered(chat({ ...usage, cost: 0.0161 }))).usage).toMatchObject({
+      cost: 16_100,
+    })
+    const perplexity = { ...usage, cost: { total_cost: 0.006 } }
+    expect((await readMetered(chat(perplexity))).usage).toMatchObject({ cost: 6_000 })
+    expect((await readMetered(chat(usage))).usage).not.toHaveProperty('cost')
+  })
+
   it('is counted from a message in place of a delta', async () => {
     const message = {
       content: 'Hello.',
@@ -120,7 +148,7 @@ describe('usage that providers write in other ways', () => {
     const answer = { choices: [{ message }] }
     for (const body of [answer, `data: ${JSON.stringify(answer)}\n\ndata: [DONE]\n\n`]) {
       const { usage } = await readMetered(body)
-      expect(usage).toMatchObject({ output: estimateTokens('Hello.f{"a":1}'), complete: true })
+      expect(usage).toMatchObject({ output: estimateTokens('Hello.f{"a":1}'), complete: false })
     }
   })
 

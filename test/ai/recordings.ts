@@ -30,7 +30,7 @@ const chunk = (
     ...more,
   })
 
-const CHAT_USAGE = {
+export const CHAT_USAGE = {
   prompt_tokens: 1_204,
   completion_tokens: 310,
   total_tokens: 1_514,

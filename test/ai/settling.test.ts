@@ -10,6 +10,10 @@ const settled = (usages: readonly Usage[]): unknown =>
   usages.map(({ input, output, source, complete }) => ({ input, output, source, complete }))
 const NOTHING = { input: 0, output: 0, source: 'provider', complete: true }
 
+const unbound = (): never => {
+  throw new TypeError('Illegal invocation')
+}
+
 describe('the settlement of a metered answer', () => {
   it.each<[string, () => never]>([
     [
@@ -30,6 +34,17 @@ describe('the settlement of a metered answer', () => {
     expect(await meter(answer(), options).text()).toBe(recorded.CHAT_SSE)
     await Promise.all(waited)
     expect(errors).toMatchObject([{ message: 'the books are closed' }])
+  })
+
+  it('goes on when waitUntil throws, as an unbound one does', async () => {
+    const errors: unknown[] = []
+    const heard = vi.fn<(...heard: unknown[]) => void>()
+    const onError = (error: unknown): void => void errors.push(error)
+    const options = { settle: heard, waitUntil: unbound, onError }
+    const passed = meter(answer(), options)
+    expect(await passed.text()).toBe(recorded.CHAT_SSE)
+    expect(heard).toHaveBeenCalledOnce()
+    expect(errors).toHaveLength(1)
   })
 
   it('is logged when it fails, by default; an onError that throws changes nothing', async () => {

@@ -143,7 +143,7 @@ describe('an event that is too long to keep', () => {
   it('is counted if it is a delta', async () => {
     const delta = { choices: [{ index: 0, delta: { content: long } }] }
     const usages = await settledOf(`data: ${JSON.stringify(delta)}\n\ndata: [DONE]\n\n`)
-    expect(usages).toMatchObject([{ source: 'counted', complete: true }])
+    expect(usages).toMatchObject([{ source: 'counted', complete: false }])
     expect(usages[0]?.output).toBeGreaterThanOrEqual(20_000 * 5)
     const anthropic = {
       type: 'content_block_delta',

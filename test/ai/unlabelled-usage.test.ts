@@ -135,7 +135,7 @@ describe('a meter charges every answer:', () => {
       `data: {"a": ${LONG}\n\ndata: `,
     )
     const { output, complete } = (await readMetered(body)).usage
-    expect(complete).toBe(true)
+    expect(complete).toBe(false)
     expect(output).toBeGreaterThanOrEqual(SPOKEN * 12 + estimateTokens(recorded.SAID))
   })
 })
@@ -189,7 +189,7 @@ describe('a usage without output tokens', () => {
       JSON.stringify(answer(reported)),
       `${sse(answer(reported))}data: [DONE]\n\n`,
     ]) {
-      const counted = { output: SPOKEN, source: 'counted', complete: true }
+      const counted = { output: SPOKEN, source: 'counted', complete: false }
       expect((await readMetered(body)).usage).toMatchObject(counted)
     }
   })
@@ -199,7 +199,7 @@ describe('a usage without output tokens', () => {
     const zeros = { usage: { input_tokens: 0, output_tokens: 0 } }
     for (const more of [...reported, zeros, { choices: [], usage: {} }]) {
       const { usage: found } = await readMetered({ message: { text: LONG }, ...more })
-      expect(found).toMatchObject({ source: 'counted', complete: true })
+      expect(found).toMatchObject({ source: 'counted', complete: false })
       expect(found.output).toBeGreaterThanOrEqual(SPOKEN)
     }
   })

@@ -11,7 +11,7 @@ import {
 import { MAX_UNITS, assertKnownOptions } from '@sluice/core/validation'
 
 // eslint-disable-next-line typescript/no-explicit-any -- stands for names of limits that are not known, which only `any` fits
-type AnyLimitName = any
+export type AnyLimitName = any
 
 /** The unit of money: a millionth of a dollar, so that sums are whole numbers. */
 const UNIT = 'usd'

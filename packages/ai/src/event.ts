@@ -35,8 +35,8 @@ export function eventReader(tally: Tally): EventReader {
   }
 
   function read(text: string): void {
-    // Text may begin so, too; it ends only what has begun.
-    if (text === '[DONE]' && hasBegun) {
+    // Text may begin so, too; it ends only what has begun, or told its usage.
+    if (text === '[DONE]' && (hasBegun || hasUsage)) {
       tally.ended = true
       return
     }

@@ -1,3 +1,16 @@
+// Model calls
+export { modelHandler } from './model-handler.ts'
+export type { CallToSend, ModelHandlerOptions, SendCall, Upstream } from './model-handler.ts'
+export { limitedFetch } from './limited-fetch.ts'
+export type { FetchLike, LimitedFetchOptions } from './limited-fetch.ts'
+export { limitedModel, ModelCallDenied } from './limited-model.ts'
+export type { AiSdkModel, LimitedModelOptions } from './limited-model.ts'
+export { modelPolicies } from './model-policies.ts'
+export type { ModelPoliciesOptions } from './model-policies.ts'
+export type { ModelApi } from './call/api.ts'
+export type { CallOptions } from './call/engine.ts'
+export type { CallTerms } from './call/prepare.ts'
+
 // Budgets and limits
 export { budget, usd } from './budget.ts'
 export type { BudgetOptions } from './budget.ts'

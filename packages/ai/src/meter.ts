@@ -87,7 +87,7 @@ export function meterStream(
 function mustBeUnread(where: string, isRead: unknown): void {
   // What is no stream does not say so.
   if (isRead === false) return
-  throw new ConfigError('invalid_option', where, 'must be a body that nobody has read')
+  throw new ConfigError('invalid_option', where, 'must be an unread body')
 }
 
 function bytesMetered(
@@ -150,7 +150,13 @@ export function settling(options: MeterOptions): (usage: Usage) => void {
   let done: (() => void) | undefined
   let settled = false
   // The platform is told at the beginning: when a client is gone it is too late.
-  options.waitUntil?.(new Promise<void>((resolve) => (done = resolve)))
+  const settlement = new Promise<void>((resolve) => (done = resolve))
+  try {
+    options.waitUntil?.(settlement)
+  } catch (error) {
+    // The provider has been paid by now: an unbound `ctx.waitUntil` must not lose its answer.
+    report(options, error)
+  }
   return (usage) => {
     if (settled) return
     settled = true
@@ -172,8 +178,7 @@ export function nothing(model: string | undefined): Usage {
 
 function report({ onError }: MeterOptions, error: unknown): void {
   try {
-    if (onError === undefined) console.error(error)
-    else onError(error)
+    ;(onError ?? console.error)(error)
   } catch {
     // There is nobody left to tell.
   }

@@ -1,5 +1,5 @@
-/** Vendors whose names a gateway writes before the model's: at the vendor's own price. */
-const VENDORS: ReadonlySet<string> = /* @__PURE__ */ new Set(['openai', 'anthropic'])
+const withoutVendor = (model: string): string =>
+  model.toLowerCase().replace(/^(?:.*\/)?(?:openai|anthropic)\//, '')
 
 /**
  * The name without what does not change the model: case, the vendor's name as a prefix (`openai/`, also
@@ -9,31 +9,19 @@ const VENDORS: ReadonlySet<string> = /* @__PURE__ */ new Set(['openai', 'anthrop
  * @example
  * baseName('openrouter/anthropic/claude-3-5-sonnet-20241022') // 'claude-3-5-sonnet'
  */
-export function baseName(model: string): string {
-  return undated(unprefixed(model))
-}
+export const baseName = (model: string): string =>
+  withoutVendor(model).replace(/-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '')
 
 /** The names that a price may be listed under, the most exact first. */
 export function candidateNames(model: string): readonly string[] {
-  const name = unprefixed(model)
-  const base = undated(name)
-  // Gateways write the version of a Claude model with a dot.
+  const base = baseName(model)
+  // Gateways write the version of a Claude model with a dot, and some write it before the family.
   const dashed = base.startsWith('claude-') ? base.replaceAll('.', '-') : base
-  return [model.toLowerCase(), name, base, dashed]
+  const ordered = dashed.replace(/^(claude-)(\d[\d-]*)-([a-z]+)$/, '$1$3-$2')
+  return [model.toLowerCase(), withoutVendor(model), base, dashed, ordered]
 }
 
 /** Returns true if `name` is one of Anthropic's models, wherever it runs. */
 export function isClaude(model: string | undefined): boolean {
   return model !== undefined && model.toLowerCase().includes('claude')
-}
-
-function unprefixed(model: string): string {
-  const parts = model.toLowerCase().split('/')
-  const name = parts.pop() ?? ''
-  const vendor = parts.pop()
-  return vendor === undefined || VENDORS.has(vendor) ? name : model.toLowerCase()
-}
-
-function undated(name: string): string {
-  return name.replace(/-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '')
 }

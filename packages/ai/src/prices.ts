@@ -69,7 +69,7 @@ export function definePrices(
 ): Prices {
   assertKnownOptions('definePrices.options', options, ['base', 'unknownModel'])
   if (!isObject(models) || models instanceof Map) {
-    throw invalid('definePrices', 'must be an object of prices by model')
+    throw invalid('definePrices', 'must be prices by model')
   }
   const { base, unknownModel = base?.unknownModel ?? 'deny' } = options
   if (base !== undefined) aTable('definePrices.base', base)
@@ -80,7 +80,7 @@ export function definePrices(
   for (const [model, price] of Object.entries(models)) {
     const name = model.toLowerCase()
     if (table.has(name)) {
-      throw invalid(`definePrices.${model}`, 'must not be listed twice')
+      throw invalid(`definePrices.${model}`, 'is listed twice')
     }
     table.set(name, validPrice(`definePrices.${model}`, price))
   }

@@ -40,14 +40,16 @@ export function numbersIn(usage: Json): { numbers: Numbers; isTold: boolean } {
   const told = units(first('prompt_tokens', 'input_tokens', 'inputTokens'))
   // Anthropic's and Bedrock's input is that beside the cache, and so is any that is less than it.
   const isBeside =
-    (!isCount(usage['prompt_tokens']) && read + write > 0) || cachedInput + cacheWrite > told
+    (!isCount(usage['prompt_tokens']) && read + write > 0) ||
+    Math.max(cachedInput, cacheWrite) > told
   const input = told + (isBeside ? cachedInput + cacheWrite : 0)
   const completion = first('completion_tokens', 'output_tokens', 'outputTokens')
   // Some providers tell reasoning only in the total.
   const rest = told > 0 ? units(usage['total_tokens']) - input : -1
   const own = {
     input,
-    cachedInput,
+    // The same tokens may be told as read and as written; then they were written.
+    cachedInput: Math.min(cachedInput, Math.max(0, input - cacheWrite)),
     cacheWrite,
     longCacheWrite: Math.max(
       units(objectOf(usage['cache_creation'])['ephemeral_1h_input_tokens']),
@@ -66,6 +68,12 @@ function besides({ iterations }: Json): Numbers[] {
   const list: unknown[] = Array.isArray(iterations) ? iterations : []
   const compactions = list.filter(isObject).filter(({ type }) => type === 'compaction')
   return compactions.map((one) => numbersIn(one).numbers)
+}
+
+/** Reads dollars as OpenRouter tells them (`cost`), or Perplexity (`cost.total_cost`), in micro-dollars. */
+export function dollarsIn(cost: unknown): number {
+  const dollars = isObject(cost) ? cost['total_cost'] : cost
+  return isCount(dollars) ? units(dollars * 1e6) : 0
 }
 
 const plus = (a: number, b: number): number => a + b

@@ -57,7 +57,7 @@ export function estimateRequest(
 ): RequestEstimate {
   const settings = validOptions(options)
   if (!isObject(body)) {
-    throw new InputError('invalid_body', 'body', 'must be the parsed JSON object of a request')
+    throw new InputError('invalid_body', 'body', 'must be a JSON object')
   }
   const named = own(body, 'model')
   const model = typeof named === 'string' ? named : undefined

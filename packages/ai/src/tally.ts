@@ -1,7 +1,7 @@
 import { MAX_UNITS } from '@sluice/core/validation'
 import { isObject } from './json.ts'
 import { isClaude } from './model-name.ts'
-import { combined, NO_NUMBERS, numbersIn, units } from './provider-usage.ts'
+import { combined, dollarsIn, NO_NUMBERS, numbersIn, units } from './provider-usage.ts'
 import { CLAUDE_FACTOR, tokenCounter, type TokenCounter } from './tokens.ts'
 import type { Usage } from './usage.ts'
 
@@ -31,6 +31,7 @@ export class Tally {
   readonly #raw: TokenCounter
   #counted = 0
   #reported = NO_NUMBERS
+  #cost = 0
 
   constructor(known: Known) {
     this.#known = known
@@ -71,6 +72,7 @@ export class Tally {
     if (!isObject(usage)) return
     const { numbers, isTold } = numbersIn(usage)
     this.#reported = combined(this.#reported, numbers, Math.max)
+    this.#cost = Math.max(this.#cost, dollarsIn(usage['cost']))
     // One of zeros comes before the answer, or is none.
     this.isFinal ||= isFinal && isTold && this.#reported.input + this.#reported.output > 0
     this.isUnderstood = true
@@ -79,20 +81,20 @@ export class Tally {
   /** @param closed Whether the stream was closed by its source. */
   usage(closed: boolean): Usage {
     const model = this.model ?? this.#known.model
-    const complete = this.ended || (closed && this.isFinal)
     const factor = isClaude(model) && this.#known.count === undefined ? CLAUDE_FACTOR : 1
     const said = this.#said.tokens
     const counted = Math.ceil((said + this.#raw.tokens + this.#counted) * factor)
     const { input, output } = this.#reported
     // No output is to be believed of embeddings, say, but not of an answer.
     const isBlank = output === 0 && (said > 0 || (input === 0 && counted > 0))
-    const trusted = this.isFinal && complete && !this.hasMore && !isBlank
+    const complete = this.isFinal && (this.ended || closed) && !this.hasMore && !isBlank
     return {
       model,
       ...this.#reported,
+      ...(this.#cost > 0 && { cost: this.#cost }),
       input: input || (this.#known.inputTokens ?? 0),
-      output: Math.min(MAX_UNITS, trusted ? output : Math.max(output, counted)),
-      source: trusted && input > 0 ? 'provider' : 'counted',
+      output: Math.min(MAX_UNITS, complete ? output : Math.max(output, counted)),
+      source: complete && input > 0 ? 'provider' : 'counted',
       complete,
     }
   }

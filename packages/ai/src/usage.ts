@@ -12,12 +12,17 @@ export interface Usage {
   readonly longCacheWrite: number
   /** All output tokens, those of reasoning included. */
   readonly output: number
+  /** Micro-dollars that the provider says the request cost, if it says so (OpenRouter, Perplexity). */
+  readonly cost?: number
   /**
    * `provider` when every number is the provider's own; `counted` when some had to be estimated from the
    * text that passed, in which hidden reasoning is missing.
    */
   readonly source: 'provider' | 'counted'
-  /** True if the answer came to its end; if not, the numbers are the usage that is known up to then. */
+  /**
+   * True if the provider has told the usage of the whole answer. If not, the answer broke off, or its
+   * provider tells no usage: the numbers are at least what passed.
+   */
   readonly complete: boolean
 }
 

@@ -1,0 +1,142 @@
+import { isClaude } from '../model-name.ts'
+import { isObject, own, type Json } from '../json.ts'
+
+/** The wire format of a model call. */
+export type ModelApi =
+  | 'openai-chat'
+  | 'openai-responses'
+  | 'openai-completions'
+  | 'openai-embeddings'
+  | 'anthropic-messages'
+
+/** The rules that make a request cost no more than its tokens. */
+export interface ApiRules {
+  /** The end of its address, where OpenAI's and Anthropic's clients send it. */
+  readonly path: RegExp
+  /** The fields that cost nothing beside tokens. */
+  readonly fields: ReadonlySet<string>
+  /** The fields that cost nothing beside tokens with some values only. */
+  readonly values: Readonly<Record<string, (value: unknown) => boolean>>
+  /** Returns the field that holds the most output tokens of one answer, or `undefined` if it has none. */
+  readonly maximumOf: (model: string) => string | undefined
+}
+
+/** The fields that hold a maximum, in one format or another. */
+export const MAXIMA = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
+
+const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/))
+
+/** Returns true if a tool is run by the client. */
+export const isFunctionTool = (tool: unknown): boolean =>
+  isObject(tool) && (own(tool, 'type') === 'function' || own(tool, 'type') === 'custom')
+
+/** Anthropic's tools that the client runs; those that Anthropic runs are billed beside the tokens. */
+const CLIENT_TOOL = /^(?:custom|(?:bash|text_editor|computer|memory)_\d{8})$/
+
+const isClientTool = (tool: unknown): boolean => {
+  const type = isObject(tool) ? own(tool, 'type') : null
+  return type === undefined || (typeof type === 'string' && CLIENT_TOOL.test(type))
+}
+
+const listOf =
+  (isAllowed: (item: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    Array.isArray(value) && value.every(isAllowed)
+
+const oneOf =
+  (...values: unknown[]) =>
+  (value: unknown): boolean =>
+    values.includes(value)
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+
+const OPENAI_VALUES = {
+  service_tier: oneOf('default'),
+  modalities: listOf(oneOf('text')),
+  tools: listOf(isFunctionTool),
+  background: oneOf(false),
+}
+
+/** OpenAI's own models; others that speak its format know `max_tokens` only. */
+const OPENAI_MODEL = /^(?:openai\/)?(?:gpt-|chatgpt-|o\d|ft:gpt-)/
+
+const COMMON = 'model stream temperature top_p user metadata'
+
+/**
+ * The endpoints of OpenAI and Anthropic, from their API references:
+ * https://developers.openai.com/api/reference and https://platform.claude.com/docs/en/api/messages
+ *
+ * A list of what is allowed, because a list of what is not would let through what a provider adds.
+ */
+export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
+  'openai-chat': {
+    path: /\/chat\/completions$/,
+    fields: words(
+      `${COMMON} messages max_tokens max_completion_tokens n stop seed stream_options frequency_penalty
+       presence_penalty logit_bias logprobs top_logprobs response_format tool_choice parallel_tool_calls
+       functions function_call reasoning_effort verbosity store safety_identifier prompt_cache_key
+       prompt_cache_retention`,
+    ),
+    values: OPENAI_VALUES,
+    maximumOf: (model) =>
+      OPENAI_MODEL.test(model.toLowerCase()) ? 'max_completion_tokens' : 'max_tokens',
+  },
+  'openai-responses': {
+    path: /\/responses$/,
+    fields: words(
+      `${COMMON} input instructions max_output_tokens stream_options tool_choice parallel_tool_calls
+       max_tool_calls reasoning text truncation include store top_logprobs previous_response_id
+       safety_identifier prompt_cache_key prompt_cache_retention`,
+    ),
+    values: OPENAI_VALUES,
+    maximumOf: () => 'max_output_tokens',
+  },
+  'openai-completions': {
+    path: /(?<!\/chat)\/completions$/,
+    fields: words(
+      `${COMMON} prompt suffix max_tokens n best_of stop seed stream_options frequency_penalty
+       presence_penalty logit_bias logprobs echo`,
+    ),
+    values: OPENAI_VALUES,
+    maximumOf: () => 'max_tokens',
+  },
+  'openai-embeddings': {
+    path: /\/embeddings$/,
+    fields: words('model input dimensions encoding_format user'),
+    values: {},
+    maximumOf: () => undefined,
+  },
+  'anthropic-messages': {
+    path: /\/messages$/,
+    fields: words(
+      `${COMMON} messages system max_tokens stop_sequences top_k thinking tool_choice cache_control
+       output_config output_format`,
+    ),
+    values: {
+      service_tier: oneOf('standard_only'),
+      tools: listOf(isClientTool),
+      mcp_servers: isEmptyList,
+    },
+    maximumOf: () => 'max_tokens',
+  },
+}
+
+const APIS = Object.entries(API_RULES) as [ModelApi, ApiRules][]
+
+/** Tells the format of a call by the address that it is sent to. */
+export function apiOfPath(pathname: string): ModelApi | undefined {
+  const path = pathname.replace(/\/+$/, '')
+  return APIS.find(([, rules]) => rules.path.test(path))?.[0]
+}
+
+/** Tells the format of a call by its body, where the address says nothing. */
+export function apiOfBody(body: Json): ModelApi {
+  const model = own(body, 'model')
+  if (Object.hasOwn(body, 'messages')) {
+    return typeof model === 'string' && isClaude(model) ? 'anthropic-messages' : 'openai-chat'
+  }
+  if (Object.hasOwn(body, 'prompt')) return 'openai-completions'
+  return /embed/i.test(String(model)) ? 'openai-embeddings' : 'openai-responses'
+}
+
+export const isAnthropic = (api: ModelApi): boolean => api === 'anthropic-messages'

@@ -1,0 +1,190 @@
+import {
+  ConfigError,
+  StoreError,
+  type AllowedDecision,
+  type Cost,
+  type DeniedDecision,
+  type Limiter,
+  type Subject,
+} from '@sluice/core'
+import { reserve, unitsOf, type Reservation } from '@sluice/core/reservations'
+import { assertFunction, assertPositiveInteger } from '@sluice/core/validation'
+import { meter } from '../meter.ts'
+import { findPrice, priceOf, type Prices } from '../prices.ts'
+import type { Usage } from '../usage.ts'
+import type { CallTerms, PreparedCall } from './prepare.ts'
+
+/** Options of every way to make a limited model call. */
+export interface CallOptions extends CallTerms {
+  /**
+   * The charge of an answer whose provider did not tell its usage: `keep` the estimate, which is the most
+   * that the call may have used, or charge what was `counted` while it passed, in which hidden
+   * reasoning is missing. @default 'keep'
+   */
+  readonly onIncomplete?: 'keep' | 'counted'
+  /** The largest body of a request, in bytes; a larger one is answered with 413. @default 4_000_000 */
+  readonly maxBodyBytes?: number
+  /** Hears of each usage, once, after it was settled. @default none */
+  readonly onUsage?: (usage: Usage, subject: Subject) => unknown
+  /** Hears of faults in settling and metering. @default console.error */
+  readonly onError?: (error: unknown) => void
+}
+
+export const CALL_OPTIONS: readonly string[] = [
+  'models',
+  'prices',
+  'maxOutput',
+  'allowFields',
+  'count',
+  'imageTokens',
+  'unseenTokens',
+  'onIncomplete',
+  'maxBodyBytes',
+  'onUsage',
+  'onError',
+]
+
+export type WaitUntil = (promise: Promise<unknown>) => void
+
+/** A call that a limiter has let in, charged at its estimate. */
+export interface AdmittedCall {
+  readonly decision: AllowedDecision
+  /** Returns the provider's answer unchanged, and settles when its usage is known. */
+  answered(response: Response, signal?: AbortSignal): Response
+  /** Settles a call of which no answer came: the provider may have been at work, so the estimate stays. */
+  unanswered(): void
+  /** Gives back everything that was charged for a call that was never sent. */
+  cancel(): void
+  /** Settles a usage that is known. */
+  settle(usage: Usage): Promise<void>
+}
+
+/** The units of a call that are known once it is over. */
+const UNITS = ['token', 'input_token', 'output_token', 'usd'] as const
+
+/** Throws unless the options of a call are usable. */
+export function assertCallOptions(options: CallOptions): void {
+  const { maxOutput, maxBodyBytes, onIncomplete, onUsage, onError } = options
+  if (maxOutput !== undefined) assertPositiveInteger('maxOutput', maxOutput)
+  if (maxBodyBytes !== undefined) assertPositiveInteger('maxBodyBytes', maxBodyBytes)
+  if (onUsage !== undefined) assertFunction('onUsage', onUsage)
+  if (onError !== undefined) assertFunction('onError', onError)
+  if (onIncomplete !== undefined && onIncomplete !== 'keep' && onIncomplete !== 'counted') {
+    throw new ConfigError('invalid_option', 'onIncomplete', 'must be "keep" or "counted"')
+  }
+}
+
+/**
+ * Reserves the most that a call may use, in one decision with every policy of the limiter.
+ *
+ * @throws ConfigError When a policy counts `usd` and there are no prices.
+ * @throws InputError As `limiter.check` does.
+ */
+export async function admit(
+  limiter: Limiter,
+  call: PreparedCall,
+  subject: Subject,
+  options: CallOptions,
+  waitUntil: WaitUntil | undefined,
+): Promise<AdmittedCall | DeniedDecision> {
+  const units = unitsOf(limiter)
+  if (units.has('usd') && options.prices === undefined) {
+    const message = 'must be given, such as LIST_PRICES: a policy counts usd'
+    throw new ConfigError('invalid_option', 'prices', message)
+  }
+  const counted = UNITS.filter((unit) => units.has(unit))
+  const cost = Object.fromEntries(counted.map((unit) => [unit, call.cost[unit] ?? 0]))
+  const decision = await reserve(limiter, { model: call.model, ...subject }, { cost, waitUntil })
+  if (!decision.allowed) return decision
+  const reservation: Reservation = decision
+  // The request itself stays counted: errors are not free to repeat.
+  const nothing = Object.fromEntries(counted.map((unit) => [unit, 0]))
+  const report = options.onError ?? ((error: unknown) => console.error(error))
+
+  async function settle(usage: Usage): Promise<void> {
+    const used = unitsUsed(usage, call, options.prices)
+    const keeps = !usage.complete && options.onIncomplete !== 'counted'
+    const actual = counted.map((unit) => {
+      const reserved = cost[unit] ?? 0
+      return [unit, keeps ? Math.max(reserved, used[unit]) : used[unit]] as const
+    })
+    await settleSurely(reservation, Object.fromEntries(actual))
+    await options.onUsage?.(usage, subject)
+  }
+
+  function inBackground(work: Promise<unknown>): void {
+    const safe = work.catch(report)
+    try {
+      waitUntil?.(safe)
+    } catch (error) {
+      report(error)
+    }
+  }
+
+  return {
+    decision,
+    settle,
+    answered(response, signal) {
+      if (!response.ok || response.body === null) {
+        inBackground(settleSurely(reservation, nothing))
+        return response
+      }
+      const metered = meter(response, {
+        model: call.model,
+        inputTokens: call.input,
+        settle,
+        onError: report,
+        ...(options.count && { count: options.count }),
+        ...(waitUntil && { waitUntil }),
+        ...(signal && { signal }),
+      })
+      // `fetch` has unpacked the body, and says still how long it was.
+      metered.headers.delete('content-encoding')
+      metered.headers.delete('content-length')
+      return metered
+    },
+    cancel: () => inBackground(reservation.cancel()),
+    unanswered: () => inBackground(settleSurely(reservation, {})),
+  }
+}
+
+/** The attempts to settle, and the pause before the second in milliseconds; before later ones it is longer. */
+const ATTEMPTS = 3
+const PAUSE_MS = 200
+
+/** Settles, again if the store fails: the first settlement counts, so that repeating it is harmless. */
+async function settleSurely(reservation: Reservation, actual: Cost): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await reservation.settle(actual)
+      return
+    } catch (error) {
+      if (!(error instanceof StoreError) || attempt === ATTEMPTS) throw error
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, PAUSE_MS * attempt)
+    })
+  }
+}
+
+function unitsUsed(
+  usage: Usage,
+  call: PreparedCall,
+  prices: Prices | undefined,
+): Record<(typeof UNITS)[number], number> {
+  const { input, output, cost = 0 } = usage
+  const usd = prices
+    ? Math.max(cost, priceOf(usage, pricedModel(usage, call, prices), prices))
+    : cost
+  return { token: input + output, input_token: input, output_token: output, usd }
+}
+
+/** The model to price an answer by: the one that it names, else the one that was asked for. */
+function pricedModel({ model }: Usage, call: PreparedCall, prices: Prices): string {
+  try {
+    findPrice(model, { ...prices, unknownModel: 'deny' })
+    return model as string
+  } catch {
+    return call.model
+  }
+}

@@ -1,0 +1,158 @@
+import { InputError } from '@sluice/core'
+import { isObject, own, type Json } from '../json.ts'
+import { findPrice, priceOf, type Priced, type Prices } from '../prices.ts'
+import { estimateRequest, type EstimateRequestOptions } from '../request.ts'
+import { API_RULES, apiOfBody, isAnthropic, MAXIMA, type ModelApi } from './api.ts'
+
+/** The parts of the options that say what may be called, and at which price. */
+export interface CallTerms extends Omit<EstimateRequestOptions, 'defaultOutput'> {
+  /**
+   * The models that may be called: a list of names, or the model to call by the name that clients use.
+   *
+   * @default every model that has a price
+   */
+  readonly models?: readonly string[] | Readonly<Record<string, string>>
+  /** Prices by model, such as `LIST_PRICES`. Needed if a policy counts `usd`. */
+  readonly prices?: Prices
+  /**
+   * The most output tokens of one answer. A request that sets a lower maximum keeps it; any other is
+   * sent with this one. @default 4_096
+   */
+  readonly maxOutput?: number
+  /**
+   * Further fields of the body that may be sent, by name. What they cost beside tokens is yours to
+   * count. @default none
+   */
+  readonly allowFields?: readonly string[]
+}
+
+/** A call as it is to be sent, and the most that it is expected to use. */
+export interface PreparedCall {
+  readonly api: ModelApi
+  /** The model to call. */
+  readonly model: string
+  /** The body to send, as JSON text. */
+  readonly body: string
+  /** Input tokens, estimated. */
+  readonly input: number
+  /** The most output tokens, over all answers. */
+  readonly output: number
+  /** Units of the call by name: `token`, `input_token`, `output_token`, and `usd` if there are prices. */
+  readonly cost: Readonly<Record<string, number>>
+}
+
+const MAX_OUTPUT = 4_096
+
+/** Returns true if a value says nothing, as clients write it. */
+const isAbsent = (value: unknown): boolean => value === undefined || value === null
+
+const invalid = (field: string, message: string): InputError =>
+  new InputError('invalid_body', `body.${field.slice(0, 64)}`, message)
+
+/**
+ * Makes of a client's body the one to send: with a known model and a maximum, a stream that tells its
+ * usage, and no field that costs anything beside tokens.
+ *
+ * @throws InputError `invalid_body` when a field is malformed or not allowed.
+ * @throws InputError `unknown_model` when the model is not offered, or has no price.
+ */
+export function prepareCall(
+  body: unknown,
+  terms: CallTerms,
+  address: ModelApi | undefined,
+): PreparedCall {
+  if (!isObject(body)) throw new InputError('invalid_body', 'body', 'must be a JSON object')
+  const model = modelToCall(own(body, 'model'), terms)
+  const api = address ?? apiOfBody({ ...body, model })
+  const sent = bodyToSend(body, api, model, terms)
+  const { count, imageTokens, unseenTokens, prices } = terms
+  const { input, output } = estimateRequest(sent, {
+    ...(count && { count }),
+    ...(imageTokens !== undefined && { imageTokens }),
+    ...(unseenTokens !== undefined && { unseenTokens }),
+  })
+  const text = JSON.stringify(sent)
+  const cost = costOf(model, dearest(input, output, api, text), prices)
+  return { api, model, body: text, input, output, cost }
+}
+
+/** Returns the model to call by the name that a client uses. @throws InputError When it is not offered, or has no price. */
+export function modelToCall(name: unknown, { models, prices }: CallTerms): string {
+  if (typeof name !== 'string' || name === '') throw invalid('model', 'must name a model')
+  const isList = Array.isArray(models)
+  const aliases = (isList ? {} : (models ?? {})) as Json
+  const model = isList
+    ? models.find((one) => one === name)
+    : (own(aliases, name) ?? (models ? undefined : name))
+  if (typeof model !== 'string')
+    throw new InputError('unknown_model', 'model', 'is not offered here')
+  if (prices) findPrice(model, prices)
+  return model
+}
+
+function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms): Json {
+  const { fields, values, maximumOf } = API_RULES[api]
+  const sent: Record<string, unknown> = { model }
+  for (const [name, value] of Object.entries(body)) {
+    if (name === 'model' || isAbsent(value) || (MAXIMA as readonly string[]).includes(name))
+      continue
+    if (!fields.has(name) && terms.allowFields?.includes(name) !== true) {
+      const isHarmless = values[name]
+      if (isHarmless === undefined)
+        throw invalid(name, 'is not allowed here: it may cost more than tokens')
+      if (!isHarmless(value))
+        throw invalid(name, 'is not allowed here with this value: it may cost more than tokens')
+    }
+    sent[name] = value
+  }
+  checkCounts(sent)
+  const maximum = maximumOf(model)
+  if (maximum !== undefined)
+    sent[maximum] = maximumFor(body, maximum, terms.maxOutput ?? MAX_OUTPUT)
+  const { stream } = sent
+  if (stream !== undefined && typeof stream !== 'boolean')
+    throw invalid('stream', 'must be true or false')
+  // Without it a stream tells no usage, and reasoning that is hidden could not be counted.
+  if (stream === true && (api === 'openai-chat' || api === 'openai-completions')) {
+    const { stream_options: options } = sent
+    sent['stream_options'] = { ...(isObject(options) ? options : {}), include_usage: true }
+  }
+  return sent
+}
+
+function checkCounts(sent: Json): void {
+  for (const name of ['n', 'best_of']) {
+    const value = own(sent, name)
+    if (value !== undefined && !isCount(value)) throw invalid(name, 'must be a whole number from 1')
+  }
+}
+
+/** Returns the maximum to send: the client's own under the name that counts, or another one's, up to `most`. */
+function maximumFor(body: Json, field: string, most: number): number {
+  const name = [field, ...MAXIMA].find((one) => !isAbsent(own(body, one)))
+  if (name === undefined) return most
+  const value = own(body, name)
+  if (!isCount(value)) throw invalid(name, 'must be a whole number from 1')
+  return Math.min(value, most)
+}
+
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 1
+
+/** The units of a call that uses so much. */
+export function costOf(
+  model: string,
+  usage: Priced,
+  prices: Prices | undefined,
+): Readonly<Record<string, number>> {
+  const { input, output } = usage
+  const tokens = { token: input + output, input_token: input, output_token: output }
+  return prices ? { ...tokens, usd: priceOf(usage, model, prices) } : tokens
+}
+
+/** The usage to take the price of: input is written to a cache where that may happen and costs more. */
+function dearest(input: number, output: number, api: ModelApi, text: string): Priced {
+  if (!isAnthropic(api)) return { input, output, cacheWrite: input }
+  if (!text.includes('"cache_control"')) return { input, output }
+  return { input, output, cacheWrite: input, longCacheWrite: text.includes('"1h"') ? input : 0 }
+}

@@ -1,0 +1,195 @@
+import { ConfigError, type DeniedDecision, type Limiter, type Subject } from '@sluice/core'
+import { assertMaxDelay, delay } from '@sluice/core/http'
+import { assertKnownOptions } from '@sluice/core/validation'
+import { meterModel } from './ai-sdk.ts'
+import { denialAnswer } from './call/denial.ts'
+import {
+  admit,
+  assertCallOptions,
+  CALL_OPTIONS,
+  type AdmittedCall,
+  type CallOptions,
+  type WaitUntil,
+} from './call/engine.ts'
+import { isFunctionTool } from './call/api.ts'
+import { costOf, modelToCall, type PreparedCall } from './call/prepare.ts'
+import { isObject } from './json.ts'
+import { estimateRequest } from './request.ts'
+
+/** Options of `limitedModel`. */
+export interface LimitedModelOptions extends Omit<CallOptions, 'maxBodyBytes'> {
+  /** The one whose calls these are, or a function that finds out at each call. */
+  readonly subject: Subject | (() => Subject | Promise<Subject>)
+  /** The longest that an allowed call is delayed where a policy asks for it, in milliseconds. @default 30_000 */
+  readonly maxDelayMs?: number
+  /** Keeps work alive past the response: `(promise) => ctx.waitUntil(promise)`. @default none */
+  readonly waitUntil?: WaitUntil
+}
+
+/** The part of a language model of the AI SDK that is used here; `ai` itself is not imported. */
+export interface AiSdkModel {
+  readonly specificationVersion: string
+  readonly provider: string
+  readonly modelId: string
+  // eslint-disable-next-line typescript/no-explicit-any -- each version of the SDK has types of its own
+  doGenerate(options: any): PromiseLike<any>
+  // eslint-disable-next-line typescript/no-explicit-any -- as above
+  doStream(options: any): PromiseLike<any>
+}
+
+/** The options of one call, as versions 5 to 7 of the AI SDK pass them. */
+interface ModelCall {
+  readonly prompt: readonly unknown[]
+  readonly maxOutputTokens?: number
+  readonly tools?: readonly unknown[]
+  readonly responseFormat?: unknown
+  readonly abortSignal?: AbortSignal
+}
+
+/** A wait that is longer is no reason to try again. */
+const LONG_WAIT_MS = 60_000
+
+/** The marks by which every version of the SDK knows its own errors. */
+const AI_SDK_MARKS: object = {
+  [Symbol.for('vercel.ai.error')]: true,
+  [Symbol.for('vercel.ai.error.AI_APICallError')]: true,
+}
+
+/**
+ * Thrown for a model call that a limit denies, before anything is sent. The AI SDK takes it for an error of
+ * the provider with status 429: it waits and tries again if the wait is short, and gives up if it is not.
+ */
+export class ModelCallDenied extends Error {
+  override readonly name = 'ModelCallDenied'
+  readonly decision: DeniedDecision
+  readonly statusCode: number
+  /** True if trying again soon may help. */
+  readonly isRetryable: boolean
+  readonly responseHeaders: Readonly<Record<string, string>>
+  readonly url = ''
+  readonly requestBodyValues: Readonly<Record<string, never>> = {}
+  constructor(decision: DeniedDecision) {
+    const answer = denialAnswer(decision, 'openai-chat')
+    super(`The model call was denied: ${decision.reason}.`)
+    this.decision = decision
+    this.statusCode = answer.status
+    this.responseHeaders = Object.fromEntries(answer.headers)
+    const { retryAfterMs } = decision
+    this.isRetryable = retryAfterMs !== null && retryAfterMs <= LONG_WAIT_MS
+    Object.assign(this, AI_SDK_MARKS)
+  }
+}
+
+/**
+ * A language model of the AI SDK (`ai` 5, 6 and 7) held to a limiter's policies: every call, also each step
+ * of an agent, reserves the most that it may use and settles what it used.
+ *
+ * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * const model = limitedModel(openai('gpt-4o'), limiter, { subject: { tenant }, prices: LIST_PRICES })
+ * const { text } = await generateText({ model, prompt })
+ */
+export function limitedModel<Model extends AiSdkModel>(
+  model: Model,
+  limiter: Limiter,
+  options: LimitedModelOptions,
+): Model {
+  assertKnownOptions('limitedModel', options, [
+    ...CALL_OPTIONS,
+    'subject',
+    'maxDelayMs',
+    'waitUntil',
+  ])
+  assertCallOptions(options)
+  const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
+  const { subject, waitUntil, onError } = options
+
+  async function begin(call: ModelCall): Promise<[ReturnType<typeof meterModel>, ModelCall]> {
+    const prepared = prepareModelCall(model.modelId, call, options)
+    const whose = typeof subject === 'function' ? await subject() : subject
+    const admitted = await admit(limiter, prepared, whose, options, waitUntil)
+    if ('allowed' in admitted) throw new ModelCallDenied(admitted)
+    await waitForTurn(admitted, maxDelayMs, call.abortSignal)
+    const meter = meterModel({
+      settle: (usage) => admitted.settle(usage),
+      inputTokens: prepared.input,
+      ...(waitUntil && { waitUntil }),
+      ...(onError && { onError }),
+    })
+    return [meter, { ...call, maxOutputTokens: prepared.output }]
+  }
+
+  const limited: AiSdkModel = {
+    specificationVersion: model.specificationVersion,
+    provider: model.provider,
+    modelId: model.modelId,
+    async doGenerate(call: ModelCall) {
+      const [meter, sent] = await begin(call)
+      return meter.wrapGenerate({ doGenerate: () => model.doGenerate(sent), model })
+    },
+    async doStream(call: ModelCall) {
+      const [meter, sent] = await begin(call)
+      return meter.wrapStream({ doStream: () => model.doStream(sent), model })
+    },
+  }
+  const urls = 'supportedUrls'
+  return Object.defineProperty(limited, urls, {
+    get: () => (model as { [urls]?: unknown })[urls],
+    enumerable: true,
+  }) as Model
+}
+
+async function waitForTurn(
+  admitted: AdmittedCall,
+  maxDelayMs: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const delayMs = Math.min(maxDelayMs, admitted.decision.delayMs)
+  if (delayMs === 0 || (await delay(delayMs, signal))) return
+  admitted.cancel()
+  signal?.throwIfAborted()
+}
+
+function prepareModelCall(
+  modelId: string,
+  { prompt, tools = [], responseFormat, maxOutputTokens }: ModelCall,
+  options: LimitedModelOptions,
+): PreparedCall {
+  const model = modelToCall(modelId, options)
+  if (!tools.every(isFunctionTool) && options.allowFields?.includes('tools') !== true) {
+    const message =
+      'are run by the provider, which bills them beside tokens; allow them with allowFields: ["tools"]'
+    throw new ConfigError('invalid_option', 'limitedModel.tools', message)
+  }
+  const most = options.maxOutput ?? 4_096
+  const output = Math.min(maxOutputTokens ?? most, most)
+  const { count, imageTokens, unseenTokens } = options
+  const { input } = estimateRequest(
+    { model, messages: prompt.map(messageToCount), tools, format: responseFormat },
+    {
+      ...(count && { count }),
+      ...(imageTokens !== undefined && { imageTokens }),
+      ...(unseenTokens !== undefined && { unseenTokens }),
+    },
+  )
+  return {
+    api: 'openai-chat',
+    model,
+    body: '',
+    input,
+    output,
+    cost: costOf(model, { input, output, cacheWrite: input }, options.prices),
+  }
+}
+
+/** A message of the SDK as one that can be estimated: files are images, or of a size that nobody knows. */
+function messageToCount(message: unknown): unknown {
+  if (!isObject(message) || !Array.isArray(message['content'])) return message
+  const content = (message['content'] as unknown[]).map((part) => {
+    if (!isObject(part) || part['type'] !== 'file') return part
+    return String(part['mediaType']).startsWith('image/')
+      ? { type: 'input_image', image_url: '' }
+      : { type: 'input_file', file_id: '' }
+  })
+  return { role: message['role'], content }
+}

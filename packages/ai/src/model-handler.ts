@@ -1,0 +1,174 @@
+import type { Limiter, Subject } from '@sluice/core'
+import { InputError } from '@sluice/core'
+import {
+  assertMaxDelay,
+  delay,
+  rateLimitHeaders,
+  Refusal,
+  withHeaders,
+  type HeaderStyle,
+  type LimiterSource,
+  type SubjectResolver,
+} from '@sluice/core/http'
+import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { apiOfPath, isAnthropic, type ModelApi } from './call/api.ts'
+import { denialAnswer, errorAnswer } from './call/denial.ts'
+import {
+  admit,
+  assertCallOptions,
+  CALL_OPTIONS,
+  type CallOptions,
+  type WaitUntil,
+} from './call/engine.ts'
+import { prepareCall, type PreparedCall } from './call/prepare.ts'
+import { readBody } from './call/read-body.ts'
+
+/** Options of `modelHandler`. */
+export interface ModelHandlerOptions<Context extends unknown[] = []> extends CallOptions {
+  /** Finds out whose request it is; a request that is nobody's is answered with 401. */
+  readonly subject: SubjectResolver<Context>
+  /**
+   * The format of requests and answers.
+   *
+   * @default told by the path (`/v1/messages`, …), else by the body
+   */
+  readonly api?: ModelApi
+  /** The id of the route, for policies that count by it. @default 'model' */
+  readonly route?: string
+  /** The headers that tell a client where it stands, as in `rateLimitHeaders`. @default ['x-ratelimit', 'draft'] */
+  readonly headers?: readonly HeaderStyle[] | false
+  /** The longest that an allowed call is delayed where a policy asks for it, in milliseconds. @default 30_000 */
+  readonly maxDelayMs?: number
+  /** Keeps work alive past the response. @default the `waitUntil` of the last argument, if it has one */
+  readonly waitUntil?: WaitUntil
+}
+
+/** A call to send to the provider. */
+export interface CallToSend {
+  /** The JSON text to send. */
+  readonly body: string
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal
+  readonly api: ModelApi
+  readonly model: string
+  readonly subject: Subject
+}
+
+/** Sends a call to the provider, and returns its answer. */
+export type SendCall<Context extends unknown[] = []> = (
+  call: CallToSend,
+  request: Request,
+  ...context: Context
+) => Response | Promise<Response>
+
+/** The address of a provider, and the key to call it with. */
+export interface Upstream {
+  readonly url: string
+  readonly key: string
+}
+
+/**
+ * A handler for model calls held to a limiter's policies: it reads the body, reserves the most that the
+ * call may use, sends it, meters the answer as it passes, and settles what was used. Denials and errors
+ * have the shape of the provider's, so that its clients understand them.
+ *
+ * @param send Sends the call, or names the provider to send it to.
+ * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * export const POST = modelHandler(limiter, { subject, prices: LIST_PRICES }, ({ body, signal }) =>
+ *   fetch('https://api.openai.com/v1/chat/completions', { method: 'POST', headers, body, signal }),
+ * )
+ */
+export function modelHandler<Context extends unknown[] = []>(
+  limiter: LimiterSource<Context>,
+  options: ModelHandlerOptions<Context>,
+  send: SendCall<Context> | Upstream,
+): (request: Request, ...context: Context) => Promise<Response> {
+  const known = [...CALL_OPTIONS, 'subject', 'api', 'route', 'headers', 'maxDelayMs', 'waitUntil']
+  assertKnownOptions('modelHandler', options, known)
+  assertCallOptions(options)
+  const resolve = assertFunction('modelHandler.subject', options.subject)
+  const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
+  const sendCall: SendCall<Context> =
+    typeof send === 'function' ? send : (...[call]) => callUpstream(send, call)
+  let kept: Limiter | undefined
+  const limiterFor = (context: Context): Limiter =>
+    typeof limiter === 'function' ? (kept ??= limiter(...context)) : limiter
+
+  return async (request, ...context) => {
+    const path = new URL(request.url).pathname
+    const api = options.api ?? apiOfPath(path)
+    const refuse = (
+      status: number,
+      code: string,
+      message: string,
+      headers?: HeadersInit,
+    ): Response => errorAnswer({ status, code, message }, api ?? 'openai-chat', headers)
+
+    const found = await resolve(request, ...context)
+    if (!found) return refuse(401, 'unauthenticated', 'This route needs credentials.')
+    if (found instanceof Refusal) {
+      const { status, code, message, headers } = found.options
+      return refuse(status, code, message, headers)
+    }
+    const subject: Subject = { ...found, route: options.route ?? 'model' }
+    const body = await readBody(request, options.maxBodyBytes)
+    if (body === 'too large') return refuse(413, 'body_too_large', 'The body is too large.')
+
+    let call: PreparedCall
+    try {
+      call = prepareCall(body, options, api)
+      const waitUntil = options.waitUntil ?? waitUntilOf(context)
+      const admitted = await admit(limiterFor(context), call, subject, options, waitUntil)
+      if ('allowed' in admitted) return denialAnswer(admitted, call.api)
+      const headers = rateLimitHeaders(admitted.decision, options.headers)
+      const delayMs = Math.min(maxDelayMs, admitted.decision.delayMs)
+      if (delayMs > 0 && !(await delay(delayMs, request.signal))) {
+        admitted.cancel()
+        return new Response(null, { status: 499 })
+      }
+      let answer: Response
+      try {
+        const { api: format, model, body: text } = call
+        const toSend = { body: text, signal: request.signal, api: format, model, subject }
+        answer = await sendCall(toSend, request, ...context)
+      } catch (error) {
+        admitted.unanswered()
+        if (!request.signal.aborted) options.onError?.(error)
+        return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
+      }
+      return withHeaders(admitted.answered(answer, request.signal), headers)
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error
+      // Any other is a mistake of the resolver's or of the options.
+      if (!CLIENT_ERRORS.has(error.code)) throw error
+      return refuse(400, error.code, error.message)
+    }
+  }
+}
+
+const CLIENT_ERRORS: ReadonlySet<string> = new Set([
+  'invalid_body',
+  'invalid_subject',
+  'unknown_model',
+])
+
+function callUpstream(
+  { url, key }: Upstream,
+  { body, signal, api }: CallToSend,
+): Promise<Response> {
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  if (isAnthropic(api)) {
+    headers['x-api-key'] = key
+    headers['anthropic-version'] = '2023-06-01'
+  } else headers['authorization'] = `Bearer ${key}`
+  return fetch(url, { method: 'POST', headers, body, signal })
+}
+
+/** The `waitUntil` of the last argument that a platform passes beside the request. */
+function waitUntilOf(context: readonly unknown[]): WaitUntil | undefined {
+  const last = context.at(-1) as { waitUntil?: unknown } | null | undefined
+  if (typeof last?.waitUntil !== 'function') return undefined
+  // Called as its own: platforms refuse one that is torn off its object.
+  return (promise) => (last as { waitUntil: WaitUntil }).waitUntil(promise)
+}

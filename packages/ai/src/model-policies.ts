@@ -1,0 +1,62 @@
+import {
+  concurrency,
+  ConfigError,
+  slidingWindow,
+  type Limit,
+  type Per,
+  type Policy,
+  type PolicyOf,
+} from '@sluice/core'
+import { assertKnownOptions } from '@sluice/core/validation'
+import { budget, type AnyLimitName } from './budget.ts'
+
+/** Options of `modelPolicies`. What is left out is not limited. */
+export interface ModelPoliciesOptions<Partition extends Per = Per> {
+  /** The one whose budget is counted: one for each combination of these dimensions, or `'global'`. */
+  readonly per: Partition
+  /** Requests per minute. */
+  readonly rpm?: Limit
+  /** Tokens per minute, input and output together. */
+  readonly tpm?: Limit
+  /** The most to spend each calendar day (UTC), in micro-dollars: `usd(5)`. */
+  readonly daily?: Limit
+  /** The most to spend each calendar month (UTC), in micro-dollars. */
+  readonly monthly?: Limit
+  /** Calls at the same time. */
+  readonly inFlight?: Limit
+}
+
+/**
+ * The usual policies of model calls, decided as one: requests and tokens per minute, dollars per day and
+ * month, calls in flight.
+ *
+ * @throws ConfigError When an option is unknown or out of range, or nothing is limited.
+ * @example
+ * modelPolicies({ per: ['tenant'], rpm: 60, tpm: 100_000, daily: usd(5), inFlight: 10 })
+ */
+export function modelPolicies<const Partition extends Per>(
+  options: ModelPoliciesOptions<Partition>,
+): PolicyOf<Partition, 'request' | 'token' | 'usd' | 'call', AnyLimitName>[] {
+  const known = ['per', 'rpm', 'tpm', 'daily', 'monthly', 'inFlight']
+  assertKnownOptions('modelPolicies', options, known)
+  const { per, rpm, tpm, daily, monthly, inFlight } = options
+  const policies: Policy[] = []
+  if (daily !== undefined || monthly !== undefined) {
+    const amounts = {
+      ...(daily !== undefined && { daily }),
+      ...(monthly !== undefined && { monthly }),
+    }
+    policies.push(budget({ per, ...amounts }))
+  }
+  const window = '1m'
+  if (rpm !== undefined) policies.push(slidingWindow({ name: 'rpm', limit: rpm, window, per }))
+  if (tpm !== undefined) {
+    policies.push(slidingWindow({ name: 'tpm', unit: 'token', limit: tpm, window, per }))
+  }
+  if (inFlight !== undefined) {
+    policies.push(concurrency({ name: 'in-flight', limit: inFlight, per }))
+  }
+  if (policies.length > 0) return policies as Policy<never, never>[]
+  const message = 'must limit something, such as rpm or daily'
+  throw new ConfigError('invalid_option', 'modelPolicies', message)
+}

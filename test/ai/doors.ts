@@ -1,0 +1,48 @@
+import { createLimiter, manualClock, type Limiter, type Policy } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { definePrices, modelPolicies, usd } from '@sluice/ai'
+
+/** Noon, far from any border of a day. */
+const NOON = Date.UTC(2026, 0, 15, 12)
+
+/** A dollar per million tokens of input and ten of output, so that a token of output is ten micro-dollars. */
+export const PRICES = definePrices({
+  'gpt-4o': { input: 1_000_000, output: 10_000_000 },
+  'claude-opus-4-5': { input: 1_000_000, cacheWrite: 1_250_000, output: 10_000_000 },
+  'deepseek-chat': { input: 1_000_000, output: 10_000_000 },
+})
+
+/** The budget of a tenant in `limiterOf`, in micro-dollars. */
+export const BUDGET: number = usd(1)
+
+/** A limiter of model calls in memory: a dollar a day, and these policies. */
+export function limiterOf(...policies: Policy[]): Limiter {
+  return limiterWith(BUDGET, ...policies)
+}
+
+/** A limiter of model calls in memory with a budget of its own, in micro-dollars a day. */
+export function limiterWith(daily: number, ...policies: Policy[]): Limiter {
+  const usual = modelPolicies({
+    per: ['tenant'],
+    rpm: 100,
+    tpm: 1_000_000,
+    daily,
+    inFlight: 20,
+  })
+  return createLimiter({
+    store: memory(),
+    clock: manualClock(NOON),
+    policies: [...usual, ...policies],
+  })
+}
+
+/** The units that a tenant has used of a policy. */
+export async function used(limiter: Limiter, name: string): Promise<number> {
+  const { policies } = await limiter.peek(
+    { tenant: 'acme' },
+    { cost: { request: 0, call: 0, token: 0, usd: 0 } },
+  )
+  const policy = policies.find((one) => one.name === name)
+  if (policy === undefined) throw new Error(`There is no policy ${name}`)
+  return policy.limit - policy.remaining
+}

@@ -1,0 +1,189 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { limitedModel, ModelCallDenied, usd, type LimitedModelOptions } from '@sluice/ai'
+import type { Limiter } from '@sluice/core'
+import * as ai7 from 'ai'
+import * as ai5 from 'ai5'
+import * as ai6 from 'ai6'
+import { MockLanguageModelV2 } from 'ai5/test'
+import { MockLanguageModelV3 } from 'ai6/test'
+import { MockLanguageModelV4 } from 'ai/test'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { limiterOf, limiterWith, PRICES, used } from './doors.ts'
+import { startProvider, WISHES, type Server } from './provider.ts'
+
+let provider: Server
+beforeAll(async () => {
+  provider = await startProvider()
+})
+afterAll(() => provider[Symbol.asyncDispose]())
+
+const gpt = () =>
+  createOpenAICompatible({
+    name: 'provider',
+    apiKey: 'none',
+    baseURL: `${provider.url}/v1`,
+    includeUsage: true,
+  })('gpt-4o')
+
+/** A limited model, and the calls that were settled. */
+function limited(options: Partial<LimitedModelOptions> = {}, limiter: Limiter = limiterOf()) {
+  const settled = vi.fn<(...heard: unknown[]) => void>()
+  const model = limitedModel(gpt(), limiter, {
+    subject: { tenant: 'acme' },
+    prices: PRICES,
+    onUsage: settled,
+    ...options,
+  })
+  return { limiter, model, settled }
+}
+
+/** A step that calls a tool, and uses a hundred tokens of input and fifty of output. */
+const STEP = {
+  finishReason: 'tool-calls',
+  content: [{ type: 'tool-call', toolCallId: '1', toolName: 'look', input: '{}' }],
+  warnings: [],
+}
+const FLAT = { inputTokens: 100, outputTokens: 50, totalTokens: 150 }
+const IN_PARTS = {
+  inputTokens: { total: 100, noCache: 100, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 50, text: 50, reasoning: 0 },
+}
+
+/** Each version of the SDK with a model of its specification, which goes on calling a tool for ever. */
+const VERSIONS = {
+  'ai 5': {
+    sdk: ai5,
+    model: () =>
+      new MockLanguageModelV2({
+        modelId: 'gpt-4o',
+        doGenerate: async () => ({ ...STEP, usage: FLAT }) as never,
+      }),
+  },
+  'ai 6': {
+    sdk: ai6,
+    model: () =>
+      new MockLanguageModelV3({
+        modelId: 'gpt-4o',
+        doGenerate: async () =>
+          ({ ...STEP, finishReason: { unified: 'tool-calls' }, usage: IN_PARTS }) as never,
+      }),
+  },
+  'ai 7': {
+    sdk: ai7,
+    model: () =>
+      new MockLanguageModelV4({
+        modelId: 'gpt-4o',
+        doGenerate: async () =>
+          ({ ...STEP, finishReason: { unified: 'tool-calls' }, usage: IN_PARTS }) as never,
+      }),
+  },
+} as const
+
+describe.each(Object.entries(VERSIONS))('a limited model of %s', (_, { sdk, model: makeModel }) => {
+  const generate = sdk.generateText as (options: object) => Promise<{ steps: unknown[] }>
+  const tools = {
+    look: (sdk.tool as (options: object) => unknown)({
+      inputSchema: sdk.jsonSchema({ type: 'object', properties: {} }),
+      execute: () => 'nothing',
+    }),
+  }
+  const options = { subject: { tenant: 'acme' }, prices: PRICES, maxOutput: 500 }
+
+  it('settles each step of an agent', async () => {
+    const limiter = limiterOf()
+    const model = limitedModel(makeModel(), limiter, options)
+    const stopWhen = sdk.stepCountIs(4)
+    const { steps } = await generate({ model, prompt: 'Go on.', tools, stopWhen })
+    expect(steps).toHaveLength(4)
+    await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+    expect(await used(limiter, 'budget.daily')).toBe(4 * (100 + 500))
+  })
+
+  it('stops an agent at its budget, with an error that is not tried again', async () => {
+    const limiter = limiterWith(usd(0.008))
+    const inner = makeModel()
+    const model = limitedModel(inner, limiter, options)
+    const stopWhen = sdk.stepCountIs(30)
+    const run = generate({ model, prompt: 'Go on.', tools, stopWhen })
+    await expect(run).rejects.toMatchObject({
+      name: 'ModelCallDenied',
+      isRetryable: false,
+      decision: { violated: { name: 'budget.daily' } },
+    })
+    // After five steps 3,000 of 8,000 micro-dollars are spent, and the sixth may use 5,000 and some.
+    expect(inner.doGenerateCalls).toHaveLength(5)
+    expect(await used(limiter, 'budget.daily')).toBe(5 * 600)
+  })
+
+  it('sends the maximum that it has reserved', async () => {
+    const inner = makeModel()
+    const model = limitedModel(inner, limiterOf(), options)
+    await generate({ model, prompt: 'Hello.' })
+    await generate({ model, prompt: 'Hello.', maxOutputTokens: 20 })
+    const calls = inner.doGenerateCalls as readonly { maxOutputTokens?: number }[]
+    expect(calls.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([500, 20])
+  })
+})
+
+describe('a limited model', () => {
+  it('changes no answer of a real provider, streamed or not', async () => {
+    const { model, limiter, settled } = limited()
+    const plain = await ai7.generateText({ model: gpt(), prompt: 'Why?' })
+    const { text, usage } = await ai7.generateText({ model, prompt: 'Why?' })
+    expect([text, usage]).toEqual([plain.text, plain.usage])
+    expect(await ai7.streamText({ model, prompt: 'Why?' }).text).toBe(plain.text)
+    await vi.waitFor(() => expect(settled).toHaveBeenCalledTimes(2))
+    expect(await used(limiter, 'budget.daily')).toBe(2 * (1_204 + 3_100))
+  })
+
+  it('denies a stream before it has begun, as a provider does: 429', async () => {
+    const { model } = limited({ maxOutput: 1_000_000 })
+    const onError = vi.fn<(...heard: unknown[]) => void>()
+    const result = ai7.streamText({ model, prompt: 'Why?', maxOutputTokens: 200_000, onError })
+    await result.consumeStream()
+    const [{ error }] = onError.mock.calls[0] as [{ error: unknown }]
+    expect(error).toBeInstanceOf(ModelCallDenied)
+    expect(ai7.APICallError.isInstance(error)).toBe(true)
+    expect(error).toMatchObject({ statusCode: 429, responseHeaders: { 'x-should-retry': 'false' } })
+  })
+
+  it('keeps the estimate of a stream that is aborted', async () => {
+    const { model, limiter, settled } = limited()
+    const controller = new AbortController()
+    const { signal } = controller
+    const result = ai7.streamText({
+      model,
+      prompt: WISHES.stall,
+      abortSignal: signal,
+      maxOutputTokens: 1_000,
+    })
+    for await (const _ of result.textStream) break
+    controller.abort()
+    await vi.waitFor(() => expect(settled).toHaveBeenCalledOnce())
+    expect(await used(limiter, 'budget.daily')).toBeGreaterThan(10_000)
+    expect(await used(limiter, 'in-flight')).toBe(0)
+  })
+
+  it('refuses tools that the provider runs, unless they are allowed', async () => {
+    const tools = [{ type: 'provider', id: 'openai.web_search', name: 'web_search', args: {} }]
+    const call = { prompt: [], tools }
+    await expect(limited().model.doGenerate(call as never)).rejects.toThrow('limitedModel.tools')
+    const allowed = limited({ allowFields: ['tools'] }).model.doGenerate(call as never)
+    await expect(allowed).resolves.toBeDefined()
+  })
+
+  it('counts a file as what only the provider knows, and not by its bytes', async () => {
+    const { model, limiter } = limited({ unseenTokens: 9_000 })
+    const data = new Uint8Array(100_000)
+    const file = { type: 'file', mediaType: 'application/pdf', data } as const
+    const prompt = [{ role: 'user', content: [file] }]
+    await model.doGenerate({ prompt, maxOutputTokens: 1 } as never).then(undefined, () => undefined)
+    await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+    expect(await used(limiter, 'tpm')).toBeLessThan(10_000)
+  })
+
+  it('says at construction which option is wrong', () => {
+    expect(() => limited({ maxOutput: 1.5 })).toThrow('maxOutput')
+    expect(() => limited({ maxDelay: 1 } as never)).toThrow('limitedModel.maxDelay')
+  })
+})
