@@ -1,9 +1,7 @@
 import { createLimiter, manualClock, type Limiter, type Policy } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { definePrices, modelPolicies, usd } from '@sluice/ai'
-
-/** Noon, far from any border of a day. */
-const NOON = Date.UTC(2026, 0, 15, 12)
+import { NOON } from '../support/times.ts'
 
 /** A dollar per million tokens of input and ten of output, so that a token of output is ten micro-dollars. */
 export const PRICES = definePrices({
