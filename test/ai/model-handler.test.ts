@@ -1,4 +1,4 @@
-import { concurrency } from '@sluice/core'
+import { concurrency, slidingWindow } from '@sluice/core'
 import { LIST_PRICES, modelHandler, type CallToSend, type Usage } from '@sluice/ai'
 import { describe, expect, it, vi } from 'vitest'
 import { BUDGET, limiterOf, PRICES, used } from './doors.ts'
@@ -217,6 +217,20 @@ describe('a model handler', () => {
     expect(seen.map(({ headers }) => headers.get('authorization'))).toEqual([
       'Bearer of-the-server',
     ])
+  })
+
+  it('counts all spellings of a model as one', async () => {
+    const limiter = limiterOf(
+      slidingWindow({ name: 'model', limit: 3, window: '1h', per: ['tenant', 'model'] }),
+    )
+    const handle = modelHandler(limiter, { subject, prices: PRICES }, () =>
+      Response.json(recorded.CHAT_JSON),
+    )
+    const statuses = []
+    for (const model of ['gpt-4o', 'GPT-4o', 'openai/gpt-4o', 'gpt-4o-2024-08-06']) {
+      statuses.push((await handle(post({ ...QUESTION, model }))).status)
+    }
+    expect(statuses).toEqual([200, 200, 200, 429])
   })
 
   it('says at construction which option is wrong', () => {

@@ -12,7 +12,7 @@ import {
   type WaitUntil,
 } from './call/engine.ts'
 import { isFunctionTool } from './call/api.ts'
-import { costOf, modelToCall, type PreparedCall } from './call/prepare.ts'
+import { costOf, countedName, modelToCall, type PreparedCall } from './call/prepare.ts'
 import { isObject } from './json.ts'
 import { estimateRequest } from './request.ts'
 
@@ -175,6 +175,7 @@ function prepareModelCall(
   return {
     api: 'openai-chat',
     model,
+    countedAs: countedName(model, options.prices),
     body: '',
     input,
     output,

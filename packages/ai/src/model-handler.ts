@@ -89,6 +89,7 @@ export function modelHandler<Context extends unknown[] = []>(
   assertCallOptions(options)
   const resolve = assertFunction('modelHandler.subject', options.subject)
   const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
+  const report = options.onError ?? ((error: unknown) => console.error(error))
   const sendCall: SendCall<Context> =
     typeof send === 'function' ? send : (...[call]) => callUpstream(send, call)
   let kept: Limiter | undefined
@@ -134,7 +135,7 @@ export function modelHandler<Context extends unknown[] = []>(
         answer = await sendCall(toSend, request, ...context)
       } catch (error) {
         admitted.unanswered()
-        if (!request.signal.aborted) options.onError?.(error)
+        if (!request.signal.aborted) report(error)
         return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
       }
       return withHeaders(admitted.answered(answer, request.signal), headers)

@@ -94,7 +94,11 @@ export async function admit(
   }
   const counted = UNITS.filter((unit) => units.has(unit))
   const cost = Object.fromEntries(counted.map((unit) => [unit, call.cost[unit] ?? 0]))
-  const decision = await reserve(limiter, { model: call.model, ...subject }, { cost, waitUntil })
+  const decision = await reserve(
+    limiter,
+    { ...subject, model: subject.model ?? call.countedAs },
+    { cost, waitUntil },
+  )
   if (!decision.allowed) return decision
   const reservation: Reservation = decision
   // The request itself stays counted: errors are not free to repeat.

@@ -1,5 +1,6 @@
 import { InputError } from '@sluice/core'
 import { isObject, own, type Json } from '../json.ts'
+import { baseName, candidateNames } from '../model-name.ts'
 import { findPrice, priceOf, type Priced, type Prices } from '../prices.ts'
 import { estimateRequest, type EstimateRequestOptions } from '../request.ts'
 import { API_RULES, apiOfBody, isAnthropic, MAXIMA, type ModelApi } from './api.ts'
@@ -31,6 +32,8 @@ export interface PreparedCall {
   readonly api: ModelApi
   /** The model to call. */
   readonly model: string
+  /** The one name that all spellings of the model are counted under (`subject.model`). */
+  readonly countedAs: string
   /** The body to send, as JSON text. */
   readonly body: string
   /** Input tokens, estimated. */
@@ -73,7 +76,7 @@ export function prepareCall(
   })
   const text = JSON.stringify(sent)
   const cost = costOf(model, dearest(input, output, api, text), prices)
-  return { api, model, body: text, input, output, cost }
+  return { api, model, countedAs: countedName(model, prices), body: text, input, output, cost }
 }
 
 /** Returns the model to call by the name that a client uses. @throws InputError When it is not offered, or has no price. */
@@ -139,7 +142,16 @@ function maximumFor(body: Json, field: string, most: number): number {
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 1
 
-/** The units of a call that uses so much. */
+/**
+ * Returns one name for all spellings of a model, so that another spelling has no budget of its own: the
+ * name that its price is listed under, or `'other'` for models that are not listed.
+ */
+export function countedName(model: string, prices: Prices | undefined): string {
+  if (prices === undefined) return baseName(model)
+  return candidateNames(model).find((name) => prices.models.has(name)) ?? 'other'
+}
+
+/** Returns the units of a call that uses so much. */
 export function costOf(
   model: string,
   usage: Priced,
