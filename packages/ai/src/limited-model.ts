@@ -1,15 +1,20 @@
-import { ConfigError, type DeniedDecision, type Limiter, type Subject } from '@sluice/core'
+import {
+  ConfigError,
+  type DeniedDecision,
+  type Limiter,
+  type Subject,
+  type WaitUntil,
+} from '@sluice/core'
 import { assertMaxDelay, delay } from '@sluice/core/http'
 import { assertKnownOptions } from '@sluice/core/validation'
 import { meterModel } from './ai-sdk.ts'
-import { denialAnswer } from './call/denial.ts'
+import { denialResponse } from './call/denial.ts'
 import {
   admit,
   assertCallOptions,
   CALL_OPTIONS,
   type AdmittedCall,
   type CallOptions,
-  type WaitUntil,
 } from './call/engine.ts'
 import { isFunctionTool } from './call/api.ts'
 import { costOf, countedName, modelToCall, type PreparedCall } from './call/prepare.ts'
@@ -69,7 +74,7 @@ export class ModelCallDenied extends Error {
   readonly url = ''
   readonly requestBodyValues: Readonly<Record<string, never>> = {}
   constructor(decision: DeniedDecision) {
-    const answer = denialAnswer(decision, 'openai-chat')
+    const answer = denialResponse(decision, 'openai-chat')
     super(`The model call was denied: ${decision.reason}.`)
     this.decision = decision
     this.statusCode = answer.status

@@ -1,4 +1,4 @@
-import type { Limiter, Subject } from '@sluice/core'
+import type { Limiter, Subject, WaitUntil } from '@sluice/core'
 import { InputError } from '@sluice/core'
 import {
   assertMaxDelay,
@@ -12,14 +12,8 @@ import {
 } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { apiOfPath, isAnthropic, type ModelApi } from './call/api.ts'
-import { denialAnswer, errorAnswer } from './call/denial.ts'
-import {
-  admit,
-  assertCallOptions,
-  CALL_OPTIONS,
-  type CallOptions,
-  type WaitUntil,
-} from './call/engine.ts'
+import { denialResponse, errorResponse } from './call/denial.ts'
+import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
 import { prepareCall, type PreparedCall } from './call/prepare.ts'
 import { readBody } from './call/read-body.ts'
 
@@ -104,7 +98,7 @@ export function modelHandler<Context extends unknown[] = []>(
       code: string,
       message: string,
       headers?: HeadersInit,
-    ): Response => errorAnswer({ status, code, message }, api ?? 'openai-chat', headers)
+    ): Response => errorResponse({ status, code, message }, api ?? 'openai-chat', headers)
 
     const found = await resolve(request, ...context)
     if (!found) return refuse(401, 'unauthenticated', 'This route needs credentials.')
@@ -121,7 +115,7 @@ export function modelHandler<Context extends unknown[] = []>(
       call = prepareCall(body, options, api)
       const waitUntil = options.waitUntil ?? waitUntilOf(context)
       const admitted = await admit(limiterFor(context), call, subject, options, waitUntil)
-      if ('allowed' in admitted) return denialAnswer(admitted, call.api)
+      if ('allowed' in admitted) return denialResponse(admitted, call.api)
       const headers = rateLimitHeaders(admitted.decision, options.headers)
       const delayMs = Math.min(maxDelayMs, admitted.decision.delayMs)
       if (delayMs > 0 && !(await delay(delayMs, request.signal))) {

@@ -18,7 +18,7 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
 }
 
 /** Answers an error in the shape of the provider, so that its clients understand it. */
-export function errorAnswer(
+export function errorResponse(
   { status, code, message }: CallError,
   api: ModelApi,
   headers: HeadersInit = {},
@@ -43,10 +43,10 @@ export function errorAnswer(
  * Answers a denial in the shape of the provider: 429, or 503 when the store failed. The official clients
  * wait as long as its headers say, and give up where waiting is no answer.
  */
-export function denialAnswer(decision: DeniedDecision, api: ModelApi): Response {
+export function denialResponse(decision: DeniedDecision, api: ModelApi): Response {
   const answer = tooManyRequests(decision, { format: 'openai' })
   if (!isAnthropic(api)) return answer
   const headers = new Headers(answer.headers)
   const { error: code, message } = denialBody(decision)
-  return errorAnswer({ status: answer.status, code, message }, api, headers)
+  return errorResponse({ status: answer.status, code, message }, api, headers)
 }

@@ -6,8 +6,9 @@ import {
   type DeniedDecision,
   type Limiter,
   type Subject,
+  type WaitUntil,
 } from '@sluice/core'
-import { reserve, unitsOf, type Reservation } from '@sluice/core/reservations'
+import { reserve, unitNamesOf, type Reservation } from '@sluice/core/reservations'
 import { assertFunction, assertPositiveInteger } from '@sluice/core/validation'
 import { meter } from '../meter.ts'
 import { findPrice, priceOf, type Prices } from '../prices.ts'
@@ -43,8 +44,6 @@ export const CALL_OPTIONS: readonly string[] = [
   'onUsage',
   'onError',
 ]
-
-export type WaitUntil = (promise: Promise<unknown>) => void
 
 /** A call that a limiter has let in, charged at its estimate. */
 export interface AdmittedCall {
@@ -87,7 +86,7 @@ export async function admit(
   options: CallOptions,
   waitUntil: WaitUntil | undefined,
 ): Promise<AdmittedCall | DeniedDecision> {
-  const units = unitsOf(limiter)
+  const units = unitNamesOf(limiter)
   if (units.has('usd') && options.prices === undefined) {
     const message = 'must be given, such as LIST_PRICES: a policy counts usd'
     throw new ConfigError('invalid_option', 'prices', message)
