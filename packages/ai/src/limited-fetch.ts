@@ -3,7 +3,7 @@ import { InputError } from '@sluice/core'
 import { rateLimitHeaders, withHeaders } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { apiOfPath } from './call/api.ts'
-import { denialResponse, errorResponse } from './call/denial.ts'
+import { denialResponse, errorResponse, messageFor } from './call/denial.ts'
 import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
 import { prepareCall } from './call/prepare.ts'
 import { readBody } from './call/read-body.ts'
@@ -72,9 +72,9 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
       }
     } catch (error) {
       if (!(error instanceof InputError)) throw error
-      const { code, message } = error
+      const { code } = error
       if (code !== 'invalid_body' && code !== 'unknown_model') throw error
-      return errorResponse({ status: 400, code, message }, api)
+      return errorResponse({ status: 400, code, message: messageFor(error) }, api)
     }
   }
 }

@@ -12,7 +12,7 @@ import {
 } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { apiOfPath, isAnthropic, type ModelApi } from './call/api.ts'
-import { denialResponse, errorResponse } from './call/denial.ts'
+import { denialResponse, errorResponse, messageFor } from './call/denial.ts'
 import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
 import { prepareCall, type PreparedCall } from './call/prepare.ts'
 import { readBody } from './call/read-body.ts'
@@ -101,7 +101,7 @@ export function modelHandler<Context extends unknown[] = []>(
     ): Response => errorResponse({ status, code, message }, api ?? 'openai-chat', headers)
 
     const found = await resolve(request, ...context)
-    if (!found) return refuse(401, 'unauthenticated', 'This route needs credentials.')
+    if (!found) return refuse(401, 'invalid_api_key', 'This route needs credentials.')
     if (found instanceof Refusal) {
       const { status, code, message, headers } = found.options
       return refuse(status, code, message, headers)
@@ -137,7 +137,7 @@ export function modelHandler<Context extends unknown[] = []>(
       if (!(error instanceof InputError)) throw error
       // Any other is a mistake of the resolver's or of the options.
       if (!CLIENT_ERRORS.has(error.code)) throw error
-      return refuse(400, error.code, error.message)
+      return refuse(400, error.code, messageFor(error))
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { DeniedDecision } from '@sluice/core'
+import type { DeniedDecision, InputError } from '@sluice/core'
 import { denialBody, tooManyRequests } from '@sluice/core/http'
 import { isAnthropic, type ModelApi } from './api.ts'
 
@@ -37,6 +37,11 @@ export function errorResponse(
   const answer = Response.json(error, { status, headers })
   answer.headers.set('Cache-Control', 'no-store')
   return answer
+}
+
+/** Words an error of the input for the client, which does not configure prices. */
+export function messageFor({ code, message }: InputError): string {
+  return code === 'unknown_model' ? 'This model is not offered.' : message
 }
 
 /**

@@ -74,9 +74,18 @@ export function prepareCall(
     ...(imageTokens !== undefined && { imageTokens }),
     ...(unseenTokens !== undefined && { unseenTokens }),
   })
-  const text = JSON.stringify(sent)
+  const text = stringify(sent)
   const cost = costOf(model, dearest(input, output, api, text), prices)
   return { api, model, countedAs: countedName(model, prices), body: text, input, output, cost }
+}
+
+function stringify(body: Json): string {
+  try {
+    return JSON.stringify(body)
+  } catch {
+    // What was parsed can be written again, unless it nests deeper than the stack.
+    throw new InputError('invalid_body', 'body', 'must not nest so deeply')
+  }
 }
 
 /** Returns the model to call by the name that a client uses. @throws InputError When it is not offered, or has no price. */
@@ -108,7 +117,8 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
     }
     sent[name] = value
   }
-  checkCounts(sent)
+  assertMessages(sent)
+  assertCounts(sent)
   const maximum = maximumOf(model)
   if (maximum !== undefined)
     sent[maximum] = maximumFor(body, maximum, terms.maxOutput ?? MAX_OUTPUT)
@@ -123,7 +133,13 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
   return sent
 }
 
-function checkCounts(sent: Json): void {
+function assertMessages({ messages }: Json): void {
+  if (messages === undefined) return
+  if (Array.isArray(messages) && messages.length > 0 && messages.every(isObject)) return
+  throw invalid('messages', 'must be a list of at least one message')
+}
+
+function assertCounts(sent: Json): void {
   for (const name of ['n', 'best_of']) {
     const value = own(sent, name)
     if (value !== undefined && !isCount(value)) throw invalid(name, 'must be a whole number from 1')
