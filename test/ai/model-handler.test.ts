@@ -1,7 +1,7 @@
 import { concurrency, slidingWindow } from '@sluice/core'
-import { LIST_PRICES, modelHandler, type CallToSend, type Usage } from '@sluice/ai'
+import { LIST_PRICES, modelHandler, usd, type CallToSend, type Usage } from '@sluice/ai'
 import { describe, expect, it, vi } from 'vitest'
-import { BUDGET, limiterOf, PRICES, used } from './doors.ts'
+import { BUDGET, limiterOf, limiterWith, PRICES, used } from './doors.ts'
 import * as recorded from './recordings.ts'
 import { sourceOf, bytesOf } from './support.ts'
 
@@ -217,6 +217,27 @@ describe('a model handler', () => {
     expect(seen.map(({ headers }) => headers.get('authorization'))).toEqual([
       'Bearer of-the-server',
     ])
+  })
+
+  it('lets no more through at the end of a budget than it holds, however many ask at once', async () => {
+    const budget = usd(0.1)
+    const limiter = limiterWith(budget)
+    let highest = 0
+    let calls = 0
+    const handle = modelHandler(limiter, { subject, prices: PRICES }, async () => {
+      calls += 1
+      highest = Math.max(highest, await used(limiter, 'budget.daily'))
+      return Response.json(recorded.CHAT_JSON)
+    })
+    const body = { ...QUESTION, max_tokens: 1_000 }
+    const answers = await Promise.all(Array.from({ length: 64 }, () => handle(post(body))))
+    await Promise.all(answers.map((answer) => answer.text()))
+    // A call may use 10,000 micro-dollars of output and a few of input: nine fit.
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(9)
+    expect(calls).toBe(9)
+    expect(highest).toBeGreaterThan(90_000)
+    expect(highest).toBeLessThanOrEqual(budget)
+    await vi.waitFor(async () => expect(await used(limiter, 'budget.daily')).toBe(9 * 4_304))
   })
 
   it('counts all spellings of a model as one', async () => {
