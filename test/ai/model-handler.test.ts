@@ -105,6 +105,18 @@ describe('a model handler', () => {
     expect(calls).toHaveLength(1)
   })
 
+  it('answers 402 without a wait when a budget is used up, if that is chosen', async () => {
+    const options = { spentStatus: 402 }
+    const { handle, limiter, calls } = handlerOf(() => Response.json(recorded.CHAT_JSON), options)
+    await limiter.check({ tenant: 'acme' }, { cost: { usd: BUDGET - 1, token: 0 } })
+    const denied = await handle(post(QUESTION))
+    expect(denied.status).toBe(402)
+    expect(denied.headers.get('retry-after')).toBeNull()
+    expect(denied.headers.get('x-should-retry')).toBe('false')
+    expect(await denied.json()).toMatchObject({ error: { code: 'daily_quota_exceeded' } })
+    expect(calls).toEqual([])
+  })
+
   it('speaks to clients of Anthropic as Anthropic does', async () => {
     const { handle } = handlerOf(() => Response.json(recorded.MESSAGES_JSON), {
       maxOutput: 1_000_000,
@@ -261,6 +273,7 @@ describe('a model handler', () => {
     expect(made({ maxOutput: 0 })).toThrow('maxOutput')
     expect(made({ onIncomplete: 'refund' })).toThrow('onIncomplete')
     expect(made({ price: LIST_PRICES })).toThrow('modelHandler.price')
+    expect(made({ spentStatus: 403 })).toThrow('spentStatus')
     expect(made({ maxBodyBytes: -1 })).toThrow('maxBodyBytes')
   })
 

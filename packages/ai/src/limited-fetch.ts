@@ -54,7 +54,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
       const call = prepareCall(body, options, api)
       const whose = typeof subject === 'function' ? await subject() : subject
       const admitted = await admit(limiter, call, whose, options, waitUntil)
-      if ('allowed' in admitted) return denialResponse(admitted, api)
+      if ('allowed' in admitted) return denialResponse(admitted, api, options.spentStatus)
       try {
         const headers = new Headers(init?.headers ?? request?.headers)
         headers.delete('content-length')

@@ -115,7 +115,7 @@ export function modelHandler<Context extends unknown[] = []>(
       call = prepareCall(body, options, api)
       const waitUntil = options.waitUntil ?? waitUntilOf(context)
       const admitted = await admit(limiterFor(context), call, subject, options, waitUntil)
-      if ('allowed' in admitted) return denialResponse(admitted, call.api)
+      if ('allowed' in admitted) return denialResponse(admitted, call.api, options.spentStatus)
       const headers = rateLimitHeaders(admitted.decision, options.headers)
       const delayMs = Math.min(maxDelayMs, admitted.decision.delayMs)
       if (delayMs > 0 && !(await delay(delayMs, request.signal))) {

@@ -23,6 +23,11 @@ export interface CallOptions extends CallTerms {
    * reasoning is missing. @default 'keep'
    */
   readonly onIncomplete?: 'keep' | 'counted'
+  /**
+   * The status of a denial by a daily or monthly budget that is used up: 429, or 402 (Payment Required),
+   * which asks the client to pay instead of to wait. @default 429
+   */
+  readonly spentStatus?: 402 | 429
   /** The largest body of a request, in bytes; a larger one is answered with 413. @default 4_000_000 */
   readonly maxBodyBytes?: number
   /** Hears of each usage, once, after it was settled. @default none */
@@ -40,6 +45,7 @@ export const CALL_OPTIONS: readonly string[] = [
   'imageTokens',
   'unseenTokens',
   'onIncomplete',
+  'spentStatus',
   'maxBodyBytes',
   'onUsage',
   'onError',
@@ -63,11 +69,14 @@ const UNITS = ['token', 'input_token', 'output_token', 'usd'] as const
 
 /** Throws unless the options of a call are usable. */
 export function assertCallOptions(options: CallOptions): void {
-  const { maxOutput, maxBodyBytes, onIncomplete, onUsage, onError } = options
+  const { maxOutput, maxBodyBytes, onIncomplete, spentStatus, onUsage, onError } = options
   if (maxOutput !== undefined) assertPositiveInteger('maxOutput', maxOutput)
   if (maxBodyBytes !== undefined) assertPositiveInteger('maxBodyBytes', maxBodyBytes)
   if (onUsage !== undefined) assertFunction('onUsage', onUsage)
   if (onError !== undefined) assertFunction('onError', onError)
+  if (spentStatus !== undefined && spentStatus !== 402 && spentStatus !== 429) {
+    throw new ConfigError('invalid_option', 'spentStatus', 'must be 402 or 429')
+  }
   if (onIncomplete !== undefined && onIncomplete !== 'keep' && onIncomplete !== 'counted') {
     throw new ConfigError('invalid_option', 'onIncomplete', 'must be "keep" or "counted"')
   }
