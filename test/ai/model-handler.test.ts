@@ -1,7 +1,7 @@
-import { concurrency } from '@sluice/core'
-import { LIST_PRICES, modelHandler, type CallToSend, type Usage } from '@sluice/ai'
+import { concurrency, slidingWindow } from '@sluice/core'
+import { LIST_PRICES, modelHandler, usd, type CallToSend, type Usage } from '@sluice/ai'
 import { describe, expect, it, vi } from 'vitest'
-import { BUDGET, limiterOf, PRICES, used } from './doors.ts'
+import { BUDGET, limiterOf, limiterWith, PRICES, used } from './doors.ts'
 import * as recorded from './recordings.ts'
 import { sourceOf, bytesOf } from './support.ts'
 
@@ -103,6 +103,18 @@ describe('a model handler', () => {
     expect(await denied.json()).toMatchObject({ error: { message: expect.any(String) as string } })
     expect(dear.calls).toEqual([])
     expect(calls).toHaveLength(1)
+  })
+
+  it('answers 402 without a wait when a budget is used up, if that is chosen', async () => {
+    const options = { spentStatus: 402 }
+    const { handle, limiter, calls } = handlerOf(() => Response.json(recorded.CHAT_JSON), options)
+    await limiter.check({ tenant: 'acme' }, { cost: { usd: BUDGET - 1, token: 0 } })
+    const denied = await handle(post(QUESTION))
+    expect(denied.status).toBe(402)
+    expect(denied.headers.get('retry-after')).toBeNull()
+    expect(denied.headers.get('x-should-retry')).toBe('false')
+    expect(await denied.json()).toMatchObject({ error: { code: 'daily_quota_exceeded' } })
+    expect(calls).toEqual([])
   })
 
   it('speaks to clients of Anthropic as Anthropic does', async () => {
@@ -219,6 +231,41 @@ describe('a model handler', () => {
     ])
   })
 
+  it('lets no more through at the end of a budget than it holds, however many ask at once', async () => {
+    const budget = usd(0.1)
+    const limiter = limiterWith(budget)
+    let highest = 0
+    let calls = 0
+    const handle = modelHandler(limiter, { subject, prices: PRICES }, async () => {
+      calls += 1
+      highest = Math.max(highest, await used(limiter, 'budget.daily'))
+      return Response.json(recorded.CHAT_JSON)
+    })
+    const body = { ...QUESTION, max_tokens: 1_000 }
+    const answers = await Promise.all(Array.from({ length: 64 }, () => handle(post(body))))
+    await Promise.all(answers.map((answer) => answer.text()))
+    // A call may use 10,000 micro-dollars of output and a few of input: nine fit.
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(9)
+    expect(calls).toBe(9)
+    expect(highest).toBeGreaterThan(90_000)
+    expect(highest).toBeLessThanOrEqual(budget)
+    await vi.waitFor(async () => expect(await used(limiter, 'budget.daily')).toBe(9 * 4_304))
+  })
+
+  it('counts all spellings of a model as one', async () => {
+    const limiter = limiterOf(
+      slidingWindow({ name: 'model', limit: 3, window: '1h', per: ['tenant', 'model'] }),
+    )
+    const handle = modelHandler(limiter, { subject, prices: PRICES }, () =>
+      Response.json(recorded.CHAT_JSON),
+    )
+    const statuses = []
+    for (const model of ['gpt-4o', 'GPT-4o', 'openai/gpt-4o', 'gpt-4o-2024-08-06']) {
+      statuses.push((await handle(post({ ...QUESTION, model }))).status)
+    }
+    expect(statuses).toEqual([200, 200, 200, 429])
+  })
+
   it('says at construction which option is wrong', () => {
     const limiter = limiterOf()
     const made = (options: object) => () =>
@@ -226,6 +273,7 @@ describe('a model handler', () => {
     expect(made({ maxOutput: 0 })).toThrow('maxOutput')
     expect(made({ onIncomplete: 'refund' })).toThrow('onIncomplete')
     expect(made({ price: LIST_PRICES })).toThrow('modelHandler.price')
+    expect(made({ spentStatus: 403 })).toThrow('spentStatus')
     expect(made({ maxBodyBytes: -1 })).toThrow('maxBodyBytes')
   })
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { PORT, ROOMS, STORE_FILES } from './rooms.ts'
+import { PORT, ROOMS, STORE_FILES } from './import-rules.ts'
 
 /** The modules that a package or app may import beside its own files and published entries. */
 const MODULES: Readonly<Record<string, RegExp>> = {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { ROOMS, STORE_FILES } from '../architecture/rooms.ts'
+import { ROOMS, STORE_FILES } from '../architecture/import-rules.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const core = join(root, 'packages/core/src')

@@ -167,8 +167,8 @@ describe('the demo', () => {
   it('answers 400 to JSON that is nested too deeply, and reserves nothing', async () => {
     const { token, post, used } = await newChatter(demo)
     const before = await used()
-    for (const levels of [40, 20_000]) {
-      const body = `{"model":"gpt-4o","messages":[{"role":"user"}],"tools":${nested(levels)}}`
+    for (const field of ['response_format', 'tools']) {
+      const body = `{"model":"gpt-4o","messages":[{"role":"user"}],"${field}":${nested(90_000)}}`
       const answer = await fetch(`${demo.url}/api/chat`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}` },
@@ -178,30 +178,36 @@ describe('the demo', () => {
       expect(await answer.json()).toMatchObject({ error: { code: 'invalid_body' } })
     }
     expect(await used()).toEqual(before)
-    expect((await post({ tools: JSON.parse(nested(5)) })).status).toBe(200)
+    expect((await post({ response_format: JSON.parse(nested(40)) })).status).toBe(200)
   })
 
-  it('passes on only the fields that it knows', async () => {
-    const { post } = await newChatter(demo)
-    const known = { temperature: 0, top_p: 1, stop: ['x'], seed: 7, max_tokens: 9 }
-    const costly = {
-      service_tier: 'priority',
-      web_search_options: {},
-      store: true,
-      prediction: { type: 'content', content: 'x' },
-      modalities: ['audio'],
-      audio: { voice: 'alloy', format: 'mp3' },
-      verbosity: 'high',
-      [createHash('sha1').update('x').digest('hex')]: 1,
-    }
-    await (await post({ ...known, ...costly, stream: true, stream_options: { x: 1 } })).text()
+  it('passes on only the fields that it knows, and refuses those that may cost more', async () => {
+    const { post, used } = await newChatter(demo)
+    const known = { temperature: 0, top_p: 1, stop: ['x'], seed: 7, verbosity: 'high' }
+    await (await post({ ...known, max_tokens: 9, stream: true, stream_options: { x: 1 } })).text()
     const { messages: _messages, ...rest } = demo.upstream.requests.at(-1)?.body ?? {}
     expect(rest).toEqual({
       ...known,
       model: 'gpt-4o',
+      max_completion_tokens: 9,
       stream: true,
-      stream_options: { include_usage: true },
+      stream_options: { x: 1, include_usage: true },
     })
+    const [asked, before] = [demo.upstream.requests.length, await used()]
+    const costly = {
+      service_tier: 'priority',
+      web_search_options: {},
+      prediction: { type: 'content', content: 'x' },
+      modalities: ['audio'],
+      audio: { voice: 'alloy', format: 'mp3' },
+      [createHash('sha1').update('x').digest('hex')]: 1,
+    }
+    for (const [name, value] of Object.entries(costly)) {
+      const answer = await post({ [name]: value })
+      expect(answer.status, `with ${name}`).toBe(400)
+      expect(await answer.json()).toMatchObject({ error: { code: 'invalid_body' } })
+    }
+    expect([demo.upstream.requests.length, await used()]).toEqual([asked, before])
   })
 })
 

@@ -16,8 +16,8 @@ const SSE_START = /^(?:data|event|id|retry)?:/
 const SSE_NAME = /^[a-z]{1,5}$/
 
 /**
- * Reads whatever an answer is, told by how it begins: JSON, one value or many, server-sent events, else text,
- * as is what follows JSON and is none. What is not understood is counted as it is: nothing is free.
+ * Reads an answer by how it begins: as JSON values, as server-sent events, otherwise as text. Anything else
+ * after a JSON value is text, too. Input of no known format is counted as it is: nothing is free.
  */
 export function answerReader(tally: Tally, contentType: string): AnswerReader {
   const event = eventReader(tally)

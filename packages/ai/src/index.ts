@@ -15,7 +15,7 @@ export type { CallTerms } from './call/prepare.ts'
 export { budget, usd } from './budget.ts'
 export type { BudgetOptions } from './budget.ts'
 export { modelLimits } from './model-limits.ts'
-export type { ModelLimits, ModelLimitsOptions, ModelPolicies } from './model-limits.ts'
+export type { ModelLimits, ModelLimitsOptions, ModelLimitPolicies } from './model-limits.ts'
 
 // Estimates
 export { estimateTokens, tokenCounter } from './tokens.ts'

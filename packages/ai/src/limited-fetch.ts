@@ -1,16 +1,10 @@
-import type { Limiter, Subject } from '@sluice/core'
+import type { Limiter, Subject, WaitUntil } from '@sluice/core'
 import { InputError } from '@sluice/core'
 import { rateLimitHeaders, withHeaders } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { apiOfPath } from './call/api.ts'
-import { denialAnswer, errorAnswer } from './call/denial.ts'
-import {
-  admit,
-  assertCallOptions,
-  CALL_OPTIONS,
-  type CallOptions,
-  type WaitUntil,
-} from './call/engine.ts'
+import { denialResponse, errorResponse, messageFor } from './call/denial.ts'
+import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
 import { prepareCall } from './call/prepare.ts'
 import { readBody } from './call/read-body.ts'
 
@@ -54,13 +48,13 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
     const body = await readBody(source ?? new Response(), options.maxBodyBytes)
     if (body === 'too large') {
       const tooLarge = { status: 413, code: 'body_too_large', message: 'The body is too large.' }
-      return errorAnswer(tooLarge, api)
+      return errorResponse(tooLarge, api)
     }
     try {
       const call = prepareCall(body, options, api)
       const whose = typeof subject === 'function' ? await subject() : subject
       const admitted = await admit(limiter, call, whose, options, waitUntil)
-      if ('allowed' in admitted) return denialAnswer(admitted, api)
+      if ('allowed' in admitted) return denialResponse(admitted, api, options.spentStatus)
       try {
         const headers = new Headers(init?.headers ?? request?.headers)
         headers.delete('content-length')
@@ -78,9 +72,9 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
       }
     } catch (error) {
       if (!(error instanceof InputError)) throw error
-      const { code, message } = error
+      const { code } = error
       if (code !== 'invalid_body' && code !== 'unknown_model') throw error
-      return errorAnswer({ status: 400, code, message }, api)
+      return errorResponse({ status: 400, code, message: messageFor(error) }, api)
     }
   }
 }

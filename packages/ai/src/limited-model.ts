@@ -1,18 +1,23 @@
-import { ConfigError, type DeniedDecision, type Limiter, type Subject } from '@sluice/core'
+import {
+  ConfigError,
+  type DeniedDecision,
+  type Limiter,
+  type Subject,
+  type WaitUntil,
+} from '@sluice/core'
 import { assertMaxDelay, delay } from '@sluice/core/http'
 import { assertKnownOptions } from '@sluice/core/validation'
 import { meterModel } from './ai-sdk.ts'
-import { denialAnswer } from './call/denial.ts'
+import { denialResponse } from './call/denial.ts'
 import {
   admit,
   assertCallOptions,
   CALL_OPTIONS,
   type AdmittedCall,
   type CallOptions,
-  type WaitUntil,
 } from './call/engine.ts'
 import { isFunctionTool } from './call/api.ts'
-import { costOf, modelToCall, type PreparedCall } from './call/prepare.ts'
+import { costOf, countedName, modelToCall, type PreparedCall } from './call/prepare.ts'
 import { isObject } from './json.ts'
 import { estimateRequest } from './request.ts'
 
@@ -68,14 +73,15 @@ export class ModelCallDenied extends Error {
   readonly responseHeaders: Readonly<Record<string, string>>
   readonly url = ''
   readonly requestBodyValues: Readonly<Record<string, never>> = {}
-  constructor(decision: DeniedDecision) {
-    const answer = denialAnswer(decision, 'openai-chat')
+  constructor(decision: DeniedDecision, spentStatus?: 402 | 429) {
+    const answer = denialResponse(decision, 'openai-chat', spentStatus)
     super(`The model call was denied: ${decision.reason}.`)
     this.decision = decision
     this.statusCode = answer.status
     this.responseHeaders = Object.fromEntries(answer.headers)
     const { retryAfterMs } = decision
-    this.isRetryable = retryAfterMs !== null && retryAfterMs <= LONG_WAIT_MS
+    this.isRetryable =
+      answer.status !== 402 && retryAfterMs !== null && retryAfterMs <= LONG_WAIT_MS
     Object.assign(this, AI_SDK_MARKS)
   }
 }
@@ -108,7 +114,7 @@ export function limitedModel<Model extends AiSdkModel>(
     const prepared = prepareModelCall(model.modelId, call, options)
     const whose = typeof subject === 'function' ? await subject() : subject
     const admitted = await admit(limiter, prepared, whose, options, waitUntil)
-    if ('allowed' in admitted) throw new ModelCallDenied(admitted)
+    if ('allowed' in admitted) throw new ModelCallDenied(admitted, options.spentStatus)
     await waitForTurn(admitted, maxDelayMs, call.abortSignal)
     const meter = meterModel({
       settle: (usage) => admitted.settle(usage),
@@ -175,6 +181,7 @@ function prepareModelCall(
   return {
     api: 'openai-chat',
     model,
+    countedAs: countedName(model, options.prices),
     body: '',
     input,
     output,

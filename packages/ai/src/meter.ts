@@ -87,7 +87,7 @@ export function meterStream(
 function mustBeUnread(where: string, isRead: unknown): void {
   // What is no stream does not say so.
   if (isRead === false) return
-  throw new ConfigError('invalid_option', where, 'must be an unread body')
+  throw new ConfigError('invalid_option', where, 'must be unread')
 }
 
 function bytesMetered(
@@ -150,9 +150,8 @@ export function settling(options: MeterOptions): (usage: Usage) => void {
   let done: (() => void) | undefined
   let settled = false
   // The platform is told at the beginning: when a client is gone it is too late.
-  const settlement = new Promise<void>((resolve) => (done = resolve))
   try {
-    options.waitUntil?.(settlement)
+    options.waitUntil?.(new Promise<void>((resolve) => (done = resolve)))
   } catch (error) {
     // The provider has been paid by now: an unbound `ctx.waitUntil` must not lose its answer.
     report(options, error)

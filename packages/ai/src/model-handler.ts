@@ -1,4 +1,4 @@
-import type { Limiter, Subject } from '@sluice/core'
+import type { Limiter, Subject, WaitUntil } from '@sluice/core'
 import { InputError } from '@sluice/core'
 import {
   assertMaxDelay,
@@ -12,14 +12,8 @@ import {
 } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { apiOfPath, isAnthropic, type ModelApi } from './call/api.ts'
-import { denialAnswer, errorAnswer } from './call/denial.ts'
-import {
-  admit,
-  assertCallOptions,
-  CALL_OPTIONS,
-  type CallOptions,
-  type WaitUntil,
-} from './call/engine.ts'
+import { denialResponse, errorResponse, messageFor } from './call/denial.ts'
+import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
 import { prepareCall, type PreparedCall } from './call/prepare.ts'
 import { readBody } from './call/read-body.ts'
 
@@ -89,6 +83,7 @@ export function modelHandler<Context extends unknown[] = []>(
   assertCallOptions(options)
   const resolve = assertFunction('modelHandler.subject', options.subject)
   const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
+  const report = options.onError ?? ((error: unknown) => console.error(error))
   const sendCall: SendCall<Context> =
     typeof send === 'function' ? send : (...[call]) => callUpstream(send, call)
   let kept: Limiter | undefined
@@ -103,10 +98,10 @@ export function modelHandler<Context extends unknown[] = []>(
       code: string,
       message: string,
       headers?: HeadersInit,
-    ): Response => errorAnswer({ status, code, message }, api ?? 'openai-chat', headers)
+    ): Response => errorResponse({ status, code, message }, api ?? 'openai-chat', headers)
 
     const found = await resolve(request, ...context)
-    if (!found) return refuse(401, 'unauthenticated', 'This route needs credentials.')
+    if (!found) return refuse(401, 'invalid_api_key', 'This route needs credentials.')
     if (found instanceof Refusal) {
       const { status, code, message, headers } = found.options
       return refuse(status, code, message, headers)
@@ -120,7 +115,7 @@ export function modelHandler<Context extends unknown[] = []>(
       call = prepareCall(body, options, api)
       const waitUntil = options.waitUntil ?? waitUntilOf(context)
       const admitted = await admit(limiterFor(context), call, subject, options, waitUntil)
-      if ('allowed' in admitted) return denialAnswer(admitted, call.api)
+      if ('allowed' in admitted) return denialResponse(admitted, call.api, options.spentStatus)
       const headers = rateLimitHeaders(admitted.decision, options.headers)
       const delayMs = Math.min(maxDelayMs, admitted.decision.delayMs)
       if (delayMs > 0 && !(await delay(delayMs, request.signal))) {
@@ -134,7 +129,7 @@ export function modelHandler<Context extends unknown[] = []>(
         answer = await sendCall(toSend, request, ...context)
       } catch (error) {
         admitted.unanswered()
-        if (!request.signal.aborted) options.onError?.(error)
+        if (!request.signal.aborted) report(error)
         return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
       }
       return withHeaders(admitted.answered(answer, request.signal), headers)
@@ -142,7 +137,7 @@ export function modelHandler<Context extends unknown[] = []>(
       if (!(error instanceof InputError)) throw error
       // Any other is a mistake of the resolver's or of the options.
       if (!CLIENT_ERRORS.has(error.code)) throw error
-      return refuse(400, error.code, error.message)
+      return refuse(400, error.code, messageFor(error))
     }
   }
 }

@@ -40,12 +40,11 @@ export interface ModelLimitsOptions extends Pick<
 }
 
 /** The result of `modelLimits`. */
-export interface ModelPolicies {
+export interface ModelLimitPolicies {
   readonly policies: Policy[]
   /**
-   * The name to count a model under: its own name if it is listed, or what is left of it without a vendor
-   * before and a date behind it (as prices are found); else `'other'`, so that invented names have no
-   * budget of their own, nor has a request that names none.
+   * Returns the listed name that matches, exactly or without a vendor's prefix and a date at the end;
+   * otherwise `'other'`, also for a missing name. So invented names share one budget.
    */
   readonly modelOf: (name: string | undefined) => string
 }
@@ -90,13 +89,13 @@ const OTHER = 'other'
  *   otherModels: { rpm: 20, tpm: 10_000 },
  * })
  */
-export function modelLimits(options: ModelLimitsOptions): ModelPolicies {
+export function modelLimits(options: ModelLimitsOptions): ModelLimitPolicies {
   const own = ['models', 'otherModels', 'per', 'scope', 'mode', 'rollout']
   assertKnownOptions('modelLimits', options, own)
   const { models, otherModels, ...common } = options
   assertOptions('modelLimits.models', models)
   if (Object.hasOwn(models, OTHER)) {
-    const message = 'is what models that are not listed are counted under; use "otherModels"'
+    const message = 'is reserved; set "otherModels" instead'
     throw new ConfigError('invalid_option', `modelLimits.models.${OTHER}`, message)
   }
   const lines = new Map([...Object.entries(models), [OTHER, otherModels] as const])

@@ -17,7 +17,7 @@ export function candidateNames(model: string): readonly string[] {
   const base = baseName(model)
   // Gateways write the version of a Claude model with a dot, and some write it before the family.
   const dashed = base.startsWith('claude-') ? base.replaceAll('.', '-') : base
-  const ordered = dashed.replace(/^(claude-)(\d[\d-]*)-([a-z]+)$/, '$1$3-$2')
+  const ordered = dashed.replace(/^(claude-)([\d-]+)-([a-z]+)$/, '$1$3-$2')
   return [model.toLowerCase(), withoutVendor(model), base, dashed, ordered]
 }
 

@@ -141,7 +141,7 @@ export function findPrice(model: string | undefined, prices: Prices): ModelPrice
   throw new InputError(
     'unknown_model',
     'model',
-    'has no price; list it with definePrices, or set unknownModel',
+    'has no price; list it with definePrices or set unknownModel',
   )
 }
 

@@ -54,7 +54,7 @@ export class Tally {
     this.#counted += tokens
   }
 
-  /** Counts as this does what may turn out not to count. */
+  /** Creates a counter with the same rules, for text that may later be discarded. */
   counter(): TokenCounter {
     return counterFor(this.#known)
   }

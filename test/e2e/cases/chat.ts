@@ -64,8 +64,11 @@ export const chat: readonly Case[] = [
         await (await post(body)).text()
         return target.upstream.requests.at(-1)?.body
       }
-      expect(await askedFor({ temperature: 0 })).toMatchObject({ max_tokens: 400, temperature: 0 })
-      expect(await askedFor({ max_tokens: 7 })).toMatchObject({ max_tokens: 7 })
+      expect(await askedFor({ temperature: 0 })).toMatchObject({
+        max_completion_tokens: 400,
+        temperature: 0,
+      })
+      expect(await askedFor({ max_tokens: 7 })).toMatchObject({ max_completion_tokens: 7 })
       expect(await askedFor({ max_completion_tokens: 7 })).not.toHaveProperty('max_tokens')
       expect(await askedFor({ stream: true })).toMatchObject({
         stream: true,

@@ -6,8 +6,9 @@ import {
   type DeniedDecision,
   type Limiter,
   type Subject,
+  type WaitUntil,
 } from '@sluice/core'
-import { reserve, unitsOf, type Reservation } from '@sluice/core/reservations'
+import { reserve, unitNamesOf, type Reservation } from '@sluice/core/reservations'
 import { assertFunction, assertPositiveInteger } from '@sluice/core/validation'
 import { meter } from '../meter.ts'
 import { findPrice, priceOf, type Prices } from '../prices.ts'
@@ -22,6 +23,11 @@ export interface CallOptions extends CallTerms {
    * reasoning is missing. @default 'keep'
    */
   readonly onIncomplete?: 'keep' | 'counted'
+  /**
+   * The status of a denial by a daily or monthly budget that is used up: 429, or 402 (Payment Required),
+   * which asks the client to pay instead of to wait. @default 429
+   */
+  readonly spentStatus?: 402 | 429
   /** The largest body of a request, in bytes; a larger one is answered with 413. @default 4_000_000 */
   readonly maxBodyBytes?: number
   /** Hears of each usage, once, after it was settled. @default none */
@@ -39,12 +45,11 @@ export const CALL_OPTIONS: readonly string[] = [
   'imageTokens',
   'unseenTokens',
   'onIncomplete',
+  'spentStatus',
   'maxBodyBytes',
   'onUsage',
   'onError',
 ]
-
-export type WaitUntil = (promise: Promise<unknown>) => void
 
 /** A call that a limiter has let in, charged at its estimate. */
 export interface AdmittedCall {
@@ -64,11 +69,14 @@ const UNITS = ['token', 'input_token', 'output_token', 'usd'] as const
 
 /** Throws unless the options of a call are usable. */
 export function assertCallOptions(options: CallOptions): void {
-  const { maxOutput, maxBodyBytes, onIncomplete, onUsage, onError } = options
+  const { maxOutput, maxBodyBytes, onIncomplete, spentStatus, onUsage, onError } = options
   if (maxOutput !== undefined) assertPositiveInteger('maxOutput', maxOutput)
   if (maxBodyBytes !== undefined) assertPositiveInteger('maxBodyBytes', maxBodyBytes)
   if (onUsage !== undefined) assertFunction('onUsage', onUsage)
   if (onError !== undefined) assertFunction('onError', onError)
+  if (spentStatus !== undefined && spentStatus !== 402 && spentStatus !== 429) {
+    throw new ConfigError('invalid_option', 'spentStatus', 'must be 402 or 429')
+  }
   if (onIncomplete !== undefined && onIncomplete !== 'keep' && onIncomplete !== 'counted') {
     throw new ConfigError('invalid_option', 'onIncomplete', 'must be "keep" or "counted"')
   }
@@ -87,14 +95,18 @@ export async function admit(
   options: CallOptions,
   waitUntil: WaitUntil | undefined,
 ): Promise<AdmittedCall | DeniedDecision> {
-  const units = unitsOf(limiter)
+  const units = unitNamesOf(limiter)
   if (units.has('usd') && options.prices === undefined) {
     const message = 'must be given, such as LIST_PRICES: a policy counts usd'
     throw new ConfigError('invalid_option', 'prices', message)
   }
   const counted = UNITS.filter((unit) => units.has(unit))
   const cost = Object.fromEntries(counted.map((unit) => [unit, call.cost[unit] ?? 0]))
-  const decision = await reserve(limiter, { model: call.model, ...subject }, { cost, waitUntil })
+  const decision = await reserve(
+    limiter,
+    { ...subject, model: subject.model ?? call.countedAs },
+    { cost, waitUntil },
+  )
   if (!decision.allowed) return decision
   const reservation: Reservation = decision
   // The request itself stays counted: errors are not free to repeat.

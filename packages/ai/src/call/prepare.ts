@@ -1,5 +1,6 @@
 import { InputError } from '@sluice/core'
 import { isObject, own, type Json } from '../json.ts'
+import { baseName, candidateNames } from '../model-name.ts'
 import { findPrice, priceOf, type Priced, type Prices } from '../prices.ts'
 import { estimateRequest, type EstimateRequestOptions } from '../request.ts'
 import { API_RULES, apiOfBody, isAnthropic, MAXIMA, type ModelApi } from './api.ts'
@@ -31,6 +32,8 @@ export interface PreparedCall {
   readonly api: ModelApi
   /** The model to call. */
   readonly model: string
+  /** The one name that all spellings of the model are counted under (`subject.model`). */
+  readonly countedAs: string
   /** The body to send, as JSON text. */
   readonly body: string
   /** Input tokens, estimated. */
@@ -71,9 +74,18 @@ export function prepareCall(
     ...(imageTokens !== undefined && { imageTokens }),
     ...(unseenTokens !== undefined && { unseenTokens }),
   })
-  const text = JSON.stringify(sent)
+  const text = stringify(sent)
   const cost = costOf(model, dearest(input, output, api, text), prices)
-  return { api, model, body: text, input, output, cost }
+  return { api, model, countedAs: countedName(model, prices), body: text, input, output, cost }
+}
+
+function stringify(body: Json): string {
+  try {
+    return JSON.stringify(body)
+  } catch {
+    // What was parsed can be written again, unless it nests deeper than the stack.
+    throw new InputError('invalid_body', 'body', 'must not nest so deeply')
+  }
 }
 
 /** Returns the model to call by the name that a client uses. @throws InputError When it is not offered, or has no price. */
@@ -105,7 +117,8 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
     }
     sent[name] = value
   }
-  checkCounts(sent)
+  assertMessages(sent)
+  assertCounts(sent)
   const maximum = maximumOf(model)
   if (maximum !== undefined)
     sent[maximum] = maximumFor(body, maximum, terms.maxOutput ?? MAX_OUTPUT)
@@ -120,7 +133,13 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
   return sent
 }
 
-function checkCounts(sent: Json): void {
+function assertMessages({ messages }: Json): void {
+  if (messages === undefined) return
+  if (Array.isArray(messages) && messages.length > 0 && messages.every(isObject)) return
+  throw invalid('messages', 'must be a list of at least one message')
+}
+
+function assertCounts(sent: Json): void {
   for (const name of ['n', 'best_of']) {
     const value = own(sent, name)
     if (value !== undefined && !isCount(value)) throw invalid(name, 'must be a whole number from 1')
@@ -139,7 +158,16 @@ function maximumFor(body: Json, field: string, most: number): number {
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 1
 
-/** The units of a call that uses so much. */
+/**
+ * Returns one name for all spellings of a model, so that another spelling has no budget of its own: the
+ * name that its price is listed under, or `'other'` for models that are not listed.
+ */
+export function countedName(model: string, prices: Prices | undefined): string {
+  if (prices === undefined) return baseName(model)
+  return candidateNames(model).find((name) => prices.models.has(name)) ?? 'other'
+}
+
+/** Returns the units of a call that uses so much. */
 export function costOf(
   model: string,
   usage: Priced,

@@ -1,4 +1,4 @@
-export { unitsOf } from './units.ts'
+export { unitNamesOf } from './units.ts'
 export { reserve } from './reserve.ts'
 export type { ReserveDecision, ReserveOptions } from './reserve.ts'
 export { reservation } from './reservation.ts'

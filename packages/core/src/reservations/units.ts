@@ -5,8 +5,8 @@ import { runtimeOf } from '../limiter/runtime.ts'
  *
  * @throws ConfigError When `limiter` was not made by `createLimiter`.
  * @example
- * unitsOf(limiter).has('usd') // true if a policy counts money
+ * unitNamesOf(limiter).has('usd') // true if a policy counts money
  */
-export function unitsOf(limiter: object): ReadonlySet<string> {
+export function unitNamesOf(limiter: object): ReadonlySet<string> {
   return runtimeOf(limiter).program.units
 }

@@ -39,7 +39,7 @@ export function restHandler(
       authorize(request, url.searchParams)
       return await route(engine, request, url)
     } catch (error) {
-      return errorAnswer(error)
+      return errorResponse(error)
     }
   }
 }
@@ -87,7 +87,7 @@ async function runPipeline(
   const items = outcomes.map((outcome) =>
     outcome.status === 'fulfilled'
       ? replyJson(outcome.value, encoding)
-      : errorAnswer(outcome.reason).json,
+      : errorResponse(outcome.reason).json,
   )
   return { status: 200, json: `[${items.join()}]` }
 }
@@ -105,7 +105,7 @@ async function runTransaction(
   return { status: 200, json: `[${replies.map((reply) => replyJson(reply, encoding)).join()}]` }
 }
 
-function errorAnswer(error: unknown): Answer {
+function errorResponse(error: unknown): Answer {
   if (error instanceof HttpError) return { status: error.status, json: errorJson(error.message) }
   if (error instanceof EngineDownError) return { status: 503, json: errorJson(error.message) }
   return { status: 500, json: errorJson('ERR internal error') }
