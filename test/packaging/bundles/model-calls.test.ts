@@ -9,6 +9,11 @@ const published = [...tableOf(page, 'in the bundle')].map(([names, row]) => ({
   kb: Number(row['kB, gzipped']),
 }))
 
+const besideCore = [...tableOf(page, 'added to the core')].map(([name, row]) => ({
+  name,
+  kb: Number(row['kB, gzipped']),
+}))
+
 /** The names that the page calls "all": everything that estimates, prices and meters. */
 const ALL =
   'estimateTokens, tokenCounter, estimateRequest, definePrices, findPrice, priceOf, meter, meterStream, meterModel, usageOfAiSdk'
@@ -21,4 +26,13 @@ it.each(published)('a bundle of $names is as large as the page states', async ({
   expect(gzipped).toBeLessThanOrEqual(kb * 1_000)
   expect(gzipped).toBeGreaterThan(kb * 900)
   expect(kb).toBeLessThanOrEqual(8.5)
+})
+
+it.each(besideCore)('$name adds to the core as much as the page states', async ({ name, kb }) => {
+  const code = `export { ${name} } from '@sluice/ai'`
+  const { gzipped, inputs } = await bundle(code, ['@sluice/core', '@sluice/core/*'])
+  expect(inputs.filter((path) => !path.startsWith('packages/ai/dist/'))).toEqual([])
+  expect(gzipped).toBeLessThanOrEqual(kb * 1_000)
+  expect(gzipped).toBeGreaterThan(kb * 900)
+  expect(kb).toBeLessThanOrEqual(12)
 })
