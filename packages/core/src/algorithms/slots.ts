@@ -91,7 +91,7 @@ applied = -redis.call('ZREM', key, unpack(slots))
 if position <= now then applied = 0 end`,
 }
 
-/** The slots that are still held at `now`. */
+/** Returns the slots that are still held at `now`. */
 function heldAt(state: SlotsState | undefined, now: number): SlotsState {
   return (state ?? []).filter(({ until }) => until > now)
 }

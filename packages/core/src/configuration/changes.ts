@@ -19,11 +19,11 @@ export interface Change {
   readonly changes: SettingChanges | null
 }
 
-/** The bounds of a document, as each isolate loads all of it. */
+/** The bounds of a document: each isolate loads all of it. */
 const MAX_PARTITIONS = 1_000
 const MAX_CHARACTERS = 500_000
 
-/** The attempts to make a change while others are faster. */
+/** The most attempts to make a change while others are faster. */
 const ATTEMPTS = 20
 
 /**
@@ -32,7 +32,7 @@ const ATTEMPTS = 20
  * @throws ConfigError When a setting may not be changed, or a value is out of range.
  * @throws InputError When `subject` lacks a dimension of one of the policies.
  */
-export async function validChanges(
+export async function parseChanges(
   changes: ConfigurationChanges,
   subject: Subject | undefined,
   policies: ConfigurablePolicies,
@@ -88,7 +88,7 @@ export async function makeChanges(
       const set = { [versionField.field]: randomId(), [settingsField.field]: text }
       const condition = { ...versionField, is: version }
       if (await records.write([{ key: versionField.key, set }], condition)) return
-      // For a random time, so that not all who change it come back at once.
+      // Waits for a random time, so that concurrent writers do not retry together.
       await pause(Math.random() * 10 * attempt)
     }
   } finally {

@@ -44,14 +44,14 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
   return defineExtension({
     name: CONFIGURATION,
     connect(context) {
-      const report = (what: string): void => {
-        const message = `The configuration "${name}" in the store: ${what}; it is ignored`
+      const report = (problem: string): void => {
+        const message = `The configuration "${name}" in the store: ${problem}; it is ignored`
         context.problem({ code: 'invalid_configuration', message })
       }
       const policies = configurablePolicies(allowed, context.policies)
       const cache = new ConfigurationCache(context, `config:${name}`, policies, report)
       return {
-        before: ({ startedAt }) => cache.prepare(startedAt),
+        before: ({ startedAt }) => cache.contribute(startedAt),
         maxWaitMs: MAX_WAIT_MS,
         configures: (policy, setting) =>
           policies.get(policy)?.allowed.some((item) => item === setting) === true,

@@ -31,15 +31,15 @@ export function limiterFrom<Context extends unknown[]>(
 }
 
 /** A platform's object that keeps work running past the response, such as a Worker's `ctx`. */
-interface KeepsAlive {
+interface PlatformContext {
   waitUntil(promise: Promise<unknown>): void
 }
 
 /** Returns the `waitUntil` of the last value that a platform passes beside the request, if it has one. */
 export function waitUntilOf(context: readonly unknown[]): Pick<CheckOptions, 'waitUntil'> {
-  const last = context.at(-1) as Partial<KeepsAlive> | null | undefined
+  const last = context.at(-1) as Partial<PlatformContext> | null | undefined
   if (typeof last?.waitUntil !== 'function') return {}
   // Called on its object: platforms refuse a `waitUntil` that was detached from it.
-  const owner = last as KeepsAlive
+  const owner = last as PlatformContext
   return { waitUntil: (promise) => owner.waitUntil(promise) }
 }

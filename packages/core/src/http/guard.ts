@@ -46,7 +46,7 @@ export type Guard<Context extends unknown[] = []> = (
 export interface GuardHooks<Context extends unknown[] = []> {
   /** Keeps a limiter that a function makes. @default the first one, for good */
   readonly keep?: KeepLimiter<Context> | undefined
-  /** Refuses a request whose subject is known, before the limiter is asked. @default none */
+  /** Refuses a request whose subject is known, before the limits are checked. @default none */
   readonly before?:
     ((subject: Subject, ...context: Context) => Promise<Refusal | undefined>) | undefined
 }
@@ -81,7 +81,7 @@ export function createGuard<Context extends unknown[]>(
     const { id } = route
     const background = waitUntilOf(context)
 
-    // Before the credentials are looked at, so that one guess too many learns nothing.
+    // Before the credentials are checked, so that a guess beyond the limit learns nothing.
     const guess = await chargeGuess?.(id, request, context, background)
     if (guess instanceof Refusal) return refused(guess, request, settings)
     if (guess && !guess.decision.allowed) return denied(guess.decision, request, settings)
@@ -146,8 +146,8 @@ function guessCharger<Context extends unknown[]>(
 }
 
 /**
- * Gives the charge back unless the credentials were wrong. Other refusals are no guesses. Returns the
- * promise to wait for before the response, if there is no background.
+ * Gives the charge back unless the credentials were wrong. Other refusals are not guesses. Without
+ * `waitUntil`, returns a promise to await before the response.
  */
 function refundGuess(
   guess: Guess,
@@ -159,7 +159,7 @@ function refundGuess(
   return waitUntil ? waitUntil(refund) : refund
 }
 
-/** Returns the cost of a request. @throws InputError When a function returns none, instead of charging less. */
+/** Returns the cost of a request. @throws InputError When a function returns `undefined`. */
 async function costOf<Context extends unknown[]>(
   cost: RouteCost<Context>,
   route: string,
@@ -168,6 +168,7 @@ async function costOf<Context extends unknown[]>(
 ): Promise<Cost> {
   if (typeof cost !== 'function') return cost
   const units: Cost | undefined = await cost(request, ...context)
+  // Otherwise a function that forgets to return would be charged 1 request.
   if (units !== undefined) return units
   throw costError('cost', 'must not be undefined', route)
 }

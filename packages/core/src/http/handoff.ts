@@ -5,7 +5,7 @@ import { systemClock, type Clock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
 import { randomId } from '../internal/random-id.ts'
 
-/** The request header in which middleware tells the route handler that a request has been charged. */
+/** The request header that carries a hand-off from middleware to the route handler. */
 export const HANDOFF_HEADER = 'x-sluice-handoff'
 
 /** Time after the charge in which a handler accepts the hand-off, in milliseconds. */
@@ -61,7 +61,7 @@ export interface Handoff {
  * not charge it again. A hand-off can be used once in a process, within five seconds.
  *
  * The subject has a signature of its own. A handler verifies the other one first: finding the subject
- * may mean checking credentials, which a request with a made-up hand-off must not get for free.
+ * may mean checking credentials, which a request with a forged hand-off must not get for free.
  *
  * @throws ConfigError `invalid_option` when the secret is shorter than 32 characters, or `store` is
  * neither a store nor a function.

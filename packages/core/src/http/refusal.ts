@@ -36,7 +36,7 @@ export class Refusal {
 }
 
 /**
- * Makes a `Refusal`.
+ * Creates a `Refusal`.
  *
  * @throws ConfigError Unless `status` is from 400 to 599.
  * @example
@@ -54,7 +54,7 @@ export const UNAUTHENTICATED: Refusal = refuse({
   headers: { 'WWW-Authenticate': 'Bearer' },
 })
 
-/** Makes the response to a refused request, in the format that denials have. */
+/** Creates the response to a refused request, in the format that denials have. */
 export function refusalResponse({ options }: Refusal, format?: DenialFormat): Response {
   return errorResponse(options, format, options.headers)
 }

@@ -171,7 +171,7 @@ function assertTolerance(seconds: number): number {
   throw new ConfigError('invalid_option', 'jwtSubject.clockToleranceSeconds', message)
 }
 
-/** Returns the option, if there is one. An `undefined` one is an error: it would check nothing. */
+/** Returns the option, if it is set. `undefined` is an error, because it would check nothing. */
 function expectedText(
   name: 'issuer' | 'audience',
   options: JwtSubjectOptions,

@@ -4,7 +4,7 @@ import { ConfigError } from '../errors.ts'
 import { Refusal } from '../http/refusal.ts'
 
 /**
- * Combines resolvers: the first that finds a subject wins, in order, and the others are not called. A
+ * Combines resolvers: they are called in order until one finds a subject. A
  * refusal ends the search, too, so that a later resolver cannot let the request in.
  *
  * @throws ConfigError Unless there is at least one resolver, and all are functions.

@@ -28,7 +28,7 @@ export interface DefinedManifest<Context extends unknown[] = []> {
 }
 
 /**
- * Makes routes and policies from one plain object, for example from a JSON file. Everything is validated
+ * Creates routes and policies from one plain object, for example from a JSON file. Everything is validated
  * here, except limits that depend on plans: `createLimiter` tries those.
  *
  * @throws ConfigError When an option is unknown, missing or out of range; `option` is its path, such as
@@ -54,10 +54,10 @@ export function defineManifest<Context extends unknown[] = []>(
   assertKnownOptions('manifest', manifest, ['basePath', 'defaults', 'policies', 'routes'])
   const entries = parseRoutes(manifest)
   const shared = parseShared(manifest.policies, new Set(entries.map(({ route }) => route.id)))
-  const perRoute = entries.flatMap(({ path, options, route }) =>
+  const ofRoutes = entries.flatMap(({ path, options, route }) =>
     parsePolicies(`${path}.policies`, options.policies).map((entry) => onlyOn(route.id, entry)),
   )
-  const others = [...perRoute, ...shorthandRules(entries)]
+  const others = [...ofRoutes, ...shorthandRules(entries)]
   assertDistinctNames([...shared, ...others])
   const sharedRules = shared.map(({ rule }) => rule)
   const rules = [...applyOverrides(sharedRules, entries), ...others.map(({ rule }) => rule)]

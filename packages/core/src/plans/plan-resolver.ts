@@ -17,7 +17,7 @@ import { resolverCall, type PlanOf } from './resolver-call.ts'
 /** Options of `planResolver`. */
 export interface PlanResolverOptions {
   /**
-   * The time for which a plan is used before it is looked up again. That happens in the background.
+   * The time for which a plan is used before it is looked up again, in the background.
    *
    * @default '5m'
    */

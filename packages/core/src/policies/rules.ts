@@ -35,7 +35,7 @@ function rulesOf(policy: unknown): readonly PolicyRule[] {
   return rules as readonly PolicyRule[]
 }
 
-/** Checks the parts of a rule that stand in keys, because a rule may not come from a factory. */
+/** Validates the parts of a rule that keys contain: the rule may not come from a factory. */
 function assertRule({ name, params, per }: PolicyRule): void {
   assertName('policies.name', name)
   if (!params.every((param) => Number.isInteger(param) && param >= 0)) throw invalidPolicy()

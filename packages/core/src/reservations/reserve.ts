@@ -68,7 +68,7 @@ export async function reserve<
   return { ...decision, ...createReservation<Unit>(data, runtime) }
 }
 
-/** The reservation made by a decision, as data. */
+/** Returns the reservation that a decision has made, as data. */
 function reservationData({ id, entries, reply }: Outcome, settleBy: number): ReservationData {
   const charges = entries.flatMap(({ policy, key, limit, burst, cost: units }, index): Charge[] => {
     const verdict = reply.verdicts[index]

@@ -156,7 +156,7 @@ const MUST_BE_PATTERN =
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']
 
-/** Returns `methods` in upper case, or throws unless it lists known methods. */
+/** Returns `methods` in upper case if it lists known methods, else throws. */
 export function assertMethods(option: string, methods: unknown): string[] {
   const names = Array.isArray(methods) ? methods.map((name) => String(name).toUpperCase()) : []
   if (names.length > 0 && names.every((name) => METHODS.includes(name))) return names

@@ -15,7 +15,7 @@ export type OnStoreError = 'allow' | 'deny' | 'local'
  */
 const localReservations = new Map<string, Store>()
 
-/** More reservations are not expected to be open while a store is down. */
+/** The most reservations to remember. More are not expected to be open while a store is down. */
 const MAX_LOCAL_RESERVATIONS = 10_000
 
 /**
@@ -69,7 +69,7 @@ function rememberReservation(mark: string, store: Store): void {
   if (localReservations.size > MAX_LOCAL_RESERVATIONS) localReservations.delete(oldest)
 }
 
-/** Returns true if the reply answers every entry and every read. A store of somebody's own may not. */
+/** Returns true if the reply answers every entry and every read. A custom store may not. */
 function isComplete(
   { verdicts, values }: Partial<StoreReply>,
   { entries, reads }: StoreRequest,

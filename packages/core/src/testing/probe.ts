@@ -28,7 +28,7 @@ export interface Probe {
   readonly verify: <D extends Decision>(decision: D) => D
 }
 
-/** Makes a subject that no other test uses, in a store of any age. */
+/** Returns a subject that no other test uses, in a store of any age. */
 export const freshSubject = (): Subject => ({ tenant: `conformance-${randomId()}` })
 
 /** Makes a limiter of these policies that verifies all its decisions. */

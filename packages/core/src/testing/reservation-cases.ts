@@ -9,9 +9,10 @@ import { slidingWindow } from '../policies/sliding-window.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
 import { reservation } from '../reservations/reservation.ts'
 import { reserve } from '../reservations/reserve.ts'
+import { pause } from '../internal/single-flight.ts'
 import { createLimiter } from '../limiter/limiter.ts'
 import { freshSubject, probe, remaining } from './probe.ts'
-import { expectEqual, expectThat, sleep } from './suite.ts'
+import { expectEqual, expectThat } from './suite.ts'
 
 const POLICIES = [
   fixedWindow({ name: 'hour', limit: 10, window: '1h', per: ['tenant'] }),
@@ -98,7 +99,7 @@ export const reservationCases: Cases<Store> = {
     const limiter = createLimiter({ store, policies: POLICIES })
     const call = await reserve(limiter, freshSubject(), { cost: 6, settleWithin: '50ms' })
     if (!call.allowed) throw new Error('The reservation must be allowed')
-    await sleep(150)
+    await pause(150)
     expectEqual(facts(await call.cancel()), [false, 'too_late', 0, 0], 'Cancelled')
   },
 }

@@ -38,9 +38,3 @@ export function expectEqual(actual: unknown, expected: unknown, sentence: string
 // JSON would leave `undefined` out.
 const text = (value: unknown): string =>
   JSON.stringify(value, (_, part: unknown) => (part === undefined ? 'undefined' : part))
-
-/** Waits for `ms` milliseconds of the machine's clock. */
-export const sleep = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })

@@ -9,10 +9,10 @@ import { exportOf, reaches } from './origin.ts'
 import type { Project } from './project.ts'
 
 /** Returns the reason for which the middleware does not run `rateLimit` for a path; `undefined` if it does. */
-export type Gap = (path: string) => string | undefined
+export type GapFinder = (path: string) => string | undefined
 
 /** Reads the project's `middleware` or `proxy` and its `config.matcher`. */
-export function middlewareGap(project: Project): Gap {
+export function middlewareGap(project: Project): GapFinder {
   const { root, folder, extensions } = project
   for (const name of ['proxy', 'middleware']) {
     const file = extensions

@@ -12,6 +12,7 @@ export interface Project {
   readonly extensions: readonly string[]
 }
 
+/** Finds the folders and extensions of the project at `root`. */
 export function projectAt(root: string, pageExtensions: readonly string[] | undefined): Project {
   const isRoot = ['app', 'pages'].some((name) => existsSync(join(root, name)))
   const folder = isRoot ? root : join(root, 'src')
