@@ -69,8 +69,8 @@ function assertAllow(allow: unknown): AllowedSettings {
     const option = `${ALLOW}.${assertName(`${ALLOW}.${policy}`, policy)}`
     const list: unknown[] = Array.isArray(settings) ? settings : []
     if (list.length === 0) {
-      const known = SETTINGS.map((setting) => `"${setting}"`).join(', ')
-      throw new ConfigError('invalid_option', option, `must be a list of at least one of ${known}`)
+      const message = `must be a list of at least one of "${SETTINGS.join('", "')}"`
+      throw new ConfigError('invalid_option', option, message)
     }
     return [policy, list.map((setting) => assertOneOf(option, setting, SETTINGS))] as const
   })
