@@ -49,7 +49,7 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   }
   // Only if it is left out: in a build, a variable that holds it may be undefined.
   if (singleUse !== undefined && !('secret' in options)) {
-    throw new ConfigError('invalid_option', 'singleUse', 'has no effect without "secret"; set both')
+    throw new ConfigError('invalid_option', 'singleUse', 'must be set together with "secret"')
   }
   const guard = createGuard<[routeContext: unknown]>(limiter, guardOptions)
   const handoff = secret === undefined ? undefined : createHandoff(secret, { store: singleUse })

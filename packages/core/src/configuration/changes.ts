@@ -45,7 +45,7 @@ export async function parseChanges(
     const { per } = configurable.policy
     if (change !== null) assertChanges(option, change, configurable, subject !== undefined)
     if (subject !== undefined && per === 'global') {
-      const message = 'counts per "global", which has no partitions; leave the subject out'
+      const message = 'must be set without a subject: per "global" has one partition'
       throw new ConfigError('invalid_option', option, message)
     }
     if (subject !== undefined) await encodePartitionAsync(subject, per)
@@ -95,7 +95,7 @@ export async function makeChanges(
     // Even after a failure: the change may have been made.
     cache.markOutdated()
   }
-  throw new StoreError('store_conflict', 'Too many others change the configuration at once')
+  throw new StoreError('store_conflict', 'Others keep changing the configuration; try again')
 }
 
 function changedText(entries: readonly unknown[], changes: readonly Change[]): string {

@@ -59,7 +59,11 @@ export async function parseConfiguration(
       const { per } = configurable.policy
       const isPartition = subject !== undefined
       if (isPartition && per === 'global') {
-        throw new ConfigError('invalid_option', `${path}.subject`, 'must be left out: per "global"')
+        throw new ConfigError(
+          'invalid_option',
+          `${path}.subject`,
+          'must be left out: per "global" has one partition',
+        )
       }
       // Exactly the dimensions of `per`, which may have changed since this was written.
       if (isPartition) assertKnownOptions(`${path}.subject`, subject, per as readonly string[])

@@ -129,7 +129,7 @@ function isInvalidJwt(error: unknown): boolean {
 function keySource(options: JwtSubjectOptions): JWTVerifyGetKey {
   const { secret, jwksUrl } = options
   if ((secret === undefined) === (jwksUrl === undefined)) {
-    throw new ConfigError('invalid_option', 'jwtSubject', 'needs either secret or jwksUrl')
+    throw new ConfigError('invalid_option', 'jwtSubject', 'must have either "secret" or "jwksUrl"')
   }
   if (secret !== undefined) {
     if (typeof secret !== 'string' || secret.length < 32) {

@@ -3,7 +3,11 @@ import { ConfigError } from '../errors.ts'
 /** Returns `name` if it can be the name of a header (an RFC 9110 token), else throws. */
 export function assertHeaderName(option: string, name: unknown): string {
   if (typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)) return name
-  throw new ConfigError('invalid_option', option, 'must be the name of a header')
+  throw new ConfigError(
+    'invalid_option',
+    option,
+    'must be the name of a header, such as "X-API-Key"',
+  )
 }
 
 /** Returns `name` if it can be a dimension of a subject, else throws. */

@@ -50,5 +50,9 @@ export function allOf<Context extends unknown[]>(
 
 function assertResolvers(option: string, resolvers: readonly unknown[]): void {
   if (resolvers.length > 0 && resolvers.every((resolve) => typeof resolve === 'function')) return
-  throw new ConfigError('invalid_option', option, 'takes at least one function of the request')
+  throw new ConfigError(
+    'invalid_option',
+    option,
+    'must have at least one resolver, and each must be a function',
+  )
 }

@@ -93,7 +93,7 @@ function assertExtensions(extensions: unknown): readonly Extension[] {
   }
   const names = (extensions as readonly Extension[]).flatMap(({ name }) => name ?? [])
   if (new Set(names).size === names.length) return extensions
-  throw invalid('extensions', 'must not hold two of the same name')
+  throw invalid('extensions', 'must not have two of the same name')
 }
 
 /** Throws if a limit is `'configured'` and no extension can configure it. */

@@ -103,7 +103,7 @@ function onlyOn(id: string, { path, rule }: RuleEntry): RuleEntry {
   if (rule.routes === undefined) {
     return { path, rule: Object.freeze({ ...rule, routes: Object.freeze([id]) }) }
   }
-  const message = 'has no meaning here: the policy applies to this route'
+  const message = 'must be left out: the policy applies to this route'
   throw new ConfigError('invalid_option', `${path}.routes`, message)
 }
 
@@ -111,7 +111,7 @@ function assertDistinctNames(entries: readonly RuleEntry[]): void {
   const names = new Set<string>()
   for (const { path, rule } of entries) {
     if (names.has(rule.name)) {
-      const message = `"${rule.name}" is already the name of another policy of the manifest`
+      const message = `must not have the name "${rule.name}" of another policy of the manifest`
       throw new ConfigError('duplicate_policy', path, message)
     }
     names.add(rule.name)

@@ -21,7 +21,11 @@ export function parseRouteLimits(
   burst: Burst | PlanLimit | undefined,
 ): RouteLimits {
   if (limit === 'configured') {
-    throw new ConfigError('invalid_option', paths.limit, 'cannot be configured by route')
+    throw new ConfigError(
+      'invalid_option',
+      paths.limit,
+      'must not be "configured": limits of one route cannot be configured',
+    )
   }
   const [ownLimit, ownBurst] = [planLimit(paths.limit, limit), planLimit(paths.burst, burst)]
   return {
@@ -40,7 +44,11 @@ export function planLimit<T>(
   assertKnownOptions(path, limit, ['plan'])
   const { plan: name } = limit as PlanLimit
   if (typeof name !== 'string' || name === '') {
-    throw new ConfigError('invalid_option', `${path}.plan`, 'must be the name of a limit of plans')
+    throw new ConfigError(
+      'invalid_option',
+      `${path}.plan`,
+      'must be the name of a limit that plans have',
+    )
   }
   return ({ plan }) => {
     if (Object.hasOwn(plan, name)) return plan[name]

@@ -45,7 +45,7 @@ export function parseRoutes<Context extends unknown[]>(
   const ids = new Set<string>()
   for (const { path, route } of entries) {
     if (ids.has(route.id)) {
-      throw new ConfigError('invalid_option', `${path}.id`, 'is already that of another route')
+      throw new ConfigError('invalid_option', `${path}.id`, 'must not be that of another route')
     }
     ids.add(route.id)
   }

@@ -54,7 +54,7 @@ function assertRpm(path: string, { rpm, burst, per }: RpmOptions): void {
   if (rpm !== undefined) return
   const unused = burst !== undefined ? 'burst' : per !== undefined ? 'per' : undefined
   if (unused === undefined) return
-  throw new ConfigError('invalid_option', `${path}.${unused}`, 'has no meaning without "rpm"')
+  throw new ConfigError('invalid_option', `${path}.${unused}`, 'must be left out without "rpm"')
 }
 
 function perWithRoute(path: string, per: unknown): readonly string[] {

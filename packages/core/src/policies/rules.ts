@@ -43,7 +43,7 @@ function assertRule({ name, params, per }: PolicyRule): void {
 }
 
 function invalidPolicy(): ConfigError {
-  const message = 'must hold only what factories return, such as slidingWindow({ … })'
+  const message = 'must list only what factories return, such as slidingWindow({ … })'
   return new ConfigError('invalid_option', 'policies', message)
 }
 

@@ -135,7 +135,7 @@ function compileRoute<Context extends unknown[]>(
   for (const method of new Set(methods ?? [''])) {
     const shape = `${method} ${shapeOf(patterns)}`
     if (shapes.has(shape)) {
-      throw new ConfigError('invalid_option', `${option}.path`, 'is already that of another route')
+      throw new ConfigError('invalid_option', `${option}.path`, 'must not be that of another route')
     }
     shapes.add(shape)
   }

@@ -21,7 +21,7 @@ const MOST_UNITS = 1_000_000_000_000
 
 /** The claims about decisions. */
 export const decisionCases: Cases<Store> = {
-  async 'allows as much as the limit, and tells what remains'(store) {
+  async 'allows as much as the limit, and reports what remains'(store) {
     const { check } = probe(store, [hourly({ limit: 3 })])
     for (const left of [2, 1, 0]) expectEqual(remaining(await check()), { hour: left }, 'Remaining')
     const { allowed, reason, violated } = await check()
@@ -104,7 +104,7 @@ export const decisionCases: Cases<Store> = {
     expectThat(!(await check()).allowed, 'A unit beyond 10^12 must be denied')
   },
 
-  async 'a cost that is no whole number throws, and charges nothing'(store) {
+  async 'a cost that is not a whole number throws, and charges nothing'(store) {
     const { check, peek } = probe(store, [hourly()])
     for (const cost of [Number.NaN, -1, 0.5, Infinity, MOST_UNITS + 1]) {
       const error: unknown = await check(cost).catch((thrown: unknown) => thrown)
