@@ -12,14 +12,14 @@ import { assertFunction, assertOptions } from '@sluice/core/validation'
 
 /** Options of `withRateLimit`. */
 export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown]> {
-  /** The limiter, or a function that makes it at the first request. */
+  /** The limiter, or a function that creates it at the first request. */
   readonly limiter: LimiterSource<[routeContext: unknown]>
   /** The id that requests are counted under: the id (or, without one, the pattern) of this route in `rateLimit`. */
   readonly route: string
   /** The `secret` of `rateLimit`. @default none: this wrapper charges every request */
   readonly secret?: string | undefined
   /**
-   * A store, or a function that makes it, in which all processes record the hand-offs that were used,
+   * A store, or a function that creates it, in which all processes record the hand-offs that were used,
    * so that each is used once. It costs one request to the store, and needs a `secret`.
    *
    * @default each process remembers its own

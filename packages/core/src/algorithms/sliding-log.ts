@@ -27,7 +27,7 @@ interface Member {
   readonly cost: number
 }
 
-/** Allowed requests, oldest first. Nobody else holds it, so it is changed in place. */
+/** Allowed requests, oldest first. Changed in place, because only the store refers to it. */
 interface LogState {
   members: Member[]
   /** The index of the first member that has not been removed. */

@@ -2,11 +2,11 @@ import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import { ConfigError } from '../errors.ts'
 
-/** A limiter, or a function that makes it at the first request; its result is kept. */
+/** A limiter, or a function that creates it at the first request; its result is kept. */
 export type LimiterSource<Context extends unknown[] = []> =
   Limiter | ((...context: Context) => Limiter)
 
-/** Wraps a function that makes a limiter, so that the limiter is kept. */
+/** Wraps a function that creates a limiter, so that the limiter is kept. */
 export type KeepLimiter<Context extends unknown[]> = (
   make: (...context: Context) => Limiter,
 ) => (...context: Context) => Limiter
@@ -27,7 +27,11 @@ export function limiterFrom<Context extends unknown[]>(
 ): (...context: Context) => Limiter {
   if (typeof source === 'function') return keep(source)
   if (typeof source?.check === 'function') return () => source
-  throw new ConfigError('invalid_option', option, 'must be a limiter or a function that makes one')
+  throw new ConfigError(
+    'invalid_option',
+    option,
+    'must be a limiter or a function that creates one',
+  )
 }
 
 /** A platform's object that keeps work running past the response, such as a Worker's `ctx`. */

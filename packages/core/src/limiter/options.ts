@@ -11,7 +11,7 @@ import { ConfigError } from '../errors.ts'
 import { resolveLimits } from '../policies/limit.ts'
 import { collectRules } from '../policies/rules.ts'
 import { withFallback, type OnStoreError } from '../stores/fallback.ts'
-import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
+import { assertFunction, assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { compile } from './compile.ts'
 import { NO_LIMITS } from './plan.ts'
 import { logProblem, throttleProblems } from './problems.ts'
@@ -113,8 +113,7 @@ function assertConfigurable(
 
 /** Wraps a clock so that it returns whole milliseconds or throws: against NaN, every cost would fit. */
 function wholeMsClock(clock: Clock): Clock {
-  if (typeof clock !== 'function')
-    throw invalid('clock', 'must be a function that returns epoch ms')
+  assertFunction('clock', clock)
   return () => {
     const now = Math.floor(clock())
     if (now >= 0 && now <= MAX_TIME) return now

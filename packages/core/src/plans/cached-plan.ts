@@ -38,7 +38,7 @@ export class CachedPlan {
   nextStep(now: number, timeoutMs: number, abandonedMs: number): 'use' | 'search' | 'wait' {
     if (this.state !== 'unknown') return 'use'
     const searchedMs = now - this.searchedAt
-    // Nobody has searched, or the search was cut off with its request, or the clock moved back.
+    // No search has begun, or it was cut off with its request, or the clock moved back.
     if (searchedMs >= abandonedMs || searchedMs < 0) return 'search'
     return searchedMs < timeoutMs ? 'wait' : 'use'
   }

@@ -39,7 +39,7 @@ const NAME = 'plans'
 const BACK_OFF_MS = 5_000
 
 /**
- * Finds plans with a function of yours. The store keeps its answers for `cacheFor`, and an isolate
+ * Finds plans with your own function. The store keeps its answers for `cacheFor`, and an isolate
  * reads them every 5 seconds, along with a decision. An isolate that finds none calls the function, at
  * most once per tenant in that time, and saves the answer for all others. If the function throws, takes
  * too long, or returns no plan's name, the last known plan of the past week applies, or else the

@@ -42,10 +42,10 @@ export async function reserve<
   Dimension extends string,
   Unit extends string,
   Plan extends string,
-  const Given extends string,
+  const Literal extends string,
 >(
   limiter: Limiter<Dimension, Unit, Plan>,
-  subject: Subject<NoInfer<Dimension>, PlanName<Given, NoInfer<Plan>>>,
+  subject: Subject<NoInfer<Dimension>, PlanName<Literal, NoInfer<Plan>>>,
   options: ReserveOptions<NoInfer<Unit>> = {},
 ): Promise<ReserveDecision<Unit>> {
   const runtime = runtimeOf(limiter)

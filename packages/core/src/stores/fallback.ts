@@ -43,7 +43,7 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
       try {
         const reply = await primary.check(request)
         if (reply.degraded || isComplete(reply, request)) return reply
-        throw new StoreError('store_bad_reply', "The store's reply is incomplete")
+        throw new StoreError('store_bad_reply', 'The store sent an incomplete reply')
       } catch (error) {
         // Misuse is not a fault of the store.
         if (error instanceof SluiceError && !(error instanceof StoreError)) throw error

@@ -3,6 +3,7 @@ import type { Store } from '../store.ts'
 import type { Command, Transport } from './transport.ts'
 import { systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
+import { hex } from '../../internal/hex.ts'
 import { assertName, assertPositiveInteger } from '../../internal/validation.ts'
 import { decidingScript } from './script.ts'
 import { checkCall, layoutOf, parseCheckReply } from './script-call.ts'
@@ -156,7 +157,7 @@ async function withDeadline<T>(
 /** Assembles a script and stores it under its name. */
 async function loadScript(name: string, source: () => string): Promise<Script> {
   const text = minify(source())
-  const script = { locking: await digest(LOCKING_LINE + text), plain: await digest(text) }
+  const script = { locking: await scriptText(LOCKING_LINE + text), plain: await scriptText(text) }
   scripts.set(name, script)
   const [oldest = name] = scripts.keys()
   if (scripts.size > MAX_SCRIPTS) scripts.delete(oldest)
@@ -167,7 +168,7 @@ async function loadScript(name: string, source: () => string): Promise<Script> {
 export const minify = (script: string): string =>
   script.replace(/--.*$/gm, '').replace(/\n\s*/g, '\n').trim()
 
-async function digest(text: string): Promise<ScriptText> {
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text)))
-  return { text, sha1: Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('') }
+async function scriptText(text: string): Promise<ScriptText> {
+  const hash = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))
+  return { text, sha1: hex(hash) }
 }
