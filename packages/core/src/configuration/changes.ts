@@ -83,7 +83,7 @@ export async function makeChanges(
   try {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const { version, entries } = await cache.readDocument()
-      const text = changedText(entries, changes)
+      const text = editDocument(entries, changes)
       if (text === JSON.stringify(entries)) return
       const set = { [versionField.field]: randomId(), [settingsField.field]: text }
       const condition = { ...versionField, is: version }
@@ -98,8 +98,9 @@ export async function makeChanges(
   throw new StoreError('store_conflict', 'Others keep changing the configuration; try again')
 }
 
-function changedText(entries: readonly unknown[], changes: readonly Change[]): string {
-  const edited = changes.reduce(changedEntries, entries)
+/** Returns the text of a document with changes. @throws ConfigError When it would be too large. */
+function editDocument(entries: readonly unknown[], changes: readonly Change[]): string {
+  const edited = changes.reduce(editEntries, entries)
   const text = JSON.stringify(edited)
   const partitions = edited.filter((entry) => (entry as StoredEntry)?.subject)
   if (partitions.length <= MAX_PARTITIONS && text.length <= MAX_CHARACTERS) return text
@@ -107,8 +108,8 @@ function changedText(entries: readonly unknown[], changes: readonly Change[]): s
   throw new ConfigError('configuration_full', 'configure', `must not set more than ${most} in all`)
 }
 
-/** Other entries and settings stay, valid or not: another version of the app may use them. */
-function changedEntries(
+/** Makes one change. Other entries and settings stay, valid or not: another version of the app may use them. */
+function editEntries(
   entries: readonly unknown[],
   { configurable: { policy, allowed }, subject, changes }: Change,
 ): unknown[] {

@@ -1,6 +1,6 @@
 import type { Store } from '../stores/store.ts'
-import { writeOperation } from '../limiter/records.ts'
 import type { Subject } from '../subject.ts'
+import { writeOperation } from '../limiter/records.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
 import { hex } from '../internal/hex.ts'

@@ -89,7 +89,7 @@ export function jwtSubject(
   const clockTolerance = assertTolerance(options.clockToleranceSeconds ?? 5)
   const { clock = Date.now } = options
   assertFunction('jwtSubject.clock', clock)
-  const expected = { ...expectedText('issuer', options), ...expectedText('audience', options) }
+  const expected = { ...textOption('issuer', options), ...textOption('audience', options) }
 
   return async (request) => {
     const jwt = readCredential(request, header)
@@ -172,7 +172,7 @@ function assertTolerance(seconds: number): number {
 }
 
 /** Returns the option, if it is set. `undefined` is an error, because it would check nothing. */
-function expectedText(
+function textOption(
   name: 'issuer' | 'audience',
   options: JwtSubjectOptions,
 ): Partial<Record<typeof name, string>> {

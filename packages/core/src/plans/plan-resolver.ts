@@ -1,4 +1,5 @@
 import type { Extension, ExtensionOptions } from '../limiter/extensions.ts'
+import type { Limiter } from '../limiter/limiter.ts'
 import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import {
@@ -7,7 +8,6 @@ import {
   assertPositiveInteger,
 } from '../internal/validation.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
-import type { Limiter } from '../limiter/limiter.ts'
 import { extensionHandle } from '../limiter/runtime.ts'
 import { assertPer } from '../subject.ts'
 import { PlanRecords } from './plan-records.ts'

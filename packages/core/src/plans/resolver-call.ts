@@ -46,7 +46,7 @@ export function resolverCall(
   return { resolve, definedPlan }
 }
 
-/** Settles as `call` does, or with `LATE` after `timeoutMs`, when its signal aborts. */
+/** Resolves or rejects as `call` does. After `timeoutMs`, aborts its signal and resolves to `LATE`. */
 async function withTimeout(
   timeoutMs: number,
   call: (signal: AbortSignal) => unknown,

@@ -1,7 +1,7 @@
 import type { Settlement } from '../algorithms/algorithm.ts'
-import { settlementOf } from './settlements.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { StateMap, Operation, StoreRequest } from '../stores/store.ts'
+import { settlementOf } from './settlements.ts'
 import { CLOCK, indent, isWhole } from '../stores/upstash/script.ts'
 import { layoutOf } from '../stores/upstash/script-call.ts'
 

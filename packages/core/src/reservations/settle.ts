@@ -51,7 +51,7 @@ export async function settle(
     store.run(settleOperation(request)),
     local ? freeSlots(store, request) : undefined,
   ])
-  if (applied === undefined) return refusedSettlement(data, runtime)
+  if (applied === undefined) return explainRefusal(data, runtime)
   const settled = { applied: true, ...unitsMoved(corrections, applied) }
   events.settled?.({ id, returned: settled.returned, overrun: settled.overrun })
   return settled
@@ -87,7 +87,7 @@ function correctionsOf(
 }
 
 /** Reports the reason for which the store found no mark. */
-function refusedSettlement(
+function explainRefusal(
   { id, local, settleBy }: ReservationData,
   { clock, events }: LimiterRuntime,
 ): Settled {

@@ -111,7 +111,7 @@ export function compileRoutes<Context extends unknown[] = []>(
   }
 }
 
-/** Compiles one route. `shapes` holds the patterns of those before it, so that no two are the same. */
+/** Compiles one route. `shapes` holds the routes before it, because no two may match the same paths. */
 function compileRoute<Context extends unknown[]>(
   shapes: Set<string>,
   option: string,
