@@ -29,7 +29,11 @@ export class Refusal {
   constructor(options: RefusalOptions) {
     const { status } = options
     if (!Number.isInteger(status) || status < 400 || status > 599) {
-      throw new ConfigError('invalid_option', 'refuse.status', 'must be from 400 to 599')
+      throw new ConfigError(
+        'invalid_option',
+        'refuse.status',
+        'must be a whole number from 400 to 599',
+      )
     }
     this.options = options
   }

@@ -31,7 +31,11 @@ export function parseRoutes<Context extends unknown[]>(
   assertRouteCost('manifest.defaults.cost', defaults.cost)
   const prefix = assertBasePath(manifest.basePath ?? '')
   if (!Array.isArray(routes) || routes.length === 0) {
-    throw new ConfigError('invalid_option', 'manifest.routes', 'must list at least one route')
+    throw new ConfigError(
+      'invalid_option',
+      'manifest.routes',
+      'must be a list of at least one route',
+    )
   }
   const entries = (routes as Manifest<Context>['routes']).map((input, index) => {
     const path = pathOf(index)

@@ -160,7 +160,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QU
 export function assertMethods(option: string, methods: unknown): string[] {
   const names = Array.isArray(methods) ? methods.map((name) => String(name).toUpperCase()) : []
   if (names.length > 0 && names.every((name) => METHODS.includes(name))) return names
-  const message = `must list at least one of ${METHODS.join(', ')}`
+  const message = `must be a list of at least one of ${METHODS.join(', ')}`
   throw new ConfigError('invalid_option', option, message)
 }
 
