@@ -124,7 +124,7 @@ describe("the pre-filter's options", () => {
     )
   })
 
-  it('require a function that makes the limiter', () => {
+  it('require a function that creates the limiter', () => {
     const prefilter = limitByBinding(good as BindingLimitOptions<object>)
     const options = { routes: ['/**'], subject: () => null, prefilter }
     expect(() => rateLimit(limiterFor() as never, options, () => new Response())).toThrow(

@@ -173,7 +173,7 @@ describe('withRateLimit', () => {
     [{ route: '' }, 'route'],
     [{ subject: undefined }, 'subject'],
     [{ secret, singleUse: {} }, 'singleUse'],
-    [{ singleUse: memory() }, 'singleUse: has no effect without "secret"'],
+    [{ singleUse: memory() }, 'singleUse: must be set together with "secret"'],
     [{ limitr: 1 }, 'limitr'],
     [{ cost: NaN }, 'cost: must be'],
     [{ cost: 1.5 }, 'cost: must be'],

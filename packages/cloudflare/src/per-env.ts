@@ -1,6 +1,6 @@
 import type { Limiter } from '@sluice/core'
 
-/** Makes the limiter for a Worker's bindings. Called once per `env` object; its result is kept. */
+/** Creates the limiter for a Worker's bindings. Called once per `env` object; its result is kept. */
 export type LimiterFor<Env> = (env: Env) => Limiter
 
 /**

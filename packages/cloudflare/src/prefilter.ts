@@ -13,7 +13,7 @@ export interface RateLimitBinding {
   limit(options: { key: string }): Promise<{ success: boolean }>
 }
 
-/** Refuses some requests of a subject, before the limiter is asked. */
+/** Refuses some requests of a subject, before the limits are checked. */
 export type Prefilter<Env> = (subject: Subject, env: Env) => Promise<Refusal | undefined>
 
 /** Options of `limitByBinding`. */
@@ -31,7 +31,7 @@ export interface BindingLimitOptions<Env> {
 }
 
 /**
- * Creates a pre-filter that asks Cloudflare's own rate-limiting binding. It is free, but counts per
+ * Creates a pre-filter that uses Cloudflare's own rate-limiting binding. It is free, but counts per
  * location, so use it only to keep floods away from the exact decision. If the binding fails, the
  * request goes on.
  *

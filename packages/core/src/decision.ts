@@ -37,7 +37,7 @@ export interface PolicyState {
   readonly enforced: boolean
   /** Milliseconds to delay the request, because of a leaky bucket's queue or of backpressure. */
   readonly delayMs: number
-  /** Milliseconds until the cost fits if nobody else spends: 0 if it fits now, `null` if it never can. */
+  /** Milliseconds until the cost fits if nothing else is charged: 0 if it fits now, `null` if it never can. */
   readonly retryAfterMs: number | null
   /** The reason that a denial by this policy has. */
   readonly reason: PolicyReason
@@ -112,7 +112,7 @@ export interface DeniedDecision extends DecisionBase {
    * fit now. `undefined` if the store failed. The others in `policies` have `fits: false`.
    */
   readonly violated: PolicyState | undefined
-  /** Milliseconds until this cost fits every policy if nobody else spends; `null` if it never can. */
+  /** Milliseconds until this cost fits every policy if nothing else is charged; `null` if it never can. */
   readonly retryAfterMs: number | null
   readonly delayMs: 0
 }

@@ -60,12 +60,12 @@ export { listen } from './limiter/listen.ts'
 export type { ListenOptions } from './limiter/listen.ts'
 export { extensionHandle } from './limiter/runtime.ts'
 export type {
-  ExtensionHooks,
+  Contribution,
   Extension,
   ExtensionCall,
   ExtensionContext,
+  ExtensionHooks,
   ExtensionOptions,
-  Contribution,
   TrackedRecord,
 } from './limiter/extensions.ts'
 export type { WaitUntil } from './internal/background.ts'

@@ -1,4 +1,5 @@
 import { ConfigError, InputError } from './errors.ts'
+import { hex } from './internal/hex.ts'
 
 /** The dimensions that every subject may have. Policies may count by others, too. */
 interface StandardDimensions<Plan extends string = string> {
@@ -160,6 +161,5 @@ function encodeValue(dimension: string, subject: Subject): string {
 }
 
 async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return `~${Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+  return `~${hex(await crypto.subtle.digest('SHA-256', bytes))}`
 }

@@ -44,7 +44,7 @@ export type Middleware = (request: NextRequest, event?: NextFetchEvent) => Promi
  * with 401 if it has no subject and with 429 if a policy denies it. Any other goes on, and its response
  * carries the limits' headers. Paths are matched without the app's `basePath`, locale and data suffixes.
  *
- * @param limiter A limiter, or a function that makes it at the first request (its result is kept).
+ * @param limiter A limiter, or a function that creates it at the first request (its result is kept).
  * @throws ConfigError When an option is missing or malformed.
  * @example
  * export const middleware = rateLimit(limiter, { routes: ['/api/ai/**'], subject: tenantFromJwt })

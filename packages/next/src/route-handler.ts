@@ -12,14 +12,14 @@ import { assertFunction, assertOptions } from '@sluice/core/validation'
 
 /** Options of `withRateLimit`. */
 export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown]> {
-  /** The limiter, or a function that makes it at the first request. */
+  /** The limiter, or a function that creates it at the first request. */
   readonly limiter: LimiterSource<[routeContext: unknown]>
   /** The id that requests are counted under: the id (or, without one, the pattern) of this route in `rateLimit`. */
   readonly route: string
-  /** The secret given to `rateLimit`. @default none: this wrapper charges every request */
+  /** The `secret` of `rateLimit`. @default none: this wrapper charges every request */
   readonly secret?: string | undefined
   /**
-   * A store, or a function that makes it, in which all processes record the hand-offs that were used,
+   * A store, or a function that creates it, in which all processes record the hand-offs that were used,
    * so that each is used once. It costs one request to the store, and needs a `secret`.
    *
    * @default each process remembers its own
@@ -30,7 +30,7 @@ export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown]>
 /**
  * Limits one route handler. No rewrite and no catch-all leads around this check. Behind `rateLimit` with
  * the same `secret` a request is charged once: the middleware signs that it has charged the request, for
- * this method, route, path and subject, for one use within five seconds. A value that a client makes up
+ * this method, route, path and subject, for one use within five seconds. A value that a client forges
  * is ignored.
  *
  * @throws ConfigError When an option is missing or malformed.
@@ -47,9 +47,9 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   if (typeof route !== 'string' || route === '') {
     throw new ConfigError('invalid_option', 'route', 'must be a non-empty string')
   }
-  // A secret that is left out, not one of a variable that a build does not have.
+  // Only if it is left out: in a build, a variable that holds it may be undefined.
   if (singleUse !== undefined && !('secret' in options)) {
-    throw new ConfigError('invalid_option', 'singleUse', 'has no effect without "secret"; set both')
+    throw new ConfigError('invalid_option', 'singleUse', 'must be set together with "secret"')
   }
   const guard = createGuard<[routeContext: unknown]>(limiter, guardOptions)
   const handoff = secret === undefined ? undefined : createHandoff(secret, { store: singleUse })

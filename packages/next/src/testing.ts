@@ -9,7 +9,7 @@ export interface ProtectionOptions {
   readonly root?: string
   /** The path below which handlers are checked, such as `/api/ai`. */
   readonly under: string
-  /** The `routes` given to `rateLimit`. */
+  /** The `routes` of `rateLimit`. */
   readonly routes: readonly RouteInput<never[]>[]
   /** The `pageExtensions` of `next.config`. @default those written out there */
   readonly pageExtensions?: readonly string[]
@@ -53,7 +53,7 @@ export function assertProtected(options: ProtectionOptions): void {
 
 interface Gap {
   readonly pattern: string
-  /** Reason for which the middleware does not limit a handler that `routes` match. */
+  /** The reason for which the middleware does not limit a handler that `routes` match. */
   readonly why: string | undefined
 }
 

@@ -22,13 +22,13 @@ describe('a fixed cost', () => {
     ['an object', { request: 5 }],
   ])('must have each unit that is counted on its route: %s', (_, cost) => {
     expect(withCost(cost)).toThrow(
-      'manifest.routes[1].cost: lacks the unit "token", which the policy "tpm" counts on the route "/b"',
+      'manifest.routes[1].cost: must name the unit "token", which the policy "tpm" counts on the route "/b"',
     )
   })
 
   it('of all routes is named by its own path', () => {
     expect(manifest({ policies: [rpm], defaults: { cost: { x: 1 } } })).toThrow(
-      'manifest.defaults.cost: names the unit "x", which no policy counts',
+      'manifest.defaults.cost: must not name the unit "x", which no policy counts',
     )
   })
 
@@ -39,7 +39,9 @@ describe('a fixed cost', () => {
   it('needs no calls, which are 1 like requests, and must not have uncounted ones', () => {
     expect(beside({ request: 5 }, [rpm, inFlight])).not.toThrow()
     expect(beside({ call: 2 }, [rpm, inFlight])).not.toThrow()
-    expect(beside({ call: 2 }, [rpm])).toThrow('names the unit "call", which no policy counts')
+    expect(beside({ call: 2 }, [rpm])).toThrow(
+      'must not name the unit "call", which no policy counts',
+    )
   })
 
   it('may be left to the adapter, or to a function', async () => {

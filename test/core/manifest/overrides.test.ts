@@ -129,9 +129,11 @@ describe('an override', () => {
           ],
         })
       expect(() => of({ 'p.minute': none })).toThrow(
-        'manifest.routes[1].overrides.p.minute: cannot leave out one of p.minute, p.hour',
+        'manifest.routes[1].overrides.p.minute: must leave out p.minute, p.hour together',
       )
-      expect(() => of({ 'p.minute': none, 'p.hour': { limit: 9 } })).toThrow('leave out all')
+      expect(() => of({ 'p.minute': none, 'p.hour': { limit: 9 } })).toThrow(
+        'must leave out p.minute, p.hour together',
+      )
       const limiter = limiterOf(of({ 'p.minute': none, 'p.hour': none }))
       const tenant = 'acme'
       expect(await countAllowed(limiter, { tenant, route: 'b' })).toBe(20)

@@ -47,7 +47,7 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
         return right.check(request)
       },
     })),
-    'allows as much as the limit, and tells what remains',
+    'allows as much as the limit, and reports what remains',
   ],
   'enforces shadows': [
     withRequest((request) => everyOne(request, true)),
@@ -71,7 +71,7 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
   ],
   'decides by its own clock': [
     withRequest(() => ({ now: Date.now() })),
-    'allows as much as the limit, and tells what remains',
+    'allows as much as the limit, and reports what remains',
   ],
   'mixes up names that differ in case': [
     withRequest(({ entries }) => ({
@@ -134,6 +134,6 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
   ],
   fails: [
     changed(() => ({ check: () => Promise.reject(new Error('disk full')) })),
-    'allows as much as the limit, and tells what remains',
+    'allows as much as the limit, and reports what remains',
   ],
 }

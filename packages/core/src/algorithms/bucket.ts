@@ -49,7 +49,7 @@ export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
     const { used, at } = leakTo(state, limit, quantum, now)
     const until = (amount: number): number =>
       amount <= 0 ? 0 : Math.ceil(amount / (limit * quantum)) * quantum + (at - now)
-    // Multiplied only when small enough: a product above 2^53 would be rounded.
+    // Multiplied only if the product is exact: one above 2^53 would be rounded.
     const over = cost > burst ? 0 : used - (burst - cost) * window
     const wait = longestWait === 0 ? 0 : until(used)
     const fits = cost === 0 || (cost <= burst && over <= 0 && wait <= longestWait)
@@ -167,7 +167,7 @@ redis.call('SET', key, string.format('b%.0f:%.0f:%.0f', used, at, limit), own an
   return { tick, parse, leak, write }
 }
 
-/** The state, until a window after the bucket is empty. */
+/** Returns the state. It expires a window after the bucket is empty. */
 function withExpiry(
   used: number,
   at: number,
@@ -180,7 +180,7 @@ function withExpiry(
   return { state: { used: bounded, at, limit }, expiresAt: Math.max(emptyAt, now) + window }
 }
 
-/** The bucket at `now`, or at its last charge if `now` is before that. */
+/** Returns the bucket at `now`, or at its last charge if `now` is before that. */
 function leakTo(
   state: BucketState | undefined,
   limit: number,

@@ -23,7 +23,7 @@ export const counterAlgorithm: Algorithm<CounterState> = {
     const past = Math.max(0, now - start)
     const used = inFull + Math.ceil((oldest * (length - past)) / length)
 
-    /** Milliseconds until no more than `room` units are in use. */
+    /** Returns the milliseconds until no more than `room` units are in use. */
     function until(room: number): number {
       let rest = inFull
       for (let later = 0; ; later += 1) {
@@ -161,7 +161,7 @@ redis.call('SET', key, value, own and 'PXAT' or 'PX', own and gone or gone - now
   return { read, write, expiring }
 }
 
-/** The counts, until a window after the last of them has left. */
+/** Returns the state. It expires a window after the last count has left the window. */
 function withExpiry(
   index: number,
   counts: readonly number[],
@@ -171,7 +171,7 @@ function withExpiry(
   return { state: { index, counts }, expiresAt: goneAt + window }
 }
 
-/** The counts of the current segment and those before it. A stored segment that is later counts as current. */
+/** Returns the counts of the current segment and those before it. A later stored segment counts as current. */
 function current(
   state: CounterState | undefined,
   [window = 1, segments = 1]: readonly number[],

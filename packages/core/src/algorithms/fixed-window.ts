@@ -3,7 +3,7 @@ import { fitWindow, FOREIGN, windowFinding } from './algorithm.ts'
 
 const DAY_MS = 86_400_000
 
-/** The window, in place of a number of milliseconds, of a calendar month. */
+/** The window of a calendar month, which has no fixed number of milliseconds. */
 export const CALENDAR_MONTH = 0
 
 interface FixedWindowState {

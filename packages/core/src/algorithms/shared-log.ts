@@ -82,7 +82,7 @@ export const sharedLogSettlement: SettlementTwins<LogState> = {
     const more = actual - reserved
     const expired = position <= now - longest
     const from = firstIndex(members, ({ at }) => at >= position)
-    // Any of several alike will do.
+    // Equal members are interchangeable.
     const index = members.findIndex(({ at, cost }) => at === position && cost === reserved)
     const inPlace = members.length - from <= CHUNK && !(more > 0 && expired)
     if (index >= 0 && inPlace) {
@@ -146,7 +146,7 @@ function append(members: LogState, cost: number, longest: number, now: number) {
   const total = (newest?.sum ?? 0) + cost
   // Members of one millisecond are in the order of their sums, so these do not wrap.
   const sum = at === newest?.at ? total : wrapSum(total)
-  // Removed when the Lua twin removes them: if the clock steps back, both find the same members.
+  // Removed whenever the Lua twin does, so that both find the same members if the clock steps back.
   const every = pruneEveryMs(longest)
   const prunes = newest && Math.floor(at / every) > Math.floor(newest.at / every)
   const first = prunes ? firstIndex(members, (member) => member.at > now - longest) : 0
@@ -164,7 +164,7 @@ if prunes then redis.call('ZREMRANGEBYSCORE', key, '-inf', now - ${longest}) end
 redis.call('ZADD', key, at, ${luaMember('total', cost)})
 if prunes or not newest or skewed then redis.call('PEXPIRE', key, ${2 * longest} + slack) end`
 
-/** The members with another cost of one of them, and the sums of those after it moved by the difference. */
+/** Returns the members with another cost for one of them. The sums after it move by the difference. */
 function replaceCost(members: LogState, index: number, actual: number): LogState {
   const more = actual - (members[index]?.cost ?? 0)
   const corrected = members.slice(0, index)
@@ -192,7 +192,7 @@ const luaMember = (sum: string, cost: string): string =>
 /** Lua that reads the sum and the cost of a member. */
 const luaParse = (member: string): string => `string.match(${member}, '^(%d+):(%d+)$')`
 
-/** Lua that takes the sum and the time of the newest member, the last of `rows`, and verifies its form. */
+/** Lua that reads the sum and the time of the newest member, the last of `rows`, and verifies its form. */
 const luaParseNewest = (sigil = ''): string => `if ${sigil}rows[1] then
   local sum = ${luaParse(`${sigil}rows[#${sigil}rows - 1]`)}
   if not sum or #sum ~= 16 then ${FOREIGN} end
@@ -204,7 +204,7 @@ const luaReadLatest = `$rows, $total = redis.call('ZRANGE', key, -${LATEST}, -1,
 ${luaParseNewest('$')}`
 
 /**
- * Finds the first member in the window: `low` is its place among `rows`. If it is older than all that were
+ * Finds the first member in the window: `low` is its position in `rows`. If it is older than all that were
  * read, `rows` becomes that one alone, and `after` the number of members in the window before the next read.
  */
 const luaFindFirst = (

@@ -15,7 +15,7 @@ const PRUNE_AT = 16
 /** Members read at once when the first ones do not decide. */
 const CHUNK = 512
 
-/** Lua that is true of `rows` that do not begin with the total of the set, `total`. */
+/** A Lua condition: `rows` do not begin with the total of the set. */
 const NO_TOTAL = `rows[1] ~= '#' or total < 1 or total % 1 ~= 0`
 
 /** The Lua pattern of a request's member: its id, and its units unless they are 1. */
@@ -27,7 +27,7 @@ interface Member {
   readonly cost: number
 }
 
-/** Allowed requests, oldest first. Nobody else holds it, so it is changed in place. */
+/** Allowed requests, oldest first. Changed in place, because only the store refers to it. */
 interface LogState {
   members: Member[]
   /** The index of the first member that has not been removed. */
@@ -119,7 +119,7 @@ export const slidingLogSettlement: SettlementTwins<LogState> = {
     const [window = 0] = params
     const log = state ?? emptyLog()
     const applied = actual - reserved
-    // Any of several alike will do.
+    // Equal members are interchangeable.
     const index = log.members.findLastIndex(({ at, cost }) => at === position && cost === reserved)
     const exists = index >= log.head
     const expired = position <= now - window
@@ -128,7 +128,7 @@ export const slidingLogSettlement: SettlementTwins<LogState> = {
       log.members.splice(index, 1)
       log.total -= reserved
     }
-    // Units beyond a charge that counts no more are charged now.
+    // If the charge no longer counts, units beyond it are charged now.
     const fresh = !exists || (applied > 0 && expired)
     const units = fresh ? applied : actual
     if (units > 0) insert(log, { at: fresh ? now : position, cost: units })
@@ -166,7 +166,7 @@ if applied < 0 and (expired or not exists) then applied = 0 end`,
 
 const emptyLog = (): LogState => ({ members: [], head: 0, total: 0 })
 
-/** The index of the first member after `cutoff`, and the units from there on. */
+/** Returns the index of the first member after `cutoff`, and the units from there on. */
 function skipExpired({ members, head, total }: LogState, cutoff: number) {
   let [index, used] = [head, total]
   for (;;) {
@@ -178,7 +178,7 @@ function skipExpired({ members, head, total }: LogState, cutoff: number) {
 }
 
 /**
- * Removes expired members when the Lua twin removes them: if the clock steps back, both find the same ones.
+ * Removes expired members whenever the Lua twin does, so that both find the same ones if the clock steps back.
  * The array is cut only when half of it is removed, so each member is moved at most once.
  */
 function prune(log: LogState, now: number, window: number): void {
@@ -205,12 +205,12 @@ function insert(log: LogState, member: Member): void {
   log.total += member.cost
 }
 
-/** The log, until the time by which the Lua twin would have removed every member. */
+/** Returns the state. It expires when the Lua twin would have removed every member. */
 function withExpiry(state: LogState, now: number, window: number) {
   return { state, expiresAt: (state.members.at(-1)?.at ?? now) + 2 * window }
 }
 
-/** The time (epoch ms) of the member whose expiry frees the last of `excess` units. */
+/** Returns the time (epoch ms) of the member whose expiry frees the last of `excess` units. */
 function freedAt(members: readonly Member[], index: number, excess: number): number {
   let freed = 0
   for (let next = index; next < members.length; next += 1) {

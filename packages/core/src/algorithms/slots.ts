@@ -42,7 +42,7 @@ export const slotsAlgorithm: Algorithm<SlotsState> = {
 
   // One read shows the slots in use, those that have come free by themselves, and whether to move the key's
   // expiry. It is moved once in a quarter of the time that a call may hold a slot.
-  lua: ([hold = 0]) => ({
+  lua: ([maxDuration = 0]) => ({
     keeps: ['free', 'expire'],
     check: `local rows = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
 local held, free, first, last = 0, 0, nil, nil
@@ -56,20 +56,20 @@ for at = 1, #rows, 2 do
   end
 end
 fits = cost == 0 or held + cost <= limit
-available, reset = limit - held, first and math.min(first - now, ${RETRY_MS}) or ${hold}
+available, reset = limit - held, first and math.min(first - now, ${RETRY_MS}) or ${maxDuration}
 if not fits then retry = cost > limit and -1 or math.min(reset, ${RETRY_MS}) end
-local quarter = ${Math.ceil(hold / 4)}
+local quarter = ${Math.ceil(maxDuration / 4)}
 $free = free
-$expire = skewed or not last or math.floor(last / quarter) ~= math.floor((now + ${hold}) / quarter)`,
-    add: `local slots, ends = {}, now + ${hold}
+$expire = skewed or not last or math.floor(last / quarter) ~= math.floor((now + ${maxDuration}) / quarter)`,
+    add: `local slots, ends = {}, now + ${maxDuration}
 if $free > 0 then redis.call('ZREMRANGEBYSCORE', key, '-inf', now) end
 for slot = 1, cost do
   slots[2 * slot - 1] = ends
   slots[2 * slot] = slot == 1 and 'call:' .. id or 'call:' .. id .. ':' .. slot
 end
 redis.call('ZADD', key, unpack(slots))
-if $expire then redis.call('PEXPIRE', key, ${2 * hold} + slack) end`,
-    position: `now + ${hold}`,
+if $expire then redis.call('PEXPIRE', key, ${2 * maxDuration} + slack) end`,
+    position: `now + ${maxDuration}`,
   }),
 }
 
@@ -91,7 +91,7 @@ applied = -redis.call('ZREM', key, unpack(slots))
 if position <= now then applied = 0 end`,
 }
 
-/** The slots that are still held at `now`. */
+/** Returns the slots that are still held at `now`. */
 function heldAt(state: SlotsState | undefined, now: number): SlotsState {
   return (state ?? []).filter(({ until }) => until > now)
 }

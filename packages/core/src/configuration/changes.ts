@@ -19,11 +19,11 @@ export interface Change {
   readonly changes: SettingChanges | null
 }
 
-/** The bounds of a document, as each isolate loads all of it. */
+/** The bounds of a document: each isolate loads all of it. */
 const MAX_PARTITIONS = 1_000
 const MAX_CHARACTERS = 500_000
 
-/** The attempts to make a change while others are faster. */
+/** The most attempts to make a change while others are faster. */
 const ATTEMPTS = 20
 
 /**
@@ -32,7 +32,7 @@ const ATTEMPTS = 20
  * @throws ConfigError When a setting may not be changed, or a value is out of range.
  * @throws InputError When `subject` lacks a dimension of one of the policies.
  */
-export async function validChanges(
+export async function parseChanges(
   changes: ConfigurationChanges,
   subject: Subject | undefined,
   policies: ConfigurablePolicies,
@@ -45,7 +45,7 @@ export async function validChanges(
     const { per } = configurable.policy
     if (change !== null) assertChanges(option, change, configurable, subject !== undefined)
     if (subject !== undefined && per === 'global') {
-      const message = 'counts per "global", which has no partitions; leave the subject out'
+      const message = 'must be set without a subject: per "global" has one partition'
       throw new ConfigError('invalid_option', option, message)
     }
     if (subject !== undefined) await encodePartitionAsync(subject, per)
@@ -83,23 +83,24 @@ export async function makeChanges(
   try {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const { version, entries } = await cache.readDocument()
-      const text = changedText(entries, changes)
+      const text = editDocument(entries, changes)
       if (text === JSON.stringify(entries)) return
       const set = { [versionField.field]: randomId(), [settingsField.field]: text }
       const condition = { ...versionField, is: version }
       if (await records.write([{ key: versionField.key, set }], condition)) return
-      // For a random time, so that not all who change it come back at once.
+      // Waits for a random time, so that concurrent writers do not retry together.
       await pause(Math.random() * 10 * attempt)
     }
   } finally {
     // Even after a failure: the change may have been made.
     cache.markOutdated()
   }
-  throw new StoreError('store_conflict', 'Too many others change the configuration at once')
+  throw new StoreError('store_conflict', 'Others keep changing the configuration; try again')
 }
 
-function changedText(entries: readonly unknown[], changes: readonly Change[]): string {
-  const edited = changes.reduce(changedEntries, entries)
+/** Returns the text of a document with changes. @throws ConfigError When it would be too large. */
+function editDocument(entries: readonly unknown[], changes: readonly Change[]): string {
+  const edited = changes.reduce(editEntries, entries)
   const text = JSON.stringify(edited)
   const partitions = edited.filter((entry) => (entry as StoredEntry)?.subject)
   if (partitions.length <= MAX_PARTITIONS && text.length <= MAX_CHARACTERS) return text
@@ -107,8 +108,8 @@ function changedText(entries: readonly unknown[], changes: readonly Change[]): s
   throw new ConfigError('configuration_full', 'configure', `must not set more than ${most} in all`)
 }
 
-/** Other entries and settings stay, valid or not: another version of the app may use them. */
-function changedEntries(
+/** Makes one change. Other entries and settings stay, valid or not: another version of the app may use them. */
+function editEntries(
   entries: readonly unknown[],
   { configurable: { policy, allowed }, subject, changes }: Change,
 ): unknown[] {

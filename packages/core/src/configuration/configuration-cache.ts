@@ -6,8 +6,8 @@ import type { RecordField } from '../stores/store.ts'
 import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 import { singleFlight } from '../internal/single-flight.ts'
 import {
-  parseEntries,
-  readEntries,
+  parseDocument,
+  parseConfiguration,
   settingKey,
   type Configuration,
   type Report,
@@ -64,10 +64,10 @@ export class ConfigurationCache {
     )
   }
 
-  /** Contributes the settings to a decision; without a promise unless it has to load. */
-  prepare(startedAt: number): Contribution | Promise<Contribution> {
+  /** Contributes the settings to a decision. Returns a promise only if they must be loaded. */
+  contribute(startedAt: number): Contribution | Promise<Contribution> {
     const current = this.#current
-    return current ? this.#preparation(current) : this.#prepareByLoad(startedAt)
+    return current ? this.#contribution(current) : this.#loadAndContribute(startedAt)
   }
 
   /** Reads the document from the store, valid or not. @throws StoreError */
@@ -76,16 +76,19 @@ export class ConfigurationCache {
   ): Promise<{ readonly version: string | undefined; readonly entries: readonly unknown[] }> {
     const fields = [this.versionField, this.settingsField]
     const [version, text] = await this.records.read(fields, startedAt)
-    return { version, entries: parseEntries(text, this.#report) }
+    return { version, entries: parseDocument(text, this.#report) }
   }
 
   /** Reads the configuration from the store. @throws StoreError */
   async read(startedAt?: number): Promise<LoadedConfiguration> {
     const { version, entries } = await this.readDocument(startedAt)
-    return { version, configuration: await readEntries(entries, this.policies, this.#report) }
+    return {
+      version,
+      configuration: await parseConfiguration(entries, this.policies, this.#report),
+    }
   }
 
-  /** Makes the next decision load the configuration, as this isolate has changed it. */
+  /** Makes the next decision load the configuration, because this isolate has changed it. */
   markOutdated(): void {
     this.#changes += 1
     this.#isOutdated = true
@@ -96,10 +99,10 @@ export class ConfigurationCache {
     return this.#isOutdated ? undefined : this.#latest
   }
 
-  async #prepareByLoad(startedAt: number): Promise<Contribution> {
+  async #loadAndContribute(startedAt: number): Promise<Contribution> {
     const lastKnown = this.#latest?.configuration
     try {
-      return this.#preparation(await this.#loadOnce(startedAt))
+      return this.#contribution(await this.#loadOnce(startedAt))
     } catch (failure) {
       return { settings: settingsOf(lastKnown), failure }
     }
@@ -109,7 +112,7 @@ export class ConfigurationCache {
     const readAt = this.#clock()
     const changes = this.#changes
     const loaded = await this.read(startedAt)
-    // Otherwise it may lack the change that this isolate has made meanwhile.
+    // Otherwise it may lack a change that this isolate has made meanwhile.
     if (changes === this.#changes) {
       this.#latest = loaded
       this.#isOutdated = false
@@ -118,8 +121,8 @@ export class ConfigurationCache {
     return loaded
   }
 
-  /** Unless `loaded` is fresh, the decision reads the store's version along. */
-  #preparation(loaded: LoadedConfiguration): Contribution {
+  /** Contributes `loaded`. Unless it is fresh, the store's version is read with the decision. */
+  #contribution(loaded: LoadedConfiguration): Contribution {
     const readAt = this.#clock()
     const settings = settingsOf(loaded.configuration)
     const isFresh = readAt < this.#freshUntil && !clockMovedBack(this.#freshUntil, readAt)

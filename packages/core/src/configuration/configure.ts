@@ -4,7 +4,7 @@ import { assertSubject } from '../limiter/call.ts'
 import { policiesToReset, type ResetOptions } from '../limiter/reset.ts'
 import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
 import { lacksDimension, type Subject } from '../subject.ts'
-import { makeChanges, validChanges, type ConfigurationChanges } from './changes.ts'
+import { makeChanges, parseChanges, type ConfigurationChanges } from './changes.ts'
 import { CONFIGURATION, type ConfigurationCache } from './configuration-cache.ts'
 
 /**
@@ -28,7 +28,7 @@ export async function configure(
   // A subject that is `undefined` by mistake must not set everyone's limits.
   if (subject.length > 0) assertSubject(subject[0])
   const cache = cacheOf(limiter)
-  await makeChanges(cache, await validChanges(changes, subject[0], cache.policies))
+  await makeChanges(cache, await parseChanges(changes, subject[0], cache.policies))
 }
 
 /** Reads all settings from the store. @throws StoreError When the store fails. */

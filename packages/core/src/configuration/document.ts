@@ -23,8 +23,8 @@ export function settingKey(policy: string, partition?: string): string {
   return partition === undefined ? policy : `${policy}:${partition}`
 }
 
-/** Returns the entries of a document, valid or not. An invalid document has none. */
-export function parseEntries(text: string | undefined, report: Report): unknown[] {
+/** Parses a document into its entries, valid or not. An invalid document has none. */
+export function parseDocument(text: string | undefined, report: Report): unknown[] {
   if (text === undefined) return []
   try {
     const entries: unknown = JSON.parse(text)
@@ -36,8 +36,8 @@ export function parseEntries(text: string | undefined, report: Report): unknown[
   return []
 }
 
-/** Returns what is valid of the entries; another version of the app may have written the rest. */
-export async function readEntries(
+/** Returns the valid parts of the entries. Another version of the app may have written the rest. */
+export async function parseConfiguration(
   entries: readonly unknown[],
   policies: ConfigurablePolicies,
   report: Report,
@@ -59,12 +59,16 @@ export async function readEntries(
       const { per } = configurable.policy
       const isPartition = subject !== undefined
       if (isPartition && per === 'global') {
-        throw new ConfigError('invalid_option', `${path}.subject`, 'must be left out: per "global"')
+        throw new ConfigError(
+          'invalid_option',
+          `${path}.subject`,
+          'must be left out: per "global" has one partition',
+        )
       }
-      // Exactly the dimensions of `per`: it may have been another when this was written.
+      // Exactly the dimensions of `per`, which may have changed since this was written.
       if (isPartition) assertKnownOptions(`${path}.subject`, subject, per as readonly string[])
       assertOptions(path, settings)
-      const valid = validSettings(path, settings, configurable, isPartition, report)
+      const valid = parseSettings(path, settings, configurable, isPartition, report)
       if (Object.keys(valid).length === 0) continue
       const key = settingKey(
         policy,
@@ -80,7 +84,7 @@ export async function readEntries(
   return configuration
 }
 
-function validSettings(
+function parseSettings(
   path: string,
   settings: object,
   configurable: ConfigurablePolicy,

@@ -44,14 +44,14 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
   return defineExtension({
     name: CONFIGURATION,
     connect(context) {
-      const report = (what: string): void => {
-        const message = `The configuration "${name}" in the store: ${what}; it is ignored`
+      const report = (problem: string): void => {
+        const message = `The configuration "${name}" in the store: ${problem}; it is ignored`
         context.problem({ code: 'invalid_configuration', message })
       }
       const policies = configurablePolicies(allowed, context.policies)
       const cache = new ConfigurationCache(context, `config:${name}`, policies, report)
       return {
-        before: ({ startedAt }) => cache.prepare(startedAt),
+        before: ({ startedAt }) => cache.contribute(startedAt),
         maxWaitMs: MAX_WAIT_MS,
         configures: (policy, setting) =>
           policies.get(policy)?.allowed.some((item) => item === setting) === true,
@@ -69,8 +69,8 @@ function assertAllow(allow: unknown): AllowedSettings {
     const option = `${ALLOW}.${assertName(`${ALLOW}.${policy}`, policy)}`
     const list: unknown[] = Array.isArray(settings) ? settings : []
     if (list.length === 0) {
-      const known = SETTINGS.map((setting) => `"${setting}"`).join(', ')
-      throw new ConfigError('invalid_option', option, `must be a list of at least one of ${known}`)
+      const message = `must be a list of at least one of "${SETTINGS.join('", "')}"`
+      throw new ConfigError('invalid_option', option, message)
     }
     return [policy, list.map((setting) => assertOneOf(option, setting, SETTINGS))] as const
   })

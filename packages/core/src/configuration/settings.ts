@@ -28,6 +28,7 @@ export interface Settings {
 /** The name of a setting. */
 export type Setting = keyof Settings
 
+/** The names of all settings. */
 export const SETTINGS: readonly Setting[] = ['limit', 'burst', 'mode', 'enabled', 'enforced']
 
 /** Settings to change; `null` removes a setting. */
@@ -86,7 +87,7 @@ export function resolveSettings(
   }
 }
 
-/** Returns what `mode` and `enforced` amount to together: setting either of them settles both. */
+/** Returns the percentage that `mode` and `enforced` amount to together: setting either determines both. */
 function enforcedPercentage({ mode, enforced }: Settings): number | undefined {
   return mode === 'shadow' ? 0 : (enforced ?? (mode === 'enforce' ? 100 : undefined))
 }

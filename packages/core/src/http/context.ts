@@ -2,11 +2,11 @@ import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import { ConfigError } from '../errors.ts'
 
-/** A limiter, or a function that makes it at the first request; its result is kept. */
+/** A limiter, or a function that creates it at the first request; its result is kept. */
 export type LimiterSource<Context extends unknown[] = []> =
   Limiter | ((...context: Context) => Limiter)
 
-/** Wraps a function that makes a limiter, so that the limiter is kept. */
+/** Wraps a function that creates a limiter, so that the limiter is kept. */
 export type KeepLimiter<Context extends unknown[]> = (
   make: (...context: Context) => Limiter,
 ) => (...context: Context) => Limiter
@@ -27,19 +27,23 @@ export function limiterFrom<Context extends unknown[]>(
 ): (...context: Context) => Limiter {
   if (typeof source === 'function') return keep(source)
   if (typeof source?.check === 'function') return () => source
-  throw new ConfigError('invalid_option', option, 'must be a limiter or a function that makes one')
+  throw new ConfigError(
+    'invalid_option',
+    option,
+    'must be a limiter or a function that creates one',
+  )
 }
 
 /** A platform's object that keeps work running past the response, such as a Worker's `ctx`. */
-interface KeepsAlive {
+interface PlatformContext {
   waitUntil(promise: Promise<unknown>): void
 }
 
 /** Returns the `waitUntil` of the last value that a platform passes beside the request, if it has one. */
 export function waitUntilOf(context: readonly unknown[]): Pick<CheckOptions, 'waitUntil'> {
-  const last = context.at(-1) as Partial<KeepsAlive> | null | undefined
+  const last = context.at(-1) as Partial<PlatformContext> | null | undefined
   if (typeof last?.waitUntil !== 'function') return {}
   // Called on its object: platforms refuse a `waitUntil` that was detached from it.
-  const owner = last as KeepsAlive
+  const owner = last as PlatformContext
   return { waitUntil: (promise) => owner.waitUntil(promise) }
 }

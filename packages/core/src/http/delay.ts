@@ -5,7 +5,7 @@ const DEFAULT_MAX_DELAY_MS = 30_000
 /** The largest `maxDelayMs`: an hour. Longer waits are for a queue. */
 const LONGEST_DELAY_MS = 3_600_000
 
-/** Returns the longest delay in milliseconds, or throws unless it is a whole number up to an hour. */
+/** Returns `maxDelayMs` if it is a whole number of milliseconds up to an hour, else throws. */
 export function assertMaxDelay(option: string, maxDelayMs: unknown = DEFAULT_MAX_DELAY_MS): number {
   if (typeof maxDelayMs === 'number' && Number.isInteger(maxDelayMs)) {
     if (maxDelayMs >= 0 && maxDelayMs <= LONGEST_DELAY_MS) return maxDelayMs

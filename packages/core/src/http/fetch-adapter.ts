@@ -17,7 +17,7 @@ export type FetchHandler<Context extends unknown[] = []> = (
  * it. Any other goes to `handle`, and the limits' headers are added to its response. Bodies pass
  * through unread, streams included.
  *
- * @param limiter A limiter, or a function that makes it at the first request (its result is kept).
+ * @param limiter A limiter, or a function that creates it at the first request (its result is kept).
  * @param hooks Additions of an adapter that is made of this one.
  * @throws ConfigError When an option is missing or malformed.
  * @example

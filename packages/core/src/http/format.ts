@@ -62,7 +62,7 @@ const PHRASES: Readonly<Record<number, string>> = {
 /** The names of the formats. */
 export const DENIAL_FORMATS = /* @__PURE__ */ Object.keys(BODIES) as readonly DenialFormat[]
 
-/** Makes a response with these facts in its body, which no cache may store. */
+/** Creates a response with these facts in its body, which no cache may store. */
 export function errorResponse(
   facts: ErrorFacts,
   format: DenialFormat = 'default',

@@ -102,7 +102,7 @@ export function resolveGuardOptions<Context extends unknown[]>(
   if (format !== undefined) assertOneOf('format', format, DENIAL_FORMATS)
   assertOneOf('preflight', preflight, ['limit', 'pass'])
   if (unauthenticated !== undefined && typeof unauthenticated?.charge !== 'function') {
-    throw new ConfigError('invalid_option', 'unauthenticated', 'must be made by `limitGuesses`')
+    throw new ConfigError('invalid_option', 'unauthenticated', 'must be created by limitGuesses')
   }
   return {
     ...options,

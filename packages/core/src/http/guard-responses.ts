@@ -13,7 +13,7 @@ interface RefusedOutcome {
 type ResponseSettings = Pick<GuardSettings<never>, 'format' | 'headers'>
 
 /** Answers a request that is turned away before the limits are checked. */
-export function refused(
+export function refuseRequest(
   refusal: Refusal,
   request: Request,
   { format = negotiatedFormat(request) }: ResponseSettings,
@@ -22,7 +22,7 @@ export function refused(
 }
 
 /** Answers a denied request: 429, or 503 when the store failed. */
-export function denied(
+export function denyRequest(
   decision: DeniedDecision,
   request: Request,
   settings: ResponseSettings,

@@ -14,7 +14,7 @@ import {
 } from './context.ts'
 import { delay } from './delay.ts'
 import { resolveGuardOptions, type GuardOptions } from './guard-options.ts'
-import { denied, headersOf, refused } from './guard-responses.ts'
+import { denyRequest, headersOf, refuseRequest } from './guard-responses.ts'
 import { withHeaders } from './headers.ts'
 import { isPreflight } from './preflight.ts'
 import { Refusal, refuse, UNAUTHENTICATED } from './refusal.ts'
@@ -46,7 +46,7 @@ export type Guard<Context extends unknown[] = []> = (
 export interface GuardHooks<Context extends unknown[] = []> {
   /** Keeps a limiter that a function makes. @default the first one, for good */
   readonly keep?: KeepLimiter<Context> | undefined
-  /** Refuses a request whose subject is known, before the limiter is asked. @default none */
+  /** Refuses a request whose subject is known, before the limits are checked. @default none */
   readonly before?:
     ((subject: Subject, ...context: Context) => Promise<Refusal | undefined>) | undefined
 }
@@ -77,14 +77,14 @@ export function createGuard<Context extends unknown[]>(
 
   return async (route, request, ...context) => {
     if (settings.preflight === 'pass' && (await isPreflight(request))) return { kind: 'pass' }
-    if (route === TOO_LONG_ROUTE) return refused(PATH_TOO_LONG, request, settings)
+    if (route === TOO_LONG_ROUTE) return refuseRequest(PATH_TOO_LONG, request, settings)
     const { id } = route
     const background = waitUntilOf(context)
 
-    // Before the credentials are looked at, so that one guess too many learns nothing.
+    // Before the credentials are checked, so that a guess beyond the limit learns nothing.
     const guess = await chargeGuess?.(id, request, context, background)
-    if (guess instanceof Refusal) return refused(guess, request, settings)
-    if (guess && !guess.decision.allowed) return denied(guess.decision, request, settings)
+    if (guess instanceof Refusal) return refuseRequest(guess, request, settings)
+    if (guess && !guess.decision.allowed) return denyRequest(guess.decision, request, settings)
 
     const resolved = (await findSubject(request, ...context)) || UNAUTHENTICATED
     const refund = guess && refundGuess(guess, resolved, background)
@@ -94,18 +94,18 @@ export function createGuard<Context extends unknown[]>(
         : await before?.({ ...resolved, route: id }, ...context)) ?? resolved
     if (subject instanceof Refusal) {
       await refund
-      return refused(subject, request, settings)
+      return refuseRequest(subject, request, settings)
     }
 
     const cost = await costOf(route.cost ?? settings.cost ?? 1, id, request, context)
     const check = limiterFor(...context).check({ ...subject, route: id }, { ...background, cost })
     const decision = await orRefusal(id, check)
     await refund
-    if (decision instanceof Refusal) return refused(decision, request, settings)
+    if (decision instanceof Refusal) return refuseRequest(decision, request, settings)
     const headers = headersOf(decision, request, settings)
     if (!decision.allowed) {
       const fallback = await onDenied?.(decision, request, ...context)
-      if (!fallback) return denied(decision, request, settings)
+      if (!fallback) return denyRequest(decision, request, settings)
       return { kind: 'refuse', response: withHeaders(fallback, headers) }
     }
 
@@ -146,8 +146,8 @@ function guessCharger<Context extends unknown[]>(
 }
 
 /**
- * Gives the charge back unless the credentials were wrong. Other refusals are no guesses. Returns the
- * promise to wait for before the response, if there is no background.
+ * Gives the charge back unless the credentials were wrong. Other refusals are not guesses. Without
+ * `waitUntil`, returns a promise to await before the response.
  */
 function refundGuess(
   guess: Guess,
@@ -159,7 +159,7 @@ function refundGuess(
   return waitUntil ? waitUntil(refund) : refund
 }
 
-/** Returns the cost of a request. @throws InputError When a function returns none, instead of charging less. */
+/** Returns the cost of a request. @throws InputError When a function returns `undefined`. */
 async function costOf<Context extends unknown[]>(
   cost: RouteCost<Context>,
   route: string,
@@ -168,6 +168,7 @@ async function costOf<Context extends unknown[]>(
 ): Promise<Cost> {
   if (typeof cost !== 'function') return cost
   const units: Cost | undefined = await cost(request, ...context)
+  // Otherwise a function that forgets to return would be charged 1 request.
   if (units !== undefined) return units
   throw costError('cost', 'must not be undefined', route)
 }

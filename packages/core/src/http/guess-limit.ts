@@ -23,10 +23,10 @@ export interface Guess {
 
 /**
  * Limits the number of guesses at credentials, for example by address. Each request is charged 1 before
- * its credentials are looked at, and gets it back if they are valid. So no more requests than the limit
- * are looked at, at any concurrency. Once the limit is used up, valid credentials get a 429, too.
+ * its credentials are checked, and gets it back if they are valid. So at any concurrency, the credentials
+ * of no more requests than the limit are checked. Once the limit is used up, valid credentials get a 429, too.
  *
- * @param limiter A limiter, or a function that makes it at the first request (its result is kept).
+ * @param limiter A limiter, or a function that creates it at the first request (its result is kept).
  * @param subject Finds the subject to charge, such as an address; without one, nothing is charged.
  * @throws ConfigError When an argument is malformed.
  * @example

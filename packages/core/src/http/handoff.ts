@@ -1,11 +1,12 @@
 import type { Store } from '../stores/store.ts'
-import { writeOperation } from '../limiter/records.ts'
 import type { Subject } from '../subject.ts'
+import { writeOperation } from '../limiter/records.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
+import { hex } from '../internal/hex.ts'
 import { randomId } from '../internal/random-id.ts'
 
-/** The request header in which middleware tells the route handler that a request has been charged. */
+/** The request header that carries a hand-off from middleware to the route handler. */
 export const HANDOFF_HEADER = 'x-sluice-handoff'
 
 /** Time after the charge in which a handler accepts the hand-off, in milliseconds. */
@@ -40,7 +41,7 @@ type MaybeSubject = Subject | null | undefined
 /** Options of `createHandoff`. */
 export interface HandoffOptions {
   /**
-   * Store in which all processes record the hand-offs that were used, or a function that makes it.
+   * Store in which all processes record the hand-offs that were used, or a function that creates it.
    *
    * @default none: each process remembers its own
    */
@@ -61,7 +62,7 @@ export interface Handoff {
  * not charge it again. A hand-off can be used once in a process, within five seconds.
  *
  * The subject has a signature of its own. A handler verifies the other one first: finding the subject
- * may mean checking credentials, which a request with a made-up hand-off must not get for free.
+ * may mean checking credentials, which a request with a forged hand-off must not get for free.
  *
  * @throws ConfigError `invalid_option` when the secret is shorter than 32 characters, or `store` is
  * neither a store nor a function.
@@ -119,7 +120,7 @@ function usesInProcess(): (id: string, expires: number, now: number) => boolean 
 /** Records ids in a store, by one conditional write each. Resolves to true for the first use of one. */
 function usesInStore(source: Store | (() => Store)): (id: string, now: number) => Promise<boolean> {
   if (typeof source !== 'function' && typeof source?.run !== 'function') {
-    const message = 'must be a store or a function that makes one'
+    const message = 'must be a store or a function that creates one'
     throw new ConfigError('invalid_option', 'singleUse', message)
   }
   let store: Store | undefined
@@ -144,7 +145,7 @@ function requestText(
   subject?: Subject,
 ): string {
   // JSON keeps the parts apart, whatever is in them. Sorted, because a resolver may build its object
-  // in any order. The plan does not identify anybody.
+  // in any order. The plan identifies nobody.
   const dimensions =
     subject &&
     Object.entries(subject)
@@ -169,10 +170,7 @@ function signer(secret: string): {
     ]))
   return {
     async sign(text) {
-      const bytes = await crypto.subtle.sign('HMAC', await key(), encoder.encode(text))
-      return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join(
-        '',
-      )
+      return hex(await crypto.subtle.sign('HMAC', await key(), encoder.encode(text)))
     },
     async verify(mac, text) {
       const bytes = Uint8Array.from(mac.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))

@@ -19,7 +19,7 @@ export type HeaderStyle = 'x-ratelimit' | 'draft' | 'openai'
 
 const DEFAULT_HEADERS: readonly HeaderStyle[] = ['x-ratelimit', 'draft']
 
-/** The wait from which on clients are told not to retry by themselves, in milliseconds. */
+/** The wait from which on clients should not retry by themselves, in milliseconds. */
 const LONG_WAIT_MS = 60_000
 
 /**
@@ -52,7 +52,7 @@ export function rateLimitHeaders(
   return decision.allowed ? headers : { ...headers, ...retryHeaders(decision.retryAfterMs) }
 }
 
-/** Returns the policies to report to a client. A shadow is its owner's business only. */
+/** Returns the policies to report to a client, without shadows. */
 export function enforcedPolicies({ policies }: Decision): readonly PolicyState[] {
   return policies.filter(({ enforced }) => enforced)
 }
@@ -67,7 +67,7 @@ const STYLES: Readonly<Record<HeaderStyle, Style>> = {
 
 const STYLE_NAMES = Object.keys(STYLES) as HeaderStyle[]
 
-/** Returns a copy of `styles`, or throws unless they are known, `false` or left out. */
+/** Returns a copy of `styles` if they are known, `false` or left out, else throws. */
 export function assertHeaderStyles(
   option: string,
   styles: readonly HeaderStyle[] | false | undefined,
@@ -160,7 +160,7 @@ function stateItem({ name, remaining, resetMs, retryAfterMs, fits }: PolicyState
   return sfItem(name, { r: remaining, t: Math.ceil(ms / 1000) })
 }
 
-/** `250ms`, `12s`, `6m0s`, `11h58m3s`. */
+/** Writes a duration: `250ms`, `12s`, `6m0s`, `11h58m3s`. */
 function duration(ms: number): string {
   if (ms < 1000) return `${ms}ms`
   const seconds = Math.ceil(ms / 1000)

@@ -29,14 +29,18 @@ export class Refusal {
   constructor(options: RefusalOptions) {
     const { status } = options
     if (!Number.isInteger(status) || status < 400 || status > 599) {
-      throw new ConfigError('invalid_option', 'refuse.status', 'must be from 400 to 599')
+      throw new ConfigError(
+        'invalid_option',
+        'refuse.status',
+        'must be a whole number from 400 to 599',
+      )
     }
     this.options = options
   }
 }
 
 /**
- * Makes a `Refusal`.
+ * Creates a `Refusal`.
  *
  * @throws ConfigError Unless `status` is from 400 to 599.
  * @example
@@ -54,7 +58,7 @@ export const UNAUTHENTICATED: Refusal = refuse({
   headers: { 'WWW-Authenticate': 'Bearer' },
 })
 
-/** Makes the response to a refused request, in the format that denials have. */
+/** Creates the response to a refused request, in the format that denials have. */
 export function refusalResponse({ options }: Refusal, format?: DenialFormat): Response {
   return errorResponse(options, format, options.headers)
 }

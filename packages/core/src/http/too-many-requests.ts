@@ -47,7 +47,7 @@ export function denialBody(decision: DeniedDecision): DenialBody {
 }
 
 /**
- * Makes the response to a denial: 429, or 503 when the store failed and the limiter denies then.
+ * Creates the response to a denial: 429, or 503 when the store failed and the limiter denies then.
  *
  * @example
  * const decision = await limiter.check({ tenant: 'acme', route: 'evaluate' })

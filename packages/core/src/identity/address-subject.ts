@@ -78,9 +78,9 @@ function cloudflareSource(): AddressSource {
       isWarned = true
       console.warn(
         'addressSubject.from is "cloudflare", but a request has CF-Connecting-IP and no CF-Ray: ' +
-          'it has not been through Cloudflare, and its sender may write any address. Let nobody ' +
-          'reach the app around Cloudflare; if the app is not behind Cloudflare, set "from" to ' +
-          '"vercel" or a number of proxies.',
+          'it has not been through Cloudflare, and its sender may write any address. Block requests ' +
+          'that bypass Cloudflare. If the app is not behind Cloudflare, set "from" to "vercel" or ' +
+          'a number of proxies.',
       )
     }
     return text

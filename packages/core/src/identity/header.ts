@@ -1,8 +1,7 @@
 import type { ResolvedSubject } from '../http/subject-resolver.ts'
 import type { Subject } from '../subject.ts'
-import { ConfigError } from '../errors.ts'
 import { refuse } from '../http/refusal.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
+import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
 import { assertDimensionName, assertHeaderName } from './names.ts'
 
 /** Options of `headerSubject`. */
@@ -59,9 +58,7 @@ export function apiKeySubject(
   assertKnownOptions('apiKeySubject', options, ['header', 'lookup'])
   const { lookup } = options
   const header = assertHeaderName('apiKeySubject.header', options.header ?? 'Authorization')
-  if (typeof lookup !== 'function') {
-    throw new ConfigError('invalid_option', 'apiKeySubject.lookup', 'must be a function of the key')
-  }
+  assertFunction('apiKeySubject.lookup', lookup)
   return async (request) => {
     const key = readCredential(request, header)
     return key !== undefined && key.length <= MAX_KEY_LENGTH ? lookup(key) : null

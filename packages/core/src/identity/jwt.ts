@@ -89,7 +89,7 @@ export function jwtSubject(
   const clockTolerance = assertTolerance(options.clockToleranceSeconds ?? 5)
   const { clock = Date.now } = options
   assertFunction('jwtSubject.clock', clock)
-  const expected = { ...expectedText('issuer', options), ...expectedText('audience', options) }
+  const expected = { ...textOption('issuer', options), ...textOption('audience', options) }
 
   return async (request) => {
     const jwt = readCredential(request, header)
@@ -129,7 +129,7 @@ function isInvalidJwt(error: unknown): boolean {
 function keySource(options: JwtSubjectOptions): JWTVerifyGetKey {
   const { secret, jwksUrl } = options
   if ((secret === undefined) === (jwksUrl === undefined)) {
-    throw new ConfigError('invalid_option', 'jwtSubject', 'needs either secret or jwksUrl')
+    throw new ConfigError('invalid_option', 'jwtSubject', 'must have either "secret" or "jwksUrl"')
   }
   if (secret !== undefined) {
     if (typeof secret !== 'string' || secret.length < 32) {
@@ -171,8 +171,8 @@ function assertTolerance(seconds: number): number {
   throw new ConfigError('invalid_option', 'jwtSubject.clockToleranceSeconds', message)
 }
 
-/** Returns the option, if there is one. An `undefined` one is an error: it would check nothing. */
-function expectedText(
+/** Returns the option, if it is set. `undefined` is an error, because it would check nothing. */
+function textOption(
   name: 'issuer' | 'audience',
   options: JwtSubjectOptions,
 ): Partial<Record<typeof name, string>> {

@@ -4,7 +4,7 @@ import { ConfigError } from '../errors.ts'
 import { Refusal } from '../http/refusal.ts'
 
 /**
- * Combines resolvers: the first that finds a subject wins, in order, and the others are not called. A
+ * Combines resolvers: they are called in order until one finds a subject. A
  * refusal ends the search, too, so that a later resolver cannot let the request in.
  *
  * @throws ConfigError Unless there is at least one resolver, and all are functions.
@@ -50,5 +50,9 @@ export function allOf<Context extends unknown[]>(
 
 function assertResolvers(option: string, resolvers: readonly unknown[]): void {
   if (resolvers.length > 0 && resolvers.every((resolve) => typeof resolve === 'function')) return
-  throw new ConfigError('invalid_option', option, 'takes at least one function of the request')
+  throw new ConfigError(
+    'invalid_option',
+    option,
+    'must have at least one resolver, and each must be a function',
+  )
 }

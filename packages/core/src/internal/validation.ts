@@ -29,8 +29,8 @@ export function assertKnownOptions(option: string, value: unknown, known: readon
   assertOptions(option, value)
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue
-    const list = known.map((name) => `"${name}"`).join(', ')
-    throw new ConfigError('unknown_option', `${option}.${key}`, `unknown option; expected ${list}`)
+    const message = `unknown option; expected "${known.join('", "')}"`
+    throw new ConfigError('unknown_option', `${option}.${key}`, message)
   }
 }
 
@@ -76,8 +76,7 @@ export function assertOneOf<T extends string>(
 ): T {
   const match = allowed.find((item) => item === value)
   if (match !== undefined) return match
-  const list = allowed.map((item) => `"${item}"`).join(', ')
-  throw new ConfigError('invalid_option', option, `must be one of ${list}`)
+  throw new ConfigError('invalid_option', option, `must be one of "${allowed.join('", "')}"`)
 }
 
 /** Returns `value` if it is a name that needs no escaping in keys, header fields and logs, else throws. */

@@ -46,8 +46,8 @@ export function parseCall(
       return { subject, apply, cost, waitUntil }
     }
   }
-  const names = known.map((name) => `"${name}"`).join(', ')
-  const message = `must be an object with only ${names}; waitUntil must be a function`
+  const names = known.join('", "')
+  const message = `must be an object with only "${names}"; waitUntil must be a function`
   throw new InputError('invalid_cost', 'options', message)
 }
 

@@ -39,8 +39,8 @@ const NO_FIELDS: readonly RecordField[] = []
 
 /**
  * Decides in three stages: resolve, the store, conclude. Extensions contribute before the first and
- * listen after the last. A denial by outdated records, which has charged nothing, is decided a second
- * time with the current ones; an allowed decision stands.
+ * listen after the last. A denial based on outdated records, which has charged nothing, is decided a
+ * second time with the current ones; an allowed decision stands.
  *
  * @throws InputError When the subject lacks a dimension or the cost is malformed.
  */

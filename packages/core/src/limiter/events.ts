@@ -68,7 +68,7 @@ export type Listeners = {
   readonly [Name in keyof LimiterEvents]?: (event: LimiterEvents[Name]) => void
 }
 
-/** A function for each event that has listeners. `problem` is always there. */
+/** A function for each event that has listeners. `problem` is always set. */
 export type Emitters = Omit<Listeners, 'threshold'> & {
   readonly problem: (problem: Problem) => void
   /** `capacity`: the most units of the policy, or of its stripe that counted the request. */

@@ -35,7 +35,7 @@ export interface ExtensionInstance {
 
 /** Options of `defineExtension`. */
 export interface ExtensionOptions {
-  /** The name that problems show, and that `extensionHandle` finds it by. Unique in a limiter. */
+  /** The name in problems and for `extensionHandle`. Unique in a limiter. */
   readonly name: string
   /**
    * Called once for each limiter, at construction. Must not do I/O.
@@ -130,6 +130,6 @@ export interface Seam {
 /** A stored record that decisions depend on; re-read with each check because other isolates may change it. */
 export interface TrackedRecord {
   readonly field: RecordField
-  /** Takes the current value. Returns true if the decision was made by an older one. */
+  /** Takes the current value. Returns true if the decision was based on an older one. */
   update(value: string | undefined): boolean
 }

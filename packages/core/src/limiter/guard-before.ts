@@ -59,7 +59,7 @@ export function guardBefore(hook: BeforeHook): ExtensionInstance['contribute'] {
       settings:
         settings &&
         ((policy, partition) =>
-          callSafely(() => assertSettings(settings(policy, partition), policy))),
+          callSafely(() => assertPolicySettings(settings(policy, partition), policy))),
       reads: reads?.map((record) => ({
         field: record.field,
         update: (value) => callSafely(() => assertBoolean(record.update(value))) === true,
@@ -103,7 +103,7 @@ const isTrackedRecord = (record: TrackedRecord): boolean =>
   typeof record.update === 'function'
 
 /** Returns `settings` if the policy can have them, else throws. */
-function assertSettings(
+function assertPolicySettings(
   settings: PolicySettings | undefined,
   { name, maxUnits }: PolicyRule,
 ): PolicySettings | undefined {
@@ -117,7 +117,7 @@ function assertSettings(
 
 const NO_CONTEXT = { plan: {}, route: undefined, model: undefined }
 
-/** Returns `value` if it is a boolean or `undefined`, else throws. Nothing waits for a promise. */
+/** Returns `value` if it is a boolean or `undefined`, else throws. A promise is not awaited. */
 function assertBoolean(value: unknown): unknown {
   if (typeof value === 'boolean' || value === undefined) return value
   if (value instanceof Promise) value.catch(() => {})

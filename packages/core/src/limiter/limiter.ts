@@ -11,10 +11,12 @@ import { withRuntime } from './runtime.ts'
  * The type of a plan's name in a subject. A literal must name a plan; a name that is known only at run
  * time may be any string.
  */
-export type PlanName<Given extends string, Plan extends string> = {} extends { [Name in Given]: 1 }
-  ? Given
-  : Given extends Plan
-    ? Given
+export type PlanName<Literal extends string, Plan extends string> = {} extends {
+  [Name in Literal]: 1
+}
+  ? Literal
+  : Literal extends Plan
+    ? Literal
     : Plan
 
 /** Decides whether requests may proceed. Without type arguments, a limiter with any policies. */
@@ -30,13 +32,13 @@ export interface Limiter<
    * @throws InputError When the subject lacks a dimension or the cost is malformed.
    * @throws ConfigError When a function for a limit or burst returns an invalid value.
    */
-  check<const Given extends string>(
-    subject: Subject<Dimension, PlanName<Given, Plan>>,
+  check<const Literal extends string>(
+    subject: Subject<Dimension, PlanName<Literal, Plan>>,
     options?: CheckOptions<Unit>,
   ): Promise<Decision>
   /** Decides as `check` would now, and charges nothing. @throws InputError As `check` does. */
-  peek<const Given extends string>(
-    subject: Subject<Dimension, PlanName<Given, Plan>>,
+  peek<const Literal extends string>(
+    subject: Subject<Dimension, PlanName<Literal, Plan>>,
     options?: CheckOptions<Unit>,
   ): Promise<Decision>
   /**

@@ -11,7 +11,7 @@ import { ConfigError } from '../errors.ts'
 import { resolveLimits } from '../policies/limit.ts'
 import { collectRules } from '../policies/rules.ts'
 import { withFallback, type OnStoreError } from '../stores/fallback.ts'
-import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
+import { assertFunction, assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { compile } from './compile.ts'
 import { NO_LIMITS } from './plan.ts'
 import { logProblem, throttleProblems } from './problems.ts'
@@ -93,7 +93,7 @@ function assertExtensions(extensions: unknown): readonly Extension[] {
   }
   const names = (extensions as readonly Extension[]).flatMap(({ name }) => name ?? [])
   if (new Set(names).size === names.length) return extensions
-  throw invalid('extensions', 'must not hold two of the same name')
+  throw invalid('extensions', 'must not have two of the same name')
 }
 
 /** Throws if a limit is `'configured'` and no extension can configure it. */
@@ -113,8 +113,7 @@ function assertConfigurable(
 
 /** Wraps a clock so that it returns whole milliseconds or throws: against NaN, every cost would fit. */
 function wholeMsClock(clock: Clock): Clock {
-  if (typeof clock !== 'function')
-    throw invalid('clock', 'must be a function that returns epoch ms')
+  assertFunction('clock', clock)
   return () => {
     const now = Math.floor(clock())
     if (now >= 0 && now <= MAX_TIME) return now

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Problem } from './events.ts'
 
-/** The problem of a name that no plan has. Shows only its start, because it may come from outside. */
+/** Returns the problem of an unknown plan. Shows only the start of its name, which may come from outside. */
 export function unknownPlan(name: unknown, source: 'subject' | 'resolver' = 'subject'): Problem {
   const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 64)) : typeof name
   const message = `No plan is named ${shown}; the last known or the default plan applies`

@@ -11,7 +11,7 @@ export interface RecordWrite {
   readonly ttlMs?: number
 }
 
-/** A condition of a write: the field has this value, or none. */
+/** A condition of a write: the field has this value, or, with `undefined`, no value. */
 export interface RecordCondition extends RecordField {
   readonly is: string | undefined
 }
@@ -56,18 +56,18 @@ export function writeOperation(request: WriteRequest): Operation<boolean> {
   if (condition) keys.unshift(condition.key)
   return {
     startedAt,
-    run: (states) => writeTo(states, request),
+    run: (states) => writeInMemory(states, request),
     lua: {
       name: 'write',
       source: () => WRITING_SCRIPT,
       keys,
-      args: argsOf(request),
+      args: scriptArgs(request),
       parse: (reply) => (reply === 1 || reply === 0 ? { result: reply === 1 } : undefined),
     },
   }
 }
 
-function writeTo(states: StateMap, { writes, condition, now }: WriteRequest): boolean {
+function writeInMemory(states: StateMap, { writes, condition, now }: WriteRequest): boolean {
   const fieldsOf = (key: string): RecordValues =>
     (states.get(key, now) as RecordValues | undefined) ?? new Map()
   if (condition && fieldsOf(condition.key).get(condition.field) !== condition.is) return false
@@ -78,7 +78,7 @@ function writeTo(states: StateMap, { writes, condition, now }: WriteRequest): bo
   return true
 }
 
-function argsOf({ writes, condition }: WriteRequest): string[] {
+function scriptArgs({ writes, condition }: WriteRequest): string[] {
   const args = condition
     ? [condition.is === undefined ? '2' : '1', condition.field, condition.is ?? '']
     : ['0']

@@ -48,7 +48,7 @@ function assertPolicyNames(names: readonly string[], policies: readonly PolicyRu
   if (!Array.isArray(names)) throw invalid('must be a list of policy names')
   for (const name of names as readonly string[]) {
     const policy = policies.find((rule) => rule.name === name)
-    if (policy === undefined) throw invalid("must hold only names of the limiter's policies")
+    if (policy === undefined) throw invalid("must list only names of the limiter's policies")
     const together = rulesSharingKeys(policy, policies).map((rule) => rule.name)
     if (together.every((other) => names.includes(other))) continue
     throw invalid(`must name ${together.join(', ')} together, because they share one log`)

@@ -27,7 +27,7 @@ export interface EntryContext {
 /** Returns the settings of a policy in a partition, or `undefined` to leave the policy as it is. */
 export type SettingsLookup = (policy: PolicyRule, partition: string) => PolicySettings | undefined
 
-/** An entry with the numbers of its policy, of which those of a stripe are a part. */
+/** An entry, and the numbers of its whole policy: with stripes, those of the entry are a part of them. */
 export interface ResolvedEntry extends Entry {
   readonly policyLimit: number
   readonly policyBurst: number
@@ -110,7 +110,7 @@ function resolveEntry(
   return policy.stripes > 1 ? pickStripe(entry) : entry
 }
 
-/** Restricts an entry to a random stripe of its policy: to one of the larger, if only they can hold the cost. */
+/** Restricts an entry to a random stripe of its policy; to a larger one if only those can hold the cost. */
 function pickStripe(entry: ResolvedEntry): ResolvedEntry {
   const { policy, key, limit, burst, cost } = entry
   const count = Math.max(1, Math.min(policy.stripes, limit, burst))

@@ -61,7 +61,7 @@ function guardListener(name: string, listener: (event: unknown) => unknown): Emi
     console.error(`A listener of "${name}" failed:`, error)
   return (event) => {
     try {
-      // A listener may be async. Nobody waits for it.
+      // A listener may be async. It is not awaited.
       const result = listener(event)
       if (result instanceof Promise) result.catch(logFailure)
     } catch (error) {

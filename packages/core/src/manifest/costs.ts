@@ -22,13 +22,13 @@ export function assertFixedCost<Context extends unknown[]>(
   const counted = new Set(rules.map(({ unit }) => unit)).add('request')
   const unknown = units.find((unit) => !counted.has(unit))
   if (unknown !== undefined) {
-    const message = `names the unit "${unknown}", which no policy counts`
+    const message = `must not name the unit "${unknown}", which no policy counts`
     throw new ConfigError('invalid_option', option, message)
   }
   const present = new Set([...units, ...DEFAULT_UNITS])
   for (const { name, unit, routes } of rules) {
     if (present.has(unit) || (routes !== undefined && !routes.includes(id))) continue
-    const message = `lacks the unit "${unit}", which the policy "${name}" counts on the route "${id}"`
+    const message = `must name the unit "${unit}", which the policy "${name}" counts on the route "${id}"`
     throw new ConfigError('invalid_option', option, message)
   }
 }

@@ -1,8 +1,8 @@
+import type { Policy } from '../policies/policy.ts'
 import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest } from './types.ts'
 import { ConfigError } from '../errors.ts'
 import { createPolicy } from '../policies/define-policy.ts'
-import type { Policy } from '../policies/policy.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 import { assertFixedCost } from './costs.ts'
 import { applyOverrides } from './overrides.ts'
@@ -28,7 +28,7 @@ export interface DefinedManifest<Context extends unknown[] = []> {
 }
 
 /**
- * Makes routes and policies from one plain object, for example from a JSON file. Everything is validated
+ * Creates routes and policies from one plain object, for example from a JSON file. Everything is validated
  * here, except limits that depend on plans: `createLimiter` tries those.
  *
  * @throws ConfigError When an option is unknown, missing or out of range; `option` is its path, such as
@@ -54,10 +54,10 @@ export function defineManifest<Context extends unknown[] = []>(
   assertKnownOptions('manifest', manifest, ['basePath', 'defaults', 'policies', 'routes'])
   const entries = parseRoutes(manifest)
   const shared = parseShared(manifest.policies, new Set(entries.map(({ route }) => route.id)))
-  const perRoute = entries.flatMap(({ path, options, route }) =>
+  const ofRoutes = entries.flatMap(({ path, options, route }) =>
     parsePolicies(`${path}.policies`, options.policies).map((entry) => onlyOn(route.id, entry)),
   )
-  const others = [...perRoute, ...shorthandRules(entries)]
+  const others = [...ofRoutes, ...shorthandRules(entries)]
   assertDistinctNames([...shared, ...others])
   const sharedRules = shared.map(({ rule }) => rule)
   const rules = [...applyOverrides(sharedRules, entries), ...others.map(({ rule }) => rule)]
@@ -103,7 +103,7 @@ function onlyOn(id: string, { path, rule }: RuleEntry): RuleEntry {
   if (rule.routes === undefined) {
     return { path, rule: Object.freeze({ ...rule, routes: Object.freeze([id]) }) }
   }
-  const message = 'has no meaning here: the policy applies to this route'
+  const message = 'must be left out: the policy applies to this route'
   throw new ConfigError('invalid_option', `${path}.routes`, message)
 }
 
@@ -111,7 +111,7 @@ function assertDistinctNames(entries: readonly RuleEntry[]): void {
   const names = new Set<string>()
   for (const { path, rule } of entries) {
     if (names.has(rule.name)) {
-      const message = `"${rule.name}" is already the name of another policy of the manifest`
+      const message = `must not have the name "${rule.name}" of another policy of the manifest`
       throw new ConfigError('duplicate_policy', path, message)
     }
     names.add(rule.name)

@@ -21,7 +21,11 @@ export function parseRouteLimits(
   burst: Burst | PlanLimit | undefined,
 ): RouteLimits {
   if (limit === 'configured') {
-    throw new ConfigError('invalid_option', paths.limit, 'cannot be configured by route')
+    throw new ConfigError(
+      'invalid_option',
+      paths.limit,
+      'must not be "configured": limits of one route cannot be configured',
+    )
   }
   const [ownLimit, ownBurst] = [planLimit(paths.limit, limit), planLimit(paths.burst, burst)]
   return {
@@ -31,7 +35,7 @@ export function parseRouteLimits(
   }
 }
 
-/** Converts a plan's limit, given by its name, to a function. Returns any other limit as it is. */
+/** Converts the name of a plan's limit to a function. Returns any other limit as it is. */
 export function planLimit<T>(
   path: string,
   limit: T | PlanLimit,
@@ -40,7 +44,11 @@ export function planLimit<T>(
   assertKnownOptions(path, limit, ['plan'])
   const { plan: name } = limit as PlanLimit
   if (typeof name !== 'string' || name === '') {
-    throw new ConfigError('invalid_option', `${path}.plan`, 'must be the name of a limit of plans')
+    throw new ConfigError(
+      'invalid_option',
+      `${path}.plan`,
+      'must be the name of a limit that plans have',
+    )
   }
   return ({ plan }) => {
     if (Object.hasOwn(plan, name)) return plan[name]
@@ -66,14 +74,14 @@ export function withRouteLimits(
   }
   const limitsOn = ({ route = '' }: LimitContext): RouteLimits | undefined => byRoute.get(route)
   const limit = (context: LimitContext): Units | undefined => {
-    // Limiters try a limit without a route at construction: the limits of all routes are tried then.
+    // `createLimiter` tries each limit without a route, so the limits of all routes are tried then.
     if (context.route === undefined) {
       for (const [route, limits] of byRoute) tryLimits(rule, limits, { ...context, route })
     }
     const own = limitsOn(context)?.limit ?? rule.limit
-    return evaluate(own as Exclude<Limit, 'configured'>, context)
+    return valueIn(own as Exclude<Limit, 'configured'>, context)
   }
-  const burst = (context: LimitContext) => evaluate(limitsOn(context)?.burst ?? rule.burst, context)
+  const burst = (context: LimitContext) => valueIn(limitsOn(context)?.burst ?? rule.burst, context)
   return Object.freeze({ ...rule, limit, burst: rule.burst === undefined ? undefined : burst })
 }
 
@@ -88,6 +96,7 @@ function tryLimits(
   atPath(`${option}.limit`, paths.limit, () => atPath(`${option}.burst`, paths.burst, attempt))
 }
 
-function evaluate<T>(value: T | ((context: LimitContext) => T | undefined), context: LimitContext) {
+/** Returns `value`, or what it returns in this context if it is a function. */
+function valueIn<T>(value: T | ((context: LimitContext) => T | undefined), context: LimitContext) {
   return typeof value === 'function' ? (value as (context: LimitContext) => T)(context) : value
 }

@@ -36,7 +36,7 @@ function assertOverrides(
     // Each window over a log counts everything in the log, so they are left out together.
     const windows = rulesSharingKeys(rule, rules).map((each) => each.name)
     if (isCounted(override) || !windows.some((window) => isCounted(overrides[window]))) continue
-    const message = `cannot leave out one of ${windows.join(', ')}, which count in one log; leave out all`
+    const message = `must leave out ${windows.join(', ')} together, because they share one log`
     throw new ConfigError('invalid_option', `${path}.${name}`, message)
   }
 }
@@ -73,11 +73,11 @@ function parseOverride(path: string, rule: PolicyRule, options: PolicyOverride):
     throw new ConfigError('invalid_option', path, 'must have a limit or a burst, or be false')
   }
   if (rule.limit === 'configured') {
-    const message = 'is not allowed: the limit of this policy is configured at run time'
+    const message = 'must be left out: the limit of this policy is configured at run time'
     throw new ConfigError('invalid_option', path, message)
   }
   if (limits.burst !== undefined && rule.burst === undefined) {
-    throw new ConfigError('invalid_option', paths.burst, 'is only for policies that are buckets')
+    throw new ConfigError('invalid_option', paths.burst, 'must be left out: only buckets have it')
   }
   return limits
 }

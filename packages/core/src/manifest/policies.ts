@@ -39,7 +39,7 @@ export interface RuleEntry {
 
 const ALGORITHMS = Object.keys(FACTORIES) as (keyof OptionsOf)[]
 
-/** Makes the rules of a policy of a manifest. @throws ConfigError When an option is malformed. */
+/** Creates the rules of a policy of a manifest. @throws ConfigError When an option is malformed. */
 export function parsePolicy(path: string, policy: ManifestPolicy): readonly PolicyRule[] {
   if (typeof policy === 'function') return atPath('policies', path, () => collectRules([policy]))
   assertOptions(path, policy)

@@ -31,7 +31,11 @@ export function parseRoutes<Context extends unknown[]>(
   assertRouteCost('manifest.defaults.cost', defaults.cost)
   const prefix = assertBasePath(manifest.basePath ?? '')
   if (!Array.isArray(routes) || routes.length === 0) {
-    throw new ConfigError('invalid_option', 'manifest.routes', 'must list at least one route')
+    throw new ConfigError(
+      'invalid_option',
+      'manifest.routes',
+      'must be a list of at least one route',
+    )
   }
   const entries = (routes as Manifest<Context>['routes']).map((input, index) => {
     const path = pathOf(index)
@@ -45,7 +49,7 @@ export function parseRoutes<Context extends unknown[]>(
   const ids = new Set<string>()
   for (const { path, route } of entries) {
     if (ids.has(route.id)) {
-      throw new ConfigError('invalid_option', `${path}.id`, 'is already that of another route')
+      throw new ConfigError('invalid_option', `${path}.id`, 'must not be that of another route')
     }
     ids.add(route.id)
   }

@@ -7,7 +7,7 @@ import { tokenBucket } from '../policies/token-bucket.ts'
 import { assertPer } from '../subject.ts'
 import { parseRouteLimits, withRouteLimits, type RouteLimits } from './limits.ts'
 
-/** Makes the policies that `rpm` stands for: one for all routes with the same `per`. */
+/** Creates the policies that `rpm` stands for: one for all routes with the same `per`. */
 export function shorthandRules<Context extends unknown[]>(
   entries: readonly RouteEntry<Context>[],
 ): readonly RuleEntry[] {
@@ -16,7 +16,7 @@ export function shorthandRules<Context extends unknown[]>(
     assertRpm(path, options)
     const { rpm, burst } = options
     if (rpm === undefined) continue
-    const per = perRoute(`${path}.per`, options.per)
+    const per = perWithRoute(`${path}.per`, options.per)
     // Not by the name: "api" and "key" make the same one as "api-key".
     const key = JSON.stringify(per)
     const group = groups.get(key) ?? { path: `${path}.rpm`, per, limits: new Map() }
@@ -54,10 +54,10 @@ function assertRpm(path: string, { rpm, burst, per }: RpmOptions): void {
   if (rpm !== undefined) return
   const unused = burst !== undefined ? 'burst' : per !== undefined ? 'per' : undefined
   if (unused === undefined) return
-  throw new ConfigError('invalid_option', `${path}.${unused}`, 'has no meaning without "rpm"')
+  throw new ConfigError('invalid_option', `${path}.${unused}`, 'must be left out without "rpm"')
 }
 
-function perRoute(path: string, per: unknown): readonly string[] {
+function perWithRoute(path: string, per: unknown): readonly string[] {
   if (per === undefined) return ['route']
   if (!Array.isArray(per)) {
     throw new ConfigError('invalid_option', path, 'must be a list of dimensions, or left out')

@@ -38,12 +38,12 @@ export class CachedPlan {
   nextStep(now: number, timeoutMs: number, abandonedMs: number): 'use' | 'search' | 'wait' {
     if (this.state !== 'unknown') return 'use'
     const searchedMs = now - this.searchedAt
-    // Nobody has searched, or the search was cut off with its request, or the clock moved back.
+    // No search has begun, or it was cut off with its request, or the clock moved back.
     if (searchedMs >= abandonedMs || searchedMs < 0) return 'search'
     return searchedMs < timeoutMs ? 'wait' : 'use'
   }
 
-  /** Returns true if there is no need to read the plan at `time`. */
+  /** Returns true if the plan need not be read at `time`. */
   isFresh(time: number, now: number = time): boolean {
     const freshUntil = this.#confirmedAt + FRESH_MS
     return this.state === 'confirmed' && time < freshUntil && !clockMovedBack(freshUntil, now)
@@ -65,7 +65,7 @@ const MAX_PLANS = 10_000
 export class PlanCache {
   readonly #plans = new Map<string, CachedPlan>()
 
-  /** Returns the plan. One that has expired is unknown again, but for its name. */
+  /** Returns the plan. One that has expired is unknown again, except for its name. */
   get(key: string, id: string, now: number): CachedPlan {
     const plan = this.#plans.get(key)
     const current = plan && now < plan.expiresAt ? plan : new CachedPlan(key, id, plan?.name)

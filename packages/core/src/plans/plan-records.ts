@@ -2,10 +2,10 @@ import type { Records } from '../limiter/records.ts'
 import type { RecordField } from '../stores/store.ts'
 import { randomId } from '../internal/random-id.ts'
 
-/** Starts the mark that an invalidation leaves in place of a plan; no plan's name does. */
+/** The start of the mark that replaces an invalidated plan. No plan's name starts with it. */
 const MARK = '!'
 
-/** The time for which the last known plan is kept, or a mark against it. */
+/** The time for which the last known plan, or a mark, is kept. */
 const LAST_MS = 7 * 86_400_000
 
 /** Reads and writes plans in the store: the one to use, for `cacheMs`, and the last known one, for a week. */
@@ -18,13 +18,13 @@ export class PlanRecords {
     this.#cacheMs = cacheMs
   }
 
-  /** Reads what is stored in place of the plan, and the last known plan. @throws StoreError */
+  /** Reads the stored plan (or its mark), and the last known plan. @throws StoreError */
   read(key: string, startedAt: number): Promise<readonly (string | undefined)[]> {
     return this.#records.read([planField(key), planField(lastKey(key))], startedAt)
   }
 
   /**
-   * Saves a plan in place of `stored`. Returns false, and saves nothing, if that has changed since the
+   * Replaces `stored` with a plan. Returns false, and saves nothing, if it has changed since the
    * look-up began: another isolate was faster, or the plan was invalidated, so the answer may be outdated.
    *
    * @throws StoreError

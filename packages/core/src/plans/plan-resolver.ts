@@ -1,4 +1,5 @@
 import type { Extension, ExtensionOptions } from '../limiter/extensions.ts'
+import type { Limiter } from '../limiter/limiter.ts'
 import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import {
@@ -7,7 +8,6 @@ import {
   assertPositiveInteger,
 } from '../internal/validation.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
-import type { Limiter } from '../limiter/limiter.ts'
 import { extensionHandle } from '../limiter/runtime.ts'
 import { assertPer } from '../subject.ts'
 import { PlanRecords } from './plan-records.ts'
@@ -17,7 +17,7 @@ import { resolverCall, type PlanOf } from './resolver-call.ts'
 /** Options of `planResolver`. */
 export interface PlanResolverOptions {
   /**
-   * The time for which a plan is used before it is looked up again. That happens in the background.
+   * The time for which a plan is used before it is looked up again, in the background.
    *
    * @default '5m'
    */
@@ -39,7 +39,7 @@ const NAME = 'plans'
 const BACK_OFF_MS = 5_000
 
 /**
- * Finds plans with a function of yours. The store keeps its answers for `cacheFor`, and an isolate
+ * Finds plans with your own function. The store keeps its answers for `cacheFor`, and an isolate
  * reads them every 5 seconds, along with a decision. An isolate that finds none calls the function, at
  * most once per tenant in that time, and saves the answer for all others. If the function throws, takes
  * too long, or returns no plan's name, the last known plan of the past week applies, or else the

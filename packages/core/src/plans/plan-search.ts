@@ -22,16 +22,16 @@ export interface PlanSearchParts {
   readonly retryMs: number
   /** Calls the resolver. Reports a failure and returns `undefined`. */
   readonly resolve: (id: string) => Promise<string | undefined>
-  /** Returns `name` if it is a plan's; else reports it. */
+  /** Returns `name` if a plan has it; else reports it and returns `undefined`. */
   readonly definedPlan: (name: string | undefined) => string | undefined
 }
 
 /**
- * Finds plans for one limiter, in stages: each has its turn if the one before has no answer.
+ * Finds plans for one limiter, in stages: each runs only if the one before finds no plan.
  *
- * 1. `find` asks the isolate's cache. Every 5 seconds the store's plan is read along with a decision.
- * 2. `#search` asks the store. One request of the isolate does; the others wait for it.
- * 3. `#lookUp` asks the resolver: in the background, if there is a last known plan.
+ * 1. `find` reads the isolate's cache. Every 5 seconds the store's plan is read with a decision.
+ * 2. `#search` reads the store. One request of the isolate does; the others wait for it.
+ * 3. `#lookUp` calls the resolver: in the background, if there is a last known plan.
  */
 export class PlanSearch {
   readonly #parts: PlanSearchParts
@@ -41,7 +41,7 @@ export class PlanSearch {
     this.#parts = parts
   }
 
-  /** Finds a subject's plan; without a promise if the isolate knows it, as a promise takes a timer. */
+  /** Finds a subject's plan. Returns a promise, which costs a timer, only if the isolate does not know it. */
   find(call: ExtensionCall): Contribution | Promise<Contribution> {
     const { subject } = call
     const per = [this.#parts.by]
@@ -51,7 +51,7 @@ export class PlanSearch {
       : this.#find(call, encodePartition(subject, per))
   }
 
-  /** Has the plan looked up again. @throws StoreError */
+  /** Makes the next request look the plan up again. @throws StoreError */
   async invalidate(id: string): Promise<void> {
     const { by, records } = this.#parts
     const key = keyOf(await encodePartitionAsync({ [by]: id }, [by]))
@@ -66,7 +66,7 @@ export class PlanSearch {
     const { by, clock } = this.#parts
     const id = (call.subject as Readonly<Record<string, string>>)[by] as string
     const plan = this.#plans.get(keyOf(partition), id, clock())
-    return plan.state === 'unknown' ? this.#findUnknown(plan, call) : this.#prepare(plan, call)
+    return plan.state === 'unknown' ? this.#findUnknown(plan, call) : this.#contribution(plan, call)
   }
 
   /** Finds a plan that the isolate does not know: searches, or waits for the request that does. */
@@ -77,14 +77,14 @@ export class PlanSearch {
       // An invalidation puts another object in its place.
       const plan = this.#plans.get(key, id, clock())
       const step = plan.nextStep(systemClock(), timeoutMs, 2 * retryMs)
-      if (step === 'use') return { ...this.#prepare(plan, call), failure: plan.failure }
+      if (step === 'use') return { ...this.#contribution(plan, call), failure: plan.failure }
       if (step === 'search') await this.#search(plan, call)
       else await offDeadline(call, pause(waits.next().value))
     }
   }
 
-  /** Prepares a decision by what the isolate knows; if that is not fresh, the store's plan is read along. */
-  #prepare(plan: CachedPlan, call: ExtensionCall): Contribution {
+  /** Contributes `plan`. Unless it is fresh, the store's plan is read with the decision. */
+  #contribution(plan: CachedPlan, call: ExtensionCall): Contribution {
     const { clock } = this.#parts
     const { name, source } = plan
     const readAt = clock()
@@ -117,13 +117,13 @@ export class PlanSearch {
       // The answer is void if another isolate was faster, or the plan was invalidated meanwhile.
       if (!isDone) await this.#searchStore(plan, call)
     } catch (error) {
-      // Without the store, the isolate goes by the resolver alone.
+      // Without the store, the isolate uses the resolver alone.
       this.#cacheLocally(plan, await offDeadline(call, resolve(plan.id)), error)
     }
     if (plan.state === 'unknown') plan.state = 'stale'
   }
 
-  /** Goes by the store's plan, or else looks it up. Returns false if the answer is void. */
+  /** Applies the store's plan, or looks it up. Returns false if the answer is void. */
   async #searchStore(plan: CachedPlan, call: ExtensionCall): Promise<boolean> {
     const { clock, definedPlan, records } = this.#parts
     const readAt = clock()
@@ -147,7 +147,7 @@ export class PlanSearch {
     runInBackground(this.#lookUp(plan, stored), waitUntil)
   }
 
-  /** Looks the plan up and saves it in place of `stored`. Returns false if the answer is void. */
+  /** Looks the plan up and replaces `stored` with it. Returns false if the answer is void. */
   async #lookUp(
     plan: CachedPlan,
     stored: string | undefined,

@@ -14,7 +14,7 @@ export type PlanOf = (
 
 const LATE = Symbol('late')
 
-/** Calls the resolver of one limiter, and reports as problems how it fails. */
+/** Returns functions that call the resolver of one limiter, and report its failures as problems. */
 export function resolverCall(
   planOf: PlanOf,
   timeoutMs: number,
@@ -27,25 +27,27 @@ export function resolverCall(
     return undefined
   }
 
-  function failed(what: string, error?: unknown): undefined {
+  function reportFailure(what: string, error?: unknown): undefined {
     problem({ code: 'plan_resolver_failed', message: `The plan resolver ${what}`, error })
   }
 
   async function resolve(id: string): Promise<string | undefined> {
     try {
-      const name = await withDeadline(timeoutMs, (signal) => planOf(id, { signal }))
-      if (name === LATE) return failed(`did not answer within ${timeoutMs} ms`)
-      return typeof name === 'string' ? definedPlan(name) : failed('returned no name of a plan')
+      const name = await withTimeout(timeoutMs, (signal) => planOf(id, { signal }))
+      if (name === LATE) return reportFailure(`did not answer within ${timeoutMs} ms`)
+      return typeof name === 'string'
+        ? definedPlan(name)
+        : reportFailure('returned no name of a plan')
     } catch (error) {
-      return failed('threw', error)
+      return reportFailure('threw', error)
     }
   }
 
   return { resolve, definedPlan }
 }
 
-/** Settles as `call` does, or with `LATE` after `timeoutMs`, when its signal aborts. */
-async function withDeadline(
+/** Resolves or rejects as `call` does. After `timeoutMs`, aborts its signal and resolves to `LATE`. */
+async function withTimeout(
   timeoutMs: number,
   call: (signal: AbortSignal) => unknown,
 ): Promise<unknown> {

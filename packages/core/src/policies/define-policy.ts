@@ -99,8 +99,10 @@ export function defineRule<State>(
   }) as PolicyRule
 }
 
-// Not in rollout.ts, so that a bundle without rollouts does not load that file.
-/** Returns `value` if it is a rollout that fits the policy, else throws. */
+/**
+ * Returns `value` if it is a rollout that fits the policy, else throws. Not in `rollout.ts`, so that a
+ * bundle without rollouts does not load that file.
+ */
 function assertRollout(
   option: string,
   value: Rollout | undefined,

@@ -35,7 +35,7 @@ function rulesOf(policy: unknown): readonly PolicyRule[] {
   return rules as readonly PolicyRule[]
 }
 
-/** Checks the parts of a rule that stand in keys, because a rule may not come from a factory. */
+/** Validates the parts of a rule that keys contain: the rule may not come from a factory. */
 function assertRule({ name, params, per }: PolicyRule): void {
   assertName('policies.name', name)
   if (!params.every((param) => Number.isInteger(param) && param >= 0)) throw invalidPolicy()
@@ -43,7 +43,7 @@ function assertRule({ name, params, per }: PolicyRule): void {
 }
 
 function invalidPolicy(): ConfigError {
-  const message = 'must hold only what factories return, such as slidingWindow({ … })'
+  const message = 'must list only what factories return, such as slidingWindow({ … })'
   return new ConfigError('invalid_option', 'policies', message)
 }
 

@@ -79,7 +79,7 @@ export function defineLogRules(
 ): PolicyRule[] {
   for (const option of ['limit', 'stripes'] as const) {
     if ((options as Partial<PolicyOptions>)[option] === undefined) continue
-    const message = 'must not be set: each window has its own limit, and all count in one log'
+    const message = 'must be left out: each window has its own limit, and all count in one log'
     throw new ConfigError('invalid_option', `${factory}.${option}`, message)
   }
   const { unit = 'request' } = options

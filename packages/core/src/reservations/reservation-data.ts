@@ -26,7 +26,11 @@ export const markKey = (id: string): string => `hold:${id}`
 
 /** Returns the error of data that `toJSON` cannot have returned. */
 export const invalidReservation = (): InputError =>
-  new InputError('invalid_reservation', 'reservation', 'must be what toJSON of one returned')
+  new InputError(
+    'invalid_reservation',
+    'reservation',
+    'must be data that toJSON of a reservation returned',
+  )
 
 /** Returns `value` if it is the data of a reservation, as an object or as JSON text; else throws. */
 export function parseReservation(value: unknown): ReservationData {

@@ -42,10 +42,10 @@ export async function reserve<
   Dimension extends string,
   Unit extends string,
   Plan extends string,
-  const Given extends string,
+  const Literal extends string,
 >(
   limiter: Limiter<Dimension, Unit, Plan>,
-  subject: Subject<NoInfer<Dimension>, PlanName<Given, NoInfer<Plan>>>,
+  subject: Subject<NoInfer<Dimension>, PlanName<Literal, NoInfer<Plan>>>,
   options: ReserveOptions<NoInfer<Unit>> = {},
 ): Promise<ReserveDecision<Unit>> {
   const runtime = runtimeOf(limiter)
@@ -68,7 +68,7 @@ export async function reserve<
   return { ...decision, ...createReservation<Unit>(data, runtime) }
 }
 
-/** The reservation made by a decision, as data. */
+/** Returns the reservation that a decision has made, as data. */
 function reservationData({ id, entries, reply }: Outcome, settleBy: number): ReservationData {
   const charges = entries.flatMap(({ policy, key, limit, burst, cost: units }, index): Charge[] => {
     const verdict = reply.verdicts[index]

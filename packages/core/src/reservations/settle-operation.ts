@@ -1,7 +1,7 @@
 import type { Settlement } from '../algorithms/algorithm.ts'
-import { settlementOf } from './settlements.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { StateMap, Operation, StoreRequest } from '../stores/store.ts'
+import { settlementOf } from './settlements.ts'
 import { CLOCK, indent, isWhole } from '../stores/upstash/script.ts'
 import { layoutOf } from '../stores/upstash/script-call.ts'
 
@@ -27,7 +27,7 @@ export interface SettleRequest extends Pick<
 }
 
 /**
- * The operation that removes the mark and corrects the charges. Its result has the units charged by each
+ * Creates the operation that removes the mark and corrects the charges. Its result has the units charged by each
  * correction (below 0: given back), or is `undefined` if there was no mark and nothing was done.
  */
 export function settleOperation(request: SettleRequest): Operation<readonly number[] | undefined> {
@@ -40,7 +40,7 @@ export function settleOperation(request: SettleRequest): Operation<readonly numb
     run: (states) => settleInMemory(states, request),
     lua: {
       name: `settle ${layoutOf(policies).shape}`,
-      source: () => settleScript(policies),
+      source: () => settlingScript(policies),
       keys: [mark, ...inOrder.map(({ key }) => key)],
       args: scriptArgs(request),
       parse: (reply) => parseReply(reply, request),
@@ -96,14 +96,14 @@ function parseReply(
 }
 
 /**
- * The script that settles charges of these policies, once: only the call that removes the mark may. From
+ * Returns the script that settles charges of these policies, once: only the call that removes the mark may. From
  * then on, a correction that fails, such as of a key that holds something else, must not prevent the
  * others. So it is caught, and reported at the end.
  *
  * KEYS: the mark, and the key of each correction. ARGV: the time, the clock, the id; then six for each
  * policy: `1`, or `-` without a correction; limit, burst, position, reserved, actual.
  */
-function settleScript(policies: readonly PolicyRule[]): string {
+function settlingScript(policies: readonly PolicyRule[]): string {
   const parts = policies.map((policy, index) => {
     const at = FIRST_ARG + ARGS_PER_POLICY * index
     return `if ARGV[${at}] ~= '-' then

@@ -51,13 +51,13 @@ export async function settle(
     store.run(settleOperation(request)),
     local ? freeSlots(store, request) : undefined,
   ])
-  if (applied === undefined) return refusedSettlement(data, runtime)
+  if (applied === undefined) return explainRefusal(data, runtime)
   const settled = { applied: true, ...unitsMoved(corrections, applied) }
   events.settled?.({ id, returned: settled.returned, overrun: settled.overrun })
   return settled
 }
 
-/** The charges that differ from what was used, at most one for each key. */
+/** Returns the corrections of charges that differ from what was used, at most one for each key. */
 function correctionsOf(
   { id, charges }: ReservationData,
   { program }: LimiterRuntime,
@@ -67,7 +67,7 @@ function correctionsOf(
   for (const { policy: name, units: reserved, ...charge } of charges) {
     const index = program.policies.findIndex((candidate) => candidate.name === name)
     const policy = program.policies[index]
-    // The policy is gone, or counts in another way by now: nothing to correct.
+    // The policy is gone, or counts in another way by now.
     if (policy === undefined || !charge.key.startsWith(`${keyPrefix(policy)}:`)) continue
     if (reserved > policy.maxUnits) throw invalidReservation()
     const used = settlementOf(policy).released ? 0 : actual(policy.unit, reserved)
@@ -86,8 +86,8 @@ function correctionsOf(
   return corrections
 }
 
-/** Reports why the store found no mark. */
-function refusedSettlement(
+/** Reports the reason for which the store found no mark. */
+function explainRefusal(
   { id, local, settleBy }: ReservationData,
   { clock, events }: LimiterRuntime,
 ): Settled {
@@ -120,7 +120,7 @@ const notApplied = (why: Settled['why'] & string): Settled => ({
   overrun: {},
 })
 
-/** Units given back and charged, by unit. If policies of one unit differ, the largest number counts. */
+/** Returns the units given back and charged, by unit: the largest number if policies of one unit differ. */
 function unitsMoved(
   corrections: readonly Correction[],
   applied: readonly number[],

@@ -28,6 +28,6 @@ export function settlementOf({ name, algorithm }: PolicyRule): SettlementTwins {
   const twins = algorithm.settlement ?? SETTLEMENTS.get(algorithm.id)
   // Keys name the algorithm, so each gets only its own states.
   if (twins !== undefined) return twins as SettlementTwins
-  const message = 'has an algorithm without "settlement", so it cannot be reserved'
+  const message = 'must have an algorithm with "settlement" to be reserved'
   throw new ConfigError('invalid_option', `policies.${name}`, message)
 }

@@ -1,9 +1,9 @@
 import { runtimeOf } from '../limiter/runtime.ts'
 
 /**
- * The units that a limiter's policies count, `request` among them, for a cost that names no other.
+ * Returns the units that a cost may name: those that the limiter's policies count, and `request`.
  *
- * @throws ConfigError When `limiter` was not made by `createLimiter`.
+ * @throws ConfigError When `createLimiter` did not create `limiter`.
  * @example
  * unitNamesOf(limiter).has('usd') // true if a policy counts money
  */

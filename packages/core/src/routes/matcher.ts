@@ -111,7 +111,7 @@ export function compileRoutes<Context extends unknown[] = []>(
   }
 }
 
-/** Compiles one route. `shapes` holds the patterns of those before it, so that no two are the same. */
+/** Compiles one route. `shapes` holds the routes before it, because no two may match the same paths. */
 function compileRoute<Context extends unknown[]>(
   shapes: Set<string>,
   option: string,
@@ -135,7 +135,7 @@ function compileRoute<Context extends unknown[]>(
   for (const method of new Set(methods ?? [''])) {
     const shape = `${method} ${shapeOf(patterns)}`
     if (shapes.has(shape)) {
-      throw new ConfigError('invalid_option', `${option}.path`, 'is already that of another route')
+      throw new ConfigError('invalid_option', `${option}.path`, 'must not be that of another route')
     }
     shapes.add(shape)
   }
@@ -156,11 +156,11 @@ const MUST_BE_PATTERN =
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']
 
-/** Returns `methods` in upper case, or throws unless it lists known methods. */
+/** Returns `methods` in upper case if it lists known methods, else throws. */
 export function assertMethods(option: string, methods: unknown): string[] {
   const names = Array.isArray(methods) ? methods.map((name) => String(name).toUpperCase()) : []
   if (names.length > 0 && names.every((name) => METHODS.includes(name))) return names
-  const message = `must list at least one of ${METHODS.join(', ')}`
+  const message = `must be a list of at least one of ${METHODS.join(', ')}`
   throw new ConfigError('invalid_option', option, message)
 }
 

@@ -108,7 +108,7 @@ function rank(segment: Segment): number {
   return typeof segment === 'string' ? 0 : 1 + 1 / segment.source.length
 }
 
-/** Describes patterns; two descriptions are equal if the patterns match the same paths. */
+/** Describes patterns. Two descriptions are equal if the patterns match the same paths. */
 export function shapeOf(patterns: readonly Pattern[]): string {
   const shapes = patterns.map(({ head, tail }) =>
     [...head, ...(tail ? ['**', ...tail] : [])].map((segment) => `/${segment ?? ''}`).join(''),

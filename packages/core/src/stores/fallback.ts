@@ -15,7 +15,7 @@ export type OnStoreError = 'allow' | 'deny' | 'local'
  */
 const localReservations = new Map<string, Store>()
 
-/** More reservations are not expected to be open while a store is down. */
+/** The most reservations to remember. More are not expected to be open while a store is down. */
 const MAX_LOCAL_RESERVATIONS = 10_000
 
 /**
@@ -43,7 +43,7 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
       try {
         const reply = await primary.check(request)
         if (reply.degraded || isComplete(reply, request)) return reply
-        throw new StoreError('store_bad_reply', "The store's reply is incomplete")
+        throw new StoreError('store_bad_reply', 'The store sent an incomplete reply')
       } catch (error) {
         // Misuse is not a fault of the store.
         if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
@@ -69,7 +69,7 @@ function rememberReservation(mark: string, store: Store): void {
   if (localReservations.size > MAX_LOCAL_RESERVATIONS) localReservations.delete(oldest)
 }
 
-/** Returns true if the reply answers every entry and every read. A store of somebody's own may not. */
+/** Returns true if the reply answers every entry and every read. A custom store may not. */
 function isComplete(
   { verdicts, values }: Partial<StoreReply>,
   { entries, reads }: StoreRequest,

@@ -32,7 +32,7 @@ export interface StoreRequest {
   readonly id: string
   /** The mark to write with the charges if they may be settled later. */
   readonly mark?: SettlementMark | undefined
-  /** The error with which the store has just failed this decision: do not ask it again. */
+  /** The error with which the store has just failed this decision. It is then not called again. */
   readonly failure?: unknown
 }
 

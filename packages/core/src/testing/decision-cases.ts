@@ -5,7 +5,7 @@ import { fixedWindow } from '../policies/fixed-window.ts'
 import { slidingWindow } from '../policies/sliding-window.ts'
 import { slidingWindows } from '../policies/sliding-windows.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
-import { charged, freshSubject, probe, remaining } from './probe.ts'
+import { chargedPolicies, freshSubject, probe, remainingUnits } from './probe.ts'
 import { expectEqual, expectThat } from './suite.ts'
 
 type Options = { name?: string; limit?: number; mode?: 'shadow'; routes?: string[] }
@@ -21,9 +21,10 @@ const MOST_UNITS = 1_000_000_000_000
 
 /** The claims about decisions. */
 export const decisionCases: Cases<Store> = {
-  async 'allows as much as the limit, and tells what remains'(store) {
+  async 'allows as much as the limit, and reports what remains'(store) {
     const { check } = probe(store, [hourly({ limit: 3 })])
-    for (const left of [2, 1, 0]) expectEqual(remaining(await check()), { hour: left }, 'Remaining')
+    for (const left of [2, 1, 0])
+      expectEqual(remainingUnits(await check()), { hour: left }, 'Remaining')
     const { allowed, reason, violated } = await check()
     expectEqual([allowed, reason, violated?.name], [false, 'rate_limit_exceeded', 'hour'], 'Denial')
   },
@@ -38,8 +39,12 @@ export const decisionCases: Cases<Store> = {
       const { spend, check, peek } = probe(store, policies)
       await spend(1)
       const denied = await check()
-      expectEqual([denied.allowed, charged(denied)], [false, []], 'A denial charges nothing')
-      const { exhausted: left, ...others } = remaining(await peek())
+      expectEqual(
+        [denied.allowed, chargedPolicies(denied)],
+        [false, []],
+        'A denial charges nothing',
+      )
+      const { exhausted: left, ...others } = remainingUnits(await peek())
       expectEqual(left, 0, 'The policy that denies')
       for (const units of Object.values(others)) expectEqual(units, 9, 'A policy that would allow')
     }
@@ -48,19 +53,19 @@ export const decisionCases: Cases<Store> = {
   async 'peek charges nothing'(store) {
     const { peek } = probe(store, [hourly({ limit: 1 })])
     for (let time = 0; time < 3; time += 1) {
-      expectEqual(charged(await peek()), [], 'Policies that a peek charges')
-      expectEqual(remaining(await peek()), { hour: 1 }, 'Remaining')
+      expectEqual(chargedPolicies(await peek()), [], 'Policies that a peek charges')
+      expectEqual(remainingUnits(await peek()), { hour: 1 }, 'Remaining')
     }
   },
 
   async 'a shadow denies nothing, and is charged only for what fits it'(store) {
     const policies = [sliding({ name: 'shadow', limit: 1, mode: 'shadow' }), hourly({ limit: 2 })]
     const { check } = probe(store, policies)
-    expectEqual(charged(await check()), ['shadow', 'hour'], 'What fits both')
+    expectEqual(chargedPolicies(await check()), ['shadow', 'hour'], 'What fits both')
     const second = await check()
     expectEqual(second.allowed, true, 'What does not fit the shadow is allowed')
-    expectEqual(charged(second), ['hour'], 'What does not fit the shadow')
-    expectEqual(charged(await check()), [], 'What another policy denies')
+    expectEqual(chargedPolicies(second), ['hour'], 'What does not fit the shadow')
+    expectEqual(chargedPolicies(await check()), [], 'What another policy denies')
   },
 
   async 'a shadow is not charged for what another policy denies'(store) {
@@ -68,7 +73,7 @@ export const decisionCases: Cases<Store> = {
     const { check, peek } = probe(store, policies)
     await check()
     await check()
-    expectEqual(remaining(await peek()), { shadow: 4, hour: 0 }, 'Remaining')
+    expectEqual(remainingUnits(await peek()), { shadow: 4, hour: 0 }, 'Remaining')
   },
 
   async "a tenant's requests never touch another's budget, whatever their names"(store) {
@@ -104,22 +109,22 @@ export const decisionCases: Cases<Store> = {
     expectThat(!(await check()).allowed, 'A unit beyond 10^12 must be denied')
   },
 
-  async 'a cost that is no whole number throws, and charges nothing'(store) {
+  async 'a cost that is not a whole number throws, and charges nothing'(store) {
     const { check, peek } = probe(store, [hourly()])
     for (const cost of [Number.NaN, -1, 0.5, Infinity, MOST_UNITS + 1]) {
       const error: unknown = await check(cost).catch((thrown: unknown) => thrown)
       expectThat(error instanceof InputError, `A cost of ${cost} must throw an InputError`)
     }
-    expectEqual(remaining(await peek()), { hour: 10 }, 'Remaining')
+    expectEqual(remainingUnits(await peek()), { hour: 10 }, 'Remaining')
   },
 
   async 'policies that take no part are not charged'(store) {
     const policies = [sliding({ routes: ['other'] }), hourly(), bucket({ routes: ['here'] })]
     const { check, subject } = probe(store, policies)
     const here = await check(2, { ...subject, route: 'here' })
-    expectEqual(remaining(here), { hour: 8, bucket: 8 }, 'Remaining')
+    expectEqual(remainingUnits(here), { hour: 8, bucket: 8 }, 'Remaining')
     const other = await check(3, { ...subject, route: 'other' })
-    expectEqual(remaining(other), { minute: 7, hour: 5 }, 'Remaining')
+    expectEqual(remainingUnits(other), { minute: 7, hour: 5 }, 'Remaining')
   },
 
   async 'policies that count in one key charge it once'(store) {

@@ -6,11 +6,11 @@ import { reserve } from '../reservations/reserve.ts'
 import { createLimiter } from '../limiter/limiter.ts'
 import {
   allowedAtOnce,
-  charged,
+  chargedPolicies,
   expectExactRetry,
   freshSubject,
   probe,
-  remaining,
+  remainingUnits,
 } from './probe.ts'
 import { expectEqual, expectThat } from './suite.ts'
 
@@ -36,7 +36,7 @@ export const policyCases = (policyOf: PolicyMaker, windowMs: number): Cases<Stor
     for (const limit of [0, 10]) {
       const { spend, peek } = probe(store, [policyOf(limit)])
       await spend(2, 0)
-      expectEqual(remaining(await peek(0)), { tested: limit }, 'Remaining')
+      expectEqual(remainingUnits(await peek(0)), { tested: limit }, 'Remaining')
     }
     const { reason, retryAfterMs } = await probe(store, [policyOf(0)]).check()
     expectEqual([reason, retryAfterMs], ['cost_exceeds_limit', null], 'At a limit of 0')
@@ -52,7 +52,7 @@ export const policyCases = (policyOf: PolicyMaker, windowMs: number): Cases<Stor
     for (const [cost, pause] of HISTORY) {
       await check(cost)
       clock.advance(Math.round(windowMs * pause))
-      const units = remaining(await peek())['tested'] ?? 0
+      const units = remainingUnits(await peek())['tested'] ?? 0
       expectThat((await peek(units)).allowed, `${units} units remain, and must fit`)
       expectThat(!(await peek(units + 1)).allowed, `${units} units remain: one more must not fit`)
     }
@@ -63,7 +63,7 @@ export const policyCases = (policyOf: PolicyMaker, windowMs: number): Cases<Stor
     for (const [cost, pause] of HISTORY) {
       await target.check(cost)
       target.clock.advance(Math.round(windowMs * pause))
-      const units = remaining(await target.peek())['tested'] ?? 0
+      const units = remainingUnits(await target.peek())['tested'] ?? 0
       if (units < 10) await expectExactRetry(target, units + 1)
     }
     await target.check(10)
@@ -74,8 +74,8 @@ export const policyCases = (policyOf: PolicyMaker, windowMs: number): Cases<Stor
     const limiter = createLimiter({ store, policies: [policyOf(10)] })
     const decision = await limiter.check(freshSubject(), { cost: 10 })
     expectEqual(decision.degraded, undefined, 'A decision without an injected clock: degraded')
-    expectEqual(charged(decision), ['tested'], 'Policies charged')
-    expectEqual(remaining(decision), { tested: 0 }, 'Remaining')
+    expectEqual(chargedPolicies(decision), ['tested'], 'Policies charged')
+    expectEqual(remainingUnits(decision), { tested: 0 }, 'Remaining')
   },
 
   async 'a clock that steps back opens no second budget'(store) {
@@ -99,16 +99,16 @@ const HISTORY = [
   [2, 0],
 ] as const
 
-/** The claims about its reservations. `released` is true if settling gives everything back. */
+/** The claims about reservations of one policy. `released` is true if settling gives everything back. */
 export const settlingCases = (policyOf: PolicyMaker, released: boolean): Cases<Store> => ({
   async 'what is not used is given back at once'(store) {
     const { limiter, subject, peek } = probe(store, [policyOf(10)])
     const call = await reserve(limiter, subject, { cost: 8 })
     if (!call.allowed) throw new Error('The reservation must be allowed')
-    expectEqual(remaining(await peek()), { tested: 2 }, 'Remaining while it is reserved')
+    expectEqual(remainingUnits(await peek()), { tested: 2 }, 'Remaining while it is reserved')
     await call.cancel()
     expectEqual((await call.cancel()).applied, false, 'Cancelled again')
-    expectEqual(remaining(await peek()), { tested: 10 }, 'Remaining once it is cancelled')
+    expectEqual(remainingUnits(await peek()), { tested: 10 }, 'Remaining once it is cancelled')
   },
 
   async "settles by the store's own clock as well"(store) {
@@ -125,6 +125,6 @@ export const settlingCases = (policyOf: PolicyMaker, released: boolean): Cases<S
     const call = await reserve(limiter, subject, { cost: 2 })
     if (!call.allowed) throw new Error('The reservation must be allowed')
     await call.settle({ request: 15 })
-    expectEqual(remaining(await peek()), { tested: released ? 10 : 0 }, 'Remaining')
+    expectEqual(remainingUnits(await peek()), { tested: released ? 10 : 0 }, 'Remaining')
   },
 })

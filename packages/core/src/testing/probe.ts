@@ -28,7 +28,7 @@ export interface Probe {
   readonly verify: <D extends Decision>(decision: D) => D
 }
 
-/** Makes a subject that no other test uses, in a store of any age. */
+/** Returns a subject that no other test uses, in a store of any age. */
 export const freshSubject = (): Subject => ({ tenant: `conformance-${randomId()}` })
 
 /** Makes a limiter of these policies that verifies all its decisions. */
@@ -37,7 +37,7 @@ export function probe(
   policies: readonly Policy[],
   clock: ManualClock = manualClock(NOON_MS),
 ): Probe {
-  const tenant = freshSubject()
+  const ownSubject = freshSubject()
   let failure: unknown
   const extensions = [listen({ storeCall: ({ error }) => void (failure = error) })]
   const limiter = createLimiter({ store, policies, clock, extensions })
@@ -57,11 +57,11 @@ export function probe(
   return {
     limiter,
     clock,
-    subject: tenant,
+    subject: ownSubject,
     verify,
-    check: async (cost, subject = tenant) => verify(await limiter.check(subject, { cost })),
-    peek: async (cost, subject = tenant) => verify(await limiter.peek(subject, { cost })),
-    async spend(times, cost, subject = tenant) {
+    check: async (cost, subject = ownSubject) => verify(await limiter.check(subject, { cost })),
+    peek: async (cost, subject = ownSubject) => verify(await limiter.peek(subject, { cost })),
+    async spend(times, cost, subject = ownSubject) {
       for (let time = 1; time <= times; time += 1) {
         const { allowed } = verify(await limiter.check(subject, { cost }))
         expectThat(allowed, `Check ${time} of ${times} must be allowed`)
@@ -86,15 +86,15 @@ function verifyState(state: PolicyState): void {
   )
 }
 
-/** The units left in each policy, by name. */
-export const remaining = ({ policies }: Decision): Record<string, number> =>
+/** Returns the units left in each policy, by name. */
+export const remainingUnits = ({ policies }: Decision): Record<string, number> =>
   Object.fromEntries(policies.map(({ name, remaining: left }) => [name, left]))
 
-/** The policies that were charged, by name. */
-export const charged = ({ policies }: Decision): string[] =>
+/** Returns the names of the policies that were charged. */
+export const chargedPolicies = ({ policies }: Decision): string[] =>
   policies.filter((state) => state.charged).map(({ name }) => name)
 
-/** The number of checks allowed out of `times` at once. */
+/** Makes `times` checks at once, and returns the number of those allowed. */
 export async function allowedAtOnce(
   { check }: Probe,
   times: number,

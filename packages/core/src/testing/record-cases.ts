@@ -7,8 +7,9 @@ import { createLimiter } from '../limiter/limiter.ts'
 import { createRecords } from '../limiter/records.ts'
 import { fixedWindow } from '../policies/fixed-window.ts'
 import { randomId } from '../internal/random-id.ts'
-import { freshSubject, probe, remaining } from './probe.ts'
-import { expectEqual, expectThat, sleep } from './suite.ts'
+import { pause } from '../internal/single-flight.ts'
+import { freshSubject, probe, remainingUnits } from './probe.ts'
+import { expectEqual, expectThat } from './suite.ts'
 
 const POLICIES = [
   fixedWindow({ name: 'tenants', limit: 2, window: '1h', per: ['tenant'] }),
@@ -99,7 +100,7 @@ export const recordCases: Cases<Store> = {
       { key, set: { x: '1' }, ttlMs: 50 },
       { key: `${key}:kept`, set: { x: '1' } },
     ])
-    await sleep(150)
+    await pause(150)
     expectEqual(await read('x'), [undefined], 'After its time')
     expectEqual(await records.read([{ key: `${key}:kept`, field: 'x' }]), ['1'], 'Without a time')
   },
@@ -143,10 +144,10 @@ export const recordCases: Cases<Store> = {
     await spend(1, 1, bob)
     await spend(2, 1, another)
     await limiter.reset(ann, { policies: ['users'] })
-    expectEqual(remaining(await peek(1, ann)), { tenants: 0, users: 2 }, 'One policy reset')
+    expectEqual(remainingUnits(await peek(1, ann)), { tenants: 0, users: 2 }, 'One policy reset')
     await limiter.reset(ann)
-    expectEqual(remaining(await peek(1, ann)), { tenants: 2, users: 2 }, 'All reset')
-    expectEqual(remaining(await peek(1, bob)), { tenants: 2, users: 1 }, 'Another user')
+    expectEqual(remainingUnits(await peek(1, ann)), { tenants: 2, users: 2 }, 'All reset')
+    expectEqual(remainingUnits(await peek(1, bob)), { tenants: 2, users: 1 }, 'Another user')
     expectThat(!(await check(1, another)).allowed, 'A reset must not touch another tenant')
   },
 }

@@ -9,9 +9,10 @@ import { slidingWindow } from '../policies/sliding-window.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
 import { reservation } from '../reservations/reservation.ts'
 import { reserve } from '../reservations/reserve.ts'
+import { pause } from '../internal/single-flight.ts'
 import { createLimiter } from '../limiter/limiter.ts'
-import { freshSubject, probe, remaining } from './probe.ts'
-import { expectEqual, expectThat, sleep } from './suite.ts'
+import { freshSubject, probe, remainingUnits } from './probe.ts'
+import { expectEqual, expectThat } from './suite.ts'
 
 const POLICIES = [
   fixedWindow({ name: 'hour', limit: 10, window: '1h', per: ['tenant'] }),
@@ -46,16 +47,16 @@ export const reservationCases: Cases<Store> = {
   async 'what was reserved and not used is given back'(store) {
     const target = probe(store, POLICIES)
     const call = await reserveAllowed(target, { cost: 6 })
-    expectEqual(remaining(await target.peek()), left(4), 'Remaining while it is reserved')
+    expectEqual(remainingUnits(await target.peek()), left(4), 'Remaining while it is reserved')
     expectEqual(facts(await call.settle({ request: 2 })), [true, undefined, 4, 0], 'Settled')
-    expectEqual(remaining(await target.peek()), left(8), 'Remaining once it is settled')
+    expectEqual(remainingUnits(await target.peek()), left(8), 'Remaining once it is settled')
   },
 
   async 'what was used beyond the reservation is charged, even past the limit'(store) {
     const target = probe(store, POLICIES)
     const call = await reserveAllowed(target, { cost: 1 })
     expectEqual(facts(await call.settle({ request: 13 })), [true, undefined, 0, 12], 'Settled')
-    expectEqual(remaining(await target.peek()), left(0), 'Remaining')
+    expectEqual(remainingUnits(await target.peek()), left(0), 'Remaining')
     target.clock.advance(6_000)
     expectThat(!(await target.check()).allowed, 'A bucket that is 3 over must let 4 flow in first')
   },
@@ -66,7 +67,7 @@ export const reservationCases: Cases<Store> = {
     const all = await Promise.all(Array.from({ length: 8 }, () => call.settle({ request: 3 })))
     expectEqual(all.filter(({ applied }) => applied).length, 1, 'Settlements that are applied')
     expectEqual(facts(await call.cancel()), [false, 'settled_before', 0, 0], 'Settled again')
-    expectEqual(remaining(await target.peek()), left(7), 'Remaining')
+    expectEqual(remainingUnits(await target.peek()), left(7), 'Remaining')
   },
 
   async 'a reservation can be settled by another limiter of the store, from its data'(store) {
@@ -74,7 +75,7 @@ export const reservationCases: Cases<Store> = {
     const data = JSON.stringify(await reserveAllowed(target, { cost: 6 }))
     const other = probe(store, POLICIES, target.clock)
     expectEqual((await reservation(other.limiter, data).cancel()).applied, true, 'Cancelled')
-    expectEqual(remaining(await target.peek()), left(10), 'Remaining')
+    expectEqual(remainingUnits(await target.peek()), left(10), 'Remaining')
   },
 
   async 'a denial reserves nothing'(store) {
@@ -82,7 +83,7 @@ export const reservationCases: Cases<Store> = {
     await target.spend(1, 7)
     const denied = target.verify(await reserve(target.limiter, target.subject, { cost: 4 }))
     expectThat(!denied.allowed, '7 + 4 of 10 must be denied')
-    expectEqual(remaining(await target.peek()), left(3), 'Remaining')
+    expectEqual(remainingUnits(await target.peek()), left(3), 'Remaining')
   },
 
   async 'a window that is over gives nothing back, and is charged nothing'(store) {
@@ -91,14 +92,14 @@ export const reservationCases: Cases<Store> = {
     target.clock.advance(3_600_000)
     await target.spend(1, 5)
     expectEqual(facts(await call.cancel()), [true, undefined, 0, 0], 'Cancelled')
-    expectEqual(remaining(await target.peek()), left(5), 'Remaining')
+    expectEqual(remainingUnits(await target.peek()), left(5), 'Remaining')
   },
 
   async 'an estimate is final once the time to settle is over'(store) {
     const limiter = createLimiter({ store, policies: POLICIES })
     const call = await reserve(limiter, freshSubject(), { cost: 6, settleWithin: '50ms' })
     if (!call.allowed) throw new Error('The reservation must be allowed')
-    await sleep(150)
+    await pause(150)
     expectEqual(facts(await call.cancel()), [false, 'too_late', 0, 0], 'Cancelled')
   },
 }

@@ -28,7 +28,7 @@ export function expectThat(condition: boolean, sentence: string): void {
   if (!condition) throw new Error(sentence)
 }
 
-/** Throws, with both values, unless they are equal as JSON. */
+/** Throws unless both values are equal as JSON. The error shows them. */
 export function expectEqual(actual: unknown, expected: unknown, sentence: string): void {
   const [actualText, expectedText] = [text(actual), text(expected)]
   const isEqual = actualText === expectedText
@@ -38,9 +38,3 @@ export function expectEqual(actual: unknown, expected: unknown, sentence: string
 // JSON would leave `undefined` out.
 const text = (value: unknown): string =>
   JSON.stringify(value, (_, part: unknown) => (part === undefined ? 'undefined' : part))
-
-/** Waits for `ms` milliseconds of the machine's clock. */
-export const sleep = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })

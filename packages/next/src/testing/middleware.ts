@@ -1,18 +1,18 @@
+import type * as NextTesting from 'next/experimental/testing/server.js'
+import type { Project } from './project.ts'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type * as NextTesting from 'next/experimental/testing/server.js'
 import { literal, propertyOf } from './literal.ts'
 import { moduleOf, type Module } from './module.ts'
 import { exportOf, reaches } from './origin.ts'
-import type { Project } from './project.ts'
 
 /** Returns the reason for which the middleware does not run `rateLimit` for a path; `undefined` if it does. */
-export type Gap = (path: string) => string | undefined
+export type GapFinder = (path: string) => string | undefined
 
 /** Reads the project's `middleware` or `proxy` and its `config.matcher`. */
-export function middlewareGap(project: Project): Gap {
+export function middlewareGap(project: Project): GapFinder {
   const { root, folder, extensions } = project
   for (const name of ['proxy', 'middleware']) {
     const file = extensions

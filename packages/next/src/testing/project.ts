@@ -12,6 +12,7 @@ export interface Project {
   readonly extensions: readonly string[]
 }
 
+/** Finds the folders and extensions of the project at `root`. */
 export function projectAt(root: string, pageExtensions: readonly string[] | undefined): Project {
   const isRoot = ['app', 'pages'].some((name) => existsSync(join(root, name)))
   const folder = isRoot ? root : join(root, 'src')
@@ -37,7 +38,9 @@ function readPageExtensions(root: string): readonly string[] {
       if ((key?.name ?? key?.value) !== 'pageExtensions') continue
       const items = value && literal(value)
       if (Array.isArray(items) && items.every((item) => typeof item === 'string')) return items
-      throw new Error(`${file}: pageExtensions is not a literal; pass it to this function, too`)
+      throw new Error(
+        `${file}: pageExtensions must be a literal; otherwise pass it to this function, too`,
+      )
     }
   }
   return DEFAULT_EXTENSIONS

@@ -3,9 +3,10 @@ import type { Store } from '../store.ts'
 import type { Command, Transport } from './transport.ts'
 import { systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
+import { hex } from '../../internal/hex.ts'
 import { assertName, assertPositiveInteger } from '../../internal/validation.ts'
 import { decidingScript } from './script.ts'
-import { checkCall, layoutOf, readCheck } from './script-call.ts'
+import { checkCall, layoutOf, parseCheckReply } from './script-call.ts'
 import { badReply, RedisError } from './transport.ts'
 
 /** Options of every store in Redis. */
@@ -42,8 +43,8 @@ const MAX_SCRIPTS = 256
 // data: on Cloudflare one request cannot await another's promise.
 const scripts = new Map<string, Script>()
 
-/** Checks the options that every store in Redis has. @throws ConfigError When one is malformed. */
-export function parseRedisOptions(
+/** Validates the options that every store in Redis has. @throws ConfigError When one is malformed. */
+export function resolveRedisOptions(
   factory: string,
   { timeoutMs = 1_000, prefix = 'sluice' }: RedisStoreOptions,
 ): [timeoutMs: number, prefix: string] {
@@ -58,8 +59,8 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
   const keyStart = `${prefix}:`
   let acceptsFlag = true
 
-  /** Runs a script by its digest; if Redis does not have it, by its text. */
-  async function run(script: Script, call: Command, signal: AbortSignal): Promise<unknown> {
+  /** Sends a script by its digest; if Redis does not have it, by its text. */
+  async function send(script: Script, call: Command, signal: AbortSignal): Promise<unknown> {
     // Another call may find out meanwhile that the flag is refused.
     const flagged = acceptsFlag
     const { sha1, text } = flagged ? script.locking : script.plain
@@ -81,14 +82,14 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
   }
 
   /** Runs the script of this name within the deadline of the work that began at `startedAt`. */
-  async function evaluate(
+  async function runScript(
     name: string,
     source: () => string,
     call: Command,
     startedAt: number,
   ): Promise<unknown> {
     const script = scripts.get(name) ?? (await loadScript(name, source))
-    return withDeadline(timeoutMs, startedAt, (signal) => run(script, call, signal))
+    return withDeadline(timeoutMs, startedAt, (signal) => send(script, call, signal))
   }
 
   return {
@@ -97,14 +98,14 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
       const reserving = mark !== undefined
       const name = (reserving ? 'reserve ' : 'decide ') + layoutOf(policies).shape
       const source = (): string => decidingScript(policies, reserving)
-      const reply = await evaluate(name, source, checkCall(request, keyStart), startedAt)
-      return readCheck(reply, request)
+      const reply = await runScript(name, source, checkCall(request, keyStart), startedAt)
+      return parseCheckReply(reply, request)
     },
 
     async run({ lua, startedAt }) {
       const keys = lua.keys.map((key) => keyStart + key)
       const call = [keys.length, ...keys, ...lua.args]
-      const parsed = lua.parse(await evaluate(lua.name, lua.source, call, startedAt))
+      const parsed = lua.parse(await runScript(lua.name, lua.source, call, startedAt))
       if (parsed === undefined) throw badReply()
       return parsed.result
     },
@@ -156,7 +157,7 @@ async function withDeadline<T>(
 /** Assembles a script and stores it under its name. */
 async function loadScript(name: string, source: () => string): Promise<Script> {
   const text = minify(source())
-  const script = { locking: await digest(LOCKING_LINE + text), plain: await digest(text) }
+  const script = { locking: await scriptText(LOCKING_LINE + text), plain: await scriptText(text) }
   scripts.set(name, script)
   const [oldest = name] = scripts.keys()
   if (scripts.size > MAX_SCRIPTS) scripts.delete(oldest)
@@ -167,7 +168,7 @@ async function loadScript(name: string, source: () => string): Promise<Script> {
 export const minify = (script: string): string =>
   script.replace(/--.*$/gm, '').replace(/\n\s*/g, '\n').trim()
 
-async function digest(text: string): Promise<ScriptText> {
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text)))
-  return { text, sha1: Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('') }
+async function scriptText(text: string): Promise<ScriptText> {
+  const hash = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))
+  return { text, sha1: hex(hash) }
 }

@@ -84,8 +84,8 @@ export function checkCall(request: StoreRequest, prefix: string): Command {
   return call
 }
 
-/** Reads the reply to a check. @throws StoreError `store_bad_reply` if it cannot be the reply to `request`. */
-export function readCheck(reply: unknown, request: StoreRequest): StoreReply {
+/** Parses the reply to a check. @throws StoreError `store_bad_reply` if it cannot be the reply to `request`. */
+export function parseCheckReply(reply: unknown, request: StoreRequest): StoreReply {
   const { policies, entries, reads, mark } = request
   const positionsAt = 1 + REPLY_PER_POLICY * policies.length
   const valuesAt = positionsAt + (mark ? policies.length : 0)

@@ -19,7 +19,7 @@ const MAX_LOCALS = 120
 /** The position of the first policy's first argument in ARGV. */
 const FIRST_ARG = 4
 
-/** Lua that is true of whole numbers up to `max`. Not of NaN, which no comparison with a limit would stop. */
+/** A Lua condition: a whole number up to `max`, and not NaN, which no comparison with a limit would stop. */
 export const isWhole = (name: string, max: number | string = MAX_UNITS): string =>
   `${name} >= 0 and ${name} <= ${max} and ${name} % 1 == 0`
 
@@ -39,7 +39,7 @@ end
 if not (${isWhole('now', '2^53')}) then error('bad argument') end
 `
 
-/** A policy's place in the script. */
+/** A policy's part of the script. */
 interface Part {
   readonly rule: PolicyRule
   readonly lua: LuaFragments
@@ -52,7 +52,7 @@ interface Part {
 }
 
 /**
- * Assembles the script for these policies. It leaves a mark that allows settling if `reserving`. Phase one
+ * Assembles the script for these policies. If `reserving`, it also writes a mark that allows settling. Phase one
  * reads every key. Phase two writes, only if all enforced policies fit. A policy that takes no part has `-`
  * in ARGV and no key, so the keys after it move up by one.
  *
@@ -102,7 +102,7 @@ return reply
 `
 }
 
-/** The places of the policies in ARGV and in the reply, and the next free place in ARGV. */
+/** Returns the parts of the policies, and the next free position in ARGV. */
 function partsOf(policies: readonly PolicyRule[]): { parts: Part[]; nextArg: number } {
   let nextArg = FIRST_ARG
   const parts = policies.map((rule, index): Part => {

@@ -9,7 +9,7 @@ export class RedisError extends Error {}
 
 /** Creates the error of an answer that Redis cannot have given. */
 export function badReply(status?: number): StoreError {
-  return new StoreError('store_bad_reply', 'The store answered with something else', status)
+  return new StoreError('store_bad_reply', 'The store sent an invalid reply', status)
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Store } from '../store.ts'
 import type { RedisStoreOptions } from './redis-store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { assertKnownOptions } from '../../internal/validation.ts'
-import { parseRedisOptions, redisStore } from './redis-store.ts'
+import { resolveRedisOptions, redisStore } from './redis-store.ts'
 import { badReply, RedisError, type Command, type Transport } from './transport.ts'
 
 /** Options of `upstashRedis`. */
@@ -19,7 +19,7 @@ export type UpstashRedisOptions = RedisStoreOptions
  */
 export function upstashRedis(redis: object, options: UpstashRedisOptions = {}): Store {
   assertKnownOptions('upstashRedis', options, ['timeoutMs', 'prefix'])
-  return redisStore(clientTransport(redis), ...parseRedisOptions('upstashRedis', options))
+  return redisStore(clientTransport(redis), ...resolveRedisOptions('upstashRedis', options))
 }
 
 /** The internal HTTP client of an `@upstash/redis` client. */

@@ -3,7 +3,7 @@ import type { Store } from '../store.ts'
 import type { RedisStoreOptions } from './redis-store.ts'
 import { ConfigError } from '../../errors.ts'
 import { assertFunction, assertKnownOptions } from '../../internal/validation.ts'
-import { parseRedisOptions, redisStore } from './redis-store.ts'
+import { resolveRedisOptions, redisStore } from './redis-store.ts'
 import { restTransport, type Fetch } from './transport.ts'
 
 /** Options of `upstash`. */
@@ -38,7 +38,7 @@ export function upstash(options: UpstashOptions = {}): Store {
   if (options.fetch !== undefined) assertFunction('upstash.fetch', options.fetch)
   // Looked up at each call, because tests and instrumentation replace it.
   const send: Fetch = options.fetch ?? ((target, init) => fetch(target, init))
-  return redisStore(restTransport(url, token, send), ...parseRedisOptions('upstash', options))
+  return redisStore(restTransport(url, token, send), ...resolveRedisOptions('upstash', options))
 }
 
 function missing(option: string, variable: string): ConfigError {
