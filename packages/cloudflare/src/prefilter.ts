@@ -20,7 +20,7 @@ export type Prefilter<Env> = (subject: Subject, env: Env) => Promise<Refusal | u
 export interface BindingLimitOptions<Env> {
   /** Returns the binding: `(env) => env.FLOOD`. */
   readonly binding: (env: Env) => RateLimitBinding
-  /** The `simple.limit` of the binding. Set both to a multiple of the exact limit. */
+  /** The `simple.limit` of the binding, which should be a multiple of the exact limit. */
   readonly limit: number
   /** The `simple.period` of the binding, in seconds. */
   readonly period: 10 | 60

@@ -16,7 +16,7 @@ export interface Finding {
   readonly fits: boolean
   /** Units free now, before this cost. */
   readonly available: number
-  /** Milliseconds until the next units come back, of those in use or about to be. */
+  /** Milliseconds until the first unit in use comes back, or the first of this cost if none is in use. */
   readonly resetMs: number
   /** Milliseconds until this cost fits if nothing else is charged: 0 now, -1 never. */
   readonly retryMs: number

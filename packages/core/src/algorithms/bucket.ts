@@ -38,7 +38,7 @@ export const ANY_WAIT = 1_000_000_000_000
  * The algorithm of token and leaky buckets. Its params, in milliseconds:
  * - the window
  * - the quantum: the bucket leaks in steps of this length. @default 1
- * - the longest wait of a cost for the contents before it to leak. @default 0, no waiting
+ * - the longest time that a request may wait behind the contents of the bucket. @default 0, no waiting
  */
 export const bucketAlgorithm = (id: string): Algorithm<BucketState> => ({
   id,

@@ -116,7 +116,8 @@ export interface StoreReply {
 export interface Store {
   /**
    * In one atomic step: evaluates all entries; if every enforced one fits and `apply` is set, charges
-   * each key once. A key that only shadows share is charged only if all of them fit.
+   * each key once. If all policies on a key are shadows,
+   * the key is charged only if all of them fit.
    *
    * @throws StoreError When no valid answer comes back. The charge may have been made.
    */
