@@ -110,11 +110,11 @@ describe('a client cannot make a call cheaper than it is by', () => {
       bodies.push(call.body)
       return Response.json(recorded.CHAT_JSON)
     })
-    const text = '{"max_tokens":1,"model":"gpt-4o","messages":[],"max_tokens":50}'
+    const text = '{"max_tokens":1,"model":"gpt-4o","messages":[{}],"max_tokens":50}'
     await handle(
       new Request('https://app.example/v1/chat/completions', { method: 'POST', body: text }),
     )
-    expect(bodies).toEqual(['{"model":"gpt-4o","messages":[],"max_completion_tokens":50}'])
+    expect(bodies).toEqual(['{"model":"gpt-4o","messages":[{}],"max_completion_tokens":50}'])
   })
 
   it.each([

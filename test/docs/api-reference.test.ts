@@ -34,6 +34,15 @@ describe.each(entries)('the reference of $name', ({ name, page, types, exports }
     expect(silent.map((exported) => exported.name)).toEqual([])
   })
 
+  it('begins each description with what the reader gets, not with a question word', () => {
+    const documented = exports.flatMap(({ doc, members }) => [
+      doc,
+      ...members.map((one) => one.doc),
+    ])
+    const texts = documented.map(({ text }) => text)
+    expect(texts.filter((text) => /^(What|Whether|Those|How|Who|Which)\b/.test(text))).toEqual([])
+  })
+
   it('says of each option what it is', () => {
     const options = exports.filter((exported) => exported.name.endsWith('Options'))
     const silent = options.flatMap(({ name: owner, members }) =>

@@ -90,6 +90,19 @@ export function modelHandler<Context extends unknown[] = []>(
   const limiterFor = (context: Context): Limiter =>
     typeof limiter === 'function' ? (kept ??= limiter(...context)) : limiter
 
+  /** Returns the answer of the model, or `undefined` if there is none. */
+  async function answerOf(
+    sendIt: () => Response | Promise<Response>,
+    signal: AbortSignal,
+  ): Promise<Response | undefined> {
+    try {
+      return await sendIt()
+    } catch (error) {
+      if (!signal.aborted) report(error)
+      return undefined
+    }
+  }
+
   return async (request, ...context) => {
     const path = new URL(request.url).pathname
     const api = options.api ?? apiOfPath(path)
@@ -110,9 +123,8 @@ export function modelHandler<Context extends unknown[] = []>(
     const body = await readBody(request, options.maxBodyBytes)
     if (body === 'too large') return refuse(413, 'body_too_large', 'The body is too large.')
 
-    let call: PreparedCall
     try {
-      call = prepareCall(body, options, api)
+      const call = prepareCall(body, options, api)
       const waitUntil = options.waitUntil ?? waitUntilOf(context)
       const admitted = await admit(limiterFor(context), call, subject, options, waitUntil)
       if ('allowed' in admitted) return denialResponse(admitted, call.api, options.spentStatus)
@@ -122,17 +134,13 @@ export function modelHandler<Context extends unknown[] = []>(
         admitted.cancel()
         return new Response(null, { status: 499 })
       }
-      let answer: Response
-      try {
-        const { api: format, model, body: text } = call
-        const toSend = { body: text, signal: request.signal, api: format, model, subject }
-        answer = await sendCall(toSend, request, ...context)
-      } catch (error) {
-        admitted.unanswered()
-        if (!request.signal.aborted) report(error)
-        return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
+      const toSend = { ...partsToSend(call), signal: request.signal, subject }
+      const answer = await answerOf(() => sendCall(toSend, request, ...context), request.signal)
+      if (answer !== undefined) {
+        return withHeaders(admitted.answered(answer, request.signal), headers)
       }
-      return withHeaders(admitted.answered(answer, request.signal), headers)
+      admitted.unanswered()
+      return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
     } catch (error) {
       if (!(error instanceof InputError)) throw error
       // Any other is a mistake of the resolver's or of the options.
@@ -147,6 +155,14 @@ const CLIENT_ERRORS: ReadonlySet<string> = new Set([
   'invalid_subject',
   'unknown_model',
 ])
+
+function partsToSend({
+  body,
+  api,
+  model,
+}: PreparedCall): Pick<CallToSend, 'body' | 'api' | 'model'> {
+  return { body, api, model }
+}
 
 function callUpstream(
   { url, key }: Upstream,

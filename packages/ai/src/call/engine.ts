@@ -108,10 +108,6 @@ export async function admit(
     { cost, waitUntil },
   )
   if (!decision.allowed) return decision
-  const reservation: Reservation = decision
-  // The request itself stays counted: errors are not free to repeat.
-  const nothing = Object.fromEntries(counted.map((unit) => [unit, 0]))
-  const report = options.onError ?? ((error: unknown) => console.error(error))
 
   async function settle(usage: Usage): Promise<void> {
     const used = unitsUsed(usage, call, options.prices)
@@ -120,9 +116,24 @@ export async function admit(
       const reserved = cost[unit] ?? 0
       return [unit, keeps ? Math.max(reserved, used[unit]) : used[unit]] as const
     })
-    await settleSurely(reservation, Object.fromEntries(actual))
+    await settleSurely(decision as Reservation, Object.fromEntries(actual))
     await options.onUsage?.(usage, subject)
   }
+
+  // The request itself stays counted: errors are not free to repeat.
+  const nothing = Object.fromEntries(counted.map((unit) => [unit, 0]))
+  return admittedCall(decision, nothing, settle, call, options, waitUntil)
+}
+
+function admittedCall(
+  decision: AllowedDecision & Reservation,
+  nothing: Cost,
+  settle: (usage: Usage) => Promise<void>,
+  call: PreparedCall,
+  options: CallOptions,
+  waitUntil: WaitUntil | undefined,
+): AdmittedCall {
+  const report = options.onError ?? ((error: unknown) => console.error(error))
 
   function inBackground(work: Promise<unknown>): void {
     const safe = work.catch(report)
@@ -138,7 +149,7 @@ export async function admit(
     settle,
     answered(response, signal) {
       if (!response.ok || response.body === null) {
-        inBackground(settleSurely(reservation, nothing))
+        inBackground(settleSurely(decision, nothing))
         return response
       }
       const metered = meter(response, {
@@ -155,8 +166,8 @@ export async function admit(
       metered.headers.delete('content-length')
       return metered
     },
-    cancel: () => inBackground(reservation.cancel()),
-    unanswered: () => inBackground(settleSurely(reservation, {})),
+    cancel: () => inBackground(decision.cancel()),
+    unanswered: () => inBackground(settleSurely(decision, {})),
   }
 }
 
