@@ -1,4 +1,4 @@
-import { concurrency, slidingWindow } from '@sluice/core'
+import { concurrency, leakyBucket, slidingWindow } from '@sluice/core'
 import { LIST_PRICES, modelHandler, usd, type CallToSend, type Usage } from '@sluice/ai'
 import { describe, expect, it, vi } from 'vitest'
 import { BUDGET, limiterOf, limiterWith, PRICES, used } from './doors.ts'
@@ -250,6 +250,20 @@ describe('a model handler', () => {
     expect(highest).toBeGreaterThan(90_000)
     expect(highest).toBeLessThanOrEqual(budget)
     await vi.waitFor(async () => expect(await used(limiter, 'budget.daily')).toBe(9 * 4_304))
+  })
+
+  it('gives everything back for a client that leaves before its turn, and sends nothing', async () => {
+    const turns = leakyBucket({ name: 'turns', limit: 1, window: '1h', burst: 5, per: ['tenant'] })
+    const limiter = limiterOf(turns)
+    const send = vi.fn<() => Response>(() => Response.json(recorded.CHAT_JSON))
+    const handle = modelHandler(limiter, { subject, prices: PRICES }, send)
+    await (await handle(post(QUESTION))).text()
+    await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+    const before = await used(limiter, 'budget.daily')
+    const gone = await handle(post(QUESTION, { signal: AbortSignal.abort() }))
+    expect(gone.status).toBe(499)
+    expect(send).toHaveBeenCalledOnce()
+    await vi.waitFor(async () => expect(await used(limiter, 'budget.daily')).toBe(before))
   })
 
   it('counts all spellings of a model as one', async () => {

@@ -13,7 +13,13 @@ import {
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { apiOfPath, isAnthropic, type ModelApi } from './call/api.ts'
 import { denialResponse, errorResponse, messageFor } from './call/denial.ts'
-import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
+import {
+  admit,
+  assertCallOptions,
+  CALL_OPTIONS,
+  type AdmittedCall,
+  type CallOptions,
+} from './call/engine.ts'
 import { prepareCall, type PreparedCall } from './call/prepare.ts'
 import { readBody } from './call/read-body.ts'
 
@@ -90,19 +96,6 @@ export function modelHandler<Context extends unknown[] = []>(
   const limiterFor = (context: Context): Limiter =>
     typeof limiter === 'function' ? (kept ??= limiter(...context)) : limiter
 
-  /** Returns the answer of the model, or `undefined` if there is none. */
-  async function answerOf(
-    sendIt: () => Response | Promise<Response>,
-    signal: AbortSignal,
-  ): Promise<Response | undefined> {
-    try {
-      return await sendIt()
-    } catch (error) {
-      if (!signal.aborted) report(error)
-      return undefined
-    }
-  }
-
   return async (request, ...context) => {
     const path = new URL(request.url).pathname
     const api = options.api ?? apiOfPath(path)
@@ -128,19 +121,14 @@ export function modelHandler<Context extends unknown[] = []>(
       const waitUntil = options.waitUntil ?? waitUntilOf(context)
       const admitted = await admit(limiterFor(context), call, subject, options, waitUntil)
       if ('allowed' in admitted) return denialResponse(admitted, call.api, options.spentStatus)
-      const headers = rateLimitHeaders(admitted.decision, options.headers)
-      const delayMs = Math.min(maxDelayMs, admitted.decision.delayMs)
-      if (delayMs > 0 && !(await delay(delayMs, request.signal))) {
-        admitted.cancel()
-        return new Response(null, { status: 499 })
+      const { signal } = request
+      const toSend = { ...partsToSend(call), signal, subject }
+      const sendIt = () => sendCall(toSend, request, ...context)
+      const answer = await answerOf(admitted, sendIt, signal, maxDelayMs, report)
+      if (answer === undefined) {
+        return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
       }
-      const toSend = { ...partsToSend(call), signal: request.signal, subject }
-      const answer = await answerOf(() => sendCall(toSend, request, ...context), request.signal)
-      if (answer !== undefined) {
-        return withHeaders(admitted.answered(answer, request.signal), headers)
-      }
-      admitted.unanswered()
-      return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
+      return withHeaders(answer, rateLimitHeaders(admitted.decision, options.headers))
     } catch (error) {
       if (!(error instanceof InputError)) throw error
       // Any other is a mistake of the resolver's or of the options.
@@ -155,6 +143,28 @@ const CLIENT_ERRORS: ReadonlySet<string> = new Set([
   'invalid_subject',
   'unknown_model',
 ])
+
+/** Waits for the turn of a call, sends it and meters its answer. Returns `undefined` if there is none. */
+async function answerOf(
+  admitted: AdmittedCall,
+  send: () => Response | Promise<Response>,
+  signal: AbortSignal,
+  maxDelayMs: number,
+  report: (error: unknown) => void,
+): Promise<Response | undefined> {
+  const delayMs = Math.min(maxDelayMs, admitted.decision.delayMs)
+  if (delayMs > 0 && !(await delay(delayMs, signal))) {
+    admitted.cancel()
+    return new Response(null, { status: 499 })
+  }
+  try {
+    return admitted.answered(await send(), signal)
+  } catch (error) {
+    admitted.unanswered()
+    if (!signal.aborted) report(error)
+    return undefined
+  }
+}
 
 function partsToSend({
   body,
