@@ -1,6 +1,13 @@
 import { createLimiter, manualClock, type Limiter, type Policy } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { definePrices, modelPolicies, usd } from '@sluice/ai'
+import {
+  definePrices,
+  modelHandler,
+  modelPolicies,
+  usd,
+  type CallToSend,
+  type Usage,
+} from '@sluice/ai'
 import { NOON } from '../support/times.ts'
 
 /** A dollar per million tokens of input and ten of output, so that a token of output is ten micro-dollars. */
@@ -44,3 +51,42 @@ export async function used(limiter: Limiter, name: string): Promise<number> {
   if (policy === undefined) throw new Error(`There is no policy ${name}`)
   return policy.limit - policy.remaining
 }
+
+export const subject = (): { tenant: string } => ({ tenant: 'acme' })
+export const QUESTION = {
+  model: 'gpt-4o',
+  messages: [{ role: 'user', content: 'Why is the sky blue?' }],
+}
+
+export const post = (body: unknown, init: RequestInit = {}): Request =>
+  new Request('https://app.example/v1/chat/completions', {
+    method: 'POST',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    ...init,
+  })
+
+export const sse = (text: string): Response =>
+  new Response(text, { headers: { 'content-type': 'text/event-stream' } })
+
+/** A handler in front of a provider that answers this, and the calls that it was sent. */
+export function handlerOf(
+  answer: (call: CallToSend) => Response | Promise<Response>,
+  options: object = {},
+) {
+  const limiter = limiterOf()
+  const calls: CallToSend[] = []
+  const usages: Usage[] = []
+  const handle = modelHandler(
+    limiter,
+    { subject, prices: PRICES, onUsage: (usage) => usages.push(usage), ...options },
+    (call) => {
+      calls.push(call)
+      return answer(call)
+    },
+  )
+  return { limiter, calls, usages, handle }
+}
+
+/** The body that a provider was sent. */
+export const sentTo = (calls: readonly CallToSend[]): Record<string, unknown> =>
+  JSON.parse(calls[0]?.body ?? '') as Record<string, unknown>
