@@ -32,7 +32,15 @@ afterAll(async () => {
 
 describe("the README's code", () => {
   it('type-checks under strict options', () => {
-    const files = ['limits.ts', 'middleware.ts', 'auth.ts', 'worker.ts', 'handler.ts', 'server.ts']
+    const files = [
+      'limits.ts',
+      'middleware.ts',
+      'auth.ts',
+      'chat.ts',
+      'worker.ts',
+      'handler.ts',
+      'server.ts',
+    ]
     expect(typeCheck(folder, files, WORKER_GLOBALS)).toBe('')
   })
 
@@ -57,6 +65,38 @@ describe("the README's code", () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(20)
     expect(statuses.filter((status) => status === 429)).toHaveLength(5)
     expect((await call()).status).toBe(401)
+  })
+
+  it('holds a model call to a budget', async () => {
+    const { POST } = (await import(join(folder, 'chat.ts'))) as {
+      POST: (request: Request) => Promise<Response>
+    }
+    const jwt = await new SignJWT({ tenant: `readme-chat-${Date.now()}`, plan: 'starter' })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setExpirationTime('5m')
+      .sign(new TextEncoder().encode(SECRET))
+    const { fetch } = globalThis
+    const toModel: unknown[] = []
+    vi.stubGlobal('fetch', (url: string, init: RequestInit) => {
+      if (!url.startsWith('https://api.openai.com/')) return fetch(url, init)
+      toModel.push(JSON.parse(init.body as string))
+      const usage = { prompt_tokens: 9, completion_tokens: 3 }
+      return Promise.resolve(Response.json({ model: 'gpt-4o', choices: [], usage }))
+    })
+    const ask = (model: string, authorization: string) =>
+      POST(
+        new Request('https://app.example/api/chat', {
+          method: 'POST',
+          headers: { authorization },
+          body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Why?' }] }),
+        }),
+      )
+    const answers = [await ask('gpt-4o', `Bearer ${jwt}`), await ask('gpt-none', `Bearer ${jwt}`)]
+    answers.push(await ask('gpt-4o', 'Bearer none'))
+    vi.unstubAllGlobals()
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 401])
+    expect(answers[0]?.headers.get('ratelimit')).toContain('"budget.daily"')
+    expect(toModel).toMatchObject([{ model: 'gpt-4o', max_completion_tokens: 4_096 }])
   })
 
   it('limits a Worker', async () => {
