@@ -113,7 +113,12 @@ describe('a limited fetch', () => {
     const { openai, limiter } = clients({}, server.url)
     await openai.models.list()
     await openai.images.generate({ prompt: 'a sky', model: 'x' })
-    expect(seen.map(([line]) => line)).toEqual(['GET /v1/models', 'POST /v1/images/generations'])
+    await openai.post('/threads/thread_1/messages', { body: { role: 'user', content: 'x' } })
+    expect(seen.map(([line]) => line)).toEqual([
+      'GET /v1/models',
+      'POST /v1/images/generations',
+      'POST /v1/threads/thread_1/messages',
+    ])
     expect(seen[1]?.[1]).toContain('a sky')
     expect(await used(limiter, 'rpm')).toBe(0)
   })

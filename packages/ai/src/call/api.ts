@@ -107,7 +107,8 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
     maximumOf: () => undefined,
   },
   'anthropic-messages': {
-    path: /\/messages$/,
+    // Not the messages of a thread, which OpenAI's assistants have.
+    path: /\/v1\/messages$/,
     fields: words(
       `${COMMON} messages system max_tokens stop_sequences top_k thinking tool_choice cache_control
        output_config output_format`,
