@@ -17,7 +17,7 @@ declare const rateLimit: typeof import('@sluice/next').rateLimit
 declare const limiter: import('@sluice/core').Limiter, store: import('@sluice/core').Store
 declare const policies: import('@sluice/core').Policy[]
 declare const tenantFromJwt: import('@sluice/core/http').SubjectResolver
-declare const callModel: () => Promise<{ text: string; usage: { total_tokens: number } }>
+declare const callModel: (options?: object) => Promise<{ text: string; usage: { total_tokens: number } }>
 declare const handle: (request: Request) => Response
 declare module '*/auth' { export const tenantFromJwt: import('@sluice/core/http').SubjectResolver }
 declare module '*/limits' {

@@ -69,6 +69,10 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
     })),
     'of 25 concurrent checks of a limit of 20, exactly 20 are allowed',
   ],
+  'ignores a fit': [
+    withRequest(() => ({ fit: undefined })),
+    'a fit is granted the most that every policy has room for, and charged exactly that',
+  ],
   'decides by its own clock': [
     withRequest(() => ({ now: Date.now() })),
     'allows as much as the limit, and reports what remains',

@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts'
-import type { RecordField, SettlementMark, StoreReply, StoreRequest } from '../stores/store.ts'
+import type { Fit, RecordField, SettlementMark, StoreReply, StoreRequest } from '../stores/store.ts'
 import type { LimiterCall } from './call.ts'
 import type { CombinedContribution, Seam, TrackedRecord } from './extensions.ts'
 import type { ResolvedPlan } from './plan.ts'
@@ -17,6 +17,8 @@ import { resolve } from './resolve.ts'
 export interface DecideCall extends LimiterCall {
   /** Creates the mark that allows settling, if the cost is an estimate. */
   readonly markFor?: (id: string, entries: readonly ResolvedEntry[]) => SettlementMark
+  /** A range to grant the most of that fits. The cost is that of its floor. */
+  readonly fit?: Fit | undefined
 }
 
 /** A decision, with the entries and the reply that it was made from. */
@@ -46,7 +48,7 @@ const NO_FIELDS: readonly RecordField[] = []
  */
 export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise<Outcome> {
   const { program, store, seam, events } = runtime
-  const { subject, apply } = call
+  const { subject, apply, fit } = call
   assertCost(call.cost, program.units)
   const timing = { startedAt: systemClock() }
   let outcome: Outcome | undefined
@@ -58,17 +60,21 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
 
     // Resolve: select the policies that take part, each with its key and numbers.
     const plan = resolvePlan(runtime, subject, contribution.plan)
-    const { entries, skipped } = resolve(program, contextOf(call, plan, contribution, digests))
+    const { entries: resolved, skipped } = resolve(
+      program,
+      contextOf(call, plan, contribution, digests),
+    )
 
     // The store: check all entries, then charge all of them if all fit.
-    const request = requestOf(runtime, call, entries, contribution, timing.startedAt)
+    const request = requestOf(runtime, call, resolved, contribution, timing.startedAt)
     const { id, now, reads } = request
     const reply: StoreReply =
-      entries.length + reads.length > 0
+      resolved.length + reads.length > 0
         ? await store.check(request)
         : { source: 'store', now, verdicts: [], values: [] }
 
     // Conclude: turn the reply into a decision.
+    const entries = fit?.charge(resolved, reply) ?? resolved
     const decision = conclude(entries, reply, skipped, plan)
 
     const isRetry = outcome !== undefined
@@ -118,7 +124,7 @@ function contextOf(
 
 function requestOf(
   { program, clock, clockIsInjected }: LimiterRuntime,
-  { apply, markFor }: DecideCall,
+  { apply, markFor, fit }: DecideCall,
   entries: readonly ResolvedEntry[],
   { reads, failure }: CombinedContribution,
   startedAt: number,
@@ -134,6 +140,7 @@ function requestOf(
     reads: reads.length === 0 ? NO_FIELDS : reads.map(({ field }) => field),
     id,
     mark: markFor?.(id, entries),
+    fit,
     failure,
   }
 }

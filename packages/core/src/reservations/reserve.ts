@@ -1,11 +1,13 @@
-import type { Decision } from '../decision.ts'
+import type { AllowedDecision, DeniedDecision } from '../decision.ts'
 import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter, PlanName } from '../limiter/limiter.ts'
 import type { Outcome } from '../limiter/decide.ts'
 import type { Subject } from '../subject.ts'
+import type { FitRange } from './fit.ts'
 import type { Reservation } from './reservation.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { decide } from '../limiter/decide.ts'
+import { grantedOf, withFit } from './fit-call.ts'
 import { parseCall } from '../limiter/call.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
 import { markKey, type Charge, type ReservationData } from './reservation-data.ts'
@@ -16,15 +18,22 @@ import { settlementOf } from './settlements.ts'
 export interface ReserveOptions<Unit extends string = string> extends CheckOptions<Unit> {
   /** The time within which to settle. After it the estimate is final. @default '1h' */
   readonly settleWithin?: Duration | undefined
+  /**
+   * A range, created by `fitRange`, of which to grant the most that fits. `cost` is then the part of the
+   * cost that does not depend on it. @default none
+   */
+  readonly fit?: FitRange<Unit> | undefined
 }
 
 /**
  * The decision of `reserve`; if allowed, with the reservation. `JSON.stringify` of an allowed one is the
  * reservation's data (`toJSON`), without the decision.
  */
-export type ReserveDecision<Unit extends string = string> =
-  | (Extract<Decision, { readonly allowed: true }> & Reservation<Unit>)
-  | Extract<Decision, { readonly allowed: false }>
+export type ReserveDecision<Unit extends string = string, Fit = undefined> =
+  (AllowedDecision & Reservation<Unit> & Granted<Fit>) | DeniedDecision
+
+/** The quantity that was granted, if the call had a `fit`: from its floor to its most. */
+export type Granted<Fit> = Fit extends FitRange ? { readonly granted: number } : unknown
 
 /**
  * Checks and charges an estimate, to be settled when the real cost is known. If allowed, the decision has
@@ -43,13 +52,14 @@ export async function reserve<
   Unit extends string,
   Plan extends string,
   const Literal extends string,
+  Fit extends FitRange<NoInfer<Unit>> | undefined = undefined,
 >(
   limiter: Limiter<Dimension, Unit, Plan>,
   subject: Subject<NoInfer<Dimension>, PlanName<Literal, NoInfer<Plan>>>,
-  options: ReserveOptions<NoInfer<Unit>> = {},
-): Promise<ReserveDecision<Unit>> {
+  options: ReserveOptions<NoInfer<Unit>> & { readonly fit?: Fit } = {},
+): Promise<ReserveDecision<Unit, Fit>> {
   const runtime = runtimeOf(limiter)
-  const call = parseCall(subject, options, true, ['cost', 'waitUntil', 'settleWithin'])
+  const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit)
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
   const outcome = await decide(runtime, {
     ...call,
@@ -65,8 +75,11 @@ export async function reserve<
   if (!decision.allowed) return decision
   runtime.events.reserved?.({ id, subject, decision })
   const data = reservationData(outcome, decision.at + settleWithinMs)
-  return { ...decision, ...createReservation<Unit>(data, runtime) }
+  const own = { ...createReservation<Unit>(data, runtime), ...grantedOf(call, outcome) }
+  return { ...decision, ...own }
 }
+
+const RESERVE_OPTIONS = ['cost', 'waitUntil', 'settleWithin', 'fit']
 
 /** Returns the reservation that a decision has made, as data. */
 function reservationData({ id, entries, reply }: Outcome, settleBy: number): ReservationData {

@@ -88,15 +88,17 @@ export function memory(options: MemoryOptions = {}): Store {
     delete: remove,
   }
 
-  function check({ entries, apply, now, reads, id, mark }: StoreRequest): StoreReply {
+  function check({ entries, apply, now, reads, id, mark, fit }: StoreRequest): StoreReply {
     const before = entries.map(({ key }) => get(key, now))
     const verdicts = entries.map((entry, index): MutableVerdict => {
       const finding = entry.policy.algorithm.check(before[index] as never, entry, now)
       const { fits, available, resetMs, retryMs, waitMs = 0 } = finding
       return { fits, charged: false, available, resetMs, retryMs, waitMs, position: 0 }
     })
+    const granted = fit?.grant(entries, verdicts)
     if (apply && !isDenied(entries, verdicts)) {
-      charge(entries, before, verdicts, now, id)
+      const charged = fit?.charge(entries, { verdicts, granted })
+      charge(charged ?? entries, before, verdicts, now, id)
       if (mark) states.set(mark.key, { state: new Map(), expiresAt: now + mark.ttlMs })
     }
     const values = reads.map(({ key, field }) => {
@@ -104,7 +106,7 @@ export function memory(options: MemoryOptions = {}): Store {
       // A count under the key of a record reads as nothing, as it does in Redis.
       return record instanceof Map ? (record as RecordValues).get(field) : undefined
     })
-    return { source: 'memory', now, verdicts, values }
+    return { source: 'memory', now, verdicts, values, granted }
   }
 
   function charge(

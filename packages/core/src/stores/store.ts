@@ -32,8 +32,45 @@ export interface StoreRequest {
   readonly id: string
   /** The mark to write with the charges if they may be settled later. */
   readonly mark?: SettlementMark | undefined
+  /** A range to grant the most of that fits. The entries' costs are those of its floor. */
+  readonly fit?: Fit | undefined
   /** The error with which the store has just failed this decision. It is then not called again. */
   readonly failure?: unknown
+}
+
+/**
+ * A range of quantities, such as output tokens, of which a decision grants the largest that every enforced
+ * policy has room for. Two twins that must agree; only code that uses one loads it.
+ */
+export interface Fit {
+  readonly floor: number
+  readonly most: number
+  /** Returns the quantity to grant if the floor fits. */
+  grant(entries: readonly Entry[], findings: readonly Finding[]): number
+  /**
+   * Returns the entries with the cost of what was granted; by a store that does not know `fit`, the floor. A shadow's cost is what it would be if the shadow were
+   * enforced, so it never counts more than its limit.
+   */
+  charge<E extends Entry>(entries: readonly E[], reply: FitReply): readonly E[]
+  /** Returns the arguments of the Lua twin, the last in ARGV. */
+  args(policies: readonly PolicyRule[]): readonly string[]
+  /** Returns the Lua twin: it sets `granted`, and the charge of each key. */
+  lua(keys: readonly (readonly ScriptPart[])[]): string
+}
+
+/** The part of a store's answer from which the units charged are known. */
+interface FitReply extends Pick<StoreReply, 'granted'> {
+  readonly verdicts: readonly Finding[]
+}
+
+/** One policy's part of the deciding script. */
+export interface ScriptPart {
+  readonly rule: PolicyRule
+  readonly index: number
+  /** The position in ARGV of its mode: `e` (enforced) or `s` (shadow). Its numbers follow. */
+  readonly arg: number
+  /** The position of its state in the reply. Its available units follow. */
+  readonly state: number
 }
 
 /** A record whose removal allows the charges of one request to be settled, once. */
@@ -104,6 +141,8 @@ export interface StoreReply {
   readonly verdicts: readonly Verdict[]
   /** The values of `reads`, in the order of the request. */
   readonly values: readonly (string | undefined)[]
+  /** The quantity granted to a request with a `fit`. Means nothing if the request is denied. */
+  readonly granted?: number | undefined
   /** Set if the store failed and another answered. Has no verdicts in the modes `allow` and `deny`. */
   readonly degraded?: Degraded
 }

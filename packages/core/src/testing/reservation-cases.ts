@@ -7,6 +7,7 @@ import type { Cases } from './suite.ts'
 import { fixedWindow } from '../policies/fixed-window.ts'
 import { slidingWindow } from '../policies/sliding-window.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
+import { fitRange } from '../reservations/fit.ts'
 import { reservation } from '../reservations/reservation.ts'
 import { reserve } from '../reservations/reserve.ts'
 import { pause } from '../internal/single-flight.ts'
@@ -19,6 +20,14 @@ const POLICIES = [
   slidingWindow({ name: 'minute', limit: 10, window: '1m', per: ['tenant'] }),
   tokenBucket({ name: 'bucket', limit: 10, window: '1m', per: ['tenant'] }),
 ]
+
+const TOKENS = { limit: 9, unit: 'token', per: ['tenant'] } as const
+const POLICIES_OF_TOKENS = [
+  fixedWindow({ name: 'hour', window: '1h', ...TOKENS }),
+  slidingWindow({ name: 'minute', window: '1m', ...TOKENS }),
+  tokenBucket({ name: 'bucket', window: '1m', ...TOKENS }),
+]
+const FIT = fitRange({ floor: 2, most: 4, rates: { token: 1_000_000 } })
 
 const left = (units: number): Record<string, number> => ({
   hour: units,
@@ -84,6 +93,40 @@ export const reservationCases: Cases<Store> = {
     const denied = target.verify(await reserve(target.limiter, target.subject, { cost: 4 }))
     expectThat(!denied.allowed, '7 + 4 of 10 must be denied')
     expectEqual(remainingUnits(await target.peek()), left(3), 'Remaining')
+  },
+
+  async 'a fit is granted the most that every policy has room for, and charged exactly that'(
+    store,
+  ) {
+    const target = probe(store, POLICIES_OF_TOKENS)
+    const take = async () =>
+      target.verify(await reserve(target.limiter, target.subject, { cost: { token: 1 }, fit: FIT }))
+    for (const expected of [4, 3]) {
+      const call = await take()
+      expectThat(call.allowed, 'A fit must be allowed while its floor fits')
+      expectEqual(call.allowed && call.granted, expected, 'Granted')
+      const charged = call.policies.map(({ cost }) => cost)
+      expectEqual(
+        charged,
+        charged.map(() => expected + 1),
+        'Charged',
+      )
+    }
+    expectEqual(remainingUnits(await target.peek({ token: 0 })), left(0), 'Remaining')
+    expectThat(!(await take()).allowed, 'A fit must be denied if its floor does not fit')
+    expectEqual(
+      remainingUnits(await target.peek({ token: 0 })),
+      left(0),
+      'A denial charges nothing',
+    )
+  },
+
+  async 'a fit that was not used up is given back'(store) {
+    const target = probe(store, POLICIES_OF_TOKENS)
+    const call = await reserveAllowed(target, { cost: { token: 1 }, fit: FIT })
+    const { returned } = await call.settle({ token: 2 })
+    expectEqual(returned, { token: 3 }, 'Given back')
+    expectEqual(remainingUnits(await target.peek({ token: 0 })), left(7), 'Remaining')
   },
 
   async 'a window that is over gives nothing back, and is charged nothing'(store) {

@@ -94,10 +94,10 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
 
   return {
     async check(request) {
-      const { policies, mark, startedAt } = request
+      const { policies, mark, fit, startedAt } = request
       const reserving = mark !== undefined
-      const name = (reserving ? 'reserve ' : 'decide ') + layoutOf(policies).shape
-      const source = (): string => decidingScript(policies, reserving)
+      const name = `${reserving} ${fit !== undefined} ${layoutOf(policies).shape}`
+      const source = (): string => decidingScript(policies, reserving, fit)
       const reply = await runScript(name, source, checkCall(request, keyStart), startedAt)
       return parseCheckReply(reply, request)
     },

@@ -57,7 +57,7 @@ function pushKeys({ policies, entries }: StoreRequest, prefix: string, call: Mut
 
 /** Returns the arguments after `EVALSHA` and the digest: the number of keys, the keys, ARGV. */
 export function checkCall(request: StoreRequest, prefix: string): Command {
-  const { policies, entries, reads, mark } = request
+  const { policies, entries, reads, mark, fit } = request
   const call: MutableCommand = [0]
   pushKeys(request, prefix, call)
   for (const { key } of reads) call.push(prefix + key)
@@ -81,15 +81,19 @@ export function checkCall(request: StoreRequest, prefix: string): Command {
   call.push(request.apply ? '1' : '0')
   if (mark) call.push(String(mark.ttlMs))
   for (const { field } of reads) call.push(field)
+  if (fit) call.push(...fit.args(policies))
   return call
 }
 
 /** Parses the reply to a check. @throws StoreError `store_bad_reply` if it cannot be the reply to `request`. */
 export function parseCheckReply(reply: unknown, request: StoreRequest): StoreReply {
-  const { policies, entries, reads, mark } = request
+  const { policies, entries, reads, mark, fit } = request
+  const granted = fit && Array.isArray(reply) ? (reply.pop() as number) : undefined
   const positionsAt = 1 + REPLY_PER_POLICY * policies.length
   const valuesAt = positionsAt + (mark ? policies.length : 0)
-  if (!isReply(reply, valuesAt, valuesAt + reads.length)) throw badReply()
+  if (!isReply(reply, valuesAt, valuesAt + reads.length) || !Number.isInteger(granted ?? 0)) {
+    throw badReply()
+  }
   const integers = reply as number[]
   const verdicts = entries.map(({ index }): Verdict => {
     const at = 1 + REPLY_PER_POLICY * index
@@ -111,7 +115,7 @@ export function parseCheckReply(reply: unknown, request: StoreRequest): StoreRep
     reads.length === 0
       ? []
       : reply.slice(valuesAt).map((value) => (value ?? undefined) as string | undefined)
-  return { source: 'store', now: integers[0] ?? 0, verdicts, values }
+  return { source: 'store', now: integers[0] ?? 0, verdicts, values, granted }
 }
 
 /** Returns true if `reply` has integers up to `valuesAt`, and texts or null from there to `length`. */

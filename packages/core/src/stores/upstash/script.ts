@@ -1,6 +1,7 @@
 /* The Lua script that decides for the policies of a limiter, assembled from their algorithms' fragments. */
 import type { LuaFragments } from '../../algorithms/algorithm.ts'
 import type { PolicyRule } from '../../policies/policy.ts'
+import type { Fit, ScriptPart } from '../store.ts'
 import { MAX_UNITS } from '../../internal/validation.ts'
 import { layoutOf, numbersOf, REPLY_PER_POLICY } from './script-call.ts'
 
@@ -39,14 +40,9 @@ end
 if not (${isWhole('now', '2^53')}) then error('bad argument') end
 `
 
-/** A policy's part of the script. */
-interface Part {
-  readonly rule: PolicyRule
+/** A policy's part of the script, and what it is made of. */
+interface Part extends ScriptPart {
   readonly lua: LuaFragments
-  /** The position of its first argument in ARGV. */
-  readonly arg: number
-  /** The position of its state in the reply. */
-  readonly state: number
   /** The position in the reply of the position of its charge, of a reservation. */
   readonly position: number
 }
@@ -58,15 +54,21 @@ interface Part {
  *
  * KEYS: one for each group that takes part; those of the records to read; the mark.
  * ARGV: the time, the clock, the id; for each policy `e` (enforced) or `s` (shadow), and its numbers;
- * whether to charge; the lifetime of the mark in milliseconds; the names of the fields to read.
+ * whether to charge; the lifetime of the mark in milliseconds; the names of the fields to read; the arguments
+ * of `fit`.
  */
-export function decidingScript(policies: readonly PolicyRule[], reserving: boolean): string {
+export function decidingScript(
+  policies: readonly PolicyRule[],
+  reserving: boolean,
+  fit?: Fit,
+): string {
   const { parts, nextArg } = partsOf(policies)
   const fields = reserving ? nextArg + 1 : nextArg
   const width = (reserving ? REPLY_PER_POLICY + 1 : REPLY_PER_POLICY) * policies.length
   const variables: string[] = []
   const checks: string[] = []
   const adds: string[] = []
+  const groups: (readonly Part[])[] = []
   for (const positions of layoutOf(policies).groups) {
     const group = positions.map((index) => parts[index] as Part)
     const [{ lua: first }] = group as [Part]
@@ -76,7 +78,9 @@ export function decidingScript(policies: readonly PolicyRule[], reserving: boole
     variables.push(...names.map((name) => `${name}_${number}`))
     checks.push(numbered(checkGroup(group, first.read)))
     adds.push(numbered(addGroup(group, first, reserving)))
+    groups.push(group)
   }
+  if (fit) checks.push(fit.lua(groups))
   if (reserving) adds.push(`redis.call('SET', KEYS[#KEYS], '', 'PX', ARGV[${nextArg + 1}])`)
   const isWide = variables.length > MAX_LOCALS
   // A record that is something else reads as nothing: the charge has been made, and an error would hide it.
@@ -97,7 +101,7 @@ end
 for at = k + 1, #KEYS${reserving ? ' - 1' : ''} do
   local value = redis.pcall('HGET', KEYS[at], ARGV[${fields} + at - k])
   reply[${width + 1} + at - k] = type(value) == 'string' and value
-end
+end${fit ? '\nreply[#reply + 1] = granted' : ''}
 return reply
 `
 }
@@ -108,7 +112,8 @@ function partsOf(policies: readonly PolicyRule[]): { parts: Part[]; nextArg: num
   const parts = policies.map((rule, index): Part => {
     const state = 2 + REPLY_PER_POLICY * index
     const position = 2 + REPLY_PER_POLICY * policies.length + index
-    const part = { rule, lua: rule.algorithm.lua(rule.params), arg: nextArg, state, position }
+    const lua = rule.algorithm.lua(rule.params)
+    const part = { rule, index, lua, arg: nextArg, state, position }
     nextArg += 1 + numbersOf(rule).length
     return part
   })

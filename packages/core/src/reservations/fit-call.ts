@@ -1,0 +1,21 @@
+/* The part of a `fit` that every reservation loads; `fitRange` has the rest. */
+import type { LimiterCall } from '../limiter/call.ts'
+import type { DecideCall, Outcome } from '../limiter/decide.ts'
+import type { FitRange } from './fit.ts'
+import { InputError } from '../errors.ts'
+
+/** Returns the call with the cost of the floor. @throws InputError Unless `fitRange` created `fit`. */
+export function withFit(call: LimiterCall, fit: FitRange | undefined): DecideCall {
+  if (fit === undefined) return call
+  if (typeof fit?.costAtFloor !== 'function') {
+    throw new InputError('invalid_cost', 'fit', 'must be created by fitRange')
+  }
+  return { ...call, cost: fit.costAtFloor(call.cost), fit }
+}
+
+/** Returns what an allowed call was granted: all, if nothing limits it. */
+export function grantedOf({ fit }: DecideCall, { reply }: Outcome): { granted?: number } {
+  if (fit === undefined) return {}
+  const { verdicts, granted = verdicts.length > 0 ? fit.floor : fit.most } = reply
+  return { granted }
+}

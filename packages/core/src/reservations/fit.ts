@@ -1,0 +1,170 @@
+import type { Finding } from '../algorithms/algorithm.ts'
+import type { Cost } from '../cost.ts'
+import type { Entry, Fit, ScriptPart } from '../stores/store.ts'
+import { ConfigError } from '../errors.ts'
+import {
+  assertKnownOptions,
+  assertPositiveInteger,
+  isUnits,
+  MUST_BE_UNITS,
+} from '../internal/validation.ts'
+import { isWhole } from '../stores/upstash/script.ts'
+import { numbersOf } from '../stores/upstash/script-call.ts'
+
+/** Options of `fitRange`. */
+export interface FitRangeOptions<Unit extends string = string> {
+  /** The smallest quantity that is worth the call. If it does not fit, the call is denied. */
+  readonly floor: number
+  /** The largest quantity to grant. */
+  readonly most: number
+  /** For each unit, the units that a million of the quantity cost: whole numbers. */
+  readonly rates: Readonly<Partial<Record<Unit, number>>>
+}
+
+/** A range of which `reserve` grants the most that fits. Created by `fitRange`. */
+export interface FitRange<out Unit extends string = string> extends Fit {
+  /** Adds the cost of the floor to the rest of a call's cost. */
+  costAtFloor(cost: Cost | undefined): Cost
+  /** For the compiler alone; never set. */
+  readonly '~unit'?: Unit | undefined
+}
+
+/** Rates are per so many of the quantity, so that a price below a micro-dollar is a whole number. */
+const PER = 1_000_000
+
+/** The largest product of a quantity and a rate: far enough below 2^53 that quotients round alike. */
+const MAX_PRODUCT = 2 ** 52
+
+/**
+ * Creates a range of quantities, such as output tokens, for `reserve`: the decision grants the largest
+ * that every enforced policy has room for, in the same atomic step, and charges exactly that.
+ *
+ * @throws ConfigError When an option is unknown, missing or out of range.
+ * @example
+ * const fit = fitRange({ floor: 256, most: 4_096, rates: { token: 1_000_000, usd: 10_000_000 } })
+ * const call = await reserve(limiter, { tenant: 'acme' }, { cost: { token: 1_200, usd: 3_000 }, fit })
+ * if (call.allowed) await callModel({ maxTokens: call.granted })
+ */
+export function fitRange<const Unit extends string>(
+  options: FitRangeOptions<Unit>,
+): FitRange<Unit> {
+  const { floor, most, rates } = validate(options)
+  const rateOf = (unit: string): number => rates.get(unit) ?? 0
+
+  /** Returns the largest quantity for which an entry has room. */
+  function bound({ policy, cost }: Entry, { available }: Finding): number {
+    const rate = rateOf(policy.unit)
+    if (rate === 0) return most
+    // Cut to the cost of all before it is multiplied, so that the product is exact.
+    const room = Math.min(available - cost + units(floor, rate), units(most, rate))
+    return Math.max(floor, Math.min(most, Math.floor((room * PER) / rate)))
+  }
+
+  return {
+    floor,
+    most,
+
+    costAtFloor(cost) {
+      const sum: Record<string, number | undefined> =
+        typeof cost === 'number' ? { request: cost } : { ...cost }
+      for (const [unit, rate] of rates) sum[unit] = (sum[unit] ?? 0) + units(floor, rate)
+      return sum
+    },
+
+    grant(entries, findings) {
+      const bounds = entries.map((entry, index) =>
+        entry.enforced ? bound(entry, findings[index] as Finding) : most,
+      )
+      return Math.min(most, ...bounds)
+    },
+
+    charge(entries, { verdicts, granted = floor }) {
+      if (verdicts.length === 0) return entries
+      const bounds = entries.map((entry, index) => bound(entry, verdicts[index] as Finding))
+      return entries.map((entry) => {
+        const rate = rateOf(entry.policy.unit)
+        const quantity = quantityOf(entry, entries, bounds, granted)
+        return { ...entry, cost: entry.cost + units(quantity, rate) - units(floor, rate) }
+      })
+    },
+
+    args: (policies) => [...policies.map(({ unit }) => rateOf(unit)), floor, most].map(String),
+    lua: luaTwin,
+  }
+}
+
+/** Returns the units that a quantity costs. */
+const units = (quantity: number, rate: number): number => Math.ceil((quantity * rate) / PER)
+
+/** Returns the quantity that an entry is charged for. */
+function quantityOf(
+  { key }: Entry,
+  entries: readonly Entry[],
+  bounds: readonly number[],
+  granted: number,
+): number {
+  const sameKey = [...entries.keys()].filter((index) => entries[index]?.key === key)
+  if (sameKey.some((index) => entries[index]?.enforced)) return granted
+  return Math.min(granted, ...sameKey.map((index) => bounds[index] ?? granted))
+}
+
+/** The Lua twin of `grant` and `charge`. */
+function luaTwin(keys: readonly (readonly ScriptPart[])[]): string {
+  const count = keys.flat().length
+  const rateOf = ({ index }: ScriptPart): string => `ARGV[#ARGV - ${count + 1 - index}]`
+  const lower = (name: string, mode: string, part: ScriptPart): string => {
+    const cost = `ARGV[${part.arg + numbersOf(part.rule).length}]`
+    const bound = `bound(${cost}, reply[${part.state + 1}], ${rateOf(part)})`
+    return `if ${isMode(mode, part)} then ${name} = math.min(${name}, ${bound}) end`
+  }
+  const grants = keys.flat().map((part) => lower('granted', 'e', part))
+  const charges = keys.map((parts, index) => {
+    const charge = `$charge_${index + 1}`
+    const rate = rateOf(parts[0] as ScriptPart)
+    return `if ${charge} then
+  local quantity = granted
+  if not (${parts.map((part) => isMode('e', part)).join(' or ')}) then
+    ${parts.map((part) => lower('quantity', 's', part)).join('\n    ')}
+  end
+  ${charge} = ${charge} + units(quantity, ${rate}) - units(floor, ${rate})
+end`
+  })
+  return `-- Grant the most that every enforced policy has room for.
+local floor, most = tonumber(ARGV[#ARGV - 1]), tonumber(ARGV[#ARGV])
+for at = #ARGV - ${count + 1}, #ARGV do
+  local number = tonumber(ARGV[at])
+  if not (number and ${isWhole('number')}) then error('bad argument') end
+end
+local granted = most
+local function units(quantity, rate) return math.ceil(quantity * rate / ${PER}) end
+local function bound(cost, available, rate)
+  if rate == '0' then return most end
+  local room = math.min(available - cost + units(floor, rate), units(most, rate))
+  return math.max(floor, math.min(most, math.floor(room * ${PER} / rate)))
+end
+${grants.join('\n')}
+${charges.join('\n')}`
+}
+
+const isMode = (mode: string, { arg }: ScriptPart): string => `ARGV[${arg}] == '${mode}'`
+
+function validate<Unit extends string>(options: FitRangeOptions<Unit>) {
+  assertKnownOptions('fitRange', options, ['floor', 'most', 'rates'])
+  const floor = assertPositiveInteger('fitRange.floor', options.floor)
+  const most = assertPositiveInteger('fitRange.most', options.most)
+  if (floor > most) throw invalid('floor', 'must not be above most')
+  const rates = new Map<string, number>()
+  for (const [unit, rate] of Object.entries<number | undefined>(options.rates ?? {})) {
+    if (unit === 'request' || unit === 'call') {
+      throw invalid(`rates.${unit}`, 'must be left out: a call has one, whatever its quantity')
+    }
+    if (!isUnits(rate)) throw invalid(`rates.${unit}`, MUST_BE_UNITS)
+    if (rate * most > MAX_PRODUCT) throw invalid(`rates.${unit}`, 'times most must not exceed 2^52')
+    rates.set(unit, rate)
+  }
+  if (rates.size === 0) throw invalid('rates', 'must name a unit, such as { token: 1_000_000 }')
+  return { floor, most, rates }
+}
+
+const invalid = (option: string, message: string): ConfigError =>
+  new ConfigError('invalid_option', `fitRange.${option}`, message)

@@ -1,0 +1,37 @@
+import type { Cost } from '../cost.ts'
+import type { AllowedDecision, DeniedDecision } from '../decision.ts'
+import type { Limiter, PlanName } from '../limiter/limiter.ts'
+import type { Subject } from '../subject.ts'
+import type { FitRange } from './fit.ts'
+import type { Granted } from './reserve.ts'
+import { parseCall } from '../limiter/call.ts'
+import { decide } from '../limiter/decide.ts'
+import { runtimeOf } from '../limiter/runtime.ts'
+import { grantedOf, withFit } from './fit-call.ts'
+
+/**
+ * Decides as `reserve` with a `fit` would now, and charges nothing: `granted` is the quantity that there is
+ * room for.
+ *
+ * @throws InputError As `limiter.check` does.
+ * @example
+ * const { granted = 0 } = await peekFit(limiter, { tenant: 'acme' }, { fit })
+ */
+export async function peekFit<
+  Dimension extends string,
+  Unit extends string,
+  Plan extends string,
+  const Literal extends string,
+>(
+  limiter: Limiter<Dimension, Unit, Plan>,
+  subject: Subject<NoInfer<Dimension>, PlanName<Literal, NoInfer<Plan>>>,
+  options: { readonly cost?: Cost<NoInfer<Unit>>; readonly fit: FitRange<NoInfer<Unit>> },
+): Promise<
+  (AllowedDecision & Granted<FitRange>) | (DeniedDecision & { readonly granted?: never })
+> {
+  const call = withFit(parseCall(subject, options, false, ['cost', 'fit']), options.fit)
+  const outcome = await decide(runtimeOf(limiter), call)
+  const { decision } = outcome
+  if (!decision.allowed) return decision
+  return { ...decision, granted: 0, ...grantedOf(call, outcome) }
+}
