@@ -63,7 +63,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
           ...init,
           method,
           headers,
-          body: call.body,
+          body: call.bodyFor(admitted.output),
         })
         return withHeaders(admitted.answered(answer, signal), rateLimitHeaders(admitted.decision))
       } catch (error) {

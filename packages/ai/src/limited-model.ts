@@ -17,9 +17,9 @@ import {
   type CallOptions,
 } from './call/engine.ts'
 import { isFunctionTool } from './call/api.ts'
-import { costOf, countedName, modelToCall, type PreparedCall } from './call/prepare.ts'
+import { byteLength, tokensOf, unitsOfCall } from './call/call-units.ts'
+import { countedName, MAX_OUTPUT, modelToCall, type PreparedCall } from './call/prepare.ts'
 import { isObject } from './json.ts'
-import { estimateRequest } from './request.ts'
 
 /** Options of `limitedModel`. */
 export interface LimitedModelOptions extends Omit<CallOptions, 'maxBodyBytes'> {
@@ -48,6 +48,7 @@ interface ModelCall {
   readonly maxOutputTokens?: number
   readonly tools?: readonly unknown[]
   readonly responseFormat?: unknown
+  readonly providerOptions?: unknown
   readonly abortSignal?: AbortSignal
 }
 
@@ -122,7 +123,7 @@ export function limitedModel<Model extends AiSdkModel>(
       ...(waitUntil && { waitUntil }),
       ...(onError && { onError }),
     })
-    return [meter, { ...call, maxOutputTokens: prepared.output }]
+    return [meter, { ...call, maxOutputTokens: admitted.output - prepared.thinking }]
   }
 
   const limited: AiSdkModel = {
@@ -158,35 +159,42 @@ async function waitForTurn(
 
 function prepareModelCall(
   modelId: string,
-  { prompt, tools = [], responseFormat, maxOutputTokens }: ModelCall,
+  { prompt, tools = [], responseFormat, maxOutputTokens, providerOptions }: ModelCall,
   options: LimitedModelOptions,
-): PreparedCall {
+): PreparedCall & { readonly thinking: number } {
   const model = modelToCall(modelId, options)
   if (!tools.every(isFunctionTool) && options.allowFields?.includes('tools') !== true) {
     const message =
       'are run by the provider, which bills them beside tokens; allow them with allowFields: ["tools"]'
     throw new ConfigError('invalid_option', 'limitedModel.tools', message)
   }
-  const most = options.maxOutput ?? 4_096
-  const output = Math.min(maxOutputTokens ?? most, most)
-  const { count, imageTokens, unseenTokens } = options
-  const { input } = estimateRequest(
-    { model, messages: prompt.map(messageToCount), tools, format: responseFormat },
-    {
-      ...(count && { count }),
-      ...(imageTokens !== undefined && { imageTokens }),
-      ...(unseenTokens !== undefined && { unseenTokens }),
-    },
-  )
+  const most = options.maxOutput ?? MAX_OUTPUT
+  const thinking = thinkingBudget(providerOptions)
+  // The SDK sends the sum of both as the maximum.
+  const output = Math.min(maxOutputTokens ?? most, most) + thinking
+  const body = { model, messages: prompt.map(messageToCount), tools, format: responseFormat }
+  const bytes = byteLength(JSON.stringify(body))
+  const { input } = tokensOf(body, bytes, options)
+  const usage = { input, output, cacheWrite: input }
   return {
     api: 'openai-chat',
     model,
     countedAs: countedName(model, options.prices),
-    body: '',
+    bodyFor: () => '',
     input,
     output,
-    cost: costOf(model, { input, output, cacheWrite: input }, options.prices),
+    floor: Math.min(output, (options.minOutput ?? output) + thinking),
+    thinking,
+    ...unitsOfCall(model, usage, Math.max(input, bytes), options.prices),
   }
+}
+
+/** Returns the tokens that a model of Anthropic's may think, beside those of its answer. */
+function thinkingBudget(providerOptions: unknown): number {
+  const { anthropic } = isObject(providerOptions) ? providerOptions : {}
+  const { thinking } = isObject(anthropic) ? anthropic : {}
+  const budget = isObject(thinking) ? thinking['budgetTokens'] : 0
+  return Number.isSafeInteger(budget) && Number(budget) > 0 ? Number(budget) : 0
 }
 
 /** A message of the SDK as one that can be estimated: files are images, or of a size that nobody knows. */

@@ -20,7 +20,7 @@ import {
   type AdmittedCall,
   type CallOptions,
 } from './call/engine.ts'
-import { prepareCall, type PreparedCall } from './call/prepare.ts'
+import { prepareCall } from './call/prepare.ts'
 import { readBody } from './call/read-body.ts'
 
 /** Options of `modelHandler`. */
@@ -122,7 +122,9 @@ export function modelHandler<Context extends unknown[] = []>(
       const admitted = await admit(limiterFor(context), call, subject, options, waitUntil)
       if ('allowed' in admitted) return denialResponse(admitted, call.api, options.spentStatus)
       const { signal } = request
-      const toSend = { ...partsToSend(call), signal, subject }
+      const { api: format, model } = call
+      const sent = call.bodyFor(admitted.output)
+      const toSend = { body: sent, api: format, model, signal, subject }
       const sendIt = () => sendCall(toSend, request, ...context)
       const answer = await answerOf(admitted, sendIt, signal, maxDelayMs, report)
       if (answer === undefined) {
@@ -164,14 +166,6 @@ async function answerOf(
     if (!signal.aborted) report(error)
     return undefined
   }
-}
-
-function partsToSend({
-  body,
-  api,
-  model,
-}: PreparedCall): Pick<CallToSend, 'body' | 'api' | 'model'> {
-  return { body, api, model }
 }
 
 function callUpstream(

@@ -20,7 +20,7 @@ const MAX_VALUES = 1_000_000
 const PER_ITEM = 4
 const PER_REQUEST = 3
 /** The most tokens that Anthropic adds where there are tools: its page of prices, as of 2026-07. */
-const CLAUDE_TOOLS = 804
+export const CLAUDE_TOOLS = 804
 
 /** Parameters that the model does not read. */
 const NOT_READ: ReadonlySet<string> = /* @__PURE__ */ new Set(

@@ -47,6 +47,7 @@ describe('a Worker loads', () => {
       'reservations',
       `export { reserve } from '@sluice/core/reservations'`,
       [
+        'reservations/fit-call.js',
         'reservations/reservation-data.js',
         'reservations/reservation.js',
         'reservations/reserve.js',

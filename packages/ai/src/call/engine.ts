@@ -3,17 +3,19 @@ import {
   StoreError,
   type AllowedDecision,
   type Cost,
+  type Decision,
   type DeniedDecision,
   type Limiter,
   type Subject,
   type WaitUntil,
 } from '@sluice/core'
-import { reserve, unitNamesOf, type Reservation } from '@sluice/core/reservations'
-import { assertFunction, assertPositiveInteger } from '@sluice/core/validation'
+import { fitRange, reserve, unitNamesOf, type Reservation } from '@sluice/core/reservations'
+import { assertFunction, assertOneOf, assertPositiveInteger } from '@sluice/core/validation'
 import { meter } from '../meter.ts'
 import { findPrice, priceOf, type Prices } from '../prices.ts'
 import type { Usage } from '../usage.ts'
-import type { CallTerms, PreparedCall } from './prepare.ts'
+import type { Units } from './call-units.ts'
+import { MAX_OUTPUT, type CallTerms, type PreparedCall } from './prepare.ts'
 
 /** Options of every way to make a limited model call. */
 export interface CallOptions extends CallTerms {
@@ -40,6 +42,8 @@ export const CALL_OPTIONS: readonly string[] = [
   'models',
   'prices',
   'maxOutput',
+  'minOutput',
+  'input',
   'allowFields',
   'count',
   'imageTokens',
@@ -54,6 +58,8 @@ export const CALL_OPTIONS: readonly string[] = [
 /** A call that a limiter has let in, charged at its estimate. */
 export interface AdmittedCall {
   readonly decision: AllowedDecision
+  /** The output tokens that it may use, over all answers. */
+  readonly output: number
   /** Returns the provider's answer unchanged, and settles when its usage is known. */
   answered(response: Response, signal?: AbortSignal): Response
   /** Settles a call of which no answer came: the provider may have been at work, so the estimate stays. */
@@ -69,8 +75,12 @@ const UNITS = ['token', 'input_token', 'output_token', 'usd'] as const
 
 /** Throws unless the options of a call are usable. */
 export function assertCallOptions(options: CallOptions): void {
-  const { maxOutput, maxBodyBytes, onIncomplete, spentStatus, onUsage, onError } = options
+  const { maxOutput, minOutput, input, maxBodyBytes } = options
+  const { onIncomplete, spentStatus, onUsage, onError } = options
   if (maxOutput !== undefined) assertPositiveInteger('maxOutput', maxOutput)
+  if (minOutput !== undefined)
+    assertPositiveInteger('minOutput', minOutput, maxOutput ?? MAX_OUTPUT)
+  if (input !== undefined) assertOneOf('input', input, ['estimate', 'bound'])
   if (maxBodyBytes !== undefined) assertPositiveInteger('maxBodyBytes', maxBodyBytes)
   if (onUsage !== undefined) assertFunction('onUsage', onUsage)
   if (onError !== undefined) assertFunction('onError', onError)
@@ -101,11 +111,22 @@ export async function admit(
     throw new ConfigError('invalid_option', 'prices', message)
   }
   const counted = UNITS.filter((unit) => units.has(unit))
-  const cost = Object.fromEntries(counted.map((unit) => [unit, call.cost[unit] ?? 0]))
+  const only = (amounts: Units): Units =>
+    Object.fromEntries(counted.map((unit) => [unit, amounts[unit] ?? 0]))
+  const { cost, inputCost, outputRates, floor, output } = call
+  // A maximum that no model has is reserved in full: products of it may not be exact.
+  const isExact = Object.values(outputRates).every((rate) => rate * output <= 2 ** 52)
+  const isFitted = floor < output && isExact && counted.some((unit) => unit in outputRates)
   const decision = await reserve(
     limiter,
     { ...subject, model: subject.model ?? call.countedAs },
-    { cost, waitUntil },
+    isFitted
+      ? {
+          cost: only(inputCost),
+          fit: fitRange({ floor, most: output, rates: only(outputRates) }),
+          waitUntil,
+        }
+      : { cost: only(cost), waitUntil },
   )
   if (!decision.allowed) return decision
 
@@ -113,20 +134,24 @@ export async function admit(
     const used = unitsUsed(usage, call, options.prices)
     const keeps = !usage.complete && options.onIncomplete !== 'counted'
     const actual = counted.map((unit) => {
-      const reserved = cost[unit] ?? 0
-      return [unit, keeps ? Math.max(reserved, used[unit]) : used[unit]] as const
+      return [unit, keeps ? Math.max(reservedOf(decision, unit), used[unit]) : used[unit]] as const
     })
     await settleSurely(decision as Reservation, Object.fromEntries(actual))
     await options.onUsage?.(usage, subject)
   }
 
   // The request itself stays counted: errors are not free to repeat.
-  const nothing = Object.fromEntries(counted.map((unit) => [unit, 0]))
+  const nothing = only({})
   return admittedCall(decision, nothing, settle, call, options, waitUntil)
 }
 
+/** Returns the most that a policy has charged of this unit. */
+function reservedOf({ policies }: Decision, unit: string): number {
+  return Math.max(0, ...policies.filter((one) => one.unit === unit).map(({ cost }) => cost))
+}
+
 function admittedCall(
-  decision: AllowedDecision & Reservation,
+  decision: AllowedDecision & Reservation & { readonly granted?: number },
   nothing: Cost,
   settle: (usage: Usage) => Promise<void>,
   call: PreparedCall,
@@ -146,6 +171,7 @@ function admittedCall(
 
   return {
     decision,
+    output: decision.granted ?? call.output,
     settle,
     answered(response, signal) {
       if (!response.ok || response.body === null) {

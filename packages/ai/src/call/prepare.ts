@@ -1,12 +1,12 @@
 import { InputError } from '@sluice/core'
 import { isObject, own, type Json } from '../json.ts'
 import { baseName, candidateNames } from '../model-name.ts'
-import { findPrice, priceOf, type Priced, type Prices } from '../prices.ts'
-import { estimateRequest, type EstimateRequestOptions } from '../request.ts'
+import { findPrice, type Priced, type Prices } from '../prices.ts'
 import { API_RULES, apiOfBody, isAnthropic, MAXIMA, type ModelApi } from './api.ts'
+import { byteLength, tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
 
 /** The parts of the options that say what may be called, and at which price. */
-export interface CallTerms extends Omit<EstimateRequestOptions, 'defaultOutput'> {
+export interface CallTerms extends InputTerms {
   /**
    * The models that may be called: a list of names, or the model to call by the name that clients use.
    *
@@ -21,6 +21,13 @@ export interface CallTerms extends Omit<EstimateRequestOptions, 'defaultOutput'>
    */
   readonly maxOutput?: number
   /**
+   * The fewest output tokens that an answer is worth. If the budgets have room for fewer than `maxOutput`, the
+   * call is sent with as many as fit, down to this number, instead of being denied.
+   *
+   * @default `maxOutput`: a call fits in full or is denied
+   */
+  readonly minOutput?: number
+  /**
    * Further fields of the body that may be sent, by name. What they cost beside tokens is yours to
    * count. @default none
    */
@@ -28,23 +35,24 @@ export interface CallTerms extends Omit<EstimateRequestOptions, 'defaultOutput'>
 }
 
 /** A call as it is to be sent, and the most that it is expected to use. */
-export interface PreparedCall {
+export interface PreparedCall extends CallUnits {
   readonly api: ModelApi
   /** The model to call. */
   readonly model: string
   /** The one name that all spellings of the model are counted under (`subject.model`). */
   readonly countedAs: string
-  /** The body to send, as JSON text. */
-  readonly body: string
-  /** Input tokens, estimated. */
+  /** Returns the body to send, as JSON text, with a maximum of so many output tokens over all answers. */
+  readonly bodyFor: (output: number) => string
+  /** Input tokens, estimated or bounded. */
   readonly input: number
   /** The most output tokens, over all answers. */
   readonly output: number
-  /** Units of the call by name: `token`, `input_token`, `output_token`, and `usd` if there are prices. */
-  readonly cost: Readonly<Record<string, number>>
+  /** The fewest output tokens that are worth the call, over all answers. */
+  readonly floor: number
 }
 
-const MAX_OUTPUT = 4_096
+/** The default of `maxOutput`. */
+export const MAX_OUTPUT = 4_096
 
 /** Returns true if a value says nothing, as clients write it. */
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
@@ -68,15 +76,41 @@ export function prepareCall(
   const model = modelToCall(own(body, 'model'), terms)
   const api = address ?? apiOfBody({ ...body, model })
   const sent = bodyToSend(body, api, model, terms)
-  const { count, imageTokens, unseenTokens, prices } = terms
-  const { input, output } = estimateRequest(sent, {
-    ...(count && { count }),
-    ...(imageTokens !== undefined && { imageTokens }),
-    ...(unseenTokens !== undefined && { unseenTokens }),
-  })
   const text = stringify(sent)
-  const cost = costOf(model, dearest(input, output, api, text), prices)
-  return { api, model, countedAs: countedName(model, prices), body: text, input, output, cost }
+  const bytes = byteLength(text)
+  const { input, output: most } = tokensOf(sent, bytes, terms)
+  const maximum = API_RULES[api].maximumOf(model)
+  const output = maximum === undefined ? 0 : most
+  const answers = maximum === undefined ? 1 : most / Number(sent[maximum])
+  return {
+    api,
+    model,
+    countedAs: countedName(model, terms.prices),
+    bodyFor: (granted) =>
+      maximum === undefined || granted >= most
+        ? text
+        : stringify({ ...sent, [maximum]: Math.floor(granted / answers) }),
+    input,
+    output,
+    floor: floorOf(output, answers, thinkingBudget(sent), terms),
+    ...unitsOfCall(model, dearest(input, output, api, text), Math.max(input, bytes), terms.prices),
+  }
+}
+
+/** Returns the fewest output tokens to send a call for: at least one more than it may think. */
+export function floorOf(
+  output: number,
+  answers: number,
+  thinking: number,
+  { minOutput = Infinity }: CallTerms,
+): number {
+  return Math.min(output, Math.max(minOutput, thinking + 1) * answers)
+}
+
+/** Returns the tokens that Anthropic's model may think, which must be fewer than its maximum. */
+function thinkingBudget({ thinking }: Json): number {
+  const budget = isObject(thinking) ? own(thinking, 'budget_tokens') : undefined
+  return isCount(budget) ? budget : 0
 }
 
 function stringify(body: Json): string {
@@ -139,10 +173,14 @@ function assertMessages({ messages }: Json): void {
   throw invalid('messages', 'must be a list of at least one message')
 }
 
+/** The most answers to one request, as OpenAI allows. */
+const MAX_ANSWERS = 128
+
 function assertCounts(sent: Json): void {
   for (const name of ['n', 'best_of']) {
     const value = own(sent, name)
-    if (value !== undefined && !isCount(value)) throw invalid(name, 'must be a whole number from 1')
+    if (value === undefined || (isCount(value) && value <= MAX_ANSWERS)) continue
+    throw invalid(name, `must be a whole number from 1 to ${MAX_ANSWERS}`)
   }
 }
 
@@ -165,17 +203,6 @@ const isCount = (value: unknown): value is number =>
 export function countedName(model: string, prices: Prices | undefined): string {
   if (prices === undefined) return baseName(model)
   return candidateNames(model).find((name) => prices.models.has(name)) ?? 'other'
-}
-
-/** Returns the units of a call that uses so much. */
-export function costOf(
-  model: string,
-  usage: Priced,
-  prices: Prices | undefined,
-): Readonly<Record<string, number>> {
-  const { input, output } = usage
-  const tokens = { token: input + output, input_token: input, output_token: output }
-  return prices ? { ...tokens, usd: priceOf(usage, model, prices) } : tokens
 }
 
 /** The usage to take the price of: input is written to a cache where that may happen and costs more. */

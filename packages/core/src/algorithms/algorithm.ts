@@ -14,7 +14,7 @@ export interface AlgorithmInput {
 export interface Finding {
   /** True if the cost fits. A cost of 0 always does. */
   readonly fits: boolean
-  /** Units free now, before this cost. */
+  /** Units free now, before this cost. If a cost fits, each one up to this does, and none above. */
   readonly available: number
   /** Milliseconds until the first unit in use comes back, or the first of this cost if none is in use. */
   readonly resetMs: number

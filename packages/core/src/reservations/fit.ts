@@ -109,22 +109,23 @@ function quantityOf(
 }
 
 /** The Lua twin of `grant` and `charge`. */
-function luaTwin(keys: readonly (readonly ScriptPart[])[]): string {
-  const count = keys.flat().length
+function luaTwin(parts: readonly ScriptPart[], groups: readonly (readonly number[])[]): string {
+  const count = parts.length
   const rateOf = ({ index }: ScriptPart): string => `ARGV[#ARGV - ${count + 1 - index}]`
   const lower = (name: string, mode: string, part: ScriptPart): string => {
     const cost = `ARGV[${part.arg + numbersOf(part.rule).length}]`
     const bound = `bound(${cost}, reply[${part.state + 1}], ${rateOf(part)})`
     return `if ${isMode(mode, part)} then ${name} = math.min(${name}, ${bound}) end`
   }
-  const grants = keys.flat().map((part) => lower('granted', 'e', part))
-  const charges = keys.map((parts, index) => {
+  const grants = parts.map((part) => lower('granted', 'e', part))
+  const charges = groups.map((positions, index) => {
+    const sharing = positions.map((position) => parts[position] as ScriptPart)
     const charge = `$charge_${index + 1}`
-    const rate = rateOf(parts[0] as ScriptPart)
+    const rate = rateOf(sharing[0] as ScriptPart)
     return `if ${charge} then
   local quantity = granted
-  if not (${parts.map((part) => isMode('e', part)).join(' or ')}) then
-    ${parts.map((part) => lower('quantity', 's', part)).join('\n    ')}
+  if not (${sharing.map((part) => isMode('e', part)).join(' or ')}) then
+    ${sharing.map((part) => lower('quantity', 's', part)).join('\n    ')}
   end
   ${charge} = ${charge} + units(quantity, ${rate}) - units(floor, ${rate})
 end`

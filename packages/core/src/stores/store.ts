@@ -54,8 +54,12 @@ export interface Fit {
   charge<E extends Entry>(entries: readonly E[], reply: FitReply): readonly E[]
   /** Returns the arguments of the Lua twin, the last in ARGV. */
   args(policies: readonly PolicyRule[]): readonly string[]
-  /** Returns the Lua twin: it sets `granted`, and the charge of each key. */
-  lua(keys: readonly (readonly ScriptPart[])[]): string
+  /**
+   * Returns the Lua twin: it sets `granted`, and the charge of each key.
+   *
+   * @param groups The positions in `parts` of the policies that count in one key, key by key.
+   */
+  lua(parts: readonly ScriptPart[], groups: readonly (readonly number[])[]): string
 }
 
 /** The part of a store's answer from which the units charged are known. */

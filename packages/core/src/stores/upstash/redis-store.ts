@@ -95,9 +95,8 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
   return {
     async check(request) {
       const { policies, mark, fit, startedAt } = request
-      const reserving = mark !== undefined
-      const name = `${reserving} ${fit !== undefined} ${layoutOf(policies).shape}`
-      const source = (): string => decidingScript(policies, reserving, fit)
+      const name = `${!mark} ${!fit} ${layoutOf(policies).shape}`
+      const source = (): string => decidingScript(policies, mark !== undefined, fit)
       const reply = await runScript(name, source, checkCall(request, keyStart), startedAt)
       return parseCheckReply(reply, request)
     },

@@ -68,8 +68,8 @@ export function decidingScript(
   const variables: string[] = []
   const checks: string[] = []
   const adds: string[] = []
-  const groups: (readonly Part[])[] = []
-  for (const positions of layoutOf(policies).groups) {
+  const { groups } = layoutOf(policies)
+  for (const positions of groups) {
     const group = positions.map((index) => parts[index] as Part)
     const [{ lua: first }] = group as [Part]
     const number = checks.length + 1
@@ -78,9 +78,8 @@ export function decidingScript(
     variables.push(...names.map((name) => `${name}_${number}`))
     checks.push(numbered(checkGroup(group, first.read)))
     adds.push(numbered(addGroup(group, first, reserving)))
-    groups.push(group)
   }
-  if (fit) checks.push(fit.lua(groups))
+  if (fit) checks.push(fit.lua(parts, groups))
   if (reserving) adds.push(`redis.call('SET', KEYS[#KEYS], '', 'PX', ARGV[${nextArg + 1}])`)
   const isWide = variables.length > MAX_LOCALS
   // A record that is something else reads as nothing: the charge has been made, and an error would hide it.

@@ -1,0 +1,258 @@
+import { limitedFetch, limitedModel, modelHandler, usd, type CallToSend } from '@sluice/ai'
+import { createLimiter, dailyCap, manualClock, type Limiter } from '@sluice/core'
+import * as ai from 'ai'
+import { MockLanguageModelV4 } from 'ai/test'
+import { describe, expect, it, vi } from 'vitest'
+import { ownRedis } from '../support/running-redis.ts'
+import { NOON } from '../support/times.ts'
+import { handlerOf, limiterWith, post, PRICES, QUESTION, sentTo, subject, used } from './doors.ts'
+
+/** The tokens of output that a body allows one answer. */
+const maximumOf = (body: string): number =>
+  Number((JSON.parse(body) as Record<string, unknown>)['max_completion_tokens'])
+
+/** An answer that used so many tokens. */
+const answerOf = (completion: number, prompt = 20): Response =>
+  Response.json({
+    model: 'gpt-4o',
+    choices: [{ message: { content: 'Because.' } }],
+    usage: { prompt_tokens: prompt, completion_tokens: completion },
+  })
+
+/** A handler over a budget of so many micro-dollars a day, and what it sends. */
+function fitting(
+  limiter: Limiter,
+  options: object = {},
+  answer = ({ body }: CallToSend) => answerOf(maximumOf(body)),
+) {
+  const calls: CallToSend[] = []
+  const handle = modelHandler(
+    limiter,
+    { subject, prices: PRICES, minOutput: 100, maxOutput: 1_000, ...options },
+    (call) => {
+      calls.push(call)
+      return answer(call)
+    },
+  )
+  return { calls, handle }
+}
+
+describe('a call that is fitted to its budget', () => {
+  it('is sent with as many output tokens as there is money for, and never costs more', async () => {
+    // A token of output is ten micro-dollars: there is money for some 500 of them.
+    const limiter = limiterWith(5_050)
+    const { calls, handle } = fitting(limiter)
+    const answer = await handle(post(QUESTION))
+    expect(answer.status).toBe(200)
+    await answer.text()
+    const maximum = maximumOf(calls[0]?.body ?? '')
+    expect(maximum).toBeGreaterThan(450)
+    expect(maximum).toBeLessThan(505)
+    await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+    expect(await used(limiter, 'budget.daily')).toBe(20 + 10 * maximum)
+    const denied = await handle(post(QUESTION))
+    expect(denied.status).toBe(429)
+    expect(calls).toHaveLength(1)
+  })
+
+  it('is sent in full while there is room, and a lower maximum of the client counts', async () => {
+    const { calls, handle } = fitting(limiterWith(usd(1)))
+    await handle(post(QUESTION))
+    await handle(post({ ...QUESTION, max_tokens: 30 }))
+    expect(calls.map(({ body }) => maximumOf(body))).toEqual([1_000, 30])
+  })
+
+  it('is denied if the least does not fit, and without minOutput if the most does not', async () => {
+    const few = fitting(limiterWith(900))
+    expect((await few.handle(post(QUESTION))).status).toBe(429)
+    const full = fitting(limiterWith(5_050), { minOutput: undefined })
+    expect((await full.handle(post(QUESTION))).status).toBe(429)
+  })
+
+  it('shares what it is granted among all answers', async () => {
+    const { calls, handle } = fitting(limiterWith(5_050))
+    await handle(post({ ...QUESTION, n: 3 }))
+    const maximum = maximumOf(calls[0]?.body ?? '')
+    expect(maximum).toBeGreaterThan(150)
+    expect(maximum).toBeLessThan(168)
+  })
+
+  it('has room to answer beside what it thinks', async () => {
+    const body = {
+      model: 'claude-opus-4-5',
+      messages: QUESTION.messages,
+      max_tokens: 4_000,
+      thinking: { type: 'enabled', budget_tokens: 1_024 },
+    }
+    const send = async (daily: number) => {
+      const { calls, handle } = fitting(limiterWith(daily), { maxOutput: 4_000 }, () => answerOf(1))
+      const request = new Request('https://app.example/v1/messages', {
+        method: 'POST',
+        body: JSON.stringify(body),
+      })
+      return { status: (await handle(request)).status, sent: calls }
+    }
+    const { sent } = await send(20_000)
+    expect(Number(sentTo(sent)['max_tokens'])).toBeGreaterThan(1_900)
+    // There is room for 900 tokens, but the model may think 1,024.
+    expect(await send(9_000)).toMatchObject({ status: 429, sent: [] })
+  })
+
+  it('keeps what it was granted if its usage is not told', async () => {
+    const limiter = limiterWith(5_050)
+    const { calls, handle } = fitting(limiter, {}, () => Response.json({ choices: [] }))
+    await (await handle(post(QUESTION))).text()
+    await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+    const granted = maximumOf(calls[0]?.body ?? '')
+    expect(await used(limiter, 'budget.daily')).toBeGreaterThanOrEqual(10 * granted)
+    expect(await used(limiter, 'budget.daily')).toBeLessThanOrEqual(5_050)
+  })
+
+  it('is refused if it asks for more answers than any provider gives', async () => {
+    const { calls, handle } = fitting(limiterWith(usd(1)))
+    const answer = await handle(post({ ...QUESTION, n: 10 ** 9 }))
+    expect(answer.status).toBe(400)
+    expect(await answer.text()).toContain('from 1 to 128')
+    expect(calls).toHaveLength(0)
+  })
+
+  it('goes through limitedFetch and limitedModel alike', async () => {
+    const bodies: string[] = []
+    const limited = limitedFetch(limiterWith(5_050), {
+      subject: { tenant: 'acme' },
+      prices: PRICES,
+      minOutput: 100,
+      fetch: async (_, init) => {
+        bodies.push(init?.body as string)
+        return answerOf(1)
+      },
+    })
+    await limited('https://api.example/v1/chat/completions', {
+      method: 'POST',
+      body: JSON.stringify(QUESTION),
+    })
+    expect(maximumOf(bodies[0] ?? '')).toBeGreaterThan(450)
+
+    const inner = new MockLanguageModelV4({
+      modelId: 'claude-opus-4-5',
+      doGenerate: async () =>
+        ({
+          finishReason: { unified: 'stop', raw: 'stop' },
+          content: [{ type: 'text', text: 'Because.' }],
+          warnings: [],
+          usage: {
+            inputTokens: { total: 20, noCache: 20, cacheRead: 0, cacheWrite: 0 },
+            outputTokens: { total: 5, text: 5, reasoning: 0 },
+          },
+        }) as never,
+    })
+    const options = { subject: { tenant: 'acme' }, prices: PRICES, minOutput: 100 }
+    const model = limitedModel(inner, limiterWith(15_000), options)
+    const thinking = { type: 'enabled', budgetTokens: 1_024 } as const
+    await ai.generateText({ model, prompt: 'Why?', providerOptions: { anthropic: { thinking } } })
+    // The provider adds what the model may think: both together fit into some 1,490.
+    const sent = inner.doGenerateCalls[0]?.maxOutputTokens ?? 0
+    expect(sent).toBeGreaterThan(420)
+    expect(sent + 1_024).toBeLessThan(1_500)
+  })
+})
+
+describe('an input that is bounded', () => {
+  it('is reserved at its bytes, which no text has more tokens than', async () => {
+    let held = 0
+    const { handle, limiter } = handlerOf(
+      async () => {
+        held = await used(limiter, 'tpm')
+        return answerOf(10)
+      },
+      { input: 'bound', maxOutput: 100 },
+    )
+    const content = '𓂀'.repeat(500)
+    await handle(post({ ...QUESTION, messages: [{ role: 'user', content }] }))
+    expect(held).toBeGreaterThanOrEqual(2_000 + 100)
+    expect(held).toBeLessThan(2_500)
+  })
+
+  it.each([
+    [
+      'an image',
+      [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a' } }] }],
+    ],
+    ['a file', [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }]],
+    ['a sound', [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }]],
+  ])('refuses %s', async (_, messages) => {
+    const { handle, calls } = handlerOf(() => answerOf(1), { input: 'bound' })
+    const answer = await handle(post({ ...QUESTION, messages }))
+    expect(answer.status).toBe(400)
+    expect(await answer.text()).toContain('no bound')
+    expect(calls).toEqual([])
+  })
+
+  it('refuses an earlier response, which only the provider sees', async () => {
+    const { handle } = handlerOf(() => answerOf(1), { input: 'bound', api: 'openai-responses' })
+    const body = { model: 'gpt-4o', input: 'And?', previous_response_id: 'resp_1' }
+    expect((await handle(post(body))).status).toBe(400)
+  })
+})
+
+describe('over many calls', () => {
+  const own = ownRedis()
+  const BUDGET = usd(2)
+  /** The most that a call with the least output costs: its bytes, and a hundred tokens of output. */
+  const FLOOR = 400 + 100 * 10
+
+  it('10,000 random ones never spend more than the cap, and none is refused while it fits', async () => {
+    let state = 20_261_122
+    const random = (below: number): number => {
+      state = (state * 48_271) % 2_147_483_647
+      return state % below
+    }
+    const clock = manualClock(NOON)
+    const limiter = createLimiter({
+      store: own.store(),
+      clock,
+      policies: [dailyCap({ name: 'budget.daily', limit: BUDGET, unit: 'usd', per: ['tenant'] })],
+    })
+    let spent = 0
+    let [open, refused, cut] = [0, 0, 0]
+    const settled: number[] = []
+    const { handle } = fitting(
+      limiter,
+      { input: 'bound', onUsage: () => settled.push(1) },
+      ({ body }) => {
+        const most = maximumOf(body)
+        if (most < 1_000) cut += 1
+        const completion = random(4) === 0 ? most : 1 + random(most)
+        // What it was granted bounds the output.
+        const prompt = 5 + random(100)
+        spent += prompt + 10 * completion
+        return answerOf(completion, prompt)
+      },
+    )
+    const dailySpend: number[] = []
+    for (let batch = 0; batch < 10_000 / 16; batch += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 16 }, async () => {
+          const content = 'why? '.repeat(1 + random(20))
+          const answer = await handle(post({ ...QUESTION, messages: [{ role: 'user', content }] }))
+          if (answer.ok) open += 1
+          await answer.text()
+          return answer.status
+        }),
+      )
+      await vi.waitFor(() => expect(settled).toHaveLength(open), { interval: 2, timeout: 30_000 })
+      expect(spent).toBeLessThanOrEqual(BUDGET)
+      const denied = answers.filter((status) => status === 429).length
+      refused += denied
+      if (denied < 16) continue
+      // All are refused with nothing in flight: then not even the least fits.
+      expect(BUDGET - spent).toBeLessThan(FLOOR)
+      dailySpend.push(spent)
+      spent = 0
+      clock.advance(86_400_000)
+    }
+    expect(refused).toBeGreaterThan(500)
+    expect(cut).toBeGreaterThan(100)
+    expect(dailySpend.length).toBeGreaterThan(5)
+  }, 300_000)
+})
