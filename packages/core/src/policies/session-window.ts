@@ -13,8 +13,8 @@ export interface SessionWindowOptions<
   Name extends string = AnyLimitName,
 > extends Omit<PolicyOptions<Partition, Unit, Name>, 'stripes'> {
   /**
-   * The time without a charge after which the session is over. Counted from the start of a call: choose
-   * it above your longest call and the longest pause after one.
+   * The time without a charge after which the session is over. A call is charged when it begins: choose
+   * it longer than your longest call and the pause after it together.
    */
   readonly idle: Duration
 }
