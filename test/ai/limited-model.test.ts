@@ -2,14 +2,10 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { limitedModel, ModelCallDenied, usd, type LimitedModelOptions } from '@sluice/ai'
 import type { Limiter } from '@sluice/core'
 import * as ai7 from 'ai'
-import * as ai5 from 'ai5'
-import * as ai6 from 'ai6'
-import { MockLanguageModelV2 } from 'ai5/test'
-import { MockLanguageModelV3 } from 'ai6/test'
-import { MockLanguageModelV4 } from 'ai/test'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { limiterOf, limiterWith, PRICES, used } from './doors.ts'
 import { startProvider, WISHES, type Server } from './provider.ts'
+import { VERSIONS } from './sdk-versions.ts'
 
 let provider: Server
 beforeAll(async () => {
@@ -36,48 +32,6 @@ function limited(options: Partial<LimitedModelOptions> = {}, limiter: Limiter = 
   })
   return { limiter, model, settled }
 }
-
-/** A step that calls a tool, and uses a hundred tokens of input and fifty of output. */
-const STEP = {
-  finishReason: 'tool-calls',
-  content: [{ type: 'tool-call', toolCallId: '1', toolName: 'look', input: '{}' }],
-  warnings: [],
-}
-const FLAT = { inputTokens: 100, outputTokens: 50, totalTokens: 150 }
-const IN_PARTS = {
-  inputTokens: { total: 100, noCache: 100, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 50, text: 50, reasoning: 0 },
-}
-
-/** Each version of the SDK with a model of its specification, which goes on calling a tool for ever. */
-const VERSIONS = {
-  'ai 5': {
-    sdk: ai5,
-    model: () =>
-      new MockLanguageModelV2({
-        modelId: 'gpt-4o',
-        doGenerate: async () => ({ ...STEP, usage: FLAT }) as never,
-      }),
-  },
-  'ai 6': {
-    sdk: ai6,
-    model: () =>
-      new MockLanguageModelV3({
-        modelId: 'gpt-4o',
-        doGenerate: async () =>
-          ({ ...STEP, finishReason: { unified: 'tool-calls' }, usage: IN_PARTS }) as never,
-      }),
-  },
-  'ai 7': {
-    sdk: ai7,
-    model: () =>
-      new MockLanguageModelV4({
-        modelId: 'gpt-4o',
-        doGenerate: async () =>
-          ({ ...STEP, finishReason: { unified: 'tool-calls' }, usage: IN_PARTS }) as never,
-      }),
-  },
-} as const
 
 describe.each(Object.entries(VERSIONS))('a limited model of %s', (_, { sdk, model: makeModel }) => {
   const generate = sdk.generateText as (options: object) => Promise<{ steps: unknown[] }>

@@ -6,6 +6,7 @@ import {
   leakyBucket,
   manualClock,
   projectLimits,
+  sessionWindow,
   slidingWindow,
   slidingWindowCounter,
   tokenBucket,
@@ -43,6 +44,7 @@ const minute = { limit: 60, window: '1m', per: ['tenant'] } as const
 const counter = slidingWindowCounter({ name: 'rpm', segments: 6, ...minute })
 const bucket = tokenBucket({ name: 'rpm', ...minute })
 const queue = leakyBucket({ name: 'rpm', burst: 60, ...minute })
+const run = sessionWindow({ name: 'run', limit: 60, idle: '30m', per: ['tenant'] })
 const project = [projectLimits({ per: ['tenant'] })]
 
 // Every command on this Redis is counted, so it is shared with nobody.
@@ -197,6 +199,14 @@ const MEASURED: Record<string, () => Promise<Metered>> = {
   'a leaky bucket, allowed, 30 a minute': async () =>
     (await warm([queue])).average(300, waits(2_000)),
   'a leaky bucket, denied': async () => deniedAfter([queue]),
+  'a session, allowed, 30 a minute': async () => {
+    const { average, limiter } = await warm([run])
+    const metered = await average(59, waits(2_000))
+    expect((await limiter.peek(ACME)).policies[0]?.remaining).toBe(1)
+    return metered
+  },
+  'a session, denied': async () => deniedAfter([run]),
+  'settle a session below the estimate': () => settling([run], 1),
   "a project's first": async () => (await warm(project)).check(true),
   "a project's first 64, allowed": async () => {
     const { spend, average } = await warm(project)

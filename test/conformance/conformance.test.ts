@@ -3,6 +3,7 @@ import {
   createLimiter,
   fixedWindow,
   leakyBucket,
+  sessionWindow,
   slidingWindow,
   slidingWindowCounter,
   slidingWindows,
@@ -25,6 +26,7 @@ const HOUR = { name: 'p', limit: 20, window: '1h', per: ['tenant'] } as const
 const TWENTY: readonly (readonly [what: string, policies: readonly Policy[], times: number])[] = [
   ['a sliding window', [slidingWindow(HOUR)], 100],
   ['a fixed window', [fixedWindow(HOUR)], 20],
+  ['a session window', [sessionWindow({ name: 'p', limit: 20, idle: '1h', per: ['tenant'] })], 20],
   ['a sliding window counter', [slidingWindowCounter({ ...HOUR, segments: 6 })], 20],
   ['a token bucket', [tokenBucket(HOUR)], 20],
   ['a leaky bucket', [leakyBucket({ ...HOUR, limit: 1, burst: 20 })], 20],

@@ -4,6 +4,7 @@ import {
   fixedWindow,
   leakyBucket,
   monthlyCap,
+  sessionWindow,
   slidingWindow,
   slidingWindowCounter,
   slidingWindows,
@@ -30,6 +31,8 @@ export const KINDS = {
   'fixed window': (name: string, limit: Limit) => fixedWindow({ name, limit, window: '1m', per }),
   'daily cap': (name: string, limit: Limit) => dailyCap({ name, limit, per }),
   'monthly cap': (name: string, limit: Limit) => monthlyCap({ name, limit, per }),
+  'session window': (name: string, limit: Limit) =>
+    sessionWindow({ name, limit, idle: '20s', per }),
   'calls in flight': (name: string, limit: Limit) => concurrency({ name, limit, per }),
   'sliding windows': (name: string, limit: Limit) =>
     slidingWindows({

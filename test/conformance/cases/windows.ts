@@ -3,6 +3,7 @@ import {
   fixedWindow,
   leakyBucket,
   monthlyCap,
+  sessionWindow,
   slidingWindow,
   slidingWindowCounter,
   tokenBucket,
@@ -77,6 +78,12 @@ const KINDS: Record<string, Kind> = {
     endsAt: Date.UTC(2026, 0, 16),
     leftThen: 2,
     reason: 'daily_quota_exceeded',
+  },
+  'a session window': {
+    policy: sessionWindow({ ...common, idle: '10s' }),
+    endsAt: NOON + 10_000,
+    leftThen: 2,
+    ...rate,
   },
   'a monthly cap': {
     policy: monthlyCap(common),

@@ -4,6 +4,7 @@ import {
   fixedWindow,
   leakyBucket,
   monthlyCap,
+  sessionWindow,
   slidingWindow,
   slidingWindowCounter,
   slidingWindows,
@@ -42,6 +43,7 @@ const KINDS: Readonly<Record<string, (limit: Limit) => Policy>> = {
   'a fixed window': (limit) => fixedWindow({ ...common, limit, window: '1m' }),
   'a daily cap': (limit) => dailyCap({ ...common, limit }),
   'a monthly cap': (limit) => monthlyCap({ ...common, limit }),
+  'a session window': (limit) => sessionWindow({ ...common, limit, idle: '1m' }),
   'calls in flight': (limit) => concurrency({ ...common, limit }),
 }
 

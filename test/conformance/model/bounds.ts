@@ -1,9 +1,9 @@
 import { isBucket, type Rule } from './rules.ts'
-import { endOf, type Charge } from './usage.ts'
+import { endOf, usageOf, type Charge } from './usage.ts'
 
 /**
  * The most that a partition with these charges has held of what the rule lets it hold, as a share: of
- * sliding and fixed windows the units in a window; of a counter the units in a window less a segment,
+ * sliding and fixed windows the units in a window, and of a session those in it; of a counter the units in a window less a segment,
  * and in a window, of which it may hold a segment's more; of buckets the units in any stretch of time,
  * of which it may hold what flows in meanwhile more than the burst.
  *
@@ -18,10 +18,12 @@ export function mostHeld(rule: Rule, charges: readonly Charge[], shorterMs = 0):
     charges
       .filter((charge, index) => charge.at <= last.at && counts(charge, index))
       .reduce((sum, { cost }) => sum + cost, 0)
+  const upTo = (last: Charge): Charge[] => charges.slice(0, charges.lastIndexOf(last) + 1)
   const within = (last: Charge, lengthMs: number): number =>
     held(last, ({ at }) => at > last.at - lengthMs)
   const share = (last: Charge): number => {
     if (isBucket(rule)) return fullest(rule, charges, last)
+    if (kind === 'session') return usageOf(rule, upTo(last)).units(last.at) / limit
     if (kind === 'sliding') return within(last, windowMs - shorterMs) / limit
     if (kind !== 'counter') {
       return held(last, ({ at }) => endOf(rule, at) === endOf(rule, last.at)) / limit

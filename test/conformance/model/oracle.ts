@@ -89,9 +89,14 @@ function opinionOf(rule: Rule, charges: readonly Charge[], ask: Ask, now: number
   const fitsAt = (at: number): boolean =>
     cost === 0 || (units(at) + cost <= capacity(rule) && wait(at) <= longestWait)
   const used = units(now)
-  // Where nothing is in use, one unit is taken to be.
-  const { units: after } = used > 0 ? { units } : usageOf(rule, [{ at: now, cost: 1 }])
   const fits = fitsAt(now)
+  // Where nothing is in use, one unit is taken to be. A charge moves the end of a session.
+  const isProlonged = rule.kind === 'session' && fits && cost > 0
+  const { units: after } = isProlonged
+    ? usageOf(rule, [...charges, { at: now, cost }])
+    : used > 0
+      ? { units }
+      : usageOf(rule, [{ at: now, cost: 1 }])
   const never = cost > capacity(rule)
   // Of a bucket that nothing flows into, its window is told.
   const neverFills = isBucket(rule) && rule.limit === 0

@@ -4,6 +4,7 @@ import {
   leakyBucket,
   monthlyCap,
   rollout,
+  sessionWindow,
   slidingWindow,
   slidingWindowCounter,
   slidingWindows,
@@ -18,6 +19,7 @@ const KINDS = [
   'fixed',
   'daily',
   'monthly',
+  'session',
   'counter',
   'token',
   'interval',
@@ -28,6 +30,7 @@ const KINDS = [
 export interface Rule {
   readonly kind: (typeof KINDS)[number]
   readonly limit: number
+  /** Of a session: its idle time. */
   readonly windowMs: number
   readonly per: Per
   readonly unit: string
@@ -177,6 +180,7 @@ function policyOf(rule: Rule, name: string): Policy {
     fixed: () => fixedWindow({ ...common, window }),
     daily: () => dailyCap(common),
     monthly: () => monthlyCap(common),
+    session: () => sessionWindow({ ...common, idle: window }),
     counter: () => slidingWindowCounter({ ...common, window, segments }),
     token: () => tokenBucket({ ...common, window, burst }),
     interval: () => tokenBucket({ ...common, window, burst, refill: 'interval' }),

@@ -34,6 +34,7 @@ export function endOf({ kind, windowMs }: Pick<Rule, 'kind' | 'windowMs'>, now: 
 export function usageOf(rule: Rule, charges: readonly Charge[]): Usage {
   const { kind, limit, windowMs } = rule
   if (isBucket(rule) && limit === 0) return { units: none, wait: none }
+  if (kind === 'session') return { units: since(rule, charges), wait: none }
   const sumOf = (counts: (charge: Charge) => boolean): number =>
     charges.filter(counts).reduce((sum, { cost }) => sum + cost, 0)
   if (kind === 'leaky') return queued(rule, charges)
@@ -45,6 +46,16 @@ export function usageOf(rule: Rule, charges: readonly Charge[]): Usage {
 }
 
 const none = (): number => 0
+
+/** The charges of a session: those since the last pause of the idle time, until there is another. */
+function since({ windowMs }: Rule, charges: readonly Charge[]): Usage['units'] {
+  let [units, last] = [0, -Infinity]
+  for (const { at, cost } of charges) {
+    units = at - last < windowMs ? units + cost : cost
+    last = at
+  }
+  return (now) => (now - last < windowMs ? units : 0)
+}
 
 /** The segments that are all in the window, and a part of the one before them, rounded up. */
 function estimate(

@@ -3,6 +3,7 @@ import {
   fixedWindow,
   leakyBucket,
   projectLimits,
+  sessionWindow,
   slidingWindow,
   slidingWindowCounter,
   tokenBucket,
@@ -53,6 +54,11 @@ const SPENT: Record<string, { policies: readonly Policy[]; times: number; gapMs:
     gapMs: 10,
   },
   fixedWindow: { policies: [fixedWindow({ ...common, limit: 1_000 })], times: 1_000, gapMs: 10 },
+  sessionWindow: {
+    policies: [sessionWindow({ name: 'p', limit: 1_000, idle: '1m', per: ['tenant'] })],
+    times: 1_000,
+    gapMs: 10,
+  },
 }
 
 const AT_ONCE = 20

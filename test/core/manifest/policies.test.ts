@@ -4,6 +4,7 @@ import {
   fixedWindow,
   leakyBucket,
   rollout,
+  sessionWindow,
   slidingWindow,
   tokenBucket,
   type FixedWindowOptions,
@@ -75,6 +76,9 @@ describe('a policy for every route', () => {
     } as const
     const leaky = { policies: [{ algorithm: 'leakyBucket', ...bucket }], routes: ['/a'] } as const
     expect(rulesIn(defineManifest(leaky))).toEqual(leakyBucket(bucket)())
+    const run = { name: 'run', limit: 5, idle: '30m', per: ['run'] } as const
+    const session = { policies: [{ algorithm: 'sessionWindow', ...run }], routes: ['/a'] } as const
+    expect(rulesIn(defineManifest(session))).toEqual(sessionWindow(run)())
   })
 
   it('has rollout and backpressure as plain data, as in JSON', async () => {

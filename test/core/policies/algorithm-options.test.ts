@@ -3,6 +3,7 @@ import {
   definePlans,
   leakyBucket,
   projectLimits,
+  sessionWindow,
   slidingWindowCounter,
   slidingWindows,
   tokenBucket,
@@ -17,6 +18,7 @@ const token = loosely(tokenBucket)
 const leaky = loosely(leakyBucket)
 const counter = loosely(slidingWindowCounter)
 const sliding = loosely(slidingWindows)
+const session = loosely(sessionWindow)
 const project = loosely(projectLimits)
 
 const good = { name: 'p', limit: 1, window: '1m', per: ['tenant'] }
@@ -37,6 +39,23 @@ const MISTAKES: Mistake[] = [
     [`token burst ${show(burst)}`, () => token({ ...good, burst }), 'tokenBucket.burst'],
     [`leaky burst ${show(burst)}`, () => leaky({ ...good, burst }), 'leakyBucket.burst'],
   ]),
+  ...[undefined, ...waits].map((idle): Mistake => [
+    `idle ${show(idle)}`,
+    () => session({ ...inLog, limit: 1, idle }),
+    'sessionWindow.idle',
+    'invalid_duration',
+  ]),
+  [
+    'a window of a session',
+    () => session({ ...good, idle: '1m' }),
+    'sessionWindow.window',
+    'unknown_option',
+  ],
+  [
+    'stripes of a session',
+    () => session({ ...inLog, limit: 1, idle: '1m', stripes: 2 }),
+    'sessionWindow.stripes',
+  ],
   ['a leaky bucket of no size', () => leaky(good), 'leakyBucket.burst'],
   ['an unknown refill', () => token({ ...good, refill: 'greedy' }), 'tokenBucket.refill'],
   ['a refill that is null', () => token({ ...good, refill: null }), 'tokenBucket.refill'],

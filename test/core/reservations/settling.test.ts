@@ -4,6 +4,7 @@ import {
   dailyCap,
   fixedWindow,
   leakyBucket,
+  sessionWindow,
   slidingWindow,
   slidingWindowCounter,
   slidingWindows,
@@ -30,6 +31,7 @@ const WINDOWS: Record<string, readonly [policy: Policy, windowMs: number]> = {
   'a sliding window counter': [counter, MINUTE],
   'a fixed window': [fixedWindow({ ...common, window: '1m' }), MINUTE],
   'a daily cap': [dailyCap(common), DAY],
+  'a session': [sessionWindow({ ...common, idle: '1m' }), MINUTE],
 }
 const BUCKETS: Record<string, Policy> = {
   'a token bucket': tokenBucket({ ...common, window: '1h' }),

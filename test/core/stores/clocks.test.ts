@@ -1,4 +1,11 @@
-import { createLimiter, dailyCap, fixedWindow, slidingWindow, type Limiter } from '@sluice/core'
+import {
+  createLimiter,
+  dailyCap,
+  fixedWindow,
+  sessionWindow,
+  slidingWindow,
+  type Limiter,
+} from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import { startLocal, startRedisServer, type LocalServer, type RedisServer } from '@sluice/local'
 import type { Redis } from 'ioredis'
@@ -89,6 +96,7 @@ describe('on Redis', () => {
 describe('by the clocks of callers that differ by seconds', () => {
   it.each([
     ['a fixed window', fixedWindow({ name: 'f', limit: 5, window: '5s', per: ['tenant'] })],
+    ['a session', sessionWindow({ name: 'e', limit: 5, idle: '5s', per: ['tenant'] })],
     ['a sliding window', slidingWindow({ name: 's', limit: 5, window: '1s', per: ['tenant'] })],
   ])('%s keeps to its limit: no fast clock lets its keys expire early', async (_, policy) => {
     const local = await restricted('skewed', '~*', '+@all', '-time')

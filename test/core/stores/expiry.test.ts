@@ -4,6 +4,7 @@ import {
   leakyBucket,
   manualClock,
   monthlyCap,
+  sessionWindow,
   slidingWindow,
   slidingWindowCounter,
   slidingWindows,
@@ -134,6 +135,7 @@ describe('keys in Redis', () => {
       tokenBucket({ name: 't', limit: 30, window, per }),
       tokenBucket({ name: 'i', limit: 30, window, refill: 'interval', per }),
       leakyBucket({ name: 'l', limit: 30, window, burst: 30, per }),
+      sessionWindow({ name: 'e', limit: 30, idle: window, per }),
       slidingWindows({
         name: 'w',
         windows: { short: { limit: 30, window: 5_000 }, long: { limit: 60, window } },
@@ -155,7 +157,7 @@ describe('keys in Redis', () => {
         expect(await own.redis.pttl(key)).toBeGreaterThan(0)
       }
     }
-    for (const name of ['s', 'c', 't', 'i', 'l', 'w']) {
+    for (const name of ['s', 'c', 't', 'i', 'l', 'e', 'w']) {
       const keys = await keysUnder(own.redis, `${prefix}:${name}`)
       expect(keys).toHaveLength(4)
       for (const key of keys)
@@ -189,6 +191,19 @@ describe('keys in Redis', () => {
       const [value, expiry] = await Promise.all([own.redis.get(key), own.redis.pexpiretime(key)])
       const end = (Number((value ?? '').slice(1).split(':')[0]) + 4) * 20 + 60
       expect(expiry < 0 ? end : expiry).toBe(end)
+    }
+  })
+
+  it('of a session expire at its end, by the clock of Redis', async () => {
+    const { limiter, prefix } = setUp([sessionWindow({ name: 'e', limit: 99, idle: '1m', per })])
+    for (let time = 0; time < 20; time += 1) {
+      const before = await redisNow()
+      await limiter.check(ACME)
+      const [key = ''] = await keysUnder(own.redis, prefix)
+      const expiry = await own.redis.pexpiretime(key)
+      expect(await own.redis.get(key)).toMatch(new RegExp(`^s\\d+:${expiry}:${time + 1}$`))
+      expect(expiry).toBeGreaterThanOrEqual(before + 60_000)
+      expect(expiry).toBeLessThanOrEqual((await redisNow()) + 60_000)
     }
   })
 

@@ -64,7 +64,7 @@ export interface Algorithm<State = never> {
   /** Returns the Lua twin for policies with these numbers. Stores without Lua do not call it. */
   lua(params: readonly number[]): LuaFragments
   /**
-   * The correction of charges. Those of Sluice's own algorithms are loaded with
+   * The correction of charges. Those of most of Sluice's own algorithms are loaded with
    * `@sluice/core/reservations` only. @default reservations are refused
    */
   readonly settlement?: SettlementTwins<State>

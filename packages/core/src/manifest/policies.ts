@@ -6,6 +6,7 @@ import { dailyCap, fixedWindow, monthlyCap } from '../policies/fixed-window.ts'
 import { leakyBucket } from '../policies/leaky-bucket.ts'
 import { rollout } from '../policies/rollout.ts'
 import { collectRules } from '../policies/rules.ts'
+import { sessionWindow } from '../policies/session-window.ts'
 import { slidingWindowCounter } from '../policies/sliding-window-counter.ts'
 import { slidingWindow } from '../policies/sliding-window.ts'
 import { slidingWindows } from '../policies/sliding-windows.ts'
@@ -27,6 +28,7 @@ const FACTORIES: Factories = {
   leakyBucket,
   dailyCap,
   monthlyCap,
+  sessionWindow,
   concurrency,
 }
 

@@ -4,6 +4,7 @@ import type { RolloutOptions } from '../policies/rollout.ts'
 import type { ConcurrencyOptions } from '../policies/concurrency.ts'
 import type { FixedWindowOptions } from '../policies/fixed-window.ts'
 import type { LeakyBucketOptions } from '../policies/leaky-bucket.ts'
+import type { SessionWindowOptions } from '../policies/session-window.ts'
 import type { SlidingWindowCounterOptions } from '../policies/sliding-window-counter.ts'
 import type { SlidingWindowOptions } from '../policies/sliding-window.ts'
 import type { SlidingWindowsOptions } from '../policies/sliding-windows.ts'
@@ -26,6 +27,7 @@ export interface OptionsOf {
   readonly leakyBucket: LeakyBucketOptions
   readonly dailyCap: PolicyOptions
   readonly monthlyCap: PolicyOptions
+  readonly sessionWindow: SessionWindowOptions
   readonly concurrency: ConcurrencyOptions
 }
 
