@@ -30,7 +30,7 @@ export interface CallUnits {
 }
 
 /** Returns the units of a call that uses so much. */
-export function costOf(model: string, usage: Priced, prices: Prices | undefined): Units {
+function costOf(model: string, usage: Priced, prices: Prices | undefined): Units {
   const { input, output } = usage
   const tokens = { token: input + output, input_token: input, output_token: output }
   return prices ? { ...tokens, usd: priceOf(usage, model, prices) } : tokens

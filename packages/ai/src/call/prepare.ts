@@ -98,7 +98,7 @@ export function prepareCall(
 }
 
 /** Returns the fewest output tokens to send a call for: at least one more than it may think. */
-export function floorOf(
+function floorOf(
   output: number,
   answers: number,
   thinking: number,
