@@ -94,6 +94,7 @@ export type {
   Operation,
   RecordField,
   RecordValues,
+  MarkedCharge,
   SettlementMark,
   StateMap,
   Store,

@@ -62,9 +62,9 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
       const done = { applied: true, returned: { token: 50 }, overrun: {} }
       expect(await decision.settle({ token: 30 })).toEqual(done)
       expect(await left()).toBe(70)
-      const nothing = { applied: false, why: 'settled_before', returned: {}, overrun: {} }
-      expect(await decision.settle({ token: 1 })).toEqual(nothing)
-      expect(await decision.cancel()).toEqual(nothing)
+      const before = { ...done, applied: false, why: 'settled_before' }
+      expect(await decision.settle({ token: 1 })).toEqual(before)
+      expect(await decision.cancel()).toEqual(before)
       expect(await left()).toBe(70)
     })
     it('charges use beyond the estimate, also past the limit, and never reports less than 0 remaining', async () => {

@@ -9,9 +9,10 @@ import {
   tokenBucket,
   type Policy,
 } from '@sluice/core'
-import { reservation, reserve } from '@sluice/core/reservations'
+import { fitRange, reservation, reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
+import { remaining } from '../../support/decisions.ts'
 import { ACME } from '../../support/limiters.ts'
 import { keysUnder, snapshot } from '../../support/redis.ts'
 import { ownRedis } from '../../support/running-redis.ts'
@@ -39,6 +40,31 @@ const own = ownRedis()
 
 const setUp = () => own.setUp(POLICIES)
 
+/** A limiter of which one reply is lost on demand, and what is left of its policies in Redis. */
+async function losing(onStoreError: 'local' | 'allow' | 'deny') {
+  const { url, token } = own.local
+  let lose = false
+  const store = upstash({
+    url,
+    token,
+    prefix: freshPrefix(),
+    timeoutMs: 30_000,
+    async fetch(target, init) {
+      const response = await fetch(target, init)
+      if (!lose) return response
+      lose = false
+      throw new TypeError('The reply is lost')
+    },
+  })
+  const limiter = createLimiter({ store, policies: POLICIES, onStoreError })
+  await limiter.peek(ACME, { cost: COST })
+  return {
+    limiter,
+    loseNext: () => void (lose = true),
+    left: async () => remaining(await limiter.peek(ACME, { cost: { token: 0 } })),
+  }
+}
+
 describe('a reservation in Redis', () => {
   it('is one HTTP request to make and one to settle', async () => {
     const { limiter } = setUp()
@@ -51,7 +77,7 @@ describe('a reservation in Redis', () => {
     expect(own.local.requests - before).toBe(2)
   })
 
-  it('leaves an expiry on every key, its mark only until it is settled, and nothing of a call', async () => {
+  it('leaves an expiry on every key, its mark for a minute once it is settled, and nothing of a call', async () => {
     const { limiter, prefix } = setUp()
     const expiries = async (): Promise<Map<string, number>> => {
       const keys = await keysUnder(own.redis, prefix)
@@ -71,8 +97,9 @@ describe('a reservation in Redis', () => {
     await decision.settle({ token: 7 })
     const settled = await expiries()
     expect([...settled.keys()].toSorted()).toEqual(
-      [...unsettled.keys()].filter((key) => !/^(hold|calls):/.test(key)).toSorted(),
+      [...unsettled.keys()].filter((key) => !key.startsWith('calls:')).toSorted(),
     )
+    expect(settled.get(marks[0]?.[0] ?? '')).toBeLessThanOrEqual(60_000)
     expect(Math.min(...settled.values())).toBeGreaterThan(0)
   })
 
@@ -118,61 +145,66 @@ describe('a reservation in Redis', () => {
     expect(await own.redis.exists(keys.find((name) => name.includes(':calls:')) ?? '')).toBe(0)
   })
 
-  it('whose reply was lost holds no call in flight once it is settled', async () => {
-    const { url, token } = own.local
-    let lose = false
-    const store = upstash({
-      url,
-      token,
-      prefix: freshPrefix(),
-      timeoutMs: 30_000,
-      async fetch(target, init) {
-        const response = await fetch(target, init)
-        if (!lose) return response
-        lose = false
-        throw new TypeError('The reply is lost')
-      },
-    })
-    const limiter = createLimiter({ store, policies: POLICIES })
-    await limiter.peek(ACME, { cost: COST })
-    lose = true
-    const decision = await mustReserve(limiter, ACME, { cost: COST })
-    expect(decision.degraded).toMatchObject({ mode: 'local' })
-    const calls = async () => {
-      const { policies } = await limiter.peek(ACME, { cost: { token: 0 } })
-      return policies.find(({ name }) => name === 'calls')?.remaining
-    }
-    expect(await calls()).toBe(2)
-    await decision.settle({ token: 10 })
-    expect(await calls()).toBe(3)
+  const FULL = { daily: 100, window: 100, calls: 3 }
+
+  it.each(['local', 'allow'] as const)(
+    'whose reply was lost is corrected in the store, with onStoreError %s',
+    async (onStoreError) => {
+      const { limiter, loseNext, left } = await losing(onStoreError)
+      expect(await left()).toMatchObject(FULL)
+      loseNext()
+      const decision = await mustReserve(limiter, ACME, { cost: COST })
+      expect(decision.degraded).toMatchObject({ mode: onStoreError })
+      expect(await left()).toMatchObject({ daily: 70, window: 70, calls: 2 })
+      expect(await decision.settle({ token: 10 })).toMatchObject({ returned: { token: 20 } })
+      expect(await left()).toMatchObject({ daily: 90, window: 90, calls: 3 })
+      expect(await decision.settle({ token: 10 })).toMatchObject({
+        why: 'settled_before',
+        returned: { token: 20 },
+      })
+    },
+  )
+
+  it('whose reply was lost is corrected by what the store has granted', async () => {
+    const { limiter, loseNext, left } = await losing('allow')
+    const fit = fitRange({ floor: 1, most: 500, rates: { token: 1_000_000 } })
+    await mustReserve(limiter, { tenant: 'warm' }, { cost: { token: 10 }, fit })
+    loseNext()
+    const decision = await mustReserve(limiter, ACME, { cost: { token: 10 }, fit })
+    // It was told the most, but the store had room for 90.
+    expect(decision).toMatchObject({ granted: 500 })
+    expect(await left()).toMatchObject({ daily: 0, window: 0 })
+    await decision.settle({ token: 25 })
+    expect(await left()).toMatchObject({ daily: 75, window: 75, calls: 3 })
+  })
+
+  it('that was denied because its reply was lost charges nothing', async () => {
+    const { limiter, loseNext, left } = await losing('deny')
+    const works: Promise<unknown>[] = []
+    loseNext()
+    const waitUntil = (work: Promise<unknown>): void => void works.push(work)
+    const denied = await reserve(limiter, ACME, { cost: COST, waitUntil })
+    expect(denied).toMatchObject({ allowed: false, reason: 'store_unavailable' })
+    await Promise.all(works)
+    expect(works).toHaveLength(1)
+    expect(await left()).toMatchObject(FULL)
   })
 
   it('reports a settlement that was lost, which may be repeated', async () => {
-    const { url, token } = own.local
-    const options = { url, token, prefix: freshPrefix(), timeoutMs: 30_000 }
-    let lose = false
-    const store = upstash({
-      ...options,
-      async fetch(target, init) {
-        const response = await fetch(target, init)
-        if (!lose) return response
-        lose = false
-        throw new TypeError('The reply is lost')
-      },
-    })
-    const limiter = createLimiter({ store, policies: POLICIES })
+    const { limiter, loseNext, left } = await losing('local')
     const decision = await mustReserve(limiter, ACME, { cost: COST })
-    await limiter.peek(ACME, { cost: { token: 0 } })
     // Load the script first: what is lost is the reply to the settling itself.
     const other = await mustReserve(limiter, ACME, { cost: COST })
     await other.cancel()
-    lose = true
+    loseNext()
     await expect(decision.settle({ token: 10 })).rejects.toMatchObject({
       code: 'store_unreachable',
     })
-    expect((await decision.settle({ token: 10 })).applied).toBe(false)
-    const { policies } = await limiter.peek(ACME, { cost: { token: 0 } })
-    expect(policies.find(({ name }) => name === 'window')?.remaining).toBe(90)
+    expect(await decision.settle({ token: 10 })).toMatchObject({
+      why: 'settled_before',
+      returned: { token: 20 },
+    })
+    expect(await left()).toMatchObject({ window: 90 })
   })
 })
 
@@ -203,8 +235,8 @@ describe('a reservation without the store', () => {
 describe('malformed data of a reservation', () => {
   const store = upstash({ url: 'http://127.0.0.1:9', token: 'none' })
   const limiter = createLimiter({ store, policies: POLICIES })
-  const good = { id: 'a1', local: false, settleBy: 0, charges: [] }
-  const charge = { policy: 'daily', key: 'k', limit: 1, burst: 1, position: 0, units: 1 }
+  const good = { id: 'a1', madeIn: 'store', settleBy: 0, charges: [] }
+  const charge = { policy: 'daily', key: 'k', limit: 1, burst: 1, index: 0, units: 1 }
   it.each([
     undefined,
     null,
@@ -215,10 +247,10 @@ describe('malformed data of a reservation', () => {
     {},
     { ...good, id: 'a:b' },
     { ...good, id: 7 },
-    { ...good, local: 'yes' },
+    { ...good, madeIn: 'heaven' },
     { ...good, charges: {} },
     { ...good, charges: [{ ...charge, units: -1 }] },
-    { ...good, charges: [{ ...charge, position: 0.5 }] },
+    { ...good, charges: [{ ...charge, index: 0.5 }] },
     { ...good, charges: [{ ...charge, key: 7 }] },
     { ...good, charges: [null] },
     { ...good, charges: [{ ...charge, units: 10 ** 13 }] },

@@ -4,8 +4,11 @@ import { InputError } from '../errors.ts'
 /** A reservation as plain data. It names keys of the store: do not send it to clients. */
 export interface ReservationData {
   readonly id: string
-  /** True if it was made in the memory of one process, while the store failed. */
-  readonly local: boolean
+  /**
+   * The place of its charges: the store; or, if the store failed, the memory of one process, or none.
+   * A store whose reply was lost may have charged it as well.
+   */
+  readonly madeIn: 'store' | 'memory' | 'nowhere'
   /** The time at which the estimate becomes final, in epoch ms. */
   readonly settleBy: number
   readonly charges: readonly Charge[]
@@ -17,8 +20,9 @@ export interface Charge {
   readonly key: string
   readonly limit: number
   readonly burst: number
-  readonly position: number
   readonly units: number
+  /** The position of the policy in the limiter that reserved. */
+  readonly index: number
 }
 
 /** The key of the mark that allows a reservation to be settled. */
@@ -40,7 +44,7 @@ export function parseReservation(value: unknown): ReservationData {
   const isData =
     typeof data?.id === 'string' &&
     /^[0-9a-z]{1,32}$/.test(data.id) &&
-    typeof data.local === 'boolean' &&
+    ['store', 'memory', 'nowhere'].includes(data.madeIn ?? '') &&
     Number.isSafeInteger(data.settleBy) &&
     Array.isArray(data.charges) &&
     data.charges.every(isCharge)
@@ -49,13 +53,11 @@ export function parseReservation(value: unknown): ReservationData {
 }
 
 function isCharge(value: unknown): boolean {
-  const { policy, key, limit, burst, position, units } = (value ?? {}) as Partial<Charge>
+  const { policy, key, limit, burst, units, index } = (value ?? {}) as Partial<Charge>
   return (
     typeof policy === 'string' &&
     typeof key === 'string' &&
-    [limit, burst, units].every(isUnits) &&
-    Number.isSafeInteger(position) &&
-    Number(position) >= 0
+    [limit, burst, units, index].every(isUnits)
   )
 }
 

@@ -5,6 +5,7 @@ import type { Outcome } from '../limiter/decide.ts'
 import type { Subject } from '../subject.ts'
 import type { FitRange } from './fit.ts'
 import type { Reservation } from './reservation.ts'
+import { runInBackground } from '../internal/background.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { decide } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
@@ -12,6 +13,7 @@ import { parseCall } from '../limiter/call.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
 import { markKey, type Charge, type ReservationData } from './reservation-data.ts'
 import { createReservation } from './reservation.ts'
+import { settle } from './settle.ts'
 import { settlementOf } from './settlements.ts'
 
 /** Options of one reservation. */
@@ -72,9 +74,14 @@ export async function reserve<
     },
   })
   const { decision, id } = outcome
-  if (!decision.allowed) return decision
-  runtime.events.reserved?.({ id, subject, decision })
   const data = reservationData(outcome, decision.at + settleWithinMs)
+  if (!decision.allowed) {
+    // The store may have charged what was then denied without it.
+    const release = decision.degraded && settle(data, runtime, () => 0)
+    if (release) runInBackground(release, call.waitUntil)
+    return decision
+  }
+  runtime.events.reserved?.({ id, subject, decision })
   const own = { ...createReservation<Unit>(data, runtime), ...grantedOf(call, outcome) }
   return { ...decision, ...own }
 }
@@ -82,13 +89,17 @@ export async function reserve<
 const RESERVE_OPTIONS = ['cost', 'waitUntil', 'settleWithin', 'fit']
 
 /** Returns the reservation that a decision has made, as data. */
-function reservationData({ id, entries, reply }: Outcome, settleBy: number): ReservationData {
-  const charges = entries.flatMap(({ policy, key, limit, burst, cost: units }, index): Charge[] => {
-    const verdict = reply.verdicts[index]
-    if (!isReserved(verdict, units)) return []
-    return [{ policy: policy.name, key, limit, burst, position: verdict?.position ?? 0, units }]
+function reservationData(
+  { id, decision, entries, reply }: Outcome,
+  settleBy: number,
+): ReservationData {
+  const { verdicts, degraded } = reply
+  const isBlind = degraded !== undefined && (verdicts.length === 0 || !decision.allowed)
+  const charges = entries.flatMap(({ policy, key, limit, burst, cost, index }, at): Charge[] => {
+    if (!isBlind && !isReserved(verdicts[at], cost)) return []
+    return [{ policy: policy.name, key, limit, burst, units: cost, index }]
   })
-  return { id, local: reply.degraded !== undefined, settleBy, charges }
+  return { id, madeIn: isBlind ? 'nowhere' : degraded ? 'memory' : 'store', settleBy, charges }
 }
 
 /** Returns true if the entry may be settled: charged, or let in at a cost of 0 that may turn out to be more. */

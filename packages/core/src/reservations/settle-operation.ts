@@ -1,17 +1,30 @@
 import type { Settlement } from '../algorithms/algorithm.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import type { StateMap, Operation, StoreRequest } from '../stores/store.ts'
+import type { MarkedCharge, Operation, StateMap, StoreRequest } from '../stores/store.ts'
 import { settlementOf } from './settlements.ts'
 import { CLOCK, indent, isWhole } from '../stores/upstash/script.ts'
 import { layoutOf } from '../stores/upstash/script-call.ts'
 
-/** The correction of one charge. */
-export interface Correction extends Settlement {
+/** The correction of one charge. The mark says how much was charged, and where. */
+export interface Correction extends Pick<
+  Settlement,
+  'id' | 'limit' | 'burst' | 'params' | 'actual'
+> {
   readonly policy: PolicyRule
   /** The position of `policy` among the limiter's. */
   readonly index: number
+  /** Its position among those of the limiter that reserved. */
+  readonly markIndex: number
   readonly key: string
+  /** Units charged, as far as the caller knows. */
+  readonly reserved: number
 }
+
+/** The result of settling: the units charged by each correction (below 0: given back), … */
+export type SettleResult =
+  | { readonly applied: readonly number[] }
+  /** … or the units that an earlier settlement reported, by position in the limiter that reserved. */
+  | { readonly before: ReadonlyMap<number, number> }
 
 /** Charges to correct in one step. */
 export interface SettleRequest extends Pick<
@@ -23,20 +36,23 @@ export interface SettleRequest extends Pick<
   /** At most one for each key. */
   readonly corrections: readonly Correction[]
   /** True if the charges were made in this process's memory. */
-  readonly local: boolean
+  readonly isLocal: boolean
 }
 
+/** The time for which Redis remembers a settlement, so that one whose reply was lost can be repeated. */
+const REMEMBERED_MS = 60_000
+
 /**
- * Creates the operation that removes the mark and corrects the charges. Its result has the units charged by each
- * correction (below 0: given back), or is `undefined` if there was no mark and nothing was done.
+ * Creates the operation that corrects the charges of a mark, and leaves in the mark what was used. Its result
+ * is `undefined` if there was no mark and nothing was done.
  */
-export function settleOperation(request: SettleRequest): Operation<readonly number[] | undefined> {
-  const { policies, corrections, mark, startedAt, local } = request
+export function settleOperation(request: SettleRequest): Operation<SettleResult | undefined> {
+  const { policies, corrections, mark, startedAt, isLocal } = request
   // The script takes keys in the order of the policies. The charges may have another order.
   const inOrder = corrections.toSorted((a, b) => a.index - b.index)
   return {
     startedAt,
-    localMark: local ? mark : undefined,
+    localMark: isLocal ? mark : undefined,
     run: (states) => settleInMemory(states, request),
     lua: {
       name: `settle ${layoutOf(policies).shape}`,
@@ -48,35 +64,63 @@ export function settleOperation(request: SettleRequest): Operation<readonly numb
   }
 }
 
+/**
+ * The latest settlements of stores in memory, by mark. Beside the stores, so that they do not displace the
+ * marks of open reservations.
+ */
+const latest = new Map<string, ReadonlyMap<number, number>>()
+
+const MAX_LATEST = 10_000
+
+function remember(mark: string, settled: ReadonlyMap<number, number>): void {
+  latest.set(mark, settled)
+  const [oldest = mark] = latest.keys()
+  if (latest.size > MAX_LATEST) latest.delete(oldest)
+}
+
 function settleInMemory(
   states: StateMap,
   { mark, corrections, now }: SettleRequest,
-): readonly number[] | undefined {
-  if (states.get(mark, now) === undefined) return undefined
+): SettleResult | undefined {
+  const marked = states.get(mark, now) as readonly MarkedCharge[] | undefined
+  if (marked === undefined) {
+    const before = latest.get(mark)
+    return before && { before }
+  }
   states.delete(mark)
-  return corrections.map((correction) => {
-    const { key, policy } = correction
-    const twins = settlementOf(policy)
-    const corrected = twins.settle(states.get(key, now) as never, correction, now)
+  remember(mark, new Map(corrections.map(({ markIndex, actual }) => [markIndex, actual])))
+  const applied = corrections.map((correction) => {
+    const { key, policy, markIndex, actual } = correction
+    const charge = marked.find(({ index }) => index === markIndex)
+    const { units: reserved, position } = charge ?? { units: 0, position: 0 }
+    if (reserved === actual) return 0
+    const settlement = { ...correction, reserved, position }
+    const corrected = settlementOf(policy).settle(states.get(key, now) as never, settlement, now)
     if (corrected) states.set(key, corrected)
     return corrected?.applied ?? 0
   })
+  return { applied }
 }
 
 /** The position of the first policy's first argument in ARGV, and the number of arguments per policy. */
-const FIRST_ARG = 4
-const ARGS_PER_POLICY = 6
+const FIRST_ARG = 5
+const ARGS_PER_POLICY = 5
 
-function scriptArgs({ policies, corrections, id, now, clockIsInjected }: SettleRequest): string[] {
+function scriptArgs(request: SettleRequest): string[] {
+  const { policies, corrections, id, now, clockIsInjected, isLocal } = request
+  // Units that another store has charged are not known here.
   const needsTime = corrections.some(
-    ({ policy, reserved, actual }) => actual > reserved || settlementOf(policy).needsTime,
+    ({ policy, reserved, actual }) =>
+      isLocal || actual > reserved || settlementOf(policy).needsTime,
   )
-  const args = [String(now), clockIsInjected ? 'injected' : needsTime ? 'own' : 'none', id]
+  const settled = corrections.map(({ markIndex, actual }) => `${markIndex}:${actual}`)
+  const clock = clockIsInjected ? 'injected' : needsTime ? 'own' : 'none'
+  const args = [String(now), clock, id, `s${settled.join()}`]
   for (const index of policies.keys()) {
     const correction = corrections.find((candidate) => candidate.index === index)
     if (correction) {
-      const { limit, burst, position, reserved, actual } = correction
-      args.push('1', ...[limit, burst, position, reserved, actual].map(String))
+      const { limit, burst, markIndex, actual } = correction
+      args.push('1', ...[limit, burst, markIndex, actual].map(String))
     } else {
       for (let times = 0; times < ARGS_PER_POLICY; times += 1) args.push('-')
     }
@@ -87,21 +131,27 @@ function scriptArgs({ policies, corrections, id, now, clockIsInjected }: SettleR
 function parseReply(
   reply: unknown,
   { policies, corrections }: SettleRequest,
-): { readonly result: readonly number[] | undefined } | undefined {
+): { readonly result: SettleResult | undefined } | undefined {
+  if (typeof reply === 'string') {
+    const pairs = [...reply.matchAll(/(\d+):(\d+)/g)]
+    return {
+      result: { before: new Map(pairs.map(([, at, units]) => [Number(at), Number(units)])) },
+    }
+  }
   if (!Array.isArray(reply) || !reply.every(Number.isInteger)) return undefined
   const [settled, ...applied] = reply as number[]
   if (settled === 0) return { result: undefined }
   if (settled !== 1 || applied.length !== policies.length) return undefined
-  return { result: corrections.map(({ index }) => applied[index] ?? 0) }
+  return { result: { applied: corrections.map(({ index }) => applied[index] ?? 0) } }
 }
 
 /**
- * Returns the script that settles charges of these policies, once: only the call that removes the mark may. From
+ * Returns the script that settles charges of these policies, once: the first call replaces the mark. From
  * then on, a correction that fails, such as of a key that holds something else, must not prevent the
  * others. So it is caught, and reported at the end.
  *
- * KEYS: the mark, and the key of each correction. ARGV: the time, the clock, the id; then six for each
- * policy: `1`, or `-` without a correction; limit, burst, position, reserved, actual.
+ * KEYS: the mark, and the key of each correction. ARGV: the time, the clock, the id, what to leave in the
+ * mark; then five for each policy: `1`, or `-` without a correction; limit, burst, the place in the mark, actual.
  */
 function settlingScript(policies: readonly PolicyRule[]): string {
   const parts = policies.map((policy, index) => {
@@ -110,9 +160,9 @@ function settlingScript(policies: readonly PolicyRule[]): string {
   k = k + 1
   local applied = 0
   local done = pcall(function()
-    local key = KEYS[k]
-    local limit, burst, position = tonumber(ARGV[${at + 1}]), tonumber(ARGV[${at + 2}]), tonumber(ARGV[${at + 3}])
-    local reserved, actual = tonumber(ARGV[${at + 4}]), tonumber(ARGV[${at + 5}])
+    local key, reserved, position = KEYS[k], unpack(charges[ARGV[${at + 3}]] or { 0, 0 })
+    local limit, burst, actual = tonumber(ARGV[${at + 1}]), tonumber(ARGV[${at + 2}]), tonumber(ARGV[${at + 4}])
+    if actual == reserved then return end
     ${indent(settlementOf(policy).lua(policy.params), 4)}
   end)
   failed = failed or not done
@@ -126,7 +176,16 @@ for at = ${FIRST_ARG}, #ARGV do
   local number = tonumber(ARGV[at])
   if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
 end
-if redis.call('DEL', KEYS[1]) == 0 then return { 0 } end
+local mark = redis.call('SET', KEYS[1], ARGV[4], 'XX', 'GET', 'PX', ${REMEMBERED_MS})
+if not mark then return { 0 } end
+if string.sub(mark, 1, 1) == 's' then
+  if mark ~= ARGV[4] then redis.call('SET', KEYS[1], mark, 'PX', ${REMEMBERED_MS}) end
+  return mark
+end
+local charges = {}
+for index, units, position in string.gmatch(mark, '(%d+)=(%d+):(%d+)') do
+  charges[index] = { tonumber(units), tonumber(position) }
+end
 ${parts.join('\n')}
 if failed then return redis.error_reply('ERR a charge could not be corrected') end
 return reply

@@ -1,6 +1,5 @@
 import type { LimiterRuntime } from '../limiter/runtime.ts'
-import type { Store } from '../stores/store.ts'
-import type { Correction, SettleRequest } from './settle-operation.ts'
+import type { Correction } from './settle-operation.ts'
 import { systemClock } from '../clock.ts'
 import { keyPrefix } from '../policies/rules.ts'
 import { invalidReservation, markKey, type ReservationData } from './reservation-data.ts'
@@ -17,7 +16,10 @@ export interface Settled {
    * process, and only that one can settle it.
    */
   readonly why?: 'nothing_charged' | 'settled_before' | 'too_late' | 'made_elsewhere'
-  /** Units given back, by unit. Units that have left their window meanwhile are not. */
+  /**
+   * Units given back, by unit. Units that have left their window meanwhile are not. If it was settled
+   * less than a minute before, the units that the first call reported as unused.
+   */
   readonly returned: Readonly<Record<string, number>>
   /** Units charged beyond the estimate, by unit. */
   readonly overrun: Readonly<Record<string, number>>
@@ -33,84 +35,75 @@ export async function settle(
   actual: ActualUnits,
 ): Promise<Settled> {
   const { program, store, clock, clockIsInjected, events } = runtime
-  const { id, local } = data
-  // No policy took part, or the decision was made without counting.
+  const { id, madeIn } = data
   if (data.charges.length === 0) return notApplied('nothing_charged')
   const corrections = correctionsOf(data, runtime, actual)
-  const request: SettleRequest = {
-    policies: program.policies,
-    corrections,
-    id,
-    mark: markKey(id),
-    local,
-    now: clock(),
-    clockIsInjected,
-    startedAt: systemClock(),
+  const settling = store.run(
+    settleOperation({
+      policies: program.policies,
+      corrections,
+      id,
+      mark: markKey(id),
+      isLocal: madeIn !== 'store',
+      now: clock(),
+      clockIsInjected,
+      startedAt: systemClock(),
+    }),
+  )
+  // A store that has never charged it may still be down.
+  const result = await (madeIn === 'nowhere' ? settling.catch(() => undefined) : settling)
+  if (result === undefined || ('before' in result && clock() > data.settleBy)) {
+    return explainRefusal(data, runtime)
   }
-  const [applied] = await Promise.all([
-    store.run(settleOperation(request)),
-    local ? freeSlots(store, request) : undefined,
-  ])
-  if (applied === undefined) return explainRefusal(data, runtime)
-  const settled = { applied: true, ...unitsMoved(corrections, applied) }
-  events.settled?.({ id, returned: settled.returned, overrun: settled.overrun })
-  return settled
+  if ('before' in result) {
+    return { ...notApplied('settled_before'), ...unitsBefore(data, result.before, runtime) }
+  }
+  const moved = unitsMoved(
+    corrections.map(({ policy }, index) => [policy.unit, result.applied[index] ?? 0]),
+  )
+  events.settled?.({ id, ...moved })
+  return { applied: true, ...moved }
 }
 
 /** Returns the corrections of charges that differ from what was used, at most one for each key. */
 function correctionsOf(
-  { id, charges }: ReservationData,
+  { id, charges, madeIn }: ReservationData,
   { program }: LimiterRuntime,
   actual: ActualUnits,
 ): Correction[] {
   const corrections: Correction[] = []
-  for (const { policy: name, units: reserved, ...charge } of charges) {
+  for (const { policy: name, units: reserved, index: markIndex, ...charge } of charges) {
     const index = program.policies.findIndex((candidate) => candidate.name === name)
     const policy = program.policies[index]
     // The policy is gone, or counts in another way by now.
     if (policy === undefined || !charge.key.startsWith(`${keyPrefix(policy)}:`)) continue
     if (reserved > policy.maxUnits) throw invalidReservation()
     const used = settlementOf(policy).released ? 0 : actual(policy.unit, reserved)
+    // What a store has charged whose reply was lost is not known.
+    const isEqual = used === reserved && madeIn === 'store'
     // Policies that share a key share its charge.
-    if (used === reserved || corrections.some(({ key }) => key === charge.key)) continue
-    corrections.push({
-      ...charge,
-      policy,
-      index,
-      params: policy.params,
-      id,
-      reserved,
-      actual: used,
-    })
+    if (isEqual || corrections.some(({ key }) => key === charge.key)) continue
+    const { params } = policy
+    corrections.push({ ...charge, policy, index, markIndex, params, id, reserved, actual: used })
   }
   return corrections
 }
 
 /** Reports the reason for which the store found no mark. */
 function explainRefusal(
-  { id, local, settleBy }: ReservationData,
+  { id, madeIn, settleBy }: ReservationData,
   { clock, events }: LimiterRuntime,
 ): Settled {
+  if (madeIn === 'nowhere') return notApplied('nothing_charged')
   if (clock() > settleBy) {
     events.abandoned?.({ id })
     return notApplied('too_late')
   }
-  if (!local) return notApplied('settled_before')
+  if (madeIn === 'store') return notApplied('settled_before')
   const message =
-    'A reservation that was made without the store was settled in another process, or twice; its estimate stays'
+    'A reservation that was made without the store was settled in another process, or long ago; its estimate stays'
   events.problem({ code: 'reservation_lost', message })
   return notApplied('made_elsewhere')
-}
-
-/**
- * Frees calls in flight in a store that had failed: it may have charged them, and lost only its reply. If
- * not, it has no mark of them and does nothing. If it fails again, they come free by themselves.
- */
-async function freeSlots(store: Store, request: SettleRequest): Promise<void> {
-  const corrections = request.corrections.filter(({ policy }) => settlementOf(policy).released)
-  if (corrections.length === 0) return
-  const operation = settleOperation({ ...request, corrections, local: false })
-  await store.run(operation).catch(() => undefined)
 }
 
 const notApplied = (why: Settled['why'] & string): Settled => ({
@@ -120,17 +113,29 @@ const notApplied = (why: Settled['why'] & string): Settled => ({
   overrun: {},
 })
 
+type Moved = Pick<Settled, 'returned' | 'overrun'>
+
+/** Returns the units that the first settlement moved, by what it reported. */
+function unitsBefore(
+  { charges }: ReservationData,
+  before: ReadonlyMap<number, number>,
+  { program }: LimiterRuntime,
+): Moved {
+  return unitsMoved(
+    charges.map(({ policy: name, index, units }) => {
+      const policy = program.policies.find((candidate) => candidate.name === name)
+      return [policy?.unit ?? '', (before.get(index) ?? units) - units]
+    }),
+  )
+}
+
 /** Returns the units given back and charged, by unit: the largest number if policies of one unit differ. */
-function unitsMoved(
-  corrections: readonly Correction[],
-  applied: readonly number[],
-): Pick<Settled, 'returned' | 'overrun'> {
+function unitsMoved(changes: readonly (readonly [unit: string, units: number])[]): Moved {
   const returned: Record<string, number> = {}
   const overrun: Record<string, number> = {}
-  for (const [index, { policy }] of corrections.entries()) {
-    const units = applied[index] ?? 0
+  for (const [unit, units] of changes) {
     const totals = units < 0 ? returned : overrun
-    if (units !== 0) totals[policy.unit] = Math.max(totals[policy.unit] ?? 0, Math.abs(units))
+    if (units !== 0) totals[unit] = Math.max(totals[unit] ?? 0, Math.abs(units))
   }
   return { returned, overrun }
 }

@@ -51,9 +51,13 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
       }
     },
 
-    run(operation) {
+    async run(operation) {
       const { localMark } = operation
-      return ((localMark && localReservations.get(localMark)) || primary).run(operation)
+      const memoryOfIt = localMark && localReservations.get(localMark)
+      if (!memoryOfIt) return primary.run(operation)
+      // The store may have charged it, too, and only its reply was lost.
+      const inMemory = await memoryOfIt.run(operation)
+      return (await primary.run(operation).catch(() => undefined)) ?? inMemory
     },
 
     async reset(keys) {

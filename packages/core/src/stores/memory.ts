@@ -1,6 +1,7 @@
 import type { StoredState } from '../algorithms/algorithm.ts'
 import type {
   Entry,
+  MarkedCharge,
   RecordValues,
   StateMap,
   Store,
@@ -93,13 +94,13 @@ export function memory(options: MemoryOptions = {}): Store {
     const verdicts = entries.map((entry, index): MutableVerdict => {
       const finding = entry.policy.algorithm.check(before[index] as never, entry, now)
       const { fits, available, resetMs, retryMs, waitMs = 0 } = finding
-      return { fits, charged: false, available, resetMs, retryMs, waitMs, position: 0 }
+      return { fits, charged: false, available, resetMs, retryMs, waitMs }
     })
     const granted = fit?.grant(entries, verdicts)
     if (apply && !isDenied(entries, verdicts)) {
       const charged = fit?.charge(entries, { verdicts, granted })
-      charge(charged ?? entries, before, verdicts, now, id)
-      if (mark) states.set(mark.key, { state: new Map(), expiresAt: now + mark.ttlMs })
+      const state = charge(charged ?? entries, before, verdicts, now, id)
+      if (mark) states.set(mark.key, { state, expiresAt: now + mark.ttlMs })
     }
     const values = reads.map(({ key, field }) => {
       const record = get(key, now)
@@ -115,8 +116,9 @@ export function memory(options: MemoryOptions = {}): Store {
     verdicts: readonly MutableVerdict[],
     now: number,
     id: string,
-  ): void {
+  ): MarkedCharge[] {
     makeRoom(entries, verdicts)
+    const marked: MarkedCharge[] = []
     let sharedPositions: Map<string, number> | undefined
     for (let index = 0; index < entries.length; index += 1) {
       const [entry, verdict] = [entries[index] as Entry, verdicts[index] as MutableVerdict]
@@ -132,8 +134,9 @@ export function memory(options: MemoryOptions = {}): Store {
         }
       }
       verdict.charged = true
-      verdict.position = position
+      marked.push({ index: entry.index, units: entry.cost, position })
     }
+    return marked
   }
 
   /** Drops counts before any is charged: one dropped right after its charge would never count. */

@@ -30,7 +30,7 @@ export interface StoreRequest {
   readonly reads: readonly RecordField[]
   /** Identifies the charges. Letters and digits. */
   readonly id: string
-  /** The mark to write with the charges if they may be settled later. */
+  /** The mark to write with the charges if they may be settled later: a list of `MarkedCharge`. */
   readonly mark?: SettlementMark | undefined
   /** A range to grant the most of that fits. The entries' costs are those of its floor. */
   readonly fit?: Fit | undefined
@@ -77,11 +77,23 @@ export interface ScriptPart {
   readonly state: number
 }
 
-/** A record whose removal allows the charges of one request to be settled, once. */
+/**
+ * A record that allows the charges of one request to be settled, once. It holds what was charged, and
+ * where, so that a caller who never got the reply can settle, too.
+ */
 export interface SettlementMark {
   readonly key: string
   /** The lifetime of the mark, in milliseconds. */
   readonly ttlMs: number
+}
+
+/** The charge of one policy, as a store in memory keeps it in a mark. */
+export interface MarkedCharge {
+  /** The position of the policy in the request's `policies`. */
+  readonly index: number
+  readonly units: number
+  /** The position of the charge, as the algorithm's `add` returned it. */
+  readonly position: number
 }
 
 /** The address of one field of a record: a small named value beside the counts (in Redis, of a hash). */
@@ -132,8 +144,6 @@ export type RecordValues = ReadonlyMap<string, string>
 export interface Verdict extends Finding {
   /** True if the cost was charged. False if it is 0. */
   readonly charged: boolean
-  /** The position of the charge. Only a request with a `mark` needs it. */
-  readonly position: number
 }
 
 /** A store's answer to a request. */

@@ -75,7 +75,12 @@ export const reservationCases: Cases<Store> = {
     const call = await reserveAllowed(target, { cost: 6 })
     const all = await Promise.all(Array.from({ length: 8 }, () => call.settle({ request: 3 })))
     expectEqual(all.filter(({ applied }) => applied).length, 1, 'Settlements that are applied')
-    expectEqual(facts(await call.cancel()), [false, 'settled_before', 0, 0], 'Settled again')
+    const again = facts(await call.cancel())
+    expectEqual(
+      again,
+      [false, 'settled_before', 3, 0],
+      'Settled again: what the first call returned',
+    )
     expectEqual(remainingUnits(await target.peek()), left(7), 'Remaining')
   },
 

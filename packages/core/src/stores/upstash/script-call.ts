@@ -87,10 +87,9 @@ export function checkCall(request: StoreRequest, prefix: string): Command {
 
 /** Parses the reply to a check. @throws StoreError `store_bad_reply` if it cannot be the reply to `request`. */
 export function parseCheckReply(reply: unknown, request: StoreRequest): StoreReply {
-  const { policies, entries, reads, mark, fit } = request
+  const { policies, entries, reads, fit } = request
   const granted = fit && Array.isArray(reply) ? (reply.pop() as number) : undefined
-  const positionsAt = 1 + REPLY_PER_POLICY * policies.length
-  const valuesAt = positionsAt + (mark ? policies.length : 0)
+  const valuesAt = 1 + REPLY_PER_POLICY * policies.length
   if (!isReply(reply, valuesAt, valuesAt + reads.length) || !Number.isInteger(granted ?? 0)) {
     throw badReply()
   }
@@ -108,7 +107,6 @@ export function parseCheckReply(reply: unknown, request: StoreRequest): StoreRep
       resetMs: integers[at + 2] ?? 0,
       retryMs: fits ? 0 : waitMs,
       waitMs: fits ? waitMs : 0,
-      position: mark ? (integers[positionsAt + index] ?? 0) : 0,
     }
   })
   const values =

@@ -43,8 +43,6 @@ if not (${isWhole('now', '2^53')}) then error('bad argument') end
 /** A policy's part of the script, and what it is made of. */
 interface Part extends ScriptPart {
   readonly lua: LuaFragments
-  /** The position in the reply of the position of its charge, of a reservation. */
-  readonly position: number
 }
 
 /**
@@ -64,7 +62,7 @@ export function decidingScript(
 ): string {
   const { parts, nextArg } = partsOf(policies)
   const fields = reserving ? nextArg + 1 : nextArg
-  const width = (reserving ? REPLY_PER_POLICY + 1 : REPLY_PER_POLICY) * policies.length
+  const width = REPLY_PER_POLICY * policies.length
   const variables: string[] = []
   const checks: string[] = []
   const adds: string[] = []
@@ -80,7 +78,9 @@ export function decidingScript(
     adds.push(numbered(addGroup(group, first, reserving)))
   }
   if (fit) checks.push(fit.lua(parts, groups))
-  if (reserving) adds.push(`redis.call('SET', KEYS[#KEYS], '', 'PX', ARGV[${nextArg + 1}])`)
+  if (reserving) {
+    adds.push(`redis.call('SET', KEYS[#KEYS], reply.mark or '', 'PX', ARGV[${nextArg + 1}])`)
+  }
   const isWide = variables.length > MAX_LOCALS
   // A record that is something else reads as nothing: the charge has been made, and an error would hide it.
   return `${CLOCK}-- Phase one: check every key. k counts the keys of policies that take part.
@@ -110,9 +110,8 @@ function partsOf(policies: readonly PolicyRule[]): { parts: Part[]; nextArg: num
   let nextArg = FIRST_ARG
   const parts = policies.map((rule, index): Part => {
     const state = 2 + REPLY_PER_POLICY * index
-    const position = 2 + REPLY_PER_POLICY * policies.length + index
     const lua = rule.algorithm.lua(rule.params)
-    const part = { rule, index, lua, arg: nextArg, state, position }
+    const part = { rule, index, lua, arg: nextArg, state }
     nextArg += 1 + numbersOf(rule).length
     return part
   })
@@ -162,10 +161,12 @@ function addGroup(
   reserving: boolean,
 ): string {
   const reports = group.map((part) => {
-    const state = `reply[${part.state}]`
-    const where = reserving ? ` reply[${part.position}] = ${position}` : ''
-    return `if ${takesPart(part)} then ${state} = ${state} + 2${where} end`
+    const { index, state } = part
+    const marked = `string.format('${index}=%.0f:%.0f,', cost, ${position})`
+    const marking = reserving ? ` reply.mark = (reply.mark or '') .. ${marked}` : ''
+    return `if ${takesPart(part)} then reply[${state}] = reply[${state}] + 2${marking} end`
   })
+  // The mark is a named field, which is not a part of the reply.
   return `if $charge then
   local key, cost = $key, $charge
   ${indent(add)}
