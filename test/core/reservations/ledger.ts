@@ -26,6 +26,8 @@ interface Booking {
   /** Its charges by policy. */
   readonly charges: ReadonlyMap<string, Charge>
   state: 'live' | 'settled' | 'expired'
+  /** The units that the first settlement reported. */
+  used: number
 }
 
 /** Units by what became of them; what was reserved is what was settled, returned or is live. */
@@ -35,6 +37,8 @@ interface Books {
   returned: number
   overrun: number
 }
+
+const tokens = (units: number): Record<string, number> => (units > 0 ? { token: units } : {})
 
 /** Lives through operations on one partition, and keeps books beside the store. */
 export class Ledger {
@@ -90,7 +94,7 @@ export class Ledger {
       charges.set(name, charge)
       all.push(charge)
     }
-    this.bookings.push({ reservation: own, reserved: units, charges, state: 'live' })
+    this.bookings.push({ reservation: own, reserved: units, charges, state: 'live', used: units })
     this.books.reserved += units
   }
 
@@ -99,7 +103,14 @@ export class Ledger {
     const done = await (units === 0 ? own.cancel() : own.settle({ token: units }))
     assert.equal(done.applied, state === 'live')
     if (!done.applied) {
-      assert.deepEqual(done, { applied: false, why: 'settled_before', returned: {}, overrun: {} })
+      assert.equal(done.why, 'settled_before')
+      const moved = [done.returned, done.overrun]
+      // What the first one reported, or nothing once that is forgotten.
+      const first = [tokens(reserved - booking.used), tokens(booking.used - reserved)]
+      assert.deepEqual(
+        moved,
+        Object.keys({ ...moved[0], ...moved[1] }).length > 0 ? first : [{}, {}],
+      )
       return
     }
     // Of what the policies give back, which is told in one number, it is the most.
@@ -111,6 +122,7 @@ export class Ledger {
     assert.deepEqual(done.returned, returned > 0 ? { token: returned } : {})
     assert.deepEqual(done.overrun, overrun > 0 ? { token: overrun } : {})
     booking.state = 'settled'
+    booking.used = units
     this.books.settled += reserved - returned
     this.books.returned += returned
     this.books.overrun += overrun
