@@ -58,7 +58,7 @@ export async function settle(
 }
 
 /** Returns the corrections of charges that differ from what was used, at most one for each key. */
-function correctionsOf(
+export function correctionsOf(
   { id, charges }: ReservationData,
   { program }: LimiterRuntime,
   actual: ActualUnits,
