@@ -11,6 +11,7 @@ import {
 } from '@sluice/core/http'
 import { assertFunction, assertOptions } from '@sluice/core/validation'
 import { NextResponse, type NextFetchEvent, type NextRequest } from 'next/server.js'
+import { reservedCost } from './charged-requests.ts'
 import { routePath } from './route-path.ts'
 
 /** Options of `rateLimit`. */
@@ -56,6 +57,7 @@ export function rateLimit(
 ): Middleware {
   assertOptions('rateLimit', options)
   const { routes, secret, next, locales = [], ...guardOptions } = options
+  assertNotReserved(guardOptions, routes)
   const guard = createGuard(limiter, guardOptions)
   if (next !== undefined) assertFunction('next', next)
   if (!Array.isArray(locales) || !locales.every((locale) => typeof locale === 'string')) {
@@ -97,6 +99,15 @@ export function rateLimit(
     const decision = outcome.kind === 'allow' ? outcome.decision : undefined
     const response = await withHandoff(await next?.(request, event, decision), request, outcome)
     return outcome.kind === 'allow' ? withHeaders(response, outcome.headers) : response
+  }
+}
+
+/** Throws if a cost is to be reserved: the handler, in another process, could not settle it. */
+function assertNotReserved(...options: readonly unknown[]): void {
+  for (const option of options.flat() as (Pick<AdapterOptions, 'cost'> | undefined)[]) {
+    if (reservedCost(option?.cost) === undefined) continue
+    const message = 'must not be reserved in middleware; set cost: reserving(…) in withRateLimit'
+    throw new ConfigError('invalid_option', 'cost', message)
   }
 }
 
