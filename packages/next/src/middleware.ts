@@ -8,6 +8,7 @@ import {
   type AdapterOptions,
   type GuardOutcome,
   type LimiterSource,
+  type RouteCost,
 } from '@sluice/core/http'
 import { assertFunction, assertOptions } from '@sluice/core/validation'
 import { NextResponse, type NextFetchEvent, type NextRequest } from 'next/server.js'
@@ -57,13 +58,16 @@ export function rateLimit(
 ): Middleware {
   assertOptions('rateLimit', options)
   const { routes, secret, next, locales = [], ...guardOptions } = options
-  assertNotReserved(guardOptions, routes)
   const guard = createGuard(limiter, guardOptions)
+  assertNotReserved('cost', guardOptions.cost)
   if (next !== undefined) assertFunction('next', next)
   if (!Array.isArray(locales) || !locales.every((locale) => typeof locale === 'string')) {
     throw new ConfigError('invalid_option', 'locales', 'must be a list of strings')
   }
   const match = compileRoutes(routes, (path) => routePath(path, locales))
+  for (const route of routes) {
+    if (typeof route === 'object') assertNotReserved('routes[].cost', route.cost)
+  }
   const handoff = secret === undefined ? undefined : createHandoff(secret)
 
   /** Returns the request's headers with a hand-off for the charge, and without one that a client sent. */
@@ -102,13 +106,11 @@ export function rateLimit(
   }
 }
 
-/** Throws if a cost is to be reserved: the handler, in another process, could not settle it. */
-function assertNotReserved(...options: readonly unknown[]): void {
-  for (const option of options.flat() as (Pick<AdapterOptions, 'cost'> | undefined)[]) {
-    if (reservedCost(option?.cost) === undefined) continue
-    const message = 'must not be reserved in middleware; set cost: reserving(…) in withRateLimit'
-    throw new ConfigError('invalid_option', 'cost', message)
-  }
+/** Throws if `cost` is to be reserved: the handler runs elsewhere, and could not settle it. */
+function assertNotReserved(option: string, cost: RouteCost<never> | undefined): void {
+  if (reservedCost(cost) === undefined) return
+  const message = 'must not be reserved in middleware; set cost: reserving(…) in withRateLimit'
+  throw new ConfigError('invalid_option', option, message)
 }
 
 const PASS: GuardOutcome = { kind: 'pass' }
