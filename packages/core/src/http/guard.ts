@@ -4,7 +4,7 @@ import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
 import type { CallInFlight } from './call-in-flight.ts'
-import type { ReservedCost, ReservedRequest } from './reserving.ts'
+import type { RequestReservation, ReservedCost, ReservedRequest } from './reserving.ts'
 import { TOO_LONG_ROUTE, type Route, type RouteCost } from '../routes/matcher.ts'
 import {
   keepFirst,
@@ -33,12 +33,13 @@ export type GuardOutcome =
 /** The outcome of a guard for a request that is let through and charged. */
 export interface AllowOutcome {
   readonly kind: 'allow'
-  readonly decision: AllowedDecision
+  /** The decision; if `reserving` created the cost, it is the reservation, too. */
+  readonly decision: AllowedDecision | RequestReservation
   readonly route: string
   readonly subject: Subject
   /** Headers to add to the response. */
   readonly headers: Readonly<Record<string, string>>
-  /** Set if the request holds a slot that `respond` frees at the end of the response. */
+  /** Set if the request holds a slot. `respond` ends it with the response, else the adapter does. */
   readonly call: CallInFlight | undefined
 }
 
@@ -90,7 +91,7 @@ export function createGuard<Context extends unknown[]>(
     const waitUntil = settings.waitUntil ?? waitUntilOf(context)
 
     // Before the credentials are checked, so that a guess beyond the limit learns nothing.
-    const guess = await chargeGuess?.(id, request, waitUntil, context)
+    const guess = await chargeGuess?.(id, request, waitUntil, ...context)
     if (guess instanceof Refusal) return refuseRequest(guess, request, settings)
     if (guess && !guess.decision.allowed) return denyRequest(guess.decision, request, settings)
 

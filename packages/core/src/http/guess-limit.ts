@@ -22,7 +22,7 @@ export type GuessCharger<Context extends unknown[]> = (
   route: string,
   request: Request,
   waitUntil: WaitUntil | undefined,
-  context: Context,
+  ...context: Context
 ) => Promise<Guess | Refusal | undefined>
 
 /** The charge of a request that may be a guess. */
@@ -58,7 +58,7 @@ export function limitGuesses<Context extends unknown[] = []>(
   return {
     chargerWith(keep) {
       const limiterFor = limiterFrom('unauthenticated.limiter', limiter, keep)
-      return async (route, request, waitUntil, context) => {
+      return async (route, request, waitUntil, ...context) => {
         const guesser = await subject(request, ...context)
         if (!guesser || guesser instanceof Refusal) return undefined
         return orRefusal(route, charge(limiterFor(...context), { ...guesser, route }, waitUntil))

@@ -35,6 +35,7 @@ type ReserveFor = (
 
 /** The decision on a request whose cost is reserved. */
 export interface ReservedRequest {
+  /** If it allows, the reservation. */
   readonly decision: Decision
   /** Set if the request holds a slot of a `concurrency` policy. */
   readonly call?: CallInFlight | undefined
@@ -107,15 +108,16 @@ async function reserveRequest(
     isTakenOver = true
     return result
   }
-  reservations.set(request, {
+  const reservation: RequestReservation = {
     ...decision,
     subject,
     settle: (actual) => takeOver(decision.settle(actual)),
     cancel: () => takeOver(decision.cancel()),
     toJSON: () => takeOver(decision.toJSON()),
-  })
+  }
+  reservations.set(request, reservation)
   const release = slotRelease(limiter, decision.toJSON())
-  if (release === undefined) return { decision }
+  if (release === undefined) return { decision: reservation }
   const free = async () => (isTakenOver ? undefined : release())
-  return { decision, call: createCallInFlight(request, free, options.waitUntil) }
+  return { decision: reservation, call: createCallInFlight(request, free, options.waitUntil) }
 }
