@@ -1,4 +1,4 @@
-import { limitedFetch, limitedModel, modelHandler } from '@sluice/ai'
+import { limitedFetch, limitedModel, modelHandler, type AiSdkModel } from '@sluice/ai'
 import type { Limiter } from '@sluice/core'
 import { NextRequest } from 'next/server.js'
 import { describe, expect, it, vi } from 'vitest'
@@ -18,7 +18,7 @@ class Context {
     return this.#kept
   }
 }
-/** Taken off its context, so that each call of it throws. */
+// eslint-disable-next-line typescript/unbound-method -- taken off its context, each call of it throws
 const { waitUntil: unbound } = Context.prototype
 
 describe('a model handler, wrapped by nothing,', () => {
@@ -54,15 +54,15 @@ describe('a model handler, wrapped by nothing,', () => {
   )
 })
 
-describe('an unbound waitUntil is reported and loses nothing, with', () => {
-  /** The usage that is heard once the answer has been read, and the errors. */
-  async function settledBy(call: (parts: object) => Promise<unknown>) {
-    const [onUsage, onError] = [vi.fn<() => void>(), vi.fn<(error: unknown) => void>()]
-    await call({ ...options, waitUntil: unbound, onUsage, onError })
-    await vi.waitFor(() => expect(onUsage).toHaveBeenCalledOnce())
-    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError))
-  }
+/** Makes a call with an unbound waitUntil; it must be settled, and the mistake heard of. */
+async function settledBy(call: (parts: object) => Promise<unknown>) {
+  const [onUsage, onError] = [vi.fn<() => void>(), vi.fn<(error: unknown) => void>()]
+  await call({ ...options, waitUntil: unbound, onUsage, onError })
+  await vi.waitFor(() => expect(onUsage).toHaveBeenCalledOnce())
+  expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError))
+}
 
+describe('an unbound waitUntil is reported and loses nothing, with', () => {
   it('modelHandler', () =>
     settledBy(async (parts) => {
       const handle = modelHandler(limiterOf(), { ...options, ...parts }, send)
@@ -77,7 +77,7 @@ describe('an unbound waitUntil is reported and loses nothing, with', () => {
 
   it('limitedModel', () =>
     settledBy(async (parts) => {
-      const inner = {
+      const inner: AiSdkModel = {
         specificationVersion: 'v2',
         provider: 'test',
         modelId: 'gpt-4o',
@@ -88,7 +88,7 @@ describe('an unbound waitUntil is reported and loses nothing, with', () => {
         doStream: async () => ({}),
       }
       const limited = limitedModel(inner, limiterOf(), { ...options, ...parts })
-      const { usage } = (await limited.doGenerate({ prompt: [] } as never)) as { usage: object }
+      const { usage } = (await limited.doGenerate({ prompt: [] })) as { usage: object }
       expect(usage).toMatchObject({ inputTokens: 100 })
     }))
 

@@ -34,6 +34,8 @@ async function costOf(policies: Parameters<typeof own.setUp>[0], isSettled: bool
   return { requests: own.local.requests - before, commands: Object.fromEntries(commands) }
 }
 
+const total = (counts: Record<string, number>) => Object.values(counts).reduce((a, b) => a + b)
+
 it('a route that reserves costs one request to reserve and one to settle', async () => {
   const { requests, commands } = await costOf([rpm, tpm, calls], true)
   expect(requests).toBe(2)
@@ -45,8 +47,7 @@ it('what is not settled costs one request that frees its slot: two commands, bes
   const { requests, commands } = await costOf([rpm, tpm, calls], false)
   expect(requests).toBe(2)
   expect([commands['evalsha'], commands['zrem']]).toEqual([2, 1])
-  const sum = (counts: Record<string, number>) => Object.values(counts).reduce((a, b) => a + b)
-  expect(sum(commands)).toBeLessThan(sum(settled.commands))
+  expect(total(commands)).toBeLessThan(total(settled.commands))
 })
 
 it('what is not settled costs nothing beside the reservation if it holds no slot', async () => {

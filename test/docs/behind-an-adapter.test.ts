@@ -54,6 +54,7 @@ const { input } = estimateRequest(body)
 // The recorded answer reports its usage.
 const used = CHAT_USAGE.prompt_tokens + CHAT_USAGE.completion_tokens
 
+const answer = async () => Response.json(CHAT_JSON)
 const keep = (promise: Promise<unknown>): void => void kept.push(promise)
 
 it('a route handler reserves and settles with the lines of the page on reservations', async () => {
@@ -69,8 +70,8 @@ it('a route handler reserves and settles with the lines of the page on reservati
     'reservations',
     'app/api/ai/chat/route.ts',
   )
-  const answer = await POST(post('next'), {})
-  expect(await answer.json()).toEqual(CHAT_JSON)
+  const response = await POST(post('next'), {})
+  expect(await response.json()).toEqual(CHAT_JSON)
   await Promise.all(kept)
   expect(seen).toEqual([[9, 9_000 - 4_000 - input, 0]])
   expect(await left('next')).toEqual([9, 9_000 - used, 1])
@@ -82,15 +83,18 @@ it('a route handler reserves and settles with the lines of the page on reservati
 })
 
 it('a Worker reserves and settles with the lines of the page on model calls', async () => {
-  const ask = async () => Response.json(CHAT_JSON)
-  for (const [name, value] of Object.entries({ ask, limiterFor: () => limiter, tenantFromJwt })) {
+  for (const [name, value] of Object.entries({
+    ask: answer,
+    limiterFor: () => limiter,
+    tenantFromJwt,
+  })) {
     vi.stubGlobal(name, value)
   }
   const { default: worker } = await load<{
     default: { fetch: (request: Request, env: object, ctx: object) => Promise<Response> }
   }>('llm', 'worker.ts')
-  const answer = await worker.fetch(post('worker'), {}, { waitUntil: keep })
-  expect(await answer.json()).toEqual(CHAT_JSON)
+  const response = await worker.fetch(post('worker'), {}, { waitUntil: keep })
+  expect(await response.json()).toEqual(CHAT_JSON)
   await Promise.all(kept)
   expect(await left('worker')).toEqual([9, 9_000 - used, 1])
 })

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { concurrency, fixedWindow, leakyBucket, type Store } from '@sluice/core'
 import { reservationOf, reserving, type AdapterOptions } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
@@ -34,15 +35,23 @@ function oneAtATime(
 
 /** An answer that goes on until the test ends it. */
 function endless(): { readonly answer: Response; readonly end: () => void } {
-  let end = (): void => {}
+  let end: (() => void) | undefined
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(new TextEncoder().encode('a'))
       end = () => controller.close()
     },
   })
-  return { answer: new Response(body), end: () => end() }
+  return { answer: new Response(body), end: () => end?.() }
 }
+
+const failing = () => Promise.reject(new Error('no answer'))
+
+/** Answers with a meter that settles the tokens of the answer. */
+const metered: Handle = (request) =>
+  meter(new Response('four words of text'), {
+    settle: ({ output }) => reservationOf(request).settle({ token: output }),
+  })
 
 describe.each(Object.keys(STORES) as StoreName[])('a call in flight, with %s', (name) => {
   const make = storesOf(name)
@@ -70,7 +79,6 @@ describe.each(Object.keys(STORES) as StoreName[])('a call in flight, with %s', (
   })
 
   it('ends when the handler throws', async () => {
-    const failing = () => Promise.reject(new Error('no answer'))
     const { ask, left } = oneAtATime(failing, { store: make() })
     await expect(ask()).rejects.toThrow('no answer')
     expect(await left()).toEqual([1, 900])
@@ -115,11 +123,7 @@ describe('a call in flight', () => {
   it.each(['read', 'cancelled'])('is ended by a meter whose stream is %s', async (end) => {
     const store = memory()
     const run = vi.spyOn(store, 'run')
-    const handle = (request: Request) =>
-      meter(new Response('four words of text'), {
-        settle: ({ output }) => reservationOf(request).settle({ token: output }),
-      })
-    const { ask, left } = oneAtATime(handle, { store })
+    const { ask, left } = oneAtATime(metered, { store })
     const { body } = await ask()
     if (end === 'read') await new Response(body).text()
     else await body?.cancel()
@@ -169,8 +173,7 @@ describe('a call in flight', () => {
   })
 
   it('is freed where it was charged, in the memory of the process, if the store fails', async () => {
-    const down = () => Promise.reject(new Error('down'))
-    const store = { check: down, run: vi.fn<() => Promise<never>>(down), reset: down }
+    const store = { check: failing, run: vi.fn<() => Promise<never>>(failing), reset: failing }
     const { ask } = oneAtATime(() => new Response('answer'), { store })
     for (let time = 0; time < 3; time += 1) {
       expect(await (await ask()).text()).toBe('answer')
@@ -194,11 +197,11 @@ describe('a call in flight', () => {
 describe('with a waitUntil, a call in flight', () => {
   it('is known to the platform from the beginning, and does not hold the response up', async () => {
     const store = memory()
-    const { run } = store
-    let isFreed = (): void => {}
+    const run = store.run.bind(store)
+    const gate = new EventTarget()
     vi.spyOn(store, 'run').mockImplementation(async (operation) => {
-      await new Promise<void>((resolve) => (isFreed = resolve))
-      return run.call(store, operation) as never
+      await once(gate, 'open')
+      return run(operation)
     })
     const kept: Promise<unknown>[] = []
     const waitUntil = (promise: Promise<unknown>) => void kept.push(promise)
@@ -209,7 +212,7 @@ describe('with a waitUntil, a call in flight', () => {
     const { ask, left } = oneAtATime(handle, { store, waitUntil })
     expect(await (await ask()).text()).toBe('answer')
     expect((await left())[0]).toBe(0)
-    isFreed()
+    gate.dispatchEvent(new Event('open'))
     await Promise.all(kept)
     expect((await left())[0]).toBe(1)
   })

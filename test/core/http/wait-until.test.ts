@@ -9,7 +9,7 @@ import {
   type Subject,
 } from '@sluice/core'
 import { planResolver } from '@sluice/core/plans'
-import { waitUntil } from '@sluice/core/vercel'
+import { waitUntil as waitUntilOnVercel } from '@sluice/core/vercel'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { NextRequest, type NextFetchEvent } from 'next/server.js'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -127,7 +127,7 @@ describe('waitUntil of @sluice/core/vercel', () => {
   it('is that of the request that Vercel is handling', () => {
     for (const context of [new Context(), new Context()]) {
       Object.assign(globalThis, { [REQUEST_CONTEXT]: { get: () => context } })
-      waitUntil(WORK)
+      waitUntilOnVercel(WORK)
       expect(context.kept).toEqual([WORK])
     }
   })
@@ -136,7 +136,7 @@ describe('waitUntil of @sluice/core/vercel', () => {
     'does nothing elsewhere: with %j',
     (host) => {
       Object.assign(globalThis, { [REQUEST_CONTEXT]: host })
-      expect(() => waitUntil(WORK)).not.toThrow()
+      expect(() => waitUntilOnVercel(WORK)).not.toThrow()
     },
   )
 })
@@ -145,6 +145,7 @@ it.each(['a refund of a guess', 'a look-up'])(
   'an unbound waitUntil is logged, and loses nothing: %s',
   async (work) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    // eslint-disable-next-line typescript/unbound-method -- the mistake that is tried
     const { waitUntil: unbound } = Context.prototype
     const guesses = perMinute(1)
     const resolver = planResolver(async () => 'free', { cacheFor: '1s' })

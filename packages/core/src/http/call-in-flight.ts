@@ -23,12 +23,12 @@ export function createCallInFlight(
   waitUntil: WaitUntil | undefined,
 ): CallInFlight {
   let ending: Promise<void> | undefined
-  let letGo = (): void => {}
+  let letGo: (() => void) | undefined
 
   const end = (): Promise<void> =>
     (ending ??= free()
-      .then(letGo, letGo)
-      .then(() => {}))
+      .catch(() => undefined)
+      .then(() => letGo?.()))
   // The platform waits for the slot by itself if it can, else the end of the response does.
   const endOfResponse = (): Promise<void> | undefined => {
     const ended = end()
