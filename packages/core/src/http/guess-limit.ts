@@ -18,7 +18,7 @@ export interface GuessLimit<Context extends unknown[] = []> {
 }
 
 /** Charges a request as a guess. Resolves to `undefined` if there is no subject to charge. */
-export type GuessCharger<Context extends unknown[]> = (
+type GuessCharger<Context extends unknown[]> = (
   route: string,
   request: Request,
   waitUntil: WaitUntil | undefined,
