@@ -12,7 +12,7 @@ const MODULES: Readonly<Record<string, RegExp>> = {
   // Loaded by tests only.
   'packages/next/src/testing':
     /^(next\/experimental\/testing\/server\.js|@babel\/parser|node:(async_hooks|fs|module|path))$/,
-  'packages/cloudflare/src': /^$/,
+  'packages/cloudflare/src': /^cloudflare:workers$/,
   'packages/local/src': /^(node:.*|ioredis|wasmoon-lua5\.1)$/,
   'apps/demo': /^(next|react|jose|node:)/,
   'apps/worker': /^jose$/,

@@ -98,6 +98,7 @@ async function bundle(fixture: string): Promise<string> {
     platform: 'neutral',
     mainFields: ['module', 'main'],
     conditions: ['workerd', 'worker', 'browser', 'import'],
+    external: ['cloudflare:*'],
   })
   return outputFiles[0]?.text ?? ''
 }

@@ -1,8 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { readEntries, writePages } from '../../scripts/api-reference.ts'
+
+// Only workerd has this module.
+vi.mock('cloudflare:workers', () => ({ waitUntil: () => undefined }))
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
 const entries = readEntries()

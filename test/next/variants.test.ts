@@ -5,6 +5,7 @@ import { describeConcurrency } from './cases/concurrency.ts'
 import { describeHandoff } from './cases/handoff.ts'
 import { describeHolding } from './cases/holding.ts'
 import { describeRequests } from './cases/requests.ts'
+import { describeReserving } from './cases/reserving.ts'
 import { describeServerFunctions } from './cases/server-functions.ts'
 import { describeSpellings } from './cases/spellings.ts'
 import { build, start, type RunningApp, type Variant } from './support/build.ts'
@@ -69,6 +70,7 @@ describe.each(VARIANTS)('next start, $name:', ({ basePath = '', trailingSlash, .
   describeConcurrency(() => setUp)
   describeChaining(() => setUp)
   describeHolding(() => setUp)
+  describeReserving(() => setUp)
   describeServerFunctions(() => setUp)
 
   it('prints no error of the limiter', () => {

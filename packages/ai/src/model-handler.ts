@@ -1,10 +1,12 @@
-import type { Limiter, Subject, WaitUntil } from '@sluice/core'
+import type { Subject, WaitUntil } from '@sluice/core'
 import { InputError } from '@sluice/core'
 import {
   assertMaxDelay,
   delay,
+  limiterFrom,
   rateLimitHeaders,
   Refusal,
+  waitUntilOf,
   withHeaders,
   type HeaderStyle,
   type LimiterSource,
@@ -92,9 +94,7 @@ export function modelHandler<Context extends unknown[] = []>(
   const report = options.onError ?? ((error: unknown) => console.error(error))
   const sendCall: SendCall<Context> =
     typeof send === 'function' ? send : (...[call]) => callUpstream(send, call)
-  let kept: Limiter | undefined
-  const limiterFor = (context: Context): Limiter =>
-    typeof limiter === 'function' ? (kept ??= limiter(...context)) : limiter
+  const limiterFor = limiterFrom('limiter', limiter)
 
   return async (request, ...context) => {
     const path = new URL(request.url).pathname
@@ -119,7 +119,7 @@ export function modelHandler<Context extends unknown[] = []>(
     try {
       const call = prepareCall(body, options, api)
       const waitUntil = options.waitUntil ?? waitUntilOf(context)
-      const admitted = await admit(limiterFor(context), call, subject, options, waitUntil)
+      const admitted = await admit(limiterFor(...context), call, subject, options, waitUntil)
       if ('allowed' in admitted) return denialResponse(admitted, call.api, options.spentStatus)
       const { signal } = request
       const { api: format, model } = call
@@ -178,12 +178,4 @@ function callUpstream(
     headers['anthropic-version'] = '2023-06-01'
   } else headers['authorization'] = `Bearer ${key}`
   return fetch(url, { method: 'POST', headers, body, signal })
-}
-
-/** The `waitUntil` of the last argument that a platform passes beside the request. */
-function waitUntilOf(context: readonly unknown[]): WaitUntil | undefined {
-  const last = context.at(-1) as { waitUntil?: unknown } | null | undefined
-  if (typeof last?.waitUntil !== 'function') return undefined
-  // Called as its own: platforms refuse one that is torn off its object.
-  return (promise) => (last as { waitUntil: WaitUntil }).waitUntil(promise)
 }

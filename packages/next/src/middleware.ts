@@ -8,9 +8,11 @@ import {
   type AdapterOptions,
   type GuardOutcome,
   type LimiterSource,
+  type RouteCost,
 } from '@sluice/core/http'
 import { assertFunction, assertOptions } from '@sluice/core/validation'
 import { NextResponse, type NextFetchEvent, type NextRequest } from 'next/server.js'
+import { reservedCost } from './charged-requests.ts'
 import { routePath } from './route-path.ts'
 
 /** Options of `rateLimit`. */
@@ -57,11 +59,15 @@ export function rateLimit(
   assertOptions('rateLimit', options)
   const { routes, secret, next, locales = [], ...guardOptions } = options
   const guard = createGuard(limiter, guardOptions)
+  assertNotReserved('cost', guardOptions.cost)
   if (next !== undefined) assertFunction('next', next)
   if (!Array.isArray(locales) || !locales.every((locale) => typeof locale === 'string')) {
     throw new ConfigError('invalid_option', 'locales', 'must be a list of strings')
   }
   const match = compileRoutes(routes, (path) => routePath(path, locales))
+  for (const route of routes) {
+    if (typeof route === 'object') assertNotReserved('routes[].cost', route.cost)
+  }
   const handoff = secret === undefined ? undefined : createHandoff(secret)
 
   /** Returns the request's headers with a hand-off for the charge, and without one that a client sent. */
@@ -98,6 +104,13 @@ export function rateLimit(
     const response = await withHandoff(await next?.(request, event, decision), request, outcome)
     return outcome.kind === 'allow' ? withHeaders(response, outcome.headers) : response
   }
+}
+
+/** Throws if `cost` is to be reserved: the handler runs elsewhere, and could not settle it. */
+function assertNotReserved(option: string, cost: RouteCost<never> | undefined): void {
+  if (reservedCost(cost) === undefined) return
+  const message = 'must not be reserved in middleware; set cost: reserving(…) in withRateLimit'
+  throw new ConfigError('invalid_option', option, message)
 }
 
 const PASS: GuardOutcome = { kind: 'pass' }

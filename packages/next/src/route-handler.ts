@@ -1,14 +1,16 @@
-import { ConfigError, type Store } from '@sluice/core'
+import { ConfigError, type Store, type Subject } from '@sluice/core'
 import {
   createGuard,
   createHandoff,
   HANDOFF_HEADER,
+  limiterFrom,
   Refusal,
-  withHeaders,
+  respond,
   type GuardOptions,
   type LimiterSource,
 } from '@sluice/core/http'
 import { assertFunction, assertOptions } from '@sluice/core/validation'
+import { guardOfTheRest } from './charged-requests.ts'
 
 /** Options of `withRateLimit`. */
 export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown]> {
@@ -31,7 +33,7 @@ export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown]>
  * Limits one route handler. No rewrite and no catch-all leads around this check. Behind `rateLimit` with
  * the same `secret` a request is charged once: the middleware signs that it has charged the request, for
  * this method, route, path and subject, for one use within five seconds. A value that a client forges
- * is ignored.
+ * is ignored. With `cost: reserving(…)`, what the middleware has not charged is reserved: all but the requests.
  *
  * @throws ConfigError When an option is missing or malformed.
  * @example
@@ -51,27 +53,37 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   if (singleUse !== undefined && !('secret' in options)) {
     throw new ConfigError('invalid_option', 'singleUse', 'must be set together with "secret"')
   }
-  const guard = createGuard<[routeContext: unknown]>(limiter, guardOptions)
+  const limiterFor = limiterFrom('limiter', limiter)
+  const guard = createGuard<[routeContext: unknown]>(limiterFor, guardOptions)
+  const guardRest = guardOfTheRest(limiterFor, guardOptions)
   const handoff = secret === undefined ? undefined : createHandoff(secret, { store: singleUse })
+  const routeOnly = { id: route, cost: undefined }
 
-  async function isCharged(request: Request, context: unknown): Promise<boolean> {
+  /** Returns the subject that the middleware has charged for this request, if it has. */
+  async function chargedSubject(request: Request, context: unknown): Promise<Subject | undefined> {
     const value = request.headers.get(HANDOFF_HEADER)
-    if (handoff === undefined || value === null) return false
+    if (handoff === undefined || value === null) return undefined
+    let found: Subject | undefined
     const subject = async () => {
       const resolved = await guardOptions.subject(request, context)
-      return resolved instanceof Refusal ? undefined : resolved
+      found = resolved instanceof Refusal ? undefined : (resolved ?? undefined)
+      return found
     }
-    return handoff.take(value, { method: request.method, route, path: pathOf(request), subject })
+    const claim = { method: request.method, route, path: pathOf(request), subject }
+    return (await handoff.take(value, claim)) ? found : undefined
   }
 
   return async (request, context) => {
-    const charged = await isCharged(request, context)
+    const charged = await chargedSubject(request, context)
     removeHandoff(request)
-    if (charged) return handler(request, context)
-    const outcome = await guard({ id: route, cost: undefined }, request, context)
+    const run = () => handler(request, context)
+    if (charged && guardRest === undefined) return run()
+    const outcome =
+      charged && guardRest
+        ? await guardRest(routeOnly, request, context, charged)
+        : await guard(routeOnly, request, context)
     if (outcome.kind === 'refuse') return outcome.response
-    const response = await handler(request, context)
-    return outcome.kind === 'allow' ? withHeaders(response, outcome.headers) : response
+    return outcome.kind === 'allow' ? respond(outcome, run) : run()
   }
 }
 

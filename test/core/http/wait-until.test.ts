@@ -2,14 +2,17 @@ import { limitByBinding, rateLimit as rateLimitWorker, rateLimitQueue } from '@s
 import { limitGuesses, rateLimit } from '@sluice/core/http'
 import {
   defineExtension,
+  definePlans,
   fixedWindow,
   type CheckOptions,
   type Limiter,
   type Subject,
 } from '@sluice/core'
+import { planResolver } from '@sluice/core/plans'
+import { waitUntil as waitUntilOnVercel } from '@sluice/core/vercel'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { NextRequest, type NextFetchEvent } from 'next/server.js'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { setUp } from '../../support/limiters.ts'
 import { perMinute } from './support.ts'
 
@@ -96,6 +99,15 @@ describe('the limiter gets a waitUntil', () => {
     expect(context.kept).toEqual([WORK])
   })
 
+  it('from the option, which comes before the context', async () => {
+    const [context, limiter] = [new Context(), busy()]
+    const kept: Promise<unknown>[] = []
+    const waitUntil = (promise: Promise<unknown>) => void kept.push(promise)
+    const handle = withRateLimit(answer, { limiter, route: 'chat', subject, waitUntil })
+    await handle(new Request(url), context)
+    expect([kept, context.kept]).toEqual([[WORK], []])
+  })
+
   it('for the limiter of unauthenticated requests, too', async () => {
     const [context, limiter] = [new Context(), busy()]
     const unauthenticated = limitGuesses<[Context]>(limiter, subject)
@@ -105,6 +117,53 @@ describe('the limiter gets a waitUntil', () => {
     expect(context.kept).toEqual([WORK])
   })
 })
+
+describe('waitUntil of @sluice/core/vercel', () => {
+  const REQUEST_CONTEXT = Symbol.for('@vercel/request-context')
+  afterEach(() => {
+    Reflect.deleteProperty(globalThis, REQUEST_CONTEXT)
+  })
+
+  it('is that of the request that Vercel is handling', () => {
+    for (const context of [new Context(), new Context()]) {
+      Object.assign(globalThis, { [REQUEST_CONTEXT]: { get: () => context } })
+      waitUntilOnVercel(WORK)
+      expect(context.kept).toEqual([WORK])
+    }
+  })
+
+  it.each([undefined, {}, { get: () => undefined }, { get: () => ({}) }])(
+    'does nothing elsewhere: with %j',
+    (host) => {
+      Object.assign(globalThis, { [REQUEST_CONTEXT]: host })
+      expect(() => waitUntilOnVercel(WORK)).not.toThrow()
+    },
+  )
+})
+
+it.each(['a refund of a guess', 'a look-up'])(
+  'an unbound waitUntil is logged, and loses nothing: %s',
+  async (work) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    // eslint-disable-next-line typescript/unbound-method -- the mistake that is tried
+    const { waitUntil: unbound } = Context.prototype
+    const guesses = perMinute(1)
+    const resolver = planResolver(async () => 'free', { cacheFor: '1s' })
+    const { limiter, clock } = setUp(
+      [fixedWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] })],
+      { plans: definePlans({ free: {} }), extensions: work === 'a look-up' ? [resolver] : [] },
+    )
+    const options = { routes, subject, waitUntil: unbound }
+    const unauthenticated = work === 'a look-up' ? undefined : limitGuesses(guesses, subject)
+    const handle = rateLimit(limiter, { ...options, unauthenticated }, answer)
+    for (let time = 0; time < 3; time += 1) {
+      expect((await handle(new Request(url))).status).toBe(200)
+      clock.advance(5_001)
+    }
+    expect(log).toHaveBeenCalledWith(expect.stringContaining('waitUntil'), expect.any(TypeError))
+    log.mockRestore()
+  },
+)
 
 describe('the limiter gets no waitUntil', () => {
   it.each<[string, unknown[]]>([

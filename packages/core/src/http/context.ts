@@ -1,4 +1,4 @@
-import type { CheckOptions } from '../limiter/call.ts'
+import type { WaitUntil } from '../internal/background.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import { ConfigError } from '../errors.ts'
 
@@ -19,11 +19,16 @@ export function keepFirst<Context extends unknown[]>(
   return (...context) => (limiter ??= make(...context))
 }
 
-/** Returns a function that finds the limiter for a context. @throws ConfigError When `source` is invalid. */
+/**
+ * Returns a function that finds the limiter for a context.
+ *
+ * @param option The name of the option, for the error.
+ * @throws ConfigError When `source` is neither a limiter nor a function.
+ */
 export function limiterFrom<Context extends unknown[]>(
   option: string,
   source: LimiterSource<Context>,
-  keep: KeepLimiter<Context>,
+  keep: KeepLimiter<Context> = keepFirst,
 ): (...context: Context) => Limiter {
   if (typeof source === 'function') return keep(source)
   if (typeof source?.check === 'function') return () => source
@@ -36,14 +41,14 @@ export function limiterFrom<Context extends unknown[]>(
 
 /** A platform's object that keeps work running past the response, such as a Worker's `ctx`. */
 interface PlatformContext {
-  waitUntil(promise: Promise<unknown>): void
+  waitUntil: WaitUntil
 }
 
 /** Returns the `waitUntil` of the last value that a platform passes beside the request, if it has one. */
-export function waitUntilOf(context: readonly unknown[]): Pick<CheckOptions, 'waitUntil'> {
+export function waitUntilOf(context: readonly unknown[]): WaitUntil | undefined {
   const last = context.at(-1) as Partial<PlatformContext> | null | undefined
-  if (typeof last?.waitUntil !== 'function') return {}
+  if (typeof last?.waitUntil !== 'function') return undefined
   // Called on its object: platforms refuse a `waitUntil` that was detached from it.
   const owner = last as PlatformContext
-  return { waitUntil: (promise) => owner.waitUntil(promise) }
+  return (promise) => owner.waitUntil(promise)
 }

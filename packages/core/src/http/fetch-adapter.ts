@@ -2,8 +2,7 @@ import type { LimiterSource } from './context.ts'
 import type { AdapterOptions } from './guard-options.ts'
 import { compileRoutes } from '../routes/matcher.ts'
 import { assertFunction, assertOptions } from '../internal/validation.ts'
-import { createGuard, type GuardHooks } from './guard.ts'
-import { withHeaders } from './headers.ts'
+import { createGuard, respond, type GuardHooks } from './guard.ts'
 
 /** A handler of the `fetch` shape: takes a `Request` and what the platform adds, returns a `Response`. */
 export type FetchHandler<Context extends unknown[] = []> = (
@@ -39,7 +38,7 @@ export function rateLimit<Context extends unknown[] = []>(
     if (route === undefined) return handle(request, ...context)
     const outcome = await guard(route, request, ...context)
     if (outcome.kind === 'refuse') return outcome.response
-    const response = await handle(request, ...context)
-    return outcome.kind === 'pass' ? response : withHeaders(response, outcome.headers)
+    const run = () => handle(request, ...context)
+    return outcome.kind === 'pass' ? run() : respond(outcome, run)
   }
 }

@@ -1,4 +1,5 @@
 import type { DeniedDecision } from '../decision.ts'
+import type { WaitUntil } from '../internal/background.ts'
 import type { GuessLimit } from './guess-limit.ts'
 import type { SubjectResolver } from './subject-resolver.ts'
 import { ConfigError } from '../errors.ts'
@@ -21,7 +22,10 @@ export interface GuardOptions<Context extends unknown[] = []> {
    * exception is not caught.
    */
   readonly subject: SubjectResolver<Context>
-  /** Cost of a request to a route without a `cost` of its own. @default 1 request */
+  /**
+   * Cost of a request to a route without a `cost` of its own. `reserving(…)` reserves it, to be settled
+   * by the handler. @default 1 request
+   */
   readonly cost?: RouteCost<Context>
   /**
    * The longest time for which an allowed request is delayed, in milliseconds, when its decision asks
@@ -68,6 +72,11 @@ export interface GuardOptions<Context extends unknown[] = []> {
     request: Request,
     ...context: Context
   ) => Response | undefined | Promise<Response | undefined>
+  /**
+   * Keeps background work running after the response, on platforms that pass no context: `after` of
+   * Next.js. What it throws is logged. @default the `waitUntil` of the last value of the context, if it has one
+   */
+  readonly waitUntil?: WaitUntil | undefined
 }
 
 /** Options of a guard, validated. */
@@ -88,6 +97,7 @@ const OPTIONS = [
   'headers',
   'format',
   'onDenied',
+  'waitUntil',
 ]
 
 /** Validates the options of a guard. @throws ConfigError When one is unknown, missing or malformed. */
@@ -95,13 +105,14 @@ export function resolveGuardOptions<Context extends unknown[]>(
   options: GuardOptions<Context>,
 ): GuardSettings<Context> {
   assertKnownOptions('rateLimit', options, OPTIONS)
-  const { unauthenticated, preflight = 'limit', format, onDenied } = options
+  const { unauthenticated, preflight = 'limit', format, onDenied, waitUntil } = options
   assertFunction('subject', options.subject)
   assertRouteCost('cost', options.cost)
   if (onDenied !== undefined) assertFunction('onDenied', onDenied)
+  if (waitUntil !== undefined) assertFunction('waitUntil', waitUntil)
   if (format !== undefined) assertOneOf('format', format, DENIAL_FORMATS)
   assertOneOf('preflight', preflight, ['limit', 'pass'])
-  if (unauthenticated !== undefined && typeof unauthenticated?.charge !== 'function') {
+  if (unauthenticated !== undefined && typeof unauthenticated?.chargerWith !== 'function') {
     throw new ConfigError('invalid_option', 'unauthenticated', 'must be created by limitGuesses')
   }
   return {

@@ -1,9 +1,10 @@
 import type { Cost } from '../cost.ts'
 import type { AllowedDecision } from '../decision.ts'
 import type { CheckOptions } from '../limiter/call.ts'
+import type { Limiter } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
-import type { Guess, GuessLimit } from './guess-limit.ts'
-import { InputError } from '../errors.ts'
+import type { CallInFlight } from './call-in-flight.ts'
+import type { RequestReservation, ReservedCost, ReservedRequest } from './reserving.ts'
 import { TOO_LONG_ROUTE, type Route, type RouteCost } from '../routes/matcher.ts'
 import {
   keepFirst,
@@ -16,6 +17,7 @@ import { delay } from './delay.ts'
 import { resolveGuardOptions, type GuardOptions } from './guard-options.ts'
 import { denyRequest, headersOf, refuseRequest } from './guard-responses.ts'
 import { withHeaders } from './headers.ts'
+import { costError, orRefusal } from './input-refusal.ts'
 import { isPreflight } from './preflight.ts'
 import { Refusal, refuse, UNAUTHENTICATED } from './refusal.ts'
 
@@ -26,14 +28,20 @@ import { Refusal, refuse, UNAUTHENTICATED } from './refusal.ts'
 export type GuardOutcome =
   | { readonly kind: 'pass' }
   | { readonly kind: 'refuse'; readonly response: Response }
-  | {
-      readonly kind: 'allow'
-      readonly decision: AllowedDecision
-      readonly route: string
-      readonly subject: Subject
-      /** Headers to add to the response. */
-      readonly headers: Readonly<Record<string, string>>
-    }
+  | AllowOutcome
+
+/** The outcome of a guard for a request that is let through and charged. */
+export interface AllowOutcome {
+  readonly kind: 'allow'
+  /** The decision; if `reserving` created the cost, it is the reservation, too. */
+  readonly decision: AllowedDecision | RequestReservation
+  readonly route: string
+  readonly subject: Subject
+  /** Headers to add to the response. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Set if the request holds a slot. `respond` ends it with the response, else the adapter does. */
+  readonly call: CallInFlight | undefined
+}
 
 /** Decides what to do with a request to a route, before its handler runs. */
 export type Guard<Context extends unknown[] = []> = (
@@ -56,7 +64,8 @@ export interface GuardHooks<Context extends unknown[] = []> {
  * request, calls the guard, and applies the outcome. The guard works in stages: charge the guess limit,
  * find the subject, run the pre-filter, find the cost, check the limits, delay the request.
  *
- * If the last value of the context has a `waitUntil`, background work may outlast the response.
+ * If the last value of the context has a `waitUntil`, or there is that option, background work may outlast
+ * the response.
  *
  * @throws ConfigError When an option is unknown, missing or malformed.
  * @example
@@ -73,35 +82,38 @@ export function createGuard<Context extends unknown[]>(
   const settings = resolveGuardOptions(options)
   const { subject: findSubject, onDenied, maxDelayMs } = settings
   const limiterFor = limiterFrom('limiter', limiter, keep)
-  const chargeGuess = guessCharger(settings.unauthenticated, keep)
+  const chargeGuess = settings.unauthenticated?.chargerWith(keep)
 
   return async (route, request, ...context) => {
     if (settings.preflight === 'pass' && (await isPreflight(request))) return { kind: 'pass' }
     if (route === TOO_LONG_ROUTE) return refuseRequest(PATH_TOO_LONG, request, settings)
     const { id } = route
-    const background = waitUntilOf(context)
+    const waitUntil = settings.waitUntil ?? waitUntilOf(context)
 
     // Before the credentials are checked, so that a guess beyond the limit learns nothing.
-    const guess = await chargeGuess?.(id, request, context, background)
+    const guess = await chargeGuess?.(id, request, waitUntil, ...context)
     if (guess instanceof Refusal) return refuseRequest(guess, request, settings)
     if (guess && !guess.decision.allowed) return denyRequest(guess.decision, request, settings)
 
     const resolved = (await findSubject(request, ...context)) || UNAUTHENTICATED
-    const refund = guess && refundGuess(guess, resolved, background)
+    const isRefused = resolved instanceof Refusal
+    // Only wrong credentials are a guess; other refusals are not.
+    const refund = isRefused && resolved.options.status === 401 ? undefined : guess?.giveBack()
     const subject =
-      (resolved instanceof Refusal
-        ? resolved
-        : await before?.({ ...resolved, route: id }, ...context)) ?? resolved
+      (isRefused ? resolved : await before?.({ ...resolved, route: id }, ...context)) ?? resolved
     if (subject instanceof Refusal) {
       await refund
       return refuseRequest(subject, request, settings)
     }
 
-    const cost = await costOf(route.cost ?? settings.cost ?? 1, id, request, context)
-    const check = limiterFor(...context).check({ ...subject, route: id }, { ...background, cost })
-    const decision = await orRefusal(id, check)
+    const option = route.cost ?? settings.cost ?? 1
+    const cost = await costOf(option, id, request, context)
+    const terms = { limiter: limiterFor(...context), subject: { ...subject, route: id } }
+    const charge = chargeRequest(option, request, terms, { waitUntil, cost })
+    const charged = await orRefusal(id, charge)
     await refund
-    if (decision instanceof Refusal) return refuseRequest(decision, request, settings)
+    if (charged instanceof Refusal) return refuseRequest(charged, request, settings)
+    const { decision, call } = charged
     const headers = headersOf(decision, request, settings)
     if (!decision.allowed) {
       const fallback = await onDenied?.(decision, request, ...context)
@@ -112,10 +124,25 @@ export function createGuard<Context extends unknown[]>(
     const delayMs = Math.min(maxDelayMs, decision.delayMs)
     // The client is gone: nobody reads the answer, and no handler runs.
     if (delayMs > 0 && !(await delay(delayMs, request.signal))) {
+      await call?.end()
       return { kind: 'refuse', response: new Response(null, { status: 499 }) }
     }
-    return { kind: 'allow', decision, headers, route: id, subject }
+    return { kind: 'allow', decision, headers, route: id, subject, call }
   }
+}
+
+/**
+ * Runs the handler of a request that a guard lets through. Returns its response with the limits' headers,
+ * and frees at its end what `outcome` holds.
+ *
+ * @example
+ * if (outcome.kind === 'allow') return respond(outcome, () => handle(request))
+ */
+export async function respond(
+  { call, headers }: AllowOutcome,
+  handle: () => Response | Promise<Response>,
+): Promise<Response> {
+  return withHeaders(await (call ? call.during(handle) : handle()), headers)
 }
 
 const PATH_TOO_LONG = /* @__PURE__ */ refuse({
@@ -124,39 +151,16 @@ const PATH_TOO_LONG = /* @__PURE__ */ refuse({
   message: 'The path of this request is longer than 16,384 characters.',
 })
 
-type Background = Pick<CheckOptions, 'waitUntil'>
-
-/** Creates the stage that charges a request as a guess; `undefined` without a guess limit. */
-function guessCharger<Context extends unknown[]>(
-  limit: GuessLimit<Context> | undefined,
-  keep: KeepLimiter<Context>,
-) {
-  if (limit === undefined) return undefined
-  const limiterFor = limiterFrom('unauthenticated.limiter', limit.limiter, keep)
-  return async (
-    route: string,
-    request: Request,
-    context: Context,
-    background: Background,
-  ): Promise<Guess | Refusal | undefined> => {
-    const subject = await limit.subject(request, ...context)
-    if (!subject || subject instanceof Refusal) return undefined
-    return orRefusal(route, limit.charge(limiterFor(...context), { ...subject, route }, background))
-  }
-}
-
-/**
- * Gives the charge back unless the credentials were wrong. Other refusals are not guesses. Without
- * `waitUntil`, returns a promise to await before the response.
- */
-function refundGuess(
-  guess: Guess,
-  resolved: Subject | Refusal,
-  { waitUntil }: Background,
-): Promise<unknown> | void {
-  if (resolved instanceof Refusal && resolved.options.status === 401) return undefined
-  const refund = guess.giveBack()
-  return waitUntil ? waitUntil(refund) : refund
+/** Checks the limits; reserves the cost if `reserving` created it. */
+async function chargeRequest(
+  cost: RouteCost<never>,
+  request: Request,
+  { limiter, subject }: { readonly limiter: Limiter; readonly subject: Subject },
+  options: CheckOptions,
+): Promise<ReservedRequest> {
+  const { reserveFor } = cost as Partial<ReservedCost>
+  if (reserveFor) return reserveFor(request, limiter, subject, options)
+  return { decision: await limiter.check(subject, options) }
 }
 
 /** Returns the cost of a request. @throws InputError When a function returns `undefined`. */
@@ -171,21 +175,4 @@ async function costOf<Context extends unknown[]>(
   // Otherwise a function that forgets to return would be charged 1 request.
   if (units !== undefined) return units
   throw costError('cost', 'must not be undefined', route)
-}
-
-/** Resolves to the result of `decide`, or to a refusal when a client's id cannot be counted. */
-async function orRefusal<T>(route: string, decide: Promise<T>): Promise<T | Refusal> {
-  try {
-    return await decide
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error
-    if (error.code === 'invalid_cost') throw costError(error.input, error.reason, route)
-    // A malformed id comes from the client; a missing dimension is the resolver's mistake.
-    if (error.code !== 'invalid_subject') throw error
-    return refuse({ status: 400, code: error.code, message: error.message })
-  }
-}
-
-function costError(input: string, reason: string, route: string): InputError {
-  return new InputError('invalid_cost', input, `${reason}, on the route "${route}"`)
 }

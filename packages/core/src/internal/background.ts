@@ -6,7 +6,8 @@ export function runInBackground(work: Promise<unknown>, waitUntil?: WaitUntil): 
   const safe = work.catch(() => {})
   try {
     waitUntil?.(safe)
-  } catch {
-    // Cloudflare's `waitUntil` throws if it is passed unbound. The work continues without it.
+  } catch (error) {
+    // Cloudflare's throws if it is passed unbound, and `after` of Next.js outside of a request.
+    console.error('waitUntil failed, and background work may be cut off:', error)
   }
 }

@@ -66,7 +66,7 @@ export async function settle(
 }
 
 /** Returns the corrections of charges that differ from what was used, at most one for each key. */
-function correctionsOf(
+export function correctionsOf(
   { id, charges, madeIn }: ReservationData,
   { program }: LimiterRuntime,
   actual: ActualUnits,

@@ -1,0 +1,94 @@
+import type { WaitUntil } from '../internal/background.ts'
+import { runInBackground } from '../internal/background.ts'
+
+/** A call in flight: it holds a slot of a `concurrency` policy until its response is over. */
+export interface CallInFlight {
+  /**
+   * Runs the handler, and ends the call with its response: when the body has been read or is cancelled,
+   * or when the handler throws.
+   */
+  during(handle: () => Response | Promise<Response>): Promise<Response>
+  /** Ends the call, for adapters whose handlers return no `Response`. Never rejects. */
+  end(): Promise<void>
+}
+
+/**
+ * Creates a call in flight.
+ *
+ * @param free Frees its slot. Called once; what it throws is ignored, because slots come free by themselves.
+ */
+export function createCallInFlight(
+  request: Request,
+  free: () => Promise<unknown>,
+  waitUntil: WaitUntil | undefined,
+): CallInFlight {
+  let ending: Promise<void> | undefined
+  let letGo: (() => void) | undefined
+
+  const end = (): Promise<void> =>
+    (ending ??= free()
+      .catch(() => undefined)
+      .then(() => letGo?.()))
+  // The platform waits for the slot by itself if it can, else the end of the response does.
+  const endOfResponse = (): Promise<void> | undefined => {
+    const ended = end()
+    return waitUntil ? undefined : ended
+  }
+
+  return {
+    end,
+    async during(handle) {
+      // From the beginning: once a client is gone, some platforms listen to nobody.
+      const ended = new Promise<void>((resolve) => (letGo = resolve))
+      if (waitUntil) runInBackground(ended, waitUntil)
+      let response
+      try {
+        response = await handle()
+      } catch (error) {
+        await endOfResponse()
+        throw error
+      }
+      const { body, status } = response
+      // Nobody reads a body of these. A 101 carries a WebSocket, which a copy would lose.
+      if (body === null || status === 101 || request.method === 'HEAD') {
+        await endOfResponse()
+        return response
+      }
+      return new Response(withEnd(body, endOfResponse), response)
+    },
+  }
+}
+
+/** Passes a stream on unchanged, one chunk for each that is asked for, and calls `end` when it is over. */
+function withEnd(
+  source: ReadableStream<Uint8Array>,
+  end: () => Promise<void> | undefined,
+): ReadableStream<Uint8Array> {
+  const reader = source.getReader()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        let result
+        try {
+          result = await reader.read()
+        } catch (error) {
+          await end()
+          throw error
+        }
+        if (!result.done) {
+          controller.enqueue(result.value)
+          return
+        }
+        await end()
+        controller.close()
+      },
+      async cancel(reason) {
+        // First the source: a meter in it settles now, and then there is nothing left to free.
+        const cancelled = reader.cancel(reason)
+        await end()
+        await cancelled
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

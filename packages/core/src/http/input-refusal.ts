@@ -1,0 +1,20 @@
+import { InputError } from '../errors.ts'
+import { refuse, type Refusal } from './refusal.ts'
+
+/** Resolves to the result of `decide`, or to a refusal when a client's id cannot be counted. */
+export async function orRefusal<T>(route: string, decide: Promise<T>): Promise<T | Refusal> {
+  try {
+    return await decide
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error
+    if (error.code === 'invalid_cost') throw costError(error.input, error.reason, route)
+    // A malformed id comes from the client; a missing dimension is the resolver's mistake.
+    if (error.code !== 'invalid_subject') throw error
+    return refuse({ status: 400, code: error.code, message: error.message })
+  }
+}
+
+/** Creates the error of an invalid cost, which names the route. */
+export function costError(input: string, reason: string, route: string): InputError {
+  return new InputError('invalid_cost', input, `${reason}, on the route "${route}"`)
+}

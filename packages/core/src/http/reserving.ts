@@ -1,0 +1,123 @@
+import type { Cost } from '../cost.ts'
+import type { AllowedDecision, Decision } from '../decision.ts'
+import type { Duration } from '../internal/duration.ts'
+import type { CheckOptions } from '../limiter/call.ts'
+import type { Limiter } from '../limiter/limiter.ts'
+import type { Reservation } from '../reservations/reservation.ts'
+import type { Subject } from '../subject.ts'
+import { ConfigError } from '../errors.ts'
+import { durationMs } from '../internal/duration.ts'
+import { assertKnownOptions } from '../internal/validation.ts'
+import { slotRelease } from '../reservations/release.ts'
+import { reserve } from '../reservations/reserve.ts'
+import { assertRouteCost, type RouteCost } from '../routes/matcher.ts'
+import { createCallInFlight, type CallInFlight } from './call-in-flight.ts'
+
+/** Options of `reserving`. */
+export interface ReservingOptions {
+  /** The time within which to settle. After it the estimate is final. @default '1h' */
+  readonly settleWithin?: Duration | undefined
+}
+
+/** A cost that is reserved, created by `reserving`. */
+export interface ReservedCost<Context extends unknown[] = []> {
+  (request: Request, ...context: Context): Cost | Promise<Cost>
+  /** Reserves the cost of a request. For guards. */
+  readonly reserveFor: ReserveFor
+}
+
+type ReserveFor = (
+  request: Request,
+  limiter: Limiter,
+  subject: Subject,
+  options: CheckOptions,
+) => Promise<ReservedRequest>
+
+/** The decision on a request whose cost is reserved. */
+export interface ReservedRequest {
+  /** If it allows, the reservation. */
+  readonly decision: Decision
+  /** Set if the request holds a slot of a `concurrency` policy. */
+  readonly call?: CallInFlight | undefined
+}
+
+/** The reservation of a request, for its handler: the decision, the subject, and `settle` and `cancel`. */
+export type RequestReservation = AllowedDecision &
+  Reservation & {
+    /** The subject that the adapter found, with the route. */
+    readonly subject: Subject
+  }
+
+/**
+ * Has a guard reserve the cost of a request instead of charging it for good. The handler corrects it with
+ * `reservationOf(request)`. Requests, tokens, dollars and calls in flight are one decision. What the
+ * handler does not settle stays charged as it was estimated, except calls in flight: they end with the
+ * response.
+ *
+ * @param cost The estimate, or a function of the request that returns it.
+ * @throws ConfigError When an argument is malformed.
+ * @example
+ * rateLimit(limiter, { routes: ['/api/ai/**'], subject, cost: reserving({ token: 4_000 }) }, handle)
+ */
+export function reserving<Context extends unknown[] = []>(
+  cost: RouteCost<Context>,
+  options: ReservingOptions = {},
+): ReservedCost<Context> {
+  assertKnownOptions('reserving', options, ['settleWithin'])
+  assertRouteCost('reserving.cost', cost)
+  const { settleWithin = '1h' } = options
+  durationMs('reserving.settleWithin', settleWithin)
+  const estimate = (request: Request, ...context: Context) =>
+    typeof cost === 'function' ? cost(request, ...context) : cost
+  const reserveFor: ReserveFor = (request, limiter, subject, checkOptions) =>
+    reserveRequest(request, limiter, subject, { ...checkOptions, settleWithin })
+  return Object.assign(estimate, { reserveFor })
+}
+
+const reservations = new WeakMap<Request, RequestReservation>()
+
+/**
+ * Returns the reservation of a request to its handler.
+ *
+ * @param request The same object that the handler got, not a copy.
+ * @throws ConfigError When nothing is reserved for the request.
+ * @example
+ * const call = reservationOf(request)
+ * const { text, usage } = await callModel()
+ * await call.settle({ token: usage.total_tokens })
+ */
+export function reservationOf(request: Request): RequestReservation {
+  const reservation = reservations.get(request)
+  if (reservation !== undefined) return reservation
+  const message =
+    'must be the very request that the handler got, to a route with cost: reserving(…)'
+  throw new ConfigError('invalid_option', 'reservationOf.request', message)
+}
+
+async function reserveRequest(
+  request: Request,
+  limiter: Limiter,
+  subject: Subject,
+  options: CheckOptions & ReservingOptions,
+): Promise<ReservedRequest> {
+  const decision = await reserve(limiter, subject, options)
+  if (!decision.allowed) return { decision }
+  let isTakenOver = false
+  /** From here on somebody settles, which frees the slot, too. */
+  const takeOver = <T>(result: T): T => {
+    isTakenOver = true
+    return result
+  }
+  const reservation: RequestReservation = {
+    ...decision,
+    subject,
+    settle: (actual) => takeOver(decision.settle(actual)),
+    cancel: () => takeOver(decision.cancel()),
+    toJSON: () => takeOver(decision.toJSON()),
+  }
+  reservations.set(request, reservation)
+  const release = slotRelease(limiter, decision.toJSON())
+  if (release === undefined) return { decision: reservation }
+  const free = async () => (isTakenOver ? undefined : release())
+  return { decision: reservation, call: createCallInFlight(request, free, options.waitUntil) }
+}

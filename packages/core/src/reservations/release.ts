@@ -1,0 +1,84 @@
+import type { ReservationData } from './reservation-data.ts'
+import type { Operation, StateMap } from '../stores/store.ts'
+import type { Correction } from './settle-operation.ts'
+import { systemClock } from '../clock.ts'
+import { runtimeOf } from '../limiter/runtime.ts'
+import { indent } from '../stores/upstash/script.ts'
+import { markKey } from './reservation-data.ts'
+import { correctionsOf } from './settle.ts'
+import { settlementOf } from './settlements.ts'
+
+/**
+ * Returns a function that frees the calls in flight of a reservation and leaves the rest as it is, to be
+ * settled later or never. Returns `undefined` if the reservation has none. The function rejects with a
+ * `StoreError` when the store fails; the calls then come free by themselves.
+ */
+export function slotRelease(
+  limiter: object,
+  data: ReservationData,
+): (() => Promise<unknown>) | undefined {
+  const runtime = runtimeOf(limiter)
+  const corrections = correctionsOf(data, runtime, (_, reserved) => reserved)
+  const slots = corrections.filter(({ policy }) => settlementOf(policy).released)
+  if (slots.length === 0) return undefined
+  return async () => {
+    const { store, clock } = runtime
+    const localMark = data.madeIn === 'store' ? undefined : markKey(data.id)
+    await store.run(releaseOperation(slots, clock(), localMark))
+  }
+}
+
+/** Creates the operation that frees slots. To free them again changes nothing, so it needs no mark. */
+function releaseOperation(
+  slots: readonly Correction[],
+  now: number,
+  localMark: string | undefined,
+): Operation<void> {
+  const shape = slots.map(({ policy }) => [policy.algorithm.id, ...policy.params].join('-'))
+  return {
+    startedAt: systemClock(),
+    localMark,
+    run: (states) => releaseInMemory(slots, states, now),
+    lua: {
+      name: `release ${shape.join()}`,
+      source: () => releasingScript(slots),
+      keys: slots.map(({ key }) => key),
+      args: [
+        String(now),
+        slots[0]?.id ?? '',
+        ...slots.flatMap(({ limit, burst, reserved }) => [limit, burst, reserved].map(String)),
+      ],
+      parse: (reply) => (reply === 1 ? { result: undefined } : undefined),
+    },
+  }
+}
+
+function releaseInMemory(slots: readonly Correction[], states: StateMap, now: number): void {
+  for (const slot of slots) {
+    const { key, policy } = slot
+    const settlement = { ...slot, position: now }
+    const freed = settlementOf(policy).settle(states.get(key, now) as never, settlement, now)
+    if (freed) states.set(key, freed)
+  }
+}
+
+/** The position of the first slot's first argument in ARGV, and the number of arguments per slot. */
+const FIRST_ARG = 3
+const ARGS_PER_SLOT = 3
+
+/** KEYS: those of the slots. ARGV: the time, the id; for each slot limit, burst, reserved. */
+function releasingScript(slots: readonly Correction[]): string {
+  const parts = slots.map(({ policy }, index) => {
+    const at = FIRST_ARG + ARGS_PER_SLOT * index
+    return `do
+  local key, applied, actual = KEYS[${index + 1}], 0, 0
+  local limit, burst, reserved = tonumber(ARGV[${at}]), tonumber(ARGV[${at + 1}]), tonumber(ARGV[${at + 2}])
+  local position = now
+  ${indent(settlementOf(policy).lua(policy.params), 2)}
+end`
+  })
+  return `local now, id = tonumber(ARGV[1]), ARGV[2]
+${parts.join('\n')}
+return 1
+`
+}

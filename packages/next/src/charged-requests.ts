@@ -1,0 +1,41 @@
+import type { Cost, Limiter, Subject } from '@sluice/core'
+import {
+  createGuard,
+  type Guard,
+  type GuardOptions,
+  type ReservedCost,
+  type RouteCost,
+} from '@sluice/core/http'
+
+/** Returns `cost` if `reserving` created it, else `undefined`. */
+export function reservedCost<Context extends unknown[]>(
+  cost: RouteCost<Context> | undefined,
+): ReservedCost<Context> | undefined {
+  return typeof cost === 'function' && 'reserveFor' in cost
+    ? (cost as ReservedCost<Context>)
+    : undefined
+}
+
+/**
+ * Creates the guard for requests that middleware has charged, if the cost is reserved. It reserves the
+ * cost without its requests. The subject is known, so nothing is charged as a guess.
+ */
+export function guardOfTheRest(
+  limiterFor: (routeContext: unknown) => Limiter,
+  options: GuardOptions<[routeContext: unknown]>,
+): Guard<[routeContext: unknown, charged: Subject]> | undefined {
+  const cost = reservedCost(options.cost)
+  if (cost === undefined) return undefined
+  const rest = async (request: Request, context: unknown): Promise<Cost> => {
+    const units = await cost(request, context)
+    // What is no cost is for the guard to refuse.
+    const isByUnit = typeof units === 'object' && units !== null && !Array.isArray(units)
+    return isByUnit ? { ...units, request: 0 } : typeof units === 'number' ? 0 : units
+  }
+  return createGuard<[unknown, Subject]>(limiterFor, {
+    ...options,
+    unauthenticated: undefined,
+    subject: (_request, _context, charged) => charged,
+    cost: Object.assign(rest, { reserveFor: cost.reserveFor }),
+  })
+}

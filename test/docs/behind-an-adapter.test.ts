@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { concurrency, createLimiter, fixedWindow, type Limiter } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { estimateRequest } from '@sluice/ai'
+import { afterAll, afterEach, expect, it, vi } from 'vitest'
+import { CHAT_JSON, CHAT_USAGE } from '../ai/recordings.ts'
+
+// Inside the workspace, so that the packages are found as a user's would be.
+const folder = mkdtempSync(fileURLToPath(new URL('adapters-', import.meta.url)))
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+afterEach(() => vi.unstubAllGlobals())
+
+const policies = [
+  fixedWindow({ name: 'rpm', limit: 10, window: '366d', per: ['tenant'] }),
+  fixedWindow({ name: 'tpm', limit: 9_000, window: '366d', per: ['tenant'], unit: 'token' }),
+  concurrency({ name: 'in-flight', limit: 1, per: ['tenant'] }),
+]
+const limiter = createLimiter({ store: memory(), policies })
+const tenantFromJwt = ({ headers }: Request) => ({ tenant: headers.get('x-tenant') ?? '' })
+const kept: Promise<unknown>[] = []
+
+/** Loads the block of a page that begins with this name, beside the reader's own files. */
+async function load<T>(page: string, name: string): Promise<T> {
+  const text = readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8')
+  const [, code = ''] = new RegExp(`\`\`\`ts\n// ${name}\n([^]*?)\`\`\``).exec(text) ?? []
+  expect(code).not.toBe('')
+  const file = join(folder, `${page}.ts`)
+  const own = code.replace(/'(next\/server|\.\/auth|\.\/limits)'/g, `'./own-${page}.ts'`)
+  writeFileSync(
+    join(folder, `own-${page}.ts`),
+    `export const { limiter, limiterFor, tenantFromJwt, after } = globalThis`,
+  )
+  writeFileSync(file, own)
+  return (await import(file)) as T
+}
+
+async function left(tenant: string, of: Limiter = limiter): Promise<number[]> {
+  const { policies: states } = await of.peek({ tenant }, { cost: { token: 0, call: 0 } })
+  return states.map(({ remaining }) => remaining)
+}
+
+const body = { model: 'gpt-4o', max_tokens: 4_000, messages: [{ role: 'user', content: 'Why?' }] }
+const post = (tenant: string) =>
+  new Request('https://app.example/api/ai/chat', {
+    method: 'POST',
+    headers: { 'x-tenant': tenant },
+    body: JSON.stringify(body),
+  })
+const { input } = estimateRequest(body)
+// The recorded answer reports its usage.
+const used = CHAT_USAGE.prompt_tokens + CHAT_USAGE.completion_tokens
+
+const answer = async () => Response.json(CHAT_JSON)
+const keep = (promise: Promise<unknown>): void => void kept.push(promise)
+
+it('a route handler reserves and settles with the lines of the page on reservations', async () => {
+  const seen: number[][] = []
+  const ask = vi.fn<() => Promise<Response>>(async () => {
+    seen.push(await left('next'))
+    return Response.json(CHAT_JSON)
+  })
+  for (const [name, value] of Object.entries({ ask, limiter, tenantFromJwt, after: keep })) {
+    vi.stubGlobal(name, value)
+  }
+  const { POST } = await load<{ POST: (request: Request, context: object) => Promise<Response> }>(
+    'reservations',
+    'app/api/ai/chat/route.ts',
+  )
+  const response = await POST(post('next'), {})
+  expect(await response.json()).toEqual(CHAT_JSON)
+  await Promise.all(kept)
+  expect(seen).toEqual([[9, 9_000 - 4_000 - input, 0]])
+  expect(await left('next')).toEqual([9, 9_000 - used, 1])
+
+  ask.mockRejectedValue(new Error('no answer'))
+  await expect(POST(post('next'), {})).rejects.toThrow('no answer')
+  await Promise.all(kept)
+  expect(await left('next')).toEqual([8, 9_000 - used - 4_000 - input, 1])
+})
+
+it('a Worker reserves and settles with the lines of the page on model calls', async () => {
+  for (const [name, value] of Object.entries({
+    ask: answer,
+    limiterFor: () => limiter,
+    tenantFromJwt,
+  })) {
+    vi.stubGlobal(name, value)
+  }
+  const { default: worker } = await load<{
+    default: { fetch: (request: Request, env: object, ctx: object) => Promise<Response> }
+  }>('llm', 'worker.ts')
+  const response = await worker.fetch(post('worker'), {}, { waitUntil: keep })
+  expect(await response.json()).toEqual(CHAT_JSON)
+  await Promise.all(kept)
+  expect(await left('worker')).toEqual([9, 9_000 - used, 1])
+})
