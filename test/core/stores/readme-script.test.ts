@@ -19,7 +19,7 @@ const rules = rulesOf(
     per: ['tenant', 'route'],
   }),
 )
-const readable = decidingScript(rules, false)
+const readable = decidingScript(rules)
 
 const shared = sharedRedis()
 

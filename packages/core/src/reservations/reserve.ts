@@ -2,6 +2,7 @@ import type { AllowedDecision, DeniedDecision } from '../decision.ts'
 import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter, PlanName } from '../limiter/limiter.ts'
 import type { Outcome } from '../limiter/decide.ts'
+import type { MarkLua } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import type { FitRange } from './fit.ts'
 import type { Reservation } from './reservation.ts'
@@ -70,7 +71,7 @@ export async function reserve<
       const slotTimes = entries.map(({ policy }) =>
         settlementOf(policy).released ? policy.windowMs : 0,
       )
-      return { key: markKey(id), ttlMs: Math.max(settleWithinMs, ...slotTimes) }
+      return { key: markKey(id), ttlMs: Math.max(settleWithinMs, ...slotTimes), lua: MARK_LUA }
     },
   })
   const { decision, id } = outcome
@@ -84,6 +85,13 @@ export async function reserve<
   runtime.events.reserved?.({ id, subject, decision })
   const own = { ...createReservation<Unit>(data, runtime), ...grantedOf(call, outcome) }
   return { ...decision, ...own }
+}
+
+/** Collects the charges in a named field, which is not a part of the reply. */
+const MARK_LUA: MarkLua = {
+  note: (index, position) =>
+    `reply.mark = (reply.mark or '') .. string.format('${index}=%.0f:%.0f,', cost, ${position})`,
+  write: (ttlArg) => `redis.call('SET', KEYS[#KEYS], reply.mark or '', 'PX', ARGV[${ttlArg}])`,
 }
 
 const RESERVE_OPTIONS = ['cost', 'waitUntil', 'settleWithin', 'fit']

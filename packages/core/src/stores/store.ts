@@ -85,6 +85,15 @@ export interface SettlementMark {
   readonly key: string
   /** The lifetime of the mark, in milliseconds. */
   readonly ttlMs: number
+  readonly lua: MarkLua
+}
+
+/** The parts of the deciding script that write a mark. */
+export interface MarkLua {
+  /** Returns Lua that notes a charge of `cost` units to the policy at `index`. */
+  readonly note: (index: number, position: string) => string
+  /** Returns Lua that writes the mark, for the lifetime at `ttlArg` in ARGV. */
+  readonly write: (ttlArg: number) => string
 }
 
 /** The charge of one policy, as a store in memory keeps it in a mark. */

@@ -96,7 +96,7 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
     async check(request) {
       const { policies, mark, fit, startedAt } = request
       const name = `${!mark} ${!fit} ${layoutOf(policies).shape}`
-      const source = (): string => decidingScript(policies, mark !== undefined, fit)
+      const source = (): string => decidingScript(policies, mark?.lua, fit)
       const reply = await runScript(name, source, checkCall(request, keyStart), startedAt)
       return parseCheckReply(reply, request)
     },

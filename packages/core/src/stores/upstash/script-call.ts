@@ -88,11 +88,8 @@ export function checkCall(request: StoreRequest, prefix: string): Command {
 /** Parses the reply to a check. @throws StoreError `store_bad_reply` if it cannot be the reply to `request`. */
 export function parseCheckReply(reply: unknown, request: StoreRequest): StoreReply {
   const { policies, entries, reads, fit } = request
-  const granted = fit && Array.isArray(reply) ? (reply.pop() as number) : undefined
-  const valuesAt = 1 + REPLY_PER_POLICY * policies.length
-  if (!isReply(reply, valuesAt, valuesAt + reads.length) || !Number.isInteger(granted ?? 0)) {
-    throw badReply()
-  }
+  const valuesAt = 1 + REPLY_PER_POLICY * policies.length + (fit ? 1 : 0)
+  if (!isReply(reply, valuesAt, valuesAt + reads.length)) throw badReply()
   const integers = reply as number[]
   const verdicts = entries.map(({ index }): Verdict => {
     const at = 1 + REPLY_PER_POLICY * index
@@ -113,7 +110,13 @@ export function parseCheckReply(reply: unknown, request: StoreRequest): StoreRep
     reads.length === 0
       ? []
       : reply.slice(valuesAt).map((value) => (value ?? undefined) as string | undefined)
-  return { source: 'store', now: integers[0] ?? 0, verdicts, values, granted }
+  return {
+    source: 'store',
+    now: integers[0] ?? 0,
+    verdicts,
+    values,
+    granted: fit && integers[valuesAt - 1],
+  }
 }
 
 /** Returns true if `reply` has integers up to `valuesAt`, and texts or null from there to `length`. */

@@ -1,7 +1,7 @@
 /* The Lua script that decides for the policies of a limiter, assembled from their algorithms' fragments. */
 import type { LuaFragments } from '../../algorithms/algorithm.ts'
 import type { PolicyRule } from '../../policies/policy.ts'
-import type { Fit, ScriptPart } from '../store.ts'
+import type { Fit, MarkLua, ScriptPart } from '../store.ts'
 import { MAX_UNITS } from '../../internal/validation.ts'
 import { layoutOf, numbersOf, REPLY_PER_POLICY } from './script-call.ts'
 
@@ -46,7 +46,7 @@ interface Part extends ScriptPart {
 }
 
 /**
- * Assembles the script for these policies. If `reserving`, it also writes a mark that allows settling. Phase one
+ * Assembles the script for these policies. With `mark`, it also writes a mark that allows settling. Phase one
  * reads every key. Phase two writes, only if all enforced policies fit. A policy that takes no part has `-`
  * in ARGV and no key, so the keys after it move up by one.
  *
@@ -55,14 +55,10 @@ interface Part extends ScriptPart {
  * whether to charge; the lifetime of the mark in milliseconds; the names of the fields to read; the arguments
  * of `fit`.
  */
-export function decidingScript(
-  policies: readonly PolicyRule[],
-  reserving: boolean,
-  fit?: Fit,
-): string {
+export function decidingScript(policies: readonly PolicyRule[], mark?: MarkLua, fit?: Fit): string {
   const { parts, nextArg } = partsOf(policies)
-  const fields = reserving ? nextArg + 1 : nextArg
-  const width = REPLY_PER_POLICY * policies.length
+  const fields = mark ? nextArg + 1 : nextArg
+  const width = REPLY_PER_POLICY * policies.length + (fit ? 1 : 0)
   const variables: string[] = []
   const checks: string[] = []
   const adds: string[] = []
@@ -75,12 +71,10 @@ export function decidingScript(
     const names = ['key', 'charge', ...(first.keeps ?? [])]
     variables.push(...names.map((name) => `${name}_${number}`))
     checks.push(numbered(checkGroup(group, first.read)))
-    adds.push(numbered(addGroup(group, first, reserving)))
+    adds.push(numbered(addGroup(group, first, mark)))
   }
-  if (fit) checks.push(fit.lua(parts, groups))
-  if (reserving) {
-    adds.push(`redis.call('SET', KEYS[#KEYS], reply.mark or '', 'PX', ARGV[${nextArg + 1}])`)
-  }
+  if (fit) checks.push(fit.lua(parts, groups), `reply[${width + 1}] = granted`)
+  if (mark) adds.push(mark.write(nextArg + 1))
   const isWide = variables.length > MAX_LOCALS
   // A record that is something else reads as nothing: the charge has been made, and an error would hide it.
   return `${CLOCK}-- Phase one: check every key. k counts the keys of policies that take part.
@@ -97,10 +91,10 @@ ${[
   .replace(/\$(?=\w)/g, isWide ? 'kept.' : '')}
 end
 -- Records to read.
-for at = k + 1, #KEYS${reserving ? ' - 1' : ''} do
+for at = k + 1, #KEYS${mark ? ' - 1' : ''} do
   local value = redis.pcall('HGET', KEYS[at], ARGV[${fields} + at - k])
   reply[${width + 1} + at - k] = type(value) == 'string' and value
-end${fit ? '\nreply[#reply + 1] = granted' : ''}
+end
 return reply
 `
 }
@@ -158,15 +152,13 @@ end`
 function addGroup(
   group: readonly Part[],
   { add, position }: LuaFragments,
-  reserving: boolean,
+  mark: MarkLua | undefined,
 ): string {
   const reports = group.map((part) => {
     const { index, state } = part
-    const marked = `string.format('${index}=%.0f:%.0f,', cost, ${position})`
-    const marking = reserving ? ` reply.mark = (reply.mark or '') .. ${marked}` : ''
-    return `if ${takesPart(part)} then reply[${state}] = reply[${state}] + 2${marking} end`
+    const noting = mark ? ` ${mark.note(index, position)}` : ''
+    return `if ${takesPart(part)} then reply[${state}] = reply[${state}] + 2${noting} end`
   })
-  // The mark is a named field, which is not a part of the reply.
   return `if $charge then
   local key, cost = $key, $charge
   ${indent(add)}
