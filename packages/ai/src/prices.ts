@@ -47,7 +47,7 @@ export interface DefinePricesOptions {
 
 /** A usage, or an estimate of one. */
 export type Priced = Pick<Usage, 'input' | 'output'> &
-  Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite'>>
+  Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite' | 'otherModels'>>
 
 const RATES = ['input', 'cachedInput', 'cacheWrite', 'longCacheWrite', 'output'] as const
 const PRICE = [...RATES, 'long', 'asOf', 'source']
@@ -92,7 +92,8 @@ export function definePrices(
 }
 
 /**
- * The price of a usage, in whole micro-dollars, rounded up; at most 10^12. Discounts and surcharges beside
+ * The price of a usage, in whole micro-dollars, rounded up; at most 10^12. What other models used
+ * (`usage.otherModels`) has their prices. Discounts and surcharges beside
  * the list are not in it: batches, service tiers, regions, tools that cost extra.
  *
  * @param model The model's name, as asked for or as answered.
@@ -104,11 +105,22 @@ export function definePrices(
  */
 export function priceOf(usage: Priced, model: string | undefined, prices: Prices): number {
   const price = findPrice(model, prices)
-  const { input, output, cachedInput = 0, cacheWrite = 0, longCacheWrite = 0 } = usage
-  const tokens = { input, output, cachedInput, cacheWrite, longCacheWrite }
-  for (const [name, value] of Object.entries(tokens)) {
-    if (!isUnits(value)) throw new InputError('invalid_cost', `usage.${name}`, MUST_BE_UNITS)
+  const tokens: Record<(typeof RATES)[number], number> = {
+    input: usage.input,
+    cachedInput: usage.cachedInput ?? 0,
+    cacheWrite: usage.cacheWrite ?? 0,
+    longCacheWrite: usage.longCacheWrite ?? 0,
+    output: usage.output,
   }
+  for (const name of RATES) {
+    if (!isUnits(tokens[name])) throw new InputError('invalid_cost', `usage.${name}`, MUST_BE_UNITS)
+  }
+  let others = 0
+  for (const other of usage.otherModels ?? []) {
+    others += priceOf(other, other.model, prices)
+    for (const name of RATES) tokens[name] = Math.max(0, tokens[name] - other[name])
+  }
+  const { input, output, cachedInput, cacheWrite, longCacheWrite } = tokens
   const rates = price.long !== undefined && input > price.long.above ? price.long : price
   const writeRate = rates.cacheWrite ?? rates.input
   const shortWrite = Math.max(0, cacheWrite - longCacheWrite)
@@ -119,8 +131,7 @@ export function priceOf(usage: Priced, model: string | undefined, prices: Prices
     times(shortWrite, writeRate) +
     times(longCacheWrite, rates.longCacheWrite ?? writeRate) +
     times(output, rates.output)
-  const microDollars = (total + 999_999n) / 1_000_000n
-  return microDollars > MAX_UNITS ? MAX_UNITS : Number(microDollars)
+  return Math.min(MAX_UNITS, others + Number((total + 999_999n) / 1_000_000n))
 }
 
 /**

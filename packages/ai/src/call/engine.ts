@@ -10,7 +10,8 @@ import {
 } from '@sluice/core'
 import { reserve, unitNamesOf, type Reservation } from '@sluice/core/reservations'
 import { assertFunction, assertPositiveInteger } from '@sluice/core/validation'
-import { meter } from '../meter.ts'
+import type { UsageFormat } from '../formats/format.ts'
+import { assertFormats, meter } from '../meter.ts'
 import { findPrice, priceOf, type Prices } from '../prices.ts'
 import type { Usage } from '../usage.ts'
 import type { CallTerms, PreparedCall } from './prepare.ts'
@@ -30,6 +31,12 @@ export interface CallOptions extends CallTerms {
   readonly spentStatus?: 402 | 429
   /** The largest body of a request, in bytes; a larger one is answered with 413. @default 4_000_000 */
   readonly maxBodyBytes?: number
+  /**
+   * The formats that answers may have beside those of OpenAI and Anthropic, from `@sluice/ai/formats`.
+   *
+   * @default none
+   */
+  readonly formats?: readonly UsageFormat[]
   /** Hears of each usage, once, after it was settled. @default none */
   readonly onUsage?: (usage: Usage, subject: Subject) => unknown
   /** Hears of faults in settling and metering. @default console.error */
@@ -47,6 +54,7 @@ export const CALL_OPTIONS: readonly string[] = [
   'onIncomplete',
   'spentStatus',
   'maxBodyBytes',
+  'formats',
   'onUsage',
   'onError',
 ]
@@ -72,6 +80,7 @@ export function assertCallOptions(options: CallOptions): void {
   const { maxOutput, maxBodyBytes, onIncomplete, spentStatus, onUsage, onError } = options
   if (maxOutput !== undefined) assertPositiveInteger('maxOutput', maxOutput)
   if (maxBodyBytes !== undefined) assertPositiveInteger('maxBodyBytes', maxBodyBytes)
+  assertFormats('formats', options.formats)
   if (onUsage !== undefined) assertFunction('onUsage', onUsage)
   if (onError !== undefined) assertFunction('onError', onError)
   if (spentStatus !== undefined && spentStatus !== 402 && spentStatus !== 429) {
@@ -158,6 +167,7 @@ function admittedCall(
         settle,
         onError: report,
         ...(options.count && { count: options.count }),
+        ...(options.formats && { formats: options.formats }),
         ...(waitUntil && { waitUntil }),
         ...(signal && { signal }),
       })
@@ -196,14 +206,19 @@ function unitsUsed(
   prices: Prices | undefined,
 ): Record<(typeof UNITS)[number], number> {
   const { input, output, cost = 0 } = usage
-  const usd = prices
-    ? Math.max(cost, priceOf(usage, pricedModel(usage, call, prices), prices))
-    : cost
+  const usd = prices ? Math.max(cost, priceOfAnswer(usage, call, prices)) : cost
   return { token: input + output, input_token: input, output_token: output, usd }
 }
 
+/** The price of an answer: each model at its own price, and one without a price at that of the call's model. */
+function priceOfAnswer(usage: Usage, call: PreparedCall, prices: Prices): number {
+  const { otherModels = [] } = usage
+  const priced = otherModels.map((one) => ({ ...one, model: pricedModel(one, call, prices) }))
+  return priceOf({ ...usage, otherModels: priced }, pricedModel(usage, call, prices), prices)
+}
+
 /** The model to price an answer by: the one that it names, else the one that was asked for. */
-function pricedModel({ model }: Usage, call: PreparedCall, prices: Prices): string {
+function pricedModel({ model }: Pick<Usage, 'model'>, call: PreparedCall, prices: Prices): string {
   try {
     findPrice(model, { ...prices, unknownModel: 'deny' })
     return model as string
