@@ -85,7 +85,7 @@ function dollarsIn(reported: unknown): { cost?: number } {
   return cost > 0 ? { cost } : {}
 }
 
-function isCount(value: unknown): value is number {
+export function isCount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0
 }
 
