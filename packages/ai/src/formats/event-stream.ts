@@ -120,10 +120,12 @@ function bytesMember(): AnswerDecoder {
   const json = textDecoder()
   const text = textDecoder()
   let before = ''
-  let base64: string | undefined
+  let base64 = ''
+  let part: 'before' | 'within' | 'after' = 'before'
   return (chunk) => {
     let rest = json(chunk)
-    if (base64 === undefined) {
+    if (part === 'after') return ''
+    if (part === 'before') {
       before += rest
       const start = /"bytes"\s*:\s*"/.exec(before)
       if (start === null) {
@@ -131,13 +133,14 @@ function bytesMember(): AnswerDecoder {
         before = before.slice(-32)
         return ''
       }
-      base64 = ''
+      part = 'within'
       rest = before.slice(start.index + start[0].length)
     }
     const end = rest.indexOf('"')
+    if (end >= 0) part = 'after'
     base64 += end < 0 ? rest : rest.slice(0, end)
     const whole = base64.slice(0, base64.length - (base64.length % 4))
-    base64 = end < 0 ? base64.slice(whole.length) : undefined
+    base64 = base64.slice(whole.length)
     return text(fromBase64(whole))
   }
 }

@@ -4,6 +4,9 @@ import type { AnswerEvent, UsageFormat } from './format.ts'
 import { readStandard } from './standard.ts'
 import { textsOf } from './tool-arguments.ts'
 
+/** The members of events that have a `response` in other formats: OpenAI's, Cohere's and Ollama's. */
+const OTHERS = ['type', 'event_type', 'done']
+
 /**
  * Answers of Cloudflare's Workers AI: JSON of its REST API (`{ result }`) and of its binding, and its
  * server-sent events.
@@ -14,9 +17,8 @@ export const workersAi: UsageFormat = {
   read(event): AnswerEvent | undefined {
     const { result } = event
     if (isObject(result) && 'success' in event) return readStandard(result) ?? contentOf(result)
-    // Others have a `response` as well, beside a type (OpenAI) or a state (Ollama).
-    if (!('response' in event) || 'type' in event || 'done' in event) return undefined
-    return contentOf(event)
+    const isOther = OTHERS.some((name) => name in event)
+    return 'response' in event && !isOther ? contentOf(event) : undefined
   },
 }
 

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+const t = readFileSync('/tmp/parts.txt', 'utf8'); const i0 = t.indexOf('extends Error'); const js = t.slice(t.lastIndexOf('\n', i0) + 1).replace(/\n\n?\d+\n?$/, '\n')
+const gz = (s) => gzipSync(s, { level: 9 }).length
+console.log(gz(js))
+const show = (name, out) => console.log(name, gz(js) - gz(out), js.length - out.length)
+show('pairs', js.replace(/\[\[0,1\].*?\]\]/, (m) => '[' + m.replace(/[[\]]/g, '') + ']'))
+show('formats check', js.replace(/function \w+\(e,t\)\{if\(!\(Array\.isArray\(t\)&&t\.every[^}]*\}/, '').replace(/\w!==void 0&&\w+\(`\$\{e\}\.formats`,\w\),?/, ''))
+show('msg only', js.replace('must be a list of formats', ''))
+show('isEmpty', js.replace(/,\w=\w===\w&&!Object\.values\(\w\)\.some\(Boolean\)/, ''))
+show('decode loop', js.replace(/if\(a&&d!==void 0\)\{a=!1;for\(let\{decoder:f\}of t\)i=f\?\.\(d\)\?\?i\}/, ''))
+show('private', js.replace(/this\.#(\w)/g, 'this.$1').replace(/#(\w)/g, '$1'))
+const tbl = js.match(/\[\[0,1\].*?\]\]/)[0]; const arr = JSON.parse(tbl.replace(/([,[])\./g, '$10.'))
+const put = (x) => js.replace(tbl, x)
+show('ints', put(JSON.stringify(arr.map(([a, b]) => [a, Math.round(b * 100)]))))
+show('blocks', put(JSON.stringify(arr.map(([a, b]) => [a >> 7, Math.round(b * 100)]))))
+show('blocksflat', put(JSON.stringify(arr.flatMap(([a, b]) => [a >> 7, Math.round(b * 100)]))))
+show('diff', put(JSON.stringify(arr.flatMap(([a, b], i) => [(a >> 7) - (i ? arr[i-1][0] >> 7 : 0), Math.round(b * 100)]))))
+show('runs', put(JSON.stringify(arr.flatMap(([a, b], i) => [Math.round(b * 100), (i + 1 < arr.length ? arr[i+1][0] >> 7 : 512) - (a >> 7)]))))
+show('none', js.replace(tbl, '[]'))
+show('runpairs', put(JSON.stringify(arr.map(([a, b], i) => [(i + 1 < arr.length ? arr[i+1][0] >> 7 : 512) - (a >> 7), Math.round(b * 100)]))))
