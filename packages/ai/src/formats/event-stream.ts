@@ -47,7 +47,7 @@ export function eventStreamDecoder(): AnswerDecoder {
   function damaged(): string {
     begin('damaged', Infinity)
     decode = textDecoder()
-    return hold('')
+    return ''
   }
 
   /** Begins the payload of an event. */
@@ -88,8 +88,10 @@ export function eventStreamDecoder(): AnswerDecoder {
   }
 
   return (chunk) => {
-    // Text that is no complete value: the answer was cut off.
-    if (chunk === undefined) return part === 'prelude' && bytes.length === 0 ? '' : `${held}{`
+    if (chunk === undefined) {
+      // Within a message, the answer was cut off: the text is to be no complete value.
+      return part === 'prelude' && bytes.length === 0 ? '' : `${held.slice(0, -1)}{`
+    }
     let text = ''
     let at = 0
     while (at < chunk.length) {

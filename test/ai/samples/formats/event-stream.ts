@@ -8,18 +8,28 @@ export const EVENT_STREAM_TYPE = 'application/vnd.amazon.eventstream'
 
 type Headers = Readonly<Record<string, string>>
 
-/** Encodes one message: prelude, headers, payload and both checksums. */
-export function message(payload: string, headers: Headers): Buffer<ArrayBuffer> {
-  const headerBytes = Buffer.concat(Object.entries(headers).map(header))
+/**
+ * Encodes one message: prelude, headers, payload and both checksums.
+ *
+ * @param lengths Those to announce, if they are to be wrong.
+ */
+export function message(
+  payload: string,
+  headers: Headers | Buffer,
+  lengths?: { readonly total: number; readonly headers: number },
+): Buffer<ArrayBuffer> {
+  const headerBytes = Buffer.isBuffer(headers)
+    ? headers
+    : Buffer.concat(Object.entries(headers).map(header))
   const body = Buffer.from(payload)
   const prelude = Buffer.alloc(12)
-  prelude.writeUInt32BE(16 + headerBytes.length + body.length, 0)
-  prelude.writeUInt32BE(headerBytes.length, 4)
+  prelude.writeUInt32BE(lengths?.total ?? 16 + headerBytes.length + body.length, 0)
+  prelude.writeUInt32BE(lengths?.headers ?? headerBytes.length, 4)
   prelude.writeUInt32BE(crc32(prelude.subarray(0, 8)), 8)
-  const message = Buffer.concat([prelude, headerBytes, body])
+  const bytes = Buffer.concat([prelude, headerBytes, body])
   const checksum = Buffer.alloc(4)
-  checksum.writeUInt32BE(crc32(message))
-  return Buffer.concat([message, checksum])
+  checksum.writeUInt32BE(crc32(bytes))
+  return Buffer.concat([bytes, checksum])
 }
 
 function header([name, value]: [string, string]): Buffer {
