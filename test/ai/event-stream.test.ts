@@ -56,7 +56,8 @@ it('a damaged stream is not complete, whichever byte it is', async () => {
 })
 
 it('what follows a damaged message is counted as it is', async () => {
-  const damaged = METADATA.map((byte, at) => (at === 40 ? byte ^ 1 : byte))
+  const damaged = Buffer.from(METADATA)
+  damaged[40] = (damaged[40] as number) ^ 1
   const text = Buffer.from(TEXT.repeat(50))
   const found = await usageOf(stream(damaged, text))
   expect(found.complete).toBe(false)

@@ -30,8 +30,8 @@ export function eventReader(tally: Tally, formats: readonly UsageFormat[]): Even
   let hasBegun = false
 
   function contentOf(event: Json): AnswerEvent | undefined {
-    for (const { read } of formats) {
-      const content = read(event)
+    for (const format of formats) {
+      const content = format.read(event)
       if (content !== undefined) return content
     }
     return readStandard(event)

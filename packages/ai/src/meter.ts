@@ -48,7 +48,8 @@ const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputToke
 
 /**
  * A provider's response, unchanged, that settles what it has used by itself. Reads OpenAI's chat
- * completions and responses and Anthropic's messages, as JSON and as server-sent events. Bytes are passed
+ * completions and responses and Anthropic's messages, as JSON and as server-sent events, and any other
+ * format that `formats` has. Bytes are passed
  * on as they come, and read from the provider only as fast as they are read here. Where the provider does
  * not tell the usage, or the answer breaks off, the text that has passed is counted.
  *

@@ -105,32 +105,26 @@ export function definePrices(
  */
 export function priceOf(usage: Priced, model: string | undefined, prices: Prices): number {
   const price = findPrice(model, prices)
-  const tokens: Record<(typeof RATES)[number], number> = {
-    input: usage.input,
-    cachedInput: usage.cachedInput ?? 0,
-    cacheWrite: usage.cacheWrite ?? 0,
-    longCacheWrite: usage.longCacheWrite ?? 0,
-    output: usage.output,
-  }
+  const { cachedInput = 0, cacheWrite = 0, longCacheWrite = 0, otherModels = [] } = usage
+  const own = { input: usage.input, cachedInput, cacheWrite, longCacheWrite, output: usage.output }
   for (const name of RATES) {
-    if (!isUnits(tokens[name])) throw new InputError('invalid_cost', `usage.${name}`, MUST_BE_UNITS)
+    if (!isUnits(own[name])) throw new InputError('invalid_cost', `usage.${name}`, MUST_BE_UNITS)
   }
   let others = 0
-  for (const other of usage.otherModels ?? []) {
+  for (const other of otherModels) {
     others += priceOf(other, other.model, prices)
-    for (const name of RATES) tokens[name] = Math.max(0, tokens[name] - other[name])
+    for (const name of RATES) own[name] = Math.max(0, own[name] - other[name])
   }
-  const { input, output, cachedInput, cacheWrite, longCacheWrite } = tokens
-  const rates = price.long !== undefined && input > price.long.above ? price.long : price
+  const rates = price.long !== undefined && own.input > price.long.above ? price.long : price
   const writeRate = rates.cacheWrite ?? rates.input
-  const shortWrite = Math.max(0, cacheWrite - longCacheWrite)
+  const written = Math.max(own.cacheWrite, own.longCacheWrite)
   // Products of these exceed what a double holds exactly.
   const total =
-    times(Math.max(0, input - cachedInput - Math.max(cacheWrite, longCacheWrite)), rates.input) +
-    times(cachedInput, rates.cachedInput ?? rates.input) +
-    times(shortWrite, writeRate) +
-    times(longCacheWrite, rates.longCacheWrite ?? writeRate) +
-    times(output, rates.output)
+    times(Math.max(0, own.input - own.cachedInput - written), rates.input) +
+    times(own.cachedInput, rates.cachedInput ?? rates.input) +
+    times(written - own.longCacheWrite, writeRate) +
+    times(own.longCacheWrite, rates.longCacheWrite ?? writeRate) +
+    times(own.output, rates.output)
   return Math.min(MAX_UNITS, others + Number((total + 999_999n) / 1_000_000n))
 }
 

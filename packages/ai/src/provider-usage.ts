@@ -34,7 +34,7 @@ export function reportedIn(usage: unknown): ReportedUsage | undefined {
   // Anthropic's sum leaves out what compacting the conversation used, and what an advisor did, a model of its own.
   const outside = (Array.isArray(iterations) ? iterations : [])
     .filter((one) => isObject(one) && /^(compaction|advisor_message)$/.test(String(one['type'])))
-    .map((one: Json) => ({ ...NO_NUMBERS, ...numbersIn(one), model: one['model'] }))
+    .map((one: Json) => Object.assign({ ...NO_NUMBERS, model: one['model'] }, numbersIn(one)))
   const otherModels = outside.filter((one): one is ModelUsage => typeof one.model === 'string')
   return {
     ...outside.reduce<Partial<Numbers>>(

@@ -13,7 +13,7 @@ import { assertFunction, assertPositiveInteger } from '@sluice/core/validation'
 import type { UsageFormat } from '../formats/format.ts'
 import { assertFormats, meter } from '../meter.ts'
 import { findPrice, priceOf, type Prices } from '../prices.ts'
-import type { Usage } from '../usage.ts'
+import type { ModelUsage, Usage } from '../usage.ts'
 import type { CallTerms, PreparedCall } from './prepare.ts'
 
 /** Options of every way to make a limited model call. */
@@ -212,9 +212,12 @@ function unitsUsed(
 
 /** The price of an answer: each model at its own price, and one without a price at that of the call's model. */
 function priceOfAnswer(usage: Usage, call: PreparedCall, prices: Prices): number {
-  const { otherModels = [] } = usage
-  const priced = otherModels.map((one) => ({ ...one, model: pricedModel(one, call, prices) }))
-  return priceOf({ ...usage, otherModels: priced }, pricedModel(usage, call, prices), prices)
+  const priced = (one: ModelUsage): ModelUsage => ({
+    ...one,
+    model: pricedModel(one, call, prices),
+  })
+  const otherModels = (usage.otherModels ?? []).map(priced)
+  return priceOf({ ...usage, otherModels }, pricedModel(usage, call, prices), prices)
 }
 
 /** The model to price an answer by: the one that it names, else the one that was asked for. */

@@ -44,10 +44,11 @@ export function eventStreamDecoder(): AnswerDecoder {
     bytes = []
   }
 
-  function damaged(): string {
+  /** Takes all that is left for text. */
+  function damaged(read: readonly number[]): string {
     begin('damaged', Infinity)
     decode = textDecoder()
-    return ''
+    return decode(Uint8Array.from(read))
   }
 
   /** Begins the payload of an event. */
@@ -70,7 +71,7 @@ export function eventStreamDecoder(): AnswerDecoder {
       headerBytes = uint32(read, 4)
       payloadBytes = total - headerBytes - PRELUDE_BYTES - CHECKSUM_BYTES
       const isSound = total <= MAX_MESSAGE && headerBytes <= MAX_HEADERS && payloadBytes >= 0
-      if (!isSound || crc32(read.slice(0, 8)) !== uint32(read, 8)) return damaged()
+      if (!isSound || crc32(read.slice(0, 8)) !== uint32(read, 8)) return damaged(read)
       crc = crc32(read)
       if (headerBytes === 0) return payload('')
       begin('headers', headerBytes)
@@ -80,7 +81,7 @@ export function eventStreamDecoder(): AnswerDecoder {
       crc = crc32(read, crc)
       return payload(eventType(read))
     }
-    if (uint32(read, 0) !== crc) return damaged()
+    if (uint32(read, 0) !== crc) return damaged(read)
     begin('prelude', PRELUDE_BYTES)
     const rest = held === '' ? '' : held + suffix
     held = ''

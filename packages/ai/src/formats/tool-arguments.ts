@@ -11,7 +11,8 @@ export function textsOf(value: unknown): string[] {
         texts.push(name)
         rest.push(member)
       }
-    } else if (next !== undefined && next !== null) texts.push(String(next))
+    } else if (typeof next === 'string') texts.push(next)
+    else if (next !== undefined && next !== null) texts.push(JSON.stringify(next))
   }
   return texts
 }

@@ -30,7 +30,8 @@ const CHAT = [
   chat({ content: '', tool_calls: [CALL] }),
   ...TEXTS.map((content) => chat({ content })),
 ]
-const GENERATE = TEXTS.map((response) => ({ ...NAME, response, done: false }))
+const generate = (response: string): object => ({ ...NAME, response, done: false })
+const GENERATE = TEXTS.map(generate)
 const CONTEXT = Array.from({ length: 20_000 }, (_, index) => index)
 
 export const OLLAMA: Provider = {
