@@ -1,5 +1,5 @@
 import type { AnswerEvent, UsageFormat } from './formats/format.ts'
-import { readStandard } from './formats/standard.ts'
+import { DELTA, readStandard } from './formats/standard.ts'
 import { jsonScan, type JsonScan } from './json-scan.ts'
 import type { Tally } from './tally.ts'
 import { isObject, objectOf, parsed, type Json } from './json.ts'
@@ -27,7 +27,6 @@ export function eventReader(tally: Tally, formats: readonly UsageFormat[]): Even
   let kept = ''
   let long: { readonly scan: JsonScan; readonly counter: TokenCounter } | undefined
   let hasUsage = false
-  let hasBegun = false
 
   function contentOf(event: Json): AnswerEvent | undefined {
     for (const format of formats) {
@@ -44,18 +43,17 @@ export function eventReader(tally: Tally, formats: readonly UsageFormat[]): Even
     const { model, type } = event
     const { usage, ...content } = known ?? { model, usage: reportedIn(event['usage']) }
     // In no known format, a usage does not speak of what follows it, unless that is empty.
-    const isEmpty = event === value && !Object.values(event).some(Boolean)
+    const isEmpty = tokens === undefined && event === value && !Object.values(event).some(Boolean)
     tally.hasMore ||= hasUsage && !known && !isEmpty
     tally.named(content.model)
     tally.reported(usage, content.isFinal)
     saidIn(content.text, tally)
-    tally.ended ||= tally.isUnderstood && content.isLast === true
-    if (known) tally.isUnderstood = hasBegun = true
+    if (tally.isUnderstood && content.isLast) tally.ended = true
+    if (known) tally.isUnderstood = true
     else if (usage) hasUsage = tally.isFinal
     if (tokens !== undefined) {
-      hasBegun = true
       // Long events that are no deltas repeat others or the request, or have what a tool has found.
-      const isNew = typeof type !== 'string' || type.endsWith('delta')
+      const isNew = typeof type !== 'string' || DELTA.test(type)
       if (!known || (isNew && !usage)) tally.counted(tokens)
     } else if (!known) tally.raw(kept)
   }
@@ -74,7 +72,7 @@ export function eventReader(tally: Tally, formats: readonly UsageFormat[]): Even
     end() {
       try {
         // Text may begin so, too; it ends only what has begun, or told its usage.
-        if (kept === '[DONE]' && (hasBegun || hasUsage)) tally.ended = true
+        if (kept === '[DONE]' && tally.isUnderstood) tally.ended = true
         else read(long?.scan.found ?? parsed(kept), long?.counter.tokens)
       } finally {
         // Also where a counter throws: it is to spoil no other event.

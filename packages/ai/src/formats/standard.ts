@@ -10,6 +10,8 @@ import type { AnswerEvent } from './format.ts'
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 const KNOWN = /^response\.|^((message|content_block)_(start|delta|stop)|ping|error)$/
+/** A type of event with new text; sound is base64. */
+export const DELTA: RegExp = /(?<!audio\.)delta$/
 const LAST = /^(response\.(completed|incomplete|failed)|message_stop)$/
 
 /** Reads an event of OpenAI's or Anthropic's formats, or of one like theirs. */
@@ -25,9 +27,9 @@ export function readStandard(event: Json): AnswerEvent | undefined {
     }
   }
   const type = String(event['type'])
+  const isDelta = DELTA.test(type)
   // The AI SDK's own events have a type and a text.
-  const isText = typeof delta === 'string' && typeof event['type'] === 'string'
-  if (!KNOWN.test(type) && !isText) return undefined
+  if (!KNOWN.test(type) && !(isDelta && typeof delta === 'string')) return undefined
   // Only the start of an Anthropic message has it as a member.
   const { response, message } = event
   const answer = objectOf(response ?? message ?? event)
@@ -35,8 +37,8 @@ export function readStandard(event: Json): AnswerEvent | undefined {
   const isBegun = /(added|start)$/.test(type)
   return {
     model: answer['model'],
-    // The same text comes again, whole, in events that end in `.done`. Sound is base64.
-    text: [!type.endsWith('audio.delta') && delta, isBegun && [name, text]],
+    // The same text comes again, whole, in events that end in `.done`.
+    text: [isDelta && delta, isBegun && [name, text]],
     usage: reportedIn(answer['usage']),
     // Its output is that of the first token.
     isFinal: message === undefined ? undefined : false,
