@@ -41,10 +41,10 @@ export function eventReader(tally: Tally, formats: readonly UsageFormat[]): Even
     const event = objectOf(value)
     const known = contentOf(event)
     const { model, type } = event
-    const { usage, ...content } = known ?? { model, usage: reportedIn(event['usage']) }
+    const content: AnswerEvent = known ?? { model, usage: reportedIn(event['usage']) }
+    const { usage } = content
     // In no known format, a usage does not speak of what follows it, unless that is empty.
-    const isEmpty = tokens === undefined && event === value && !Object.values(event).some(Boolean)
-    tally.hasMore ||= hasUsage && !known && !isEmpty
+    if (!known && hasUsage) tally.hasMore ||= tokens !== undefined || !isEmpty(value)
     tally.named(content.model)
     tally.reported(usage, content.isFinal)
     saidIn(content.text, tally)
@@ -81,6 +81,11 @@ export function eventReader(tally: Tally, formats: readonly UsageFormat[]): Even
       }
     },
   }
+}
+
+/** Returns true for an object whose members say nothing: they are empty, 0 or null. */
+function isEmpty(value: unknown): boolean {
+  return isObject(value) && !Object.values(value).some(Boolean)
 }
 
 /** Counts a text, a list of parts, or an object with texts in it. */

@@ -117,10 +117,9 @@ function bytesMetered(
     const reader = answerReader(tally, contentType, formats)
     return {
       see(chunk) {
-        const [firstByte] = chunk
-        if (isFirst && firstByte !== undefined) {
+        if (isFirst && chunk.length > 0) {
           isFirst = false
-          for (const { decoder } of formats) decode = decoder?.(firstByte) ?? decode
+          for (const { decoder } of formats) decode = decoder?.(chunk[0] as number) ?? decode
         }
         reader.push(decode(chunk))
       },

@@ -68,8 +68,10 @@ export function sseReader(
       let rest = afterReturn && text.startsWith('\n') ? text.slice(1) : text
       if (text !== '') afterReturn = text.endsWith('\r')
       if (rest.includes('\r')) rest = rest.replace(/\r\n?/g, '\n')
-      for (const [index, line] of rest.split('\n').entries()) {
-        if (index > 0) lineEnd()
+      const [first, ...others] = rest.split('\n') as [string, ...string[]]
+      part(first)
+      for (const line of others) {
+        lineEnd()
         part(line)
       }
     },
