@@ -25,6 +25,8 @@ export const bedrock: UsageFormat = {
     'prompt_token_count',
     'generation_token_count',
     'stop_reason',
+    'inputTextTokenCount',
+    'results.*.tokenCount',
   ],
   decoder: (firstByte) => (firstByte === 0 ? eventStreamDecoder() : undefined),
   read(event): AnswerEvent | undefined {
@@ -94,13 +96,13 @@ function nativeEvent(event: Json): AnswerEvent | undefined {
     const usage = isCount(generated) ? { input: units(prompt), output: generated } : undefined
     return { text: generation, usage, isFinal: typeof event['stop_reason'] === 'string' }
   }
-  const { outputText, results, inputTextTokenCount: input } = event
-  if (outputText === undefined && !Array.isArray(results)) return undefined
-  const answers = Array.isArray(results) ? results.filter(isObject) : []
-  const output = answers.reduce((sum, answer) => sum + units(answer['tokenCount']), 0)
-  const isTold = answers.length > 0 && isCount(input)
+  const { outputText, inputTextTokenCount: input } = event
+  if (outputText === undefined && !isCount(input)) return undefined
+  const results = Object.values(Object(event['results']) as object).filter(isObject)
+  const output = results.reduce((sum, result) => sum + units(result['tokenCount']), 0)
   return {
-    text: [outputText, answers.map((answer) => answer['outputText'])],
-    usage: isTold ? { input: units(input), output } : undefined,
+    text: [outputText, results.map((result) => result['outputText'])],
+    // An event of a stream tells its usage in the metrics.
+    usage: results.length > 0 ? { input: units(input), output } : undefined,
   }
 }

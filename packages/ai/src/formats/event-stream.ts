@@ -1,4 +1,5 @@
 import { crc32 } from './crc32.ts'
+import { bytesMember, textDecoder } from './event-payload.ts'
 import type { AnswerDecoder } from './format.ts'
 
 /** The lengths of the message and its headers, and the checksum of both. */
@@ -12,6 +13,8 @@ const MAX_MESSAGE = 25_165_824
 /** The bytes of a header's value by its type; strings and byte arrays tell their length. */
 const VALUE_BYTES = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16]
 
+type Part = 'prelude' | 'headers' | 'payload' | 'checksum' | 'damaged'
+
 /**
  * Decodes `application/vnd.amazon.eventstream` into one JSON object a line: `{"<event type>":<payload>}`, or
  * the bytes in it of a `chunk`. Nothing is allocated by a length that the stream tells, payloads pass
@@ -20,140 +23,107 @@ const VALUE_BYTES = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16]
  * https://docs.aws.amazon.com/lexv2/latest/dg/event-stream-encoding.html
  */
 export function eventStreamDecoder(): AnswerDecoder {
-  let part: 'prelude' | 'headers' | 'payload' | 'checksum' | 'damaged' = 'prelude'
-  /** The bytes so far of a part that is read whole, and the number of those of the current part to come. */
-  let bytes: number[] = []
-  let left = PRELUDE_BYTES
-  let headerBytes = 0
-  let payloadBytes = 0
-  let crc = 0
-  let decode: AnswerDecoder = textDecoder()
-  let suffix = ''
-  let held = ''
+  const messages = new MessageReader()
+  return (chunk) => (chunk === undefined ? messages.rest() : messages.push(chunk))
+}
 
-  function hold(text: string): string {
-    if (text === '') return ''
-    const passed = held
-    held = text
-    return passed
-  }
+class MessageReader {
+  #part: Part = 'prelude'
+  /** The bytes so far of a part that is read whole. */
+  #bytes: number[] = []
+  /** The number of bytes of this part that are to come. */
+  #left = PRELUDE_BYTES
+  #payloadBytes = 0
+  #crc = 0
+  #decode: AnswerDecoder = textDecoder()
+  /** The text that the payload is followed by. */
+  #suffix = ''
+  /** The last text of the message, which its checksum has yet to confirm. */
+  #held = ''
 
-  function begin(next: typeof part, length: number): void {
-    part = next
-    left = length
-    bytes = []
-  }
-
-  /** Takes all that is left for text. */
-  function damaged(read: readonly number[]): string {
-    begin('damaged', Infinity)
-    decode = textDecoder()
-    return decode(Uint8Array.from(read))
-  }
-
-  /** Begins the payload of an event. */
-  function payload(type: string): string {
-    const isChunk = type === 'chunk'
-    decode = isChunk ? bytesMember() : textDecoder()
-    suffix = isChunk ? '\n' : '}\n'
-    begin('payload', payloadBytes)
-    const prefix = isChunk ? '' : `{${JSON.stringify(type)}:`
-    if (payloadBytes > 0) return hold(prefix)
-    begin('checksum', CHECKSUM_BYTES)
-    return hold(isChunk ? '' : `${prefix}{}`)
-  }
-
-  /** Reads a part that is whole. */
-  function step(): string {
-    const read = bytes
-    if (part === 'prelude') {
-      const total = uint32(read, 0)
-      headerBytes = uint32(read, 4)
-      payloadBytes = total - headerBytes - PRELUDE_BYTES - CHECKSUM_BYTES
-      const isSound = total <= MAX_MESSAGE && headerBytes <= MAX_HEADERS && payloadBytes >= 0
-      if (!isSound || crc32(read.slice(0, 8)) !== uint32(read, 8)) return damaged(read)
-      crc = crc32(read)
-      if (headerBytes === 0) return payload('')
-      begin('headers', headerBytes)
-      return ''
-    }
-    if (part === 'headers') {
-      crc = crc32(read, crc)
-      return payload(eventType(read))
-    }
-    if (uint32(read, 0) !== crc) return damaged(read)
-    begin('prelude', PRELUDE_BYTES)
-    const rest = held === '' ? '' : held + suffix
-    held = ''
-    return rest
-  }
-
-  return (chunk) => {
-    if (chunk === undefined) {
-      // Within a message, the answer was cut off: the text is to be no complete value.
-      return part === 'prelude' && bytes.length === 0 ? '' : `${held.slice(0, -1)}{`
-    }
+  push(chunk: Uint8Array): string {
     let text = ''
     let at = 0
     while (at < chunk.length) {
-      const piece = chunk.subarray(at, at + left)
+      const piece = chunk.subarray(at, at + this.#left)
       at += piece.length
-      left -= piece.length
-      if (part === 'damaged') text += decode(piece)
-      else if (part === 'payload') {
-        crc = crc32(piece, crc)
-        text += hold(decode(piece))
-        if (left === 0) begin('checksum', CHECKSUM_BYTES)
+      this.#left -= piece.length
+      if (this.#part === 'damaged') text += this.#decode(piece)
+      else if (this.#part === 'payload') {
+        this.#crc = crc32(piece, this.#crc)
+        text += this.#hold(this.#decode(piece))
+        if (this.#left === 0) this.#begin('checksum', CHECKSUM_BYTES)
       } else {
-        for (const byte of piece) bytes.push(byte)
-        if (left === 0) text += step()
+        for (const byte of piece) this.#bytes.push(byte)
+        if (this.#left === 0) text += this.#read(this.#bytes)
       }
     }
     return text
   }
-}
 
-function textDecoder(): AnswerDecoder {
-  const text = new TextDecoder()
-  return (chunk) => text.decode(chunk, { stream: chunk !== undefined })
-}
-
-/** Decodes the member `bytes` of a JSON object, which is base64. */
-function bytesMember(): AnswerDecoder {
-  const json = textDecoder()
-  const text = textDecoder()
-  let before = ''
-  let base64 = ''
-  let part: 'before' | 'within' | 'after' = 'before'
-  return (chunk) => {
-    let rest = json(chunk)
-    if (part === 'after') return ''
-    if (part === 'before') {
-      before += rest
-      const start = /"bytes"\s*:\s*"/.exec(before)
-      if (start === null) {
-        // What may yet become its name.
-        before = before.slice(-32)
-        return ''
-      }
-      part = 'within'
-      rest = before.slice(start.index + start[0].length)
-    }
-    const end = rest.indexOf('"')
-    if (end >= 0) part = 'after'
-    base64 += end < 0 ? rest : rest.slice(0, end)
-    const whole = base64.slice(0, base64.length - (base64.length % 4))
-    base64 = base64.slice(whole.length)
-    return text(fromBase64(whole))
+  /** Within a message, the answer was cut off: then the text is no complete value. */
+  rest(): string {
+    const isWhole = this.#part === 'prelude' && this.#bytes.length === 0
+    return isWhole ? '' : `${this.#held.slice(0, -1)}{`
   }
-}
 
-/** The bytes of base64; what is none stays as it is. */
-function fromBase64(base64: string): Uint8Array {
-  try {
-    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
-  } catch {
-    return new TextEncoder().encode(base64)
+  #begin(part: Part, length: number): void {
+    this.#part = part
+    this.#left = length
+    this.#bytes = []
+  }
+
+  #hold(text: string): string {
+    if (text === '') return ''
+    const passed = this.#held
+    this.#held = text
+    return passed
+  }
+
+  /** Reads a part that is whole. */
+  #read(bytes: readonly number[]): string {
+    if (this.#part === 'prelude') return this.#readPrelude(bytes)
+    if (this.#part === 'headers') {
+      this.#crc = crc32(bytes, this.#crc)
+      return this.#beginPayload(eventType(bytes))
+    }
+    if (uint32(bytes, 0) !== this.#crc) return this.#damaged(bytes)
+    this.#begin('prelude', PRELUDE_BYTES)
+    const rest = this.#held === '' ? '' : this.#held + this.#suffix
+    this.#held = ''
+    return rest
+  }
+
+  #readPrelude(bytes: readonly number[]): string {
+    const headerBytes = uint32(bytes, 4)
+    this.#payloadBytes = uint32(bytes, 0) - headerBytes - PRELUDE_BYTES - CHECKSUM_BYTES
+    const isPossible =
+      headerBytes <= MAX_HEADERS && this.#payloadBytes >= 0 && this.#payloadBytes <= MAX_MESSAGE
+    if (!isPossible || crc32(bytes.slice(0, 8)) !== uint32(bytes, 8)) return this.#damaged(bytes)
+    this.#crc = crc32(bytes)
+    if (headerBytes === 0) return this.#beginPayload('')
+    this.#begin('headers', headerBytes)
+    return ''
+  }
+
+  #beginPayload(type: string): string {
+    const isChunk = type === 'chunk'
+    const prefix = isChunk ? '' : `{${JSON.stringify(type)}:`
+    this.#decode = isChunk ? bytesMember() : textDecoder()
+    this.#suffix = isChunk ? '\n' : '}\n'
+    if (this.#payloadBytes > 0) {
+      this.#begin('payload', this.#payloadBytes)
+      return this.#hold(prefix)
+    }
+    this.#begin('checksum', CHECKSUM_BYTES)
+    return this.#hold(isChunk ? '' : `${prefix}{}`)
+  }
+
+  /** Takes these bytes and all that follow for text. */
+  #damaged(bytes: readonly number[]): string {
+    this.#begin('damaged', Infinity)
+    this.#decode = textDecoder()
+    return this.#decode(Uint8Array.from(bytes))
   }
 }
 
@@ -162,7 +132,8 @@ function eventType(headers: readonly number[]): string {
   const textAt = (from: number, length: number): string =>
     String.fromCharCode(...headers.slice(from, from + length))
   let type = ''
-  for (let at = 0; at < headers.length;) {
+  let at = 0
+  while (at < headers.length) {
     const nameLength = headers[at] ?? 0
     const name = textAt(at + 1, nameLength)
     at += nameLength + 2

@@ -124,6 +124,13 @@ export const BEDROCK: Provider = {
     json(
       {
         inputTextTokenCount: 40,
+        results: [{ tokenCount: 310, outputText: TEXT.repeat(2_000), completionReason: 'FINISH' }],
+      },
+      { input: 40, output: 310 },
+    ),
+    json(
+      {
+        inputTextTokenCount: 40,
         results: [{ tokenCount: 310, outputText: TEXT, completionReason: 'FINISH' }],
       },
       { input: 40, output: 310 },
