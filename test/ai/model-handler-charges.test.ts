@@ -1,5 +1,5 @@
 import { concurrency, leakyBucket, slidingWindow } from '@sluice/core'
-import { modelHandler, usd } from '@sluice/ai'
+import { definePrices, modelHandler, usd } from '@sluice/ai'
 import { describe, expect, it, vi } from 'vitest'
 import {
   PRICES,
@@ -74,6 +74,28 @@ describe('the charge of a model handler', () => {
     await (await handle(post(QUESTION))).text()
     await vi.waitFor(() => expect(usages).toHaveLength(1))
     expect(await used(limiter, 'budget.daily')).toBe(16_100)
+  })
+
+  it('charges an advisor at its own price, or at that of the model if it has none', async () => {
+    const prices = definePrices(
+      { 'dear-model': { input: 0, output: 70_000_000 } },
+      { base: PRICES },
+    )
+    for (const [model, price] of [
+      ['dear-model', 70],
+      ['unlisted-model', 10],
+    ] as const) {
+      const advisor = { type: 'advisor_message', model, input_tokens: 0, output_tokens: 100 }
+      const usage = { input_tokens: 10, output_tokens: 20, iterations: [advisor] }
+      const { handle, limiter, usages } = handlerOf(
+        () => Response.json({ type: 'message', model: 'claude-opus-4-5', usage }),
+        { prices, api: 'anthropic-messages' },
+      )
+      const body = { ...QUESTION, model: 'claude-opus-4-5', max_tokens: 100 }
+      await (await handle(post(body))).text()
+      await vi.waitFor(() => expect(usages).toHaveLength(1))
+      expect(await used(limiter, 'budget.daily')).toBe(10 + 200 + 100 * price)
+    }
   })
 
   it('lets no more through at the end of a budget than it holds, however many ask at once', async () => {

@@ -39,6 +39,25 @@ describe('a price', () => {
     expect(priceOf(long, 'm', written)).toBe(4)
   })
 
+  it('has what another model used at the price of that model', () => {
+    const advised = {
+      input: 923,
+      cachedInput: 100,
+      cacheWrite: 0,
+      longCacheWrite: 0,
+      output: 1_612,
+    }
+    const otherModels = [{ ...advised, model: 'dear' }]
+    const usage = { input: 2_683, cachedInput: 100, output: 2_143, otherModels }
+    const dearly = 8_230 + 100 + 80_600
+    const plainly = priceOf({ input: 1_760, output: 531 }, 'plain', prices)
+    expect(priceOf(usage, 'plain', prices)).toBe(dearly + plainly)
+    const unknown = [{ ...advised, model: 'none' }]
+    expect(codeOf(() => priceOf({ ...usage, otherModels: unknown }, 'plain', prices))).toBe(
+      'unknown_model',
+    )
+  })
+
   it('is rounded up, and 0 for nothing', () => {
     expect(priceOf({ input: 1, output: 0 }, 'plain', prices)).toBe(1)
     expect(priceOf({ input: 333_334, output: 0 }, 'plain', prices)).toBe(2)

@@ -122,6 +122,76 @@ describe('usage that providers write in other ways', () => {
     expect((await readMetered(chat(usage))).usage).toMatchObject(told)
   })
 
+  it('counts input once that is reported both as read and as written, under any name', async () => {
+    const names = [
+      ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
+      ['inputTokens', 'outputTokens', 'cacheReadInputTokens', 'cacheWriteInputTokens'],
+    ] as const
+    for (const [input, output, read, write] of names) {
+      const usage = { [input]: 2_168, [output]: 5, [read]: 2_161, [write]: 2_161 }
+      const told = { input: 2_168, cachedInput: 7, cacheWrite: 2_161, output: 5 }
+      expect((await readMetered(chat(usage))).usage).toMatchObject(told)
+    }
+  })
+
+  it('has what an advisor used, in all and by its own model', async () => {
+    const advisor = {
+      type: 'advisor_message',
+      model: 'claude-opus-4-6',
+      input_tokens: 823,
+      cache_read_input_tokens: 100,
+      output_tokens: 1_612,
+    }
+    const compaction = { type: 'compaction', input_tokens: 1_000, output_tokens: 50 }
+    const iterations = [
+      { type: 'message', input_tokens: 412, output_tokens: 89 },
+      advisor,
+      compaction,
+      { type: 'message', input_tokens: 1_348, output_tokens: 442 },
+    ]
+    const usage = { input_tokens: 1_760, output_tokens: 531, iterations }
+    const model = 'claude-sonnet-4-6'
+    const expected = {
+      model,
+      input: 1_760 + 923 + 1_000,
+      cachedInput: 100,
+      output: 531 + 1_612 + 50,
+      otherModels: [
+        {
+          model: 'claude-opus-4-6',
+          input: 923,
+          cachedInput: 100,
+          cacheWrite: 0,
+          longCacheWrite: 0,
+          output: 1_612,
+        },
+      ],
+      source: 'provider',
+      complete: true,
+    }
+    expect((await readMetered({ type: 'message', model, usage })).usage).toMatchObject(expected)
+    const start = { input_tokens: 412, output_tokens: 1 }
+    const events = [
+      { type: 'message_start', message: { model, usage: start } },
+      { type: 'message_delta', delta: {}, usage },
+      { type: 'message_stop' },
+    ]
+    const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+    expect((await readMetered(body)).usage).toMatchObject(expected)
+  })
+
+  it('is still believed when an empty event of an unknown format follows it', async () => {
+    const usage = { prompt_tokens: 40, completion_tokens: 7, total_tokens: 47 }
+    const events = [
+      { response: 'Blue' },
+      { response: '', usage },
+      { response: '', tool_calls: null },
+    ]
+    const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+    const found = (await readMetered(`${lines}data: [DONE]\n\n`)).usage
+    expect(found).toMatchObject({ input: 40, output: 7, source: 'provider', complete: true })
+  })
+
   it('is read beside an empty text, before the end of a stream of an unknown format', async () => {
     const usage = { prompt_tokens: 40, completion_tokens: 7, total_tokens: 47 }
     const events = [{ response: 'Blue' }, { response: '.' }, { response: '', usage }]

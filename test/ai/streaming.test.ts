@@ -153,10 +153,11 @@ describe('an event that is too long to keep', () => {
     expect(usage?.output).toBeGreaterThanOrEqual(20_000 * 5)
   })
 
-  it('is not counted if it repeats earlier text or the request', async () => {
+  it('is not counted if it repeats earlier text or the request, or is sound', async () => {
     const event = { type: 'response.output_text.done', text: long }
     const created = { type: 'response.created', response: { instructions: long, model: 'm' } }
-    const text = [event, created].map((data) => `data: ${JSON.stringify(data)}\n\n`).join('')
+    const sound = { type: 'response.audio.delta', delta: 'UklGR'.repeat(20_000) }
+    const text = [event, created, sound].map((data) => `data: ${JSON.stringify(data)}\n\n`).join('')
     expect(await settledOf(text)).toMatchObject([{ model: 'm', output: 0, complete: false }])
   })
 })

@@ -112,6 +112,8 @@ describe('a meter charges every answer:', () => {
       const body = write({ usage: usage({}) }, { text: LONG })
       expect((await readMetered(body)).usage.output).toBeGreaterThanOrEqual(SPOKEN)
     }
+    const long = sse({ usage: usage({}) }, { sources: 'x '.repeat(33_000) })
+    expect((await readMetered(long)).usage).toMatchObject({ source: 'counted', complete: false })
   })
 
   it('events of no known format beside one of a known format', async () => {

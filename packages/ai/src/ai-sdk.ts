@@ -9,7 +9,7 @@ import {
   type MeterOptions,
 } from './meter.ts'
 import { isObject, objectOf, type Json } from './json.ts'
-import { units } from './provider-usage.ts'
+import { reportedIn, units } from './provider-usage.ts'
 import { Tally, type Known } from './tally.ts'
 import type { Usage } from './usage.ts'
 
@@ -161,16 +161,14 @@ function reported(usage: unknown, calls: readonly unknown[], tally: Tally): void
   const kept = (raw.length > 0 ? raw : [objectOf(usage['raw'])]).map((told) =>
     objectOf(told['cache_creation']),
   )
-  tally.reported(
-    {
-      [isBeside ? 'input_tokens' : 'prompt_tokens']: isObject(input) ? input['total'] : input,
-      output_tokens: isObject(output) ? output['total'] : output,
-      cache_read_input_tokens: cacheRead ?? cacheReadTokens ?? usage['cachedInputTokens'],
-      cache_creation_input_tokens: cacheWrite ?? cacheWriteTokens ?? written,
-      cache_creation: { ephemeral_1h_input_tokens: sumOf(kept, 'ephemeral_1h_input_tokens') },
-    },
-    true,
-  )
+  const reportedUsage = {
+    [isBeside ? 'input_tokens' : 'prompt_tokens']: isObject(input) ? input['total'] : input,
+    output_tokens: isObject(output) ? output['total'] : output,
+    cache_read_input_tokens: cacheRead ?? cacheReadTokens ?? usage['cachedInputTokens'],
+    cache_creation_input_tokens: cacheWrite ?? cacheWriteTokens ?? written,
+    cache_creation: { ephemeral_1h_input_tokens: sumOf(kept, 'ephemeral_1h_input_tokens') },
+  }
+  tally.reported(reportedIn(reportedUsage))
 }
 
 /** The sum of a number that some of these have. */

@@ -1,4 +1,5 @@
 import { eventReader } from './event.ts'
+import type { UsageFormat } from './formats/format.ts'
 import { jsonScan } from './json-scan.ts'
 import { sseReader } from './sse.ts'
 import type { Tally } from './tally.ts'
@@ -12,15 +13,19 @@ export interface AnswerReader {
 
 /** Matches how JSON and server-sent events begin, and what may yet become such an event. */
 const JSON_START = /^[{[]/
-const SSE_START = /^(?:data|event|id|retry)?:/
+const SSE_START = /^(data|event|id|retry)?:/
 const SSE_NAME = /^[a-z]{1,5}$/
 
 /**
  * Reads an answer by how it begins: as JSON values, as server-sent events, otherwise as text. Anything else
  * after a JSON value is text, too. Input of no known format is counted as it is: nothing is free.
  */
-export function answerReader(tally: Tally, contentType: string): AnswerReader {
-  const event = eventReader(tally)
+export function answerReader(
+  tally: Tally,
+  contentType: string,
+  formats: readonly UsageFormat[],
+): AnswerReader {
+  const event = eventReader(tally, formats)
   const scan = jsonScan()
   const isLabelled = contentType.includes('text/event-stream')
   const other = tally.counter()
@@ -31,21 +36,18 @@ export function answerReader(tally: Tally, contentType: string): AnswerReader {
   let values = 0
   let rest = ''
 
-  /** Tells by how it begins what there is to read, as far as that can be told. */
-  function begin(last: boolean): void {
-    rest = rest.trimStart()
-    if (rest === '') return
-    if (JSON_START.test(rest)) {
-      kind = 'json'
-      values += 1
-    } else if (values === 0 && SSE_START.test(rest)) kind = 'events'
-    else if (last || values > 0 || !SSE_NAME.test(rest)) kind = 'text'
-  }
-
   function read(last: boolean): void {
     while (rest !== '' && !tally.ended) {
-      if (kind === undefined) begin(last)
-      if (kind === undefined) return
+      if (kind === undefined) {
+        // How it begins tells what there is to read, as far as that can be told.
+        rest = rest.trimStart()
+        if (JSON_START.test(rest)) {
+          kind = 'json'
+          values += 1
+        } else if (values === 0 && SSE_START.test(rest)) kind = 'events'
+        else if (rest !== '' && (last || values > 0 || !SSE_NAME.test(rest))) kind = 'text'
+        else return
+      }
       const text = rest
       rest = ''
       if (kind === 'text') {
@@ -70,8 +72,10 @@ export function answerReader(tally: Tally, contentType: string): AnswerReader {
     },
     end(closed) {
       read(true)
-      if (kind === 'json') event.end()
-      else if (kind === 'events') {
+      if (kind === 'json') {
+        event.end()
+        tally.hasMore = true
+      } else if (kind === 'events') {
         lines.end()
         // It only looked like events: text may begin with `data:` or with a smiley.
         if (!tally.isUnderstood) tally.counted(other.tokens)

@@ -31,7 +31,7 @@ export { LIST_PRICES } from './price-list.ts'
 
 // Metering
 export { meter, meterStream } from './meter.ts'
-export type { MeterOptions, MeterResponseOptions } from './meter.ts'
+export type { MeterOptions, MeterResponseOptions, MeterStreamOptions } from './meter.ts'
 export { meterModel, usageOfAiSdk } from './ai-sdk.ts'
 export type { MeterModel } from './ai-sdk.ts'
-export type { Settle, Usage } from './usage.ts'
+export type { ModelUsage, Settle, Usage } from './usage.ts'

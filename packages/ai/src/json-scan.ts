@@ -1,55 +1,72 @@
+import { parsed, type Json } from './json.ts'
+
 /** A name or a value longer than this is not kept. */
 const MAX_KEPT = 16_384
 
+/** Members that lie deeper are not found. */
+const MAX_DEPTH = 4
+
+/** The name of an item of a list. */
+const LIST = '*'
+
 const QUOTE = 34
 const COMMA = 44
+const COLON = 58
 const BACKSLASH = 92
 
+/** Finds where JSON that comes in pieces ends, and the members that are looked for, without keeping it. */
 export interface JsonScan {
   /** Returns where the value ends, if it does so in this text. */
   push(text: string): number | undefined
+  /** The members that have been found, each at its path. */
+  readonly found: Json
 }
 
-/** The members that are looked for. */
-const WANTED = /^"(?:usage|model|type)"$/
-
 /**
- * Finds where JSON that comes in pieces ends, without keeping it, and what it tells of itself: its `usage`,
- * `model` and `type`, or those of the `response` in it, be they objects or strings. Text inside of strings is
- * never taken for one.
+ * Scans JSON. Text inside of strings is never mistaken for a member.
  *
- * @param found Gets the name and the value of each, as JSON.
+ * @param wanted The paths of the members to find, such as `response.usage`; an item of a list is `*`.
  */
-export function jsonScan(found?: (name: string, value: string) => void): JsonScan {
+export function jsonScan(wanted?: ReadonlySet<string>): JsonScan {
+  const found: Record<string, unknown> = {}
   let depth = 0
   let inString = false
   let escaped = false
   let nameNext = false
-  /** The names of the members that are being read, and whether what they lie in is an object. */
-  const names = ['', '', '']
-  const objects = [false, false, false]
+  /** The names of the members that are being read, or `*` in a list. */
+  const names: string[] = []
   /** The part of the current name or value that is kept. */
   let kept: string | undefined
   let keptDepth = 0
+
+  const path = (): string[] => names.slice(1, depth + 1)
+
+  /** Puts the value at its path, and makes the objects on the way. */
+  function place(value: unknown): void {
+    let object: Record<string, unknown> = found
+    path().forEach((name, index) => {
+      object = (object[name] = index + 1 < depth ? (object[name] ?? {}) : value) as typeof found
+    })
+  }
 
   function push(text: string): number | undefined {
     let from = 0
     /** Keeps what begins at `index`, if it is a name or wanted. */
     const begin = (index: number): void => {
-      if (found === undefined || kept !== undefined || objects[depth] !== true) return
-      const isWanted = WANTED.test(names[depth] ?? '') && (depth < 2 || names[1] === '"response"')
-      if (!nameNext && !isWanted) return
+      if (wanted === undefined || kept !== undefined || depth > MAX_DEPTH) return
+      if (names[depth] === LIST) return
+      if (!nameNext && !wanted.has(path().join('.'))) return
       kept = ''
       keptDepth = depth
       from = index
     }
-    /** Ends at `index` the value that began at this depth. */
+    /** Ends before `index` the value that began at this depth. */
     const finish = (index: number): void => {
       if (kept === undefined || depth !== keptDepth) return
-      const json = kept + text.slice(from, index + 1)
+      const json = kept + text.slice(from, index)
       kept = undefined
-      if (nameNext) names[depth] = json
-      else if (json.length <= MAX_KEPT) found?.(names[depth] ?? '', json)
+      if (nameNext) names[depth] = json.slice(1, -1)
+      else if (json.length <= MAX_KEPT) place(parsed(json))
       nameNext = false
     }
     for (let index = 0; index < text.length; index += 1) {
@@ -59,7 +76,7 @@ export function jsonScan(found?: (name: string, value: string) => void): JsonSca
         else if (code === BACKSLASH) escaped = true
         else if (code === QUOTE) {
           inString = false
-          finish(index)
+          finish(index + 1)
         }
       } else if (code === QUOTE) {
         inString = true
@@ -68,16 +85,18 @@ export function jsonScan(found?: (name: string, value: string) => void): JsonSca
         begin(index)
         depth += 1
         nameNext = code === 123
-        if (depth <= 2) {
-          objects[depth] = nameNext
-          names[depth] = ''
-        }
+        if (depth <= MAX_DEPTH) names[depth] = nameNext ? '' : LIST
       } else if (code === 125 || code === 93) {
+        // A number or a literal may end here, and then what it lies in.
+        finish(index)
         depth -= 1
         nameNext = false
-        finish(index)
+        finish(index + 1)
         if (depth === 0) return index + 1
-      } else if (code === COMMA) nameNext = objects[depth] === true
+      } else if (code === COMMA) {
+        finish(index)
+        nameNext = names[depth] !== LIST
+      } else if (code > 32 && code !== COLON && !nameNext) begin(index)
     }
     if (kept !== undefined) {
       kept += text.slice(from)
@@ -87,5 +106,5 @@ export function jsonScan(found?: (name: string, value: string) => void): JsonSca
     return undefined
   }
 
-  return { push }
+  return { push, found }
 }

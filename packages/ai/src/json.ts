@@ -15,3 +15,12 @@ export function objectOf(value: unknown): Json {
 export function own(object: Json, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
+
+/** The value of a JSON text; `undefined` if it is invalid. */
+export function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}

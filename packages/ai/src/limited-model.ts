@@ -22,7 +22,7 @@ import { countedName, MAX_OUTPUT, modelToCall, type PreparedCall } from './call/
 import { isObject } from './json.ts'
 
 /** Options of `limitedModel`. */
-export interface LimitedModelOptions extends Omit<CallOptions, 'maxBodyBytes'> {
+export interface LimitedModelOptions extends Omit<CallOptions, 'maxBodyBytes' | 'formats'> {
   /** The one whose calls these are, or a function that finds out at each call. */
   readonly subject: Subject | (() => Subject | Promise<Subject>)
   /** The longest that an allowed call is delayed where a policy asks for it, in milliseconds. @default 30_000 */

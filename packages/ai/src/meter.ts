@@ -1,12 +1,13 @@
 import { ConfigError } from '@sluice/core'
 import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/validation'
 import { answerReader } from './answer.ts'
+import type { AnswerDecoder, UsageFormat } from './formats/format.ts'
 import { watched, type End } from './pipe.ts'
 import { NO_NUMBERS } from './provider-usage.ts'
 import { Tally, type Known } from './tally.ts'
 import type { Settle, Usage } from './usage.ts'
 
-/** Options of `meterStream` and `meterModel`, and, with its own, of `meter`. */
+/** Options of `meterModel`, and, with their own, of `meterStream` and `meter`. */
 export interface MeterOptions extends Known {
   /**
    * Receives the usage, once: when the answer has come to its end, and else as soon as it breaks off. The
@@ -24,8 +25,18 @@ export interface MeterOptions extends Known {
   readonly onError?: (error: unknown) => void
 }
 
+/** Options of `meterStream`, and, with its own, of `meter`. */
+export interface MeterStreamOptions extends MeterOptions {
+  /**
+   * The formats that the answer may have beside those of OpenAI and Anthropic, from `@sluice/ai/formats`.
+   *
+   * @default none
+   */
+  readonly formats?: readonly UsageFormat[]
+}
+
 /** Options of `meter`. */
-export interface MeterResponseOptions extends MeterOptions {
+export interface MeterResponseOptions extends MeterStreamOptions {
   /**
    * True to meter an answer with a status outside 200 to 299 like any other, and not to settle it as
    * nothing. @default false
@@ -37,7 +48,8 @@ const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputToke
 
 /**
  * A provider's response, unchanged, that settles what it has used by itself. Reads OpenAI's chat
- * completions and responses and Anthropic's messages, as JSON and as server-sent events. Bytes are passed
+ * completions and responses and Anthropic's messages, as JSON and as server-sent events, and any other
+ * format that `formats` has. Bytes are passed
  * on as they come, and read from the provider only as fast as they are read here. Where the provider does
  * not tell the usage, or the answer breaks off, the text that has passed is counted.
  *
@@ -52,7 +64,10 @@ const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputToke
  * })
  */
 export function meter(response: Response, options: MeterResponseOptions): Response {
-  const { chargeErrors = false, ...rest } = validOptions('meter', options, ['chargeErrors'])
+  const { chargeErrors = false, ...rest } = validOptions('meter', options, [
+    'formats',
+    'chargeErrors',
+  ])
   mustBeUnread('meter.response', typeof response?.bodyUsed !== 'boolean')
   const { body, bodyUsed, headers, ok } = response
   if (body === null || (!ok && !chargeErrors)) {
@@ -75,10 +90,10 @@ export function meter(response: Response, options: MeterResponseOptions): Respon
  */
 export function meterStream(
   stream: ReadableStream<Uint8Array>,
-  options: MeterOptions,
+  options: MeterStreamOptions,
   contentType = '',
 ): ReadableStream<Uint8Array> {
-  const valid = validOptions('meterStream', options)
+  const valid = validOptions('meterStream', options, ['formats'])
   mustBeUnread('meterStream.stream', stream?.locked)
   return bytesMetered(stream, valid, contentType)
 }
@@ -92,16 +107,24 @@ function mustBeUnread(where: string, isRead: unknown): void {
 
 function bytesMetered(
   stream: ReadableStream<Uint8Array>,
-  options: MeterOptions,
+  { formats = [], ...options }: MeterStreamOptions,
   contentType: string,
 ): ReadableStream<Uint8Array> {
-  const decoder = new TextDecoder()
+  const text = new TextDecoder()
+  let decode: AnswerDecoder = (chunk) => text.decode(chunk, { stream: chunk !== undefined })
+  let isFirst = true
   return metered<Uint8Array>(stream, options, settling(options), (tally) => {
-    const reader = answerReader(tally, contentType)
+    const reader = answerReader(tally, contentType, formats)
     return {
-      see: (chunk) => reader.push(decoder.decode(chunk, { stream: true })),
-      end: (closed) => {
-        reader.push(decoder.decode())
+      see(chunk) {
+        if (isFirst && chunk.length > 0) {
+          isFirst = false
+          for (const { decoder } of formats) decode = decoder?.(chunk[0] as number) ?? decode
+        }
+        reader.push(decode(chunk))
+      },
+      end(closed) {
+        reader.push(decode())
         reader.end(closed)
       },
     }
@@ -183,16 +206,17 @@ function report({ onError }: MeterOptions, error: unknown): void {
   }
 }
 
-export function validOptions<T extends MeterOptions>(
+export function validOptions<T extends MeterStreamOptions>(
   where: string,
   options: T,
   more: readonly string[] = [],
 ): T {
   assertKnownOptions(where, options, [...OPTIONS, ...more])
-  const { inputTokens, waitUntil, signal, onError, count } = options
+  const { inputTokens, signal } = options
+  assertFormats(`${where}.formats`, options.formats)
   assertFunction(`${where}.settle`, options.settle)
-  for (const [name, option] of Object.entries({ waitUntil, onError, count })) {
-    if (option !== undefined) assertFunction(`${where}.${name}`, option)
+  for (const name of ['waitUntil', 'onError', 'count'] as const) {
+    if (options[name] !== undefined) assertFunction(`${where}.${name}`, options[name])
   }
   // One of another realm is none of ours by its class.
   if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
@@ -202,4 +226,11 @@ export function validOptions<T extends MeterOptions>(
     assertPositiveInteger(`${where}.inputTokens`, inputTokens)
   }
   return options
+}
+
+/** Throws unless `formats` is a list of formats. */
+export function assertFormats(option: string, formats: readonly UsageFormat[] = []): void {
+  // Of anything but a list, `every` is missing.
+  if (formats?.every?.((format) => typeof format?.read === 'function')) return
+  throw new ConfigError('invalid_option', option, 'must be a list of formats')
 }

@@ -47,7 +47,7 @@ export interface DefinePricesOptions {
 
 /** A usage, or an estimate of one. */
 export type Priced = Pick<Usage, 'input' | 'output'> &
-  Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite'>>
+  Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite' | 'otherModels'>>
 
 const RATES = ['input', 'cachedInput', 'cacheWrite', 'longCacheWrite', 'output'] as const
 const PRICE = [...RATES, 'long', 'asOf', 'source']
@@ -92,7 +92,8 @@ export function definePrices(
 }
 
 /**
- * The price of a usage, in whole micro-dollars, rounded up; at most 10^12. Discounts and surcharges beside
+ * The price of a usage, in whole micro-dollars, rounded up; at most 10^12. What other models used
+ * (`usage.otherModels`) has their prices. Discounts and surcharges beside
  * the list are not in it: batches, service tiers, regions, tools that cost extra.
  *
  * @param model The model's name, as asked for or as answered.
@@ -104,23 +105,27 @@ export function definePrices(
  */
 export function priceOf(usage: Priced, model: string | undefined, prices: Prices): number {
   const price = findPrice(model, prices)
-  const { input, output, cachedInput = 0, cacheWrite = 0, longCacheWrite = 0 } = usage
-  const tokens = { input, output, cachedInput, cacheWrite, longCacheWrite }
-  for (const [name, value] of Object.entries(tokens)) {
-    if (!isUnits(value)) throw new InputError('invalid_cost', `usage.${name}`, MUST_BE_UNITS)
+  const { cachedInput = 0, cacheWrite = 0, longCacheWrite = 0, otherModels = [] } = usage
+  const own = { input: usage.input, cachedInput, cacheWrite, longCacheWrite, output: usage.output }
+  for (const name of RATES) {
+    if (!isUnits(own[name])) throw new InputError('invalid_cost', `usage.${name}`, MUST_BE_UNITS)
   }
-  const rates = price.long !== undefined && input > price.long.above ? price.long : price
+  let others = 0
+  for (const other of otherModels) {
+    others += priceOf(other, other.model, prices)
+    for (const name of RATES) own[name] = Math.max(0, own[name] - other[name])
+  }
+  const rates = price.long !== undefined && own.input > price.long.above ? price.long : price
   const writeRate = rates.cacheWrite ?? rates.input
-  const shortWrite = Math.max(0, cacheWrite - longCacheWrite)
+  const written = Math.max(own.cacheWrite, own.longCacheWrite)
   // Products of these exceed what a double holds exactly.
   const total =
-    times(Math.max(0, input - cachedInput - Math.max(cacheWrite, longCacheWrite)), rates.input) +
-    times(cachedInput, rates.cachedInput ?? rates.input) +
-    times(shortWrite, writeRate) +
-    times(longCacheWrite, rates.longCacheWrite ?? writeRate) +
-    times(output, rates.output)
-  const microDollars = (total + 999_999n) / 1_000_000n
-  return microDollars > MAX_UNITS ? MAX_UNITS : Number(microDollars)
+    times(Math.max(0, own.input - own.cachedInput - written), rates.input) +
+    times(own.cachedInput, rates.cachedInput ?? rates.input) +
+    times(written - own.longCacheWrite, writeRate) +
+    times(own.longCacheWrite, rates.longCacheWrite ?? writeRate) +
+    times(own.output, rates.output)
+  return Math.min(MAX_UNITS, others + Number((total + 999_999n) / 1_000_000n))
 }
 
 /**

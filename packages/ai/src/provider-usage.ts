@@ -1,14 +1,10 @@
 import { MAX_UNITS } from '@sluice/core/validation'
+import type { ReportedUsage } from './formats/format.ts'
 import { isObject, objectOf, type Json } from './json.ts'
+import type { ModelUsage } from './usage.ts'
 
 /** A usage in numbers, each 0 where it is not told. */
-export interface Numbers {
-  readonly input: number
-  readonly cachedInput: number
-  readonly cacheWrite: number
-  readonly longCacheWrite: number
-  readonly output: number
-}
+export type Numbers = Omit<ModelUsage, 'model'>
 
 export const NO_NUMBERS: Numbers = {
   input: 0,
@@ -20,33 +16,56 @@ export const NO_NUMBERS: Numbers = {
 
 /** The numbers of both, each made of the two by `how`. */
 export function combined(
-  one: Numbers,
-  other: Numbers,
+  one: Partial<Numbers>,
+  other: Partial<Numbers>,
   how: (a: number, b: number) => number,
 ): Numbers {
-  const names = Object.keys(NO_NUMBERS) as (keyof Numbers)[]
-  const pairs = names.map((name) => [name, how(one[name], other[name])] as const)
-  return Object.fromEntries(pairs) as unknown as Numbers
+  const numbers: Record<string, number> = { ...NO_NUMBERS }
+  for (const name in numbers) {
+    numbers[name] = how(units(one[name as keyof Numbers]), units(other[name as keyof Numbers]))
+  }
+  return numbers as unknown as Numbers
 }
 
-/** The numbers of a usage as OpenAI, Anthropic, Bedrock and those like them write it, and whether the output is told. */
-export function numbersIn(usage: Json): { numbers: Numbers; isTold: boolean } {
+/** Reads a usage as OpenAI, Anthropic, Bedrock and those like them write it. */
+export function reportedIn(usage: unknown): ReportedUsage | undefined {
+  if (!isObject(usage)) return undefined
+  const { iterations } = usage
+  // Anthropic's sum leaves out what compacting the conversation used, and what an advisor did, a model of its own.
+  const outside = (Array.isArray(iterations) ? iterations : [])
+    .filter((one) => isObject(one) && /^(compaction|advisor_message)$/.test(String(one['type'])))
+    .map((one: Json) => Object.assign({ ...NO_NUMBERS, model: one['model'] }, numbersIn(one)))
+  const otherModels = outside.filter((one): one is ModelUsage => typeof one.model === 'string')
+  return {
+    ...outside.reduce<Partial<Numbers>>(
+      (sum, one) => combined(sum, one, (a, b) => a + b),
+      numbersIn(usage),
+    ),
+    ...dollarsIn(usage['cost']),
+    ...(otherModels.length > 0 && { otherModels }),
+  }
+}
+
+/** Reads the numbers; the output is left out if it is not told. */
+function numbersIn(usage: Json): Partial<Numbers> {
   const first = (...names: string[]): unknown => names.map((name) => usage[name]).find(isCount)
   const details = objectOf(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
   const read = units(first('cache_read_input_tokens', 'cacheReadInputTokens'))
   const write = units(first('cache_creation_input_tokens', 'cacheWriteInputTokens'))
-  const cachedInput = read || units(details['cached_tokens'])
+  // DeepSeek and Moonshot tell beside the details what was read.
+  const cachedInput =
+    read || units(details['cached_tokens'] ?? first('prompt_cache_hit_tokens', 'cached_tokens'))
   const cacheWrite = write || units(details['cache_write_tokens'])
   const told = units(first('prompt_tokens', 'input_tokens', 'inputTokens'))
-  // Anthropic's and Bedrock's input is that beside the cache, and so is any that is less than it.
+  // Anthropic's and Bedrock's input is that beside the cache, unless the same tokens were read and written;
+  // and so is any that is less than it.
   const isBeside =
-    (!isCount(usage['prompt_tokens']) && read + write > 0) ||
-    Math.max(cachedInput, cacheWrite) > told
+    (!isCount(usage['prompt_tokens']) && read !== write) || Math.max(cachedInput, cacheWrite) > told
   const input = told + (isBeside ? cachedInput + cacheWrite : 0)
   const completion = first('completion_tokens', 'output_tokens', 'outputTokens')
   // Some providers tell reasoning only in the total.
   const rest = told > 0 ? units(usage['total_tokens']) - input : -1
-  const own = {
+  return {
     input,
     // The same tokens may be told as read and as written; then they were written.
     cachedInput: Math.min(cachedInput, Math.max(0, input - cacheWrite)),
@@ -55,30 +74,18 @@ export function numbersIn(usage: Json): { numbers: Numbers; isTold: boolean } {
       units(objectOf(usage['cache_creation'])['ephemeral_1h_input_tokens']),
       units(objectOf(details['cache_write_tokens_details'])['ttl_12h_tokens']),
     ),
-    output: Math.max(units(completion), rest),
+    ...((completion !== undefined || rest >= 0) && { output: Math.max(units(completion), rest) }),
   }
-  return {
-    numbers: besides(usage).reduce((sum, more) => combined(sum, more, plus), own),
-    isTold: completion !== undefined || rest >= 0,
-  }
-}
-
-/** Anthropic's sum leaves out the tokens that compacting a conversation used. */
-function besides({ iterations }: Json): Numbers[] {
-  const list: unknown[] = Array.isArray(iterations) ? iterations : []
-  const compactions = list.filter(isObject).filter(({ type }) => type === 'compaction')
-  return compactions.map((one) => numbersIn(one).numbers)
 }
 
 /** Reads dollars as OpenRouter tells them (`cost`), or Perplexity (`cost.total_cost`), in micro-dollars. */
-export function dollarsIn(cost: unknown): number {
-  const dollars = isObject(cost) ? cost['total_cost'] : cost
-  return isCount(dollars) ? units(dollars * 1e6) : 0
+function dollarsIn(reported: unknown): { cost?: number } {
+  const dollars = isObject(reported) ? reported['total_cost'] : reported
+  const cost = isCount(dollars) ? units(dollars * 1e6) : 0
+  return cost > 0 ? { cost } : {}
 }
 
-const plus = (a: number, b: number): number => a + b
-
-function isCount(value: unknown): value is number {
+export function isCount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0
 }
 

@@ -7,7 +7,7 @@ export interface SseSink {
 }
 
 /** The beginning of a line that may still become data, or any field. */
-const UNDECIDED = /^(?:[\w-]{0,32}|data:)$/
+const UNDECIDED = /^([\w-]{0,32}|data:)$/
 const FIELD = /^[\w-]*:/
 
 /**
@@ -68,13 +68,12 @@ export function sseReader(
       let rest = afterReturn && text.startsWith('\n') ? text.slice(1) : text
       if (text !== '') afterReturn = text.endsWith('\r')
       if (rest.includes('\r')) rest = rest.replace(/\r\n?/g, '\n')
-      let from = 0
-      for (let at = rest.indexOf('\n'); at >= 0; at = rest.indexOf('\n', from)) {
-        part(rest.slice(from, at))
+      const [first, ...others] = rest.split('\n') as [string, ...string[]]
+      part(first)
+      for (const line of others) {
         lineEnd()
-        from = at + 1
+        part(line)
       }
-      part(rest.slice(from))
     },
     end() {
       lineEnd()

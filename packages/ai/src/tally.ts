@@ -1,7 +1,7 @@
 import { MAX_UNITS } from '@sluice/core/validation'
-import { isObject } from './json.ts'
+import type { ReportedUsage } from './formats/format.ts'
 import { isClaude } from './model-name.ts'
-import { combined, dollarsIn, NO_NUMBERS, numbersIn, units } from './provider-usage.ts'
+import { combined, NO_NUMBERS, units, type Numbers } from './provider-usage.ts'
 import { CLAUDE_FACTOR, tokenCounter, type TokenCounter } from './tokens.ts'
 import type { Usage } from './usage.ts'
 
@@ -18,8 +18,6 @@ export interface Known {
 /** Gathers what is known of the usage of one request while its answer passes. */
 export class Tally {
   model: string | undefined
-  /** True if the provider has told the usage of the whole answer. */
-  isFinal = false
   /** True if anything of a known format has passed. */
   isUnderstood = false
   /** True if the answer has ended; later input changes nothing. */
@@ -30,8 +28,9 @@ export class Tally {
   readonly #said: TokenCounter
   readonly #raw: TokenCounter
   #counted = 0
-  #reported = NO_NUMBERS
-  #cost = 0
+  #reported: ReportedUsage & Numbers = NO_NUMBERS
+  #isTold = false
+  #isFinal = false
 
   constructor(known: Known) {
     this.#known = known
@@ -63,18 +62,23 @@ export class Tally {
     if (typeof model === 'string' && model !== '') this.model = model
   }
 
+  /** True if the provider has told the usage of the whole answer. */
+  get isFinal(): boolean {
+    return this.#isTold && this.#isFinal
+  }
+
   /**
    * A usage. Where several come, they are cumulative. One without a number for the output is none.
    *
    * @param isFinal Whether its output is that of the answer, and not of its first token.
    */
-  reported(usage: unknown, isFinal: boolean): void {
-    if (!isObject(usage)) return
-    const { numbers, isTold } = numbersIn(usage)
-    this.#reported = combined(this.#reported, numbers, Math.max)
-    this.#cost = Math.max(this.#cost, dollarsIn(usage['cost']))
+  reported(usage: ReportedUsage | undefined, isFinal: boolean = usage?.output !== undefined): void {
+    this.#isFinal ||= isFinal
+    if (usage === undefined) return
+    const numbers = combined(this.#reported, usage, Math.max)
+    this.#reported = { ...this.#reported, ...usage, ...numbers }
     // One of zeros comes before the answer, or is none.
-    this.isFinal ||= isFinal && isTold && this.#reported.input + this.#reported.output > 0
+    this.#isTold ||= usage.output !== undefined && numbers.input + numbers.output > 0
     this.isUnderstood = true
   }
 
@@ -91,7 +95,6 @@ export class Tally {
     return {
       model,
       ...this.#reported,
-      ...(this.#cost > 0 && { cost: this.#cost }),
       input: input || (this.#known.inputTokens ?? 0),
       output: Math.min(MAX_UNITS, complete ? output : Math.max(output, counted)),
       source: complete && input > 0 ? 'provider' : 'counted',
@@ -105,7 +108,7 @@ function counterFor({ count }: Known): TokenCounter {
   let tokens = 0
   return {
     add: (text) => {
-      tokens += units(Math.ceil(count(text)))
+      tokens += units(count(text))
     },
     get tokens() {
       return tokens

@@ -163,52 +163,54 @@ function repeats(): Uint8Array {
 }
 
 /**
- * Tokens per UTF-16 unit outside Latin, by blocks of 128 units: from the first unit on, up to the next
- * entry. Scripts that the tokenizer hardly knows cost what their bytes do.
+ * Hundredths of a token per UTF-16 unit outside Latin, by blocks of 128 units. Scripts that the tokenizer
+ * hardly knows cost what their bytes do.
  */
 function weights(): Uint16Array {
-  const blocks: readonly (readonly [number, number])[] = [
-    [0x0000, 1], // control characters, and signs of Latin-1
-    [0x0370, 0.45], // Greek
-    [0x0400, 0.41], // Cyrillic
-    [0x0500, 0.55], // Armenian; Hebrew shares its block
-    [0x0580, 0.45], // Hebrew
-    [0x0600, 0.42], // Arabic
-    [0x0700, 2], // Syriac and others
-    [0x0900, 0.42], // Devanagari, Bengali
-    [0x0a00, 0.72], // Gurmukhi
-    [0x0a80, 0.55], // Gujarati
-    [0x0b00, 1.05], // Odia
-    [0x0b80, 0.48], // Tamil
-    [0x0c00, 0.58], // Telugu, Kannada, Malayalam
-    [0x0d80, 0.7], // Sinhala
-    [0x0e00, 0.5], // Thai
-    [0x0e80, 1.85], // Lao
-    [0x0f00, 1.6], // Tibetan
-    [0x1000, 0.74], // Myanmar
-    [0x1080, 0.48], // Georgian
-    [0x1100, 2.5], // Hangul letters
-    [0x1200, 2.4], // Ethiopic
-    [0x1380, 3],
-    [0x1780, 0.75], // Khmer
-    [0x1800, 3],
-    [0x1f00, 1.5], // Greek with breathings
-    [0x2000, 1.1], // punctuation
-    [0x2080, 1.6], // signs, arrows, mathematics, dingbats
-    [0x2c00, 2.5],
-    [0x3000, 0.85], // Japanese, and punctuation of the East
-    [0x3100, 2],
-    [0x3400, 2.5], // rare ideographs
-    [0x4e00, 0.95], // Chinese
-    [0xa000, 3],
-    [0xac00, 0.72], // Korean
-    [0xd800, 1.2], // half of an emoji
-    [0xe000, 3],
-    [0xf900, 2.5],
-    [0xfe00, 1], // variation selectors
-    [0xff00, 1], // full-width forms
+  /** The number of blocks, and the weight of a unit in them. */
+  const runs: readonly (readonly [number, number])[] = [
+    [6, 100], // U+0000: control characters, and signs of Latin-1
+    [2, 45], // U+0370: Greek
+    [2, 41], // U+0400: Cyrillic
+    [1, 55], // U+0500: Armenian; Hebrew shares its block
+    [1, 45], // U+0580: Hebrew
+    [2, 42], // U+0600: Arabic
+    [4, 200], // U+0700: Syriac and others
+    [2, 42], // U+0900: Devanagari, Bengali
+    [1, 72], // U+0A00: Gurmukhi
+    [1, 55], // U+0A80: Gujarati
+    [1, 105], // U+0B00: Odia
+    [1, 48], // U+0B80: Tamil
+    [3, 58], // U+0C00: Telugu, Kannada, Malayalam
+    [1, 70], // U+0D80: Sinhala
+    [1, 50], // U+0E00: Thai
+    [1, 185], // U+0E80: Lao
+    [2, 160], // U+0F00: Tibetan
+    [1, 74], // U+1000: Myanmar
+    [1, 48], // U+1080: Georgian
+    [2, 250], // U+1100: Hangul letters
+    [3, 240], // U+1200: Ethiopic
+    [8, 300], // U+1380
+    [1, 75], // U+1780: Khmer
+    [14, 300], // U+1800
+    [2, 150], // U+1F00: Greek with breathings
+    [1, 110], // U+2000: punctuation
+    [23, 160], // U+2080: signs, arrows, mathematics, dingbats
+    [8, 250], // U+2C00
+    [2, 85], // U+3000: Japanese, and punctuation of the East
+    [6, 200], // U+3100
+    [52, 250], // U+3400: rare ideographs
+    [164, 95], // U+4E00: Chinese
+    [24, 300], // U+A000
+    [88, 72], // U+AC00: Korean
+    [16, 120], // U+D800: half of an emoji
+    [50, 300], // U+E000
+    [10, 250], // U+F900
+    [2, 100], // U+FE00: variation selectors
+    [2, 100], // U+FF00: full-width forms
   ]
   const table = new Uint16Array(512)
-  for (const [first, weight] of blocks) table.fill(Math.round(weight * WORD), first >> 7)
+  let block = 0
+  for (const [blocks, weight] of runs) table.fill(weight, block, (block += blocks))
   return table
 }

@@ -1,7 +1,7 @@
-/** The tokens that a request to a model used, in one form for all providers. */
-export interface Usage {
-  /** The model that answered, as the provider names it. */
-  readonly model: string | undefined
+/** The tokens that a model used. */
+export interface ModelUsage {
+  /** The model, as the provider names it. */
+  readonly model: string
   /** All input tokens, cached or not. */
   readonly input: number
   /** The part of `input` that was read from a cache. */
@@ -12,6 +12,14 @@ export interface Usage {
   readonly longCacheWrite: number
   /** All output tokens, those of reasoning included. */
   readonly output: number
+}
+
+/** The tokens that a request to a model used, in one form for all providers. */
+export interface Usage extends Omit<ModelUsage, 'model'> {
+  /** The model that answered, as the provider names it. */
+  readonly model: string | undefined
+  /** The parts of these numbers that other models used, as Anthropic's advisor does. */
+  readonly otherModels?: readonly ModelUsage[]
   /** Micro-dollars that the provider says the request cost, if it says so (OpenRouter, Perplexity). */
   readonly cost?: number
   /**

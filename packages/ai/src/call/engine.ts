@@ -11,9 +11,10 @@ import {
 } from '@sluice/core'
 import { fitRange, reserve, unitNamesOf, type Reservation } from '@sluice/core/reservations'
 import { assertFunction, assertOneOf, assertPositiveInteger } from '@sluice/core/validation'
-import { meter } from '../meter.ts'
+import type { UsageFormat } from '../formats/format.ts'
+import { assertFormats, meter } from '../meter.ts'
 import { findPrice, priceOf, type Prices } from '../prices.ts'
-import type { Usage } from '../usage.ts'
+import type { ModelUsage, Usage } from '../usage.ts'
 import type { Units } from './call-units.ts'
 import { MAX_OUTPUT, type CallTerms, type PreparedCall } from './prepare.ts'
 
@@ -32,6 +33,12 @@ export interface CallOptions extends CallTerms {
   readonly spentStatus?: 402 | 429
   /** The largest body of a request, in bytes; a larger one is answered with 413. @default 4_000_000 */
   readonly maxBodyBytes?: number
+  /**
+   * The formats that answers may have beside those of OpenAI and Anthropic, from `@sluice/ai/formats`.
+   *
+   * @default none
+   */
+  readonly formats?: readonly UsageFormat[]
   /** Hears of each usage, once, after it was settled. @default none */
   readonly onUsage?: (usage: Usage, subject: Subject) => unknown
   /** Hears of faults in settling and metering. @default console.error */
@@ -51,6 +58,7 @@ export const CALL_OPTIONS: readonly string[] = [
   'onIncomplete',
   'spentStatus',
   'maxBodyBytes',
+  'formats',
   'onUsage',
   'onError',
 ]
@@ -82,6 +90,7 @@ export function assertCallOptions(options: CallOptions): void {
     assertPositiveInteger('minOutput', minOutput, maxOutput ?? MAX_OUTPUT)
   if (input !== undefined) assertOneOf('input', input, ['estimate', 'bound'])
   if (maxBodyBytes !== undefined) assertPositiveInteger('maxBodyBytes', maxBodyBytes)
+  assertFormats('formats', options.formats)
   if (onUsage !== undefined) assertFunction('onUsage', onUsage)
   if (onError !== undefined) assertFunction('onError', onError)
   if (spentStatus !== undefined && spentStatus !== 402 && spentStatus !== 429) {
@@ -184,6 +193,7 @@ function admittedCall(
         settle,
         onError: report,
         ...(options.count && { count: options.count }),
+        ...(options.formats && { formats: options.formats }),
         ...(waitUntil && { waitUntil }),
         ...(signal && { signal }),
       })
@@ -222,14 +232,22 @@ function unitsUsed(
   prices: Prices | undefined,
 ): Record<(typeof UNITS)[number], number> {
   const { input, output, cost = 0 } = usage
-  const usd = prices
-    ? Math.max(cost, priceOf(usage, pricedModel(usage, call, prices), prices))
-    : cost
+  const usd = prices ? Math.max(cost, priceOfAnswer(usage, call, prices)) : cost
   return { token: input + output, input_token: input, output_token: output, usd }
 }
 
+/** The price of an answer: each model at its own price, and one without a price at that of the call's model. */
+function priceOfAnswer(usage: Usage, call: PreparedCall, prices: Prices): number {
+  const priced = (one: ModelUsage): ModelUsage => ({
+    ...one,
+    model: pricedModel(one, call, prices),
+  })
+  const otherModels = (usage.otherModels ?? []).map(priced)
+  return priceOf({ ...usage, otherModels }, pricedModel(usage, call, prices), prices)
+}
+
 /** The model to price an answer by: the one that it names, else the one that was asked for. */
-function pricedModel({ model }: Usage, call: PreparedCall, prices: Prices): string {
+function pricedModel({ model }: Pick<Usage, 'model'>, call: PreparedCall, prices: Prices): string {
   try {
     findPrice(model, { ...prices, unknownModel: 'deny' })
     return model as string

@@ -1,0 +1,7 @@
+export { bedrock } from './bedrock.ts'
+export { cohere } from './cohere.ts'
+export { gemini } from './gemini.ts'
+export { ollama } from './ollama.ts'
+export { uiMessageStream } from './ui-message-stream.ts'
+export { workersAi } from './workers-ai.ts'
+export type { AnswerDecoder, AnswerEvent, ReportedUsage, UsageFormat } from './format.ts'

@@ -1,0 +1,29 @@
+import { isObject, objectOf } from '../json.ts'
+import { isCount, units } from '../provider-usage.ts'
+import type { AnswerEvent, UsageFormat } from './format.ts'
+import { textsOf } from './tool-arguments.ts'
+
+/**
+ * Answers of Ollama's own API (`/api/chat`, `/api/generate`, `/api/embed`), as JSON and as lines of JSON.
+ * https://docs.ollama.com/api/chat
+ */
+export const ollama: UsageFormat = {
+  fields: ['done', 'prompt_eval_count', 'eval_count'],
+  read(event): AnswerEvent | undefined {
+    const { model, done, message, response, thinking, prompt_eval_count: input } = event
+    const isEmbedding = done === undefined && isCount(input)
+    if (typeof done !== 'boolean' && !isEmbedding) return undefined
+    const output = isEmbedding ? 0 : event['eval_count']
+    const calls = objectOf(message)['tool_calls']
+    const inputs = (Array.isArray(calls) ? calls.filter(isObject) : []).map((call) =>
+      textsOf(objectOf(call['function'])['arguments']),
+    )
+    return {
+      model,
+      text: [response, thinking, message, inputs],
+      usage: { input: units(input), ...(isCount(output) && { output }) },
+      isFinal: done !== false,
+      isLast: done === true,
+    }
+  },
+}
