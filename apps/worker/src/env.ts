@@ -28,18 +28,19 @@ export interface RedisSettings {
 
 /** Returns the settings of Redis. Throws a `ConfigError` that names the variable at fault. */
 export function redisSettings(env: Env): RedisSettings {
-  const required = (name: 'UPSTASH_REDIS_REST_URL' | 'UPSTASH_REDIS_REST_TOKEN'): string => {
-    const value = env[name]
-    if (value) return value
-    throw new ConfigError('missing_credentials', name, 'is not set: keys and counts need a Redis')
+  const url = required(env, 'UPSTASH_REDIS_REST_URL')
+  if (!/^https?:\/\/[^/@]/.test(url) || !URL.canParse(url)) {
+    throw new ConfigError('invalid_option', 'UPSTASH_REDIS_REST_URL', 'must be an http(s) URL')
   }
   const timeoutMs = Number(env.STORE_TIMEOUT_MS ?? 1_000)
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1) {
     throw new ConfigError('invalid_option', 'STORE_TIMEOUT_MS', 'must be a whole number from 1')
   }
-  return {
-    url: required('UPSTASH_REDIS_REST_URL'),
-    token: required('UPSTASH_REDIS_REST_TOKEN'),
-    timeoutMs,
-  }
+  return { url, token: required(env, 'UPSTASH_REDIS_REST_TOKEN'), timeoutMs }
+}
+
+function required(env: Env, name: 'UPSTASH_REDIS_REST_URL' | 'UPSTASH_REDIS_REST_TOKEN'): string {
+  const value = env[name]
+  if (value) return value
+  throw new ConfigError('missing_credentials', name, 'is not set: keys and counts need a Redis')
 }

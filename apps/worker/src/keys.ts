@@ -90,7 +90,8 @@ export function recordIn(reply: unknown): KeyRecord | null {
   if (typeof reply !== 'string') return null
   try {
     const record = JSON.parse(reply) as KeyRecord
-    return record.id && record.tenant && record.plan ? record : null
+    const { id, tenant, plan } = record
+    return [id, tenant, plan].every((text) => typeof text === 'string' && text) ? record : null
   } catch {
     return null
   }

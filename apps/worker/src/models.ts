@@ -41,9 +41,10 @@ export function offeredModels({ MODELS }: Env): Readonly<Record<Provider, string
   const listed = MODELS?.split(',').map((name) => name.trim()) ?? []
   const names = listed.some(Boolean) ? listed.filter(Boolean) : OFFERED
   for (const name of names) assertPrice(name)
-  const isClaude = (name: string): boolean => /^(anthropic\/)?claude/.test(name)
   return { anthropic: names.filter(isClaude), openai: names.filter((name) => !isClaude(name)) }
 }
+
+const isClaude = (name: string): boolean => /^(anthropic\/)?claude/.test(name)
 
 function assertPrice(name: string): void {
   try {

@@ -1,7 +1,7 @@
 import type { RedisSettings } from './env.ts'
 
 /** Sends a command to Redis, and returns its reply. Throws if there is none. */
-export type Redis = (...command: readonly string[]) => Promise<unknown>
+export type Redis = (...command: string[]) => Promise<unknown>
 
 /** Reaches a Redis over the Upstash REST protocol. */
 export function redisAt({ url, token, timeoutMs }: RedisSettings): Redis {

@@ -1,5 +1,15 @@
-import { estimateRequest, tokenCounter, type CallToSend } from '@sluice/ai'
-import { FORMATS, type StandInAnswer } from './stand-in-formats.ts'
+import { estimateRequest, tokenCounter, type CallToSend, type ModelApi } from '@sluice/ai'
+import { chat } from './stand-in/chat.ts'
+import type { Format, StandInAnswer } from './stand-in/format.ts'
+import { messages } from './stand-in/messages.ts'
+import { responses } from './stand-in/responses.ts'
+
+/** The formats of texts; embeddings have none. */
+const FORMATS: Readonly<Partial<Record<ModelApi, Format>>> = {
+  'openai-chat': chat,
+  'openai-responses': responses,
+  'anthropic-messages': messages,
+}
 
 const TEXT =
   'This is the stand-in of the gateway, not a model: set OPENAI_API_KEY or ANTHROPIC_API_KEY to call a real one.'
@@ -20,9 +30,9 @@ interface Body {
 /** Answers a fixed text instead of a model. Its usage is that of the request and of the text. */
 export function standIn({ api, body: text, signal }: CallToSend): Response {
   const body = JSON.parse(text) as Body
-  const { input } = estimateRequest(body)
   const format = FORMATS[api]
-  if (format === undefined) return embeddings(body, input)
+  if (format === undefined) return embeddings(body)
+  const { input } = estimateRequest(body)
   const most = body.max_completion_tokens ?? body.max_output_tokens ?? body.max_tokens
   const answer = { ...cutToTokens(TEXT, most ?? Infinity), model: body.model, input }
   if (body.stream !== true) return Response.json(format.json(answer))
@@ -63,14 +73,12 @@ function streamOf(events: readonly string[], signal: AbortSignal): ReadableStrea
   })
 }
 
-function embeddings(
-  { model, input, dimensions = 1_536, encoding_format }: Body,
-  tokens: number,
-): Response {
+function embeddings({ model, input, dimensions = 1_536, encoding_format }: Body): Response {
   const vector = Float32Array.from({ length: dimensions }, (_, index) => (index === 0 ? 1 : 0))
   const isList = Array.isArray(input) && typeof input[0] !== 'number'
   const texts: readonly unknown[] = isList ? input : [input]
   const embedding = encoding_format === 'base64' ? base64(vector) : Array.from(vector)
+  const tokens = estimateRequest({ model, input }).input
   return Response.json({
     object: 'list',
     data: texts.map((_, index) => ({ object: 'embedding', index, embedding })),

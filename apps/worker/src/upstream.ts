@@ -83,6 +83,7 @@ export async function forward(
   await answer.body?.cancel()
   const message = 'The provider refuses the key of this gateway.'
   headers.delete('content-type')
+  headers.set('x-should-retry', 'false')
   return errorAnswer(502, 'upstream_unauthorized', message, Object.fromEntries(headers))
 }
 
