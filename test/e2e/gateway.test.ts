@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { CHAT_USAGE } from '../ai/recordings.ts'
 import {
   clientsOf,
   failureOf,
@@ -78,6 +79,32 @@ describe('the official clients, with a key and a baseURL', () => {
       expect(provider.requests.at(-1)?.body['model']).toBe(model)
     }
   })
+})
+
+it('passes a stream on while the provider is still speaking', async () => {
+  const { openai } = clientsOf(stack.url, (await keys.create()).key)
+  const chunkOf = (content: string): Uint8Array =>
+    new TextEncoder().encode(
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`,
+    )
+  let speak: (text: string) => void = () => {}
+  provider.respond = () => {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        speak = (text) => controller.enqueue(chunkOf(text))
+        speak('one')
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+  const heard: string[] = []
+  for await (const { choices } of await openai.chat.completions.create({ ...chat, stream })) {
+    heard.push(choices[0]?.delta.content ?? '')
+    if (heard.length === 3) break
+    // The provider says the next thing only after the client has heard the last one.
+    speak(['two', 'three'][heard.length - 1] ?? '')
+  }
+  expect(heard).toEqual(['one', 'two', 'three'])
 })
 
 describe('the provider', () => {
@@ -228,6 +255,24 @@ describe('a plan', () => {
     const error = await failureOf(anthropic.messages.create(message))
     expect(error).toMatchObject({ status: 429, type: 'rate_limit_error' })
     expect((error as { headers: Headers }).headers.get('x-should-retry')).toBe('false')
+  })
+
+  it('is charged what a call used, and not what it reserved', async () => {
+    const { key } = await keys.create()
+    const left = async (): Promise<number> => {
+      const answer = await post(`${stack.url}/v1/chat/completions`, chat, { 'x-api-key': key })
+      await answer.text()
+      return Number(answer.headers.get('x-ratelimit-remaining-tokens'))
+    }
+    const first = await left()
+    expect(200_000 - first).toBeGreaterThan(8_192)
+    let calls = 0
+    await expect
+      .poll(async () => {
+        calls += 1
+        return (first - (await left())) / calls
+      })
+      .toBe(CHAT_USAGE.total_tokens)
   })
 
   it('counts all keys of a tenant together, and no other tenant', async () => {

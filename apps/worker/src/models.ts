@@ -2,7 +2,7 @@ import { definePrices, findPrice, LIST_PRICES } from '@sluice/ai'
 import { ConfigError } from '@sluice/core'
 import type { Env } from './env.ts'
 
-const EMBEDDINGS = { asOf: '2026-07-03', source: 'https://developers.openai.com/api/docs/pricing' }
+const EMBEDDINGS = { asOf: '2026-05', source: 'https://developers.openai.com/api/docs/pricing' }
 
 /** The prices of all models, in micro-dollars per million tokens. Add your own models, and discounts. */
 export const prices = definePrices(

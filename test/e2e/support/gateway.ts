@@ -11,7 +11,7 @@ import { bundleWorker, runWorker, type WorkerBundle } from './workerd.ts'
 const folder = fileURLToPath(new URL('../../../apps/worker/', import.meta.url))
 
 /** A request as the provider received it. */
-export interface ProviderRequest {
+interface ProviderRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Readonly<Record<string, unknown>>

@@ -20,5 +20,7 @@ export async function redisText({ url, token }: Pick<Store, 'url' | 'token'>): P
 const READERS: Readonly<Record<string, (name: string) => string[]>> = {
   string: (name) => ['GET', name],
   hash: (name) => ['HGETALL', name],
+  // It has expired, or was deleted, since its name was read.
+  none: (name) => ['GET', name],
   zset: (name) => ['ZRANGE', name, '0', '-1', 'WITHSCORES'],
 }
