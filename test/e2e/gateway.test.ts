@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CHAT_USAGE } from '../ai/recordings.ts'
+import { chunk } from './support/chat.ts'
 import {
   clientsOf,
   failureOf,
@@ -83,15 +84,11 @@ describe('the official clients, with a key and a baseURL', () => {
 
 it('passes a stream on while the provider is still speaking', async () => {
   const { openai } = clientsOf(stack.url, (await keys.create()).key)
-  const chunkOf = (content: string): Uint8Array =>
-    new TextEncoder().encode(
-      `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`,
-    )
-  let speak: (text: string) => void = () => {}
+  let speak: ((text: string) => void) | undefined
   provider.respond = () => {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
-        speak = (text) => controller.enqueue(chunkOf(text))
+        speak = (text) => controller.enqueue(new TextEncoder().encode(chunk(text)))
         speak('one')
       },
     })
@@ -102,7 +99,7 @@ it('passes a stream on while the provider is still speaking', async () => {
     heard.push(choices[0]?.delta.content ?? '')
     if (heard.length === 3) break
     // The provider says the next thing only after the client has heard the last one.
-    speak(['two', 'three'][heard.length - 1] ?? '')
+    speak?.(['two', 'three'][heard.length - 1] ?? '')
   }
   expect(heard).toEqual(['one', 'two', 'three'])
 })
