@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -167,6 +168,11 @@ describe('npm run gateway:keys', () => {
     expect(code).toBe(1)
   })
 
+  it('says that Redis cannot be reached', async () => {
+    const nowhere = { ...settingsOf(keys.store), UPSTASH_REDIS_REST_URL: 'http://127.0.0.1:1' }
+    expect(await run(['list'], nowhere)).toEqual({ code: 1, stderr: 'Redis cannot be reached\n' })
+  })
+
   it('asks for the settings of Redis', async () => {
     const variables = { UPSTASH_REDIS_REST_URL: '', UPSTASH_REDIS_REST_TOKEN: '' }
     const { code, stderr } = await run(['list'], variables)
@@ -185,4 +191,19 @@ async function run(args: readonly string[], variables: Record<string, string>) {
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   const [code] = (await once(child, 'close')) as [number | null]
   return { code, stderr }
+}
+
+it('env.ts, the README and npm run gateway have the same settings', async () => {
+  const names = await namesIn('src/env.ts', /^ {2}readonly ([A-Z_]+)\?: string/gm)
+  expect(names.size).toBeGreaterThan(5)
+  expect(await namesIn('scripts/settings.mjs', /^ {2}'([A-Z_]+)',$/gm)).toEqual(names)
+  // In the first column of its table.
+  const listed = await namesIn('README.md', /(?<=^\|[^|]*)`([A-Z_]{5,})`/gm)
+  expect(listed).toEqual(names)
+})
+
+/** The names that `pattern` finds in a file of the gateway. */
+async function namesIn(path: string, pattern: RegExp): Promise<Set<string | undefined>> {
+  const text = await readFile(new URL(`../../apps/worker/${path}`, import.meta.url), 'utf8')
+  return new Set(Array.from(text.matchAll(pattern), ([, name]) => name))
 }

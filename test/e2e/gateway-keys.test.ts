@@ -186,13 +186,19 @@ describe('a key, in workerd', () => {
 
   it('stops working within 5 seconds after it is revoked', async () => {
     const { key, id } = await keys.create()
-    const status = async (): Promise<number> => (await models(key)).status
+    let lastAcceptedAt = 0
+    const status = async (): Promise<number> => {
+      const sentAt = Date.now()
+      const answer = await models(key)
+      if (answer.status === 200) lastAcceptedAt = sentAt
+      return answer.status
+    }
     expect(await status()).toBe(200)
     await keys.run('revoke', id)
     const revokedAt = Date.now()
-    await expect.poll(status, { timeout: 6_000, interval: 50 }).toBe(401)
-    expect(Date.now() - revokedAt).toBeLessThan(5_500)
-    expect((await post(stack.url + '/v1/messages', message, { 'x-api-key': key })).status).toBe(401)
+    await expect.poll(status, { timeout: 30_000, interval: 50 }).toBe(401)
+    expect(lastAcceptedAt - revokedAt).toBeLessThan(5_000)
+    expect((await post(`${stack.url}/v1/messages`, message, { 'x-api-key': key })).status).toBe(401)
   })
 
   it('is 503 while Redis is down, unless it has just been verified', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CHAT_USAGE } from '../ai/recordings.ts'
 import { chunk } from './support/chat.ts'
+import { redisText } from './support/redis-text.ts'
 import {
   clientsOf,
   failureOf,
@@ -84,12 +85,18 @@ describe('the official clients, with a key and a baseURL', () => {
 
 it('passes a stream on while the provider is still speaking', async () => {
   const { openai } = clientsOf(stack.url, (await keys.create()).key)
-  let speak: ((text: string) => void) | undefined
+  const words = ['one', 'two', 'three']
+  let speak: (() => void) | undefined
   provider.respond = () => {
+    const left = words.values()
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
-        speak = (text) => controller.enqueue(new TextEncoder().encode(chunk(text)))
-        speak('one')
+        speak = () => {
+          const { done, value } = left.next()
+          if (done) controller.close()
+          else controller.enqueue(new TextEncoder().encode(chunk(value)))
+        }
+        speak()
       },
     })
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
@@ -97,11 +104,10 @@ it('passes a stream on while the provider is still speaking', async () => {
   const heard: string[] = []
   for await (const { choices } of await openai.chat.completions.create({ ...chat, stream })) {
     heard.push(choices[0]?.delta.content ?? '')
-    if (heard.length === 3) break
     // The provider says the next thing only after the client has heard the last one.
-    speak?.(['two', 'three'][heard.length - 1] ?? '')
+    speak?.()
   }
-  expect(heard).toEqual(['one', 'two', 'three'])
+  expect(heard).toEqual(words)
 })
 
 describe('the provider', () => {
@@ -270,6 +276,17 @@ describe('a plan', () => {
         return (first - (await left())) / calls
       })
       .toBe(CHAT_USAGE.total_tokens)
+  })
+
+  it('costs two requests to Redis a call', async () => {
+    const headers = { 'x-api-key': (await keys.create()).key }
+    const call = async () => (await post(`${stack.url}/v1/chat/completions`, chat, headers)).text()
+    // The first one looks the key up, and Redis may not have the scripts yet.
+    await call()
+    await expect.poll(() => redisText(keys.store)).not.toContain('sluice:hold:')
+    const before = keys.store.requests
+    await call()
+    await expect.poll(() => keys.store.requests - before).toBe(2)
   })
 
   it('counts all keys of a tenant together, and no other tenant', async () => {

@@ -13,6 +13,8 @@ export function redisAt({ url, token, timeoutMs }: RedisSettings): Redis {
       // A redirect would take the token to another host.
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
+    }).catch((cause: unknown) => {
+      throw new Error('Redis cannot be reached', { cause })
     })
     const answer: unknown = response.ok ? await response.json() : undefined
     if (typeof answer === 'object' && answer !== null && 'result' in answer) return answer.result
