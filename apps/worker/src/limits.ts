@@ -3,7 +3,7 @@ import { createLimiter, definePlans, type Limiter } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import type { RedisSettings } from './env.ts'
 
-/** What each plan allows a tenant, over all of its keys and models. Change these to your own. */
+/** The limits of a tenant by plan, over all of its keys and models. Change these to your own. */
 export const PLANS = {
   starter: { rpm: 20, tpm: 40_000, dailyUsd: usd(1), monthlyUsd: usd(10), inFlight: 3 },
   growth: { rpm: 60, tpm: 200_000, dailyUsd: usd(5), monthlyUsd: usd(100), inFlight: 10 },
