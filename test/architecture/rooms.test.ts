@@ -15,7 +15,7 @@ const MODULES: Readonly<Record<string, RegExp>> = {
   'packages/cloudflare/src': /^cloudflare:workers$/,
   'packages/local/src': /^(node:.*|ioredis|wasmoon-lua5\.1)$/,
   'apps/demo': /^(next|react|jose|node:)/,
-  'apps/worker': /^jose$/,
+  'apps/worker': /^$/,
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -1,13 +1,46 @@
-/** The Worker's bindings. */
+import { ConfigError } from '@sluice/core'
+
+/** The variables and secrets of the gateway. `README.md` says how to set them. */
 export interface Env {
-  readonly UPSTASH_REDIS_REST_URL: string
-  readonly UPSTASH_REDIS_REST_TOKEN: string
-  /** The milliseconds that the store may take. Then the Worker limits on its own. @default '1000' */
+  /** The Redis that holds keys and counts, over the Upstash REST protocol. Required. */
+  readonly UPSTASH_REDIS_REST_URL?: string
+  readonly UPSTASH_REDIS_REST_TOKEN?: string
+  /** The milliseconds that Redis may take for an answer. @default '1000' */
   readonly STORE_TIMEOUT_MS?: string
-  /** The secret that signs the JWTs of clients: 32 characters or more. */
-  readonly JWT_SECRET: string
-  /** The key of a real model, with `OPENAI_BASE_URL`. Without both, a stand-in answers. */
+  /** The key to call OpenAI, or a compatible API, with. */
   readonly OPENAI_API_KEY?: string
-  /** The address of a real model, such as `https://api.openai.com/v1`. */
+  /** @default 'https://api.openai.com/v1' */
   readonly OPENAI_BASE_URL?: string
+  /** The key to call Anthropic with. */
+  readonly ANTHROPIC_API_KEY?: string
+  /** @default 'https://api.anthropic.com' */
+  readonly ANTHROPIC_BASE_URL?: string
+  /** The models to offer, separated by commas. @default the list in `models.ts` */
+  readonly MODELS?: string
+}
+
+/** The address of Redis, as the limiter and the look-up of keys need it. */
+export interface RedisSettings {
+  readonly url: string
+  readonly token: string
+  readonly timeoutMs: number
+}
+
+/** Returns the settings of Redis. Throws a `ConfigError` that names the variable at fault. */
+export function redisSettings(env: Env): RedisSettings {
+  const url = required(env, 'UPSTASH_REDIS_REST_URL')
+  if (!/^https?:\/\/[^/@]/.test(url) || !URL.canParse(url)) {
+    throw new ConfigError('invalid_option', 'UPSTASH_REDIS_REST_URL', 'must be an http(s) URL')
+  }
+  const timeoutMs = Number(env.STORE_TIMEOUT_MS ?? 1_000)
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1) {
+    throw new ConfigError('invalid_option', 'STORE_TIMEOUT_MS', 'must be a whole number from 1')
+  }
+  return { url, token: required(env, 'UPSTASH_REDIS_REST_TOKEN'), timeoutMs }
+}
+
+function required(env: Env, name: 'UPSTASH_REDIS_REST_URL' | 'UPSTASH_REDIS_REST_TOKEN'): string {
+  const value = env[name]
+  if (value) return value
+  throw new ConfigError('missing_credentials', name, 'is not set: keys and counts need a Redis')
 }

@@ -1,9 +1,93 @@
-import { rateLimit } from '@sluice/cloudflare'
-import { tenantFromJwt } from './auth.ts'
-import type { Env } from './env.ts'
-import { limiterFor, routes } from './limits.ts'
-import { forward } from './upstream.ts'
+import { modelHandler } from '@sluice/ai'
+import { ConfigError } from '@sluice/core'
+import { Refusal } from '@sluice/core/http'
+import { redisSettings, type Env } from './env.ts'
+import { errorAnswer, notConfigured } from './errors.ts'
+import { keyVerifier } from './keys.ts'
+import { limiterFor, MAX_OUTPUT } from './limits.ts'
+import { modelList, offeredModels, prices, type Provider } from './models.ts'
+import { redisAt } from './redis.ts'
+import { standIn } from './stand-in.ts'
+import { forward, upstreamsOf } from './upstream.ts'
+
+/** The provider whose format each address speaks. */
+const CALLS: ReadonlyMap<string, Provider> = new Map([
+  ['/v1/chat/completions', 'openai'],
+  ['/v1/responses', 'openai'],
+  ['/v1/embeddings', 'openai'],
+  ['/v1/messages', 'anthropic'],
+])
+const MODELS = '/v1/models'
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+type Gateway = (request: Request, ctx: ExecutionContext) => Response | Promise<Response>
+
+/** An isolate has one `env`; another would have limits, keys and providers of its own. */
+const gateways = new WeakMap<Env, Gateway>()
 
 export default {
-  fetch: rateLimit(limiterFor, { routes, subject: tenantFromJwt }, forward),
+  fetch(request, env, ctx) {
+    let gateway = gateways.get(env)
+    try {
+      gateway ??= createGateway(env)
+    } catch (error) {
+      if (error instanceof ConfigError) return notConfigured(error.message)
+      throw error
+    }
+    gateways.set(env, gateway)
+    return gateway(request, ctx)
+  },
 } satisfies ExportedHandler<Env>
+
+function createGateway(env: Env): Gateway {
+  const settings = redisSettings(env)
+  const limiter = limiterFor(settings)
+  const verify = keyVerifier(redisAt(settings))
+  const models = offeredModels(env)
+  const upstreams = upstreamsOf(env)
+  const hasUpstream = Object.keys(upstreams).length > 0
+
+  const handlerOf = (provider: Provider) =>
+    modelHandler<[ExecutionContext]>(
+      limiter,
+      {
+        subject: verify,
+        models: models[provider],
+        prices,
+        maxOutput: MAX_OUTPUT,
+        headers: ['x-ratelimit', 'openai', 'draft'],
+      },
+      (call, { headers }) => {
+        const upstream = upstreams[provider]
+        return upstream ? forward(upstream, call, headers) : standIn(call)
+      },
+    )
+  const handlers = { openai: handlerOf('openai'), anthropic: handlerOf('anthropic') }
+
+  async function listModels(request: Request, provider: Provider): Promise<Response> {
+    const found = await verify(request)
+    if (!(found instanceof Refusal)) return Response.json(modelList(models[provider], provider))
+    const { status, code, message, headers } = found.options
+    return errorAnswer(status, code, message, headers)
+  }
+
+  return (request, ctx) => {
+    const { hostname, pathname } = new URL(request.url)
+    const path = pathname.replace(/\/+$/, '')
+    // Anthropic's clients send this header with every request.
+    const client = request.headers.has('anthropic-version') ? 'anthropic' : 'openai'
+    const provider = path === MODELS ? client : CALLS.get(path)
+    if (provider === undefined) return errorAnswer(404, 'not_found', 'There is nothing here.')
+    const method = path === MODELS ? 'GET' : 'POST'
+    if (request.method !== method) {
+      return errorAnswer(405, 'method_not_allowed', `Use ${method}.`, { allow: method })
+    }
+    // Without any provider, a stand-in answers to this machine only.
+    if (hasUpstream ? !upstreams[provider] : !LOOPBACK.has(hostname)) {
+      const name = provider === 'openai' ? 'OPENAI_API_KEY' : 'ANTHROPIC_API_KEY'
+      return notConfigured(`${name} is not set, so this gateway has no model to call.`)
+    }
+    return path === MODELS ? listModels(request, provider) : handlers[provider](request, ctx)
+  }
+}

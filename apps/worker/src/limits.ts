@@ -1,40 +1,41 @@
-import { createLimiter, dailyCap, definePlans, slidingWindow, type Limiter } from '@sluice/core'
+import { modelPolicies, usd } from '@sluice/ai'
+import { createLimiter, definePlans, type Limiter } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
-import type { Env } from './env.ts'
+import type { RedisSettings } from './env.ts'
 
-/** The limited routes. Each has its own budget per minute; the daily cap counts all of them. */
-export const routes = [
-  { path: '/api/ai/evaluate', id: 'evaluate' },
-  { path: '/api/ai/generate-questions', id: 'generate-questions' },
-  { path: '/api/ai/feedback', id: 'feedback' },
-  { path: '/api/ai/probe', id: 'probe' },
-]
+/** The limits of a tenant by plan, over all of its keys and models. Change these to your own. */
+export const PLANS = {
+  starter: { rpm: 20, tpm: 40_000, dailyUsd: usd(1), monthlyUsd: usd(10), inFlight: 3 },
+  growth: { rpm: 60, tpm: 200_000, dailyUsd: usd(5), monthlyUsd: usd(100), inFlight: 10 },
+  professional: { rpm: 150, tpm: 1_000_000, dailyUsd: usd(25), monthlyUsd: usd(500), inFlight: 25 },
+  enterprise: {
+    rpm: 400,
+    tpm: 4_000_000,
+    dailyUsd: usd(200),
+    monthlyUsd: usd(4_000),
+    inFlight: 100,
+  },
+}
 
-const plans = definePlans({
-  starter: { rpm: 20, daily: 500 },
-  growth: { rpm: 60, daily: 2_000 },
-  professional: { rpm: 150, daily: 8_000 },
-  enterprise: { rpm: 400, daily: 30_000 },
-  // For the example: a daily quota that a few requests use up.
-  trial: { rpm: 20, daily: 50 },
+/** The most output tokens of one answer, and so what a call reserves until its usage is known. */
+export const MAX_OUTPUT = 8_192
+
+const policies = modelPolicies({
+  per: ['tenant'],
+  rpm: ({ plan }) => plan.rpm,
+  tpm: ({ plan }) => plan.tpm,
+  daily: ({ plan }) => plan.dailyUsd,
+  monthly: ({ plan }) => plan.monthlyUsd,
+  inFlight: ({ plan }) => plan.inFlight,
 })
 
-const policies = [
-  dailyCap({ name: 'daily', limit: ({ plan }) => plan.daily, per: ['tenant'] }),
-  slidingWindow({
-    name: 'rpm',
-    limit: ({ plan }) => plan.rpm,
-    window: '1m',
-    per: ['tenant', 'route'],
-  }),
-]
-
-/** Creates the limiter with the database of the Worker's bindings. */
-export function limiterFor(env: Env): Limiter {
-  const store = upstash({
-    url: env.UPSTASH_REDIS_REST_URL,
-    token: env.UPSTASH_REDIS_REST_TOKEN,
-    timeoutMs: Number(env.STORE_TIMEOUT_MS ?? 1_000),
+/** Creates the limiter of all model calls. */
+export function limiterFor(redis: RedisSettings): Limiter {
+  return createLimiter({
+    store: upstash({ ...redis }),
+    plans: definePlans(PLANS),
+    policies,
+    // Nobody can tell then what was spent, and isolates that count alone would multiply each budget.
+    onStoreError: 'deny',
   })
-  return createLimiter({ store, plans, policies })
 }

@@ -33,7 +33,7 @@ export interface App {
 }
 
 /** The Upstash REST protocol in front of a Redis of its own; it can go away and come back. */
-interface Store extends AsyncDisposable {
+export interface Store extends AsyncDisposable {
   readonly url: string
   readonly token: string
   /** HTTP requests answered since it last came up. */
@@ -64,7 +64,7 @@ export async function startTarget(startApp: (settings: Settings) => Promise<App>
   }
 }
 
-async function startStore(): Promise<Store> {
+export async function startStore(): Promise<Store> {
   const token = randomUUID()
   // Requests to it are counted, so nobody else may flush its scripts or make it wait.
   const redis = await startRedisServer()

@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { Miniflare } from 'miniflare'
+
+const app = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const HOST = '127.0.0.1'
+const DEFAULT_PORT = 8787
+
+/**
+ * Builds the gateway and its packages. Throws the output if the build fails. `onStop` gets the function
+ * that ends what was started, here and below.
+ */
+export async function build(onStop) {
+  const turbo = `${root}/node_modules/turbo/bin/turbo`
+  const filters = ['--filter=@sluice/worker', '--filter=@sluice/local']
+  const child = spawn(process.execPath, [turbo, 'run', 'build', ...filters], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', TURBO_TELEMETRY_DISABLED: '1' },
+  })
+  onStop(() => child.kill('SIGTERM'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => (output += chunk))
+  }
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`The build failed:\n${output.trim()}`)
+}
+
+/** Starts a store in this process. */
+export async function startStore(onStop) {
+  const { startLocal } = await import('@sluice/local')
+  const local = await startLocal({ engine: 'embedded' })
+  onStop(() => local.close())
+  return local
+}
+
+/** Runs the bundle of the last build in workerd. Resolves to its address. */
+export async function startWorker(port, variables, onStop) {
+  const contents = await readFile(`${app}dist/index.js`, 'utf8')
+  const config = await readFile(`${app}wrangler.jsonc`, 'utf8')
+  const [, compatibilityDate] = /"compatibility_date": "([\d-]+)"/.exec(config)
+  const [, flags] = /"compatibility_flags": (\[[^\]]*\])/.exec(config)
+  const env = Object.entries(variables).map(([name, value]) => [name, { type: 'text', value }])
+  const miniflare = new Miniflare({
+    host: HOST,
+    port: port ?? ((await isFree(DEFAULT_PORT)) ? DEFAULT_PORT : 0),
+    cf: false,
+    workers: [
+      {
+        config: {
+          name: 'gateway',
+          compatibilityDate,
+          compatibilityFlags: JSON.parse(flags),
+          manifest: { mainModule: 'index.js', modules: { 'index.js': { type: 'esm', contents } } },
+          env: Object.fromEntries(env),
+        },
+      },
+    ],
+  })
+  onStop(() => miniflare.dispose())
+  return (await miniflare.ready).origin
+}
+
+async function isFree(port) {
+  const server = createServer()
+  const free = await new Promise((resolve) => {
+    server.once('error', () => resolve(false))
+    server.listen(port, HOST, () => resolve(true))
+  })
+  if (free) await new Promise((resolve) => server.close(resolve))
+  return free
+}

@@ -1,0 +1,334 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { CHAT_USAGE } from '../ai/recordings.ts'
+import { chunk } from './support/chat.ts'
+import { redisText } from './support/redis-text.ts'
+import {
+  clientsOf,
+  failureOf,
+  OPERATOR,
+  post,
+  startGatewayStack,
+  type Clients,
+  type GatewayProvider,
+  type GatewayStack,
+} from './support/gateway.ts'
+
+const chat = { model: 'gpt-4o', messages: [{ role: 'user' as const, content: 'Why?' }] }
+const message = { ...chat, model: 'claude-haiku-4-5', max_tokens: 9 }
+const stream = true as const
+
+/** Calls of each client. */
+const CALLS: Readonly<Record<string, (clients: Clients) => Promise<unknown>>> = {
+  'openai, chat': ({ openai }) => openai.chat.completions.create(chat),
+  'openai, chat, streamed': async ({ openai }) =>
+    collect(await openai.chat.completions.create({ ...chat, stream })),
+  'openai, chat, streamed by its helper': ({ openai }) =>
+    openai.chat.completions.stream(chat).finalChatCompletion(),
+  'openai, responses': ({ openai }) => openai.responses.create({ model: 'gpt-4o', input: 'Why?' }),
+  'openai, responses, streamed': async ({ openai }) =>
+    collect(await openai.responses.create({ model: 'gpt-4o', input: 'Why?', stream })),
+  'openai, embeddings': ({ openai }) =>
+    openai.embeddings.create({
+      model: 'text-embedding-3-small',
+      input: 'Why?',
+      encoding_format: 'float',
+    }),
+  'anthropic, messages': ({ anthropic }) => anthropic.messages.create(message),
+  'anthropic, messages, streamed': async ({ anthropic }) =>
+    collect(await anthropic.messages.create({ ...message, stream })),
+  'anthropic, messages, streamed by its helper': ({ anthropic }) =>
+    anthropic.messages.stream(message).finalMessage(),
+}
+
+let stack: GatewayStack
+let { keys, provider } = {} as Pick<GatewayStack, 'keys' | 'provider'>
+beforeAll(async () => {
+  stack = await startGatewayStack()
+  ;({ keys, provider } = stack)
+})
+afterAll(() => stack[Symbol.asyncDispose]())
+beforeEach(() => provider.reset())
+
+/** Reads a stream to its end. */
+async function collect<Item>(source: AsyncIterable<Item>): Promise<Item[]> {
+  const items: Item[] = []
+  for await (const item of source) items.push(item)
+  return items
+}
+
+describe('the official clients, with a key and a baseURL', () => {
+  let clients: Clients
+  let plain: Clients
+  beforeAll(async () => {
+    clients = clientsOf(stack.url, (await keys.create('enterprise')).key)
+    plain = clientsOf(provider.url, 'no-key-is-needed')
+  })
+
+  it.each(Object.entries(CALLS))('get the answer of the provider: %s', async (_, call) => {
+    // A client's id of the request differs each time, and is no part of the answer.
+    expect(await call(clients)).toEqual(await call(plain))
+  })
+
+  it('list the models that they may call', async () => {
+    const openai = (await collect(clients.openai.models.list())).map(({ id }) => id)
+    const anthropic = (await collect(clients.anthropic.models.list())).map(({ id }) => id)
+    expect(openai).toContain('gpt-4o')
+    expect(openai).toContain('text-embedding-3-small')
+    expect(anthropic).toContain('claude-haiku-4-5')
+    expect(openai.filter((id) => anthropic.includes(id))).toEqual([])
+    for (const model of openai.filter((id) => id.startsWith('gpt'))) {
+      await clients.openai.chat.completions.create({ ...chat, model })
+      expect(provider.requests.at(-1)?.body['model']).toBe(model)
+    }
+  })
+})
+
+it('passes a stream on while the provider is still speaking', async () => {
+  const { openai } = clientsOf(stack.url, (await keys.create()).key)
+  const words = ['one', 'two', 'three']
+  let speak: (() => void) | undefined
+  provider.respond = () => {
+    const left = words.values()
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        speak = () => {
+          const { done, value } = left.next()
+          if (done) controller.close()
+          else controller.enqueue(new TextEncoder().encode(chunk(value)))
+        }
+        speak()
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+  const heard: string[] = []
+  for await (const { choices } of await openai.chat.completions.create({ ...chat, stream })) {
+    heard.push(choices[0]?.delta.content ?? '')
+    // The provider says the next thing only after the client has heard the last one.
+    speak?.()
+  }
+  expect(heard).toEqual(words)
+})
+
+describe('the provider', () => {
+  it('gets the key of the operator, and nothing of the client but its call', async () => {
+    const { key } = await keys.create()
+    const headers = {
+      cookie: 'session=1',
+      'cf-connecting-ip': '192.0.2.1',
+      'cf-ray': 'ray',
+      'x-forwarded-for': '192.0.2.1',
+      'openai-organization': 'org-client',
+      'openai-project': 'proj-client',
+      'x-stainless-lang': 'js',
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'fast-mode-2026-02-01, prompt-caching-2024-07-31',
+      'x-client-request-id': 'trace-1',
+    }
+    await post(stack.url + '/v1/chat/completions?user=me', chat, {
+      ...headers,
+      authorization: `Bearer ${key}`,
+    })
+    await post(stack.url + '/v1/messages?beta=true', message, { ...headers, 'x-api-key': key })
+    const [openai, anthropic] = provider.requests.slice(-2).map(sentByGateway)
+    expect(openai).toEqual({
+      authorization: `Bearer ${OPERATOR.openai}`,
+      'content-type': 'application/json',
+      'x-client-request-id': 'trace-1',
+    })
+    expect(anthropic).toEqual({
+      'x-api-key': OPERATOR.anthropic,
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'prompt-caching-2024-07-31',
+    })
+    expect(JSON.stringify(provider.requests)).not.toContain(key)
+  })
+
+  it('is not followed to another address, where its key would go along', async () => {
+    const { key } = await keys.create()
+    const before = provider.requests.length
+    provider.respond = () =>
+      new Response(null, { status: 307, headers: { location: `${provider.url}/elsewhere` } })
+    const answer = await fetch(`${stack.url}/v1/chat/completions`, {
+      method: 'POST',
+      redirect: 'manual',
+      body: JSON.stringify(chat),
+      headers: { authorization: `Bearer ${key}` },
+    })
+    expect([answer.status, answer.headers.get('location')]).toEqual([307, null])
+    expect(provider.requests.length - before).toBe(1)
+  })
+
+  it('tells clients its errors, with its request id and its wait', async () => {
+    const { openai, anthropic } = clientsOf(stack.url, (await keys.create()).key)
+    provider.respond = ({ path }) =>
+      Response.json(
+        path.endsWith('/messages')
+          ? { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
+          : { error: { message: 'Overloaded', type: 'server_error', code: 'overloaded' } },
+        {
+          status: 529,
+          headers: {
+            'request-id': 'req_a',
+            'x-request-id': 'req_o',
+            'retry-after': '7',
+            'openai-processing-ms': '12',
+            'openai-organization': 'org-operator',
+            'anthropic-organization-id': 'org-operator',
+            'x-ratelimit-remaining-tokens': '1',
+            'set-cookie': '__cf_bm=1',
+          },
+        },
+      )
+    for (const call of [
+      openai.chat.completions.create(chat),
+      openai.responses.create({ model: 'gpt-4o', input: 'Why?' }),
+    ]) {
+      const error = await failureOf(call)
+      expect(error).toMatchObject({ status: 529, requestID: 'req_o', code: 'overloaded' })
+      expectPassed((error as { headers: Headers }).headers)
+    }
+    const error = await failureOf(anthropic.messages.create(message))
+    expect(error).toMatchObject({
+      status: 529,
+      requestID: 'req_a',
+      error: { error: { type: 'overloaded_error' } },
+    })
+    expectPassed((error as { headers: Headers }).headers)
+  })
+
+  it('is not quoted when it refuses the key of the operator', async () => {
+    const { openai } = clientsOf(stack.url, (await keys.create()).key)
+    provider.respond = () =>
+      Response.json(
+        { error: { message: `Incorrect API key: ${OPERATOR.openai}`, code: 'invalid_api_key' } },
+        { status: 401, headers: { 'x-request-id': 'req_1' } },
+      )
+    const error = await failureOf(openai.chat.completions.create(chat))
+    expect(error).toMatchObject({ status: 502, code: 'upstream_unauthorized', requestID: 'req_1' })
+    expect(JSON.stringify(error)).not.toContain(OPERATOR.openai)
+  })
+})
+
+function sentByGateway({ headers }: GatewayProvider['requests'][number]): object {
+  // Workers send these by themselves, whatever the gateway does.
+  const own =
+    /^(accept|accept-encoding|cf-worker|connection|content-length|host|transfer-encoding|user-agent)$/
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !own.test(name)))
+}
+
+function expectPassed(headers: Headers): void {
+  expect(headers.get('retry-after')).toBe('7')
+  expect(headers.get('openai-processing-ms')).toBe('12')
+  // Those of the plan, not of the operator's account.
+  expect(headers.get('x-ratelimit-limit-tokens')).toBe('200000')
+  for (const name of ['set-cookie', 'openai-organization', 'anthropic-organization-id']) {
+    expect(headers.get(name), `the header ${name}`).toBeNull()
+  }
+}
+
+describe('a plan', () => {
+  const usage = { prompt_tokens: 10, completion_tokens: 200_000, total_tokens: 200_010 }
+
+  it('denies what is over its requests, in the words of each provider', async () => {
+    const { openai, anthropic } = clientsOf(stack.url, (await keys.create('starter')).key)
+    const before = provider.requests.length
+    for (let call = 0; call < 20; call += 1) await openai.chat.completions.create(chat)
+    expect(await failureOf(openai.chat.completions.create(chat))).toMatchObject({
+      status: 429,
+      type: 'requests',
+      code: 'rate_limit_exceeded',
+    })
+    expect(await failureOf(anthropic.messages.create(message))).toMatchObject({
+      status: 429,
+      type: 'rate_limit_error',
+    })
+    expect(provider.requests.length - before).toBe(20)
+  })
+
+  it('denies what is over its dollars, and tells clients not to try again', async () => {
+    const { key } = await keys.create('starter')
+    const { openai, anthropic } = clientsOf(stack.url, key)
+    provider.respond = () => Response.json({ model: 'gpt-4o', choices: [], usage })
+    await openai.chat.completions.create(chat)
+    await expect
+      .poll(() => failureOf(openai.chat.completions.create(chat)))
+      .toMatchObject({ status: 429, type: 'insufficient_quota', code: 'insufficient_quota' })
+    const error = await failureOf(anthropic.messages.create(message))
+    expect(error).toMatchObject({ status: 429, type: 'rate_limit_error' })
+    expect((error as { headers: Headers }).headers.get('x-should-retry')).toBe('false')
+  })
+
+  it('is charged what a call used, and not what it reserved', async () => {
+    const { key } = await keys.create()
+    const left = async (): Promise<number> => {
+      const answer = await post(`${stack.url}/v1/chat/completions`, chat, { 'x-api-key': key })
+      await answer.text()
+      return Number(answer.headers.get('x-ratelimit-remaining-tokens'))
+    }
+    const first = await left()
+    expect(200_000 - first).toBeGreaterThan(8_192)
+    let calls = 0
+    await expect
+      .poll(async () => {
+        calls += 1
+        return (first - (await left())) / calls
+      })
+      .toBe(CHAT_USAGE.total_tokens)
+  })
+
+  it('costs two requests to Redis a call', async () => {
+    const headers = { 'x-api-key': (await keys.create()).key }
+    const call = async () => (await post(`${stack.url}/v1/chat/completions`, chat, headers)).text()
+    // The first one looks the key up, and Redis may not have the scripts yet.
+    await call()
+    await expect.poll(() => redisText(keys.store)).not.toContain('sluice:hold:')
+    const before = keys.store.requests
+    await call()
+    await expect.poll(() => keys.store.requests - before).toBe(2)
+  })
+
+  it('counts all keys of a tenant together, and no other tenant', async () => {
+    const first = await keys.create('starter')
+    const second = await keys.create('starter', first.tenant)
+    const other = await keys.create('starter')
+    provider.respond = () => Response.json({ model: 'gpt-4o', choices: [], usage })
+    await clientsOf(stack.url, first.key).openai.chat.completions.create(chat)
+    const call = ({ key }: typeof first) =>
+      failureOf(clientsOf(stack.url, key).openai.chat.completions.create(chat))
+    await expect.poll(() => call(second)).toMatchObject({ status: 429 })
+    expect(await call(other)).toEqual({})
+  })
+
+  it('lets a call cost no more than its tokens', async () => {
+    const { key } = await keys.create()
+    const before = provider.requests.length
+    for (const [path, body] of [
+      ['/v1/chat/completions', { ...chat, service_tier: 'priority' }],
+      ['/v1/responses', { model: 'gpt-4o', input: 'Why?', background: true }],
+      ['/v1/messages', { ...message, speed: 'fast' }],
+      ['/v1/chat/completions', { ...chat, model: 'gpt-none' }],
+      ['/v1/chat/completions', message],
+      ['/v1/messages', { ...message, model: 'gpt-4o' }],
+    ] as const) {
+      const answer = await post(stack.url + path, body, { 'x-api-key': key })
+      expect(answer.status, `${path} with ${JSON.stringify(body)}`).toBe(400)
+      expect(await answer.json()).toMatchObject({ error: { type: 'invalid_request_error' } })
+    }
+    expect(provider.requests.length).toBe(before)
+  })
+})
+
+it('answers other paths and methods without a call', async () => {
+  const { key } = await keys.create()
+  const headers = { authorization: `Bearer ${key}` }
+  const before = provider.requests.length
+  for (const path of ['/', '/v1', '/V1/chat/completions', '//v1/messages', '/v1/completions']) {
+    expect((await post(stack.url + path, chat, headers)).status, `on ${path}`).toBe(404)
+  }
+  expect((await post(stack.url + '/v1/models', chat, headers)).headers.get('allow')).toBe('GET')
+  const got = await fetch(`${stack.url}/v1/chat/completions`, { headers })
+  expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST'])
+  expect(provider.requests.length).toBe(before)
+})

@@ -1,0 +1,157 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import * as recorded from '../../ai/recordings.ts'
+import { serve } from '../../ai/provider.ts'
+import { STORE_TIMEOUT_MS, startStore, type Store } from './target.ts'
+import { bundleWorker, runWorker, type WorkerBundle } from './workerd.ts'
+
+const folder = fileURLToPath(new URL('../../../apps/worker/', import.meta.url))
+
+/** A request as the provider received it. */
+interface ProviderRequest {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** OpenAI and Anthropic at one address, in the test's hands. */
+export interface GatewayProvider extends AsyncDisposable {
+  readonly url: string
+  readonly requests: ProviderRequest[]
+  /** Answers what comes next; by default as recorded. */
+  respond: (request: ProviderRequest) => Response | Promise<Response>
+  reset(): void
+}
+
+export async function startProvider(): Promise<GatewayProvider> {
+  const requests: ProviderRequest[] = []
+  const server = await serve(async (request) => {
+    const received: ProviderRequest = {
+      path: new URL(request.url).pathname,
+      headers: Object.fromEntries(request.headers),
+      body: (request.method === 'POST' ? await request.json() : {}) as ProviderRequest['body'],
+    }
+    requests.push(received)
+    return provider.respond(received)
+  })
+  const provider: GatewayProvider = {
+    ...server,
+    requests,
+    respond: answerAsRecorded,
+    reset: () => void (provider.respond = answerAsRecorded),
+  }
+  return provider
+}
+
+function answerAsRecorded({ path, body }: ProviderRequest): Response {
+  const [json, events] = recordingOf(path)
+  if (body['stream'] !== true) return Response.json(json)
+  return new Response(events, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+function recordingOf(path: string): [json: object, events: string] {
+  if (path.endsWith('/responses')) return [recorded.RESPONSES_JSON, recorded.responsesSse()]
+  if (path.endsWith('/messages')) return [recorded.MESSAGES_JSON, recorded.MESSAGES_SSE]
+  if (path.endsWith('/embeddings')) return [EMBEDDINGS, '']
+  return [recorded.CHAT_JSON, recorded.CHAT_SSE]
+}
+
+const EMBEDDINGS = {
+  object: 'list',
+  data: [{ object: 'embedding', index: 0, embedding: [0.25, -0.5, 1] }],
+  model: 'text-embedding-3-small',
+  usage: { prompt_tokens: 3, total_tokens: 3 },
+}
+
+/** The settings that make the gateway call `provider`, with the operator's keys. */
+export const upstreamsAt = ({ url }: GatewayProvider): Record<string, string> => ({
+  OPENAI_API_KEY: OPERATOR.openai,
+  OPENAI_BASE_URL: `${url}/v1`,
+  ANTHROPIC_API_KEY: OPERATOR.anthropic,
+  ANTHROPIC_BASE_URL: url,
+})
+
+export const OPERATOR = { openai: 'sk-operator-openai', anthropic: 'sk-operator-anthropic' }
+
+let bundle: Promise<WorkerBundle> | undefined
+
+/** Starts the gateway with `variables`, and with the settings of `store` if it is given. */
+export async function startGateway(variables: Record<string, string>, store?: Store) {
+  bundle ??= bundleWorker(folder)
+  return runWorker(await bundle, {
+    STORE_TIMEOUT_MS,
+    ...(store && settingsOf(store)),
+    ...variables,
+  })
+}
+
+export const settingsOf = ({ url, token }: Pick<Store, 'url' | 'token'>) => ({
+  UPSTASH_REDIS_REST_URL: url,
+  UPSTASH_REDIS_REST_TOKEN: token,
+})
+
+/** A Redis with keys, managed by the command of the gateway. */
+export async function startKeys() {
+  const store = await startStore()
+  const run = async (...args: string[]): Promise<string> => {
+    const env = { ...process.env, ...settingsOf(store) }
+    const script = `${folder}scripts/keys.mjs`
+    return (await promisify(execFile)(process.execPath, [script, ...args], { env })).stdout
+  }
+  return {
+    store,
+    run,
+    async create(plan = 'growth', tenant = `tenant-${crypto.randomUUID()}`) {
+      const output = await run('create', '--tenant', tenant, '--plan', plan)
+      const [key = '', id = ''] = /^sk-\S+|key_\w+/gm[Symbol.match](output) ?? []
+      return { key, id, tenant }
+    },
+  }
+}
+
+/** The gateway in front of a provider, with a Redis that has keys. */
+export interface GatewayStack extends AsyncDisposable {
+  readonly url: string
+  readonly keys: Awaited<ReturnType<typeof startKeys>>
+  readonly provider: GatewayProvider
+}
+
+export async function startGatewayStack(): Promise<GatewayStack> {
+  const keys = await startKeys()
+  const provider = await startProvider()
+  const gateway = await startGateway(upstreamsAt(provider), keys.store)
+  return {
+    url: gateway.url,
+    keys,
+    provider,
+    async [Symbol.asyncDispose]() {
+      await gateway.stop()
+      await provider[Symbol.asyncDispose]()
+      await keys.store[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Returns the error that a client makes of an answer, or an empty object if it makes none. */
+export const failureOf = (call: Promise<unknown>): Promise<object> =>
+  call.then(
+    () => ({}),
+    (error: object) => error,
+  )
+
+/** Posts JSON to a gateway. */
+export const post = (
+  url: string,
+  body: object,
+  headers: Record<string, string>,
+): Promise<Response> => fetch(url, { method: 'POST', body: JSON.stringify(body), headers })
+
+/** The official clients, with nothing but an address and a key. */
+export const clientsOf = (url: string, apiKey: string) => ({
+  openai: new OpenAI({ apiKey, baseURL: `${url}/v1`, maxRetries: 0 }),
+  anthropic: new Anthropic({ apiKey, baseURL: url, maxRetries: 0 }),
+})
+export type Clients = ReturnType<typeof clientsOf>
