@@ -64,7 +64,7 @@ describe('a model handler', () => {
   it('answers 402 without a wait when a budget is used up, if that is chosen', async () => {
     const options = { spentStatus: 402 }
     const { handle, limiter, calls } = handlerOf(() => Response.json(recorded.CHAT_JSON), options)
-    await limiter.check({ tenant: 'acme' }, { cost: { usd: BUDGET - 1, token: 0 } })
+    await limiter.check({ tenant: 'acme' }, { cost: { usd: BUDGET - 1, token: 0, call: 0 } })
     const denied = await handle(post(QUESTION))
     expect(denied.status).toBe(402)
     expect(denied.headers.get('retry-after')).toBeNull()

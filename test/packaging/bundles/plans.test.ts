@@ -48,6 +48,7 @@ describe('a Worker loads', () => {
       `export { reserve } from '@sluice/core/reservations'`,
       [
         'reservations/fit-call.js',
+        'reservations/held.js',
         'reservations/reservation-data.js',
         'reservations/reservation.js',
         'reservations/reserve.js',

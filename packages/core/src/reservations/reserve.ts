@@ -14,6 +14,7 @@ import { parseCall } from '../limiter/call.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
 import { markKey, type Charge, type ReservationData } from './reservation-data.ts'
 import { createReservation } from './reservation.ts'
+import { explainDenial } from './held.ts'
 import { settle } from './settle.ts'
 import { settlementOf } from './settlements.ts'
 
@@ -80,7 +81,7 @@ export async function reserve<
     // The store may have charged what was then denied without it.
     const release = decision.degraded && settle(data, runtime, () => 0)
     if (release) runInBackground(release, call.waitUntil)
-    return decision
+    return explainDenial(decision)
   }
   runtime.events.reserved?.({ id, subject, decision })
   const own = { ...createReservation<Unit>(data, runtime), ...grantedOf(call, outcome) }
