@@ -42,11 +42,18 @@ describe("Cloudflare's rate-limiting binding in front", () => {
   it('denies as a limit does: with the headers and the body of a 429', async () => {
     worker = await startWorker('flood', {}, { env: { FLOOD } })
     const tenant = randomUUID()
-    await flood(25, tenant)
-    const before = worker.storeRequests
-    const answer = await fetch(worker.url, { headers: { 'x-tenant': tenant } })
+    const attempt = async () => {
+      await flood(25, tenant)
+      const before = worker.storeRequests
+      const response = await fetch(worker.url, { headers: { 'x-tenant': tenant } })
+      return { response, decided: worker.storeRequests - before }
+    }
+    let last = await attempt()
+    // The binding counts in minutes of the clock, and one may have ended in between.
+    if (last.decided > 0) last = await attempt()
+    expect(last.decided).toBe(0)
+    const answer = last.response
     expect(answer.status).toBe(429)
-    expect(worker.storeRequests).toBe(before)
     expect(answer.headers.get('retry-after')).toBe('60')
     expect(answer.headers.get('ratelimit')).toBe('"prefilter";r=0;t=60')
     expect(await answer.json()).toMatchObject({ error: 'rate_limit_exceeded', policy: 'prefilter' })

@@ -4,7 +4,7 @@ import { Refusal } from '@sluice/core/http'
 import { redisSettings, type Env } from './env.ts'
 import { errorAnswer, notConfigured } from './errors.ts'
 import { keyVerifier } from './keys.ts'
-import { limiterFor, MAX_OUTPUT } from './limits.ts'
+import { limiterFor, MAX_OUTPUT, MIN_OUTPUT } from './limits.ts'
 import { modelList, offeredModels, prices, type Provider } from './models.ts'
 import { redisAt } from './redis.ts'
 import { standIn } from './stand-in.ts'
@@ -56,6 +56,7 @@ function createGateway(env: Env): Gateway {
         models: models[provider],
         prices,
         maxOutput: MAX_OUTPUT,
+        minOutput: MIN_OUTPUT,
         headers: ['x-ratelimit', 'openai', 'draft'],
       },
       (call, { headers }) => {

@@ -20,6 +20,9 @@ export const PLANS = {
 /** The most output tokens of one answer, and so what a call reserves until its usage is known. */
 export const MAX_OUTPUT = 8_192
 
+/** The fewest: a call is sent with as many as its budgets have room for, and denied below this. */
+export const MIN_OUTPUT = 256
+
 const policies = modelPolicies({
   per: ['tenant'],
   rpm: ({ plan }) => plan.rpm,
