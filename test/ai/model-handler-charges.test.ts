@@ -1,5 +1,7 @@
-import { concurrency, leakyBucket, slidingWindow } from '@sluice/core'
-import { definePrices, modelHandler, usd } from '@sluice/ai'
+import { concurrency, createLimiter, leakyBucket, manualClock, slidingWindow } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { release, type Unsettled } from '@sluice/core/reservations'
+import { definePrices, modelHandler, modelPolicies, usd } from '@sluice/ai'
 import { describe, expect, it, vi } from 'vitest'
 import {
   PRICES,
@@ -12,6 +14,7 @@ import {
   subject,
   used,
 } from './doors.ts'
+import { NOON } from '../support/times.ts'
 import * as recorded from './recordings.ts'
 import { bytesOf, sourceOf } from './support.ts'
 
@@ -156,5 +159,28 @@ describe('the charge of a model handler', () => {
     await first.text()
     await vi.waitFor(async () => expect(await used(limiter, 'one')).toBe(0))
     expect((await handle(post({ ...QUESTION, stream: true }))).status).toBe(200)
+  })
+
+  it('gives back a call whose process died, if that is chosen', async () => {
+    const options = { subject, prices: PRICES, maxOutput: 40_000, settleWithin: '10m' } as const
+    const statusAfter = async (unsettled?: Unsettled): Promise<number> => {
+      const clock = manualClock(NOON)
+      const policies = modelPolicies({ per: ['tenant'], daily: usd(1) })
+      const limiter = createLimiter({ store: memory(), clock, policies })
+      // An answer that nobody reads is never settled, as when its process dies.
+      const { stream } = sourceOf([], 'open')
+      const answers = [new Response(stream), Response.json(recorded.CHAT_JSON)]
+      const handle = modelHandler(
+        limiter,
+        { ...options, ...(unsettled && { unsettled }) },
+        () => answers.shift() ?? new Response(null, { status: 500 }),
+      )
+      await handle(post({ ...QUESTION, n: 2 }))
+      expect((await handle(post(QUESTION))).status).toBe(429)
+      clock.advance(600_000)
+      return (await handle(post(QUESTION))).status
+    }
+    expect(await statusAfter()).toBe(429)
+    expect(await statusAfter(release())).toBe(200)
   })
 })

@@ -108,7 +108,12 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
     'what was reserved and not used is given back',
   ],
   'keeps marks for ever': [
-    withRequest(({ mark }) => ({ mark: mark && { ...mark, ttlMs: 3_600_000 } })),
+    withRequest(({ mark }) => ({
+      mark: mark && {
+        ...mark,
+        write: (states, charges, now) => mark.write(states, charges, now + 3_600_000),
+      },
+    })),
     'an estimate is final once the time to settle is over',
   ],
   'forgets the other fields of a record': [

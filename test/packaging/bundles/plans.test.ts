@@ -49,6 +49,7 @@ describe('a Worker loads', () => {
       [
         'reservations/fit-call.js',
         'reservations/held.js',
+        'reservations/mark.js',
         'reservations/reservation-data.js',
         'reservations/reservation.js',
         'reservations/reserve.js',

@@ -9,7 +9,13 @@ import {
   type Subject,
   type WaitUntil,
 } from '@sluice/core'
-import { fitRange, reserve, unitNamesOf, type Reservation } from '@sluice/core/reservations'
+import {
+  fitRange,
+  reserve,
+  unitNamesOf,
+  type Reservation,
+  type ReserveOptions,
+} from '@sluice/core/reservations'
 import { assertFunction, assertOneOf, assertPositiveInteger } from '@sluice/core/validation'
 import type { UsageFormat } from '../formats/format.ts'
 import { assertFormats, meter } from '../meter.ts'
@@ -19,7 +25,7 @@ import type { Units } from './call-units.ts'
 import { MAX_OUTPUT, type CallTerms, type PreparedCall } from './prepare.ts'
 
 /** Options of every way to make a limited model call. */
-export interface CallOptions extends CallTerms {
+export interface CallOptions extends CallTerms, Pick<ReserveOptions, 'settleWithin' | 'unsettled'> {
   /**
    * The charge of an answer whose provider did not tell its usage: `keep` the estimate, which is the most
    * that the call may have used, or charge what was `counted` while it passed, in which hidden
@@ -56,6 +62,8 @@ export const CALL_OPTIONS: readonly string[] = [
   'imageTokens',
   'unseenTokens',
   'onIncomplete',
+  'settleWithin',
+  'unsettled',
   'spentStatus',
   'maxBodyBytes',
   'formats',
@@ -126,16 +134,17 @@ export async function admit(
   // A maximum that no model has is reserved in full: products of it may not be exact.
   const isExact = Object.values(outputRates).every((rate) => rate * output <= 2 ** 52)
   const isFitted = floor < output && isExact && counted.some((unit) => unit in outputRates)
+  const { settleWithin, unsettled } = options
   const decision = await reserve(
     limiter,
     { ...subject, model: subject.model ?? call.countedAs },
-    isFitted
-      ? {
-          cost: only(inputCost),
-          fit: fitRange({ floor, most: output, rates: only(outputRates) }),
-          waitUntil,
-        }
-      : { cost: only(cost), waitUntil },
+    {
+      cost: only(isFitted ? inputCost : cost),
+      fit: isFitted ? fitRange({ floor, most: output, rates: only(outputRates) }) : undefined,
+      waitUntil,
+      settleWithin,
+      unsettled,
+    },
   )
   if (!decision.allowed) return decision
 

@@ -1,6 +1,5 @@
 import type { Cost } from '../cost.ts'
 import type { AllowedDecision, Decision } from '../decision.ts'
-import type { Duration } from '../internal/duration.ts'
 import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { Reservation } from '../reservations/reservation.ts'
@@ -9,15 +8,12 @@ import { ConfigError } from '../errors.ts'
 import { durationMs } from '../internal/duration.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 import { slotRelease } from '../reservations/release.ts'
-import { reserve } from '../reservations/reserve.ts'
+import { reserve, type ReserveOptions } from '../reservations/reserve.ts'
 import { assertRouteCost, type RouteCost } from '../routes/matcher.ts'
 import { createCallInFlight, type CallInFlight } from './call-in-flight.ts'
 
 /** Options of `reserving`. */
-export interface ReservingOptions {
-  /** The time within which to settle. After it the estimate is final. @default '1h' */
-  readonly settleWithin?: Duration | undefined
-}
+export type ReservingOptions = Pick<ReserveOptions, 'settleWithin' | 'unsettled'>
 
 /** A cost that is reserved, created by `reserving`. */
 export interface ReservedCost<Context extends unknown[] = []> {
@@ -63,14 +59,14 @@ export function reserving<Context extends unknown[] = []>(
   cost: RouteCost<Context>,
   options: ReservingOptions = {},
 ): ReservedCost<Context> {
-  assertKnownOptions('reserving', options, ['settleWithin'])
+  assertKnownOptions('reserving', options, ['settleWithin', 'unsettled'])
   assertRouteCost('reserving.cost', cost)
-  const { settleWithin = '1h' } = options
+  const { settleWithin = '1h', unsettled } = options
   durationMs('reserving.settleWithin', settleWithin)
   const estimate = (request: Request, ...context: Context) =>
     typeof cost === 'function' ? cost(request, ...context) : cost
   const reserveFor: ReserveFor = (request, limiter, subject, checkOptions) =>
-    reserveRequest(request, limiter, subject, { ...checkOptions, settleWithin })
+    reserveRequest(request, limiter, subject, { ...checkOptions, settleWithin, unsettled })
   return Object.assign(estimate, { reserveFor })
 }
 

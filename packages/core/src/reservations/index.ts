@@ -1,6 +1,8 @@
 export { fitRange } from './fit.ts'
 export type { FitRange, FitRangeOptions } from './fit.ts'
 export { peekFit } from './peek-fit.ts'
+export { release, sweepUnsettled } from './release-unsettled.ts'
+export type { Unsettled } from './mark.ts'
 export { unitNamesOf } from './units.ts'
 export { reserve } from './reserve.ts'
 export type { Granted, ReserveDecision, ReserveOptions } from './reserve.ts'

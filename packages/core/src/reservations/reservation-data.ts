@@ -12,6 +12,8 @@ export interface ReservationData {
   /** The time at which the estimate becomes final, in epoch ms. */
   readonly settleBy: number
   readonly charges: readonly Charge[]
+  /** The key of the list of open reservations that it is in, if it is to be released. */
+  readonly openKey?: string | undefined
 }
 
 /** The charge of a reservation to one policy. */
@@ -46,6 +48,7 @@ export function parseReservation(value: unknown): ReservationData {
     /^[0-9a-z]{1,32}$/.test(data.id) &&
     ['store', 'memory', 'nowhere'].includes(data.madeIn ?? '') &&
     Number.isSafeInteger(data.settleBy) &&
+    (data.openKey === undefined || data.openKey.startsWith?.('open:')) &&
     Array.isArray(data.charges) &&
     data.charges.every(isCharge)
   if (isData) return data as ReservationData

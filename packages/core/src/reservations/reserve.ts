@@ -1,18 +1,19 @@
 import type { AllowedDecision, DeniedDecision } from '../decision.ts'
 import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter, PlanName } from '../limiter/limiter.ts'
-import type { Outcome } from '../limiter/decide.ts'
-import type { MarkLua } from '../stores/store.ts'
+import type { DecideCall, Outcome } from '../limiter/decide.ts'
 import type { Subject } from '../subject.ts'
 import type { FitRange } from './fit.ts'
 import type { Reservation } from './reservation.ts'
+import { ConfigError } from '../errors.ts'
 import { runInBackground } from '../internal/background.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { decide } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
 import { parseCall } from '../limiter/call.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { markKey, type Charge, type ReservationData } from './reservation-data.ts'
+import { keepingMark, type Unsettled } from './mark.ts'
+import type { Charge, ReservationData } from './reservation-data.ts'
 import { createReservation } from './reservation.ts'
 import { explainDenial } from './held.ts'
 import { settle } from './settle.ts'
@@ -27,6 +28,12 @@ export interface ReserveOptions<Unit extends string = string> extends CheckOptio
    * cost that does not depend on it. @default none
    */
   readonly fit?: FitRange<Unit> | undefined
+  /**
+   * `release()` gives everything back if the reservation is not settled within `settleWithin`.
+   *
+   * @default the estimate stays charged
+   */
+  readonly unsettled?: Unsettled | undefined
 }
 
 /**
@@ -65,22 +72,35 @@ export async function reserve<
   const runtime = runtimeOf(limiter)
   const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit)
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
-  const outcome = await decide(runtime, {
+  const { unsettled } = options
+  if (unsettled !== undefined && typeof unsettled?.mark !== 'function') {
+    throw new ConfigError('invalid_option', 'unsettled', 'must be created by release')
+  }
+  const decideCall: DecideCall = {
     ...call,
     markFor: (id, entries) => {
       // A call in flight can be ended for as long as it holds its slot, even if its cost is final sooner.
       const slotTimes = entries.map(({ policy }) =>
         settlementOf(policy).released ? policy.windowMs : 0,
       )
-      return { key: markKey(id), ttlMs: Math.max(settleWithinMs, ...slotTimes), lua: MARK_LUA }
+      const ttlMs = Math.max(settleWithinMs, ...slotTimes)
+      return unsettled && entries.length > 0
+        ? unsettled.mark(id, entries, settleWithinMs, ttlMs)
+        : keepingMark(id, ttlMs)
     },
-  })
+  }
+  let outcome = await decide(runtime, decideCall)
+  if (unsettled && outcome.decision.retryAfterMs && !outcome.decision.degraded) {
+    // What dead holders have left may be all that is missing.
+    const swept = await unsettled.sweep(runtime, unsettled.openKey(outcome.entries))
+    if (swept > 0) outcome = await decide(runtime, decideCall)
+  }
   const { decision, id } = outcome
-  const data = reservationData(outcome, decision.at + settleWithinMs)
+  const data = reservationData(outcome, decision.at + settleWithinMs, unsettled)
   if (!decision.allowed) {
     // The store may have charged what was then denied without it.
-    const release = decision.degraded && settle(data, runtime, () => 0)
-    if (release) runInBackground(release, call.waitUntil)
+    const cancelling = decision.degraded && settle(data, runtime, () => 0)
+    if (cancelling) runInBackground(cancelling, call.waitUntil)
     return explainDenial(decision)
   }
   runtime.events.reserved?.({ id, subject, decision })
@@ -88,19 +108,13 @@ export async function reserve<
   return { ...decision, ...own }
 }
 
-/** Collects the charges in a named field, which is not a part of the reply. */
-const MARK_LUA: MarkLua = {
-  note: (index, position) =>
-    `reply.mark = (reply.mark or '') .. string.format('${index}=%.0f:%.0f,', cost, ${position})`,
-  write: (ttlArg) => `redis.call('SET', KEYS[#KEYS], reply.mark or '', 'PX', ARGV[${ttlArg}])`,
-}
-
-const RESERVE_OPTIONS = ['cost', 'waitUntil', 'settleWithin', 'fit']
+const RESERVE_OPTIONS = ['cost', 'waitUntil', 'settleWithin', 'fit', 'unsettled']
 
 /** Returns the reservation that a decision has made, as data. */
 function reservationData(
   { id, decision, entries, reply }: Outcome,
   settleBy: number,
+  unsettled: Unsettled | undefined,
 ): ReservationData {
   const { verdicts, degraded } = reply
   const isBlind = degraded !== undefined && (verdicts.length === 0 || !decision.allowed)
@@ -108,7 +122,9 @@ function reservationData(
     if (!isBlind && !isReserved(verdicts[at], cost)) return []
     return [{ policy: policy.name, key, limit, burst, units: cost, index }]
   })
-  return { id, madeIn: isBlind ? 'nowhere' : degraded ? 'memory' : 'store', settleBy, charges }
+  const madeIn = isBlind ? 'nowhere' : degraded ? 'memory' : 'store'
+  const openKey = charges.length > 0 ? unsettled?.openKey(entries) : undefined
+  return { id, madeIn, settleBy, charges, ...(openKey && { openKey }) }
 }
 
 /** Returns true if the entry may be settled: charged, or let in at a cost of 0 that may turn out to be more. */

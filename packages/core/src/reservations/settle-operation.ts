@@ -37,17 +37,24 @@ export interface SettleRequest extends Pick<
   readonly corrections: readonly Correction[]
   /** True if the charges were made in this process's memory. */
   readonly isLocal: boolean
+  /** The key of the list of open reservations to remove it from. */
+  readonly openKey?: string | undefined
+  /** True to release it: a later settlement charges what was used. */
+  readonly isRelease: boolean
 }
 
 /** The time for which Redis remembers a settlement, so that one whose reply was lost can be repeated. */
 const REMEMBERED_MS = 60_000
+
+/** The time for which a released reservation can be settled late. */
+const RELEASED_MS = 86_400_000
 
 /**
  * Creates the operation that corrects the charges of a mark, and leaves in the mark what was used. Its result
  * is `undefined` if there was no mark and nothing was done.
  */
 export function settleOperation(request: SettleRequest): Operation<SettleResult | undefined> {
-  const { policies, corrections, mark, startedAt, isLocal } = request
+  const { policies, corrections, mark, startedAt, isLocal, openKey } = request
   // The script takes keys in the order of the policies. The charges may have another order.
   const inOrder = corrections.toSorted((a, b) => a.index - b.index)
   return {
@@ -57,11 +64,16 @@ export function settleOperation(request: SettleRequest): Operation<SettleResult 
     lua: {
       name: `settle ${layoutOf(policies).shape}`,
       source: () => settlingScript(policies),
-      keys: [mark, ...inOrder.map(({ key }) => key)],
+      keys: [mark, ...inOrder.map(({ key }) => key), ...(openKey ? [openKey] : [])],
       args: scriptArgs(request),
       parse: (reply) => parseReply(reply, request),
     },
   }
+}
+
+/** Open reservations by id, as a store in memory keeps them. */
+interface OpenList {
+  readonly open: Map<string, unknown>
 }
 
 /**
@@ -80,15 +92,21 @@ function remember(mark: string, settled: ReadonlyMap<number, number>): void {
 
 function settleInMemory(
   states: StateMap,
-  { mark, corrections, now }: SettleRequest,
+  { mark, corrections, now, id, openKey, isRelease }: SettleRequest,
 ): SettleResult | undefined {
+  const list = openKey && (states.get(openKey, now) as OpenList | undefined)
+  if (list) list.open.delete(id)
   const marked = states.get(mark, now) as readonly MarkedCharge[] | undefined
   if (marked === undefined) {
     const before = latest.get(mark)
     return before && { before }
   }
-  states.delete(mark)
-  remember(mark, new Map(corrections.map(({ markIndex, actual }) => [markIndex, actual])))
+  if (isRelease) {
+    states.set(mark, { state: [], expiresAt: now + RELEASED_MS })
+  } else {
+    states.delete(mark)
+    remember(mark, new Map(corrections.map(({ markIndex, actual }) => [markIndex, actual])))
+  }
   const applied = corrections.map((correction) => {
     const { key, policy, markIndex, actual } = correction
     const charge = marked.find(({ index }) => index === markIndex)
@@ -103,19 +121,20 @@ function settleInMemory(
 }
 
 /** The position of the first policy's first argument in ARGV, and the number of arguments per policy. */
-const FIRST_ARG = 5
+const FIRST_ARG = 6
 const ARGS_PER_POLICY = 5
 
 function scriptArgs(request: SettleRequest): string[] {
-  const { policies, corrections, id, now, clockIsInjected, isLocal } = request
+  const { policies, corrections, id, now, clockIsInjected, isLocal, openKey, isRelease } = request
   // Units that another store has charged are not known here.
   const needsTime = corrections.some(
     ({ policy, reserved, actual }) =>
-      isLocal || actual > reserved || settlementOf(policy).needsTime,
+      isLocal || openKey || actual > reserved || settlementOf(policy).needsTime,
   )
   const settled = corrections.map(({ markIndex, actual }) => `${markIndex}:${actual}`)
   const clock = clockIsInjected ? 'injected' : needsTime ? 'own' : 'none'
-  const args = [String(now), clock, id, `s${settled.join()}`]
+  const left = isRelease ? 'r' : `s${settled.join()}`
+  const args = [String(now), clock, id, left, openKey ? '1' : '0']
   for (const index of policies.keys()) {
     const correction = corrections.find((candidate) => candidate.index === index)
     if (correction) {
@@ -151,7 +170,7 @@ function parseReply(
  * others. So it is caught, and reported at the end.
  *
  * KEYS: the mark, and the key of each correction. ARGV: the time, the clock, the id, what to leave in the
- * mark; then five for each policy: `1`, or `-` without a correction; limit, burst, the place in the mark, actual.
+ * mark, whether the last key is a list of open reservations; then five for each policy: `1`, or `-` without a correction; limit, burst, the place in the mark, actual.
  */
 function settlingScript(policies: readonly PolicyRule[]): string {
   const parts = policies.map((policy, index) => {
@@ -176,8 +195,10 @@ for at = ${FIRST_ARG}, #ARGV do
   local number = tonumber(ARGV[at])
   if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
 end
-local mark = redis.call('SET', KEYS[1], ARGV[4], 'XX', 'GET', 'PX', ${REMEMBERED_MS})
-if not mark then return { 0 } end
+if ARGV[5] == '1' then redis.call('HDEL', KEYS[#KEYS], id) end
+local lasting = ARGV[4] == 'r' and ${RELEASED_MS} or ${REMEMBERED_MS}
+local mark = redis.call('SET', KEYS[1], ARGV[4], 'XX', 'GET', 'PX', lasting)
+if not mark or mark == 'r' and ARGV[4] == 'r' then return { 0 } end
 if string.sub(mark, 1, 1) == 's' then
   if mark ~= ARGV[4] then redis.call('SET', KEYS[1], mark, 'PX', ${REMEMBERED_MS}) end
   return mark

@@ -33,6 +33,7 @@ export async function settle(
   data: ReservationData,
   runtime: LimiterRuntime,
   actual: ActualUnits,
+  isRelease = false,
 ): Promise<Settled> {
   const { program, store, clock, clockIsInjected, events } = runtime
   const { id, madeIn } = data
@@ -45,6 +46,8 @@ export async function settle(
       id,
       mark: markKey(id),
       isLocal: madeIn !== 'store',
+      openKey: data.openKey,
+      isRelease,
       now: clock(),
       clockIsInjected,
       startedAt: systemClock(),
@@ -52,7 +55,7 @@ export async function settle(
   )
   // A store that has never charged it may still be down.
   const result = await (madeIn === 'nowhere' ? settling.catch(() => undefined) : settling)
-  if (result === undefined || ('before' in result && clock() > data.settleBy)) {
+  if (result === undefined || ('before' in result && !data.openKey && clock() > data.settleBy)) {
     return explainRefusal(data, runtime)
   }
   if ('before' in result) {
@@ -67,7 +70,7 @@ export async function settle(
 
 /** Returns the corrections of charges that differ from what was used, at most one for each key. */
 export function correctionsOf(
-  { id, charges, madeIn }: ReservationData,
+  { id, charges, madeIn, openKey }: ReservationData,
   { program }: LimiterRuntime,
   actual: ActualUnits,
 ): Correction[] {
@@ -79,8 +82,8 @@ export function correctionsOf(
     if (policy === undefined || !charge.key.startsWith(`${keyPrefix(policy)}:`)) continue
     if (reserved > policy.maxUnits) throw invalidReservation()
     const used = settlementOf(policy).released ? 0 : actual(policy.unit, reserved)
-    // What a store has charged whose reply was lost is not known.
-    const isEqual = used === reserved && madeIn === 'store'
+    // What a store has charged is not known if its reply was lost, or if the charge may have been released.
+    const isEqual = used === reserved && madeIn === 'store' && !openKey
     // Policies that share a key share its charge.
     if (isEqual || corrections.some(({ key }) => key === charge.key)) continue
     const { params } = policy

@@ -33,7 +33,8 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
     }
     const reply = await local.check({ ...request, reads: [] })
     const { mark, entries } = request
-    if (mark && !isDenied(entries, reply.verdicts)) rememberReservation(mark.key, local)
+    if (mark && !isDenied(entries, reply.verdicts))
+      rememberReservation(mark.keys.at(-1) ?? '', local)
     return { ...reply, degraded }
   }
 

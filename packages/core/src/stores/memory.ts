@@ -99,8 +99,8 @@ export function memory(options: MemoryOptions = {}): Store {
     const granted = fit?.grant(entries, verdicts)
     if (apply && !isDenied(entries, verdicts)) {
       const charged = fit?.charge(entries, { verdicts, granted })
-      const state = charge(charged ?? entries, before, verdicts, now, id)
-      if (mark) states.set(mark.key, { state, expiresAt: now + mark.ttlMs })
+      const marked = charge(charged ?? entries, before, verdicts, now, id)
+      mark?.write(states, marked, now)
     }
     const values = reads.map(({ key, field }) => {
       const record = get(key, now)

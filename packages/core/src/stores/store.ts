@@ -30,7 +30,7 @@ export interface StoreRequest {
   readonly reads: readonly RecordField[]
   /** Identifies the charges. Letters and digits. */
   readonly id: string
-  /** The mark to write with the charges if they may be settled later: a list of `MarkedCharge`. */
+  /** The mark to write with the charges if they may be settled later. */
   readonly mark?: SettlementMark | undefined
   /** A range to grant the most of that fits. The entries' costs are those of its floor. */
   readonly fit?: Fit | undefined
@@ -82,18 +82,27 @@ export interface ScriptPart {
  * where, so that a caller who never got the reply can settle, too.
  */
 export interface SettlementMark {
-  readonly key: string
-  /** The lifetime of the mark, in milliseconds. */
-  readonly ttlMs: number
+  /** The keys that it writes, the last in KEYS. */
+  readonly keys: readonly string[]
+  /** The arguments of its Lua. */
+  readonly args: readonly string[]
   readonly lua: MarkLua
+  /** Writes it to a store in memory. */
+  write(states: StateMap, charges: readonly MarkedCharge[], now: number): void
 }
 
 /** The parts of the deciding script that write a mark. */
 export interface MarkLua {
+  /** Identifies these parts. */
+  readonly name: string
+  /** The number of keys. */
+  readonly keys: number
+  /** The number of arguments. */
+  readonly args: number
   /** Returns Lua that notes a charge of `cost` units to the policy at `index`. */
   readonly note: (index: number, position: string) => string
-  /** Returns Lua that writes the mark, for the lifetime at `ttlArg` in ARGV. */
-  readonly write: (ttlArg: number) => string
+  /** Returns Lua that writes the mark. Its arguments begin at `firstArg` in ARGV. */
+  readonly write: (firstArg: number) => string
 }
 
 /** The charge of one policy, as a store in memory keeps it in a mark. */

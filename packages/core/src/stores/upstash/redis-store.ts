@@ -95,7 +95,7 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
   return {
     async check(request) {
       const { policies, mark, fit, startedAt } = request
-      const name = `${!mark} ${!fit} ${layoutOf(policies).shape}`
+      const name = `${mark?.lua.name} ${!fit} ${layoutOf(policies).shape}`
       const source = (): string => decidingScript(policies, mark?.lua, fit)
       const reply = await runScript(name, source, checkCall(request, keyStart), startedAt)
       return parseCheckReply(reply, request)

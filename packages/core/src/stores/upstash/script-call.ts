@@ -61,7 +61,7 @@ export function checkCall(request: StoreRequest, prefix: string): Command {
   const call: MutableCommand = [0]
   pushKeys(request, prefix, call)
   for (const { key } of reads) call.push(prefix + key)
-  if (mark) call.push(prefix + mark.key)
+  for (const key of mark?.keys ?? []) call.push(prefix + key)
   call[0] = call.length - 1
   call.push(String(request.now), request.clockIsInjected ? 'injected' : 'own', request.id)
   let next = 0
@@ -79,7 +79,7 @@ export function checkCall(request: StoreRequest, prefix: string): Command {
     }
   }
   call.push(request.apply ? '1' : '0')
-  if (mark) call.push(String(mark.ttlMs))
+  if (mark) call.push(...mark.args)
   for (const { field } of reads) call.push(field)
   if (fit) call.push(...fit.args(policies))
   return call

@@ -50,14 +50,14 @@ interface Part extends ScriptPart {
  * reads every key. Phase two writes, only if all enforced policies fit. A policy that takes no part has `-`
  * in ARGV and no key, so the keys after it move up by one.
  *
- * KEYS: one for each group that takes part; those of the records to read; the mark.
+ * KEYS: one for each group that takes part; those of the records to read; those of the mark.
  * ARGV: the time, the clock, the id; for each policy `e` (enforced) or `s` (shadow), and its numbers;
- * whether to charge; the lifetime of the mark in milliseconds; the names of the fields to read; the arguments
+ * whether to charge; the arguments of the mark; the names of the fields to read; the arguments
  * of `fit`.
  */
 export function decidingScript(policies: readonly PolicyRule[], mark?: MarkLua, fit?: Fit): string {
   const { parts, nextArg } = partsOf(policies)
-  const fields = mark ? nextArg + 1 : nextArg
+  const fields = nextArg + (mark?.args ?? 0)
   const width = REPLY_PER_POLICY * policies.length + (fit ? 1 : 0)
   const variables: string[] = []
   const checks: string[] = []
@@ -91,7 +91,7 @@ ${[
   .replace(/\$(?=\w)/g, isWide ? 'kept.' : '')}
 end
 -- Records to read.
-for at = k + 1, #KEYS${mark ? ' - 1' : ''} do
+for at = k + 1, #KEYS${mark ? ` - ${mark.keys}` : ''} do
   local value = redis.pcall('HGET', KEYS[at], ARGV[${fields} + at - k])
   reply[${width + 1} + at - k] = type(value) == 'string' and value
 end

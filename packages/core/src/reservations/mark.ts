@@ -1,0 +1,40 @@
+import type { LimiterRuntime } from '../limiter/runtime.ts'
+import type { ResolvedEntry } from '../limiter/resolve.ts'
+import type { MarkLua, SettlementMark } from '../stores/store.ts'
+import { markKey } from './reservation-data.ts'
+
+/** The treatment of a reservation that is not settled in time. Created by `release`. */
+export interface Unsettled {
+  /** Creates the mark of a reservation. */
+  mark(
+    id: string,
+    entries: readonly ResolvedEntry[],
+    settleWithinMs: number,
+    ttlMs: number,
+  ): SettlementMark
+  /** Returns the key of the list of open reservations. */
+  openKey(entries: readonly ResolvedEntry[]): string
+  /** Releases the reservations of a list that were not settled in time. Returns their number. */
+  sweep(runtime: LimiterRuntime, openKey: string): Promise<number>
+}
+
+/** Notes charges in a named field of the reply, which is not a part of the answer. */
+export const noteCharge: MarkLua['note'] = (index, position) =>
+  `reply.mark = (reply.mark or '') .. string.format('${index}=%.0f:%.0f,', cost, ${position})`
+
+/** Lua that writes the mark, for the lifetime at `ttlArg` in ARGV. */
+export const writeMark = (ttlArg: number): string =>
+  `redis.call('SET', KEYS[#KEYS], reply.mark or '', 'PX', ARGV[${ttlArg}])`
+
+const LUA: MarkLua = { name: 'keep', keys: 1, args: 1, note: noteCharge, write: writeMark }
+
+/** Creates the mark of a reservation whose estimate stays charged if it is not settled. */
+export function keepingMark(id: string, ttlMs: number): SettlementMark {
+  const key = markKey(id)
+  return {
+    keys: [key],
+    args: [String(ttlMs)],
+    lua: LUA,
+    write: (states, charges, now) => states.set(key, { state: charges, expiresAt: now + ttlMs }),
+  }
+}
