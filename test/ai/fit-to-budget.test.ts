@@ -116,6 +116,15 @@ describe('a call that is fitted to its budget', () => {
     expect(calls).toHaveLength(0)
   })
 
+  it('is denied if it asks for more tokens than can be counted', async () => {
+    const { calls, handle } = fitting(limiterWith(usd(1)), { maxOutput: 16_384 })
+    const prompt = Array.from({ length: 480_000 }, () => '')
+    const body = JSON.stringify({ model: 'gpt-4o', prompt, n: 128 })
+    const request = new Request('https://app.example/v1/completions', { method: 'POST', body })
+    expect((await handle(request)).status).toBe(429)
+    expect(calls).toHaveLength(0)
+  })
+
   it('goes through limitedFetch and limitedModel alike', async () => {
     const bodies: string[] = []
     const limited = limitedFetch(limiterWith(5_050), {

@@ -1,5 +1,6 @@
 /* The units of a call: tokens and money, of its input and of its output. */
 import { InputError } from '@sluice/core'
+import { MAX_UNITS } from '@sluice/core/validation'
 import type { Json } from '../json.ts'
 import { isClaude } from '../model-name.ts'
 import { findPrice, priceOf, type Priced, type Prices } from '../prices.ts'
@@ -32,7 +33,9 @@ export interface CallUnits {
 /** Returns the units of a call that uses so much. */
 function costOf(model: string, usage: Priced, prices: Prices | undefined): Units {
   const { input, output } = usage
-  const tokens = { token: input + output, input_token: input, output_token: output }
+  // A cost above what can be counted would be an error, and not too much for the budgets.
+  const token = Math.min(MAX_UNITS, input + output)
+  const tokens = { token, input_token: input, output_token: output }
   return prices ? { ...tokens, usd: priceOf(usage, model, prices) } : tokens
 }
 
