@@ -62,7 +62,7 @@ export async function reserve<
   options: ReserveOptions<NoInfer<Unit>> & { readonly fit?: Fit } = {},
 ): Promise<ReserveDecision<Unit, Fit>> {
   const runtime = runtimeOf(limiter)
-  const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit)
+  const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit, runtime)
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
   const outcome = await decide(runtime, {
     ...call,
