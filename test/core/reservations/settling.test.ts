@@ -206,4 +206,11 @@ describe('a reservation that was made without the store', () => {
     const done = await open.settle({ token: 15 })
     expect(done).toEqual({ applied: true, returned: { token: 85 }, overrun: {} })
   })
+
+  it('may be settled if it asked for more than its policy can count', async () => {
+    const bucket = tokenBucket({ ...common, limit: 1_000, window: '30d' })
+    const limiter = createLimiter({ store: down(), policies: [bucket], onStoreError: 'allow' })
+    const call = await mustReserve(limiter, ACME, { cost: { token: 5_000_000 } })
+    expect(await call.settle({ token: 5 })).toMatchObject({ why: 'nothing_charged' })
+  })
 })

@@ -105,7 +105,9 @@ function reservationData(
   const isBlind = degraded !== undefined && (verdicts.length === 0 || !decision.allowed)
   const charges = entries.flatMap(({ policy, key, limit, burst, cost, index }, at): Charge[] => {
     if (!isBlind && !isReserved(verdicts[at], cost)) return []
-    return [{ policy: policy.name, key, limit, burst, units: cost, index }]
+    // A decision without the store has not compared the cost with any limit.
+    const units = Math.min(cost, policy.maxUnits)
+    return [{ policy: policy.name, key, limit, burst, units, index }]
   })
   return { id, madeIn: isBlind ? 'nowhere' : degraded ? 'memory' : 'store', settleBy, charges }
 }
