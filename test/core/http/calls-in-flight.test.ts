@@ -133,6 +133,24 @@ describe('a call in flight', () => {
     expect(run).toHaveBeenCalledOnce()
   })
 
+  it.each<[string, object, string]>([
+    ['was refused', { tokens: 1 }, 'cost: must not name a unit'],
+    ['failed', { token: 1 }, 'down'],
+  ])('ends with its response if settling %s', async (_, actual, message) => {
+    const store = memory()
+    const { ask, left } = oneAtATime(
+      async (request) => {
+        vi.spyOn(store, 'run').mockRejectedValueOnce(new Error('down'))
+        await expect(reservationOf(request).settle(actual as never)).rejects.toThrow(message)
+        vi.restoreAllMocks()
+        return new Response()
+      },
+      { store },
+    )
+    await ask()
+    expect(await left()).toEqual([1, 900])
+  })
+
   it('goes on elsewhere if its data is handed over', async () => {
     let data = ''
     const { ask, left, limiter } = oneAtATime((request) => {
