@@ -1,11 +1,11 @@
 /* The units of a call: tokens and money, of its input and of its output. */
 import { InputError } from '@sluice/core'
 import { MAX_UNITS } from '@sluice/core/validation'
-import type { Json } from '../json.ts'
+import { isObject, own, type Json } from '../json.ts'
 import { isClaude } from '../model-name.ts'
 import { findPrice, priceOf, type Priced, type Prices } from '../prices.ts'
 import { estimateRequest, type EstimateRequestOptions, type RequestEstimate } from '../request.ts'
-import { CLAUDE_TOOLS } from '../request-input.ts'
+import { CLAUDE_TOOLS, claudeToolTokens } from '../request-input.ts'
 
 /** The parts of the options that say how to count the input. */
 export interface InputTerms extends Omit<EstimateRequestOptions, 'defaultOutput'> {
@@ -80,11 +80,11 @@ export function tokensOf(body: Json, bytes: number, terms: InputTerms): RequestE
   if (terms.input === 'bound') {
     const unbounded = { count: () => 0, imageTokens: NO_BOUND, unseenTokens: NO_BOUND }
     const bounded = estimateRequest(body, unbounded)
-    if (bounded.input >= NO_BOUND) {
+    if (bounded.input >= NO_BOUND || hasReference(body)) {
       const message = 'must not have images, files or references here: their tokens have no bound'
       throw new InputError('invalid_body', 'body', message)
     }
-    const ofTools = isClaude(bounded.model) ? CLAUDE_TOOLS : 0
+    const ofTools = isClaude(bounded.model) ? Math.max(CLAUDE_TOOLS, claudeToolTokens(body)) : 0
     return { ...bounded, input: bytes + TEMPLATE_TOKENS + ofTools }
   }
   return estimateRequest(body, {
@@ -92,6 +92,22 @@ export function tokensOf(body: Json, bytes: number, terms: InputTerms): RequestE
     ...(imageTokens !== undefined && { imageTokens }),
     ...(unseenTokens !== undefined && { unseenTokens }),
   })
+}
+
+/** Items of OpenAI's responses that hold what they say. All others may name something by its id. */
+const WHOLE_ITEM = /^(message|(function|custom_tool)_call(_output)?)$/
+
+/** Returns true if an item of the input may stand for something that OpenAI has stored. */
+function hasReference(body: Json): boolean {
+  const input = own(body, 'input')
+  return Array.isArray(input) && input.some((item) => isObject(item) && !isWhole(item))
+}
+
+function isWhole(item: Json): boolean {
+  const type = own(item, 'type')
+  // Without its encrypted content, reasoning is what OpenAI finds under its id.
+  if (type === 'reasoning') return typeof own(item, 'encrypted_content') === 'string'
+  return type === undefined || WHOLE_ITEM.test(String(type))
 }
 
 /** Returns the length of a text in UTF-8. */
