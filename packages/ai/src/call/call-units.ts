@@ -107,7 +107,7 @@ function isWhole(item: Json): boolean {
   const type = own(item, 'type')
   // Without its encrypted content, reasoning is what OpenAI finds under its id.
   if (type === 'reasoning') return typeof own(item, 'encrypted_content') === 'string'
-  return type === undefined || WHOLE_ITEM.test(String(type))
+  return type === undefined || (typeof type === 'string' && WHOLE_ITEM.test(type))
 }
 
 /** Returns the length of a text in UTF-8. */
