@@ -52,9 +52,7 @@ export async function settle(
   )
   // A store that has never charged it may still be down.
   const result = await (madeIn === 'nowhere' ? settling.catch(() => undefined) : settling)
-  if (result === undefined || ('before' in result && clock() > data.settleBy)) {
-    return explainRefusal(data, runtime)
-  }
+  if (result === undefined) return explainRefusal(data, runtime)
   if ('before' in result) {
     return { ...notApplied('settled_before'), ...unitsBefore(data, result.before, runtime) }
   }
