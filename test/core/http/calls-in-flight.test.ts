@@ -84,6 +84,22 @@ describe.each(Object.keys(STORES) as StoreName[])('a call in flight, with %s', (
     expect(await left()).toEqual([1, 900])
   })
 
+  it.each<[string, () => Response]>([
+    ['nothing', () => undefined as never],
+    [
+      'a body that somebody reads',
+      () => {
+        const answer = new Response('answer')
+        answer.body?.getReader()
+        return answer
+      },
+    ],
+  ])('ends when the handler returns %s, which is an error', async (_, handle) => {
+    const { ask, left } = oneAtATime(handle, { store: make() })
+    await expect(ask()).rejects.toThrow(TypeError)
+    expect(await left()).toEqual([1, 900])
+  })
+
   it('does not end another call, however often it ends', async () => {
     const { ask, left, limiter } = oneAtATime(() => new Response(), { store: make() })
     const other = app(limiter, { cost }, () => endless().answer)
