@@ -116,6 +116,15 @@ describe('a call that is fitted to its budget', () => {
     expect(calls).toHaveLength(0)
   })
 
+  it('is denied if it asks for more tokens than can be counted', async () => {
+    const { calls, handle } = fitting(limiterWith(usd(1)), { maxOutput: 16_384 })
+    const prompt = Array.from({ length: 480_000 }, () => '')
+    const body = JSON.stringify({ model: 'gpt-4o', prompt, n: 128 })
+    const request = new Request('https://app.example/v1/completions', { method: 'POST', body })
+    expect((await handle(request)).status).toBe(429)
+    expect(calls).toHaveLength(0)
+  })
+
   it('goes through limitedFetch and limitedModel alike', async () => {
     const bodies: string[] = []
     const limited = limitedFetch(limiterWith(5_050), {
@@ -188,10 +197,43 @@ describe('an input that is bounded', () => {
     expect(calls).toEqual([])
   })
 
-  it('refuses an earlier response, which only the provider sees', async () => {
+  it.each([
+    ['an earlier response', { input: 'And?', previous_response_id: 'resp_1' }],
+    ['stored reasoning', { input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }],
+    ['a picture that was made before', { input: [{ type: 'image_generation_call', id: 'ig_1' }] }],
+  ])('refuses %s, which only the provider sees', async (_, fields) => {
     const { handle } = handlerOf(() => answerOf(1), { input: 'bound', api: 'openai-responses' })
-    const body = { model: 'gpt-4o', input: 'And?', previous_response_id: 'resp_1' }
-    expect((await handle(post(body))).status).toBe(400)
+    expect((await handle(post({ model: 'gpt-4o', ...fields }))).status).toBe(400)
+  })
+
+  it('takes the items of a conversation that say all themselves', async () => {
+    const { handle } = handlerOf(() => answerOf(1), { input: 'bound', api: 'openai-responses' })
+    const input = [
+      { role: 'user', content: 'Why?' },
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' },
+      { type: 'function_call', id: 'fc_1', call_id: 'c_1', name: 'look', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c_1', output: 'nothing' },
+      { type: 'message', id: 'msg_1', role: 'assistant', content: [] },
+    ]
+    expect((await handle(post({ model: 'gpt-4o', input }))).status).toBe(200)
+  })
+
+  it('has room for the tools that Anthropic has defined', async () => {
+    let held = 0
+    const { handle, limiter } = handlerOf(
+      async () => {
+        held = await used(limiter, 'tpm')
+        return answerOf(10)
+      },
+      { input: 'bound', maxOutput: 100, api: 'anthropic-messages' },
+    )
+    const tools = [
+      { type: 'bash_20250124', name: 'bash' },
+      { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool' },
+      { type: 'computer_20250124', name: 'computer', display_width_px: 1, display_height_px: 1 },
+    ]
+    await handle(post({ ...QUESTION, model: 'claude-opus-4-5', tools }))
+    expect(held).toBeGreaterThan(346 + 245 + 700 + 735 + 499 + 100)
   })
 })
 

@@ -136,6 +136,36 @@ describe('a limited model', () => {
     expect(await used(limiter, 'tpm')).toBeLessThan(10_000)
   })
 
+  it('counts the files and images that a tool returns in the same way', async () => {
+    const limiter = limiterOf()
+    let held = 0
+    const doGenerate = async () => {
+      held = await used(limiter, 'tpm')
+      throw new Error('no answer')
+    }
+    const inner = { specificationVersion: 'v4', provider: 'p', modelId: 'gpt-4o', doGenerate }
+    const model = limitedModel(inner as never, limiter, {
+      subject: { tenant: 'acme' },
+      prices: PRICES,
+      unseenTokens: 9_000,
+      imageTokens: 1_000,
+    }) as typeof inner & { doGenerate(call: object): Promise<never> }
+    const data = 'A'.repeat(400_000)
+    const value = [
+      { type: 'text', text: 'Here they are.' },
+      { type: 'file-data', mediaType: 'application/pdf', data },
+      { type: 'image-data', mediaType: 'image/png', data },
+      { type: 'media', mediaType: 'image/png', data },
+      { type: 'image-url', url: 'https://images.example/1.png' },
+    ]
+    const output = { type: 'content', value }
+    const content = [{ type: 'tool-result', toolCallId: 'c', toolName: 'look', output }]
+    const prompt = [{ role: 'tool', content }]
+    await expect(model.doGenerate({ prompt, maxOutputTokens: 1 })).rejects.toThrow('no answer')
+    expect(held).toBeGreaterThan(12_000)
+    expect(held).toBeLessThan(13_000)
+  })
+
   it('says at construction which option is wrong', () => {
     expect(() => limited({ maxOutput: 1.5 })).toThrow('maxOutput')
     expect(() => limited({ maxDelay: 1 } as never)).toThrow('limitedModel.maxDelay')

@@ -197,14 +197,21 @@ function thinkingBudget(providerOptions: unknown): number {
   return Number.isSafeInteger(budget) && Number(budget) > 0 ? Number(budget) : 0
 }
 
-/** A message of the SDK as one that can be estimated: files are images, or of a size that nobody knows. */
+/** A message of the SDK as one that can be estimated. */
 function messageToCount(message: unknown): unknown {
   if (!isObject(message) || !Array.isArray(message['content'])) return message
-  const content = (message['content'] as unknown[]).map((part) => {
-    if (!isObject(part) || part['type'] !== 'file') return part
-    return String(part['mediaType']).startsWith('image/')
-      ? { type: 'input_image', image_url: '' }
-      : { type: 'input_file', file_id: '' }
-  })
-  return { role: message['role'], content }
+  return { role: message['role'], content: message['content'].map(partToCount) }
+}
+
+/** A part of a message: files are images, or of a size that nobody knows. A tool may return some, too. */
+function partToCount(part: unknown): unknown {
+  if (!isObject(part)) return part
+  const { type, mediaType, output } = part
+  if (isObject(output) && output['type'] === 'content' && Array.isArray(output['value'])) {
+    return { ...part, output: output['value'].map(partToCount) }
+  }
+  if (!/^(reasoning-)?(file|media|image)/.test(String(type))) return part
+  return String(type).startsWith('image') || String(mediaType).startsWith('image/')
+    ? { type: 'input_image', image_url: '' }
+    : { type: 'input_file', file_id: '' }
 }

@@ -21,6 +21,8 @@ const PER_ITEM = 4
 const PER_REQUEST = 3
 /** The most tokens that Anthropic adds where there are tools: its page of prices, as of 2026-07. */
 export const CLAUDE_TOOLS = 804
+/** The most that a tool adds whose definition is Anthropic's: 735 for `computer`, with 499 for its prompt. */
+const CLAUDE_OWN_TOOL = 1_234
 
 /** Parameters that the model does not read. */
 const NOT_READ: ReadonlySet<string> = /* @__PURE__ */ new Set(
@@ -122,7 +124,7 @@ export function inputTokens(
     if (TEXTS.has(key)) texts.push(value)
     else if (!NOT_READ.has(key)) data.push(value)
   }
-  if (isClaude(model) && isFilled(own(body, 'tools'))) other += CLAUDE_TOOLS
+  if (isClaude(model)) other += claudeToolTokens(body)
   while (texts.length > 0 || data.length > 0) {
     values += 1
     if (values > MAX_VALUES) {
@@ -172,8 +174,15 @@ function given(value: unknown): number {
   return value === null || value === undefined ? 0 : 1
 }
 
-function isFilled(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0
+/** Returns the tokens that Anthropic adds to a body for its tools. */
+export function claudeToolTokens(body: Json): number {
+  const tools = own(body, 'tools')
+  if (!Array.isArray(tools) || tools.length === 0) return 0
+  const defined = tools.filter((tool) => {
+    const type = isObject(tool) ? own(tool, 'type') : undefined
+    return type !== undefined && type !== 'custom' && type !== 'function'
+  })
+  return CLAUDE_TOOLS + CLAUDE_OWN_TOOL * defined.length
 }
 
 function counted(count: (text: string) => number, text: string): number {

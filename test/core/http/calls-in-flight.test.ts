@@ -84,6 +84,22 @@ describe.each(Object.keys(STORES) as StoreName[])('a call in flight, with %s', (
     expect(await left()).toEqual([1, 900])
   })
 
+  it.each<[string, () => Response]>([
+    ['nothing', () => undefined as never],
+    [
+      'a body that somebody reads',
+      () => {
+        const answer = new Response('answer')
+        answer.body?.getReader()
+        return answer
+      },
+    ],
+  ])('ends when the handler returns %s, which is an error', async (_, handle) => {
+    const { ask, left } = oneAtATime(handle, { store: make() })
+    await expect(ask()).rejects.toThrow(TypeError)
+    expect(await left()).toEqual([1, 900])
+  })
+
   it('does not end another call, however often it ends', async () => {
     const { ask, left, limiter } = oneAtATime(() => new Response(), { store: make() })
     const other = app(limiter, { cost }, () => endless().answer)
@@ -131,6 +147,24 @@ describe('a call in flight', () => {
     expect((await left())[1]).toBeGreaterThan(900)
     // The settlement has freed the slot, too.
     expect(run).toHaveBeenCalledOnce()
+  })
+
+  it.each<[string, object, string]>([
+    ['was refused', { tokens: 1 }, 'cost: must not name a unit'],
+    ['failed', { token: 1 }, 'down'],
+  ])('ends with its response if settling %s', async (_, actual, message) => {
+    const store = memory()
+    const { ask, left } = oneAtATime(
+      async (request) => {
+        vi.spyOn(store, 'run').mockRejectedValueOnce(new Error('down'))
+        await expect(reservationOf(request).settle(actual as never)).rejects.toThrow(message)
+        vi.restoreAllMocks()
+        return new Response()
+      },
+      { store },
+    )
+    await ask()
+    expect(await left()).toEqual([1, 900])
   })
 
   it('goes on elsewhere if its data is handed over', async () => {

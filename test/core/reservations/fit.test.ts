@@ -249,6 +249,18 @@ describe('a fit', () => {
     ).rejects.toMatchObject({ code: 'invalid_cost', input: 'fit' })
   })
 
+  it.each([
+    ['below 0', { token: -100 }],
+    ['that is null', null],
+    ['that is a list', []],
+  ])('refuses a cost %s, which the cost of the floor must not hide', async (_, cost) => {
+    const limiter = setUp([tokensPerDay(1_000)]).limiter
+    const fit = fitRange({ floor: 200, most: 400, rates: PER_TOKEN })
+    const invalid = { code: 'invalid_cost' }
+    await expect(reserve(limiter, ACME, { cost: cost as never, fit })).rejects.toMatchObject(invalid)
+    await expect(peekFit(limiter, ACME, { cost: cost as never, fit })).rejects.toMatchObject(invalid)
+  })
+
   it('stays exact at the largest rates', async () => {
     const limit = 10 ** 12
     const clock = manualClock(0)

@@ -178,6 +178,17 @@ describe('a reservation in Redis', () => {
     expect(await left()).toMatchObject({ daily: 75, window: 75, calls: 3 })
   })
 
+  it('whose reply was lost keeps the most, which its caller was granted, if nothing is reported', async () => {
+    const { limiter, loseNext, left } = await losing('allow')
+    const fit = fitRange({ floor: 1, most: 70, rates: { token: 1_000_000 } })
+    await mustReserve(limiter, { tenant: 'warm' }, { cost: { token: 10 }, fit })
+    loseNext()
+    const decision = await mustReserve(limiter, ACME, { cost: { token: 10 }, fit })
+    expect(decision).toMatchObject({ granted: 70, degraded: { mode: 'allow' } })
+    await decision.settle({})
+    expect(await left()).toMatchObject({ daily: 20, window: 20 })
+  })
+
   it('that was denied because its reply was lost charges nothing', async () => {
     const { limiter, loseNext, left } = await losing('deny')
     const works: Promise<unknown>[] = []

@@ -169,9 +169,11 @@ describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
     await twice.cancel()
     expect(await why(twice.cancel())).toBe('settled_before')
     const late = await mustReserve(limiter, ai, options)
-    await late.cancel()
     clock.advance(600_001)
-    expect(await why(late.cancel())).toBe('too_late')
+    expect(await why(twice.cancel())).toBe('settled_before')
+    expect(await why(reservation(limiter, { ...late.toJSON(), id: 'gone' }).cancel())).toBe(
+      'too_late',
+    )
     const own = (await mustReserve(limiter, ai, options)).toJSON()
     expect(problems).toEqual([])
     const lost = reservation(limiter, { ...own, id: 'unheard0of', madeIn: 'memory' })
@@ -205,5 +207,12 @@ describe('a reservation that was made without the store', () => {
     }
     const done = await open.settle({ token: 15 })
     expect(done).toEqual({ applied: true, returned: { token: 85 }, overrun: {} })
+  })
+
+  it('may be settled if it asked for more than its policy can count', async () => {
+    const bucket = tokenBucket({ ...common, limit: 1_000, window: '30d' })
+    const limiter = createLimiter({ store: down(), policies: [bucket], onStoreError: 'allow' })
+    const call = await mustReserve(limiter, ACME, { cost: { token: 5_000_000 } })
+    expect(await call.settle({ token: 5 })).toMatchObject({ why: 'nothing_charged' })
   })
 })

@@ -1,10 +1,11 @@
 /* The units of a call: tokens and money, of its input and of its output. */
 import { InputError } from '@sluice/core'
-import type { Json } from '../json.ts'
+import { MAX_UNITS } from '@sluice/core/validation'
+import { isObject, own, type Json } from '../json.ts'
 import { isClaude } from '../model-name.ts'
 import { findPrice, priceOf, type Priced, type Prices } from '../prices.ts'
 import { estimateRequest, type EstimateRequestOptions, type RequestEstimate } from '../request.ts'
-import { CLAUDE_TOOLS } from '../request-input.ts'
+import { CLAUDE_TOOLS, claudeToolTokens } from '../request-input.ts'
 
 /** The parts of the options that say how to count the input. */
 export interface InputTerms extends Omit<EstimateRequestOptions, 'defaultOutput'> {
@@ -32,7 +33,9 @@ export interface CallUnits {
 /** Returns the units of a call that uses so much. */
 function costOf(model: string, usage: Priced, prices: Prices | undefined): Units {
   const { input, output } = usage
-  const tokens = { token: input + output, input_token: input, output_token: output }
+  // A cost above what can be counted would be an error, and not too much for the budgets.
+  const token = Math.min(MAX_UNITS, input + output)
+  const tokens = { token, input_token: input, output_token: output }
   return prices ? { ...tokens, usd: priceOf(usage, model, prices) } : tokens
 }
 
@@ -77,11 +80,11 @@ export function tokensOf(body: Json, bytes: number, terms: InputTerms): RequestE
   if (terms.input === 'bound') {
     const unbounded = { count: () => 0, imageTokens: NO_BOUND, unseenTokens: NO_BOUND }
     const bounded = estimateRequest(body, unbounded)
-    if (bounded.input >= NO_BOUND) {
+    if (bounded.input >= NO_BOUND || hasReference(body)) {
       const message = 'must not have images, files or references here: their tokens have no bound'
       throw new InputError('invalid_body', 'body', message)
     }
-    const ofTools = isClaude(bounded.model) ? CLAUDE_TOOLS : 0
+    const ofTools = isClaude(bounded.model) ? Math.max(CLAUDE_TOOLS, claudeToolTokens(body)) : 0
     return { ...bounded, input: bytes + TEMPLATE_TOKENS + ofTools }
   }
   return estimateRequest(body, {
@@ -89,6 +92,22 @@ export function tokensOf(body: Json, bytes: number, terms: InputTerms): RequestE
     ...(imageTokens !== undefined && { imageTokens }),
     ...(unseenTokens !== undefined && { unseenTokens }),
   })
+}
+
+/** Items of OpenAI's responses that hold what they say. All others may name something by its id. */
+const WHOLE_ITEM = /^(message|(function|custom_tool)_call(_output)?)$/
+
+/** Returns true if an item of the input may stand for something that OpenAI has stored. */
+function hasReference(body: Json): boolean {
+  const input = own(body, 'input')
+  return Array.isArray(input) && input.some((item) => isObject(item) && !isWhole(item))
+}
+
+function isWhole(item: Json): boolean {
+  const type = own(item, 'type')
+  // Without its encrypted content, reasoning is what OpenAI finds under its id.
+  if (type === 'reasoning') return typeof own(item, 'encrypted_content') === 'string'
+  return type === undefined || (typeof type === 'string' && WHOLE_ITEM.test(type))
 }
 
 /** Returns the length of a text in UTF-8. */

@@ -143,7 +143,7 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
     if (name === 'model' || isAbsent(value) || (MAXIMA as readonly string[]).includes(name))
       continue
     if (!fields.has(name) && terms.allowFields?.includes(name) !== true) {
-      const isHarmless = values[name]
+      const isHarmless = Object.hasOwn(values, name) ? values[name] : undefined
       if (isHarmless === undefined)
         throw invalid(name, 'is not allowed here: it may cost more than tokens')
       if (!isHarmless(value))

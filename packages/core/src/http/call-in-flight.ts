@@ -41,20 +41,19 @@ export function createCallInFlight(
       // From the beginning: once a client is gone, some platforms listen to nobody.
       const ended = new Promise<void>((resolve) => (letGo = resolve))
       if (waitUntil) runInBackground(ended, waitUntil)
-      let response
       try {
-        response = await handle()
+        const response = await handle()
+        const { body, status } = response
+        // Nobody reads a body of these. A 101 carries a WebSocket, which a copy would lose.
+        if (body !== null && status !== 101 && request.method !== 'HEAD') {
+          return new Response(withEnd(body, endOfResponse), response)
+        }
+        await endOfResponse()
+        return response
       } catch (error) {
         await endOfResponse()
         throw error
       }
-      const { body, status } = response
-      // Nobody reads a body of these. A 101 carries a WebSocket, which a copy would lose.
-      if (body === null || status === 101 || request.method === 'HEAD') {
-        await endOfResponse()
-        return response
-      }
-      return new Response(withEnd(body, endOfResponse), response)
     },
   }
 }

@@ -3,11 +3,12 @@ import type { AllowedDecision, Decision } from '../decision.ts'
 import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { Reservation } from '../reservations/reservation.ts'
+import type { Settled } from '../reservations/settle.ts'
 import type { Subject } from '../subject.ts'
 import { ConfigError } from '../errors.ts'
 import { durationMs } from '../internal/duration.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
-import { slotRelease } from '../reservations/release.ts'
+import { slotRelease } from '../reservations/slot-release.ts'
 import { reserve, type ReserveOptions } from '../reservations/reserve.ts'
 import { assertRouteCost, type RouteCost } from '../routes/matcher.ts'
 import { createCallInFlight, type CallInFlight } from './call-in-flight.ts'
@@ -98,18 +99,26 @@ async function reserveRequest(
 ): Promise<ReservedRequest> {
   const decision = await reserve(limiter, subject, options)
   if (!decision.allowed) return { decision }
+  /** True if somebody settles, which frees the slot, too. */
   let isTakenOver = false
-  /** From here on somebody settles, which frees the slot, too. */
-  const takeOver = <T>(result: T): T => {
+  const takeOver = async (settled: Promise<Settled>): Promise<Settled> => {
     isTakenOver = true
-    return result
+    try {
+      return await settled
+    } catch (error) {
+      isTakenOver = false
+      throw error
+    }
   }
   const reservation: RequestReservation = {
     ...decision,
     subject,
     settle: (actual) => takeOver(decision.settle(actual)),
     cancel: () => takeOver(decision.cancel()),
-    toJSON: () => takeOver(decision.toJSON()),
+    toJSON() {
+      isTakenOver = true
+      return decision.toJSON()
+    },
   }
   reservations.set(request, reservation)
   const release = slotRelease(limiter, decision.toJSON())

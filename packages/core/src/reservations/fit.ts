@@ -78,9 +78,11 @@ export function fitRange<const Unit extends string>(
       return Math.min(most, ...bounds)
     },
 
-    charge(entries, { verdicts, granted = floor }) {
-      if (verdicts.length === 0) return entries
-      const bounds = entries.map((entry, index) => bound(entry, verdicts[index] as Finding))
+    charge(entries, { verdicts, granted = verdicts.length > 0 ? floor : most }) {
+      const bounds = entries.map((entry, index) => {
+        const finding = verdicts[index]
+        return finding ? bound(entry, finding) : most
+      })
       return entries.map((entry) => {
         const rate = rateOf(entry.policy.unit)
         const quantity = quantityOf(entry, entries, bounds, granted)

@@ -29,8 +29,9 @@ export async function peekFit<
 ): Promise<
   (AllowedDecision & Granted<FitRange>) | (DeniedDecision & { readonly granted?: never })
 > {
-  const call = withFit(parseCall(subject, options, false, ['cost', 'fit']), options.fit)
-  const outcome = await decide(runtimeOf(limiter), call)
+  const runtime = runtimeOf(limiter)
+  const call = withFit(parseCall(subject, options, false, ['cost', 'fit']), options.fit, runtime)
+  const outcome = await decide(runtime, call)
   const { decision } = outcome
   if (!decision.allowed) return decision
   return { ...decision, granted: 0, ...grantedOf(call, outcome) }

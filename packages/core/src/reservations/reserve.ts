@@ -70,7 +70,7 @@ export async function reserve<
   options: ReserveOptions<NoInfer<Unit>> & { readonly fit?: Fit } = {},
 ): Promise<ReserveDecision<Unit, Fit>> {
   const runtime = runtimeOf(limiter)
-  const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit)
+  const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit, runtime)
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
   const { unsettled } = options
   if (unsettled !== undefined && typeof unsettled?.mark !== 'function') {
@@ -120,7 +120,9 @@ function reservationData(
   const isBlind = degraded !== undefined && (verdicts.length === 0 || !decision.allowed)
   const charges = entries.flatMap(({ policy, key, limit, burst, cost, index }, at): Charge[] => {
     if (!isBlind && !isReserved(verdicts[at], cost)) return []
-    return [{ policy: policy.name, key, limit, burst, units: cost, index }]
+    // A decision without the store has not compared the cost with any limit.
+    const units = Math.min(cost, policy.maxUnits)
+    return [{ policy: policy.name, key, limit, burst, units, index }]
   })
   const madeIn = isBlind ? 'nowhere' : degraded ? 'memory' : 'store'
   const openKey = charges.length > 0 ? unsettled?.openKey(entries) : undefined

@@ -55,9 +55,7 @@ export async function settle(
   )
   // A store that has never charged it may still be down.
   const result = await (madeIn === 'nowhere' ? settling.catch(() => undefined) : settling)
-  if (result === undefined || ('before' in result && !data.openKey && clock() > data.settleBy)) {
-    return explainRefusal(data, runtime)
-  }
+  if (result === undefined) return explainRefusal(data, runtime)
   if ('before' in result) {
     return { ...notApplied('settled_before'), ...unitsBefore(data, result.before, runtime) }
   }

@@ -48,8 +48,9 @@ export interface Fit {
   /** Returns the quantity to grant if the floor fits. */
   grant(entries: readonly Entry[], findings: readonly Finding[]): number
   /**
-   * Returns the entries with the cost of what was granted; by a store that does not know `fit`, the floor. A shadow's cost is what it would be if the shadow were
-   * enforced, so it never counts more than its limit.
+   * Returns the entries with the cost of what was granted: by a store that does not know `fit` the floor,
+   * and without any store the most. A shadow's cost is what it would be if the shadow were enforced, so no
+   * grant exceeds its limit.
    */
   charge<E extends Entry>(entries: readonly E[], reply: FitReply): readonly E[]
   /** Returns the arguments of the Lua twin, the last in ARGV. */
