@@ -1,4 +1,11 @@
-import { limitedFetch, limitedModel, modelHandler, usd, type CallToSend } from '@sluice/ai'
+import {
+  boundInput,
+  limitedFetch,
+  limitedModel,
+  modelHandler,
+  usd,
+  type CallToSend,
+} from '@sluice/ai'
 import { createLimiter, dailyCap, manualClock, type Limiter } from '@sluice/core'
 import * as ai from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
@@ -174,7 +181,7 @@ describe('an input that is bounded', () => {
         held = await used(limiter, 'tpm')
         return answerOf(10)
       },
-      { input: 'bound', maxOutput: 100 },
+      { input: boundInput, maxOutput: 100 },
     )
     const content = '𓂀'.repeat(500)
     await handle(post({ ...QUESTION, messages: [{ role: 'user', content }] }))
@@ -190,7 +197,7 @@ describe('an input that is bounded', () => {
     ['a file', [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }]],
     ['a sound', [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }]],
   ])('refuses %s', async (_, messages) => {
-    const { handle, calls } = handlerOf(() => answerOf(1), { input: 'bound' })
+    const { handle, calls } = handlerOf(() => answerOf(1), { input: boundInput })
     const answer = await handle(post({ ...QUESTION, messages }))
     expect(answer.status).toBe(400)
     expect(await answer.text()).toContain('no bound')
@@ -202,12 +209,12 @@ describe('an input that is bounded', () => {
     ['stored reasoning', { input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }],
     ['a picture that was made before', { input: [{ type: 'image_generation_call', id: 'ig_1' }] }],
   ])('refuses %s, which only the provider sees', async (_, fields) => {
-    const { handle } = handlerOf(() => answerOf(1), { input: 'bound', api: 'openai-responses' })
+    const { handle } = handlerOf(() => answerOf(1), { input: boundInput, api: 'openai-responses' })
     expect((await handle(post({ model: 'gpt-4o', ...fields }))).status).toBe(400)
   })
 
   it('takes the items of a conversation that say all themselves', async () => {
-    const { handle } = handlerOf(() => answerOf(1), { input: 'bound', api: 'openai-responses' })
+    const { handle } = handlerOf(() => answerOf(1), { input: boundInput, api: 'openai-responses' })
     const input = [
       { role: 'user', content: 'Why?' },
       { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' },
@@ -225,7 +232,7 @@ describe('an input that is bounded', () => {
         held = await used(limiter, 'tpm')
         return answerOf(10)
       },
-      { input: 'bound', maxOutput: 100, api: 'anthropic-messages' },
+      { input: boundInput, maxOutput: 100, api: 'anthropic-messages' },
     )
     const tools = [
       { type: 'bash_20250124', name: 'bash' },
@@ -260,7 +267,7 @@ describe('over many calls', () => {
     const settled: number[] = []
     const { handle } = fitting(
       limiter,
-      { input: 'bound', onUsage: () => settled.push(1) },
+      { input: boundInput, onUsage: () => settled.push(1) },
       ({ body }) => {
         const most = maximumOf(body)
         if (most < 1_000) cut += 1

@@ -8,6 +8,8 @@ export type { AiSdkModel, LimitedModelOptions } from './limited-model.ts'
 export { modelPolicies } from './model-policies.ts'
 export type { ModelPoliciesOptions } from './model-policies.ts'
 export type { ModelApi } from './call/api.ts'
+export { boundInput } from './call/bound-input.ts'
+export type { CountInput } from './call/bound-input.ts'
 export type { CallOptions } from './call/engine.ts'
 export type { CallTerms } from './call/prepare.ts'
 

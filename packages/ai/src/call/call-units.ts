@@ -1,20 +1,19 @@
 /* The units of a call: tokens and money, of its input and of its output. */
-import { InputError } from '@sluice/core'
 import { MAX_UNITS } from '@sluice/core/validation'
-import { isObject, own, type Json } from '../json.ts'
-import { isClaude } from '../model-name.ts'
+import type { Json } from '../json.ts'
 import { findPrice, priceOf, type Priced, type Prices } from '../prices.ts'
 import { estimateRequest, type EstimateRequestOptions, type RequestEstimate } from '../request.ts'
-import { CLAUDE_TOOLS, claudeToolTokens } from '../request-input.ts'
+import type { CountInput } from './bound-input.ts'
 
 /** The parts of the options that say how to count the input. */
 export interface InputTerms extends Omit<EstimateRequestOptions, 'defaultOutput'> {
   /**
-   * The input to reserve: an `estimate` of its tokens, or a `bound` that they cannot exceed, which is the
-   * length of the body in bytes. With `bound`, what has no bound, such as images and files, is refused
-   * with 400, and a budget is never exceeded. @default 'estimate'
+   * Counts the input to reserve. `boundInput` returns a number that it cannot exceed, and refuses with 400
+   * what has no bound, such as images and files. A budget is never exceeded then.
+   *
+   * @default an estimate of the tokens
    */
-  readonly input?: 'estimate' | 'bound'
+  readonly input?: CountInput
 }
 
 /** Units by name: `token`, `input_token`, `output_token`, and `usd` if there are prices. */
@@ -63,51 +62,15 @@ function outputRate(model: string, reach: number, prices: Prices): number {
   return long && reach > long.above ? Math.max(output, long.output) : output
 }
 
-/** Tokens that providers add to a call, beside those of its JSON: a few for each message, and a preamble. */
-const TEMPLATE_TOKENS = 128
-
-/** More tokens than any call has. */
-const NO_BOUND = 100_000_000_000
-
-/**
- * Returns the tokens of a body of `bytes` bytes: estimated, or bounded. A text has no more tokens than
- * bytes in UTF-8, and the JSON around a message is longer than what a template adds to it.
- *
- * @throws InputError `invalid_body` when something in the body has no bound.
- */
+/** Returns the tokens of a body of `bytes` bytes. @throws InputError `invalid_body` As the option `input` does. */
 export function tokensOf(body: Json, bytes: number, terms: InputTerms): RequestEstimate {
   const { count, imageTokens, unseenTokens } = terms
-  if (terms.input === 'bound') {
-    const unbounded = { count: () => 0, imageTokens: NO_BOUND, unseenTokens: NO_BOUND }
-    const bounded = estimateRequest(body, unbounded)
-    if (bounded.input >= NO_BOUND || hasReference(body)) {
-      const message = 'must not have images, files or references here: their tokens have no bound'
-      throw new InputError('invalid_body', 'body', message)
-    }
-    const ofTools = isClaude(bounded.model) ? Math.max(CLAUDE_TOOLS, claudeToolTokens(body)) : 0
-    return { ...bounded, input: bytes + TEMPLATE_TOKENS + ofTools }
-  }
-  return estimateRequest(body, {
+  const estimate = estimateRequest(body, {
     ...(count && { count }),
     ...(imageTokens !== undefined && { imageTokens }),
     ...(unseenTokens !== undefined && { unseenTokens }),
   })
-}
-
-/** Items of OpenAI's responses that hold what they say. All others may name something by its id. */
-const WHOLE_ITEM = /^(message|(function|custom_tool)_call(_output)?)$/
-
-/** Returns true if an item of the input may stand for something that OpenAI has stored. */
-function hasReference(body: Json): boolean {
-  const input = own(body, 'input')
-  return Array.isArray(input) && input.some((item) => isObject(item) && !isWhole(item))
-}
-
-function isWhole(item: Json): boolean {
-  const type = own(item, 'type')
-  // Without its encrypted content, reasoning is what OpenAI finds under its id.
-  if (type === 'reasoning') return typeof own(item, 'encrypted_content') === 'string'
-  return type === undefined || (typeof type === 'string' && WHOLE_ITEM.test(type))
+  return terms.input ? { ...estimate, input: terms.input(body, bytes) } : estimate
 }
 
 /** Returns the length of a text in UTF-8. */

@@ -91,22 +91,18 @@ const UNITS = ['token', 'input_token', 'output_token', 'usd'] as const
 
 /** Throws unless the options of a call are usable. */
 export function assertCallOptions(options: CallOptions): void {
-  const { maxOutput, minOutput, input, maxBodyBytes } = options
-  const { onIncomplete, spentStatus, onUsage, onError } = options
-  if (maxOutput !== undefined) assertPositiveInteger('maxOutput', maxOutput)
-  if (minOutput !== undefined)
-    assertPositiveInteger('minOutput', minOutput, maxOutput ?? MAX_OUTPUT)
-  if (input !== undefined) assertOneOf('input', input, ['estimate', 'bound'])
-  if (maxBodyBytes !== undefined) assertPositiveInteger('maxBodyBytes', maxBodyBytes)
+  const { maxOutput = MAX_OUTPUT, minOutput = maxOutput, maxBodyBytes = 1 } = options
+  const { onIncomplete = 'keep', spentStatus = 429 } = options
+  assertPositiveInteger('maxOutput', maxOutput)
+  assertPositiveInteger('minOutput', minOutput, maxOutput)
+  assertPositiveInteger('maxBodyBytes', maxBodyBytes)
+  assertOneOf('onIncomplete', onIncomplete, ['keep', 'counted'])
   assertFormats('formats', options.formats)
-  if (onUsage !== undefined) assertFunction('onUsage', onUsage)
-  if (onError !== undefined) assertFunction('onError', onError)
-  if (spentStatus !== undefined && spentStatus !== 402 && spentStatus !== 429) {
-    throw new ConfigError('invalid_option', 'spentStatus', 'must be 402 or 429')
+  for (const name of ['input', 'onUsage', 'onError'] as const) {
+    if (options[name] !== undefined) assertFunction(name, options[name])
   }
-  if (onIncomplete !== undefined && onIncomplete !== 'keep' && onIncomplete !== 'counted') {
-    throw new ConfigError('invalid_option', 'onIncomplete', 'must be "keep" or "counted"')
-  }
+  if (spentStatus === 402 || spentStatus === 429) return
+  throw new ConfigError('invalid_option', 'spentStatus', 'must be 402 or 429')
 }
 
 /**
@@ -151,10 +147,11 @@ export async function admit(
   async function settle(usage: Usage): Promise<void> {
     const used = unitsUsed(usage, call, options.prices)
     const keeps = !usage.complete && options.onIncomplete !== 'counted'
-    const actual = counted.map((unit) => {
-      return [unit, keeps ? Math.max(reservedOf(decision, unit), used[unit]) : used[unit]] as const
-    })
-    await settleSurely(decision as Reservation, Object.fromEntries(actual))
+    const actual = counted.map((unit) => [
+      unit,
+      keeps ? Math.max(reservedOf(decision, unit), used[unit]) : used[unit],
+    ])
+    await settleSurely(decision as Reservation, Object.fromEntries(actual) as Cost)
     await options.onUsage?.(usage, subject)
   }
 

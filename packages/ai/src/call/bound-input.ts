@@ -1,0 +1,50 @@
+import { InputError } from '@sluice/core'
+import { isObject, own, type Json } from '../json.ts'
+import { isClaude } from '../model-name.ts'
+import { estimateRequest } from '../request.ts'
+import { CLAUDE_TOOLS, claudeToolTokens } from '../request-input.ts'
+
+/** Returns the input tokens to reserve for a body that is sent as JSON of `bytes` bytes. */
+export type CountInput = (body: Readonly<Record<string, unknown>>, bytes: number) => number
+
+/** Tokens that providers add to a call, beside those of its JSON: a few for each message, and a preamble. */
+const TEMPLATE_TOKENS = 128
+
+/** More tokens than any call has. */
+const NO_BOUND = 100_000_000_000
+
+/**
+ * Returns a number of input tokens that a call cannot exceed, for the option `input` of `modelHandler`,
+ * `limitedFetch` and `limitedModel`: a text has no more tokens than bytes in UTF-8, and the JSON around a
+ * message is longer than what a provider's template adds to it.
+ *
+ * @throws InputError `invalid_body` when something in the body has no bound: an image, a file, a reference.
+ * @example
+ * modelHandler(limiter, { subject, prices: LIST_PRICES, input: boundInput }, openai)
+ */
+export const boundInput: CountInput = (body, bytes) => {
+  const unbounded = { count: () => 0, imageTokens: NO_BOUND, unseenTokens: NO_BOUND }
+  const { input, model } = estimateRequest(body, unbounded)
+  if (input >= NO_BOUND || hasReference(body)) {
+    const message = 'must not have images, files or references here: their tokens have no bound'
+    throw new InputError('invalid_body', 'body', message)
+  }
+  const ofTools = isClaude(model) ? Math.max(CLAUDE_TOOLS, claudeToolTokens(body)) : 0
+  return bytes + TEMPLATE_TOKENS + ofTools
+}
+
+/** Items of OpenAI's responses that hold what they say. All others may name something by its id. */
+const WHOLE_ITEM = /^(message|(function|custom_tool)_call(_output)?)$/
+
+/** Returns true if an item of the input may stand for something that OpenAI has stored. */
+function hasReference(body: Json): boolean {
+  const input = own(body, 'input')
+  return Array.isArray(input) && input.some((item) => isObject(item) && !isWhole(item))
+}
+
+function isWhole(item: Json): boolean {
+  const type = own(item, 'type')
+  // Without its encrypted content, reasoning is what OpenAI finds under its id.
+  if (type === 'reasoning') return typeof own(item, 'encrypted_content') === 'string'
+  return type === undefined || (typeof type === 'string' && WHOLE_ITEM.test(type))
+}
