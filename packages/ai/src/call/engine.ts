@@ -96,9 +96,7 @@ export function assertCallOptions(options: CallOptions): void {
   if (spentStatus !== undefined && spentStatus !== 402 && spentStatus !== 429) {
     throw new ConfigError('invalid_option', 'spentStatus', 'must be 402 or 429')
   }
-  if (onIncomplete !== undefined && onIncomplete !== 'keep' && onIncomplete !== 'counted') {
-    throw new ConfigError('invalid_option', 'onIncomplete', 'must be "keep" or "counted"')
-  }
+  if (onIncomplete !== undefined) assertOneOf('onIncomplete', onIncomplete, ['keep', 'counted'])
 }
 
 /**
