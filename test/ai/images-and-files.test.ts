@@ -162,14 +162,4 @@ describe('input that is not text', () => {
     expect(inputOf({ ...body, tools }) - inputOf(body)).toBeGreaterThan(804)
     expect(inputOf({ ...body, tools: [] }) - inputOf(body)).toBeLessThan(10)
   })
-
-  it('includes the definitions of tools that Anthropic has defined', () => {
-    const body = { model: 'claude-opus-5', max_tokens: 9, messages: [] }
-    const tools = [
-      { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool' },
-      { type: 'computer_20250124', name: 'computer', display_width_px: 1, display_height_px: 1 },
-    ]
-    // The prompt of tools, the editor, the computer and its prompt.
-    expect(inputOf({ ...body, tools }) - inputOf(body)).toBeGreaterThan(346 + 700 + 735 + 499)
-  })
 })

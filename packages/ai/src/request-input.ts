@@ -1,7 +1,7 @@
 import { ConfigError, InputError } from '@sluice/core'
 import { MAX_UNITS } from '@sluice/core/validation'
 import { CLAUDE_IMAGE_TOKENS, openAiImageTokens } from './images.ts'
-import { isObject, own, type Json } from './json.ts'
+import { isObject, objectOf, own, type Json } from './json.ts'
 import { isClaude } from './model-name.ts'
 import { CLAUDE_FACTOR, estimateTokens } from './tokens.ts'
 
@@ -20,9 +20,7 @@ const MAX_VALUES = 1_000_000
 const PER_ITEM = 4
 const PER_REQUEST = 3
 /** The most tokens that Anthropic adds where there are tools: its page of prices, as of 2026-07. */
-export const CLAUDE_TOOLS = 804
-/** The most that a tool adds whose definition is Anthropic's: 735 for `computer`, with 499 for its prompt. */
-const CLAUDE_OWN_TOOL = 1_234
+const CLAUDE_TOOLS = 804
 
 /** Parameters that the model does not read. */
 const NOT_READ: ReadonlySet<string> = /* @__PURE__ */ new Set(
@@ -124,7 +122,7 @@ export function inputTokens(
     if (TEXTS.has(key)) texts.push(value)
     else if (!NOT_READ.has(key)) data.push(value)
   }
-  if (isClaude(model)) other += claudeToolTokens(body)
+  if (isClaude(model) && isFilled(own(body, 'tools'))) other += CLAUDE_TOOLS
   while (texts.length > 0 || data.length > 0) {
     values += 1
     if (values > MAX_VALUES) {
@@ -157,32 +155,25 @@ function referenceIn(part: Json): string | undefined {
 function pictureTokens(part: Json, model: string | undefined): number {
   if (own(part, 'type') === 'image' || isClaude(model)) return CLAUDE_IMAGE_TOKENS
   const image = own(part, 'image_url')
-  return openAiImageTokens(model, isObject(image) ? own(image, 'detail') : own(part, 'detail'))
+  return openAiImageTokens(model, own(isObject(image) ? image : part, 'detail'))
 }
 
 function isSpelledOut(source: unknown): boolean {
-  const type = isObject(source) ? own(source, 'type') : undefined
+  const { type } = objectOf(source)
   return type === 'text' || type === 'content'
 }
 
 /** OpenAI's way to name an MCP server; the model reads what tools it has. */
 function isMcp(tool: unknown): boolean {
-  return isObject(tool) && own(tool, 'type') === 'mcp'
+  return objectOf(tool)['type'] === 'mcp'
 }
 
 function given(value: unknown): number {
   return value === null || value === undefined ? 0 : 1
 }
 
-/** Returns the tokens that Anthropic adds to a body for its tools. */
-export function claudeToolTokens(body: Json): number {
-  const tools = own(body, 'tools')
-  if (!Array.isArray(tools) || tools.length === 0) return 0
-  const defined = tools.filter((tool) => {
-    const type = isObject(tool) ? own(tool, 'type') : undefined
-    return type !== undefined && type !== 'custom' && type !== 'function'
-  })
-  return CLAUDE_TOOLS + CLAUDE_OWN_TOOL * defined.length
+function isFilled(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0
 }
 
 function counted(count: (text: string) => number, text: string): number {

@@ -257,8 +257,12 @@ describe('a fit', () => {
     const limiter = setUp([tokensPerDay(1_000)]).limiter
     const fit = fitRange({ floor: 200, most: 400, rates: PER_TOKEN })
     const invalid = { code: 'invalid_cost' }
-    await expect(reserve(limiter, ACME, { cost: cost as never, fit })).rejects.toMatchObject(invalid)
-    await expect(peekFit(limiter, ACME, { cost: cost as never, fit })).rejects.toMatchObject(invalid)
+    await expect(reserve(limiter, ACME, { cost: cost as never, fit })).rejects.toMatchObject(
+      invalid,
+    )
+    await expect(peekFit(limiter, ACME, { cost: cost as never, fit })).rejects.toMatchObject(
+      invalid,
+    )
   })
 
   it('stays exact at the largest rates', async () => {

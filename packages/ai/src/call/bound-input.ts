@@ -2,13 +2,18 @@ import { InputError } from '@sluice/core'
 import { isObject, own, type Json } from '../json.ts'
 import { isClaude } from '../model-name.ts'
 import { estimateRequest } from '../request.ts'
-import { CLAUDE_TOOLS, claudeToolTokens } from '../request-input.ts'
 
 /** Returns the input tokens to reserve for a body that is sent as JSON of `bytes` bytes. */
 export type CountInput = (body: Readonly<Record<string, unknown>>, bytes: number) => number
 
 /** Tokens that providers add to a call, beside those of its JSON: a few for each message, and a preamble. */
 const TEMPLATE_TOKENS = 128
+
+/**
+ * More than Anthropic adds for all tools that it defines, whose names are unique: 804 for any, 245 for `bash`,
+ * 700 for an editor, 735 for `computer` and 499 for its prompt (its page of prices, as of 2026-07).
+ */
+const CLAUDE_TOOLS = 4_096
 
 /** More tokens than any call has. */
 const NO_BOUND = 100_000_000_000
@@ -29,7 +34,7 @@ export const boundInput: CountInput = (body, bytes) => {
     const message = 'must not have images, files or references here: their tokens have no bound'
     throw new InputError('invalid_body', 'body', message)
   }
-  const ofTools = isClaude(model) ? Math.max(CLAUDE_TOOLS, claudeToolTokens(body)) : 0
+  const ofTools = isClaude(model) && body['tools'] ? CLAUDE_TOOLS : 0
   return bytes + TEMPLATE_TOKENS + ofTools
 }
 

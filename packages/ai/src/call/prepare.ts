@@ -143,11 +143,11 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
     if (name === 'model' || isAbsent(value) || (MAXIMA as readonly string[]).includes(name))
       continue
     if (!fields.has(name) && terms.allowFields?.includes(name) !== true) {
-      const isHarmless = Object.hasOwn(values, name) ? values[name] : undefined
-      if (isHarmless === undefined)
-        throw invalid(name, 'is not allowed here: it may cost more than tokens')
-      if (!isHarmless(value))
-        throw invalid(name, 'is not allowed here with this value: it may cost more than tokens')
+      const isHarmless = own(values, name) as (typeof values)[string] | undefined
+      if (!isHarmless?.(value)) {
+        const which = isHarmless ? ' with this value' : ''
+        throw invalid(name, `is not allowed here${which}: it may cost more than tokens`)
+      }
     }
     sent[name] = value
   }
