@@ -167,20 +167,20 @@ describe('while the store is down', () => {
   })
 })
 
-describe('concurrent changes', () => {
-  /** Lets the next call of the store's `check` read, and holds its reply back. */
-  function holdReply(store: Watched): { arrival: Answer<void>; made: Answer<void> } {
-    const [arrival, made] = [new Answer<void>(), new Answer<void>()]
-    const check = store.check.bind(store)
-    vi.spyOn(store, 'check').mockImplementationOnce(async (request) => {
-      const reply = await check(request)
-      made.resolve()
-      await arrival.promise
-      return reply
-    })
-    return { arrival, made }
-  }
+/** Lets the next call of the store's `check` read, and holds its reply back. */
+function holdReply(store: Watched): { arrival: Answer<void>; made: Answer<void> } {
+  const [arrival, made] = [new Answer<void>(), new Answer<void>()]
+  const check = store.check.bind(store)
+  vi.spyOn(store, 'check').mockImplementationOnce(async (request) => {
+    const reply = await check(request)
+    made.resolve()
+    await arrival.promise
+    return reply
+  })
+  return { arrival, made }
+}
 
+describe('concurrent changes', () => {
   it.each([
     ['a load', 0],
     ['a decision', FRESH_MS],

@@ -32,9 +32,11 @@ async function costOf(act: () => Promise<unknown>) {
   return { requests: own.local.requests - before, hget: calls.get('hget') ?? 0 }
 }
 
+/** The limit of a tenant, from 1 to 13. */
+const limitFor = (tenant: number): number => 1 + ((tenant * 7_919) % 13)
+
 it('each of 100,000 tenants has a limit of its own', async () => {
   const TENANTS = 100_000
-  const limitFor = (tenant: number) => 1 + ((tenant * 7_919) % 13)
   const prefix = freshPrefix()
   for (let tenant = 0; tenant < TENANTS;) {
     const pipeline = own.redis.pipeline()

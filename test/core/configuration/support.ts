@@ -67,8 +67,8 @@ export function app(store: Store): App {
 /** An app whose isolates keep the settings of each partition in a record. */
 export function recordsApp(store: Store): App {
   const { isolate, ...rest } = app(store)
-  const extensions = () => [runtimeConfiguration({ allow: ALLOW, partitions: partitionRecords() })]
-  return { ...rest, isolate: (options) => isolate({ extensions: extensions(), ...options }) }
+  const extensions = [runtimeConfiguration({ allow: ALLOW, partitions: partitionRecords() })]
+  return { ...rest, isolate: (options) => isolate({ extensions, ...options }) }
 }
 
 /** The limit of one policy for a subject, now. */

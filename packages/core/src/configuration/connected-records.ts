@@ -52,9 +52,9 @@ export class ConnectedRecords {
         : this.#find(group, encodePartition(subject, group.per), startedAt),
     )
     const all = [...own, shared]
-    return all.some((contribution) => contribution instanceof Promise)
-      ? Promise.all(all).then(combine)
-      : combine(all as Contribution[])
+    return all.every(isReady)
+      ? combine(all)
+      : Promise.all(all.map(async (contribution) => contribution)).then(combine)
   }
 
   /**
@@ -154,6 +154,11 @@ function takesPart({ per, policies }: PolicyGroup, subject: Subject): boolean {
   if (lacksDimension(subject, per)) return false
   const route = subject.route ?? ''
   return [...policies.values()].some(({ policy: { routes } }) => routes?.includes(route) ?? true)
+}
+
+/** Returns true for a contribution that needs no wait, which would cost a timer. */
+function isReady(contribution: Contribution | Promise<Contribution>): contribution is Contribution {
+  return !(contribution instanceof Promise)
 }
 
 /** Combines contributions. For each setting, the first that has it wins. */
