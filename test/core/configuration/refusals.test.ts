@@ -7,6 +7,7 @@ import {
 } from '@sluice/core'
 import {
   configure,
+  partitionRecords,
   readConfiguration,
   removeConfiguration,
   runtimeConfiguration,
@@ -229,6 +230,20 @@ describe('a limiter without a configuration', () => {
       message: expect.stringContaining('runtimeConfiguration(…)') as string,
     })
   })
+})
+
+it.each([undefined, null, 'acme'])('the settings of %s cannot be listed', async (subject) => {
+  for (const limiter of [app(memory()).isolate(), recordsApp(memory()).isolate()]) {
+    const listing = readConfiguration(limiter, subject as never)
+    await expect(listing).rejects.toMatchObject({ code: 'invalid_subject', input: 'subject' })
+  }
+})
+
+it('types state how settings are kept', () => {
+  const allow = { rpm: ['limit'] } as const
+  // @ts-expect-error -- only partitionRecords creates it
+  expect(() => runtimeConfiguration({ allow, partitions: 'records' })).toThrow('partitionRecords')
+  expect(runtimeConfiguration({ allow, partitions: partitionRecords() }).name).toBe('configuration')
 })
 
 it('types state which settings may change', () => {

@@ -14,7 +14,7 @@ import { settingKey } from './document.ts'
  * Changes settings while the app runs: of whole policies, or, with a subject, of the partitions that it
  * falls in. A partition's settings take precedence over the policy's; `null` removes settings. Changes
  * apply to the next request of this isolate, and within 5 seconds to the others. If one change is
- * invalid, none is made.
+ * invalid, none is made. All others are one step; with `partitionRecords`, one for each record.
  *
  * @throws ConfigError When `runtimeConfiguration` does not allow a setting, or a value is out of range.
  * @throws InputError When the subject lacks a dimension of one of the policies.
