@@ -3,6 +3,7 @@ import type { Records } from '../limiter/records.ts'
 import type { RecordField } from '../stores/store.ts'
 import type { Settings } from './settings.ts'
 import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
+import { RecentItems } from '../internal/recent-items.ts'
 import { singleFlight } from '../internal/single-flight.ts'
 
 /** The settings of one partition, by the names of policies. */
@@ -74,18 +75,16 @@ export class CachedPartition {
 /** The most partitions that an isolate remembers. */
 const MAX_PARTITIONS = 10_000
 
-/** The partitions that an isolate knows. It forgets the least recently used. */
+/** The partitions that an isolate knows. It forgets those not used lately. */
 export class PartitionCache {
-  readonly #partitions = new Map<string, CachedPartition>()
+  readonly #partitions = new RecentItems<CachedPartition>(MAX_PARTITIONS)
 
   /** Returns the partition of a record, which is unknown if the isolate does not remember it. */
   get(field: RecordField, source: RecordSource): CachedPartition {
-    const { key } = field
-    const partition = this.#partitions.get(key) ?? new CachedPartition(field, source)
-    this.#partitions.delete(key)
-    this.#partitions.set(key, partition)
-    const [oldest = key] = this.#partitions.keys()
-    if (this.#partitions.size > MAX_PARTITIONS) this.#partitions.delete(oldest)
+    const known = this.#partitions.get(field.key)
+    if (known) return known
+    const partition = new CachedPartition(field, source)
+    this.#partitions.set(field.key, partition)
     return partition
   }
 
