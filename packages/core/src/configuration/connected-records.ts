@@ -152,8 +152,10 @@ function groupPolicies({ shared, report, records, clock }: RecordsContext): Poli
 /** Returns true if a request of `subject` may count in one of the policies. */
 function takesPart({ per, policies }: PolicyGroup, subject: Subject): boolean {
   if (lacksDimension(subject, per)) return false
-  const route = subject.route ?? ''
-  return [...policies.values()].some(({ policy: { routes } }) => routes?.includes(route) ?? true)
+  for (const { policy } of policies.values()) {
+    if (policy.routes?.includes(subject.route ?? '') ?? true) return true
+  }
+  return false
 }
 
 /** Returns true for a contribution that needs no wait, which would cost a timer. */
