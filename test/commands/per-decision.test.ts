@@ -10,8 +10,10 @@ import {
   slidingWindow,
   slidingWindowCounter,
   tokenBucket,
+  type Extension,
   type Policy,
 } from '@sluice/core'
+import { partitionRecords, runtimeConfiguration } from '@sluice/core/configuration'
 import { limitGuesses, rateLimit } from '@sluice/core/http'
 import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
@@ -51,10 +53,10 @@ const project = [projectLimits({ per: ['tenant'] })]
 const own = ownRedis()
 
 /** A warm limiter with an injected clock and keys of its own. */
-async function warm(policies: readonly Policy[]) {
+async function warm(policies: readonly Policy[], extensions: readonly Extension[] = []) {
   const store = own.store()
   const clock = manualClock(NOON)
-  const limiter = createLimiter({ store, policies, clock })
+  const limiter = createLimiter({ store, policies, clock, extensions })
   await limiter.peek({ tenant: 'warm', route: 'warm' })
   /** Measures one check. An injected clock saves the TIME that every other check has. */
   const check = async (allowed: boolean, cost = 1, subject = ACME): Promise<Metered> => {
@@ -103,6 +105,12 @@ function waits(meanMs: number): () => number {
     return Math.round(-Math.log(seed / 2_147_483_647) * meanMs)
   }
 }
+
+/** A warm limiter with a record of settings for each partition. */
+const warmRecords = () =>
+  warm(both, [
+    runtimeConfiguration({ allow: { daily: ['limit'] }, partitions: partitionRecords() }),
+  ])
 
 /** The measurements, by the first column of the page's table. */
 const MEASURED: Record<string, () => Promise<Metered>> = {
@@ -230,6 +238,20 @@ const MEASURED: Record<string, () => Promise<Metered>> = {
     const { check, spend } = await warm([projectLimits({ minute: 1_000, per: ['tenant'] })])
     await spend(800, 50)
     return check(false, 800)
+  },
+  'an own limit, the first decision in an isolate': async () => (await warmRecords()).check(true),
+  'an own limit, read in the last 5 s': async () => {
+    const { check, spend } = await warmRecords()
+    await spend(1)
+    return check(true)
+  },
+  'an own limit, read before that': async () => {
+    const { check, spend, limiter, clock } = await warmRecords()
+    await spend(1)
+    clock.advance(5_000)
+    // Another tenant's decision has read the version of the settings of whole policies.
+    await limiter.peek({ tenant: 'warm' })
+    return check(true)
   },
   'guesses limited: good credentials': () => guarded(ACME),
   'guesses limited: a guess': () => guarded(null, 1),

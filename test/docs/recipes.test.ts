@@ -44,6 +44,19 @@ describe('budgets for an organisation', () => {
   })
 })
 
+describe('a limit of its own for each tenant', () => {
+  it('applies from the sale on, and others keep the default', async () => {
+    const { limiter, sell } = await blockOf<{
+      limiter: Limiter
+      sell: (tenant: string, dollars: number) => Promise<void>
+    }>('configuration.md', 'tenants.ts')
+    await sell('acme', 250)
+    const ask = (tenant: string) => limiter.check({ tenant }, { cost: { usd: usd(100) } })
+    expect(await ask('acme')).toMatchObject({ allowed: true, policies: [{ limit: usd(250) }] })
+    expect(await ask('other')).toMatchObject({ allowed: false, policies: [{ limit: usd(50) }] })
+  })
+})
+
 interface AgentExample {
   readonly limiter: Limiter
   readonly runAgent: (

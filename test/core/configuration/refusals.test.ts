@@ -7,6 +7,7 @@ import {
 } from '@sluice/core'
 import {
   configure,
+  partitionRecords,
   readConfiguration,
   removeConfiguration,
   runtimeConfiguration,
@@ -16,7 +17,7 @@ import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
 import { loosely, mistakesAreNamed, type Mistake } from '../../support/mistakes.ts'
-import { app, limitOf, policies } from './support.ts'
+import { app, limitOf, policies, recordsApp } from './support.ts'
 
 const make = loosely(runtimeConfiguration)
 const limiterOf = (options: object): unknown =>
@@ -50,6 +51,16 @@ const AT_CONSTRUCTION: Mistake[] = [
     () => make({ allow: { rpm: ['limit'] }, ttl: 1 }),
     'runtimeConfiguration.ttl',
     'unknown_option',
+  ],
+  [
+    'true for records of partitions',
+    () => make({ allow: { rpm: ['limit'] }, partitions: true }),
+    'runtimeConfiguration.partitions',
+  ],
+  [
+    'null for records of partitions',
+    () => make({ allow: { rpm: ['limit'] }, partitions: null }),
+    'runtimeConfiguration.partitions',
   ],
   [
     'a policy that the limiter has not',
@@ -124,6 +135,21 @@ const REFUSED: Record<string, readonly [changes: unknown, option: string, subjec
   'an ill-formed id': [{ rpm: { limit: 1 } }, 'subject.tenant', { tenant: '\ud800' }],
 }
 
+it.each(Object.entries(REFUSED).filter(([, [, , subject]]) => subject !== undefined))(
+  'a change to a record is refused as a whole: %s',
+  async (_, [changes, option, ...subject]) => {
+    const limiter = recordsApp(memory()).isolate()
+    await configure(limiter, { rpm: { limit: 9 } }, USER)
+    const args = [limiter, changes, ...subject] as Parameters<typeof configure>
+    const error: unknown = await configure(...args).catch((thrown: unknown) => thrown)
+    const { option: named, input } = error as Record<string, unknown>
+    expect(named ?? input).toBe(option)
+    expect(await readConfiguration(limiter, USER)).toEqual([
+      { policy: 'rpm', subject: ACME, settings: { limit: 9 } },
+    ])
+  },
+)
+
 describe('a change is refused as a whole:', () => {
   it.each(Object.entries(REFUSED))('%s', async (_, [changes, option, ...subject]) => {
     const store = memory()
@@ -158,6 +184,14 @@ describe('a change is refused as a whole:', () => {
     expect(await limitOf(limiter, 'rpm', { tenant: 't6' })).toBe(10)
   })
 
+  it('but not with records, where each isolate reads only what it needs', async () => {
+    const limiter = recordsApp(memory()).isolate()
+    for (let index = 0; index <= 1_000; index += 1) {
+      await configure(limiter, { rpm: { limit: index + 1 } }, { tenant: `t${index}` })
+    }
+    expect(await limitOf(limiter, 'rpm', { tenant: 't1000' })).toBe(1_001)
+  })
+
   it('ids so long that the document would not fit', async () => {
     const limiter = app(memory()).isolate()
     const tenant = 'x'.repeat(500_000)
@@ -187,6 +221,7 @@ describe('a limiter without a configuration', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['configure', () => configure(limiter, { rpm: { limit: 1 } })],
     ['list what is configured', () => readConfiguration(limiter)],
+    ['list what one subject has', () => readConfiguration(limiter, ACME)],
     ['remove what is configured', () => removeConfiguration(limiter, ACME)],
   ])('refuses to %s and names the missing option', async (_, call) => {
     await expect(call()).rejects.toMatchObject({
@@ -195,6 +230,20 @@ describe('a limiter without a configuration', () => {
       message: expect.stringContaining('runtimeConfiguration(…)') as string,
     })
   })
+})
+
+it.each([undefined, null, 'acme'])('the settings of %s cannot be listed', async (subject) => {
+  for (const limiter of [app(memory()).isolate(), recordsApp(memory()).isolate()]) {
+    const listing = readConfiguration(limiter, subject as never)
+    await expect(listing).rejects.toMatchObject({ code: 'invalid_subject', input: 'subject' })
+  }
+})
+
+it('types state how settings are kept', () => {
+  const allow = { rpm: ['limit'] } as const
+  // @ts-expect-error -- only partitionRecords creates it
+  expect(() => runtimeConfiguration({ allow, partitions: 'records' })).toThrow('partitionRecords')
+  expect(runtimeConfiguration({ allow, partitions: partitionRecords() }).name).toBe('configuration')
 })
 
 it('types state which settings may change', () => {

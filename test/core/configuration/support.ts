@@ -10,7 +10,11 @@ import {
   type Problem,
   type Store,
 } from '@sluice/core'
-import { runtimeConfiguration, type RuntimeConfigurationOptions } from '@sluice/core/configuration'
+import {
+  partitionRecords,
+  runtimeConfiguration,
+  type RuntimeConfigurationOptions,
+} from '@sluice/core/configuration'
 import { ACME, collectProblems } from '../../support/limiters.ts'
 import { NOON } from '../../support/times.ts'
 
@@ -58,6 +62,13 @@ export function app(store: Store): App {
       extensions: [...(options.extensions ?? [runtimeConfiguration({ allow: ALLOW })]), listener],
     })
   return { clock, problems, isolate }
+}
+
+/** An app whose isolates keep the settings of each partition in a record. */
+export function recordsApp(store: Store): App {
+  const { isolate, ...rest } = app(store)
+  const extensions = [runtimeConfiguration({ allow: ALLOW, partitions: partitionRecords() })]
+  return { ...rest, isolate: (options) => isolate({ extensions, ...options }) }
 }
 
 /** The limit of one policy for a subject, now. */

@@ -41,6 +41,22 @@ describe('a Worker loads', () => {
         'policies/rollout.js',
       ],
     ],
+    [
+      'records of partitions',
+      `export { partitionRecords, runtimeConfiguration } from '@sluice/core/configuration'`,
+      [
+        'configuration/cached-partition.js',
+        'configuration/configuration-cache.js',
+        'configuration/connected-records.js',
+        'configuration/document.js',
+        'configuration/partition-record.js',
+        'configuration/partition-records.js',
+        'configuration/retry-write.js',
+        'configuration/runtime-configuration.js',
+        'configuration/settings.js',
+        'policies/rollout.js',
+      ],
+    ],
     ['a rollout', `export { rollout } from '@sluice/core'`, ['policies/rollout.js']],
     ['a backpressure', `export { backpressure } from '@sluice/core'`, ['policies/backpressure.js']],
     [

@@ -1,30 +1,26 @@
 import type { ConfigurationCache } from './configuration-cache.ts'
 import type { ConfigurationEntry } from './document.ts'
-import type { ConfigurablePolicies, ConfigurablePolicy, SettingChanges } from './settings.ts'
-import { ConfigError, StoreError } from '../errors.ts'
+import { ConfigError } from '../errors.ts'
 import { randomId } from '../internal/random-id.ts'
-import { pause } from '../internal/single-flight.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
-import { encodePartitionAsync, type Per, type Subject } from '../subject.ts'
-import { assertSettings } from './settings.ts'
+import { encodePartitionAsync, type Subject } from '../subject.ts'
+import { retryWrite } from './retry-write.ts'
+import {
+  assertSettings,
+  changeSettings,
+  dimensionsOf,
+  type Change,
+  type ConfigurablePolicies,
+  type ConfigurablePolicy,
+  type SettingChanges,
+} from './settings.ts'
 
 /** Changes to settings, by policy; `null` removes all settings. */
 export type ConfigurationChanges = Readonly<Record<string, SettingChanges | null>>
 
-/** A change to the settings of one policy, or of one of its partitions. */
-export interface Change {
-  readonly configurable: ConfigurablePolicy
-  /** A subject of the partition; `undefined` for the whole policy. */
-  readonly subject: Subject | undefined
-  readonly changes: SettingChanges | null
-}
-
 /** The bounds of a document: each isolate loads all of it. */
 const MAX_PARTITIONS = 1_000
 const MAX_CHARACTERS = 500_000
-
-/** The most attempts to make a change while others are faster. */
-const ATTEMPTS = 20
 
 /**
  * Validates all changes before any of them is made.
@@ -62,7 +58,7 @@ function assertChanges(
   isPartition: boolean,
 ): void {
   assertKnownOptions(option, changes, configurable.allowed)
-  const settings = applyChanges({}, changes)
+  const settings = changeSettings({}, changes, configurable)
   const { mode, enforced } = assertSettings(option, settings, configurable, isPartition)
   if (mode !== 'shadow' || enforced === undefined) return
   const message = 'must be left out in mode "shadow", which enforces nothing'
@@ -81,21 +77,17 @@ export async function makeChanges(
 ): Promise<void> {
   const { records, settingsField, versionField } = cache
   try {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    await retryWrite(async () => {
       const { version, entries } = await cache.readDocument()
       const text = editDocument(entries, changes)
-      if (text === JSON.stringify(entries)) return
+      if (text === JSON.stringify(entries)) return true
       const set = { [versionField.field]: randomId(), [settingsField.field]: text }
-      const condition = { ...versionField, is: version }
-      if (await records.write([{ key: versionField.key, set }], condition)) return
-      // Waits for a random time, so that concurrent writers do not retry together.
-      await pause(Math.random() * 10 * attempt)
-    }
+      return records.write([{ key: versionField.key, set }], { ...versionField, is: version })
+    })
   } finally {
     // Even after a failure: the change may have been made.
     cache.markOutdated()
   }
-  throw new StoreError('store_conflict', 'Others keep changing the configuration; try again')
 }
 
 /** Returns the text of a document with changes. @throws ConfigError When it would be too large. */
@@ -111,8 +103,9 @@ function editDocument(entries: readonly unknown[], changes: readonly Change[]): 
 /** Makes one change. Other entries and settings stay, valid or not: another version of the app may use them. */
 function editEntries(
   entries: readonly unknown[],
-  { configurable: { policy, allowed }, subject, changes }: Change,
+  { configurable, subject, changes }: Change,
 ): unknown[] {
+  const { policy } = configurable
   const partition = subject && dimensionsOf(subject, policy.per)
   const isChanged = (entry: unknown): boolean =>
     (entry as StoredEntry)?.policy === policy.name &&
@@ -120,9 +113,7 @@ function editEntries(
   // The last of several is in force.
   const found = entries.findLastIndex(isChanged)
   const index = found < 0 ? entries.length : found
-  const stored = (entries[index] as StoredEntry)?.settings ?? {}
-  const removal = Object.fromEntries(allowed.map((setting) => [setting, null]))
-  const settings = applyChanges(stored, changes ?? removal)
+  const settings = changeSettings((entries[index] as StoredEntry)?.settings, changes, configurable)
   const changed = { policy: policy.name, ...(partition && { subject: partition }), settings }
   return entries.toSpliced(index, 1, ...(Object.keys(settings).length === 0 ? [] : [changed]))
 }
@@ -130,21 +121,7 @@ function editEntries(
 /** An entry of the document, which may be anything. */
 type StoredEntry = Partial<ConfigurationEntry> | null | undefined
 
-/** Returns the dimensions of `per`, and no others. */
-function dimensionsOf(subject: Subject, per: Per): Record<string, string> {
-  const values = subject as Readonly<Record<string, string>>
-  const names = per === 'global' ? [] : per
-  return Object.fromEntries(names.map((name) => [name, values[name] as string]))
-}
-
 /** Returns the same text for the same dimensions, whatever their order. */
 function sortedText(subject: ConfigurationEntry['subject'] | null): string {
   return subject ? JSON.stringify(subject, Object.keys(subject).toSorted()) : ''
-}
-
-/** Returns `settings` with changes. `null` removes a setting, `undefined` has no effect. */
-function applyChanges(settings: object, changes: SettingChanges): object {
-  const defined = Object.entries(changes).filter(([, value]) => value !== undefined)
-  const entries = Object.entries({ ...settings, ...Object.fromEntries(defined) })
-  return Object.fromEntries(entries.filter(([, value]) => value !== null))
 }

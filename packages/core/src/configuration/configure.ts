@@ -1,17 +1,20 @@
 import type { ConfigurationEntry } from './document.ts'
 import type { Limiter } from '../limiter/limiter.ts'
+import type { ConfigurationHandle } from './runtime-configuration.ts'
+import type { Change } from './settings.ts'
 import { assertSubject } from '../limiter/call.ts'
 import { policiesToReset, type ResetOptions } from '../limiter/reset.ts'
 import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
-import { lacksDimension, type Subject } from '../subject.ts'
+import { encodePartitionAsync, lacksDimension, type Subject } from '../subject.ts'
 import { makeChanges, parseChanges, type ConfigurationChanges } from './changes.ts'
-import { CONFIGURATION, type ConfigurationCache } from './configuration-cache.ts'
+import { CONFIGURATION } from './configuration-cache.ts'
+import { settingKey } from './document.ts'
 
 /**
  * Changes settings while the app runs: of whole policies, or, with a subject, of the partitions that it
  * falls in. A partition's settings take precedence over the policy's; `null` removes settings. Changes
  * apply to the next request of this isolate, and within 5 seconds to the others. If one change is
- * invalid, none is made.
+ * invalid, none is made. All others are one step; with `partitionRecords`, one for each record.
  *
  * @throws ConfigError When `runtimeConfiguration` does not allow a setting, or a value is out of range.
  * @throws InputError When the subject lacks a dimension of one of the policies.
@@ -27,14 +30,37 @@ export async function configure(
 ): Promise<void> {
   // A subject that is `undefined` by mistake must not set everyone's limits.
   if (subject.length > 0) assertSubject(subject[0])
-  const cache = cacheOf(limiter)
-  await makeChanges(cache, await parseChanges(changes, subject[0], cache.policies))
+  const handle = handleOf(limiter)
+  await makeAll(handle, await parseChanges(changes, subject[0], handle.cache.policies))
 }
 
-/** Reads all settings from the store. @throws StoreError When the store fails. */
-export async function readConfiguration(limiter: Limiter): Promise<readonly ConfigurationEntry[]> {
-  const { configuration } = await cacheOf(limiter).read()
-  return [...configuration.values()]
+/**
+ * Reads settings from the store: with a subject, those of the partitions that it falls in; otherwise those
+ * of whole policies, and of all partitions that are not in `partitionRecords`.
+ *
+ * @throws InputError When the subject is malformed.
+ * @throws StoreError When the store fails.
+ * @example
+ * const settings = await readConfiguration(limiter, { tenant: 'acme' })
+ */
+export async function readConfiguration(
+  limiter: Limiter,
+  ...subject: [subject?: Subject]
+): Promise<readonly ConfigurationEntry[]> {
+  if (subject.length > 0) assertSubject(subject[0])
+  const { cache, partitions } = handleOf(limiter)
+  if (subject[0] && partitions) return partitions.read(subject[0])
+  const { configuration } = await cache.read()
+  if (!subject[0]) return [...configuration.values()]
+  const entries: ConfigurationEntry[] = []
+  for (const { policy } of cache.policies.values()) {
+    const { name, per } = policy
+    if (per === 'global' || lacksDimension(subject[0], per)) continue
+    const partition = await encodePartitionAsync(subject[0], per)
+    const entry = configuration.get(settingKey(name, partition))
+    if (entry) entries.push(entry)
+  }
+  return entries
 }
 
 /**
@@ -52,15 +78,33 @@ export async function removeConfiguration(
   options: ResetOptions = {},
 ): Promise<void> {
   assertSubject(subject)
-  const cache = cacheOf(limiter)
+  const handle = handleOf(limiter)
   const policies = policiesToReset(runtimeOf(limiter).program.policies, subject, options)
   const changes = policies.flatMap(({ name, per }) => {
-    const configurable = cache.policies.get(name)
+    const configurable = handle.cache.policies.get(name)
     const hasPartition = per !== 'global' && !lacksDimension(subject, per)
     return configurable && hasPartition ? [{ configurable, subject, changes: null }] : []
   })
-  if (changes.length > 0) await makeChanges(cache, changes)
+  if (changes.length > 0) await makeAll(handle, changes)
 }
 
-const cacheOf = (limiter: Limiter): ConfigurationCache =>
-  extensionHandle<ConfigurationCache>(limiter, CONFIGURATION, 'runtimeConfiguration')
+async function makeAll(
+  { cache, partitions }: ConfigurationHandle,
+  changes: readonly Change[],
+): Promise<void> {
+  if (!partitions || changes[0]?.subject === undefined) return makeChanges(cache, changes)
+  await partitions.change(changes)
+  // The document may have settings of the partitions from before they had records.
+  const removals = changes.flatMap(removalsOf)
+  if (removals.length > 0) await makeChanges(cache, removals)
+}
+
+/** Returns the part of a change that removes settings. */
+function removalsOf(change: Change): Change[] {
+  if (change.changes === null) return [change]
+  const removed = Object.entries(change.changes).filter(([, value]) => value === null)
+  return removed.length > 0 ? [{ ...change, changes: Object.fromEntries(removed) }] : []
+}
+
+const handleOf = (limiter: Limiter): ConfigurationHandle =>
+  extensionHandle<ConfigurationHandle>(limiter, CONFIGURATION, 'runtimeConfiguration')

@@ -84,7 +84,8 @@ export async function parseConfiguration(
   return configuration
 }
 
-function parseSettings(
+/** Returns the valid ones of `settings`. */
+export function parseSettings(
   path: string,
   settings: object,
   configurable: ConfigurablePolicy,

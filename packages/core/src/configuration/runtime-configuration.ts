@@ -1,5 +1,7 @@
 import type { Extension } from '../limiter/extensions.ts'
 import type { PolicyRule } from '../policies/policy.ts'
+import type { ConnectedRecords } from './connected-records.ts'
+import type { PartitionRecords } from './partition-records.ts'
 import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
@@ -17,6 +19,18 @@ export interface RuntimeConfigurationOptions {
   readonly allow: Readonly<Record<string, readonly Setting[]>>
   /** The name of the configuration in the store. Limiters with the same name share it. @default 'default' */
   readonly name?: string
+  /**
+   * Keeps the settings of each partition in a record of its own, created by `partitionRecords`, for more
+   * than 1,000 partitions. @default in one document, which each isolate loads
+   */
+  readonly partitions?: PartitionRecords
+}
+
+/** The parts of a limiter that `configure` works with. */
+export interface ConfigurationHandle {
+  readonly cache: ConfigurationCache
+  /** `undefined` if the document has the settings of partitions, too. */
+  readonly partitions: ConnectedRecords | undefined
 }
 
 /** The longest time for a load: the store's own, and the wait for another request's load. */
@@ -38,9 +52,10 @@ const ALLOW = 'runtimeConfiguration.allow'
  * await configure(limiter, { rpm: { limit: 30 } })
  */
 export function runtimeConfiguration(options: RuntimeConfigurationOptions): Extension {
-  assertKnownOptions('runtimeConfiguration', options, ['allow', 'name'])
+  assertKnownOptions('runtimeConfiguration', options, ['allow', 'name', 'partitions'])
   const name = assertName('runtimeConfiguration.name', options.name ?? 'default')
   const allowed = assertAllow(options.allow)
+  assertPartitions(options.partitions)
   return defineExtension({
     name: CONFIGURATION,
     connect(context) {
@@ -49,16 +64,26 @@ export function runtimeConfiguration(options: RuntimeConfigurationOptions): Exte
         context.problem({ code: 'invalid_configuration', message })
       }
       const policies = configurablePolicies(allowed, context.policies)
-      const cache = new ConfigurationCache(context, `config:${name}`, policies, report)
+      const key = `config:${name}`
+      const cache = new ConfigurationCache(context, key, policies, report)
+      const { records, clock } = context
+      const partitions = options.partitions?.connect({ records, clock, key, shared: cache, report })
+      const handle: ConfigurationHandle = { cache, partitions }
       return {
-        before: ({ startedAt }) => cache.contribute(startedAt),
+        before: (call) => partitions?.contribute(call) ?? cache.contribute(call.startedAt),
         maxWaitMs: MAX_WAIT_MS,
         configures: (policy, setting) =>
           policies.get(policy)?.allowed.some((item) => item === setting) === true,
-        handle: cache,
+        handle,
       }
     },
   })
+}
+
+function assertPartitions(partitions: Partial<PartitionRecords> | null | undefined): void {
+  if (partitions === undefined || typeof partitions?.connect === 'function') return
+  const message = 'must be created by partitionRecords'
+  throw new ConfigError('invalid_option', 'runtimeConfiguration.partitions', message)
 }
 
 type AllowedSettings = readonly (readonly [policy: string, settings: readonly Setting[]])[]

@@ -1,5 +1,6 @@
 import type { PolicySettings } from '../limiter/resolve.ts'
 import type { PolicyRule } from '../policies/policy.ts'
+import type { Per, Subject } from '../subject.ts'
 import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
@@ -38,6 +39,15 @@ export type SettingChanges = { readonly [Name in Setting]?: Settings[Name] | nul
 export interface ConfigurablePolicy {
   readonly policy: PolicyRule
   readonly allowed: readonly Setting[]
+}
+
+/** A change to the settings of one policy, or of one of its partitions. */
+export interface Change {
+  readonly configurable: ConfigurablePolicy
+  /** A subject of the partition; `undefined` for the whole policy. */
+  readonly subject: Subject | undefined
+  /** `null` removes all settings. */
+  readonly changes: SettingChanges | null
 }
 
 /** By the names of policies. */
@@ -90,4 +100,24 @@ export function resolveSettings(
 /** Returns the percentage that `mode` and `enforced` amount to together: setting either determines both. */
 function enforcedPercentage({ mode, enforced }: Settings): number | undefined {
   return mode === 'shadow' ? 0 : (enforced ?? (mode === 'enforce' ? 100 : undefined))
+}
+
+/** Returns the dimensions of `per`, and no others. */
+export function dimensionsOf(subject: Subject, per: Per): Record<string, string> {
+  const values = subject as Readonly<Record<string, string>>
+  const names = per === 'global' ? [] : per
+  return Object.fromEntries(names.map((name) => [name, values[name] as string]))
+}
+
+/** Returns stored settings with changes. `null` removes a setting, `undefined` has no effect. */
+export function changeSettings(
+  stored: unknown,
+  changes: SettingChanges | null,
+  { allowed }: ConfigurablePolicy,
+): object {
+  const removal = Object.fromEntries(allowed.map((setting) => [setting, null]))
+  const defined = Object.entries(changes ?? removal).filter(([, value]) => value !== undefined)
+  const settings = typeof stored === 'object' ? stored : {}
+  const entries = Object.entries({ ...settings, ...Object.fromEntries(defined) })
+  return Object.fromEntries(entries.filter(([, value]) => value !== null))
 }

@@ -1,5 +1,6 @@
 import type { PlanSource } from '../decision.ts'
 import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
+import { RecentItems } from '../internal/recent-items.ts'
 
 /** One plan as an isolate knows it. Plain data: a request cannot await another request's promise. */
 export class CachedPlan {
@@ -61,19 +62,17 @@ export class CachedPlan {
 /** The most plans that an isolate remembers. */
 const MAX_PLANS = 10_000
 
-/** The plans that an isolate knows. It forgets the least recently used. */
+/** The plans that an isolate knows. It forgets those not used lately. */
 export class PlanCache {
-  readonly #plans = new Map<string, CachedPlan>()
+  readonly #plans = new RecentItems<CachedPlan>(MAX_PLANS)
 
   /** Returns the plan. One that has expired is unknown again, except for its name. */
   get(key: string, id: string, now: number): CachedPlan {
     const plan = this.#plans.get(key)
-    const current = plan && now < plan.expiresAt ? plan : new CachedPlan(key, id, plan?.name)
-    this.#plans.delete(key)
-    this.#plans.set(key, current)
-    const [oldest] = this.#plans.keys()
-    if (this.#plans.size > MAX_PLANS && oldest !== undefined) this.#plans.delete(oldest)
-    return current
+    if (plan && now < plan.expiresAt) return plan
+    const unknown = new CachedPlan(key, id, plan?.name)
+    this.#plans.set(key, unknown)
+    return unknown
   }
 
   /** Makes the next request search the plan. Requests under way keep the old object, and cannot undo it. */

@@ -47,7 +47,7 @@ export function memory(options: MemoryOptions = {}): Store {
   const maxKeys = assertPositiveInteger('memory.maxKeys', options.maxKeys ?? 10_000)
   const counts: Items = new Map()
   const records: Items = new Map()
-  // Records without an end, such as a configuration: few, and none may be dropped.
+  // Records without an end, such as a configuration: only your code makes them, and none may be dropped.
   const permanentRecords: Items = new Map()
   const all = [counts, records, permanentRecords]
 

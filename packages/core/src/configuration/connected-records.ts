@@ -1,0 +1,190 @@
+import type { Contribution, ExtensionCall, ExtensionContext } from '../limiter/extensions.ts'
+import type { PolicySettings } from '../limiter/resolve.ts'
+import type { RecordField } from '../stores/store.ts'
+import type { ConfigurationCache } from './configuration-cache.ts'
+import type { ConfigurationEntry, Report } from './document.ts'
+import { encodePartition, encodePartitionAsync, hasLongValue, type Subject } from '../subject.ts'
+import { lacksDimension } from '../subject.ts'
+import { PartitionCache, type CachedPartition, type RecordSource } from './cached-partition.ts'
+import { editRecord, EMPTY_RECORD, parseRecord } from './partition-record.ts'
+import { retryWrite } from './retry-write.ts'
+import { dimensionsOf, resolveSettings, type Change, type ConfigurablePolicy } from './settings.ts'
+
+/** The parts of a configuration that the records of its partitions join. */
+export interface RecordsContext extends Pick<ExtensionContext, 'records' | 'clock'> {
+  /** The key of the configuration, with which the keys of records begin. */
+  readonly key: string
+  /** The settings of whole policies. */
+  readonly shared: ConfigurationCache
+  readonly report: Report
+}
+
+/** The policies that count by the same dimensions. Their settings for a partition share a record. */
+interface PolicyGroup {
+  readonly per: readonly string[]
+  readonly policies: Map<string, ConfigurablePolicy>
+  readonly source: RecordSource
+}
+
+/** The time after which a record without settings expires. A deletion could hit a change just made by others. */
+const EMPTY_MS = 60_000
+
+/** The records of partitions in one limiter. */
+export class ConnectedRecords {
+  readonly #context: RecordsContext
+  readonly #groups: readonly PolicyGroup[]
+  readonly #partitions = new PartitionCache()
+
+  constructor(context: RecordsContext) {
+    this.#context = context
+    this.#groups = groupPolicies(context)
+  }
+
+  /** Contributes the settings of the subject's partitions, and below them those of whole policies. */
+  contribute(call: ExtensionCall): Contribution | Promise<Contribution> {
+    const { subject, startedAt } = call
+    const groups = this.#groups.filter((group) => takesPart(group, subject))
+    const shared = this.#context.shared.contribute(startedAt)
+    const isLong = groups.some(({ per }) => hasLongValue(subject, per))
+    const own = groups.map((group) =>
+      isLong
+        ? encodePartitionAsync(subject, group.per).then((id) => this.#find(group, id, startedAt))
+        : this.#find(group, encodePartition(subject, group.per), startedAt),
+    )
+    const all = [...own, shared]
+    return all.every(isReady)
+      ? combine(all)
+      : Promise.all(all.map(async (contribution) => contribution)).then(combine)
+  }
+
+  /**
+   * Makes changes to the settings of partitions. A change that others make at the same time is not lost.
+   *
+   * @throws StoreError `store_conflict` When others are faster each time.
+   */
+  async change(changes: readonly Change[]): Promise<void> {
+    for (const { per, policies } of this.#groups) {
+      const ofGroup = changes.filter(({ configurable }) => policies.has(configurable.policy.name))
+      const [change] = ofGroup
+      if (change?.subject === undefined) continue
+      const field = this.#fieldOf(await encodePartitionAsync(change.subject, per))
+      try {
+        await retryWrite(() => this.#write(field, ofGroup))
+      } finally {
+        // Even after a failure: the change may have been made.
+        this.#partitions.expire(field.key)
+      }
+    }
+  }
+
+  /** Reads the settings of the subject's partitions from the store. @throws StoreError */
+  async read(subject: Subject): Promise<ConfigurationEntry[]> {
+    const groups = this.#groups.filter(({ per }) => !lacksDimension(subject, per))
+    const partitions = groups.map(({ per }) => encodePartitionAsync(subject, per))
+    const fields = (await Promise.all(partitions)).map((partition) => this.#fieldOf(partition))
+    const texts = await this.#context.records.read(fields)
+    return groups.flatMap(({ per, source }, index) =>
+      Array.from(source.parse(texts[index]), ([policy, settings]) => {
+        return { policy, subject: dimensionsOf(subject, per), settings }
+      }),
+    )
+  }
+
+  #find(
+    { policies, source }: PolicyGroup,
+    encoded: string,
+    startedAt: number,
+  ): Contribution | Promise<Contribution> {
+    const partition = this.#partitions.get(this.#fieldOf(encoded), source)
+    const contribution = (): Contribution => this.#contribution(partition, policies)
+    if (partition.record) return contribution()
+    return partition.load(startedAt).then(contribution, (failure: unknown) => ({ failure }))
+  }
+
+  /** Contributes a partition's record. Unless it is fresh, it is read with the decision. */
+  #contribution(partition: CachedPartition, policies: PolicyGroup['policies']): Contribution {
+    const { field, record } = partition
+    const readAt = this.#context.clock()
+    const settings: Contribution['settings'] = ({ name, keyspace }, encoded) => {
+      const own = policies.has(name) && record?.settings.get(name)
+      return own ? resolveSettings(own, {}, keyspace?.name ?? name, encoded) : undefined
+    }
+    if (partition.isFresh(readAt)) return { settings }
+    const update = (text: string | undefined): boolean => partition.update(text, readAt) !== record
+    return { settings, reads: [{ field, update }] }
+  }
+
+  /** Edits a record. Returns false if others have changed it meanwhile. */
+  async #write(field: RecordField, changes: readonly Change[]): Promise<boolean> {
+    const { records, report } = this.#context
+    const [stored] = await records.read([field])
+    const text = editRecord(stored, changes, report)
+    if (text === (stored ?? EMPTY_RECORD)) return true
+    const write = { key: field.key, set: { [field.field]: text } }
+    return records.write([text === EMPTY_RECORD ? { ...write, ttlMs: EMPTY_MS } : write], {
+      ...field,
+      is: stored,
+    })
+  }
+
+  #fieldOf(partition: string): RecordField {
+    return { key: `${this.#context.key}:${partition}`, field: 'settings' }
+  }
+}
+
+function groupPolicies({ shared, report, records, clock }: RecordsContext): PolicyGroup[] {
+  const groups = new Map<string, PolicyGroup>()
+  for (const [name, configurable] of shared.policies) {
+    const { per } = configurable.policy
+    if (per === 'global') continue
+    let group = groups.get(String(per))
+    if (!group) {
+      const policies = new Map<string, ConfigurablePolicy>()
+      const parse: RecordSource['parse'] = (text) => parseRecord(text, policies, report)
+      group = { per, policies, source: { records, clock, parse } }
+      groups.set(String(per), group)
+    }
+    group.policies.set(name, configurable)
+  }
+  return [...groups.values()]
+}
+
+/** Returns true if a request of `subject` may count in one of the policies. */
+function takesPart({ per, policies }: PolicyGroup, subject: Subject): boolean {
+  if (lacksDimension(subject, per)) return false
+  for (const { policy } of policies.values()) {
+    if (policy.routes?.includes(subject.route ?? '') ?? true) return true
+  }
+  return false
+}
+
+/** Returns true for a contribution that needs no wait, which would cost a timer. */
+function isReady(contribution: Contribution | Promise<Contribution>): contribution is Contribution {
+  return !(contribution instanceof Promise)
+}
+
+/** Combines contributions. For each setting, the first that has it wins. */
+function combine(all: readonly Contribution[]): Contribution {
+  return {
+    settings: (policy, partition) =>
+      all.reduce<PolicySettings | undefined>(
+        (found, { settings }) => merge(found, settings?.(policy, partition)),
+        undefined,
+      ),
+    reads: all.flatMap(({ reads = [] }) => reads),
+    failure: all.find(({ failure }) => failure !== undefined)?.failure,
+  }
+}
+
+function merge(
+  first: PolicySettings | undefined,
+  second: PolicySettings | undefined,
+): PolicySettings | undefined {
+  if (!first || !second) return first ?? second
+  return {
+    limit: first.limit ?? second.limit,
+    burst: first.burst ?? second.burst,
+    enabled: first.enabled ?? second.enabled,
+    enforced: first.enforced ?? second.enforced,
+  }
+}

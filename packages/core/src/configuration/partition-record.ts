@@ -1,0 +1,65 @@
+/* The text of a partition's record: a JSON object of settings, by the names of policies. */
+import type { PartitionSettings } from './cached-partition.ts'
+import { ConfigError } from '../errors.ts'
+import { assertOptions } from '../internal/validation.ts'
+import { parseSettings, type Report } from './document.ts'
+import {
+  changeSettings,
+  type Change,
+  type ConfigurablePolicies,
+  type Settings,
+} from './settings.ts'
+
+/** The text of a record without settings. */
+export const EMPTY_RECORD = '{}'
+
+/** Returns the valid settings in a record. Another version of the app may have written the rest. */
+export function parseRecord(
+  text: string | undefined,
+  policies: ConfigurablePolicies,
+  report: Report,
+): PartitionSettings {
+  const parsed = new Map<string, Settings>()
+  for (const [name, settings] of Object.entries(parseObject(text, report))) {
+    try {
+      const configurable = policies.get(name)
+      if (!configurable) {
+        const message = 'must be a policy of this partition that runtimeConfiguration allows'
+        throw new ConfigError('invalid_option', JSON.stringify(name.slice(0, 64)), message)
+      }
+      assertOptions(name, settings)
+      parsed.set(name, parseSettings(name, settings, configurable, true, report))
+    } catch (error) {
+      report((error as ConfigError).message)
+    }
+  }
+  return parsed
+}
+
+/** Returns the text of a record with changes. What is not changed stays, valid or not. */
+export function editRecord(
+  text: string | undefined,
+  changes: readonly Change[],
+  report: Report,
+): string {
+  const record = new Map(Object.entries(parseObject(text, report)))
+  for (const { configurable, changes: settingChanges } of changes) {
+    const { name } = configurable.policy
+    const settings = changeSettings(record.get(name), settingChanges, configurable)
+    if (Object.keys(settings).length > 0) record.set(name, settings)
+    else record.delete(name)
+  }
+  return JSON.stringify(Object.fromEntries(record))
+}
+
+function parseObject(text: string | undefined, report: Report): object {
+  if (text === undefined) return {}
+  try {
+    const record: unknown = JSON.parse(text)
+    assertOptions('record', record)
+    return record
+  } catch {
+    report('the record of a partition must be a JSON object')
+    return {}
+  }
+}
