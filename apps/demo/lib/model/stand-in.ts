@@ -83,7 +83,8 @@ const choice = (delta: object, finish_reason: string | null = null): object[] =>
   { index: 0, delta, logprobs: null, finish_reason },
 ]
 
-function asStream(events: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+/** Encodes events as a stream, each as it is read. */
+export function asStream(events: AsyncGenerator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream({
     async pull(controller) {

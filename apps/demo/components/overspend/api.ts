@@ -1,0 +1,15 @@
+import type { Comparison } from '../../lib/overspend/compare'
+import { tokenOf } from '../chat/api'
+
+/** Any of the demo's tenants may start a comparison. */
+const TENANT = 'starter-1'
+
+/** Runs a comparison. Rejects with the reason if the demo refuses. */
+export async function fetchComparison(): Promise<Comparison> {
+  const headers = { authorization: `Bearer ${await tokenOf(TENANT)}` }
+  const response = await fetch('/api/demo/overspend', { method: 'POST', headers })
+  if (response.ok) return (await response.json()) as Comparison
+  if (response.status !== 429) throw new Error('The comparison failed.')
+  const seconds = Number(response.headers.get('retry-after'))
+  throw new Error(`Others are comparing. Try again in ${seconds} s.`)
+}
