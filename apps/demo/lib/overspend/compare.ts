@@ -37,14 +37,15 @@ export interface Comparison {
 
 /** Holds the same calls to the same budget in each way. @throws Error If the store fails. */
 export async function compare(): Promise<Comparison> {
-  return {
-    budget: BUDGET,
-    calls: calls.length,
-    left: countFate('left'),
-    lost: countFate('lost'),
-    ways: await Promise.all(ways.map(runWay)),
-  }
+  const results: WayResult[] = []
+  // One after the other: 200 requests at once are enough for a small store.
+  for (const way of ways) results.push(await runWay(way))
+  const [left, lost] = [countFate('left'), countFate('lost')]
+  return { budget: BUDGET, calls: calls.length, left, lost, ways: results }
 }
+
+/** The calls that ask at the same time, after the first round. */
+const GROUP_SIZE = 20
 
 const countFate = (fate: Fate): number => calls.filter((call) => call.fate === fate).length
 
@@ -54,43 +55,66 @@ const countFate = (fate: Fate): number => calls.filter((call) => call.fate === f
  */
 async function runWay(way: Way): Promise<WayResult> {
   const run = `${way.id}-${crypto.randomUUID()}`
-  let waiting = calls
+  let refused = calls
   let billed = 0
   let shortened = 0
-  for (let isOver = false; !isOver;) {
-    const round = await Promise.all(waiting.map((call) => ask(way, run, call)))
-    const allowed = round.filter(({ send }) => send !== undefined)
-    const bills = await Promise.all(round.map(({ send }) => send?.() ?? 0))
+  for (let groupSize = calls.length, isOver = false; !isOver; groupSize = GROUP_SIZE) {
+    const streams = await startRound(way, run, refused, groupSize)
+    const bills = await Promise.all([...streams.values()].map(({ send }) => send()))
     billed += bills.reduce((sum, bill) => sum + bill, 0)
-    shortened += allowed.filter(({ call, maxTokens }) => maxTokens < call.output).length
-    waiting = round.filter(({ send }) => send === undefined).map(({ call }) => call)
-    isOver = waiting.length === 0 || allowed.length === 0
+    shortened += [...streams].filter(([call, { maxTokens }]) => maxTokens < call.output).length
+    refused = refused.filter((call) => !streams.has(call))
+    isOver = refused.length === 0 || streams.size === 0
   }
   const { policies } = await getBudgetLimiter().peek({ run }, { cost: { usd: 0 } })
   return {
     id: way.id,
-    answered: calls.length - waiting.length,
+    answered: calls.length - refused.length,
     shortened,
-    refused: waiting.length,
-    falselyRefused: countPayable(waiting, BUDGET - billed),
+    refused: refused.length,
+    falselyRefused: countPayable(refused, BUDGET - billed),
     billed,
     overspend: Math.max(0, billed - BUDGET),
     remaining: policies[0]?.remaining ?? 0,
     leastRefused:
-      waiting.length > 0 ? Math.min(...waiting.map((call) => leastOf(way, call))) : null,
+      refused.length > 0 ? Math.min(...refused.map((call) => leastOf(way, call))) : null,
   }
 }
 
-/** Reserves a call. If it is allowed, the result has `send`, which streams and settles it. */
-async function ask(way: Way, run: string, call: Call) {
+/** A call that was let through. */
+interface Stream {
+  readonly maxTokens: number
+  /** Streams the answer, settles it, and resolves to the bill. */
+  readonly send: () => Promise<number>
+}
+
+/**
+ * Lets calls ask in groups, and returns those that are let through. To save requests, a group that is
+ * refused as a whole ends the round, unless nothing streams yet.
+ */
+async function startRound(way: Way, run: string, waiting: readonly Call[], groupSize: number) {
+  const streams = new Map<Call, Stream>()
+  for (let from = 0; from < waiting.length; from += groupSize) {
+    const before = streams.size
+    const ask = async (call: Call): Promise<void> => {
+      const stream = await reserveCall(way, run, call)
+      if (stream) streams.set(call, stream)
+    }
+    await Promise.all(waiting.slice(from, from + groupSize).map(ask))
+    if (before > 0 && streams.size === before) break
+  }
+  return streams
+}
+
+async function reserveCall(way: Way, run: string, call: Call): Promise<Stream | undefined> {
   const options = { ...way.reservation(call), settleWithin: '2m' } as const
   const decision = await reserve(getBudgetLimiter(), { run }, options)
   if (decision.degraded) throw new Error('The store does not answer')
-  if (!decision.allowed) return { call, maxTokens: 0 }
+  if (!decision.allowed) return undefined
   const maxTokens = 'granted' in decision ? Number(decision.granted) : MAX_OUTPUT
   const { settlesPartialAnswers } = way
   const settle = (usd: number) => decision.settle({ usd })
-  return { call, maxTokens, send: () => stream(call, { maxTokens, settlesPartialAnswers, settle }) }
+  return { maxTokens, send: () => stream(call, { maxTokens, settlesPartialAnswers, settle }) }
 }
 
 /** Returns the smallest amount for which a way lets a call through. */
