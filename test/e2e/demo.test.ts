@@ -23,7 +23,7 @@ const TABLE = [
   /^The agent made \d+ calls in \d+ rounds: 32 were let through, \d+ refused for its budget/m,
   /It spent \$0\.0473 of \$0\.0500\.$/m,
   /^check, then count +█{20} \$1\.19 +0$/m,
-  /^reserve the maximum +\$0\.00 +█{20} 17$/m,
+  /^reserve the maximum +\$0\.00 +█{20} 1[5-9]$/m,
   /^reserve what fits +\$0\.00 +█+ [1-4]$/m,
 ]
 

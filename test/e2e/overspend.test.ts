@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startNext } from './support/next-app.ts'
 import { startTarget, type Target } from './support/target.ts'
@@ -29,6 +29,8 @@ interface Comparison {
 /** The most that the estimate of one lost call may keep: 6,000 tokens in and 1,000 out. */
 const LARGEST_ESTIMATE = 6_000 * 5 + 1_000 * 25
 
+const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
+
 describe('200 streams on $1.00', () => {
   let demo: Target
   let comparison: Comparison
@@ -46,7 +48,7 @@ describe('200 streams on $1.00', () => {
     demo = await startTarget(startNext)
     token = await signed({ tenant: `overspend-${randomUUID()}`, plan: 'starter' })
     const answer = await start()
-    expect(answer.status).toBe(200)
+    if (!answer.ok) throw new Error(`The comparison was answered with status ${answer.status}`)
     comparison = (await answer.json()) as Comparison
     storeRequests = demo.store.requests
   })
@@ -89,8 +91,30 @@ describe('200 streams on $1.00', () => {
     expect(kept).toBeLessThan(comparison.lost * LARGEST_ESTIMATE)
   })
 
+  it('comes to the figures that the READMEs name', () => {
+    const page = read('../../apps/demo/README.md')
+    const rows = [...page.matchAll(/^\|.+\| +(\$\d\.\d\d) \| +(\d+) \|$/gm)]
+    const figures = comparison.ways.map(({ overspend, falselyRefused }) => [
+      `$${(overspend / 1_000_000).toFixed(2)}`,
+      falselyRefused,
+    ])
+    expect(rows.map(([, overspend, refused]) => [overspend, Number(refused)])).toEqual(figures)
+    const [counted, maximum, fitted] = figures
+    const sentences = read('../../README.md')
+    expect(sentences).toContain(`they overspend it by ${counted?.[0]}.`)
+    expect(sentences).toContain(`never settle, ${maximum?.[1]} calls are refused`)
+    expect(sentences).toContain(`they overspend ${fitted?.[0]}, and ${fitted?.[1]} call is refused`)
+  })
+
+  it('has a button on the page, and a bar with a value in words for each mistake of each way', async () => {
+    const page = await (await fetch(demo.url)).text()
+    expect(page).toMatch(/<button type="button">Run 200 streams on \$1\.00<\/button>/)
+    const meters = [...page.matchAll(/aria-label="(?:Overspend|False refusals), [^"]+"[^>]+>/g)]
+    expect(meters).toHaveLength(6)
+    for (const [meter] of meters) expect(meter).toContain('aria-valuetext="not run yet"')
+  })
+
   it('uses the tokens of the trace', () => {
-    const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
     const rows = read('../trace/azure-conv-2023.csv').trim().split('\n').slice(1)
     const every96th = rows.filter((_, index) => index % 96 === 0).slice(0, 200)
     const sample = JSON.parse(read('../../apps/demo/lib/overspend/azure-conv-sample.json')) as {
@@ -105,7 +129,7 @@ describe('200 streams on $1.00', () => {
   it('runs for tenants only, one at a time and three times a minute', async () => {
     expect((await start('')).status).toBe(401)
     const answers = await Promise.all([start(), start()])
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 429])
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 429])
     expect((await start()).status).toBe(200)
     const denied = await start()
     expect(denied.status).toBe(429)

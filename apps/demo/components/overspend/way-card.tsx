@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import type { WayResult } from '../../lib/overspend/compare'
 
 /** Formats micro-dollars as dollars and cents. */
-export const dollars = (micro: number): string => `$${(micro / 1_000_000).toFixed(2)}`
+const dollars = (micro: number): string => `$${(micro / 1_000_000).toFixed(2)}`
 
 interface WayCardProps {
   readonly title: string

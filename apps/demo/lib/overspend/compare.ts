@@ -2,7 +2,7 @@ import { reserve } from '@sluice/core/reservations'
 import { BUDGET, getBudgetLimiter } from '../limits/overspend'
 import { calls, type Call, type Fate } from './calls'
 import { costOf } from './model'
-import { stream } from './stream'
+import { streamAnswer } from './stream-answer'
 import { MAX_OUTPUT, ways, type Way } from './ways'
 
 /** The result of one way. Amounts are micro-dollars. */
@@ -50,8 +50,9 @@ const GROUP_SIZE = 20
 const countFate = (fate: Fate): number => calls.filter((call) => call.fate === fate).length
 
 /**
- * Makes all calls at once. Those that are allowed stream at the same time; those that are refused ask
- * again when these streams are over, until a whole round is refused: then no money will come back.
+ * Makes all calls at once. Those that are allowed stream at the same time, after all have asked: real
+ * answers take seconds, and asking takes milliseconds. Those that are refused ask again when these
+ * streams are over, until a whole round is refused: then no money will come back.
  */
 async function runWay(way: Way): Promise<WayResult> {
   const run = `${way.id}-${crypto.randomUUID()}`
@@ -114,7 +115,7 @@ async function reserveCall(way: Way, run: string, call: Call): Promise<Stream | 
   const maxTokens = 'granted' in decision ? Number(decision.granted) : MAX_OUTPUT
   const { settlesPartialAnswers } = way
   const settle = (usd: number) => decision.settle({ usd })
-  return { maxTokens, send: () => stream(call, { maxTokens, settlesPartialAnswers, settle }) }
+  return { maxTokens, send: () => streamAnswer(call, { maxTokens, settlesPartialAnswers, settle }) }
 }
 
 /** Returns the smallest amount for which a way lets a call through. */

@@ -10,17 +10,21 @@ interface StreamOptions {
 }
 
 /** Streams the answer to one call until its fate. Resolves to the provider's bill in micro-dollars. */
-export async function stream(call: Call, options: StreamOptions): Promise<number> {
+export async function streamAnswer(call: Call, options: StreamOptions): Promise<number> {
   const { response, billed } = answer(call, options.maxTokens)
   let settled: Promise<unknown> | undefined
-  let fault: unknown
+  let fault: Error | undefined
   const { body } = meter(response, {
     inputTokens: call.input,
     count: countWords,
     settle: ({ complete, input, output }) =>
       complete || options.settlesPartialAnswers ? options.settle(costOf(input, output)) : undefined,
-    waitUntil: (promise) => (settled = promise),
-    onError: (error) => (fault = error),
+    waitUntil(promise) {
+      settled = promise
+    },
+    onError(error) {
+      fault = new Error('The call cannot be settled', { cause: error })
+    },
   })
   if (body === null) throw new Error('The stand-in has sent no answer')
   const reader = body.getReader()
@@ -33,6 +37,6 @@ export async function stream(call: Call, options: StreamOptions): Promise<number
   }
   while (!(await reader.read()).done);
   await settled
-  if (fault !== undefined) throw fault
+  if (fault) throw fault
   return billed()
 }
