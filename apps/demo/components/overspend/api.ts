@@ -1,5 +1,6 @@
 import type { Comparison } from '../../lib/overspend/compare'
 import { tokenOf } from '../chat/api'
+import { duration } from '../console/duration'
 
 /** Any of the demo's tenants may start a comparison. */
 const TENANT = 'starter-1'
@@ -10,6 +11,6 @@ export async function fetchComparison(): Promise<Comparison> {
   const response = await fetch('/api/demo/overspend', { method: 'POST', headers })
   if (response.ok) return (await response.json()) as Comparison
   if (response.status !== 429) throw new Error('The comparison failed.')
-  const seconds = Number(response.headers.get('retry-after'))
-  throw new Error(`Others are comparing. Try again in ${seconds} s.`)
+  const wait = duration(1000 * Number(response.headers.get('retry-after')))
+  throw new Error(`There were too many comparisons. Try again in ${wait}.`)
 }

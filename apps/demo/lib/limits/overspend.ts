@@ -2,6 +2,7 @@ import { usd } from '@sluice/ai'
 import {
   concurrency,
   createLimiter,
+  dailyCap,
   sessionWindow,
   slidingWindow,
   type Limiter,
@@ -34,11 +35,13 @@ export function getBudgetLimiter(): ReturnType<typeof createBudget> {
 
 let runLimiter: Limiter | undefined
 
-/** Returns the limiter of comparisons: one at a time and three a minute, whoever starts them. */
+/** Returns the limiter of comparisons: one at a time, three a minute and 200 a day. */
 export function getRunLimiter(): Limiter {
   runLimiter ??= createLimiter({
     store: store(),
+    // A comparison takes some 2,000 requests to the store, which somebody pays for.
     policies: [
+      dailyCap({ name: 'comparisons-today', limit: 200, per: 'global' }),
       slidingWindow({ name: 'comparisons', limit: 3, window: '1m', per: 'global' }),
       concurrency({ name: 'comparing', limit: 1, per: 'global', maxDuration: '30s' }),
     ],
