@@ -34,6 +34,7 @@ if (options.drive) {
   The store is ${stack.engine}.
   Open the page, choose a tenant and a route, and send a burst of 25 to a limit of 20.
   Start a runaway agent in the chat below, and watch its budget stop it.
+  Run 200 streams on $1.00, and see what other ways to hold a budget let through and refuse.
   "npm run demo -- --drive" does all that for you, and checks the results.
   Ctrl-C ends everything.
 `)

@@ -22,6 +22,9 @@ const TABLE = [
   // Each call is reserved with 0.0040 dollars and costs 0.0015: the 33rd does not fit any more.
   /^The agent made \d+ calls in \d+ rounds: 32 were let through, \d+ refused for its budget/m,
   /It spent \$0\.0473 of \$0\.0500\.$/m,
+  /^check, then count +█{20} \$1\.19 +0$/m,
+  /^reserve the maximum +\$0\.00 +█{20} 1[5-9]$/m,
+  /^reserve what fits +\$0\.00 +█+ [1-4]$/m,
 ]
 
 describe('npm run demo -- --drive', () => {
@@ -38,7 +41,7 @@ describe('npm run demo -- --drive', () => {
     for (const line of TABLE) expect(output).toMatch(line)
     expect(output).toContain('✓ each decision is one request to the store')
     expect(output).toContain('✓ a model call is two requests to the store')
-    expect(output).toContain('All 24 checks held.')
+    expect(output).toContain('All 27 checks held.')
     expect(code).toBe(0)
   })
 
@@ -46,7 +49,7 @@ describe('npm run demo -- --drive', () => {
     const { code, output } = await demo(['--drive'], { PATH: pathWithoutRedis })
     expect(output).toContain('with the embedded engine')
     for (const line of TABLE) expect(output).toMatch(line)
-    expect(output).toContain('All 24 checks held.')
+    expect(output).toContain('All 27 checks held.')
     expect(code).toBe(0)
   })
 
@@ -57,7 +60,7 @@ describe('npm run demo -- --drive', () => {
       UPSTASH_REDIS_REST_TOKEN: upstash.token,
     })
     expect(output).toContain(`with Upstash at ${new URL(upstash.url).host}`)
-    expect(output).toContain('All 22 checks held.')
+    expect(output).toContain('All 25 checks held.')
     expect(upstash.requests).toBeGreaterThan(600)
     expect(code).toBe(0)
   })

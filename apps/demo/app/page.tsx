@@ -7,6 +7,7 @@ import { Budgets } from '../components/console/budgets'
 import { SendForm } from '../components/console/send-form'
 import { useAnswers } from '../components/console/use-answers'
 import { NO_TENANT, useBudgets } from '../components/console/use-budgets'
+import { Overspend } from '../components/overspend/overspend'
 
 export default function Page(): ReactNode {
   const [tenant, setTenant] = useState('starter-1')
@@ -56,6 +57,7 @@ export default function Page(): ReactNode {
       </div>
 
       <Chat />
+      <Overspend />
     </main>
   )
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { checkScenario } from './checks.mjs'
+import { overspend } from './overspend.mjs'
 import { latencies, progress, table } from './report.mjs'
 import { request, tokensFor } from './route-client.mjs'
 import { runawayAgent } from './runaway-agent.mjs'
@@ -14,8 +15,9 @@ export async function drive(stack) {
   const deadline = AbortSignal.timeout(DRIVE_TIMEOUT_MS)
   const { results, checks } = await runScenarios(stack, deadline)
   const agent = await withinOneDay(() => runawayAgent(stack, deadline))
-  printResults(results, agent)
-  return printChecks([...checks, ...agent.checks])
+  const comparison = await overspend(stack, deadline)
+  printResults(results, agent, comparison)
+  return printChecks([...checks, ...agent.checks, ...comparison.checks])
 }
 
 /** Runs the scenarios. Returns their records, and the checks of them and of the store's requests. */
@@ -76,13 +78,13 @@ async function withinOneDay(work, canRepeat = () => true) {
 
 const today = () => new Date().toISOString().slice(0, 10)
 
-function printResults(results, agent) {
+function printResults(results, agent, comparison) {
   const [, stormRecords] = [...results].find(([{ name }]) => name === 'retry storm')
   const storm = latencies(stormRecords)
   console.log(`\n${table(results)}\n`)
   console.log(
     `In the retry storm a denial took ${storm.denied} ms (median), ` +
-      `an allowed request ${storm.allowed} ms.\n\n${agent.summary}\n`,
+      `an allowed request ${storm.allowed} ms.\n\n${agent.summary}\n\n${comparison.summary}\n`,
   )
 }
 

@@ -83,16 +83,20 @@ const choice = (delta: object, finish_reason: string | null = null): object[] =>
   { index: 0, delta, logprobs: null, finish_reason },
 ]
 
-function asStream(events: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+/** Encodes events as a stream. None is written ahead of its reader, who may leave. */
+export function asStream(events: AsyncGenerator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await events.next()
-      if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await events.next()
+        if (done) controller.close()
+        else controller.enqueue(encoder.encode(value))
+      },
+      async cancel() {
+        await events.return(undefined)
+      },
     },
-    async cancel() {
-      await events.return(undefined)
-    },
-  })
+    { highWaterMark: 0 },
+  )
 }
