@@ -191,7 +191,8 @@ describe('a reservation that was made without the store', () => {
     const decision = await mustReserve(first, ACME, { cost: { token: 40 } })
     expect(decision.degraded).toMatchObject({ mode: 'local' })
     const done = await reservation(other, JSON.stringify(decision)).settle({ token: 15 })
-    expect(done).toEqual({ applied: true, returned: { token: 25 }, overrun: {} })
+    const moved = { returned: { token: 25 }, overrun: {} }
+    expect(done).toEqual({ applied: true, ...moved, storeFailed: true })
     const { policies: states } = await first.peek(ACME, { cost: { token: 0 } })
     expect(states[0]?.remaining).toBe(85)
   })
@@ -204,6 +205,7 @@ describe('a reservation that was made without the store', () => {
       if (denied.allowed) throw new Error('A reservation beyond the limit was allowed')
     }
     const done = await open.settle({ token: 15 })
-    expect(done).toEqual({ applied: true, returned: { token: 85 }, overrun: {} })
+    const moved = { returned: { token: 85 }, overrun: {} }
+    expect(done).toEqual({ applied: true, ...moved, storeFailed: true })
   })
 })

@@ -215,8 +215,8 @@ const PAUSE_MS = 200
 async function settleSurely(reservation: Reservation, actual: Cost): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await reservation.settle(actual)
-      return
+      const { storeFailed = false } = await reservation.settle(actual)
+      if (!storeFailed || attempt === ATTEMPTS) return
     } catch (error) {
       if (!(error instanceof StoreError) || attempt === ATTEMPTS) throw error
     }

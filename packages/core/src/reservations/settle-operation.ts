@@ -37,6 +37,7 @@ export interface SettleRequest extends Pick<
   readonly corrections: readonly Correction[]
   /** True if the charges were made in this process's memory. */
   readonly isLocal: boolean
+  readonly onFault: () => void
 }
 
 /** The time for which Redis remembers a settlement, so that one whose reply was lost can be repeated. */
@@ -47,12 +48,13 @@ const REMEMBERED_MS = 60_000
  * is `undefined` if there was no mark and nothing was done.
  */
 export function settleOperation(request: SettleRequest): Operation<SettleResult | undefined> {
-  const { policies, corrections, mark, startedAt, isLocal } = request
+  const { policies, corrections, mark, startedAt, isLocal, onFault } = request
   // The script takes keys in the order of the policies. The charges may have another order.
   const inOrder = corrections.toSorted((a, b) => a.index - b.index)
   return {
     startedAt,
     localMark: isLocal ? mark : undefined,
+    onFault,
     run: (states) => settleInMemory(states, request),
     lua: {
       name: `settle ${layoutOf(policies).shape}`,
