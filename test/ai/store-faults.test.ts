@@ -77,11 +77,12 @@ describe('a model call whose store fails', () => {
     expect(usages).toHaveLength(1)
   })
 
-  it('keeps its estimate when settling fails three times, and reports the error', async () => {
-    const { call, errors } = setUp(undefined, 'request', 'request', 'request')
+  it('keeps its estimate when settling fails three times, and reports the error and the usage', async () => {
+    const { call, errors, usages } = setUp(undefined, 'request', 'request', 'request')
     const [charged, inFlight] = await call()
     expect(charged).toBeGreaterThan(ACTUAL)
     expect(inFlight).toBe(1)
     expect(errors).toMatchObject([{ code: 'store_unreachable' }])
+    expect(usages).toMatchObject([{ output: 310, complete: true }])
   })
 })

@@ -39,7 +39,7 @@ export interface CallOptions extends CallTerms {
    * @default none
    */
   readonly formats?: readonly UsageFormat[]
-  /** Hears of each usage, once, after it was settled. @default none */
+  /** Hears of each usage, once, after it was settled or settling has failed. @default none */
   readonly onUsage?: (usage: Usage, subject: Subject) => unknown
   /** Hears of faults in settling and metering. @default console.error */
   readonly onError?: (error: unknown) => void
@@ -145,8 +145,12 @@ export async function admit(
     const actual = counted.map((unit) => {
       return [unit, keeps ? Math.max(reservedOf(decision, unit), used[unit]) : used[unit]] as const
     })
-    await settleSurely(decision as Reservation, Object.fromEntries(actual))
-    await options.onUsage?.(usage, subject)
+    try {
+      await settleSurely(decision as Reservation, Object.fromEntries(actual))
+    } finally {
+      // The provider bills it, also if the store does not know.
+      await options.onUsage?.(usage, subject)
+    }
   }
 
   // The request itself stays counted: errors are not free to repeat.
