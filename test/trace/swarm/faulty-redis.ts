@@ -5,6 +5,8 @@ import { roll } from './random.ts'
 
 /** The share of the requests to Redis that fail: half of them each way. */
 const FAULTS = 0.02
+/** With it, a call loses the reply to its reservation and then its first settlement. */
+const SEED = 12
 
 /** Redis never gets the command, or executes it and the reply is lost. */
 export type Fault = 'request lost' | 'reply lost'
@@ -26,7 +28,7 @@ export class FaultyRedis {
     if (journey === undefined) return fetch(url, init)
     const { requests, call } = journey
     const at = requests.length
-    const chance = roll('fault', call.index, at)
+    const chance = roll('fault', SEED, call.index, at)
     const fault = chance < FAULTS / 2 ? 'request lost' : chance < FAULTS ? 'reply lost' : undefined
     requests.push({ fault })
     if (fault === 'request lost') throw new TypeError('The request is lost')

@@ -65,6 +65,10 @@ describe(`${TENANTS * CALLS} model calls of ${TENANTS} tenants, with faults`, ()
       const settling = journeys.flatMap((one) => one.requests.slice(1))
       expect(settling.filter((one) => one.fault === fault).length).toBeGreaterThan(9)
     }
+    const twice = journeys.filter(
+      ({ requests: [first, second] }) => first?.isHeld && second?.fault === 'request lost',
+    )
+    expect(twice.length).toBeGreaterThan(0)
   })
 
   it('are charged in the store what the books say: settled, kept or abandoned', () => {
@@ -120,11 +124,13 @@ describe(`${TENANTS * CALLS} model calls of ${TENANTS} tenants, with faults`, ()
     },
   )
 
-  it('report an error only after three attempts to settle', () => {
-    for (const { errors, requests } of journeys) {
-      const attempts = requests.slice(1)
+  it('are settled in the store if it holds them, unless three attempts fail, which is reported', () => {
+    for (const { kind, isInFlight, journey } of entries) {
+      if (kind === 'unsettled') continue
+      const attempts = journey.requests.slice(1)
       const isLost = attempts.length === 3 && attempts.every(({ fault }) => fault !== undefined)
-      expect(errors).toHaveLength(isLost ? 1 : 0)
+      expect(journey.errors).toHaveLength(isLost ? 1 : 0)
+      expect(isInFlight).toBe(isLost && attempts.every(({ fault }) => fault === 'request lost'))
     }
   })
 
