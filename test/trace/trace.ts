@@ -5,6 +5,10 @@ export interface Row {
   /** Epoch ms. */
   readonly at: number
   readonly tenant: string
+  /** LLM tokens in. */
+  readonly input: number
+  /** LLM tokens out. */
+  readonly output: number
   /** LLM tokens in and out. */
   readonly tokens: number
 }
@@ -28,11 +32,11 @@ export function readTrace(): Row[] {
   }
   const lines = text.trim().split('\n').slice(1)
   return lines.map((line) => {
-    const [ms = 0, tokensIn = 0, tokensOut = 0] = line.split(',').map(Number)
+    const [ms = 0, input = 0, output = 0] = line.split(',').map(Number)
     const isHeavy = random() < HEAVY.share
     const [from, to] = isHeavy ? [0, HEAVY.tenants] : [HEAVY.tenants, TENANTS]
     const tenant = `t${from + Math.floor(random() * (to - from))}`
-    return { at: FIRST_AT + ms, tenant, tokens: tokensIn + tokensOut }
+    return { at: FIRST_AT + ms, tenant, input, output, tokens: input + output }
   })
 }
 

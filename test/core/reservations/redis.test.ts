@@ -40,19 +40,21 @@ const own = ownRedis()
 
 const setUp = () => own.setUp(POLICIES)
 
-/** A limiter of which one reply is lost on demand, and what is left of its policies in Redis. */
+/** A limiter of which one reply or request is lost on demand, and what is left of its policies in Redis. */
 async function losing(onStoreError: 'local' | 'allow' | 'deny') {
   const { url, token } = own.local
-  let lose = false
+  let lose: 'request' | 'reply' | undefined
   const store = upstash({
     url,
     token,
     prefix: freshPrefix(),
     timeoutMs: 30_000,
     async fetch(target, init) {
+      const lost = lose
+      lose = undefined
+      if (lost === 'request') throw new TypeError('The request is lost')
       const response = await fetch(target, init)
-      if (!lose) return response
-      lose = false
+      if (lost === undefined) return response
       throw new TypeError('The reply is lost')
     },
   })
@@ -60,7 +62,7 @@ async function losing(onStoreError: 'local' | 'allow' | 'deny') {
   await limiter.peek(ACME, { cost: COST })
   return {
     limiter,
-    loseNext: () => void (lose = true),
+    loseNext: (what: 'request' | 'reply' = 'reply') => void (lose = what),
     left: async () => remaining(await limiter.peek(ACME, { cost: { token: 0 } })),
   }
 }
@@ -165,6 +167,22 @@ describe('a reservation in Redis', () => {
     },
   )
 
+  it.each(['local', 'allow'] as const)(
+    'whose reply was lost tells that settling failed, too, and may be repeated, with onStoreError %s',
+    async (onStoreError) => {
+      const { limiter, loseNext, left } = await losing(onStoreError)
+      loseNext()
+      const decision = await mustReserve(limiter, ACME, { cost: COST })
+      loseNext('request')
+      expect(await decision.settle({ token: 10 })).toMatchObject({ storeFailed: true })
+      expect(await left()).toMatchObject({ daily: 70, window: 70, calls: 2 })
+      const repeated = await decision.settle({ token: 10 })
+      expect(repeated).toMatchObject({ applied: true, returned: { token: 20 } })
+      expect(repeated.storeFailed).toBeUndefined()
+      expect(await left()).toMatchObject({ daily: 90, window: 90, calls: 3 })
+    },
+  )
+
   it('whose reply was lost is corrected by what the store has granted', async () => {
     const { limiter, loseNext, left } = await losing('allow')
     const fit = fitRange({ floor: 1, most: 500, rates: { token: 1_000_000 } })
@@ -239,6 +257,7 @@ describe('a reservation without the store', () => {
       why: 'nothing_charged',
       returned: {},
       overrun: {},
+      storeFailed: true,
     })
   })
 })

@@ -45,7 +45,7 @@ export interface CallOptions extends CallTerms, Pick<ReserveOptions, 'settleWith
    * @default none
    */
   readonly formats?: readonly UsageFormat[]
-  /** Hears of each usage, once, after it was settled. @default none */
+  /** Hears of each usage, once, after it was settled or settling has failed. @default none */
   readonly onUsage?: (usage: Usage, subject: Subject) => unknown
   /** Hears of faults in settling and metering. @default console.error */
   readonly onError?: (error: unknown) => void
@@ -151,8 +151,12 @@ export async function admit(
       unit,
       keeps ? Math.max(reservedOf(decision, unit), used[unit]) : used[unit],
     ])
-    await settleSurely(decision as Reservation, Object.fromEntries(actual) as Cost)
-    await options.onUsage?.(usage, subject)
+    try {
+      await settleSurely(decision as Reservation, Object.fromEntries(actual) as Cost)
+    } finally {
+      // The provider bills it, also if the store does not know.
+      await options.onUsage?.(usage, subject)
+    }
   }
 
   // The request itself stays counted: errors are not free to repeat.
@@ -221,8 +225,8 @@ const PAUSE_MS = 200
 async function settleSurely(reservation: Reservation, actual: Cost): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await reservation.settle(actual)
-      return
+      const { storeFailed = false } = await reservation.settle(actual)
+      if (!storeFailed || attempt === ATTEMPTS) return
     } catch (error) {
       if (!(error instanceof StoreError) || attempt === ATTEMPTS) throw error
     }

@@ -41,6 +41,7 @@ export interface SettleRequest extends Pick<
   readonly openKey?: string | undefined
   /** True to release it: a later settlement charges what was used. */
   readonly isRelease: boolean
+  readonly onFault: () => void
 }
 
 /** The time for which Redis remembers a settlement, so that one whose reply was lost can be repeated. */
@@ -54,12 +55,13 @@ const RELEASED_MS = 86_400_000
  * is `undefined` if there was no mark and nothing was done.
  */
 export function settleOperation(request: SettleRequest): Operation<SettleResult | undefined> {
-  const { policies, corrections, mark, startedAt, isLocal, openKey } = request
+  const { policies, corrections, mark, startedAt, isLocal, openKey, onFault } = request
   // The script takes keys in the order of the policies. The charges may have another order.
   const inOrder = corrections.toSorted((a, b) => a.index - b.index)
   return {
     startedAt,
     localMark: isLocal ? mark : undefined,
+    onFault,
     run: (states) => settleInMemory(states, request),
     lua: {
       name: `settle ${layoutOf(policies).shape}`,

@@ -1,5 +1,5 @@
 import type { LimiterRuntime } from '../limiter/runtime.ts'
-import type { Correction } from './settle-operation.ts'
+import type { Correction, SettleResult } from './settle-operation.ts'
 import { systemClock } from '../clock.ts'
 import { keyPrefix } from '../policies/rules.ts'
 import { invalidReservation, markKey, type ReservationData } from './reservation-data.ts'
@@ -23,6 +23,11 @@ export interface Settled {
   readonly returned: Readonly<Record<string, number>>
   /** Units charged beyond the estimate, by unit. */
   readonly overrun: Readonly<Record<string, number>>
+  /**
+   * True if the reservation was made without the store, and the store has failed again. It may still hold
+   * the estimate, because only its reply may have been lost: settle once more. @default false
+   */
+  readonly storeFailed?: boolean
 }
 
 /** Returns the units really used of `unit`, of which `reserved` are charged. */
@@ -35,9 +40,11 @@ export async function settle(
   actual: ActualUnits,
   isRelease = false,
 ): Promise<Settled> {
-  const { program, store, clock, clockIsInjected, events } = runtime
+  const { program, store, clock, clockIsInjected } = runtime
   const { id, madeIn } = data
   if (data.charges.length === 0) return notApplied('nothing_charged')
+  let storeFailed = false
+  const onFault = (): void => void (storeFailed = true)
   const corrections = correctionsOf(data, runtime, actual)
   const settling = store.run(
     settleOperation({
@@ -51,10 +58,23 @@ export async function settle(
       now: clock(),
       clockIsInjected,
       startedAt: systemClock(),
+      onFault,
     }),
   )
   // A store that has never charged it may still be down.
-  const result = await (madeIn === 'nowhere' ? settling.catch(() => undefined) : settling)
+  const result = await (madeIn === 'nowhere' ? settling.catch(onFault) : settling)
+  const settled = settledBy(result, data, runtime, corrections)
+  return storeFailed ? { ...settled, storeFailed } : settled
+}
+
+/** Reports what the store, or the memory of this process, has done. */
+function settledBy(
+  result: SettleResult | void,
+  data: ReservationData,
+  runtime: LimiterRuntime,
+  corrections: readonly Correction[],
+): Settled {
+  const { events } = runtime
   if (result === undefined) return explainRefusal(data, runtime)
   if ('before' in result) {
     return { ...notApplied('settled_before'), ...unitsBefore(data, result.before, runtime) }
@@ -62,7 +82,7 @@ export async function settle(
   const moved = unitsMoved(
     corrections.map(({ policy }, index) => [policy.unit, result.applied[index] ?? 0]),
   )
-  events.settled?.({ id, ...moved })
+  events.settled?.({ id: data.id, ...moved })
   return { applied: true, ...moved }
 }
 

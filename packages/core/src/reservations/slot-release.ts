@@ -38,6 +38,7 @@ function releaseOperation(
   return {
     startedAt: systemClock(),
     localMark,
+    onFault: () => undefined,
     run: (states) => releaseInMemory(slots, states, now),
     lua: {
       name: `release ${shape.join()}`,

@@ -1,4 +1,4 @@
-import type { Store, StoreReply, StoreRequest } from './store.ts'
+import type { Operation, Store, StoreReply, StoreRequest } from './store.ts'
 import { SluiceError, StoreError } from '../errors.ts'
 import { memory } from './memory.ts'
 import { isDenied } from './store.ts'
@@ -13,7 +13,7 @@ export type OnStoreError = 'allow' | 'deny' | 'local'
  * The memory in which each open reservation was made while a store failed, by its mark, the oldest
  * first. Shared by all limiters of the process, because any of them may settle it.
  */
-const localReservations = new Map<string, Store>()
+const localReservations = new Map<Operation<unknown>['localMark'], Store>()
 
 /** The most reservations to remember. More are not expected to be open while a store is down. */
 const MAX_LOCAL_RESERVATIONS = 10_000
@@ -53,12 +53,11 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
     },
 
     async run(operation) {
-      const { localMark } = operation
-      const memoryOfIt = localMark && localReservations.get(localMark)
+      const memoryOfIt = localReservations.get(operation.localMark)
       if (!memoryOfIt) return primary.run(operation)
       // The store may have charged it, too, and only its reply was lost.
       const inMemory = await memoryOfIt.run(operation)
-      return (await primary.run(operation).catch(() => undefined)) ?? inMemory
+      return (await primary.run(operation).catch(operation.onFault)) ?? inMemory
     },
 
     async reset(keys) {

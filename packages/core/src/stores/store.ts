@@ -133,6 +133,8 @@ export interface Operation<Result> {
    * failed: the operation runs there.
    */
   readonly localMark?: string | undefined
+  /** Handles the error if the store fails after this process's memory has run it. @default it is thrown */
+  readonly onFault?: () => void
   /** The twin for stores in memory. */
   run(states: StateMap): Result
   readonly lua: {

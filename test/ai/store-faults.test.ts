@@ -1,0 +1,88 @@
+import { StoreError, createLimiter, manualClock, type Store } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { modelHandler, modelPolicies, usd, type Usage } from '@sluice/ai'
+import { describe, expect, it, vi } from 'vitest'
+import { NOON } from '../support/times.ts'
+import { post, PRICES, QUESTION, subject, used } from './doors.ts'
+import * as recorded from './recordings.ts'
+
+/** Faults of the next calls, in order: of the request, of the reply, or none. */
+type Fault = 'request' | 'reply' | undefined
+
+/** A handler over a store in memory that stands for one far away, and fails as `faults` say. */
+function setUp(...faults: Fault[]) {
+  const far = memory()
+  async function failing<T>(call: () => Promise<T>): Promise<T> {
+    const fault = faults.shift()
+    const result = fault === 'request' ? undefined : await call()
+    if (fault === undefined) return result as T
+    throw new StoreError('store_unreachable', 'The store cannot be reached')
+  }
+  const store: Store = {
+    check: (request) => failing(() => far.check(request)),
+    run: (operation) => failing(() => far.run(operation)),
+    reset: (keys) => far.reset(keys),
+  }
+  const policies = modelPolicies({
+    per: ['tenant'],
+    tpm: 1_000_000,
+    daily: usd(1),
+    inFlight: 20,
+  })
+  const limiter = createLimiter({ store, clock: manualClock(NOON), policies })
+  const usages: Usage[] = []
+  const errors: unknown[] = []
+  const works: Promise<unknown>[] = []
+  const handle = modelHandler(
+    limiter,
+    {
+      subject,
+      prices: PRICES,
+      onUsage: (usage) => usages.push(usage),
+      onError: (error) => errors.push(error),
+      waitUntil: (work) => works.push(work),
+    },
+    () => Response.json(recorded.CHAT_JSON),
+  )
+  return {
+    usages,
+    errors,
+    /** Makes a call, and returns what is charged and in flight once it is settled. */
+    call: async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout'] })
+      await (await handle(post(QUESTION))).text()
+      await vi.runAllTimersAsync()
+      await Promise.all(works)
+      vi.useRealTimers()
+      expect(faults).toEqual([])
+      return [await used(limiter, 'budget.daily'), await used(limiter, 'in-flight')]
+    },
+  }
+}
+
+const ACTUAL = 1_204 + 3_100
+
+describe('a model call whose store fails', () => {
+  it.each<[string, Fault[]]>([
+    ['its reservation is lost', ['request']],
+    ['the reply to its reservation is lost', ['reply']],
+    ['settling fails twice', [undefined, 'request', 'reply']],
+    ['the reply to its reservation is lost and settling fails once', ['reply', 'request']],
+    ['the same, twice', ['reply', 'request', 'request']],
+  ])('is charged what it used when %s', async (title, faults) => {
+    const { call, errors, usages } = setUp(...faults)
+    // A reservation that never reached the store is charged in the memory of this process.
+    expect(await call()).toEqual([title === 'its reservation is lost' ? 0 : ACTUAL, 0])
+    expect(errors).toEqual([])
+    expect(usages).toHaveLength(1)
+  })
+
+  it('keeps its estimate when settling fails three times, and reports the error and the usage', async () => {
+    const { call, errors, usages } = setUp(undefined, 'request', 'request', 'request')
+    const [charged, inFlight] = await call()
+    expect(charged).toBeGreaterThan(ACTUAL)
+    expect(inFlight).toBe(1)
+    expect(errors).toMatchObject([{ code: 'store_unreachable' }])
+    expect(usages).toMatchObject([{ output: 310, complete: true }])
+  })
+})
