@@ -1,4 +1,5 @@
 import { concurrency, dailyCap, slidingWindow, tokenBucket, type Policy } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
 import { release, reserve, sweepUnsettled, type Reservation } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { remaining } from '../../support/decisions.ts'
@@ -155,6 +156,13 @@ describe('a reservation that is to be released', () => {
     const keys = await keysUnder(own.redis, prefix)
     expect(keys.some((key) => key.includes(':open:'))).toBe(true)
     for (const key of keys) expect(await own.redis.pttl(key)).toBeGreaterThan(0)
+  })
+
+  it('is denied as it was if the store fails while it looks for dead holders', async () => {
+    const store = { ...memory(), run: () => Promise.reject(new Error('down')) }
+    const { limiter } = setUp(POLICIES, { store })
+    expect((await take(limiter, 80)).allowed).toBe(true)
+    expect(await take(limiter, 60)).toMatchObject({ allowed: false, violated: { name: 'day' } })
   })
 
   it('must be chosen with release()', async () => {

@@ -1,6 +1,5 @@
 import {
   ConfigError,
-  StoreError,
   type AllowedDecision,
   type Cost,
   type Decision,
@@ -19,10 +18,10 @@ import {
 import { assertFunction, assertOneOf, assertPositiveInteger } from '@sluice/core/validation'
 import type { UsageFormat } from '../formats/format.ts'
 import { assertFormats, meter } from '../meter.ts'
-import { findPrice, priceOf, type Prices } from '../prices.ts'
-import type { ModelUsage, Usage } from '../usage.ts'
+import type { Usage } from '../usage.ts'
 import type { Units } from './call-units.ts'
 import { MAX_OUTPUT, type CallTerms, type PreparedCall } from './prepare.ts'
+import { SETTLED_UNITS, settleSurely, unitsUsed } from './settling.ts'
 
 /** Options of every way to make a limited model call. */
 export interface CallOptions extends CallTerms, Pick<ReserveOptions, 'settleWithin' | 'unsettled'> {
@@ -86,9 +85,6 @@ export interface AdmittedCall {
   settle(usage: Usage): Promise<void>
 }
 
-/** The units of a call that are known once it is over. */
-const UNITS = ['token', 'input_token', 'output_token', 'usd'] as const
-
 /** Throws unless the options of a call are usable. */
 export function assertCallOptions(options: CallOptions): void {
   const { maxOutput = MAX_OUTPUT, minOutput = maxOutput, maxBodyBytes = 1 } = options
@@ -123,7 +119,7 @@ export async function admit(
     const message = 'must be given, such as LIST_PRICES: a policy counts usd'
     throw new ConfigError('invalid_option', 'prices', message)
   }
-  const counted = UNITS.filter((unit) => units.has(unit))
+  const counted = SETTLED_UNITS.filter((unit) => units.has(unit))
   const only = (amounts: Units): Units =>
     Object.fromEntries(counted.map((unit) => [unit, amounts[unit] ?? 0]))
   const { cost, inputCost, outputRates, floor, output } = call
@@ -214,54 +210,5 @@ function admittedCall(
     },
     cancel: () => inBackground(decision.cancel()),
     unanswered: () => inBackground(settleSurely(decision, {})),
-  }
-}
-
-/** The attempts to settle, and the pause before the second in milliseconds; before later ones it is longer. */
-const ATTEMPTS = 3
-const PAUSE_MS = 200
-
-/** Settles, again if the store fails: the first settlement counts, so that repeating it is harmless. */
-async function settleSurely(reservation: Reservation, actual: Cost): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const { storeFailed = false } = await reservation.settle(actual)
-      if (!storeFailed || attempt === ATTEMPTS) return
-    } catch (error) {
-      if (!(error instanceof StoreError) || attempt === ATTEMPTS) throw error
-    }
-    await new Promise((resolve) => {
-      setTimeout(resolve, PAUSE_MS * attempt)
-    })
-  }
-}
-
-function unitsUsed(
-  usage: Usage,
-  call: PreparedCall,
-  prices: Prices | undefined,
-): Record<(typeof UNITS)[number], number> {
-  const { input, output, cost = 0 } = usage
-  const usd = prices ? Math.max(cost, priceOfAnswer(usage, call, prices)) : cost
-  return { token: input + output, input_token: input, output_token: output, usd }
-}
-
-/** The price of an answer: each model at its own price, and one without a price at that of the call's model. */
-function priceOfAnswer(usage: Usage, call: PreparedCall, prices: Prices): number {
-  const priced = (one: ModelUsage): ModelUsage => ({
-    ...one,
-    model: pricedModel(one, call, prices),
-  })
-  const otherModels = (usage.otherModels ?? []).map(priced)
-  return priceOf({ ...usage, otherModels }, pricedModel(usage, call, prices), prices)
-}
-
-/** The model to price an answer by: the one that it names, else the one that was asked for. */
-function pricedModel({ model }: Pick<Usage, 'model'>, call: PreparedCall, prices: Prices): string {
-  try {
-    findPrice(model, { ...prices, unknownModel: 'deny' })
-    return model as string
-  } catch {
-    return call.model
   }
 }

@@ -50,7 +50,7 @@ function textsOfPart({ text, functionCall, executableCode }: Json): unknown[] {
   return [text, name, textsOf(args), objectOf(executableCode)['code']]
 }
 
-/** Turns a list of objects into one object a line. What is no such list stays text. */
+/** Turns a list of objects into one object a line. Any other text stays as it is. */
 function listItems(): AnswerDecoder {
   const text = new TextDecoder()
   const scan = jsonScan()

@@ -91,8 +91,9 @@ export async function reserve<
   }
   let outcome = await decide(runtime, decideCall)
   if (unsettled && outcome.decision.retryAfterMs && !outcome.decision.degraded) {
-    // What dead holders have left may be all that is missing.
-    const swept = await unsettled.sweep(runtime, unsettled.openKey(outcome.entries))
+    // What dead holders have left may be all that is missing. If the store fails now, the denial stands.
+    const sweep = unsettled.sweep(runtime, unsettled.openKey(outcome.entries))
+    const swept = await sweep.catch(() => 0)
     if (swept > 0) outcome = await decide(runtime, decideCall)
   }
   const { decision, id } = outcome
