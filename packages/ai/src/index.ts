@@ -16,6 +16,8 @@ export type { CallTerms } from './call/prepare.ts'
 // Budgets and limits
 export { budget, usd } from './budget.ts'
 export type { BudgetOptions } from './budget.ts'
+export { learnedOutput } from './learned-output.ts'
+export type { LearnedOutput, LearnedOutputOptions } from './learned-output.ts'
 export { budgetBelow } from './budget-below.ts'
 export { modelLimits } from './model-limits.ts'
 export type { ModelLimits, ModelLimitsOptions, ModelLimitPolicies } from './model-limits.ts'

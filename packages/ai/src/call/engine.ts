@@ -17,6 +17,7 @@ import {
 } from '@sluice/core/reservations'
 import { assertFunction, assertOneOf, assertPositiveInteger } from '@sluice/core/validation'
 import type { UsageFormat } from '../formats/format.ts'
+import type { LearnedOutput } from '../learned-output.ts'
 import { assertFormats, meter } from '../meter.ts'
 import type { Usage } from '../usage.ts'
 import type { Units } from './call-units.ts'
@@ -25,6 +26,12 @@ import { SETTLED_UNITS, settleSurely, unitsUsed } from './settling.ts'
 
 /** Options of every way to make a limited model call. */
 export interface CallOptions extends CallTerms, Pick<ReserveOptions, 'settleWithin' | 'unsettled'> {
+  /**
+   * Reserves as much output as the latest answers had, created by `learnedOutput`. Not with `minOutput`.
+   *
+   * @default the maximum is reserved
+   */
+  readonly learn?: LearnedOutput
   /**
    * The charge of an answer whose provider did not tell its usage: `keep` the estimate, which is the most
    * that the call may have used, or charge what was `counted` while it passed, in which hidden
@@ -55,6 +62,7 @@ export const CALL_OPTIONS: readonly string[] = [
   'prices',
   'maxOutput',
   'minOutput',
+  'learn',
   'input',
   'allowFields',
   'count',
@@ -97,6 +105,9 @@ export function assertCallOptions(options: CallOptions): void {
   for (const name of ['input', 'onUsage', 'onError'] as const) {
     if (options[name] !== undefined) assertFunction(name, options[name])
   }
+  if (options.learn && options.minOutput) {
+    throw new ConfigError('invalid_option', 'learn', 'must be left out with minOutput')
+  }
   if (spentStatus === 402 || spentStatus === 429) return
   throw new ConfigError('invalid_option', 'spentStatus', 'must be 402 or 429')
 }
@@ -125,14 +136,16 @@ export async function admit(
   const { cost, inputCost, outputRates, floor, output } = call
   // A maximum that no model has is reserved in full: products of it may not be exact.
   const isExact = Object.values(outputRates).every((rate) => rate * output <= 2 ** 52)
-  const isFitted = floor < output && isExact && counted.some((unit) => unit in outputRates)
-  const { settleWithin, unsettled } = options
+  const { settleWithin, unsettled, learn } = options
+  const learned = learn?.expect(subject, call.countedAs, output)
+  const [least, most] = learned ? [learned, learned] : [floor, output]
+  const isFitted = least < output && isExact && counted.some((unit) => unit in outputRates)
   const decision = await reserve(
     limiter,
     { ...subject, model: subject.model ?? call.countedAs },
     {
       cost: only(isFitted ? inputCost : cost),
-      fit: isFitted ? fitRange({ floor, most: output, rates: only(outputRates) }) : undefined,
+      fit: isFitted ? fitRange({ floor: least, most, rates: only(outputRates) }) : undefined,
       waitUntil,
       settleWithin,
       unsettled,
@@ -145,11 +158,14 @@ export async function admit(
     const keeps = !usage.complete && options.onIncomplete !== 'counted'
     const actual = counted.map((unit) => [
       unit,
-      keeps ? Math.max(reservedOf(decision, unit), used[unit]) : used[unit],
+      keeps
+        ? Math.max(learned ? (cost[unit] ?? 0) : reservedOf(decision, unit), used[unit])
+        : used[unit],
     ])
     try {
       await settleSurely(decision as Reservation, Object.fromEntries(actual) as Cost)
     } finally {
+      if (usage.complete) learn?.observe(subject, call.countedAs, usage.output)
       // The provider bills it, also if the store does not know.
       await options.onUsage?.(usage, subject)
     }
@@ -157,7 +173,14 @@ export async function admit(
 
   // The request itself stays counted: errors are not free to repeat.
   const nothing = only({})
-  return admittedCall(decision, nothing, settle, call, options, waitUntil)
+  const { granted = output } = decision as { readonly granted?: number }
+  return admittedCall(
+    { decision, output: learned ? output : granted, settle },
+    { nothing, kept: learned ? only(cost) : {} },
+    call,
+    options,
+    waitUntil,
+  )
 }
 
 /** Returns the most that a policy has charged of this unit. */
@@ -166,9 +189,10 @@ function reservedOf({ policies }: Decision, unit: string): number {
 }
 
 function admittedCall(
-  decision: AllowedDecision & Reservation & { readonly granted?: number },
-  nothing: Cost,
-  settle: (usage: Usage) => Promise<void>,
+  admitted: Pick<AdmittedCall, 'output' | 'settle'> & {
+    readonly decision: AllowedDecision & Reservation
+  },
+  { nothing, kept }: { readonly nothing: Cost; readonly kept: Cost },
   call: PreparedCall,
   options: CallOptions,
   waitUntil: WaitUntil | undefined,
@@ -184,10 +208,9 @@ function admittedCall(
     }
   }
 
+  const { decision, settle } = admitted
   return {
-    decision,
-    output: decision.granted ?? call.output,
-    settle,
+    ...admitted,
     answered(response, signal) {
       if (!response.ok || response.body === null) {
         inBackground(settleSurely(decision, nothing))
@@ -209,6 +232,6 @@ function admittedCall(
       return metered
     },
     cancel: () => inBackground(decision.cancel()),
-    unanswered: () => inBackground(settleSurely(decision, {})),
+    unanswered: () => inBackground(settleSurely(decision, kept)),
   }
 }
