@@ -145,6 +145,31 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s, a fit', 
     expect(denied).toMatchObject({ reason: 'cost_exceeds_limit', retryAfterMs: null })
   })
 
+  it('holds at most its share of any limit', async () => {
+    const limiter = limiterOf(
+      tokensPerDay(1_000),
+      slidingWindow({ name: 'minute', limit: 200, window: '1m', ...TOKENS }),
+      slidingWindow({ name: 'rpm', limit: 2, window: '1m', per: ['tenant'] }),
+    )
+    const fit = fitRange({ floor: 10, most: 100, rates: PER_TOKEN })
+    const options = { cost: { token: 5 }, fit, maxShare: 0.25 }
+    const decision = await reserve(limiter, ACME, options)
+    expect(decision).toMatchObject({ granted: 45 })
+    expect(decision.policies.map(({ cost }) => cost)).toEqual([50, 50, 1])
+    // Without a range, a cost above the share never fits.
+    const large = await reserve(limiter, ACME, { cost: { token: 51 }, maxShare: 0.25 })
+    expect(large).toMatchObject({
+      reason: 'cost_exceeds_limit',
+      violated: { name: 'minute', cost: 51 },
+    })
+    expect(await reserve(limiter, ACME, { cost: { token: 50 }, maxShare: 0.25 })).toMatchObject({
+      allowed: true,
+    })
+    await expect(reserve(limiter, ACME, { ...options, maxShare: 0 })).rejects.toMatchObject({
+      option: 'maxShare',
+    })
+  })
+
   it('is settled at what was used, wherever it was charged', async () => {
     const limiter = limiterOf(
       tokensPerDay(80),

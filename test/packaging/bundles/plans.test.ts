@@ -66,6 +66,7 @@ describe('a Worker loads', () => {
         'reservations/fit-call.js',
         'reservations/held.js',
         'reservations/mark.js',
+        'reservations/max-share.js',
         'reservations/reservation-data.js',
         'reservations/reservation.js',
         'reservations/reserve.js',

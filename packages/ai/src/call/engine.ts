@@ -25,7 +25,8 @@ import { MAX_OUTPUT, type CallTerms, type PreparedCall } from './prepare.ts'
 import { SETTLED_UNITS, settleSurely, unitsUsed } from './settling.ts'
 
 /** Options of every way to make a limited model call. */
-export interface CallOptions extends CallTerms, Pick<ReserveOptions, 'settleWithin' | 'unsettled'> {
+export interface CallOptions
+  extends CallTerms, Pick<ReserveOptions, 'settleWithin' | 'unsettled' | 'maxShare'> {
   /**
    * Reserves as much output as the latest answers had, created by `learnedOutput`. Not with `minOutput`.
    *
@@ -71,6 +72,7 @@ export const CALL_OPTIONS: readonly string[] = [
   'onIncomplete',
   'settleWithin',
   'unsettled',
+  'maxShare',
   'spentStatus',
   'maxBodyBytes',
   'formats',
@@ -136,7 +138,7 @@ export async function admit(
   const { cost, inputCost, outputRates, floor, output } = call
   // A maximum that no model has is reserved in full: products of it may not be exact.
   const isExact = Object.values(outputRates).every((rate) => rate * output <= 2 ** 52)
-  const { settleWithin, unsettled, learn } = options
+  const { settleWithin, unsettled, maxShare, learn } = options
   const learned = learn?.expect(subject, call.countedAs, output)
   const [least, most] = learned ? [learned, learned] : [floor, output]
   const isFitted = least < output && isExact && counted.some((unit) => unit in outputRates)
@@ -149,6 +151,7 @@ export async function admit(
       waitUntil,
       settleWithin,
       unsettled,
+      maxShare,
     },
   )
   if (!decision.allowed) return decision

@@ -16,6 +16,7 @@ import { keepingMark, type Unsettled } from './mark.ts'
 import type { Charge, ReservationData } from './reservation-data.ts'
 import { createReservation } from './reservation.ts'
 import { explainDenial } from './held.ts'
+import { withMaxShare } from './max-share.ts'
 import { settle } from './settle.ts'
 import { settlementOf } from './settlements.ts'
 
@@ -34,6 +35,11 @@ export interface ReserveOptions<Unit extends string = string> extends CheckOptio
    * @default the estimate stays charged
    */
   readonly unsettled?: Unsettled | undefined
+  /**
+   * The largest share of any limit that this reservation may hold, such as `0.25`, in units other than
+   * requests and calls. With a `fit`, no more is granted; a cost that is above it never fits. @default 1
+   */
+  readonly maxShare?: number | undefined
 }
 
 /**
@@ -69,7 +75,8 @@ export async function reserve<
   subject: Subject<NoInfer<Dimension>, PlanName<Literal, NoInfer<Plan>>>,
   options: ReserveOptions<NoInfer<Unit>> & { readonly fit?: Fit } = {},
 ): Promise<ReserveDecision<Unit, Fit>> {
-  const runtime = runtimeOf(limiter)
+  const own = runtimeOf(limiter)
+  const runtime = { ...own, store: withMaxShare(own.store, options.maxShare) }
   const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit, runtime)
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
   const { unsettled } = options
@@ -105,11 +112,11 @@ export async function reserve<
     return explainDenial(decision)
   }
   runtime.events.reserved?.({ id, subject, decision })
-  const own = { ...createReservation<Unit>(data, runtime), ...grantedOf(call, outcome) }
-  return { ...decision, ...own }
+  const reserved = { ...createReservation<Unit>(data, own), ...grantedOf(call, outcome) }
+  return { ...decision, ...reserved }
 }
 
-const RESERVE_OPTIONS = ['cost', 'waitUntil', 'settleWithin', 'fit', 'unsettled']
+const RESERVE_OPTIONS = ['cost', 'waitUntil', 'settleWithin', 'fit', 'unsettled', 'maxShare']
 
 /** Returns the reservation that a decision has made, as data. */
 function reservationData(

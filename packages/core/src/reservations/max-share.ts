@@ -1,0 +1,39 @@
+import type { Finding } from '../algorithms/algorithm.ts'
+import type { Entry, Fit, Store, StoreRequest } from '../stores/store.ts'
+import { ConfigError } from '../errors.ts'
+
+/**
+ * Wraps a store so that no reservation holds more than a share of any limit. Requests and calls in flight are
+ * left out: a reservation has one of each.
+ *
+ * @throws ConfigError When `maxShare` is not a number above 0, up to 1.
+ */
+export function withMaxShare(store: Store, maxShare: number | undefined): Store {
+  if (maxShare === undefined) return store
+  if (!(maxShare > 0 && maxShare <= 1)) {
+    throw new ConfigError('invalid_option', 'maxShare', 'must be a number above 0, up to 1')
+  }
+  return { ...store, check: (request) => store.check(limitShare(request, maxShare)) }
+}
+
+function limitShare(request: StoreRequest, maxShare: number): StoreRequest {
+  const { fit } = request
+  const counted = request.entries.filter(
+    ({ policy: { unit } }) => unit !== 'request' && unit !== 'call',
+  )
+  const rooms = counted.map(({ burst }) => ({ available: Math.floor(burst * maxShare) }) as Finding)
+  // A cost above the limit never fits.
+  const entries = request.entries.map((entry): Entry => {
+    const room = rooms[counted.indexOf(entry)]
+    return room && entry.cost > room.available ? { ...entry, cost: entry.burst + 1 } : entry
+  })
+  return { ...request, entries, fit: fit && limitFit(fit, fit.grant(counted, rooms)) }
+}
+
+/** Returns the range with a lower end. */
+const limitFit = (fit: Fit, most: number): Fit => ({
+  ...fit,
+  most,
+  grant: (entries, findings) => Math.min(most, fit.grant(entries, findings)),
+  args: (policies) => [...fit.args(policies).slice(0, -1), String(most)],
+})
