@@ -125,6 +125,25 @@ describe('an isolate', () => {
     const headers = { 'x-api-key': keyOf(1) }
     expect(await verify(new Request('http://gateway.example', { headers }))).toEqual(subject)
   })
+
+  it('knows the team and the user of a key, and the run that a client names', async () => {
+    const { stored, verify } = setUp()
+    const member = { ...RECORD, team: 'search', user: 'u_17' }
+    stored.set(await hashOf(keyOf(1)), JSON.stringify(member))
+    const request = (run: string) =>
+      new Request('http://gateway.example', {
+        headers: { 'x-api-key': keyOf(1), 'x-agent-run': run },
+      })
+    expect(await verify(request('run_7'))).toEqual({
+      tenant: 'acme',
+      team: 'search',
+      user: 'u_17',
+      plan: 'growth',
+      key: 'key_1',
+      run: 'run_7',
+    })
+    expect(await verify(request('a run'))).toMatchObject({ options: { status: 400 } })
+  })
 })
 
 const chat = { model: 'gpt-4o', messages: [{ role: 'user' as const, content: 'Why?' }] }

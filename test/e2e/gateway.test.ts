@@ -260,6 +260,21 @@ describe('a plan', () => {
     expect((error as { headers: Headers }).headers.get('x-should-retry')).toBe('false')
   })
 
+  it('holds the run of an agent to a budget of its own, within that of the tenant', async () => {
+    const { key } = await keys.create('starter')
+    const spent = { prompt_tokens: 10, completion_tokens: 30_000, total_tokens: 30_010 }
+    provider.respond = () => Response.json({ model: 'gpt-4o', choices: [], usage: spent })
+    const call = async (run: string) => {
+      const headers = { 'x-api-key': key, 'x-agent-run': run }
+      const answer = await post(`${stack.url}/v1/chat/completions`, chat, headers)
+      await answer.text()
+      return [answer.status, answer.status === 429 && answer.headers.get('x-ratelimit-scope')]
+    }
+    expect(await call('first')).toEqual([200, false])
+    await expect.poll(() => call('first')).toEqual([429, 'tenant+run'])
+    expect(await call('second')).toEqual([200, false])
+  })
+
   it('is charged what a call used, and not what it reserved', async () => {
     const { key } = await keys.create()
     const left = async (): Promise<number> => {

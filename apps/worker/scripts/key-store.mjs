@@ -1,6 +1,6 @@
 // The virtual keys in Redis, as src/keys.ts reads them.
 import { randomBytes } from 'node:crypto'
-import { hashOf, KEYS, recordIn } from '../src/keys.ts'
+import { hashOf, KEYS, NAME, recordIn } from '../src/keys.ts'
 import { PLANS } from '../src/limits.ts'
 import { redisAt } from '../src/redis.ts'
 
@@ -19,16 +19,17 @@ export function keyStore(settings) {
 
   return {
     /** Creates a key. Its text is in the result, and nowhere else. */
-    async create({ tenant, plan }) {
-      if (!/^[\w.@-]{1,64}$/.test(tenant ?? '')) {
-        throw new Error('--tenant must be 1 to 64 letters, digits, "_", ".", "@" or "-"')
+    async create({ tenant, team, user, plan }) {
+      for (const [name, value] of Object.entries({ tenant: tenant ?? '', team, user })) {
+        if (value === undefined || NAME.test(value)) continue
+        throw new Error(`--${name} must be 1 to 64 letters, digits, "_", ".", "@" or "-"`)
       }
       if (!Object.hasOwn(PLANS, plan ?? '')) {
         throw new Error(`--plan must be one of ${Object.keys(PLANS).join(', ')}`)
       }
       const key = `sk-${randomBytes(32).toString('base64url')}`
       const id = `key_${randomBytes(6).toString('hex')}`
-      const record = { id, tenant, plan, created: new Date().toISOString() }
+      const record = { id, tenant, team, user, plan, created: new Date().toISOString() }
       await redis('HSET', KEYS, await hashOf(key), JSON.stringify(record))
       return { key, ...record }
     },

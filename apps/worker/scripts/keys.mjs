@@ -4,7 +4,8 @@ import { loadSettings } from './settings.mjs'
 
 const HELP = `Usage: npm run gateway:keys -- <command>
 
-  create --tenant <name> --plan <plan>  create a key, and show it once
+  create --tenant <name> --plan <plan>  create a key, and show it once; with --team and --user,
+                                        it counts on their budgets, too
   list                                  list the keys: id, tenant, plan, time of creation
   revoke <id>                           revoke a key: it stops working within 5 seconds
 
@@ -43,6 +44,8 @@ try {
 async function run() {
   const options = {
     tenant: { type: 'string' },
+    team: { type: 'string' },
+    user: { type: 'string' },
     plan: { type: 'string' },
     help: { type: 'boolean' },
   }

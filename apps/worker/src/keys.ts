@@ -1,12 +1,15 @@
 import type { Subject } from '@sluice/core'
-import { refuse, type Refusal } from '@sluice/core/http'
+import { Refusal, refuse } from '@sluice/core/http'
 import { apiKeySubject, firstOf } from '@sluice/core/identity'
 import type { Redis } from './redis.ts'
 
 /** The record of a virtual key. The key itself is stored nowhere. */
 export interface KeyRecord {
   readonly id: string
+  /** The organisation that pays. */
   readonly tenant: string
+  readonly team?: string
+  readonly user?: string
   /** One of the plans in `limits.ts`. */
   readonly plan: string
   /** The time of its creation, in ISO 8601. */
@@ -30,6 +33,15 @@ const INVALID = refuse({
   code: 'invalid_api_key',
   message: 'This API key is missing, unknown or revoked.',
   headers: { 'WWW-Authenticate': 'Bearer' },
+})
+
+/** The form of the names of tenants, teams, users and runs. */
+export const NAME = /^[\w.@-]{1,64}$/
+
+const INVALID_RUN = refuse({
+  status: 400,
+  code: 'invalid_run',
+  message: 'x-agent-run must be 1 to 64 letters, digits, "_", ".", "@" or "-".',
 })
 
 const UNAVAILABLE = refuse({
@@ -65,18 +77,27 @@ export function keyVerifier(redis: Redis, clock: () => number = Date.now): KeyVe
       if (record) remember(known, hash, { at, record })
       else remember(unknown, hash, { at, record })
     }
-    return record && { tenant: record.tenant, plan: record.plan, key: record.id }
+    if (!record) return null
+    const { id, tenant, team, user, plan } = record
+    return { tenant, plan, key: id, ...(team && { team }), ...(user && { user }) }
   }
 
   const resolve = firstOf(apiKeySubject({ lookup }), apiKeySubject({ header: 'x-api-key', lookup }))
   return async (request) => {
     try {
-      return (await resolve(request)) ?? INVALID
+      const subject = (await resolve(request)) ?? INVALID
+      const run = request.headers.get('x-agent-run')
+      return run === null || subject instanceof Refusal ? subject : withRun(subject, run)
     } catch (error) {
       console.error('A key could not be looked up:', error)
       return UNAVAILABLE
     }
   }
+}
+
+/** Adds the id of an agent's run, which the client chooses: a new one has a budget within the tenant's. */
+function withRun(subject: Subject, run: string): Subject | Refusal {
+  return NAME.test(run) ? { ...subject, run } : INVALID_RUN
 }
 
 /** Returns the name that a key is stored under. */
@@ -90,8 +111,9 @@ export function recordIn(reply: unknown): KeyRecord | null {
   if (typeof reply !== 'string') return null
   try {
     const record = JSON.parse(reply) as KeyRecord
-    const { id, tenant, plan } = record
-    return [id, tenant, plan].every((text) => typeof text === 'string' && text) ? record : null
+    const { id, tenant, plan, team = 'none', user = 'none' } = record
+    const texts = [id, tenant, plan, team, user]
+    return texts.every((text) => typeof text === 'string' && text) ? record : null
   } catch {
     return null
   }

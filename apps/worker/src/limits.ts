@@ -1,19 +1,64 @@
 import { modelPolicies, usd } from '@sluice/ai'
-import { createLimiter, definePlans, type Limiter } from '@sluice/core'
+import {
+  createLimiter,
+  dailyCap,
+  definePlans,
+  sessionWindow,
+  type Limit,
+  type Limiter,
+  type Policy,
+} from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import type { RedisSettings } from './env.ts'
 
-/** The limits of a tenant by plan, over all of its keys and models. Change these to your own. */
+/**
+ * The limits of a tenant by plan, over all of its keys and models; and, within it, of each team, user, key and
+ * agent run, in dollars. Change these to your own.
+ */
 export const PLANS = {
-  starter: { rpm: 20, tpm: 40_000, dailyUsd: usd(1), monthlyUsd: usd(10), inFlight: 3 },
-  growth: { rpm: 60, tpm: 200_000, dailyUsd: usd(5), monthlyUsd: usd(100), inFlight: 10 },
-  professional: { rpm: 150, tpm: 1_000_000, dailyUsd: usd(25), monthlyUsd: usd(500), inFlight: 25 },
+  starter: {
+    rpm: 20,
+    tpm: 40_000,
+    dailyUsd: usd(1),
+    monthlyUsd: usd(10),
+    inFlight: 3,
+    teamUsd: usd(1),
+    userUsd: usd(0.5),
+    keyUsd: usd(1),
+    runUsd: usd(0.25),
+  },
+  growth: {
+    rpm: 60,
+    tpm: 200_000,
+    dailyUsd: usd(5),
+    monthlyUsd: usd(100),
+    inFlight: 10,
+    teamUsd: usd(3),
+    userUsd: usd(2),
+    keyUsd: usd(5),
+    runUsd: usd(1),
+  },
+  professional: {
+    rpm: 150,
+    tpm: 1_000_000,
+    dailyUsd: usd(25),
+    monthlyUsd: usd(500),
+    inFlight: 25,
+    teamUsd: usd(15),
+    userUsd: usd(10),
+    keyUsd: usd(25),
+    runUsd: usd(5),
+  },
   enterprise: {
     rpm: 400,
     tpm: 4_000_000,
     dailyUsd: usd(200),
     monthlyUsd: usd(4_000),
     inFlight: 100,
+    teamUsd: usd(100),
+    userUsd: usd(50),
+    keyUsd: usd(200),
+    runUsd: usd(20),
   },
 }
 
@@ -23,14 +68,31 @@ export const MAX_OUTPUT = 8_192
 /** The fewest: a call is sent with as many as its budgets have room for, and denied below this. */
 export const MIN_OUTPUT = 256
 
-const policies = modelPolicies({
-  per: ['tenant'],
-  rpm: ({ plan }) => plan.rpm,
-  tpm: ({ plan }) => plan.tpm,
-  daily: ({ plan }) => plan.dailyUsd,
-  monthly: ({ plan }) => plan.monthlyUsd,
-  inFlight: ({ plan }) => plan.inFlight,
-})
+/** A day's budget within the tenant's, for requests that have these dimensions. */
+const within = (name: string, per: string[], limit: Limit): Policy =>
+  dailyCap({ name, unit: 'usd', per, limit, onMissing: 'skip' })
+
+const policies = [
+  ...modelPolicies({
+    per: ['tenant'],
+    rpm: ({ plan }) => plan.rpm,
+    tpm: ({ plan }) => plan.tpm,
+    daily: ({ plan }) => plan.dailyUsd,
+    monthly: ({ plan }) => plan.monthlyUsd,
+    inFlight: ({ plan }) => plan.inFlight,
+  }),
+  within('team', ['tenant', 'team'], ({ plan }) => plan['teamUsd']),
+  within('user', ['tenant', 'user'], ({ plan }) => plan['userUsd']),
+  within('key', ['key'], ({ plan }) => plan['keyUsd']),
+  sessionWindow({
+    name: 'run',
+    unit: 'usd',
+    per: ['tenant', 'run'],
+    limit: ({ plan }) => plan['runUsd'],
+    idle: '30m',
+    onMissing: 'skip',
+  }),
+]
 
 /** Creates the limiter of all model calls. */
 export function limiterFor(redis: RedisSettings): Limiter {
