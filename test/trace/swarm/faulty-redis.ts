@@ -6,7 +6,7 @@ import { roll } from './random.ts'
 /** The share of the requests to Redis that fail: half of them each way. */
 const FAULTS = 0.02
 /** With it, a call loses the reply to its reservation and then its first settlement. */
-const SEED = 12
+const SEED = 2
 
 /** Redis never gets the command, or executes it and the reply is lost. */
 export type Fault = 'request lost' | 'reply lost'
