@@ -8,8 +8,7 @@ import { ConfigError } from '../errors.ts'
  *
  * @throws ConfigError When `maxShare` is not a number above 0, up to 1.
  */
-export function withMaxShare(store: Store, maxShare: number | undefined): Store {
-  if (maxShare === undefined) return store
+export function withMaxShare(store: Store, maxShare: number): Store {
   if (!(maxShare > 0 && maxShare <= 1)) {
     throw new ConfigError('invalid_option', 'maxShare', 'must be a number above 0, up to 1')
   }

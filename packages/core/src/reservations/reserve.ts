@@ -76,7 +76,9 @@ export async function reserve<
   options: ReserveOptions<NoInfer<Unit>> & { readonly fit?: Fit } = {},
 ): Promise<ReserveDecision<Unit, Fit>> {
   const own = runtimeOf(limiter)
-  const runtime = { ...own, store: withMaxShare(own.store, options.maxShare) }
+  const { maxShare } = options
+  const runtime =
+    maxShare === undefined ? own : { ...own, store: withMaxShare(own.store, maxShare) }
   const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit, runtime)
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
   const { unsettled } = options
