@@ -5,6 +5,7 @@ import { upstashRedis } from '@sluice/core/upstash-redis'
 import { startLocal } from '@sluice/local'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { afterAll, beforeAll, inject } from 'vitest'
+import { overTcp, type TcpClientName } from './tcp-clients.ts'
 
 /** Makes stores of one kind; each has its own keys. */
 export interface StoreMaker {
@@ -32,6 +33,8 @@ export const STORES = {
       close: () => local.close(),
     }
   },
+  'redis, ioredis client': async () => overTcpClient('ioredis 5'),
+  'redis, node-redis client': async () => overTcpClient('node-redis'),
   'embedded engine, built-in transport': async () => overRest({ engine: 'embedded' }),
 } satisfies Record<string, () => Promise<StoreMaker>>
 
@@ -58,4 +61,9 @@ async function overRest(options: Parameters<typeof startLocal>[0]): Promise<Stor
     make: () => upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 }),
     close: () => local.close(),
   }
+}
+
+async function overTcpClient(name: TcpClientName): Promise<StoreMaker> {
+  const { make, close } = overTcp(name, inject('redisUrl'))
+  return { make: () => make(freshPrefix()), close: async () => close() }
 }
