@@ -9,8 +9,8 @@ import {
 } from '@sluice/core/http'
 
 /** Returns `cost` if `reserving` created it, else `undefined`. */
-export function reservedCost<Context extends unknown[], PlatformRequest extends Request>(
-  cost: RouteCost<Context, PlatformRequest> | undefined,
+export function reservedCost<Context extends unknown[]>(
+  cost: RouteCost<Context, never> | undefined,
 ): ReservedCost<Context> | undefined {
   return typeof cost === 'function' && 'reserveFor' in cost
     ? (cost as ReservedCost<Context>)
