@@ -3,7 +3,7 @@ import { createLimiter, fixedWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { expect, it, vi } from 'vitest'
 
-const context: ExecutionContext = { waitUntil: () => {} }
+const context = { waitUntil: () => {} }
 
 /** A limiter that was created without an `env`, and allows one request. */
 const once = () =>

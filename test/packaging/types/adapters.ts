@@ -4,7 +4,7 @@ import type { Limiter } from '@sluice/core'
 import { createGuard, rateLimit, reserving, type GuardOptions } from '@sluice/core/http'
 import { addressSubject } from '@sluice/core/identity'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
-import type { NextRequest } from 'next/server'
+import type { NextRequest } from 'next/server.js'
 
 interface Env {
   readonly TENANT: string
@@ -15,7 +15,6 @@ interface Context {
 declare const limiter: Limiter
 declare const limiterFor: (env: Env) => Limiter
 declare const ctx: Context
-declare const executionContext: ExecutionContext
 const env: Env = { TENANT: 'acme' }
 const request = new Request('https://app.example/')
 const routes = ['/api/ai/**']
@@ -103,7 +102,7 @@ const fetchHandler = rateLimitWorker(
   { routes, subject: ofEnv },
   (_request, bindings, context) => answer(bindings.TENANT, context),
 )
-void fetchHandler(request, env, executionContext)
+void fetchHandler(request, env, ctx)
 void rateLimitWorker(limiterFor, { routes, subject: ofRequest }, () => answer())
 void rateLimitWorker(limiter, { routes, subject: ofRequest }, () => answer())
 void rateLimitQueue(limiter, { subject: () => ({ tenant: 'acme' }) }, () => {})
