@@ -31,7 +31,7 @@ afterAll(() => {
 
 it('every TypeScript block of the docs and package READMEs type-checks', () => {
   const files: string[] = []
-  for (const page of globSync(['docs/*.md', 'packages/*/README.md'], { cwd: root })) {
+  for (const page of globSync(['docs/**/*.md', 'packages/*/README.md'], { cwd: root })) {
     // Its blocks are files that import each other, and have a test of their own.
     if (page === 'docs/extending.md') continue
     const text = readFileSync(join(root, page), 'utf8')
