@@ -1,6 +1,6 @@
 import { retryingFetch } from '@sluice/core/client'
 import { describe, expect, it } from 'vitest'
-import { clientOf, refused, URL_ } from './support.ts'
+import { clientOf, refused, ADDRESS } from './support.ts'
 
 const shortly = (status?: number) => refused({ 'Retry-After': '1' }, status)
 const bytes = new TextEncoder().encode('body')
@@ -24,14 +24,14 @@ const LASTING: Readonly<Record<string, () => BodyInit>> = {
 describe('a body', () => {
   it.each(Object.entries(LASTING))('that is %s is sent again, whole', async (_, make) => {
     const { send, bodies } = clientOf([shortly(), shortly()])
-    expect((await send(URL_, { method: 'POST', body: make() })).status).toBe(200)
+    expect((await send(ADDRESS, { method: 'POST', body: make() })).status).toBe(200)
     expect(bodies).toHaveLength(3)
     expect(bodies.every((body) => body.includes('body'))).toBe(true)
   })
 
   it.each(Object.entries(LASTING))('of a Request, made of %s, is too', async (_, make) => {
     const { send, bodies } = clientOf([shortly(), shortly()])
-    const request = new Request(URL_, { method: 'POST', body: make() })
+    const request = new Request(ADDRESS, { method: 'POST', body: make() })
     expect((await send(request)).status).toBe(200)
     expect(bodies).toHaveLength(3)
     expect(bodies.every((body) => body.includes('body'))).toBe(true)
@@ -40,13 +40,13 @@ describe('a body', () => {
   it('that is a stream is sent once, and the refusal comes back', async () => {
     const { send, bodies, waits } = clientOf([shortly()])
     const body = new Blob(['body']).stream()
-    const response = await send(URL_, { method: 'POST', body, duplex: 'half' } as RequestInit)
+    const response = await send(ADDRESS, { method: 'POST', body, duplex: 'half' } as RequestInit)
     expect([response.status, bodies, waits]).toEqual([429, ['body'], []])
   })
 
   it('of a Request that has been read is not sent', async () => {
     const { send, waits } = clientOf([shortly()])
-    const request = new Request(URL_, { method: 'POST', body: 'body' })
+    const request = new Request(ADDRESS, { method: 'POST', body: 'body' })
     await request.text()
     await expect(send(request)).rejects.toThrow(TypeError)
     expect(waits).toEqual([])
@@ -54,7 +54,7 @@ describe('a body', () => {
 
   it('replaces that of a Request, each time', async () => {
     const { send, bodies } = clientOf([shortly()])
-    const request = new Request(URL_, { method: 'POST', body: 'old' })
+    const request = new Request(ADDRESS, { method: 'POST', body: 'old' })
     await send(request, { body: 'new' })
     expect(bodies).toEqual(['new', 'new'])
   })
@@ -65,14 +65,14 @@ describe('a body', () => {
       status: 429,
     })
     const { send } = clientOf([answer], { sleep: async () => expect(cancelled).toBe(true) })
-    expect((await send(URL_)).status).toBe(200)
+    expect((await send(ADDRESS)).status).toBe(200)
     expect(cancelled).toBe(true)
   })
 
   it('of the refusal may break while it is discarded', async () => {
     const broken = new ReadableStream({ start: (controller) => controller.error(new Error('cut')) })
     const { send } = clientOf([new Response(broken, { status: 429 })])
-    expect((await send(URL_)).status).toBe(200)
+    expect((await send(ADDRESS)).status).toBe(200)
   })
 })
 
@@ -96,56 +96,53 @@ describe('a request is sent again', () => {
     ['200 that says to', refused({ 'x-should-retry': 'true' }, 200), {}, false],
   ])('after %s: %o %o', async (_, answer, init, isRetried) => {
     const { send, waits } = clientOf([answer])
-    await send(URL_, init)
+    await send(ADDRESS, init)
     expect(waits).toHaveLength(isRetried ? 1 : 0)
   })
 
-  it('by the method and the key of a Request, too', async () => {
-    const ask = async (init: RequestInit) => {
-      const { send, waits } = clientOf([shortly(503)])
-      await send(new Request(URL_, init))
-      return waits.length
-    }
-    expect(await ask({ method: 'put', body: 'x' })).toBe(1)
-    expect(await ask({ method: 'POST' })).toBe(0)
-    expect(await ask({ method: 'POST', headers: key })).toBe(1)
+  it.each<[RequestInit, number]>([
+    [{ method: 'put', body: 'x' }, 1],
+    [{ method: 'POST' }, 0],
+    [{ method: 'POST', headers: key }, 1],
+  ])('by the method and the key of a Request, too: %o', async (init, retries) => {
+    const { send, waits } = clientOf([shortly(503)])
+    await send(new Request(ADDRESS, init))
+    expect(waits).toHaveLength(retries)
   })
 
   it('never after a failure of the connection', async () => {
-    const fails = () => Promise.reject(new TypeError('fetch failed'))
-    const { send, waits } = clientOf([], { fetch: fails })
-    await expect(send(URL_)).rejects.toThrow('fetch failed')
+    const { send, waits } = clientOf([], {
+      fetch: () => Promise.reject(new TypeError('fetch failed')),
+    })
+    await expect(send(ADDRESS)).rejects.toThrow('fetch failed')
     expect(waits).toEqual([])
   })
 })
 
 describe('an abort ends the wait, with its reason', () => {
-  /** Sends through real timers, and aborts as soon as it waits. */
-  async function abortWhileWaiting(send: (fetch: typeof globalThis.fetch) => Promise<Response>) {
-    const calls: number[] = []
-    const fetch = async () => {
-      calls.push(0)
-      return refused({ 'Retry-After': '50' })
-    }
-    await expect(send(fetch)).rejects.toThrow('changed my mind')
-    expect(calls).toHaveLength(1)
-  }
-
-  it.each(['init', 'Request'])('of the signal in a %s', async (where) => {
+  it.each<[string, (signal: AbortSignal) => [string | Request, RequestInit?]]>([
+    ['options', (signal) => [ADDRESS, { signal }]],
+    ['a Request', (signal) => [new Request(ADDRESS, { signal })]],
+  ])('of the signal in %s', async (_, requestWith) => {
     const controller = new AbortController()
-    const onRetry = () => queueMicrotask(() => controller.abort(new Error('changed my mind')))
-    const init = { signal: controller.signal }
-    await abortWhileWaiting((fetch) => {
-      const send = retryingFetch({ fetch, onRetry })
-      return where === 'init' ? send(URL_, init) : send(new Request(URL_, init))
+    let calls = 0
+    // Sleeps by a real timer.
+    const send = retryingFetch({
+      fetch: async () => {
+        calls += 1
+        return refused({ 'Retry-After': '50' })
+      },
+      onRetry: () => queueMicrotask(() => controller.abort(new Error('changed my mind'))),
     })
+    await expect(send(...requestWith(controller.signal))).rejects.toThrow('changed my mind')
+    expect(calls).toBe(1)
   })
 
-  it('and a signal in init replaces that of the Request', async () => {
-    const request = new Request(URL_, { signal: AbortSignal.abort(new Error('an old signal')) })
-    const { send, waits } = clientOf([shortly()], {
-      fetch: async () => (waits.length === 0 ? shortly() : new Response()),
-    })
+  it('and a signal in the options replaces that of the Request', async () => {
+    const request = new Request(ADDRESS, { signal: AbortSignal.abort(new Error('an old signal')) })
+    const answers = [shortly(), new Response()]
+    const { send } = clientOf([], { fetch: async () => answers.shift() ?? new Response() })
     expect((await send(request, { signal: null })).status).toBe(200)
+    expect(answers).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 import type { RetryingFetchOptions } from '@sluice/core/client'
 import { retryingFetch } from '@sluice/core/client'
 
-export const URL_ = 'https://api.example/v1/things'
+export const ADDRESS = 'https://api.example/v1/things'
 
 /** The time of all tests, which no machine has. */
 export const NOON = Date.UTC(2031, 5, 1, 12)

@@ -1,6 +1,6 @@
 import { retryingFetch, type RetryEvent } from '@sluice/core/client'
 import { describe, expect, it } from 'vitest'
-import { clientOf, NOON, refused, URL_ } from './support.ts'
+import { clientOf, NOON, refused, ADDRESS } from './support.ts'
 
 const RESET = NOON / 1_000 + 20
 
@@ -28,7 +28,7 @@ describe('the wait that a refusal states is waited out', () => {
     ['X-RateLimit-Reset in epoch ms', { 'X-RateLimit-Reset': `${RESET}000` }, 20_000],
   ])('%s', async (_, headers, waitMs) => {
     const { send, waits } = clientOf([refused(headers)])
-    expect((await send(URL_)).status).toBe(200)
+    expect((await send(ADDRESS)).status).toBe(200)
     expect(waits).toEqual([waitMs])
   })
 
@@ -37,7 +37,7 @@ describe('the wait that a refusal states is waited out', () => {
     async (text) => {
       const answer = () => refused({ 'Retry-After': text, RateLimit: text })
       const { send, waits } = clientOf([answer(), answer()])
-      expect((await send(URL_)).status).toBe(200)
+      expect((await send(ADDRESS)).status).toBe(200)
       expect(waits).toEqual([1_000, 2_000])
     },
   )
@@ -99,48 +99,48 @@ const VENDORS: Readonly<Record<string, [status: number, headers: object, waits: 
 
 it.each(Object.entries(VENDORS))('waits as %s documents it', async (_, [status, headers, all]) => {
   const { send, waits } = clientOf([refused(headers as Record<string, string>, status)])
-  expect((await send(URL_, { method: 'POST', body: '{}' })).status).toBe(200)
+  expect((await send(ADDRESS, { method: 'POST', body: '{}' })).status).toBe(200)
   expect(waits).toEqual(all)
 })
 
 describe('the time that a call may wait', () => {
   it('is not begun for a longer wait: the refusal comes back at once, whole', async () => {
     const { send, waits } = clientOf([refused({ 'Retry-After': '61' })])
-    const response = await send(URL_)
+    const response = await send(ADDRESS)
     expect([response.status, await response.text(), waits]).toEqual([429, 'Slow down.', []])
   })
 
   it('may be spent to its last millisecond', async () => {
     const { send, waits } = clientOf([refused({ 'retry-after-ms': '500' })], { maxWaitMs: 500 })
-    expect((await send(URL_)).status).toBe(200)
+    expect((await send(ADDRESS)).status).toBe(200)
     expect(waits).toEqual([500])
   })
 
   it('is that of all its waits together', async () => {
     const answers = ['20', '25', '16'].map((seconds) => refused({ 'Retry-After': seconds }))
     const { send, waits } = clientOf(answers, { maxRetries: 10 })
-    expect((await send(URL_)).headers.get('retry-after')).toBe('16')
+    expect((await send(ADDRESS)).headers.get('retry-after')).toBe('16')
     expect(waits).toEqual([20_000, 25_000])
   })
 
   it('is each call for itself', async () => {
-    const wait = () => refused({ 'Retry-After': '50' })
-    const { send, waits } = clientOf([wait(), new Response(), wait()])
-    expect([(await send(URL_)).status, (await send(URL_)).status]).toEqual([200, 200])
+    const answers = [refused({ 'Retry-After': '50' }), new Response()]
+    const { send, waits } = clientOf([...answers, refused({ 'Retry-After': '50' })])
+    expect([(await send(ADDRESS)).status, (await send(ADDRESS)).status]).toEqual([200, 200])
     expect(waits).toEqual([50_000, 50_000])
   })
 
   it('ends with the last retry, whose answer comes back as it is', async () => {
     const answers = ['1', '2', '3'].map((seconds) => refused({ 'Retry-After': seconds }))
     const { send, waits } = clientOf(answers)
-    expect((await send(URL_)).headers.get('retry-after')).toBe('3')
+    expect((await send(ADDRESS)).headers.get('retry-after')).toBe('3')
     expect(waits).toEqual([1_000, 2_000])
   })
 
   it('is nothing without retries, or with a budget of 0', async () => {
     for (const options of [{ maxRetries: 0 }, { maxWaitMs: 0 }]) {
       const { send, waits } = clientOf([refused({ 'Retry-After': '1' })], options)
-      expect([(await send(URL_)).status, waits]).toEqual([429, []])
+      expect([(await send(ADDRESS)).status, waits]).toEqual([429, []])
     }
   })
 })
@@ -152,14 +152,14 @@ describe('the retries of many clients are spread', () => {
     ['by as much again if none is stated', {}, 1_500],
   ])('%s', async (_, headers, waitMs) => {
     const { send, waits } = clientOf([refused(headers)], { random: () => 0.5 })
-    await send(URL_)
+    await send(ADDRESS)
     expect(waits).toEqual([waitMs])
   })
 
   it('but not beyond the budget', async () => {
     const options = { random: () => 0.999, maxWaitMs: 4_010 }
     const { send, waits } = clientOf([refused({ 'Retry-After': '4' })], options)
-    await send(URL_)
+    await send(ADDRESS)
     expect(waits).toEqual([4_010])
   })
 })
@@ -168,7 +168,7 @@ it('tells of each retry before it waits', async () => {
   const events: RetryEvent[] = []
   const answers = [refused({ 'Retry-After': '1' }), refused({ 'Retry-After': '2' }, 403)]
   const { send } = clientOf(answers, { onRetry: (event) => events.push(event) })
-  await send(URL_)
+  await send(ADDRESS)
   expect(events).toMatchObject([
     { retry: 1, waitMs: 1_000, status: 429 },
     { retry: 2, waitMs: 2_000, status: 403 },
