@@ -157,7 +157,6 @@ describe('the page to start with the AI SDK', () => {
           body,
         }),
       )
-    const lines = async (answer: Response) => (await answer.text()).split('\n').filter(Boolean)
     const first = await lines(await send('Bearer key-1'))
     expect(first.slice(0, 2).join('\n')).toBe(texts[0])
     expect(first.join('\n')).toContain('text-delta')
@@ -168,3 +167,6 @@ describe('the page to start with the AI SDK', () => {
     expect((await send('Bearer other')).status).toBe(401)
   })
 })
+
+const lines = async (answer: Response): Promise<string[]> =>
+  (await answer.text()).split('\n').filter(Boolean)
