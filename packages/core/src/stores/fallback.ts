@@ -40,8 +40,8 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
 
   return {
     async check(request) {
-      if (request.failure !== undefined) return fallbackReply(request, request.failure)
       try {
+        if (request.failure !== undefined) throw request.failure
         const reply = await primary.check(request)
         if (reply.degraded || isComplete(reply, request)) return reply
         throw new StoreError('store_bad_reply', 'The store sent an incomplete reply')
