@@ -188,8 +188,8 @@ describe('a hand-off with a store', () => {
 
   it('throws if the store lacks its credentials, which charging twice would hide', async () => {
     const mistake = new ConfigError('missing_credentials', 'upstash.url', 'is missing')
-    const store: Store = { ...memory(), run: () => Promise.reject(mistake) }
-    const behind = createHandoff(SECRET, { clock, store })
+    const failing: Store = { ...memory(), run: () => Promise.reject(mistake) }
+    const behind = createHandoff(SECRET, { clock, store: failing })
     await expect(behind.take(await behind.sign(TERMS), TERMS)).rejects.toBe(mistake)
   })
 
