@@ -2,9 +2,13 @@ import { memory } from '@sluice/core/memory'
 import { redis } from '@sluice/core/redis'
 import { upstash } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
+<<<<<<< HEAD
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster, createSentinel } from 'redis'
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
+=======
+import { describe, expect } from 'vitest'
+>>>>>>> main
 import { loosely, mistakesAreNamed, show, type Mistake } from '../../support/mistakes.ts'
 
 const store = loosely(upstash)
@@ -33,6 +37,7 @@ const REDIS_CLIENTS: Record<string, unknown> = {
 }
 
 const STORES: Mistake[] = [
+<<<<<<< HEAD
   ...Object.entries(REDIS_CLIENTS).map(([name, wrong]): Mistake => [
     name,
     () => loosely(redis)({ client: wrong }),
@@ -55,6 +60,8 @@ const STORES: Mistake[] = [
     'upstash.token',
     'missing_credentials',
   ],
+=======
+>>>>>>> main
   ...['redis.example', 'redis://x', 'ftp://x', 'https://', 'https://u:p@x', 'https://u@x', 7].map(
     (url): Mistake => [`address ${show(url)}`, () => store({ ...remote, url }), 'upstash.url'],
   ),
@@ -111,12 +118,5 @@ const STORES: Mistake[] = [
 ]
 
 describe('a mistake in the options of a store is an error that names the option', () => {
-  beforeEach(() => {
-    vi.stubEnv('UPSTASH_REDIS_REST_URL', undefined)
-    vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', undefined)
-  })
-  afterEach(() => {
-    vi.unstubAllEnvs()
-  })
   mistakesAreNamed(STORES)
 })

@@ -43,8 +43,8 @@ export function redis(options: RedisOptions): Store {
 function transportOf(client: unknown): Transport {
   if (isCluster(client)) {
     throw invalidClient(
-      'is a client of a cluster or of sentinels, which repeats commands by itself; pass an ioredis client ' +
-        'or a node-redis client of one server, which may be the master that sentinels name to ioredis',
+      'is a client of a cluster or of sentinels, which repeats commands by itself; pass a client of one ' +
+        'server, or the client of ioredis for sentinels',
     )
   }
   if (isIoredis(client)) return ioredisTransport(client, invalidClient)
