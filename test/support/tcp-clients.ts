@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import type { Store } from '@sluice/core'
 import { redis, type RedisOptions } from '@sluice/core/redis'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
@@ -8,7 +9,7 @@ type Client = RedisOptions['client']
 /** A client on a Redis, and how it ends. */
 export interface TcpClient {
   readonly client: Client
-  close(): void
+  readonly close: () => void
 }
 
 // The newest major version is the one that @sluice/local depends on.
@@ -44,7 +45,7 @@ export const TCP_CLIENT_NAMES = Object.keys(TCP_CLIENTS) as TcpClientName[]
 export function overTcp(
   name: TcpClientName,
   url: string,
-): { make(prefix: string, timeoutMs?: number): ReturnType<typeof redis>; close(): void } {
+): { make: (prefix: string, timeoutMs?: number) => Store; close: () => void } {
   const { client, close } = TCP_CLIENTS[name](url)
   return { make: (prefix, timeoutMs = 30_000) => redis({ client, prefix, timeoutMs }), close }
 }

@@ -2,13 +2,9 @@ import { memory } from '@sluice/core/memory'
 import { redis } from '@sluice/core/redis'
 import { upstash } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
-<<<<<<< HEAD
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster, createSentinel } from 'redis'
-import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
-=======
 import { describe, expect } from 'vitest'
->>>>>>> main
 import { loosely, mistakesAreNamed, show, type Mistake } from '../../support/mistakes.ts'
 
 const store = loosely(upstash)
@@ -37,7 +33,6 @@ const REDIS_CLIENTS: Record<string, unknown> = {
 }
 
 const STORES: Mistake[] = [
-<<<<<<< HEAD
   ...Object.entries(REDIS_CLIENTS).map(([name, wrong]): Mistake => [
     name,
     () => loosely(redis)({ client: wrong }),
@@ -51,17 +46,6 @@ const STORES: Mistake[] = [
   ],
   ['a timeoutMs of 0', () => redis({ client: nodeRedis, timeoutMs: 0 }), 'redis.timeoutMs'],
   ['a prefix with a colon', () => redis({ client: nodeRedis, prefix: 'a:b' }), 'redis.prefix'],
-  ['no address', () => store({ token: 'auth-1' }), 'upstash.url', 'missing_credentials'],
-  ['an empty address', () => store({ ...remote, url: '' }), 'upstash.url', 'missing_credentials'],
-  ['no auth token', () => store({ url: remote.url }), 'upstash.token', 'missing_credentials'],
-  [
-    'an empty auth token',
-    () => store({ ...remote, token: '' }),
-    'upstash.token',
-    'missing_credentials',
-  ],
-=======
->>>>>>> main
   ...['redis.example', 'redis://x', 'ftp://x', 'https://', 'https://u:p@x', 'https://u@x', 7].map(
     (url): Mistake => [`address ${show(url)}`, () => store({ ...remote, url }), 'upstash.url'],
   ),
@@ -87,9 +71,9 @@ const STORES: Mistake[] = [
     'unknown_option',
   ],
   ['a fetch that is none', () => store({ ...remote, fetch: {} }), 'upstash.fetch'],
-  ...[null, {}, { client: null }, { client: {} }, 7, 'redis'].map((redis): Mistake => [
-    `redis ${show(redis)}`,
-    () => loosely(upstashRedis)(redis),
+  ...[null, {}, { client: null }, { client: {} }, 7, 'redis'].map((wrong): Mistake => [
+    `redis ${show(wrong)}`,
+    () => loosely(upstashRedis)(wrong),
     'upstashRedis.redis',
   ]),
   ['a client among the options', () => store({ redis: {} }), 'upstash.redis', 'unknown_option'],

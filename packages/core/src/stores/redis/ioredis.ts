@@ -25,7 +25,7 @@ export function isIoredis(client: unknown): client is IoredisClient {
 }
 
 /** The states of a client on its way to a first connection. */
-const CONNECTING = ['wait', 'connecting', 'connect']
+const CONNECTING = new Set(['wait', 'connecting', 'connect'])
 
 /**
  * Creates a transport through an `ioredis` client. A command waits for the connection outside the client's
@@ -57,7 +57,7 @@ export function ioredisTransport(
 
   return async ([name, ...args], signal) => {
     try {
-      if (CONNECTING.includes(client.status)) await connect()
+      if (CONNECTING.has(client.status)) await connect()
       if (client.status !== 'ready' || signal.aborted) throw notConnected()
       return await client.call(String(name), args)
     } catch (error) {
