@@ -18,6 +18,8 @@ import {
 import { CHAT_SSE } from '../ai/recordings.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
+/** A module that only workerd has. */
+const ENV_OF_WORKERS = "import { env } from 'cloudflare:workers'"
 type Handler = (request: Request) => Response | Promise<Response>
 
 // Inside the workspace, so that the packages are found as a user's would be.
@@ -45,7 +47,7 @@ async function load<Exports>(name: string, file: string): Promise<Exports> {
   for (const [path, code] of pageOf(name).files) {
     const target = join(folder, name, path)
     mkdirSync(dirname(target), { recursive: true })
-    writeFileSync(target, code)
+    writeFileSync(target, code.replace(ENV_OF_WORKERS, 'const { env } = process'))
   }
   return (await import(join(folder, name, file))) as Exports
 }
@@ -109,8 +111,7 @@ describe.each([
         fetch(request: Request, env: object, ctx: object): Promise<Response>
       }
       const { default: worker } = await load<{ default: Worker }>('cloudflare', 'worker.ts')
-      const { env } = process
-      return (request) => worker.fetch(request, { ...env }, { waitUntil: () => undefined })
+      return (request) => worker.fetch(request, {}, { waitUntil: () => undefined })
     },
   ],
   ['fetch', async (): Promise<Handler> => (await load<{ app: Handler }>('fetch', 'app.ts')).app],
