@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
 /** The action of a proxy on the way to Redis and back. */
-export interface TcpBehaviour {
+interface TcpBehaviour {
   /** Passes on what the client sends, unless it returns false. */
   request?(text: string, client: Socket): boolean
   /** Passes on what Redis sends, unless it returns false. */
