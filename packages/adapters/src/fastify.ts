@@ -9,6 +9,7 @@ import {
 import { assertKnownOptions, assertOneOf, assertOptions } from '@sluice/core/validation'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { requestOf, reservationOfNode } from './internal/node-request.ts'
+import { assertRouteId } from './internal/route-option.ts'
 
 /** The values that functions of the options get beside the request. */
 export type FastifyContext = [request: FastifyRequest, reply: FastifyReply]
@@ -103,6 +104,7 @@ const PLUGIN_METADATA = {
 /** Returns the `config.rateLimit` of a route. @throws ConfigError When it is malformed. */
 function routeRateLimit(config: RouteRateLimit = {}): RouteRateLimit {
   assertKnownOptions('config.rateLimit', config, ['id', 'cost'])
+  if (config.id !== undefined) assertRouteId('config.rateLimit.id', config.id)
   assertRouteCost('config.rateLimit.cost', config.cost)
   return config
 }
