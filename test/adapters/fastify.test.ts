@@ -6,7 +6,7 @@ import {
 } from '@sluice/adapters/fastify'
 import { createLimiter, listen, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import fastify, { type FastifyRequest } from 'fastify'
+import fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { perMinute, subject } from '../core/http/support.ts'
 import { mistakesAreNamed } from '../support/mistakes.ts'
@@ -18,7 +18,7 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
   app.register(async (ai) => {
     ai.register(rateLimit(limiter, options))
     ai.post('/api/ai/chat', async () => chat())
-    ai.post('/api/ai/settle', async (request) => settle(reservationOf(request)))
+    ai.post('/api/ai/settle', (request) => settle(reservationOf(request)))
     ai.post('/api/ai/stream', async () => stream())
     ai.post('/api/ai/fail', async () => fail())
   })
@@ -60,8 +60,10 @@ describe('config.rateLimit of a route', () => {
 })
 
 it('reads the body for the cost in the hook preHandler', async () => {
-  const cost = (_: Request, request: FastifyRequest) => (request.body as { cost: number }).cost
-  const send = await route({ hook: 'preHandler', cost })
+  const send = await route({
+    hook: 'preHandler',
+    cost: (_, { body }) => (body as { cost: number }).cost,
+  })
   const { headers } = await send({ cost: 2 })
   expect(headers['x-ratelimit-remaining']).toBe('1')
 })

@@ -34,7 +34,7 @@ export interface RouteRateLimit {
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** How requests to this route are limited, or `false` for a route without limits. */
-    rateLimit?: RouteRateLimit | false
+    rateLimit?: RouteRateLimit | false | undefined
   }
 }
 
