@@ -20,6 +20,11 @@ declare const tenantFromJwt: import('@sluice/core/http').SubjectResolver
 declare const callModel: (options?: object) => Promise<{ text: string; usage: { total_tokens: number } }>
 declare const handle: (request: Request) => Response
 declare module '*/auth' { export const tenantFromJwt: import('@sluice/core/http').SubjectResolver }
+declare module '*/keys' { export const byApiKey: import('@sluice/core/http').SubjectResolver }
+declare module '*/authjs' { export const tenantFromSession: (request: Request) => Promise<{ tenant: string } | null> }
+declare module '@auth/core/jwt' {
+  export function getToken(options: { req: Request; secret: string; secureCookie: boolean }): Promise<{ [claim: string]: unknown } | null>
+}
 declare module '*/limits' {
   export const limiter: import('@sluice/core').Limiter
   export const limiterFor: (env: object) => import('@sluice/core').Limiter
@@ -39,8 +44,8 @@ it('every TypeScript block of the docs and package READMEs type-checks', () => {
       text.matchAll(/```ts\n([\s\S]*?)```/g),
     ).entries()) {
       const file = `${page.replaceAll(/\W/g, '-')}-${index}.ts`
-      // `./auth` and `./limits` are the reader's own files.
-      const own = code.replaceAll(/'\.\/(auth|limits)'/g, "'app/$1'")
+      // The reader's own files.
+      const own = code.replaceAll(/'\.\/(auth|authjs|keys|limits)'/g, "'app/$1'")
       writeFileSync(join(folder, file), `${own}\nexport {}\n`)
       files.push(file)
     }
