@@ -17,7 +17,7 @@ const PAGE = 'recipes/auth-providers.md'
 const folder = mkdtempSync(fileURLToPath(new URL('authjs-', import.meta.url)))
 let tenantFromSession: SubjectResolver
 let exchange: (request: Request) => Promise<Response>
-let tenantOfApi: () => SubjectResolver
+let tenantOfApi: SubjectResolver
 
 /** Stands for `getToken` of Auth.js, which reads a session as its documentation says. */
 const GET_TOKEN = `
@@ -101,7 +101,7 @@ describe('a session of Auth.js', () => {
     const { iat = 0, exp = 0 } = decodeJwt(token)
     expect(exp - iat).toBe(600)
     const headers = { authorization: `Bearer ${token}` }
-    expect(await tenantOfApi()(new Request('https://api.example/', { headers }))).toEqual({
+    expect(await tenantOfApi(new Request('https://api.example/', { headers }))).toEqual({
       tenant: 'acme',
     })
   })
@@ -111,7 +111,6 @@ describe('a session of Auth.js', () => {
     vi.stubEnv('JWT_SECRET', 'short')
     const session = await sessionOf({ sub: 'u_17', tenant: 'acme' })
     await expect(exchange(signedIn(session))).rejects.toThrow(/at least 32 characters/)
-    expect(() => tenantOfApi()).toThrow(/at least 32 characters/)
     vi.stubEnv('JWT_SECRET', JWT_SECRET)
   })
 })

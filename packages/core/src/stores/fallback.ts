@@ -26,6 +26,8 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
   const local = memory()
 
   async function fallbackReply(request: StoreRequest, error: unknown): Promise<StoreReply> {
+    // Misuse is not a fault of the store.
+    if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
     const cause = error instanceof StoreError ? error.code : 'store_failed'
     const degraded = { cause, mode }
     if (mode !== 'local') {
@@ -46,8 +48,6 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
         if (reply.degraded || isComplete(reply, request)) return reply
         throw new StoreError('store_bad_reply', 'The store sent an incomplete reply')
       } catch (error) {
-        // Misuse is not a fault of the store.
-        if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
         return fallbackReply(request, error)
       }
     },
