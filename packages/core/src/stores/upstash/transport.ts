@@ -12,6 +12,13 @@ export function badReply(status?: number): StoreError {
   return new StoreError('store_bad_reply', 'The store sent an invalid reply', status)
 }
 
+/** Creates the error of credentials that Upstash does not accept. */
+export function unauthorized(status?: number): StoreError {
+  const message =
+    'The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, which belong together'
+  return new StoreError('store_unauthorized', message, status)
+}
+
 /**
  * Sends a command, once: if its reply is lost, it may have been charged.
  *
@@ -57,6 +64,7 @@ function readBody(text: string, ok: boolean, status: number): unknown {
   if ((ok || status === 400) && typeof body?.['error'] === 'string') {
     throw new RedisError(body['error'])
   }
+  if (status === 401) throw unauthorized(status)
   if (ok) throw badReply(status)
   throw new StoreError('store_refused', `The store answered with status ${status}`, status)
 }
