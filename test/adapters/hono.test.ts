@@ -1,19 +1,114 @@
+import { createAdaptorServer } from '@hono/node-server'
 import { rateLimit } from '@sluice/adapters/hono'
-import { Hono } from 'hono'
-import { expect, it } from 'vitest'
+import type { Limiter } from '@sluice/core'
+import { reservationOf } from '@sluice/core/http'
+import { Hono, type Context } from 'hono'
+import { describe, expect, it, vi } from 'vitest'
+import type { Server } from 'node:http'
 import { perMinute, subject } from '../core/http/support.ts'
+import { mistakesAreNamed } from '../support/mistakes.ts'
+import { adapterCases } from './cases.ts'
+import { listen, type Serve } from './support.ts'
 
-it('answers what Hono routes, and denies what is beyond the limit', async () => {
+const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free }) => {
   const app = new Hono()
-  app.use('/api/ai/*', rateLimit(perMinute(2), { subject }))
-  app.post('/api/ai/chat', (context) => context.text('answer'))
-  const send = () =>
-    app.request('/api/ai/chat', { method: 'POST', headers: { 'x-tenant': 'acme' } })
-  const answers = [await send(), await send(), await send()]
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
-  expect(answers.map(({ headers }) => headers.get('x-ratelimit-remaining'))).toEqual([
-    '1',
-    '0',
-    '0',
+  app.use('/api/ai/*', rateLimit(limiter, options))
+  app.post('/api/ai/chat', (c) => c.text(chat()))
+  app.post('/api/ai/settle', async (c) => c.text(await settle(reservationOf(c.req.raw))))
+  app.post('/api/ai/stream', (c) => c.body(stream()))
+  app.post('/api/ai/fail', () => fail())
+  app.post('/free', (c) => c.text(free()))
+  return listen(createAdaptorServer(app) as Server)
+}
+
+adapterCases(serve, { spellings: ['/api/ai/%63hat', '/%61pi/ai/chat'] })
+
+const post = { method: 'POST', headers: { 'x-tenant': 'acme' } }
+
+/** The route that a request is counted by, if `register` builds the app. */
+async function routeOf(path: string, register: (app: Hono, limiter: Limiter) => void) {
+  const limiter = perMinute(9)
+  const check = vi.spyOn(limiter, 'check')
+  const app = new Hono()
+  register(app, limiter)
+  await app.request(path, post)
+  return check.mock.calls[0]?.[0]?.route
+}
+
+const forAll = (app: Hono, limiter: Limiter) => {
+  app.use('/api/*', rateLimit(limiter, { subject }))
+  app.all('/api/:name', (c) => c.text('any'))
+}
+
+describe('the route', () => {
+  it('is the path of the handler, wherever it is mounted', async () => {
+    const route = await routeOf('/api/ai/models/large', (app, limiter) => {
+      const models = new Hono().post('/:model', (c) => c.text('model'))
+      app.use(rateLimit(limiter, { subject }))
+      app.route('/api/ai/models', models)
+      app.use('*', async (c) => c.text('page'))
+    })
+    expect(route).toBe('/api/ai/models/:model')
+  })
+
+  it('is the path of the middleware if nothing else tells methods apart, or matches', async () => {
+    expect(await routeOf('/api/chat', forAll)).toBe('/api/*')
+    expect(await routeOf('/api/not/found', forAll)).toBe('/api/*')
+  })
+
+  it('is the option, if there is one', async () => {
+    const route = await routeOf('/chat', (app, limiter) => {
+      app.post('/chat', rateLimit(limiter, { subject, route: 'ai' }), (c) => c.text('chat'))
+    })
+    expect(route).toBe('ai')
+  })
+})
+
+it('lets the limiter work past the response, where there is an execution context', async () => {
+  const limiter = perMinute(9)
+  const check = vi.spyOn(limiter, 'check')
+  const app = new Hono().post('/chat', rateLimit(limiter, { subject }), (c) => c.text('chat'))
+  const waitUntil = vi.fn<(promise: Promise<unknown>) => void>()
+  const executionContext = { waitUntil, passThroughOnException() {}, props: {} }
+  await app.request('/chat', post, {}, executionContext)
+  const work = Promise.resolve()
+  check.mock.calls[0]?.[1]?.waitUntil?.(work)
+  expect(waitUntil).toHaveBeenCalledExactlyOnceWith(work)
+})
+
+it('gives the functions of the options the context, with the variables of the app', async () => {
+  interface AppEnv {
+    Bindings: { LIMIT: number }
+    Variables: { user: string }
+  }
+  const limiterFor = vi.fn<(c: Context<AppEnv>) => Limiter>((c) => perMinute(c.env.LIMIT))
+  const app = new Hono<AppEnv>()
+  app.use(async (c, next) => {
+    c.set('user', 'u1')
+    await next()
+  })
+  const subjectOf = (_: Request, c: Context<AppEnv>) => ({ tenant: c.var.user })
+  const chat = rateLimit(limiterFor, { subject: subjectOf })
+  app.post('/chat', chat, (c) => c.text(c.var.user))
+  const statuses = []
+  for (let time = 0; time < 3; time += 1) {
+    statuses.push((await app.request('/chat', post, { LIMIT: 2 })).status)
+  }
+  expect(statuses).toEqual([200, 200, 429])
+  expect(limiterFor).toHaveBeenCalledTimes(1)
+})
+
+describe('options are checked at once', () => {
+  mistakesAreNamed([
+    ['no options', () => rateLimit(perMinute(1), undefined as never), 'rateLimit'],
+    ['no subject', () => rateLimit(perMinute(1), {} as never), 'subject'],
+    ['no limiter', () => rateLimit(undefined as never, { subject }), 'limiter'],
+    ['an empty route', () => rateLimit(perMinute(1), { subject, route: '' }), 'route'],
+    [
+      'a misspelt option',
+      () => rateLimit(perMinute(1), { subject, routes: [] } as never),
+      'rateLimit.routes',
+      'unknown_option',
+    ],
   ])
 })

@@ -26,7 +26,7 @@ export const PORT = /^stores\/store\.ts$/
 export const STORE_FILES: Readonly<Record<string, RegExp>> = {
   limiter: /^stores\/(store|fallback)\.ts$/,
   // One script settles what another one decided: both are assembled from the same parts.
-  reservations: /^stores\/(store|upstash\/(script|script-call))\.ts$/,
+  reservations: /^stores\/(store|redis\/(script|script-call))\.ts$/,
   // Tests your own algorithms in memory.
   testing: /^stores\/(store|memory)\.ts$/,
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Limiter, Policy, Store } from '@sluice/core'
@@ -6,7 +6,8 @@ import { memory } from '@sluice/core/memory'
 import { parseList, type Parameters } from 'structured-headers'
 import { afterAll, afterEach, beforeEach, vi } from 'vitest'
 
-const page = readFileSync(new URL('../../../docs/coming-from.md', import.meta.url), 'utf8')
+const pages = globSync(fileURLToPath(new URL('../../../docs/coming-from/*.md', import.meta.url)))
+const text = pages.map((page) => readFileSync(page, 'utf8')).join('\n')
 
 /** Midnight, where every window of every clock begins. */
 export const START = Date.UTC(2026, 0, 1)
@@ -18,7 +19,7 @@ export const BROKEN: Store = {
   reset: () => Promise.reject(new Error('down')),
 }
 
-/** The exports that a block of the page may have. */
+/** The exports that a block of the pages may have. */
 export interface Block {
   readonly policies: readonly Policy[]
   readonly limiter: Limiter
@@ -26,19 +27,19 @@ export interface Block {
   readonly serve: (request: Request) => Promise<Response>
 }
 
-/** The page's block whose first line is a comment with this name, such as `// kong.ts` or `# kong.yaml`. */
+/** The pages' block whose first line is a comment with this name, such as `// kong.ts` or `# kong.yaml`. */
 export function source(name: string): string {
-  const blocks = page.matchAll(/```\w+\n(?:#|\/\/) (\S+)\n([\s\S]*?)```/g)
+  const blocks = text.matchAll(/```\w+\n(?:#|\/\/) (\S+)\n([\s\S]*?)```/g)
   for (const [, file, code = ''] of blocks) if (file === name) return code
-  throw new Error(`docs/coming-from.md has no block ${name}`)
+  throw new Error(`docs/coming-from has no block ${name}`)
 }
 
 let folder: string | undefined
 let loaded = 0
 
 /**
- * Runs a TypeScript block of the page as it stands there, with a store of its own and whatever else the
- * page takes for granted.
+ * Runs a TypeScript block of the pages as it stands there, with a store of its own and whatever else the
+ * pages take for granted.
  */
 export async function block<Exports = Block>(
   name: string,

@@ -8,8 +8,8 @@ import {
   isUnits,
   MUST_BE_UNITS,
 } from '../internal/validation.ts'
-import { isWhole } from '../stores/upstash/script.ts'
-import { numbersOf } from '../stores/upstash/script-call.ts'
+import { isWhole } from '../stores/redis/script.ts'
+import { numbersOf } from '../stores/redis/script-call.ts'
 
 /** Options of `fitRange`. */
 export interface FitRangeOptions<Unit extends string = string> {

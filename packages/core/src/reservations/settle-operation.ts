@@ -2,8 +2,8 @@ import type { Settlement } from '../algorithms/algorithm.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { MarkedCharge, Operation, StateMap, StoreRequest } from '../stores/store.ts'
 import { settlementOf } from './settlements.ts'
-import { CLOCK, indent, isWhole } from '../stores/upstash/script.ts'
-import { layoutOf } from '../stores/upstash/script-call.ts'
+import { CLOCK, indent, isWhole } from '../stores/redis/script.ts'
+import { layoutOf } from '../stores/redis/script-call.ts'
 
 /** The correction of one charge. The mark says how much was charged, and where. */
 export interface Correction extends Pick<

@@ -1,10 +1,11 @@
 /* The factory `upstashRedis`: a store in Redis, through your own client of `@upstash/redis`. */
 import type { Store } from '../store.ts'
-import type { RedisStoreOptions } from './redis-store.ts'
+import type { RedisStoreOptions } from '../redis/redis-store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { assertKnownOptions } from '../../internal/validation.ts'
-import { resolveRedisOptions, redisStore } from './redis-store.ts'
-import { badReply, RedisError, unauthorized, type Command, type Transport } from './transport.ts'
+import { resolveRedisOptions, redisStore } from '../redis/redis-store.ts'
+import { badReply, RedisError, type Command, type Transport } from '../redis/transport.ts'
+import { unauthorized } from './rest-transport.ts'
 
 /** Options of `upstashRedis`. */
 export type UpstashRedisOptions = RedisStoreOptions

@@ -1,10 +1,10 @@
 /* The factory `upstash`: a store in Redis, over the Upstash REST protocol. */
 import type { Store } from '../store.ts'
-import type { RedisStoreOptions } from './redis-store.ts'
+import type { RedisStoreOptions } from '../redis/redis-store.ts'
 import { ConfigError } from '../../errors.ts'
 import { assertFunction, assertKnownOptions } from '../../internal/validation.ts'
-import { resolveRedisOptions, redisStore } from './redis-store.ts'
-import { restTransport, type Fetch } from './transport.ts'
+import { resolveRedisOptions, redisStore } from '../redis/redis-store.ts'
+import { restTransport, type Fetch } from './rest-transport.ts'
 
 /** Options of `upstash`. */
 export interface UpstashOptions extends RedisStoreOptions {

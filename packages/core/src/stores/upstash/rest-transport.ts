@@ -1,16 +1,6 @@
 /* Sending of one Redis command over the Upstash REST protocol. */
 import { StoreError } from '../../errors.ts'
-
-/** A Redis command, or a part of one. */
-export type Command = readonly (string | number)[]
-
-/** An error reply of Redis itself. Its text may hold keys, so it is never passed on. */
-export class RedisError extends Error {}
-
-/** Creates the error of an answer that Redis cannot have given. */
-export function badReply(status?: number): StoreError {
-  return new StoreError('store_bad_reply', 'The store sent an invalid reply', status)
-}
+import { badReply, RedisError, type Transport } from '../redis/transport.ts'
 
 /** Creates the error of credentials that Upstash does not accept. */
 export function unauthorized(status?: number): StoreError {
@@ -18,14 +8,6 @@ export function unauthorized(status?: number): StoreError {
     'The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, which belong together'
   return new StoreError('store_unauthorized', message, status)
 }
-
-/**
- * Sends a command, once: if its reply is lost, it may have been charged.
- *
- * @throws RedisError When Redis answered with an error.
- * @throws StoreError When no answer of Redis came back.
- */
-export type Transport = (command: Command, signal: AbortSignal) => Promise<unknown>
 
 /** The part of `fetch` that the transport needs. */
 export type Fetch = (

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { createHmac, randomUUID } from 'node:crypto'
+
+/** The claims that each app must keep: 20 requests a minute for each tenant of a verified token. */
+const CLAIMS = {
+  'answers 401 without a token': async (app) => {
+    const response = await send(app, undefined)
+    assert.equal(response.status, 401)
+  },
+  'refuses a token of another secret': async (app) => {
+    const response = await send(app, tokenFor({ tenant: randomUUID() }, `${app.secret}!`))
+    assert.equal(response.status, 401)
+  },
+  'denies exactly 5 of 25 requests at once': async (app) => {
+    const token = tokenOfNewTenant(app)
+    const responses = await Promise.all(Array.from({ length: 25 }, () => send(app, token)))
+    const statuses = responses.map(({ status }) => status)
+    assert.deepEqual(
+      statuses.toSorted((a, b) => a - b),
+      [...Array(20).fill(200), ...Array(5).fill(429)],
+    )
+    const denied = responses.find(({ status }) => status === 429)
+    assert.match(denied.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+    assert.ok((await denied.text()).includes('rate_limit_exceeded'))
+  },
+  'sends the limit with an allowed answer': async (app) => {
+    const { headers } = await send(app, tokenOfNewTenant(app))
+    assert.equal(headers.get('x-ratelimit-limit'), '20')
+    assert.equal(headers.get('x-ratelimit-remaining'), '19')
+    assert.match(headers.get('ratelimit') ?? '', /r=19;t=\d+/)
+  },
+  'counts another spelling of the path on the same budget': async (app) => {
+    const token = tokenOfNewTenant(app)
+    await send(app, token)
+    const { status, headers } = await send(app, token, app.request.spelling)
+    // A framework may not route the spelling; what it routes is counted.
+    if (status === 404) return
+    assert.equal(headers.get('x-ratelimit-remaining'), '18')
+  },
+}
+
+/** Checks each claim. Returns those that fail with their error. */
+export async function probe(app) {
+  const results = []
+  for (const [claim, holds] of Object.entries(CLAIMS)) {
+    const error = await holds(app).then(
+      () => undefined,
+      (reason) => reason.message,
+    )
+    results.push({ claim, error })
+  }
+  return results
+}
+
+function send({ url, request }, token, path = request.path) {
+  const headers = { 'content-type': 'application/json', ...request.headers }
+  if (token) headers.authorization = `Bearer ${token}`
+  const body = JSON.stringify(request.body)
+  return fetch(`${url}${path}`, { method: 'POST', headers, body })
+}
+
+const tokenOfNewTenant = (app) => tokenFor({ tenant: randomUUID() }, app.secret)
+
+/** Returns a JWT of these claims that is valid for ten minutes. */
+function tokenFor(claims, secret) {
+  const exp = Math.floor(Date.now() / 1_000) + 600
+  const content = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ ...claims, exp })}`
+  return `${content}.${createHmac('sha256', secret).update(content).digest('base64url')}`
+}
+
+const encode = (part) => Buffer.from(JSON.stringify(part)).toString('base64url')

@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Limiter } from '@sluice/core'
+import type { RequestReservation, ReservedCost } from '@sluice/core/http'
+import { subject } from '../core/http/support.ts'
+
+/** The app that each framework serves: the adapter before four routes, and one route without it. */
+export interface App {
+  readonly limiter: Limiter
+  readonly options: { readonly subject: typeof subject; readonly cost?: ReservedCost }
+  /** Answers `POST /api/ai/chat`. */
+  readonly chat: () => string
+  /** Answers `POST /api/ai/settle`, which settles what is reserved for it. */
+  readonly settle: (reservation: RequestReservation) => Promise<string>
+  /** Answers `POST /api/ai/stream`. */
+  readonly stream: () => ReadableStream<Uint8Array>
+  /** Throws in the handler of `POST /api/ai/fail`. */
+  readonly fail: () => never
+  /** Answers `POST /free`, which is not limited. */
+  readonly free: () => string
+}
+
+/** An app that is being served. */
+export interface Served {
+  /** The origin, without a slash at its end. */
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** Serves an app with a framework, on a free port. */
+export type Serve = (app: App) => Promise<Served>
+
+/** An app of these limits. Its handlers answer with their names. */
+export function createApp(limiter: Limiter, parts: Partial<App> = {}): App {
+  return {
+    limiter,
+    options: { subject },
+    chat: () => 'chat',
+    settle: async () => 'settle',
+    stream: () => new Response('stream').body ?? new ReadableStream(),
+    fail() {
+      throw new Error('The handler failed')
+    },
+    free: () => 'free',
+    ...parts,
+  }
+}
+
+/** Listens on a free port. */
+export async function listen(server: Server): Promise<Served> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
