@@ -15,6 +15,7 @@ export const ROOMS: Readonly<Record<string, string>> = {
   routes: 'nouns',
   http: 'nouns routes stores limiter reservations',
   identity: 'nouns http jose',
+  client: 'nouns http',
   manifest: 'nouns policies routes',
   testing: 'nouns algorithms policies stores limiter reservations',
 }

@@ -15,6 +15,7 @@ const BUNDLES: Record<string, string> = {
   'createLimiter, slidingWindow, upstash': `export { createLimiter, slidingWindow } ${OURS}`,
   'the same, dailyCap and definePlans': `export { createLimiter, slidingWindow, dailyCap, definePlans } ${OURS}`,
   'the same, and rateLimit of @sluice/cloudflare': `export { createLimiter, slidingWindow, dailyCap, definePlans } ${OURS}; export { rateLimit } from '@sluice/cloudflare'`,
+  'retryingFetch of @sluice/core/client': `export { retryingFetch } from '@sluice/core/client'`,
   '@upstash/ratelimit and @upstash/redis':
     "export { Ratelimit } from '@upstash/ratelimit'; export { Redis } from '@upstash/redis/cloudflare'",
 }

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { parseCommandLine, USAGE } from './options.ts'
 import type { CliAction } from './options.ts'
+import { TOKEN_USAGE } from './token-options.ts'
+import type { TokenOptions } from './token-options.ts'
 import { LocalError } from '../errors.ts'
 import { startLocal } from '../start-local.ts'
 import type { LocalServer } from '../start-local.ts'
@@ -48,17 +50,33 @@ function fail(message: string): never {
 }
 
 function readAction(): CliAction {
+  const args = process.argv.slice(2)
   try {
-    return parseCommandLine(process.argv.slice(2), process.env)
+    return parseCommandLine(args, process.env)
   } catch (error) {
-    return fail(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+    return fail(`${textOf(error)}\n\n${args[0] === 'token' ? TOKEN_USAGE : USAGE}`)
   }
+}
+
+async function printToken(options: TokenOptions): Promise<void> {
+  // Loaded for this command only: it needs Node.js 20.12, the server an earlier one.
+  const { createToken } = await import('./token.ts')
+  try {
+    process.stdout.write(`${createToken(options, process.cwd())}\n`)
+  } catch (error) {
+    fail(textOf(error))
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 async function main(): Promise<void> {
   const action = readAction()
-  if (action.kind === 'help') return void process.stdout.write(USAGE)
+  if (action.kind === 'help') return void process.stdout.write(action.text)
   if (action.kind === 'version') return void process.stdout.write(`${version()}\n`)
+  if (action.kind === 'token') return printToken(action.options)
 
   // Listens to signals before the server is up: an early one must end the redis-server too.
   const starting = startLocal(action.options)

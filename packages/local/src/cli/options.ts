@@ -1,12 +1,15 @@
 import { parseArgs } from 'node:util'
 import type { LocalOptions } from '../options.ts'
+import { parseTokenOptions, TOKEN_USAGE, type TokenOptions } from './token-options.ts'
 
 /** The port that the command listens on without `--port`. */
 const DEFAULT_PORT = 8079
 
 export const USAGE: string = `Usage: sluice-local [options]
+       sluice-local token --tenant NAME [options]
 
-The Upstash Redis REST protocol on this machine, for development and tests.
+The Upstash Redis REST protocol on this machine, for development and tests. The second form prints a
+JWT for requests to your own app: see sluice-local token --help.
 
   --redis URL     use this Redis (default: $REDIS_URL)
   --engine NAME   without a URL: auto, redis-server or embedded (default: auto, which starts a
@@ -23,7 +26,10 @@ The Upstash Redis REST protocol on this machine, for development and tests.
 
 /** The action that a command line requests. */
 export type CliAction =
-  { kind: 'help' } | { kind: 'version' } | { kind: 'start'; options: LocalOptions }
+  | { kind: 'help'; text: string }
+  | { kind: 'version' }
+  | { kind: 'start'; options: LocalOptions }
+  | { kind: 'token'; options: TokenOptions }
 
 /**
  * Reads the command line and the environment; the values are checked by `startLocal`.
@@ -34,6 +40,10 @@ export function parseCommandLine(
   args: string[],
   env: Readonly<Record<string, string | undefined>>,
 ): CliAction {
+  if (args[0] === 'token') {
+    const options = parseTokenOptions(args.slice(1))
+    return options === 'help' ? { kind: 'help', text: TOKEN_USAGE } : { kind: 'token', options }
+  }
   const { values } = parseArgs({
     args,
     options: {
@@ -47,7 +57,7 @@ export function parseCommandLine(
       version: { type: 'boolean', short: 'v' },
     },
   })
-  if (values.help) return { kind: 'help' }
+  if (values.help) return { kind: 'help', text: USAGE }
   if (values.version) return { kind: 'version' }
   // An engine that the command line names takes precedence over the environment.
   const fromEnv = values.engine === undefined ? env['REDIS_URL'] : undefined

@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { reservationOf, type RequestReservation } from '@sluice/core/http'
+
+/** A request of Node.js, as frameworks pass it on: some rewrite `url`, and keep what the client sent. */
+export type NodeRequest = IncomingMessage & { readonly originalUrl?: string }
+
+const requests = new WeakMap<IncomingMessage, Request>()
+
+/**
+ * Returns a request of Node.js as one of the Fetch API: its method, URL and headers. The same request
+ * gives the same object. Its body stays unread, so the object has none. Its signal aborts if the client
+ * goes away before the response is complete.
+ *
+ * @throws Error With `status` 400 for a request that the Fetch API cannot express, such as `TRACE`.
+ */
+export function requestOf(incoming: NodeRequest, response: ServerResponse): Request {
+  const known = requests.get(incoming)
+  if (known !== undefined) return known
+  const request = createRequest(incoming, abortSignalOf(response))
+  requests.set(incoming, request)
+  return request
+}
+
+/**
+ * Returns the reservation of a request of Node.js.
+ *
+ * @throws ConfigError When nothing is reserved for the request.
+ */
+export function reservationOfNode(incoming: IncomingMessage): RequestReservation {
+  return reservationOf(requests.get(incoming) as Request)
+}
+
+function createRequest(incoming: NodeRequest, signal: AbortSignal): Request {
+  const { method = 'GET', url = '/', originalUrl = url } = incoming
+  const { protocol, host } = originOf(incoming)
+  try {
+    // Not relative to a base, because a path may begin with two slashes. A proxy gets an absolute URL.
+    const href = originalUrl.startsWith('/') ? `${protocol}//${host}${originalUrl}` : originalUrl
+    return new Request(href, { method, headers: headersOf(incoming), signal })
+  } catch (cause) {
+    throw Object.assign(new Error('The request is malformed.', { cause }), {
+      status: 400,
+      statusCode: 400,
+    })
+  }
+}
+
+function originOf({ headers, socket }: IncomingMessage): { protocol: string; host: string } {
+  const protocol = 'encrypted' in socket ? 'https:' : 'http:'
+  const { host = '' } = headers
+  return {
+    protocol,
+    host: /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i.test(host) ? host : 'localhost',
+  }
+}
+
+/** Reads the headers as Node.js joins them: of a repeated `Authorization`, the first one counts. */
+function headersOf(incoming: IncomingMessage): Headers {
+  const headers = new Headers()
+  for (const [name, value = []] of Object.entries(incoming.headers)) {
+    // HTTP/2 has the method and the path among the headers, as `:method` and `:path`.
+    if (name.startsWith(':')) continue
+    for (const text of typeof value === 'string' ? [value] : value) headers.append(name, text)
+  }
+  return headers
+}
+
+function abortSignalOf(response: ServerResponse): AbortSignal {
+  const gone = new AbortController()
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort()
+  })
+  return gone.signal
+}
