@@ -19,6 +19,7 @@ describe('rateLimit for Workers: a mistake in the arguments is an error at const
   mistakesAreNamed([
     ['no options', loosely(rateLimitWorker, limiterFor), 'rateLimit'],
     ['options that are null', loosely(rateLimitWorker, limiterFor, null, respond), 'rateLimit'],
+    ['no limiter', loosely(rateLimitWorker, undefined, options, respond), 'limiter'],
     ['no handler', loosely(rateLimitWorker, limiterFor, options), 'handle'],
   ])
 })
@@ -40,7 +41,6 @@ describe('rateLimitQueue: a mistake in the arguments is an error at construction
     ['a cost that is no function', queue({ subject: whose, cost: 3 }), 'cost'],
     ['a delay below 0', queue({ subject: whose, maxDelayMs: -1 }), 'maxDelayMs'],
     ['no handler', queue({ subject: whose }, null), 'handle'],
-    ['a limiter', queue({ subject: whose }, () => {}, limiter), 'limiterFor'],
-    ['no limiter', queue({ subject: whose }, () => {}, null), 'limiterFor'],
+    ['no limiter', queue({ subject: whose }, () => {}, null), 'limiter'],
   ])
 })

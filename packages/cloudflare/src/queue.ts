@@ -1,6 +1,6 @@
-import type { Cost, Decision, DeniedDecision, Subject } from '@sluice/core'
+import type { Cost, Decision, DeniedDecision, Limiter, Subject } from '@sluice/core'
 import { InputError } from '@sluice/core'
-import { assertMaxDelay, delay } from '@sluice/core/http'
+import { assertMaxDelay, delay, limiterFrom } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { perEnv, type LimiterFor } from './per-env.ts'
 
@@ -37,12 +37,13 @@ export interface QueueOptions<Env, Body> {
  * Each return counts against the queue's `max_retries`, also after a denial. A message beyond that goes
  * to the dead-letter queue: configure both.
  *
+ * @param limiter A limiter, or a function that creates it for the Worker's bindings.
  * @throws ConfigError When an option is unknown, missing or malformed.
  * @example
  * export default { queue: rateLimitQueue(limiterFor, { subject: ({ body }) => body.subject }, handle) }
  */
 export function rateLimitQueue<Env extends object, Body>(
-  limiterFor: LimiterFor<Env>,
+  limiter: Limiter | LimiterFor<Env>,
   options: QueueOptions<Env, Body>,
   handle: (message: Message<Body>, env: Env, ctx: ExecutionContext) => void | Promise<void>,
 ): (batch: MessageBatch<Body>, env: Env, ctx: ExecutionContext) => Promise<void> {
@@ -52,7 +53,7 @@ export function rateLimitQueue<Env extends object, Body>(
   if (cost !== undefined) assertFunction('cost', cost)
   assertFunction('handle', handle)
   const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
-  const limiterOf = perEnv(assertFunction('limiterFor', limiterFor))
+  const limiterOf = limiterFrom<[Env]>('limiter', limiter, perEnv)
 
   async function check(message: Message<Body>, env: Env, ctx: ExecutionContext): Promise<Decision> {
     const waitUntil = (promise: Promise<unknown>): void => ctx.waitUntil(promise)

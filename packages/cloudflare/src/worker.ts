@@ -1,3 +1,4 @@
+import type { Limiter } from '@sluice/core'
 import type { Prefilter } from './prefilter.ts'
 import {
   rateLimit as fetchRateLimit,
@@ -28,20 +29,20 @@ export interface RateLimitOptions<Env> extends AdapterOptions<[env: Env, ctx: Ex
  * headers are added to its response. Bodies pass through unread, streams included. Requests in one
  * isolate share plain data only, never a promise.
  *
+ * @param limiter A limiter, or a function that creates it for the Worker's bindings.
  * @throws ConfigError When an option is missing or malformed.
  * @example
  * export default { fetch: rateLimit(limiterFor, { routes: ['/api/ai/**'], subject }, handle) }
  */
 export function rateLimit<Env extends object>(
-  limiterFor: LimiterFor<Env>,
+  limiter: Limiter | LimiterFor<Env>,
   options: RateLimitOptions<Env>,
   handle: WorkerHandler<Env>,
 ): (request: Request, env: Env, ctx: ExecutionContext) => Promise<Response> {
   assertOptions('rateLimit', options)
   const { prefilter, ...guardOptions } = options
   const before = prefilter && assertFunction('prefilter', prefilter)
-  assertFunction('limiterFor', limiterFor)
-  return fetchRateLimit<[Env, ExecutionContext]>(limiterFor, guardOptions, handle, {
+  return fetchRateLimit<[Env, ExecutionContext]>(limiter, guardOptions, handle, {
     keep: perEnv,
     before,
   })

@@ -1,4 +1,5 @@
 import type { Cost, Limiter, Subject } from '@sluice/core'
+import type { NextRequest } from 'next/server.js'
 import {
   createGuard,
   type Guard,
@@ -9,7 +10,7 @@ import {
 
 /** Returns `cost` if `reserving` created it, else `undefined`. */
 export function reservedCost<Context extends unknown[]>(
-  cost: RouteCost<Context> | undefined,
+  cost: RouteCost<Context, never> | undefined,
 ): ReservedCost<Context> | undefined {
   return typeof cost === 'function' && 'reserveFor' in cost
     ? (cost as ReservedCost<Context>)
@@ -22,8 +23,8 @@ export function reservedCost<Context extends unknown[]>(
  */
 export function guardOfTheRest(
   limiterFor: (routeContext: unknown) => Limiter,
-  options: GuardOptions<[routeContext: unknown]>,
-): Guard<[routeContext: unknown, charged: Subject]> | undefined {
+  options: GuardOptions<[routeContext: unknown], NextRequest>,
+): Guard<[routeContext: unknown, charged: Subject], NextRequest> | undefined {
   const cost = reservedCost(options.cost)
   if (cost === undefined) return undefined
   const rest = async (request: Request, context: unknown): Promise<Cost> => {
@@ -32,7 +33,7 @@ export function guardOfTheRest(
     const isByUnit = typeof units === 'object' && units !== null && !Array.isArray(units)
     return isByUnit ? { ...units, request: 0 } : typeof units === 'number' ? 0 : units
   }
-  return createGuard<[unknown, Subject]>(limiterFor, {
+  return createGuard<[unknown, Subject], NextRequest>(limiterFor, {
     ...options,
     unauthenticated: undefined,
     subject: (_request, _context, charged) => charged,

@@ -16,7 +16,10 @@ import { reservedCost } from './charged-requests.ts'
 import { routePath } from './route-path.ts'
 
 /** Options of `rateLimit`. */
-export interface RateLimitOptions extends AdapterOptions<[event: NextFetchEvent | undefined]> {
+export interface RateLimitOptions extends AdapterOptions<
+  [event: NextFetchEvent | undefined],
+  NextRequest
+> {
   /**
    * A secret of at least 32 characters, shared with `withRateLimit`, so that a wrapped handler does not
    * charge a request again. @default none: both charge
@@ -107,7 +110,7 @@ export function rateLimit(
 }
 
 /** Throws if `cost` is to be reserved: the handler runs elsewhere, and could not settle it. */
-function assertNotReserved(option: string, cost: RouteCost<never> | undefined): void {
+function assertNotReserved(option: string, cost: RouteCost<never, never> | undefined): void {
   if (reservedCost(cost) === undefined) return
   const message = 'must not be reserved in middleware; set cost: reserving(…) in withRateLimit'
   throw new ConfigError('invalid_option', option, message)

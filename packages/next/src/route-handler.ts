@@ -1,3 +1,4 @@
+import type { NextRequest } from 'next/server.js'
 import { ConfigError, type Store, type Subject } from '@sluice/core'
 import {
   createGuard,
@@ -13,7 +14,7 @@ import { assertFunction, assertOptions } from '@sluice/core/validation'
 import { guardOfTheRest } from './charged-requests.ts'
 
 /** Options of `withRateLimit`. */
-export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown]> {
+export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown], NextRequest> {
   /** The limiter, or a function that creates it at the first request. */
   readonly limiter: LimiterSource<[routeContext: unknown]>
   /** The id that requests are counted under: the id (or, without one, the pattern) of this route in `rateLimit`. */
@@ -54,13 +55,16 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
     throw new ConfigError('invalid_option', 'singleUse', 'must be set together with "secret"')
   }
   const limiterFor = limiterFrom('limiter', limiter)
-  const guard = createGuard<[routeContext: unknown]>(limiterFor, guardOptions)
+  const guard = createGuard<[routeContext: unknown], NextRequest>(limiterFor, guardOptions)
   const guardRest = guardOfTheRest(limiterFor, guardOptions)
   const handoff = secret === undefined ? undefined : createHandoff(secret, { store: singleUse })
   const routeOnly = { id: route, cost: undefined }
 
   /** Returns the subject that the middleware has charged for this request, if it has. */
-  async function chargedSubject(request: Request, context: unknown): Promise<Subject | undefined> {
+  async function chargedSubject(
+    request: NextRequest,
+    context: unknown,
+  ): Promise<Subject | undefined> {
     const value = request.headers.get(HANDOFF_HEADER)
     if (handoff === undefined || value === null) return undefined
     let found: Subject | undefined
@@ -73,10 +77,12 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
     return (await handoff.take(value, claim)) ? found : undefined
   }
 
-  return async (request, context) => {
+  return async (handled, context) => {
+    // Next.js passes no other kind of request to a route handler.
+    const request = handled as Request as NextRequest
     const charged = await chargedSubject(request, context)
     removeHandoff(request)
-    const run = () => handler(request, context)
+    const run = () => handler(handled, context)
     if (charged && guardRest === undefined) return run()
     const outcome =
       charged && guardRest

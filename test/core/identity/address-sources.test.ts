@@ -65,12 +65,12 @@ const withAddress = (headers: Record<string, string> = {}, cf?: object): Request
     cf && { cf },
   )
 
-/** The warnings that come of these requests. */
+/** The warnings of a bypassed Cloudflare that come of these requests. */
 function warnings(requests: readonly Request[]): unknown[] {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const resolve = addressSubject({ from: 'cloudflare' })
   for (const request of requests) resolve(request)
-  return warn.mock.calls.flat()
+  return warn.mock.calls.flat().filter((text) => String(text).includes('CF-Ray'))
 }
 
 describe('a CF-Connecting-IP not written by Cloudflare', () => {
@@ -95,5 +95,68 @@ describe('a CF-Connecting-IP not written by Cloudflare', () => {
     from('vercel', { 'cf-connecting-ip': '192.0.2.1', 'x-real-ip': '192.0.2.2' })
     from(1, { 'cf-connecting-ip': '192.0.2.1', 'x-forwarded-for': '192.0.2.2' })
     expect(warn).not.toHaveBeenCalled()
+  })
+})
+
+/** A request to the machine itself, as in development. */
+const toLocalhost = (
+  url = 'http://localhost:3000/',
+  headers: Record<string, string> = {},
+): Request => new Request(url, { headers })
+
+describe('a request without an address', () => {
+  afterEach(() => void vi.restoreAllMocks())
+
+  it.each([
+    ['cloudflare', 'CF-Connecting-IP'],
+    ['vercel', 'X-Vercel-Forwarded-For or X-Real-IP'],
+    [2, 'X-Forwarded-For (entry 2 from the right)'],
+  ] as const)('has one warning that names the header that "from" = %j reads', (source, header) => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const resolve = addressSubject({ from: source })
+    expect([resolve(toLocalhost()), resolve(toLocalhost())]).toEqual([null, null])
+    expect(warn.mock.calls).toHaveLength(1)
+    expect(warn.mock.calls[0]?.[0]).toContain(`no address in ${header}`)
+    expect(warn.mock.calls[0]?.[0]).toContain('"development"')
+  })
+
+  it.each([
+    'http://localhost:3000/api',
+    'http://app.localhost/',
+    'http://127.0.0.1:3000/',
+    'http://0.0.0.0:8080/',
+    'http://[::1]:3000/',
+    'http://[::]/',
+  ])('counts as 127.0.0.1 with development: true if it is sent to %s', (url) => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const resolve = addressSubject({ from: 'vercel', development: true })
+    expect(resolve(toLocalhost(url))).toEqual({ address: '127.0.0.1' })
+    expect(warn.mock.calls.flat()).toEqual([expect.stringContaining('counts as 127.0.0.1')])
+  })
+
+  it.each([
+    'https://app.example/',
+    'https://localhost.example/',
+    'https://notlocalhost/',
+    'http://10.0.0.1/',
+  ])('has none with development: true, left on by mistake, if it is sent to %s', (url) => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {})
+    expect(addressSubject({ from: 'vercel', development: true })(toLocalhost(url))).toBeNull()
+  })
+
+  it('keeps an address that it has, and gets none if its own is malformed', () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const resolve = addressSubject({ from: 'vercel', development: true })
+    const url = 'http://localhost/'
+    expect(resolve(toLocalhost(url, { 'x-real-ip': '192.0.2.1' }))).toEqual({
+      address: '192.0.2.1',
+    })
+    expect(resolve(toLocalhost(url, { 'x-real-ip': 'unknown' }))).toBeNull()
+  })
+
+  it('has none by default, also in development', () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {})
+    expect(addressSubject({ from: 'vercel', development: false })(toLocalhost())).toBeNull()
+    expect(addressSubject({ from: 'vercel', development: undefined })(toLocalhost())).toBeNull()
   })
 })

@@ -56,6 +56,10 @@ describe('a mistake in the options is an error at construction', () => {
     ['addressSubject.from', () => addressSubject({ from: NaN })],
     ['addressSubject.from', () => addressSubject({ from: 'toString' as never })],
     ['addressSubject', () => addressSubject('vercel' as never)],
+    [
+      'addressSubject.development',
+      () => addressSubject({ from: 'vercel', development: '127.0.0.1' as never }),
+    ],
     ['addressSubject.ipv6Prefix', () => addressSubject({ from: 1, ipv6Prefix: 31 })],
     ['addressSubject.ipv6Prefix', () => addressSubject({ from: 1, ipv6Prefix: 65 })],
     ['addressSubject.ipv6Prefix', () => addressSubject({ from: 1, ipv6Prefix: 48.5 })],

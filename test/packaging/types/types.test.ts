@@ -2,10 +2,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { typeCheck } from '../../support/type-check.ts'
+import { typeCheck, WORKER_GLOBALS } from '../../support/type-check.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const folder = mkdtempSync(join(here, 'types-'))
+/** Files of correct code. */
+const ACCEPTED = ['accepted.ts', 'adapters.ts']
 const DIRECTIVE = '// @ts-expect-error -- '
 
 const sourceOf = (file: string): string => readFileSync(join(here, file), 'utf8')
@@ -18,12 +20,12 @@ const MISUSES = Array.from(sourceOf('refused.ts').split('\n').entries(), ([index
 let output: readonly string[] = []
 
 beforeAll(() => {
-  writeFileSync(join(folder, 'accepted.ts'), sourceOf('accepted.ts'))
+  for (const file of ACCEPTED) writeFileSync(join(folder, file), sourceOf(file))
   const refused = sourceOf('refused.ts')
     .replaceAll(DIRECTIVE, '// ')
     .replace('accepted.ts', 'accepted')
   writeFileSync(join(folder, 'refused.ts'), refused)
-  output = typeCheck(folder, ['accepted.ts', 'refused.ts'], '')
+  output = typeCheck(folder, [...ACCEPTED, 'refused.ts'], WORKER_GLOBALS)
     .split('\n')
     .filter((line) => line !== '')
 })
@@ -33,8 +35,8 @@ afterAll(() => {
 })
 
 describe('the types of a limiter', () => {
-  it('accept correct code under the strictest options', () => {
-    expect(output.filter((line) => line.includes('accepted.ts'))).toEqual([])
+  it.each(ACCEPTED)('accept correct code under the strictest options: %s', (file) => {
+    expect(output.filter((line) => line.includes(file))).toEqual([])
   })
 
   it.each(MISUSES)('refuse line $line in one line: $says', ({ line, says }) => {

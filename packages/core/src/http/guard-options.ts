@@ -10,23 +10,29 @@ import { DENIAL_FORMATS, type DenialFormat } from './format.ts'
 import { assertHeaderStyles, type HeaderStyle } from './headers.ts'
 
 /** Options of every adapter. */
-export interface AdapterOptions<Context extends unknown[] = []> extends GuardOptions<Context> {
+export interface AdapterOptions<
+  Context extends unknown[] = [],
+  PlatformRequest extends Request = Request,
+> extends GuardOptions<Context, PlatformRequest> {
   /** The routes to limit; a request to any other passes untouched. The most specific route counts. */
-  readonly routes: readonly RouteInput<Context>[]
+  readonly routes: readonly RouteInput<Context, PlatformRequest>[]
 }
 
-/** Options of a guard. */
-export interface GuardOptions<Context extends unknown[] = []> {
+/** Options of a guard. `PlatformRequest` is the platform's own kind of request, such as `NextRequest`. */
+export interface GuardOptions<
+  Context extends unknown[] = [],
+  PlatformRequest extends Request = Request,
+> {
   /**
    * Finds the subject of a request. Without one the request is answered with 401 and not charged. An
    * exception is not caught.
    */
-  readonly subject: SubjectResolver<Context>
+  readonly subject: SubjectResolver<Context, PlatformRequest>
   /**
    * Cost of a request to a route without a `cost` of its own. `reserving(…)` reserves it, to be settled
    * by the handler. @default 1 request
    */
-  readonly cost?: RouteCost<Context>
+  readonly cost?: RouteCost<Context, PlatformRequest>
   /**
    * The longest time for which an allowed request is delayed, in milliseconds, when its decision asks
    * for a delay (`delayMs`: a turn in a leaky bucket, or backpressure). A longer delay is cut: the
@@ -69,7 +75,7 @@ export interface GuardOptions<Context extends unknown[] = []> {
    */
   readonly onDenied?: (
     decision: DeniedDecision,
-    request: Request,
+    request: PlatformRequest,
     ...context: Context
   ) => Response | undefined | Promise<Response | undefined>
   /**
@@ -80,10 +86,10 @@ export interface GuardOptions<Context extends unknown[] = []> {
 }
 
 /** Options of a guard, validated. */
-export interface GuardSettings<Context extends unknown[]> extends Omit<
-  GuardOptions<Context>,
-  'headers' | 'maxDelayMs'
-> {
+export interface GuardSettings<
+  Context extends unknown[],
+  PlatformRequest extends Request = Request,
+> extends Omit<GuardOptions<Context, PlatformRequest>, 'headers' | 'maxDelayMs'> {
   readonly maxDelayMs: number
   readonly headers: readonly HeaderStyle[] | false | undefined
 }
@@ -101,9 +107,9 @@ const OPTIONS = [
 ]
 
 /** Validates the options of a guard. @throws ConfigError When one is unknown, missing or malformed. */
-export function resolveGuardOptions<Context extends unknown[]>(
-  options: GuardOptions<Context>,
-): GuardSettings<Context> {
+export function resolveGuardOptions<Context extends unknown[], PlatformRequest extends Request>(
+  options: GuardOptions<Context, PlatformRequest>,
+): GuardSettings<Context, PlatformRequest> {
   assertKnownOptions('rateLimit', options, OPTIONS)
   const { unauthenticated, preflight = 'limit', format, onDenied, waitUntil } = options
   assertFunction('subject', options.subject)

@@ -44,9 +44,9 @@ export interface AllowOutcome {
 }
 
 /** Decides what to do with a request to a route, before its handler runs. */
-export type Guard<Context extends unknown[] = []> = (
-  route: Route<Context>,
-  request: Request,
+export type Guard<Context extends unknown[] = [], PlatformRequest extends Request = Request> = (
+  route: Route<Context, PlatformRequest>,
+  request: PlatformRequest,
   ...context: Context
 ) => Promise<GuardOutcome>
 
@@ -74,11 +74,11 @@ export interface GuardHooks<Context extends unknown[] = []> {
  * const route = match(request.method, new URL(request.url).pathname)
  * const outcome = route && (await guard(route, request))
  */
-export function createGuard<Context extends unknown[]>(
+export function createGuard<Context extends unknown[], PlatformRequest extends Request = Request>(
   limiter: LimiterSource<Context>,
-  options: GuardOptions<Context>,
+  options: GuardOptions<Context, PlatformRequest>,
   { keep = keepFirst, before }: GuardHooks<Context> = {},
-): Guard<Context> {
+): Guard<Context, PlatformRequest> {
   const settings = resolveGuardOptions(options)
   const { subject: findSubject, onDenied, maxDelayMs } = settings
   const limiterFor = limiterFrom('limiter', limiter, keep)
@@ -153,7 +153,7 @@ const PATH_TOO_LONG = /* @__PURE__ */ refuse({
 
 /** Checks the limits; reserves the cost if `reserving` created it. */
 async function chargeRequest(
-  cost: RouteCost<never>,
+  cost: RouteCost<never, never>,
   request: Request,
   { limiter, subject }: { readonly limiter: Limiter; readonly subject: Subject },
   options: CheckOptions,
@@ -164,10 +164,10 @@ async function chargeRequest(
 }
 
 /** Returns the cost of a request. @throws InputError When a function returns `undefined`. */
-async function costOf<Context extends unknown[]>(
-  cost: RouteCost<Context>,
+async function costOf<Context extends unknown[], PlatformRequest extends Request>(
+  cost: RouteCost<Context, PlatformRequest>,
   route: string,
-  request: Request,
+  request: PlatformRequest,
   context: Context,
 ): Promise<Cost> {
   if (typeof cost !== 'function') return cost

@@ -5,7 +5,8 @@ import { bySpecificity, compilePattern, isOpen, matches, shapeOf, type Pattern }
 import { readingsOf } from './readings.ts'
 
 /** A route to limit: a path pattern, or a pattern with options. */
-export type RouteInput<Context extends unknown[] = []> = string | RouteOptions<Context>
+export type RouteInput<Context extends unknown[] = [], PlatformRequest extends Request = Request> =
+  string | RouteOptions<Context, PlatformRequest>
 
 /**
  * The cost of a request: units, or a function of the request that returns them. A function that reads
@@ -17,11 +18,14 @@ export type RouteInput<Context extends unknown[] = []> = string | RouteOptions<C
  *   return { token: Number.isInteger(max_tokens) ? Math.min(max_tokens, 4_096) : 4_096 }
  * }
  */
-export type RouteCost<Context extends unknown[] = []> =
-  Cost | ((request: Request, ...context: Context) => Cost | Promise<Cost>)
+export type RouteCost<Context extends unknown[] = [], PlatformRequest extends Request = Request> =
+  Cost | ((request: PlatformRequest, ...context: Context) => Cost | Promise<Cost>)
 
 /** A route to limit. */
-export interface RouteOptions<Context extends unknown[] = []> {
+export interface RouteOptions<
+  Context extends unknown[] = [],
+  PlatformRequest extends Request = Request,
+> {
   /** A path pattern: `/api/ai/evaluate`, `/api/models/:model`, `/api/ai/**`. */
   readonly path: string
   /** The id that requests are counted under (`subject.route`). @default the pattern */
@@ -29,20 +33,20 @@ export interface RouteOptions<Context extends unknown[] = []> {
   /** The methods to match; `GET` matches `HEAD` too, which runs the same handler. @default all */
   readonly methods?: readonly string[]
   /** The cost of a request. @default the adapter's own `cost`, else 1 request */
-  readonly cost?: RouteCost<Context>
+  readonly cost?: RouteCost<Context, PlatformRequest>
 }
 
 /** The route that a request matches. */
-export interface Route<Context extends unknown[] = []> {
+export interface Route<Context extends unknown[] = [], PlatformRequest extends Request = Request> {
   readonly id: string
-  readonly cost: RouteCost<Context> | undefined
+  readonly cost: RouteCost<Context, PlatformRequest> | undefined
 }
 
 /** Finds the route of a request, or `undefined` if it is not to be limited. */
-export type RouteMatcher<Context extends unknown[] = []> = (
-  method: string,
-  pathname: string,
-) => Route<Context> | undefined
+export type RouteMatcher<
+  Context extends unknown[] = [],
+  PlatformRequest extends Request = Request,
+> = (method: string, pathname: string) => Route<Context, PlatformRequest> | undefined
 
 /** The longest path that is read, in characters. Most platforms accept no more than 16 KB. */
 const MAX_PATH_LENGTH = 16_384
@@ -51,8 +55,8 @@ const MAX_PATH_LENGTH = 16_384
 export const TOO_LONG_ROUTE: Route<unknown[]> = { id: 'too-long', cost: undefined }
 
 /** One pattern of a route. */
-interface Candidate<Context extends unknown[]> {
-  readonly route: Route<Context>
+interface Candidate<Context extends unknown[], PlatformRequest extends Request> {
+  readonly route: Route<Context, PlatformRequest>
   readonly pattern: Pattern
   /** The methods to match; `undefined` for all. */
   readonly methods: readonly string[] | undefined
@@ -72,16 +76,19 @@ interface Candidate<Context extends unknown[]> {
  * @param optionOf Names the route with an index in errors. @default 'routes[]'
  * @throws ConfigError When a route is malformed.
  */
-export function compileRoutes<Context extends unknown[] = []>(
-  routes: readonly RouteInput<Context>[],
+export function compileRoutes<
+  Context extends unknown[] = [],
+  PlatformRequest extends Request = Request,
+>(
+  routes: readonly RouteInput<Context, PlatformRequest>[],
   alias: (path: string) => string = (path) => path,
   optionOf: (index: number) => string = () => 'routes[]',
-): RouteMatcher<Context> {
+): RouteMatcher<Context, PlatformRequest> {
   if (!Array.isArray(routes) || routes.length === 0) {
     throw new ConfigError('invalid_option', 'routes', 'must be a list of at least one route')
   }
   const shapes = new Set<string>()
-  const candidates = (routes as readonly RouteInput<Context>[])
+  const candidates = (routes as readonly RouteInput<Context, PlatformRequest>[])
     .flatMap((route, index) =>
       compileRoute(shapes, optionOf(index), typeof route === 'string' ? { path: route } : route),
     )
@@ -95,7 +102,7 @@ export function compileRoutes<Context extends unknown[] = []>(
     if (pathname.length > MAX_PATH_LENGTH) return TOO_LONG_ROUTE
     const name = method.toUpperCase()
     const readings = readingsOf(pathname)
-    let best: Candidate<Context> | undefined
+    let best: Candidate<Context, PlatformRequest> | undefined
     for (const path of new Set([...readings, ...readings.map(alias)])) {
       const segments = path.split('/').filter((segment) => segment !== '')
       const candidate = candidates.find(
@@ -112,11 +119,11 @@ export function compileRoutes<Context extends unknown[] = []>(
 }
 
 /** Compiles one route. `shapes` holds the routes before it, because no two may match the same paths. */
-function compileRoute<Context extends unknown[]>(
+function compileRoute<Context extends unknown[], PlatformRequest extends Request>(
   shapes: Set<string>,
   option: string,
-  options: RouteOptions<Context>,
-): Candidate<Context>[] {
+  options: RouteOptions<Context, PlatformRequest>,
+): Candidate<Context, PlatformRequest>[] {
   assertKnownOptions(option, options, ['path', 'id', 'methods', 'cost'])
   const { path, id = path, cost } = options
   const isPath = typeof path === 'string' && path.startsWith('/') && !UNMATCHABLE.test(path)
