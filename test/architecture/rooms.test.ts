@@ -13,7 +13,8 @@ const MODULES: Readonly<Record<string, RegExp>> = {
   'packages/next/src/testing':
     /^(next\/experimental\/testing\/server\.js|@babel\/parser|node:(async_hooks|fs|module|path))$/,
   'packages/cloudflare/src': /^cloudflare:workers$/,
-  'packages/adapters/src': /^(express|hono(\/route)?|node:(http|stream))$/,
+  'packages/adapters/src':
+    /^(@trpc\/server|astro|express|fastify|h3|hono(\/route)?|node:(http|stream)|react-router)$/,
   'packages/local/src': /^(node:.*|ioredis|wasmoon-lua5\.1)$/,
   'apps/demo': /^(next|react|jose|node:)/,
   'apps/worker': /^$/,

@@ -40,7 +40,7 @@ it('every TypeScript block of the docs and package READMEs type-checks', () => {
     ).entries()) {
       const file = `${page.replaceAll(/\W/g, '-')}-${index}.ts`
       // `./auth` and `./limits` are the reader's own files.
-      const own = code.replaceAll(/'\.\/(auth|limits)'/g, "'app/$1'")
+      const own = code.replaceAll(/'\.\/(auth|limits)(?:\.ts)?'/g, "'app/$1'")
       writeFileSync(join(folder, file), `${own}\nexport {}\n`)
       files.push(file)
     }
