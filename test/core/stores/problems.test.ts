@@ -31,12 +31,6 @@ afterEach(() => {
 
 const silence = () => vi.spyOn(console, 'error').mockImplementation(() => {})
 
-/** A store whose decisions fail with these errors in turn, then with the last. */
-function failing(...errors: unknown[]): Store {
-  const next = () => (errors.length > 1 ? errors.shift() : errors[0])
-  return { ...memory(), check: () => Promise.reject(next() as Error) }
-}
-
 /** The problems of a limiter over this store that checks once. */
 async function problemsOf(
   store: Store,
@@ -63,9 +57,8 @@ describe('a store that cannot be asked is told of:', () => {
     const error = silence()
     const limiter = createLimiter({ store: storeAt(local.url, 'wrong-token'), policies })
     const decisions = [await limiter.check(ACME), await limiter.check(ACME)]
-    expect(decisions.map(({ degraded }) => degraded)).toEqual(
-      Array(2).fill({ cause: 'store_unauthorized', mode: 'local' }),
-    )
+    const degraded = { cause: 'store_unauthorized', mode: 'local' }
+    expect(decisions.map((decision) => decision.degraded)).toEqual([degraded, degraded])
     expect(error.mock.calls).toEqual([
       [`${CREDENTIALS}${LOCAL}See docs/errors.md#store_unauthorized`],
     ])
@@ -114,7 +107,7 @@ describe('a store that cannot be asked is told of:', () => {
 
   it('one of your own, whose error is not in the text, because it may hold ids', async () => {
     const bug = new Error('no such column: acme')
-    expect(await problemsOf(failing(bug))).toEqual([
+    expect(await problemsOf({ ...memory(), check: () => Promise.reject(bug) })).toEqual([
       {
         code: 'store_failed',
         message: `Sluice: The store failed. ${LOCAL}See docs/errors.md#store_failed`,

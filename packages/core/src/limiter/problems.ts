@@ -24,7 +24,8 @@ export function throttleProblems(
     const times = (kinds[code + source] ??= new Map())
     // The absolute difference, because a clock may be set back.
     for (const [text, at] of times) if (Math.abs(now - at) >= 60_000) times.delete(text)
-    if (times.has(message) || times.size >= (/^store/.test(code) ? 1 : source ? 10 : 100)) return
+    const most = code.startsWith('store') ? 1 : source ? 10 : 100
+    if (times.has(message) || times.size >= most) return
     times.set(message, now)
     emit(problem)
   }
