@@ -1,18 +1,11 @@
-import {
-  createLimiter,
-  fixedWindow,
-  manualClock,
-  type LimiterOptions,
-  type Problem,
-  type Store,
-} from '@sluice/core'
+import { createLimiter, fixedWindow, manualClock, type Problem, type Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
 import { startLocal, type LocalServer } from '@sluice/local'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { ACME, collectProblems, setUp } from '../../support/limiters.ts'
+import { ACME, collectProblems, setUp, type SetUpOptions } from '../../support/limiters.ts'
 import { answer, hang, standIn } from '../../support/stand-in.ts'
 import { NOON } from '../../support/times.ts'
 
@@ -32,10 +25,7 @@ afterEach(() => {
 const silence = () => vi.spyOn(console, 'error').mockImplementation(() => {})
 
 /** The problems of a limiter over this store that checks once. */
-async function problemsOf(
-  store: Store,
-  options: Partial<LimiterOptions> = {},
-): Promise<readonly Problem[]> {
+async function problemsOf(store: Store, options: SetUpOptions = {}): Promise<readonly Problem[]> {
   const { problems, listener } = collectProblems()
   const { limiter } = setUp(policies, { store, extensions: [listener], ...options })
   await limiter.check(ACME)
