@@ -2,9 +2,9 @@ import { rateLimit } from '@sluice/next'
 import type { NextFetchEvent, NextRequest } from 'next/server'
 import { tenantFromJwt } from './lib/auth/jwt'
 import { withContentSecurityPolicy } from './lib/http/content-security-policy'
-import { getLimiter, routes } from './lib/limits/ai-routes'
+import { limiter, routes } from './lib/limits/ai-routes'
 
-const limitRate = rateLimit(getLimiter, { routes, subject: tenantFromJwt })
+const limitRate = rateLimit(limiter, { routes, subject: tenantFromJwt })
 
 /** Limits every path except the page, so that no other spelling of an AI route bypasses the limits. */
 export function middleware(request: NextRequest, event: NextFetchEvent) {

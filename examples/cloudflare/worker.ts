@@ -11,7 +11,7 @@ interface Env {
 
 const limiterFor = (env: Env) =>
   createLimiter({
-    store: upstash({ url: env.UPSTASH_REDIS_REST_URL, token: env.UPSTASH_REDIS_REST_TOKEN }),
+    store: upstash({ env }),
     policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],
   })
 

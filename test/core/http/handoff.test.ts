@@ -1,5 +1,5 @@
 import { createHandoff, HANDOFF_HEADER, type HandoffTerms } from '@sluice/core/http'
-import { manualClock, type Store } from '@sluice/core'
+import { ConfigError, manualClock, type Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { MIDNIGHT } from '../../support/times.ts'
@@ -184,6 +184,13 @@ describe('a hand-off with a store', () => {
     const failing: Store = { ...memory(), run: () => Promise.reject(new Error('down')) }
     const behind = createHandoff(SECRET, { clock, store: failing })
     expect(await behind.take(await behind.sign(TERMS), TERMS)).toBe(false)
+  })
+
+  it('throws if the store lacks its credentials, which charging twice would hide', async () => {
+    const mistake = new ConfigError('missing_credentials', 'upstash.url', 'is missing')
+    const failing: Store = { ...memory(), run: () => Promise.reject(mistake) }
+    const behind = createHandoff(SECRET, { clock, store: failing })
+    await expect(behind.take(await behind.sign(TERMS), TERMS)).rejects.toBe(mistake)
   })
 
   it('costs one write if it is valid, and none otherwise', async () => {

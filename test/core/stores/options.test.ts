@@ -1,7 +1,7 @@
 import { memory } from '@sluice/core/memory'
 import { upstash } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
-import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import { loosely, mistakesAreNamed, show, type Mistake } from '../../support/mistakes.ts'
 
 const store = loosely(upstash)
@@ -10,15 +10,6 @@ const remote = { url: 'https://redis.example', token: 'auth-1' }
 const client = { client: { request: () => expect.unreachable(), retry: {} } }
 
 const STORES: Mistake[] = [
-  ['no address', () => store({ token: 'auth-1' }), 'upstash.url', 'missing_credentials'],
-  ['an empty address', () => store({ ...remote, url: '' }), 'upstash.url', 'missing_credentials'],
-  ['no auth token', () => store({ url: remote.url }), 'upstash.token', 'missing_credentials'],
-  [
-    'an empty auth token',
-    () => store({ ...remote, token: '' }),
-    'upstash.token',
-    'missing_credentials',
-  ],
   ...['redis.example', 'redis://x', 'ftp://x', 'https://', 'https://u:p@x', 'https://u@x', 7].map(
     (url): Mistake => [`address ${show(url)}`, () => store({ ...remote, url }), 'upstash.url'],
   ),
@@ -75,12 +66,5 @@ const STORES: Mistake[] = [
 ]
 
 describe('a mistake in the options of a store is an error that names the option', () => {
-  beforeEach(() => {
-    vi.stubEnv('UPSTASH_REDIS_REST_URL', undefined)
-    vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', undefined)
-  })
-  afterEach(() => {
-    vi.unstubAllEnvs()
-  })
   mistakesAreNamed(STORES)
 })

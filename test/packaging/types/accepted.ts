@@ -19,9 +19,21 @@ import { rateLimit } from '@sluice/core/http'
 import { budget } from '@sluice/ai'
 import { memory } from '@sluice/core/memory'
 import { invalidatePlan } from '@sluice/core/plans'
+import { upstash } from '@sluice/core/upstash'
 import { reserve } from '@sluice/core/reservations'
 
 const store = memory()
+
+// The variables of a database, in a Worker's bindings of any shape and in Node's environment.
+interface Bindings {
+  readonly UPSTASH_REDIS_REST_URL: string
+  readonly UPSTASH_REDIS_REST_TOKEN: string
+  readonly FLOOD: object
+}
+declare const bindings: Bindings,
+  noBindings: {},
+  environment: { NODE_ENV: string; [name: string]: string | undefined }
+for (const env of [bindings, noBindings, environment]) upstash({ env })
 
 export const limiter = createLimiter({
   store,

@@ -11,6 +11,7 @@ import {
 import { budget } from '@sluice/ai'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
+import { upstash } from '@sluice/core/upstash'
 import { limiter } from './accepted.ts'
 
 const store = memory()
@@ -95,6 +96,9 @@ const call = await reserve(limiter, { project: 'p' })
 if (call.allowed) void call.settle({ tokenn: 5 })
 
 // ── Options ──
+
+// @ts-expect-error -- TS2353: Object literal may only specify known properties, and 'REDIS_URL' does not exist in type 'UpstashEnv'.
+upstash({ env: { REDIS_URL: 'https://redis.example' } })
 
 // @ts-expect-error -- TS2561: Object literal may only specify known properties, but 'limti' does not exist in type 'PolicyOptions<Per, string | undefined, "daily" | "rpm">'. Did you mean to write 'limit'?
 createLimiter({ store, plans, policies: [dailyCap({ name: 'd', limti: 5, per })] })

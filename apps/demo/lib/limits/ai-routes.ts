@@ -1,4 +1,4 @@
-import { createLimiter, dailyCap, definePlans, slidingWindow, type Limiter } from '@sluice/core'
+import { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 
 /** The limited routes. Each has its own budget per minute; the daily cap counts all of them. */
@@ -18,24 +18,19 @@ const plans = definePlans({
   trial: { rpm: 20, daily: 50 },
 })
 
-let limiter: Limiter | undefined
-
-/** Returns the app's limiter. The first request creates it: a build has no UPSTASH_REDIS_REST_URL. */
-export function getLimiter(): Limiter {
-  limiter ??= createLimiter({
-    // The address is in UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN. If the store takes longer
-    // than the timeout, each instance of the app limits on its own.
-    store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),
-    plans,
-    policies: [
-      dailyCap({ name: 'daily', limit: ({ plan }) => plan.daily, per: ['tenant'] }),
-      slidingWindow({
-        name: 'rpm',
-        limit: ({ plan }) => plan.rpm,
-        window: '1m',
-        per: ['tenant', 'route'],
-      }),
-    ],
-  })
-  return limiter
-}
+/** The app's limiter. */
+export const limiter = createLimiter({
+  // The address is in UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN. If the store takes longer
+  // than the timeout, each instance of the app limits on its own.
+  store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),
+  plans,
+  policies: [
+    dailyCap({ name: 'daily', limit: ({ plan }) => plan.daily, per: ['tenant'] }),
+    slidingWindow({
+      name: 'rpm',
+      limit: ({ plan }) => plan.rpm,
+      window: '1m',
+      per: ['tenant', 'route'],
+    }),
+  ],
+})

@@ -1,4 +1,4 @@
-import { concurrency, createLimiter, definePlans, slidingWindow, type Limiter } from '@sluice/core'
+import { concurrency, createLimiter, definePlans, slidingWindow } from '@sluice/core'
 import { budget, usd } from '@sluice/ai'
 import { upstash } from '@sluice/core/upstash'
 
@@ -11,29 +11,24 @@ const plans = definePlans({
   trial: { dailyUsd: usd(0.02), tpm: 10_000, calls: 3 },
 })
 
-let limiter: Limiter | undefined
-
-/** Returns the limiter of `/api/chat`. The first request creates it, as in `ai-routes.ts`. */
-export function getChatLimiter(): Limiter {
-  limiter ??= createLimiter({
-    store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),
-    plans,
-    policies: [
-      budget({ daily: ({ plan }) => plan.dailyUsd, per: ['tenant'] }),
-      slidingWindow({
-        name: 'tpm',
-        unit: 'token',
-        limit: ({ plan }) => plan.tpm,
-        window: '1m',
-        per: ['tenant'],
-      }),
-      concurrency({
-        name: 'in-flight',
-        limit: ({ plan }) => plan.calls,
-        per: ['tenant'],
-        maxDuration: '2m',
-      }),
-    ],
-  })
-  return limiter
-}
+/** The limiter of `/api/chat`. */
+export const chatLimiter = createLimiter({
+  store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),
+  plans,
+  policies: [
+    budget({ daily: ({ plan }) => plan.dailyUsd, per: ['tenant'] }),
+    slidingWindow({
+      name: 'tpm',
+      unit: 'token',
+      limit: ({ plan }) => plan.tpm,
+      window: '1m',
+      per: ['tenant'],
+    }),
+    concurrency({
+      name: 'in-flight',
+      limit: ({ plan }) => plan.calls,
+      per: ['tenant'],
+      maxDuration: '2m',
+    }),
+  ],
+})

@@ -1,5 +1,5 @@
 import { reserve } from '@sluice/core/reservations'
-import { BUDGET, getBudgetLimiter } from '../limits/overspend'
+import { BUDGET, budgetLimiter } from '../limits/overspend'
 import { calls, type Call, type Fate } from './calls'
 import { costOf } from './model'
 import { streamAnswer } from './stream-answer'
@@ -67,7 +67,7 @@ async function runWay(way: Way): Promise<WayResult> {
     refused = refused.filter((call) => !streams.has(call))
     isOver = refused.length === 0 || streams.size === 0
   }
-  const { policies } = await getBudgetLimiter().peek({ run }, { cost: { usd: 0 } })
+  const { policies } = await budgetLimiter.peek({ run }, { cost: { usd: 0 } })
   return {
     id: way.id,
     answered: calls.length - refused.length,
@@ -109,7 +109,7 @@ async function startRound(way: Way, run: string, waiting: readonly Call[], group
 
 async function reserveCall(way: Way, run: string, call: Call): Promise<Stream | undefined> {
   const options = { ...way.reservation(call), settleWithin: '2m' } as const
-  const decision = await reserve(getBudgetLimiter(), { run }, options)
+  const decision = await reserve(budgetLimiter, { run }, options)
   if (decision.degraded) throw new Error('The store does not answer')
   if (!decision.allowed) return undefined
   const maxTokens = 'granted' in decision ? Number(decision.granted) : MAX_OUTPUT

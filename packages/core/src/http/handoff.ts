@@ -131,7 +131,8 @@ function usesInStore(source: Store | (() => Store)): (id: string, now: number) =
     try {
       const condition = { key, field: 'used', is: undefined }
       return await store.run(writeOperation({ writes: [use], condition, now }))
-    } catch {
+    } catch (error) {
+      if (error instanceof ConfigError) throw error
       // It may have been used: the handler charges.
       return false
     }

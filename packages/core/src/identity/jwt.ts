@@ -14,8 +14,11 @@ import { assertDimensionName, assertHeaderName } from './names.ts'
 
 /** Options of `jwtSubject`. Give either `secret` or `jwksUrl`. */
 export interface JwtSubjectOptions {
-  /** The shared secret of an HMAC signature: at least 32 characters. */
-  readonly secret?: string | undefined
+  /**
+   * The shared secret of an HMAC signature: at least 32 characters. Or a function that returns it, called at
+   * the first request: a build has no secret. What it returns is kept.
+   */
+  readonly secret?: string | (() => string | undefined) | undefined
   /** The URL of the issuer's public keys, a JWKS. */
   readonly jwksUrl?: string | undefined
   /** The accepted algorithms, such as `['HS256']` or `['RS256', 'ES256']`. Never `none`. */
@@ -64,7 +67,10 @@ const MAX_LENGTH = 8_192
  * signature, an `exp`, and everything that is configured; otherwise the request is answered with 401. If
  * the issuer's keys cannot be fetched in time, the JWT cannot be verified, and the answer is 503.
  *
- * @throws ConfigError When an option is unknown, missing or malformed.
+ * @throws ConfigError When an option is unknown, missing or malformed. If `secret` is a function, the
+ * resolver throws `missing_credentials` when it returns nothing.
+ * @example
+ * jwtSubject({ secret: () => process.env.JWT_SECRET, algorithms: ['HS256'] })
  * @example
  * jwtSubject({
  *   jwksUrl: 'https://issuer.example/.well-known/jwks.json',
@@ -78,7 +84,7 @@ export function jwtSubject(
   options: JwtSubjectOptions,
 ): (request: Request) => Promise<ResolvedSubject> {
   assertKnownOptions('jwtSubject', options, OPTIONS)
-  const key = keySource(options)
+  const findKey = keySource(options)
   const header = assertHeaderName('jwtSubject.header', options.header ?? 'Authorization')
   const claims = assertClaims(options.claims ?? { tenant: 'tenant' })
   const algorithms = assertAlgorithms(options)
@@ -92,6 +98,8 @@ export function jwtSubject(
   const expected = { ...textOption('issuer', options), ...textOption('audience', options) }
 
   return async (request) => {
+    // Before anything is caught: a missing secret is a mistake, not invalid credentials.
+    const key = findKey()
     const jwt = readCredential(request, header)
     if (jwt === undefined || jwt.length > MAX_LENGTH) return null
     const now = clock()
@@ -126,27 +134,42 @@ function isInvalidJwt(error: unknown): boolean {
   return error instanceof errors.JOSEError
 }
 
-function keySource(options: JwtSubjectOptions): JWTVerifyGetKey {
+/** Returns a function that finds the key of a signature; at its first call, if a function has the secret. */
+function keySource(options: JwtSubjectOptions): () => JWTVerifyGetKey {
   const { secret, jwksUrl } = options
   if ((secret === undefined) === (jwksUrl === undefined)) {
-    throw new ConfigError('invalid_option', 'jwtSubject', 'must have either "secret" or "jwksUrl"')
+    const message =
+      'must have either "secret" or "jwksUrl"; if a build lacks the secret, write secret: () => process.env.JWT_SECRET'
+    throw new ConfigError('invalid_option', 'jwtSubject', message)
   }
   if (secret !== undefined) {
-    if (typeof secret !== 'string' || secret.length < 32) {
-      const message = 'must be a string of at least 32 characters'
-      throw new ConfigError('invalid_option', 'jwtSubject.secret', message)
-    }
-    const bytes = new TextEncoder().encode(secret)
-    return () => bytes
+    let key: JWTVerifyGetKey | undefined = typeof secret === 'function' ? undefined : keyOf(secret)
+    return () => (key ??= keyOf((secret as () => unknown)()))
   }
   if (typeof jwksUrl !== 'string' || !/^https?:/.test(jwksUrl) || !URL.canParse(jwksUrl)) {
     throw new ConfigError('invalid_option', 'jwtSubject.jwksUrl', 'must be an http(s) URL')
   }
   const timeoutMs = options.jwksTimeoutMs ?? 1_000
-  return remoteKeys(new URL(jwksUrl), {
+  const keys = remoteKeys(new URL(jwksUrl), {
     timeoutMs: assertPositiveInteger('jwtSubject.jwksTimeoutMs', timeoutMs, 60_000),
     clock: options.clock ?? Date.now,
   })
+  return () => keys
+}
+
+function keyOf(secret: unknown): JWTVerifyGetKey {
+  if (secret === undefined || secret === '') {
+    const message =
+      'is missing; set the variable that it comes from, locally in .env.local or .dev.vars, to what signs the JWTs'
+    throw new ConfigError('missing_credentials', 'jwtSubject.secret', message)
+  }
+  if (typeof secret !== 'string' || secret.length < 32) {
+    const given = typeof secret === 'string' ? `${secret.length} characters` : typeof secret
+    const message = `must be a string of at least 32 characters, not ${given}; "openssl rand -base64 32" makes one`
+    throw new ConfigError('invalid_option', 'jwtSubject.secret', message)
+  }
+  const bytes = new TextEncoder().encode(secret)
+  return () => bytes
 }
 
 function assertAlgorithms({ algorithms, secret }: JwtSubjectOptions): string[] {

@@ -52,6 +52,8 @@ export function withFallback(
 
   async function fallbackReply(request: StoreRequest, error: unknown): Promise<StoreReply> {
     const isOwn = error instanceof StoreError
+    // Misuse is not a fault of the store.
+    if (error instanceof SluiceError && !isOwn) throw error
     const { code, message } = isOwn ? error : new StoreError('store_failed', 'The store failed')
     const outcome = typeof onStoreError === 'function' ? onStoreError(request) : onStoreError
     const mode = typeof outcome === 'string' ? outcome : 'local'
@@ -81,8 +83,6 @@ export function withFallback(
         if (reply.degraded || isComplete(reply, request)) return reply
         throw new StoreError('store_bad_reply', 'The store sent an invalid reply')
       } catch (error) {
-        // Misuse is not a fault of the store.
-        if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
         return fallbackReply(request, error)
       }
     },

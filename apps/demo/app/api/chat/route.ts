@@ -1,7 +1,7 @@
 import { LIST_PRICES, modelHandler } from '@sluice/ai'
 import { after } from 'next/server'
 import { tenantFromJwt } from '../../../lib/auth/jwt'
-import { getChatLimiter } from '../../../lib/limits/chat'
+import { chatLimiter } from '../../../lib/limits/chat'
 import { answerChat } from '../../../lib/model/answer-chat'
 
 const options = {
@@ -15,4 +15,4 @@ const options = {
 } as const
 
 /** Answers chat completions like OpenAI's API, on a budget of tokens, dollars and calls in flight. */
-export const POST = modelHandler(getChatLimiter, options, answerChat)
+export const POST = modelHandler(chatLimiter, options, answerChat)

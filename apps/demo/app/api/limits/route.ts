@@ -1,7 +1,7 @@
 import type { Decision } from '@sluice/core'
 import { tenantFromJwt, type Tenant } from '../../../lib/auth/jwt'
-import { getChatLimiter } from '../../../lib/limits/chat'
-import { getLimiter, routes } from '../../../lib/limits/ai-routes'
+import { chatLimiter } from '../../../lib/limits/chat'
+import { limiter, routes } from '../../../lib/limits/ai-routes'
 
 /** Answers with the rest of the caller's budgets for one route. Charges nothing. */
 export async function GET(request: Request): Promise<Response> {
@@ -27,7 +27,7 @@ export async function GET(request: Request): Promise<Response> {
 }
 
 async function peek(subject: Tenant, routeId: string | null): Promise<Decision | undefined> {
-  if (routeId === 'chat') return getChatLimiter().peek(subject, { cost: { token: 0, usd: 0 } })
+  if (routeId === 'chat') return chatLimiter.peek(subject, { cost: { token: 0, usd: 0 } })
   const route = routes.find(({ id }) => id === routeId)?.id
-  return route === undefined ? undefined : getLimiter().peek({ ...subject, route })
+  return route === undefined ? undefined : limiter.peek({ ...subject, route })
 }

@@ -21,10 +21,15 @@ export type Fetch = (
   },
 ) => Promise<Pick<Response, 'ok' | 'status' | 'text'>>
 
-/** Creates a transport over the Upstash REST protocol. */
-export function restTransport(url: string, token: string, send: Fetch): Transport {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+/** The REST URL of a database, and its token. */
+export type Database = readonly [url: string, token: string]
+
+/** Creates a transport over the Upstash REST protocol. It looks for the database at the first command. */
+export function restTransport(findDatabase: () => Database, send: Fetch): Transport {
+  let database: Database | undefined
   return async (command, signal) => {
+    const [url, token] = (database ??= findDatabase())
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const body = JSON.stringify(command)
     let response
     let text

@@ -2,11 +2,11 @@ import { reserving } from '@sluice/core/http'
 import { withRateLimit } from '@sluice/next'
 import { after } from 'next/server'
 import { tenantFromJwt } from '../../../../lib/auth/jwt'
-import { getRunLimiter } from '../../../../lib/limits/overspend'
+import { runLimiter } from '../../../../lib/limits/overspend'
 import { compare } from '../../../../lib/overspend/compare'
 
 const options = {
-  limiter: getRunLimiter,
+  limiter: runLimiter,
   route: 'overspend',
   subject: tenantFromJwt,
   cost: reserving(1),
