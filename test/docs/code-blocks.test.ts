@@ -19,6 +19,7 @@ declare const policies: import('@sluice/core').Policy[]
 declare const tenantFromJwt: import('@sluice/core/http').SubjectResolver
 declare const callModel: (options?: object) => Promise<{ text: string; usage: { total_tokens: number } }>
 declare const handle: (request: Request) => Response
+declare module 'cloudflare:workers' { export const env: Record<string, string> }
 declare module '*/auth' { export const tenantFromJwt: import('@sluice/core/http').SubjectResolver }
 declare module '*/limits' {
   export const limiter: import('@sluice/core').Limiter
