@@ -167,14 +167,14 @@ describe.each(TCP_CLIENT_NAMES)('over %s', (name) => {
   it.each(['CROSSSLOT Keys in request', 'MOVED 7 10.0.0.1:1', 'NOPERM', 'OOM command', 'BUSY'])(
     'the reply %s degrades the decision; its text and the command appear nowhere',
     async (word) => {
-      const printed = (['log', 'warn', 'info', 'debug'] as const).map((level) =>
+      const printed = (['log', 'warn', 'error', 'info', 'debug'] as const).map((level) =>
         vi.spyOn(console, level).mockImplementation(() => {}),
       )
       const limiter = limiterOf(start())
       expect(await remaining(limiter)).toBe(LIMIT)
       proxy.behaviour = {
-        request(text, client) {
-          if (isScript(text)) client.write(`-${word} ${SECRET} ${TENANT}\r\n`)
+        request(_, client) {
+          client.write(`-${word} ${SECRET} ${TENANT}\r\n`)
           return false
         },
       }
