@@ -22,8 +22,8 @@ export interface ProtectionOptions {
  * Lists the paths below `under` that a request can reach uncounted: paths of route handlers, of
  * `pages/api` and, in an app with server functions, of pages. A handler is covered if `withRateLimit`
  * wraps each of its methods, or if one of `routes` matches it and the project's middleware runs
- * `rateLimit` for it, according to its `config.matcher`, and for each rewrite that leads to it. Needs `@babel/parser`. For your own tests, on
- * Node.
+ * `rateLimit` for it, according to its `config.matcher`, and for each path that a rewrite of `next.config`
+ * leads to it from. Needs `@babel/parser`. For your own tests, on Node.
  *
  * @throws Error When a file cannot be parsed, or a setting that Next.js needs written out is not.
  */

@@ -18,9 +18,9 @@ import { resolveGuardOptions, type GuardOptions } from './guard-options.ts'
 import { denyRequest, headersOf, refuseRequest } from './guard-responses.ts'
 import { withHeaders } from './headers.ts'
 import { costError, orRefusal } from './input-refusal.ts'
-import { warnOfUnknownRoutes } from './unknown-routes.ts'
 import { isPreflight } from './preflight.ts'
 import { Refusal, refuse, UNAUTHENTICATED } from './refusal.ts'
+import { warnOfUnknownRoutes } from './unknown-routes.ts'
 
 /**
  * The result of a guard. `pass` lets the request through uncharged, `refuse` answers it with
