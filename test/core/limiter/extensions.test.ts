@@ -97,8 +97,13 @@ it('a subject that an extension cannot count is an error of the caller', async (
   expect(problems).toEqual([])
 })
 
+it('misuse that an extension has found in place of an answer of the store is thrown', async () => {
+  const failure = new ConfigError('invalid_option', 'x', 'is wrong')
+  const { limiter } = setUpExtension(() => ({ before: () => ({ failure }) }))
+  await expect(limiter.check(ACME)).rejects.toBe(failure)
+})
+
 it.each([
-  new ConfigError('invalid_option', 'x', 'is wrong'),
   new StoreError('store_unreachable', 'down'),
   'down',
 ])('a store failure that an extension has found is not tried again: %s', async (failure) => {
