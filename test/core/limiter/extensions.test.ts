@@ -97,8 +97,13 @@ it('a subject that an extension cannot count is an error of the caller', async (
   expect(problems).toEqual([])
 })
 
+it('misuse that an extension has found, such as missing credentials, is thrown on', async () => {
+  const failure = new ConfigError('missing_credentials', 'upstash.url', 'is missing')
+  const { limiter } = setUpExtension(() => ({ before: () => ({ failure }) }), { store: memory() })
+  await expect(limiter.check(ACME)).rejects.toBe(failure)
+})
+
 it.each([
-  new ConfigError('invalid_option', 'x', 'is wrong'),
   new StoreError('store_unreachable', 'down'),
   'down',
 ])('a store failure that an extension has found is not tried again: %s', async (failure) => {
