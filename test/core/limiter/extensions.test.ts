@@ -103,17 +103,17 @@ it('misuse that an extension has found, such as missing credentials, is thrown o
   await expect(limiter.check(ACME)).rejects.toBe(failure)
 })
 
-it.each([
-  new StoreError('store_unreachable', 'down'),
-  'down',
-])('a store failure that an extension has found is not tried again: %s', async (failure) => {
-  const store = memory()
-  const check = vi.spyOn(store, 'check')
-  const { limiter } = setUpExtension(() => ({ before: () => ({ failure }) }), { store })
-  const cause = failure instanceof StoreError ? 'store_unreachable' : 'store_failed'
-  expect(await limiter.check(ACME)).toMatchObject({ degraded: { cause, mode: 'local' } })
-  expect(check).not.toHaveBeenCalled()
-})
+it.each([new StoreError('store_unreachable', 'down'), 'down'])(
+  'a store failure that an extension has found is not tried again: %s',
+  async (failure) => {
+    const store = memory()
+    const check = vi.spyOn(store, 'check')
+    const { limiter } = setUpExtension(() => ({ before: () => ({ failure }) }), { store })
+    const cause = failure instanceof StoreError ? 'store_unreachable' : 'store_failed'
+    expect(await limiter.check(ACME)).toMatchObject({ degraded: { cause, mode: 'local' } })
+    expect(check).not.toHaveBeenCalled()
+  },
+)
 
 describe('an extension that never answers', () => {
   beforeEach(() => {
