@@ -97,9 +97,9 @@ it('a subject that an extension cannot count is an error of the caller', async (
   expect(problems).toEqual([])
 })
 
-it('misuse that an extension has found in place of an answer of the store is thrown', async () => {
-  const failure = new ConfigError('invalid_option', 'x', 'is wrong')
-  const { limiter } = setUpExtension(() => ({ before: () => ({ failure }) }))
+it('misuse that an extension has found, such as missing credentials, is thrown on', async () => {
+  const failure = new ConfigError('missing_credentials', 'upstash.url', 'is missing')
+  const { limiter } = setUpExtension(() => ({ before: () => ({ failure }) }), { store: memory() })
   await expect(limiter.check(ACME)).rejects.toBe(failure)
 })
 
