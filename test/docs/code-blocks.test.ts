@@ -19,7 +19,11 @@ declare const policies: import('@sluice/core').Policy[]
 declare const tenantFromJwt: import('@sluice/core/http').SubjectResolver
 declare const callModel: (options?: object) => Promise<{ text: string; usage: { total_tokens: number } }>
 declare const handle: (request: Request) => Response
+declare module 'cloudflare:workers' { export const env: Record<string, string> }
 declare module '*/auth' { export const tenantFromJwt: import('@sluice/core/http').SubjectResolver }
+declare module '@auth/core/jwt' {
+  export function getToken(options: { req: Request; secret: string; secureCookie: boolean }): Promise<{ [claim: string]: unknown } | null>
+}
 declare module '*/limits' {
   export const limiter: import('@sluice/core').Limiter
   export const limiterFor: (env: object) => import('@sluice/core').Limiter
@@ -35,8 +39,8 @@ it('every TypeScript block of the docs and package READMEs type-checks', () => {
     // Their blocks have tests of their own: files that import each other, and mistakes.
     if (['docs/extending.md', 'docs/troubleshooting.md'].includes(page)) continue
     const text = readFileSync(join(root, page), 'utf8')
-    // The pages to start with show whole files, which import each other.
-    const isWhole = page.startsWith('docs/start/')
+    // The pages to start with and the recipes show whole files, which import each other.
+    const isWhole = /^docs\/(start|recipes)\//.test(page)
     const name = page.replaceAll(/\W/g, '-')
     for (const [index, [, code = '']] of Array.from(
       text.matchAll(/```ts\n([\s\S]*?)```/g),

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { usd } from '@sluice/ai'
@@ -7,6 +7,7 @@ import { jsonSchema, tool, type ToolSet } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { limitsIn } from '../support/decisions.ts'
+import { importBlock } from '../support/docs-block.ts'
 
 // Inside the workspace, so that the packages are found as a user's would be.
 const folder = mkdtempSync(fileURLToPath(new URL('recipes-', import.meta.url)))
@@ -15,14 +16,8 @@ afterAll(() => {
 })
 afterEach(() => vi.unstubAllGlobals())
 
-/** Imports the block of a page that begins with its name. */
-async function blockOf<Exports>(page: string, name: string): Promise<Exports> {
-  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
-  const [, code = ''] = new RegExp(`\`\`\`ts\\n// ${name}\\n([\\s\\S]*?)\`\`\``).exec(text) ?? []
-  const file = join(folder, name)
-  writeFileSync(file, code)
-  return (await import(file)) as Exports
-}
+const blockOf = <Exports>(page: string, name: string): Promise<Exports> =>
+  importBlock<Exports>(folder, page, name)
 
 describe('budgets for an organisation', () => {
   it('have a default, and for some a limit of their own', async () => {
