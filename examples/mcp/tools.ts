@@ -5,15 +5,11 @@ import { tenantFromJwt } from './auth.ts'
 import { limiter } from './limits.ts'
 
 const limited = rateLimit(limiter, { subject: tenantFromJwt })
-const says = (text: string) => ({ content: [{ type: 'text' as const, text }] })
+const say = (text: string) => ({ content: [{ type: 'text' as const, text }] })
+const chat = limited('chat', ({ prompt }: { prompt: string }) => say(`You said: ${prompt}`))
 
 export function createTools(): McpServer {
   const server = new McpServer({ name: 'tools', version: '1.0.0' })
-  const config = { inputSchema: { prompt: z.string() } }
-  server.registerTool(
-    'chat',
-    config,
-    limited('chat', ({ prompt }) => says(`You said: ${prompt}`)),
-  )
+  server.registerTool('chat', { inputSchema: { prompt: z.string() } }, chat)
   return server
 }
