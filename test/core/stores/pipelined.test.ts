@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { createLimiter, slidingWindow, type Limiter } from '@sluice/core'
 import { pipelined } from '@sluice/core/pipelined'
 import { upstash } from '@sluice/core/upstash'
@@ -158,6 +159,8 @@ describe('pipelined', () => {
 
   it('ends one caller at its deadline, and no other', async () => {
     let isAborted = false
+    const over = new EventEmitter()
+    const hastyIsOver = once(over, 'over')
     const { make, sent } = setUp(async (request, url, init) => {
       if (request.path !== '/pipeline') return fetch(url, init)
       init.signal.addEventListener('abort', () => (isAborted = true))
@@ -166,8 +169,6 @@ describe('pipelined', () => {
       await hastyIsOver
       return textAnswer(200, text)
     })
-    let end = (): void => {}
-    const hastyIsOver = new Promise<void>((resolve) => (end = resolve))
     const [patient, hasty] = [make(), make(300)]
     // Both stores know their script by then.
     await patient.peek({ tenant: 'a' })
@@ -175,7 +176,7 @@ describe('pipelined', () => {
     sent.length = 0
     const [slow, quick] = await Promise.all([
       patient.check({ tenant: 'a' }),
-      hasty.check({ tenant: 'a' }).finally(() => end()),
+      hasty.check({ tenant: 'a' }).finally(() => over.emit('over')),
     ])
     expect(sent).toHaveLength(1)
     expect(quick.degraded?.cause).toBe('store_timeout')
