@@ -85,7 +85,7 @@ const MISTAKES: Mistake[] = [
   ]),
   [
     'segments of a millisecond and a half',
-    () => counter({ ...good, window: 3, segments: 2 }),
+    () => counter({ ...good, window: '3ms', segments: 2 }),
     'slidingWindowCounter.segments',
   ],
   [
