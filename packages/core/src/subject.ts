@@ -61,6 +61,7 @@ export function assertPer(option: string, per: unknown): Per {
       'invalid_option',
       option,
       'must be "global" or a list of at least one dimension, such as ["tenant"]',
+      per,
     )
   }
   const names: unknown[] = per
@@ -69,11 +70,12 @@ export function assertPer(option: string, per: unknown): Per {
     throw new ConfigError(
       'invalid_option',
       option,
-      'must list names of 1 to 32 letters, digits, "_" or "-" that start with a letter',
+      'must list names of 1 to 32 letters, digits, "_" or "-", starting with a letter',
+      name,
     )
   }
   if (new Set(names).size !== names.length) {
-    throw new ConfigError('invalid_option', option, 'must not list a dimension twice')
+    throw new ConfigError('invalid_option', option, 'must not list a dimension twice', names.join())
   }
   return Object.freeze([...(names as string[])])
 }

@@ -57,7 +57,7 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   const limiterFor = limiterFrom('limiter', limiter)
   const guard = createGuard<[routeContext: unknown], NextRequest>(limiterFor, guardOptions)
   const guardRest = guardOfTheRest(limiterFor, guardOptions)
-  const handoff = secret === undefined ? undefined : createHandoff(secret, { store: singleUse })
+  const handoff = secret === undefined ? undefined : createHandoff(secret, { singleUse })
   const routeOnly = { id: route, cost: undefined }
 
   /** Returns the subject that the middleware has charged for this request, if it has. */

@@ -153,7 +153,10 @@ export function policiesOf(list: readonly Rule[]): Policy[] {
     const together = list.filter(({ log }) => log === rule.log)
     if (together[0] !== rule) return []
     const windows = Object.fromEntries(
-      together.map(({ limit, windowMs }, place) => [`w${place}`, { limit, window: `${windowMs}ms` as const }]),
+      together.map(({ limit, windowMs }, place) => [
+        `w${place}`,
+        { limit, window: `${windowMs}ms` as const },
+      ]),
     )
     const { limit: _, mode: __, ...common } = commonOf(rule, `p${index}`)
     const made = slidingWindows({ ...common, windows })().map((own, place) =>

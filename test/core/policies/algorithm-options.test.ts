@@ -248,13 +248,13 @@ const MISTAKES: Mistake[] = [
     () => {
       return createLimiter({ store: memory(), policies: [log('a'), log('b')] })
     },
-    'policies',
+    'policies[1]',
     'duplicate_policy',
   ],
   [
     'two logs whose windows have one name',
     () => createLimiter({ store: memory(), policies: [projectLimits(), projectLimits()] }),
-    'policies',
+    'policies[1]',
     'duplicate_policy',
   ],
 ]

@@ -208,7 +208,10 @@ describe('keys in Redis', () => {
   })
 
   it('of a log live until their newest entry has expired, by the clock of Redis', async () => {
-    const windows = { short: { limit: 500, window: '40ms' }, long: { limit: 900, window: '160ms' } }
+    const windows = {
+      short: { limit: 500, window: '40ms' },
+      long: { limit: 900, window: '160ms' },
+    } as const
     const { limiter, prefix } = setUp([slidingWindows({ name: 'w', windows, per })])
     for (let time = 0; time < 400; time += 1) {
       await limiter.check(ACME)

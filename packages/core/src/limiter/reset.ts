@@ -45,15 +45,19 @@ export function policiesToReset(
 }
 
 function assertPolicyNames(names: readonly string[], policies: readonly PolicyRule[]): void {
-  if (!Array.isArray(names)) throw invalid('must be a list of policy names')
+  if (!Array.isArray(names)) throw invalid('must be a list of policy names', names)
   for (const name of names as readonly string[]) {
     const policy = policies.find((rule) => rule.name === name)
-    if (policy === undefined) throw invalid("must list only names of the limiter's policies")
+    if (policy === undefined)
+      throw invalid(
+        `must list names of the limiter's policies: ${policies.map((rule) => rule.name).join(', ')}`,
+        name,
+      )
     const together = rulesSharingKeys(policy, policies).map((rule) => rule.name)
     if (together.every((other) => names.includes(other))) continue
     throw invalid(`must name ${together.join(', ')} together, because they share one log`)
   }
 }
 
-const invalid = (message: string): ConfigError =>
-  new ConfigError('invalid_option', 'reset.policies', message)
+const invalid = (message: string, ...given: [given?: unknown]): ConfigError =>
+  new ConfigError('invalid_option', 'reset.policies', message, ...given)

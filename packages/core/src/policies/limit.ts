@@ -115,5 +115,5 @@ export function assertCountable(option: () => string, units: unknown, maxUnits: 
     assertLimit(option(), units)
   }
   const message = `must be at most ${maxUnits}, the most that this window can count exactly`
-  throw new ConfigError('invalid_option', option(), message)
+  throw new ConfigError('invalid_option', option(), message, units)
 }

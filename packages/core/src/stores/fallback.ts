@@ -1,5 +1,5 @@
 import type { Operation, Store, StoreReply, StoreRequest } from './store.ts'
-import { SluiceError, StoreError } from '../errors.ts'
+import { ConfigError, SluiceError, StoreError } from '../errors.ts'
 import { memory } from './memory.ts'
 import { isDenied } from './store.ts'
 
@@ -26,8 +26,8 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
   const local = memory()
 
   async function fallbackReply(request: StoreRequest, error: unknown): Promise<StoreReply> {
-    // Misuse is not a fault of the store.
-    if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
+    // Also if an extension has found it, by reading the store before the decision.
+    if (error instanceof ConfigError && error.code === 'missing_credentials') throw error
     const cause = error instanceof StoreError ? error.code : 'store_failed'
     const degraded = { cause, mode }
     if (mode !== 'local') {
@@ -48,6 +48,8 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
         if (reply.degraded || isComplete(reply, request)) return reply
         throw new StoreError('store_bad_reply', 'The store sent an incomplete reply')
       } catch (error) {
+        // Misuse is not a fault of the store.
+        if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
         return fallbackReply(request, error)
       }
     },
