@@ -3,7 +3,6 @@ import {
   createLimiter,
   fixedWindow,
   leakyBucket,
-  listen,
   slidingWindow,
   type Cost,
   type Limiter,
@@ -14,7 +13,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { setUpAtMidnight, perMinute, subject } from '../core/http/support.ts'
 import { ACME } from '../support/limiters.ts'
 import { sharedRedis } from '../support/running-redis.ts'
-import { createApp, type App, type Serve, type Served } from './support.ts'
+import { createApp, holdTimers, storeDown, type App, type Serve, type Served } from './support.ts'
 
 /** Ways to write `/api/ai/chat` that a framework routes to one handler. */
 export interface CaseOptions {
@@ -92,12 +91,7 @@ export function adapterCases(serve: Serve, { spellings }: CaseOptions): void {
     })
 
     it('still limits without the store, each process by itself', async () => {
-      const limiter = createLimiter({
-        store: { check: down, run: down, reset: down },
-        policies: [fixedWindow({ name: 'rpm', limit: 2, window: '366d', per: ['tenant'] })],
-        extensions: [listen({ problem: () => {} })],
-      })
-      const send = await start(limiter)
+      const send = await start(storeDown(2))
       const statuses = []
       for (let time = 0; time < 3; time += 1) statuses.push((await send()).status)
       expect(statuses).toEqual([200, 200, 429])
@@ -224,27 +218,12 @@ export function adapterCases(serve: Serve, { spellings }: CaseOptions): void {
   })
 }
 
-const down = () => Promise.reject(new Error('down'))
-
 const inFlight = concurrency({ name: 'in-flight', limit: 1, per: ['tenant'] })
 
 /** The units that are left in each policy. */
 async function left(limiter: Limiter, cost: Cost = { token: 0, call: 0 }): Promise<number[]> {
   const { policies } = await limiter.peek(ACME, { cost })
   return policies.map(({ remaining }) => remaining)
-}
-
-/** Holds the timers of so many milliseconds. Returns functions that end them. */
-function holdTimers(heldMs: number): (() => void)[] {
-  const held: (() => void)[] = []
-  const { setTimeout: start } = globalThis
-  const hold = (run: (...values: unknown[]) => void, ms?: number, ...values: unknown[]) => {
-    if (ms !== heldMs) return start(run, ms, ...values)
-    held.push(() => run(...values))
-    return undefined
-  }
-  vi.spyOn(globalThis, 'setTimeout').mockImplementation(hold as never)
-  return held
 }
 
 /** A stream that the test writes to. */

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Limiter } from '@sluice/core'
+import { createLimiter, fixedWindow, listen as listenTo, type Limiter } from '@sluice/core'
 import type { RequestReservation, ReservedCost } from '@sluice/core/http'
+import { vi } from 'vitest'
 import { subject } from '../core/http/support.ts'
 
 /** The app that each framework serves: the adapter before four routes, and one route without it. */
@@ -61,3 +62,26 @@ export async function listen(server: Server): Promise<Served> {
     },
   }
 }
+
+/** Holds the timers of so many milliseconds. Returns functions that end them. */
+export function holdTimers(heldMs: number): (() => void)[] {
+  const held: (() => void)[] = []
+  const { setTimeout: start } = globalThis
+  const hold = (run: (...values: unknown[]) => void, ms?: number, ...values: unknown[]) => {
+    if (ms !== heldMs) return start(run, ms, ...values)
+    held.push(() => run(...values))
+    return undefined
+  }
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(hold as never)
+  return held
+}
+
+const down = () => Promise.reject(new Error('down'))
+
+/** A limiter of so many requests, whose store is down. */
+export const storeDown = (limit: number): Limiter =>
+  createLimiter({
+    store: { check: down, run: down, reset: down },
+    policies: [fixedWindow({ name: 'rpm', limit, window: '366d', per: ['tenant'] })],
+    extensions: [listenTo({ problem: () => {} })],
+  })

@@ -29,7 +29,13 @@ function setUp(...faults: Fault[]) {
     daily: usd(1),
     inFlight: 20,
   })
-  const limiter = createLimiter({ store, clock: manualClock(NOON), policies })
+  const limiter = createLimiter({
+    store,
+    clock: manualClock(NOON),
+    policies,
+    // By default, a budget denies while the store fails.
+    onStoreError: 'local',
+  })
   const usages: Usage[] = []
   const errors: unknown[] = []
   const works: Promise<unknown>[] = []

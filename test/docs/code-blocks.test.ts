@@ -1,5 +1,5 @@
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, it } from 'vitest'
 import { typeCheck, WORKER_GLOBALS } from '../support/type-check.ts'
@@ -19,7 +19,11 @@ declare const policies: import('@sluice/core').Policy[]
 declare const tenantFromJwt: import('@sluice/core/http').SubjectResolver
 declare const callModel: (options?: object) => Promise<{ text: string; usage: { total_tokens: number } }>
 declare const handle: (request: Request) => Response
+declare module 'cloudflare:workers' { export const env: Record<string, string> }
 declare module '*/auth' { export const tenantFromJwt: import('@sluice/core/http').SubjectResolver }
+declare module '@auth/core/jwt' {
+  export function getToken(options: { req: Request; secret: string; secureCookie: boolean }): Promise<{ [claim: string]: unknown } | null>
+}
 declare module '*/limits' {
   export const limiter: import('@sluice/core').Limiter
   export const limiterFor: (env: object) => import('@sluice/core').Limiter
@@ -35,12 +39,19 @@ it('every TypeScript block of the docs and package READMEs type-checks', () => {
     // Their blocks have tests of their own: files that import each other, and mistakes.
     if (['docs/extending.md', 'docs/troubleshooting.md'].includes(page)) continue
     const text = readFileSync(join(root, page), 'utf8')
+    // The pages to start with and the recipes show whole files, which import each other.
+    const isWhole = /^docs\/(start|recipes)\//.test(page)
+    const name = page.replaceAll(/\W/g, '-')
     for (const [index, [, code = '']] of Array.from(
       text.matchAll(/```ts\n([\s\S]*?)```/g),
     ).entries()) {
-      const file = `${page.replaceAll(/\W/g, '-')}-${index}.ts`
-      // `./auth` and `./limits` are the reader's own files.
-      const own = code.replaceAll(/'\.\/(auth|limits)(?:\.ts)?'/g, "'app/$1'")
+      const [, path] = (isWhole && /^\/\/ (\S+)\n/.exec(code)) || []
+      const file = path === undefined ? `${name}-${index}.ts` : `${name}/${path}`
+      mkdirSync(dirname(join(folder, file)), { recursive: true })
+      // `./auth` and `./limits` are the reader's own files, if the page does not show them.
+      const own = code.replaceAll(/'(?:\.\.?\/)+(auth|limits)(?:\.ts)?'/g, (theirs, module) =>
+        isWhole && text.includes(`// ${module}.ts\n`) ? theirs : `'app/${module}'`,
+      )
       writeFileSync(join(folder, file), `${own}\nexport {}\n`)
       files.push(file)
     }

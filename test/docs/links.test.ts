@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 // `docs/api` is made by a command, and not committed.
 const docs = globSync('docs/**/*.md', { cwd: root, exclude: ['docs/api'] })
-const others = globSync(['*.md', '{apps,packages}/*/README.md', 'test/**/README.md'], {
+const others = globSync(['*.md', 'llms.txt', '{apps,packages}/*/README.md', 'test/**/README.md'], {
   cwd: root,
   exclude: (path) => path.includes('node_modules'),
 })
@@ -27,6 +27,21 @@ describe('the index of the docs', () => {
     const links = linksOf('docs/README.md').map((link) => relative(root, target('docs', link)))
     const listed = new Set(['docs/README.md', ...links.filter((path) => path.startsWith('docs/'))])
     expect(listed).toEqual(new Set(docs))
+  })
+})
+
+describe('llms.txt', () => {
+  it('has the form that llmstxt.org gives', () => {
+    const [title, summary, ...rest] = read('llms.txt').split(/\n{2,}/)
+    expect(title).toMatch(/^# \S+$/)
+    expect(summary).toMatch(/^> [^\n]+$/)
+    const sections = rest.slice(rest.findIndex((part) => part.startsWith('## ')))
+    expect(sections.length).toBeGreaterThan(4)
+    for (const [index, part] of sections.entries()) {
+      const lines = part.trim().split('\n')
+      const form = index % 2 === 0 ? /^## .+$/ : /^- \[[^\]]+\]\([^)]+\): .+$/
+      expect(lines.filter((line) => !form.test(line))).toEqual([])
+    }
   })
 })
 

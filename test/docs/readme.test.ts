@@ -34,7 +34,7 @@ describe("the README's code", () => {
   it('type-checks under strict options', () => {
     const files = [
       'limits.ts',
-      'middleware.ts',
+      'proxy.ts',
       'auth.ts',
       'chat.ts',
       'worker.ts',
@@ -45,15 +45,15 @@ describe("the README's code", () => {
   })
 
   it('limits a Next.js app: 20 a minute for a starter tenant, and 401 for nobody', async () => {
-    const { middleware } = (await import(join(folder, 'middleware.ts'))) as {
-      middleware: (request: NextRequest) => Promise<Response>
+    const { proxy } = (await import(join(folder, 'proxy.ts'))) as {
+      proxy: (request: NextRequest) => Promise<Response>
     }
     const jwt = await new SignJWT({ tenant: `readme-${Date.now()}`, plan: 'starter' })
       .setProtectedHeader({ alg: 'HS256' })
       .setExpirationTime('5m')
       .sign(new TextEncoder().encode(SECRET))
     const call = (authorization?: string) =>
-      middleware(
+      proxy(
         new NextRequest('https://app.example/api/ai/evaluate', {
           headers: authorization === undefined ? {} : { authorization },
         }),

@@ -1,27 +1,23 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { usd } from '@sluice/ai'
 import type { Limiter } from '@sluice/core'
 import { jsonSchema, tool, type ToolSet } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { limitsIn } from '../support/decisions.ts'
+import { importBlock } from '../support/docs-block.ts'
 
 // Inside the workspace, so that the packages are found as a user's would be.
 const folder = mkdtempSync(fileURLToPath(new URL('recipes-', import.meta.url)))
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
+afterEach(() => vi.unstubAllGlobals())
 
-/** Imports the block of a page that begins with its name. */
-async function blockOf<Exports>(page: string, name: string): Promise<Exports> {
-  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
-  const [, code = ''] = new RegExp(`\`\`\`ts\\n// ${name}\\n([\\s\\S]*?)\`\`\``).exec(text) ?? []
-  const file = join(folder, name)
-  writeFileSync(file, code)
-  return (await import(file)) as Exports
-}
+const blockOf = <Exports>(page: string, name: string): Promise<Exports> =>
+  importBlock<Exports>(folder, page, name)
 
 describe('budgets for an organisation', () => {
   it('have a default, and for some a limit of their own', async () => {
@@ -41,6 +37,68 @@ describe('budgets for an organisation', () => {
     expect((await ask({ org: 'acme', user: 'u_18', run: undefined })).skipped).toMatchObject([
       { name: 'run', why: 'missing_dimension' },
     ])
+  })
+})
+
+describe('a free tier by address', () => {
+  it('lets visitors pass 20 times a day, and tenants 60 times a minute', async () => {
+    vi.stubGlobal('handle', () => new Response('answer'))
+    writeFileSync(join(folder, 'auth.ts'), 'export const { tenantFromJwt } = globalThis')
+    vi.stubGlobal('tenantFromJwt', ({ headers }: Request) => {
+      const tenant = headers.get('x-tenant')
+      return tenant === null ? null : { tenant }
+    })
+    const { serve } = await blockOf<{ serve: (request: Request) => Promise<Response> }>(
+      'recipes/free-tier.md',
+      'free-tier.ts',
+    )
+    const passed = async (headers: Record<string, string>, sent: number) => {
+      let count = 0
+      for (let index = 0; index < sent; index += 1) {
+        if ((await serve(new Request('https://app.example/api/x', { headers }))).ok) count += 1
+      }
+      return count
+    }
+    expect(await passed({ 'x-real-ip': '192.0.2.7' }, 25)).toBe(20)
+    expect(await passed({ 'x-real-ip': '192.0.2.7', 'x-tenant': 'acme' }, 65)).toBe(60)
+    expect(await passed({ 'x-real-ip': '192.0.2.8' }, 25)).toBe(20)
+    expect(await passed({}, 1)).toBe(0)
+  })
+})
+
+describe('webhooks', () => {
+  it('wait for their turn, and go back to the queue if it is far ahead', async () => {
+    const { limiter } = await blockOf<{ limiter: Limiter }>('recipes/webhooks.md', 'deliver.ts')
+    const turns = []
+    for (let sent = 0; sent < 102; sent += 1) {
+      const { allowed, delayMs } = await limiter.check({ endpoint: 'https://app.example/hook' })
+      turns.push(allowed ? Math.round(delayMs / 200) : 'denied')
+    }
+    expect(turns.slice(0, 3)).toEqual([0, 1, 2])
+    expect(turns.at(-1)).toBe('denied')
+    expect(await limiter.check({ endpoint: 'https://app.example/other' })).toMatchObject({
+      allowed: true,
+      delayMs: 0,
+    })
+  })
+
+  it('are accepted by their sender, and wrong signatures cost their address', async () => {
+    vi.stubGlobal('handle', () => new Response('answer'))
+    vi.stubGlobal('senderOf', async ({ headers }: Request) => headers.get('x-sender') ?? undefined)
+    const { serve } = await blockOf<{ serve: (request: Request) => Promise<Response> }>(
+      'recipes/webhooks.md',
+      'accept.ts',
+    )
+    const send = async (headers: Record<string, string>) => {
+      const sent = { 'x-forwarded-for': '192.0.2.7', ...headers }
+      const url = 'https://app.example/webhooks/pay'
+      return (await serve(new Request(url, { method: 'POST', headers: sent, body: '{}' }))).status
+    }
+    expect(await send({ 'x-sender': 'pay' })).toBe(200)
+    const guesses: number[] = []
+    for (let sent = 0; sent < 31; sent += 1) guesses.push(await send({}))
+    expect(guesses.filter((status) => status === 401)).toHaveLength(30)
+    expect(guesses.at(-1)).toBe(429)
   })
 })
 

@@ -12,6 +12,7 @@ const reply = (fill: unknown): unknown[] => Array.from({ length: 9 }, () => fill
 type Causes = readonly [builtIn: StoreErrorCode, client: StoreErrorCode]
 
 const refused: Causes = ['store_refused', 'store_refused']
+const unauthorized: Causes = ['store_unauthorized', 'store_unauthorized']
 const badReply: Causes = ['store_bad_reply', 'store_bad_reply']
 const unreachable: Causes = ['store_unreachable', 'store_unreachable']
 
@@ -24,7 +25,7 @@ const ANSWERS: Record<string, { behave: Behaviour; causes: Causes }> = {
   },
   'status 429': { behave: json(429, { error: 'Too many requests' }), causes: refused },
   'status 500': { behave: json(500, { error: 'ERR internal' }), causes: refused },
-  'status 401': { behave: json(401, { error: 'WRONGPASS invalid token' }), causes: refused },
+  'status 401': { behave: json(401, { error: 'WRONGPASS invalid token' }), causes: unauthorized },
   'status 400': { behave: json(400, { error: `ERR ${SECRET} ${TENANT}` }), causes: refused },
   'a Redis error with status 200': {
     behave: json(200, { error: `ERR ${SECRET} ${TENANT}` }),

@@ -47,7 +47,7 @@ export interface PolicyState {
 export interface Degraded {
   /** The store's failure. */
   readonly cause: StoreErrorCode
-  /** The limiter's `onStoreError`. */
+  /** The mode that decided, by the limiter's `onStoreError`. */
   readonly mode: 'allow' | 'deny' | 'local'
 }
 

@@ -26,6 +26,7 @@ export type InputErrorCode =
 export type StoreErrorCode =
   | 'store_timeout'
   | 'store_unreachable'
+  | 'store_unauthorized'
   | 'store_refused'
   | 'store_bad_reply'
   | 'store_failed'

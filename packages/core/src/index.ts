@@ -4,7 +4,8 @@ export type { Limiter } from './limiter/limiter.ts'
 export type { CheckOptions } from './limiter/call.ts'
 export type { ResetOptions } from './limiter/reset.ts'
 export type { LimiterOptions } from './limiter/options.ts'
-export type { OnStoreError } from './stores/fallback.ts'
+export { localShare } from './stores/local-share.ts'
+export type { LocalShare, OnStoreError } from './stores/fallback.ts'
 
 // Policies
 export { slidingWindow } from './policies/sliding-window.ts'

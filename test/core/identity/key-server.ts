@@ -8,13 +8,15 @@ export interface KeyServer extends AsyncDisposable {
   readonly url: string
   /** Requests so far. */
   readonly requests: number
+  /** The paths that were asked for, in order. */
+  readonly paths: readonly string[]
   answer: (response: ServerResponse) => void
 }
 
 export async function startKeyServer(keys: readonly JWK[]): Promise<KeyServer> {
-  let requests = 0
-  const server = createServer((_, response) => {
-    requests += 1
+  const paths: string[] = []
+  const server = createServer((request, response) => {
+    paths.push(request.url ?? '')
     keyServer.answer(response)
   })
   server.listen(0, '127.0.0.1')
@@ -22,8 +24,9 @@ export async function startKeyServer(keys: readonly JWK[]): Promise<KeyServer> {
   const keyServer: KeyServer = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`,
     get requests() {
-      return requests
+      return paths.length
     },
+    paths,
     answer: json({ keys }),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
@@ -51,7 +54,7 @@ export function text(status: number, body: string): (response: ServerResponse) =
 }
 
 /** A key pair: what the issuer signs with, and what it publishes. */
-export async function newKey(alg: 'RS256' | 'ES256', kid: string) {
+export async function newKey(alg: 'RS256' | 'ES256' | 'EdDSA', kid: string) {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
   const jwk: JWK = { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' }
   const sign = (claims: Record<string, unknown>, header: object = {}) =>

@@ -50,6 +50,8 @@ export function limiterIn(store: Store): Limiter {
   return createLimiter({
     store,
     plans,
+    // By default, a budget denies while the store fails. Here its faults are to be charged exactly.
+    onStoreError: 'local',
     clock: manualClock(NOON),
     policies: [
       ...modelPolicies({ per, daily: ({ plan }) => plan.daily }),

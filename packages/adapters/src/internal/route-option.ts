@@ -16,8 +16,12 @@ export function splitRoute<Context extends unknown[]>(
 ): { readonly route: string | undefined; readonly guardOptions: GuardOptions<Context> } {
   assertOptions('rateLimit', options)
   const { route, ...guardOptions } = options
-  if (route === undefined || (typeof route === 'string' && route !== '')) {
-    return { route, guardOptions }
-  }
-  throw new ConfigError('invalid_option', 'route', 'must be a non-empty string')
+  if (route !== undefined) assertRouteId('route', route)
+  return { route, guardOptions }
+}
+
+/** Throws a `ConfigError` unless `id` is a non-empty string. */
+export function assertRouteId(option: string, id: unknown): void {
+  if (typeof id === 'string' && id !== '') return
+  throw new ConfigError('invalid_option', option, 'must be a non-empty string')
 }

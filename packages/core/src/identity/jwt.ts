@@ -28,11 +28,12 @@ export interface JwtSubjectOptions {
   /** The required audience (`aud`). */
   readonly audience?: string
   /**
-   * The claim for each dimension. A JWT must have all of them, as non-empty strings.
+   * The claim for each dimension, or the path to a nested one, such as `['app_metadata', 'tenant']`. A JWT
+   * must have all of them, as non-empty strings.
    *
    * @default { tenant: 'tenant' }
    */
-  readonly claims?: Readonly<Record<string, string>>
+  readonly claims?: Readonly<Record<string, string | readonly string[]>>
   /** The request header that holds the JWT; in `Authorization`, the part after `Bearer`. @default 'Authorization' */
   readonly header?: string
   /** The longest time from now to `exp`, in seconds. @default 30 days */
@@ -205,27 +206,38 @@ function textOption(
   throw new ConfigError('invalid_option', `jwtSubject.${name}`, 'must be a non-empty string')
 }
 
-function assertClaims(claims: unknown): [dimension: string, claim: string][] {
-  const entries = Object.entries((claims ?? {}) as Record<string, unknown>)
-  if (
-    entries.length > 0 &&
-    entries.every(([, claim]) => typeof claim === 'string' && claim !== '')
-  ) {
-    for (const [dimension] of entries) assertDimensionName('jwtSubject.claims', dimension)
-    return entries as [string, string][]
+type ClaimPaths = readonly (readonly [dimension: string, path: readonly string[]])[]
+
+function assertClaims(claims: unknown): ClaimPaths {
+  const paths = Object.entries(Object(claims) as object).map(
+    ([dimension, claim]) => [dimension, [claim as unknown].flat()] as const,
+  )
+  if (paths.length > 0 && paths.every(([, path]) => isPath(path))) {
+    for (const [dimension] of paths) assertDimensionName('jwtSubject.claims', dimension)
+    return paths as ClaimPaths
   }
   throw new ConfigError('invalid_option', 'jwtSubject.claims', 'must name a claim per dimension')
 }
 
-function subjectOf(
-  payload: JWTPayload,
-  claims: readonly [dimension: string, claim: string][],
-): Subject | null {
+function isPath(path: readonly unknown[]): boolean {
+  return path.length > 0 && path.every((name) => typeof name === 'string' && name !== '')
+}
+
+function subjectOf(payload: JWTPayload, claims: ClaimPaths): Subject | null {
   const subject: Record<string, string> = {}
-  for (const [dimension, claim] of claims) {
-    const value = Object.hasOwn(payload, claim) ? payload[claim] : undefined
+  for (const [dimension, path] of claims) {
+    const value = claimAt(payload, path)
     if (typeof value !== 'string' || value === '') return null
     subject[dimension] = value
   }
   return subject
+}
+
+function claimAt(payload: JWTPayload, path: readonly string[]): unknown {
+  let value: unknown = payload
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    value = (value as Record<string, unknown>)[name]
+  }
+  return value
 }

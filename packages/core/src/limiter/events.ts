@@ -1,4 +1,5 @@
 import type { Decision, Degraded, PolicyState } from '../decision.ts'
+import type { StoreErrorCode } from '../errors.ts'
 import type { Subject } from '../subject.ts'
 
 /** The events of a limiter, by name. */
@@ -28,8 +29,9 @@ export interface LimiterEvents {
   /** A reservation was settled after its `settleWithin`: its estimate is final. */
   readonly abandoned: { readonly id: string }
   /**
-   * Something is wrong that does not stop decisions, such as an unknown plan. The same problem is emitted
-   * once a minute, and at most ten unknown plans from each `source`.
+   * Something is wrong that does not stop decisions, such as an unknown plan or a store that fails. The
+   * same problem is emitted once a minute; with the code of a store's error, only one. At most ten unknown
+   * plans are, from each `source`.
    */
   readonly problem: Problem
 }
@@ -55,6 +57,7 @@ export interface Problem {
     | 'invalid_configuration'
     | 'extension_failed'
     | 'reservation_lost'
+    | StoreErrorCode
   /** A sentence for the log. Contains no id of a tenant or user. */
   readonly message: string
   /** The origin of an unknown plan's name: the subject of a request, or the plan resolver. */

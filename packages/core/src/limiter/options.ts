@@ -33,8 +33,9 @@ export interface LimiterOptions<
   readonly extensions?: readonly Extension[]
   /**
    * The decision when the store fails or is too slow: `'local'` applies the same policies, counted in
-   * this process's memory; `'allow'` allows every request; `'deny'` denies every request.
-   * @default 'local'
+   * this process's memory; `localShare(0.1)` does so up to a share of each limit; `'allow'` allows every
+   * request; `'deny'` denies every request with 503.
+   * @default 'local'; 'deny' for a decision in which a policy that is enforced counts `usd`
    */
   readonly onStoreError?: OnStoreError
   /** The time, for tests. It takes precedence over the store's clock. @default the store's clock */
@@ -52,7 +53,9 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   const { plans, extensions = [] } = options
   const policies = collectRules(options.policies)
   const { onStoreError, clock: injectedClock } = options
-  const mode = assertOneOf('onStoreError', onStoreError ?? 'local', ['allow', 'deny', 'local'])
+  if (typeof onStoreError !== 'function') {
+    assertOneOf('onStoreError', onStoreError ?? 'local', ['allow', 'deny', 'local'])
+  }
   const clock = wholeMsClock(injectedClock === undefined ? systemClock : injectedClock)
   assertLimits(policies, plans)
   const store = assertStore(options.store)
@@ -74,7 +77,7 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   if (seam && events.storeCall) host.store = seam.observeStore(store, events.storeCall)
   return {
     program: compile(policies),
-    store: withFallback(host.store, mode),
+    store: withFallback(host.store, onStoreError, host.problem),
     clock,
     clockIsInjected: injectedClock !== undefined,
     plans,

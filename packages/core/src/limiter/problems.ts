@@ -8,7 +8,10 @@ export function unknownPlan(name: unknown, source: 'subject' | 'resolver' = 'sub
   return { code: 'unknown_plan', source, message }
 }
 
-/** Passes each problem on once a minute, and a hundred of one kind at most (ten unknown plans). */
+/**
+ * Passes each problem on once a minute, and a hundred of one kind at most: ten unknown plans, one fault of
+ * the store.
+ */
 export function throttleProblems(
   emit: (problem: Problem) => void,
   clock: Clock,
@@ -21,7 +24,8 @@ export function throttleProblems(
     const times = (kinds[code + source] ??= new Map())
     // The absolute difference, because a clock may be set back.
     for (const [text, at] of times) if (Math.abs(now - at) >= 60_000) times.delete(text)
-    if (times.has(message) || times.size >= (source ? 10 : 100)) return
+    const most = code.startsWith('store') ? 1 : source ? 10 : 100
+    if (times.has(message) || times.size >= most) return
     times.set(message, now)
     emit(problem)
   }

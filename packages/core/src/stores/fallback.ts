@@ -1,13 +1,25 @@
-import type { Operation, Store, StoreReply, StoreRequest } from './store.ts'
-import { ConfigError, SluiceError, StoreError } from '../errors.ts'
+import type { Degraded } from '../decision.ts'
+import type { Entry, Operation, Store, StoreReply, StoreRequest } from './store.ts'
+import type { StoreErrorCode } from '../errors.ts'
+import { SluiceError, StoreError } from '../errors.ts'
 import { memory } from './memory.ts'
 import { isDenied } from './store.ts'
 
 /**
  * The decision while the store fails: allow every request, deny every request, or apply the same
- * policies to counts in this process's own memory.
+ * policies to counts in this process's own memory, up to the whole of each limit or a share of it.
  */
-export type OnStoreError = 'allow' | 'deny' | 'local'
+export type OnStoreError = Degraded['mode'] | LocalShare
+
+/** Created by `localShare`. Returns the entries to decide in this process's memory, or a mode. */
+export type LocalShare = (request: StoreRequest) => readonly Entry[] | Degraded['mode']
+
+/**
+ * The default: local, except for money. Counted by each process, it would be spent many times, and it does
+ * not come back.
+ */
+const localExceptMoney: LocalShare = ({ entries }) =>
+  entries.some(({ enforced, policy }) => enforced && policy.unit === 'usd') ? 'deny' : 'local'
 
 /**
  * The memory in which each open reservation was made while a store failed, by its mark, the oldest
@@ -18,23 +30,46 @@ const localReservations = new Map<Operation<unknown>['localMark'], Store>()
 /** The most reservations to remember. More are not expected to be open while a store is down. */
 const MAX_LOCAL_RESERVATIONS = 10_000
 
+/** A store that failed to decide. Only the text of a `StoreError` is known to contain no id. */
+interface StoreProblem {
+  readonly code: StoreErrorCode
+  readonly message: string
+  readonly error?: unknown
+}
+
 /**
- * Wraps `primary`; when it fails to decide, decides according to `mode`. Only `check` falls back: `run`
- * and `reset` throw.
+ * Wraps `primary`; when it fails to decide, decides according to `onStoreError`. Only `check` falls back:
+ * `run` and `reset` throw.
+ *
+ * @param report Hears of each decision that is made without the store.
  */
-export function withFallback(primary: Store, mode: OnStoreError): Store {
+export function withFallback(
+  primary: Store,
+  onStoreError: OnStoreError = localExceptMoney,
+  report: (problem: StoreProblem) => void,
+): Store {
   const local = memory()
 
   async function fallbackReply(request: StoreRequest, error: unknown): Promise<StoreReply> {
-    // Also if an extension has found it, by reading the store before the decision.
-    if (error instanceof ConfigError && error.code === 'missing_credentials') throw error
-    const cause = error instanceof StoreError ? error.code : 'store_failed'
-    const degraded = { cause, mode }
+    const isOwn = error instanceof StoreError
+    // Misuse is not a fault of the store.
+    if (error instanceof SluiceError && !isOwn) throw error
+    const { code, message } = isOwn ? error : new StoreError('store_failed', 'The store failed')
+    const outcome = typeof onStoreError === 'function' ? onStoreError(request) : onStoreError
+    const mode = typeof outcome === 'string' ? outcome : 'local'
+    const means = mode === 'local' ? ': N processes allow N times as much' : ''
+    report({
+      code,
+      message: `${message}. Meanwhile onStoreError is '${mode}'${means}`,
+      ...(!isOwn && { error }),
+    })
+    const degraded = { cause: code, mode }
     if (mode !== 'local') {
       return { source: 'memory', now: request.now, verdicts: [], values: [], degraded }
     }
-    const reply = await local.check({ ...request, reads: [] })
-    const { mark, entries } = request
+    const entries = typeof outcome === 'string' ? request.entries : outcome
+    const reply = await local.check({ ...request, entries, reads: [] })
+    const { mark } = request
     if (mark && !isDenied(entries, reply.verdicts))
       rememberReservation(mark.keys.at(-1) ?? '', local)
     return { ...reply, degraded }
@@ -46,10 +81,8 @@ export function withFallback(primary: Store, mode: OnStoreError): Store {
       try {
         const reply = await primary.check(request)
         if (reply.degraded || isComplete(reply, request)) return reply
-        throw new StoreError('store_bad_reply', 'The store sent an incomplete reply')
+        throw new StoreError('store_bad_reply', 'The store sent an invalid reply')
       } catch (error) {
-        // Misuse is not a fault of the store.
-        if (error instanceof SluiceError && !(error instanceof StoreError)) throw error
         return fallbackReply(request, error)
       }
     },

@@ -2,6 +2,13 @@
 import { StoreError } from '../../errors.ts'
 import { badReply, RedisError, type Transport } from '../redis/transport.ts'
 
+/** Creates the error of credentials that Upstash does not accept. */
+export function unauthorized(status?: number): StoreError {
+  const message =
+    'The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, which belong together'
+  return new StoreError('store_unauthorized', message, status)
+}
+
 /** The part of `fetch` that the transport needs. */
 export type Fetch = (
   url: string,
@@ -44,6 +51,7 @@ function readBody(text: string, ok: boolean, status: number): unknown {
   if ((ok || status === 400) && typeof body?.['error'] === 'string') {
     throw new RedisError(body['error'])
   }
+  if (status === 401) throw unauthorized(status)
   if (ok) throw badReply(status)
   throw new StoreError('store_refused', `The store answered with status ${status}`, status)
 }

@@ -5,6 +5,7 @@ import { ConfigError, StoreError } from '../../errors.ts'
 import { assertKnownOptions } from '../../internal/validation.ts'
 import { resolveRedisOptions, redisStore } from '../redis/redis-store.ts'
 import { badReply, RedisError, type Command, type Transport } from '../redis/transport.ts'
+import { unauthorized } from './rest-transport.ts'
 
 /** Options of `upstashRedis`. */
 export type UpstashRedisOptions = RedisStoreOptions
@@ -61,7 +62,10 @@ function isRestClient(http: unknown): http is RestClient {
 // The client's error texts contain the whole command, so only their kind is passed on.
 function storeErrorOf(error: unknown): Error {
   const name = error instanceof Error ? error.name : ''
-  if (name === 'UpstashError') return new RedisError((error as Error).message)
+  if (name === 'UpstashError') {
+    const { message } = error as Error
+    return /^(WRONGPASS|Unauthorized)/.test(message) ? unauthorized() : new RedisError(message)
+  }
   if (name === 'UpstashJSONParseError') return badReply()
   return new StoreError('store_unreachable', 'The store cannot be reached')
 }

@@ -1,0 +1,111 @@
+import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js'
+import type {
+  CallToolResult,
+  ServerNotification,
+  ServerRequest,
+} from '@modelcontextprotocol/sdk/types.js'
+import {
+  createGuard,
+  reservationOf as reservationOfRequest,
+  type GuardOptions,
+  type LimiterSource,
+  type RequestReservation,
+} from '@sluice/core/http'
+import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { assertRouteId } from './internal/route-option.ts'
+import { assertCode, refusedResult, withHeaders } from './internal/tool-result.ts'
+
+/** The last argument of a tool's callback: who calls, and over which transport. */
+export type ToolExtra = RequestHandlerExtra<ServerRequest, ServerNotification>
+
+/** The values that functions of the options get beside the request. */
+export type ToolContext = [extra: ToolExtra, input: unknown]
+
+/** Options of `rateLimit`. */
+export interface RateLimitOptions extends Pick<
+  GuardOptions<ToolContext>,
+  'subject' | 'cost' | 'maxDelayMs' | 'unauthenticated' | 'headers' | 'waitUntil'
+> {
+  /**
+   * The `code` of denials in the `_meta` of their results, a whole number. -32023 is the proposed `RateLimited`. @default none
+   */
+  readonly code?: number | undefined
+}
+
+/** Wraps the callback of a tool, which is counted by its name. */
+export type LimitTool = <Values extends unknown[] = [extra: ToolExtra]>(
+  name: string,
+  callback: (...values: Values) => CallToolResult | Promise<CallToolResult>,
+) => (...values: Values) => Promise<CallToolResult>
+
+const OPTIONS = ['subject', 'cost', 'maxDelayMs', 'unauthenticated', 'headers', 'waitUntil', 'code']
+
+const requests = new WeakMap<ToolExtra, Request>()
+
+/**
+ * Creates a function that limits tools of an MCP server. A call is counted by the name of its tool. One
+ * without a subject, or that a policy denies, gets a result with `isError` that tells the model when to
+ * call again. The results of other calls have the limits' headers in their `_meta`.
+ *
+ * The functions of the options get a `Request` with the headers of the HTTP transport, and none over
+ * stdio. It has no body: the input of the tool is the last argument.
+ *
+ * @param limiter A limiter, or a function that creates it at the first call (its result is kept).
+ * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * const limited = rateLimit(limiter, { subject: tenantFromJwt })
+ * server.registerTool('search', config, limited('search', async ({ query }) => search(query)))
+ */
+export function rateLimit(
+  limiter: LimiterSource<ToolContext>,
+  options: RateLimitOptions,
+): LimitTool {
+  assertKnownOptions('rateLimit', options, OPTIONS)
+  const { code, ...guardOptions } = options
+  if (code !== undefined) assertCode('code', code)
+  const guard = createGuard<ToolContext>(limiter, { ...guardOptions, format: 'default' })
+
+  return (name, callback) => {
+    assertRouteId('name', name)
+    assertFunction('callback', callback)
+    return async (...values) => {
+      // A tool without an input schema gets no input.
+      const extra = values.at(-1) as ToolExtra
+      const request = requestOf(name, extra)
+      requests.set(extra, request)
+      const input = values.length > 1 ? values[0] : undefined
+      const outcome = await guard({ id: name, cost: undefined }, request, extra, input)
+      if (outcome.kind === 'refuse') return refusedResult(outcome.response, code)
+      if (outcome.kind === 'pass') return callback(...values)
+      try {
+        return withHeaders(await callback(...values), outcome.headers)
+      } finally {
+        await outcome.call?.end()
+      }
+    }
+  }
+}
+
+/**
+ * Returns the reservation of a call to the callback of its tool.
+ *
+ * @throws ConfigError When nothing is reserved for the call: it needs `cost: reserving(…)`.
+ * @example
+ * limited('search', async ({ query }, extra) => {
+ *   const { text, usage } = await callModel(query)
+ *   await reservationOf(extra).settle({ token: usage.total_tokens })
+ *   return { content: [{ type: 'text', text }] }
+ * })
+ */
+export function reservationOf(extra: ToolExtra): RequestReservation {
+  return reservationOfRequest(requests.get(extra) as Request)
+}
+
+/** Returns the HTTP request of a call as its transport tells of it, to a URL of its tool. */
+function requestOf(name: string, { requestInfo, signal }: ToolExtra): Request {
+  const headers = new Headers()
+  for (const [field, value = []] of Object.entries(requestInfo?.headers ?? {})) {
+    for (const text of typeof value === 'string' ? [value] : value) headers.append(field, text)
+  }
+  return new Request(`mcp://tools/${encodeURIComponent(name)}`, { method: 'POST', headers, signal })
+}

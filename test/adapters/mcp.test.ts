@@ -1,0 +1,278 @@
+import { createServer } from 'node:http'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { rateLimit as rateLimitHttp } from '@sluice/adapters/express'
+import { rateLimit, reservationOf, type RateLimitOptions } from '@sluice/adapters/mcp'
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  slidingWindow,
+  type Limiter,
+} from '@sluice/core'
+import { reserving } from '@sluice/core/http'
+import { memory } from '@sluice/core/memory'
+import express from 'express'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { perMinute, setUpAtMidnight, subject } from '../core/http/support.ts'
+import { MIDNIGHT } from '../support/times.ts'
+import { ACME } from '../support/limiters.ts'
+import { mistakesAreNamed } from '../support/mistakes.ts'
+import { sharedRedis } from '../support/running-redis.ts'
+import { holdTimers, listen, storeDown } from './support.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  vi.restoreAllMocks()
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+const text = (words: string) => ({ content: [{ type: 'text' as const, text: words }] })
+const inFlight = concurrency({ name: 'in-flight', limit: 1, per: ['tenant'] })
+
+/** The tools of a server: `search` with an input and an output schema, `now` without, and one that fails. */
+function createServerOf(limiter: Limiter, options: RateLimitOptions, search: () => Promise<void>) {
+  const server = new McpServer({ name: 'tools', version: '1.0.0' })
+  const limited = rateLimit(limiter, options)
+  server.registerTool(
+    'search',
+    { inputSchema: { query: z.string() }, outputSchema: { found: z.string() } },
+    limited('search', async ({ query }) => {
+      await search()
+      return { ...text(query), structuredContent: { found: query } }
+    }),
+  )
+  server.registerTool(
+    'now',
+    {},
+    limited('now', () => text('now')),
+  )
+  server.registerTool(
+    'settle',
+    {},
+    limited('settle', async (extra) => {
+      await reservationOf(extra).settle({ token: 30 })
+      return text('settled')
+    }),
+  )
+  server.registerTool(
+    'fail',
+    {},
+    limited('fail', () => Promise.reject(new Error('The tool failed'))),
+  )
+  return server
+}
+
+/** A client of these tools, by default over a transport without HTTP. */
+async function connect(
+  limiter: Limiter,
+  options: Partial<RateLimitOptions> = {},
+  search = async () => {},
+) {
+  const server = createServerOf(limiter, { subject: () => ACME, ...options }, search)
+  const [ours, theirs] = InMemoryTransport.createLinkedPair()
+  await server.connect(ours)
+  const client = new Client({ name: 'client', version: '1.0.0' })
+  await client.connect(theirs)
+  closing.push(
+    () => server.close(),
+    () => client.close(),
+  )
+  // The client holds results to the output schemas that it has read.
+  await client.listTools()
+  return (name = 'search', signal?: AbortSignal) =>
+    client.callTool({ name, arguments: { query: 'why' } }, undefined, signal && { signal })
+}
+
+/** What the adapter tells of a call, for programs. */
+const facts = ({ _meta: meta }: { readonly _meta?: Record<string, unknown> | undefined }) =>
+  meta?.['sluice/rate-limit']
+
+async function left(limiter: Limiter): Promise<number[]> {
+  const { policies } = await limiter.peek(ACME, { cost: { token: 0, call: 0 } })
+  return policies.map(({ remaining }) => remaining)
+}
+
+describe('a tool', () => {
+  it('answers with the limits in _meta, and a denial tells the model when to call again', async () => {
+    const call = await connect(perMinute(1))
+    const allowed = await call()
+    expect(allowed.structuredContent).toEqual({ found: 'why' })
+    expect(facts(allowed)).toEqual(expect.objectContaining({ 'X-RateLimit-Remaining': '0' }))
+    const reset = new Date(MIDNIGHT + 60_000).toISOString().replace('.000', '')
+    expect(await call()).toEqual({
+      isError: true,
+      content: [
+        {
+          type: 'text',
+          text: `Rate limit exceeded: the limit of 1 request of policy "rpm" is used up. Retry in 60 s. It is reset at ${reset}.`,
+        },
+      ],
+      _meta: {
+        'sluice/rate-limit': expect.objectContaining({
+          error: 'rate_limit_exceeded',
+          policy: 'rpm',
+          retryAfter: 60,
+        }),
+      },
+    })
+  })
+
+  it('has the code of the option in its denials', async () => {
+    const call = await connect(perMinute(0), { code: -32_023 })
+    expect(facts(await call())).toMatchObject({ code: -32_023 })
+  })
+
+  it('is not run for a call without a subject', async () => {
+    const search = vi.fn<() => Promise<void>>()
+    const call = await connect(perMinute(1), { subject: () => null }, search)
+    const answer = await call()
+    expect(answer.isError).toBe(true)
+    expect(facts(answer)).toMatchObject({ error: 'unauthenticated' })
+    expect(search).not.toHaveBeenCalled()
+  })
+
+  it('is counted by its name, and by its input if the cost says so', async () => {
+    const policy = fixedWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant', 'route'] })
+    const { limiter } = setUpAtMidnight(policy)
+    const call = await connect(limiter, {
+      cost: (_request, _extra, input) =>
+        (input as { query: string } | undefined)?.query.length ?? 1,
+    })
+    await call('search')
+    await call('now')
+    const remaining = async (route: string) =>
+      (await limiter.peek({ ...ACME, route }, { cost: 0 })).policies[0]?.remaining
+    expect([await remaining('search'), await remaining('now')]).toEqual([6, 8])
+  })
+
+  it('still limits without the store, each process by itself', async () => {
+    const call = await connect(storeDown(1))
+    expect([(await call()).isError, (await call()).isError]).toEqual([undefined, true])
+  })
+
+  it('fails as it would by itself, and gives its slot back', async () => {
+    const limiter = create()
+    const call = await connect(limiter, { cost })
+    expect(await call('fail')).toMatchObject({
+      isError: true,
+      content: text('The tool failed').content,
+    })
+    expect(await left(limiter)).toEqual([1, 900])
+  })
+
+  it('settles what is reserved for it, and holds its slot until it has answered', async () => {
+    const limiter = create()
+    const call = await connect(limiter, { cost }, async () => {
+      expect(await left(limiter)).toEqual([0, 870])
+      expect((await call('now')).isError).toBe(true)
+    })
+    expect((await call('settle')).content).toEqual(text('settled').content)
+    expect(await left(limiter)).toEqual([1, 970])
+    expect((await call('search')).isError).toBe(undefined)
+    expect(await left(limiter)).toEqual([1, 870])
+  })
+
+  it('waits for its turn, or until its client cancels the call', async () => {
+    const delays = holdTimers(1_234)
+    const shape = leakyBucket({
+      name: 'shape',
+      limit: 1,
+      window: '1234ms',
+      burst: 4,
+      per: ['tenant'],
+    })
+    const search = vi.fn<() => Promise<void>>(async () => {})
+    const call = await connect(setUpAtMidnight(shape).limiter, {}, search)
+    await call()
+    const held = call()
+    await expect.poll(() => delays.length).toBe(1)
+    expect(search).toHaveBeenCalledTimes(1)
+    delays[0]?.()
+    expect((await held).isError).toBe(undefined)
+    expect(search).toHaveBeenCalledTimes(2)
+  })
+})
+
+/** A server without sessions, behind the adapter of Express. */
+async function connectHttp(tools: Limiter, transports: Limiter) {
+  const app = express().set('env', 'test')
+  const limit = rateLimitHttp(transports, { subject })
+  app.post('/mcp', express.json(), limit, (req, res, next) => {
+    const server = createServerOf(tools, { subject }, async () => {})
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: undefined,
+    } as never)
+    server
+      .connect(transport as never)
+      .then(() => transport.handleRequest(req, res, req.body))
+      .catch(next)
+  })
+  const served = await listen(createServer(app))
+  closing.push(() => served.close())
+  return async () => {
+    const client = new Client({ name: 'client', version: '1.0.0' })
+    closing.push(() => client.close())
+    const headers = { 'x-tenant': 'acme' }
+    const url = new URL(`${served.url}/mcp`)
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
+    return client
+  }
+}
+
+describe('over HTTP', () => {
+  const redis = sharedRedis()
+
+  it('finds the subject in the headers, and denies exactly 5 of 25 calls at a limit of 20', async () => {
+    const policy = slidingWindow({ name: 'rpm', limit: 20, window: '1h', per: ['tenant'] })
+    const { limiter } = redis.setUp([policy], { onStoreError: 'deny' })
+    const client = await (await connectHttp(limiter, perMinute(99)))()
+    const calls = Array.from({ length: 25 }, () => client.callTool({ name: 'now' }))
+    const denied = (await Promise.all(calls)).filter(({ isError }) => isError === true)
+    expect(denied.length).toBe(5)
+  })
+
+  it('answers 429 at the transport, if the endpoint is limited, too', async () => {
+    const open = await connectHttp(perMinute(99), perMinute(3))
+    // To connect takes two requests.
+    const client = await open()
+    await client.callTool({ name: 'now' })
+    await expect(client.callTool({ name: 'now' })).rejects.toMatchObject({ code: 429 })
+  })
+})
+
+describe('options are checked at once', () => {
+  const limited = rateLimit(perMinute(1), { subject })
+  mistakesAreNamed([
+    ['no subject', () => rateLimit(perMinute(1), {} as never), 'subject'],
+    ['no limiter', () => rateLimit(undefined as never, { subject }), 'limiter'],
+    [
+      'a code of words',
+      () => rateLimit(perMinute(1), { subject, code: 'limited' as never }),
+      'code',
+    ],
+    [
+      'an option for HTTP',
+      () => rateLimit(perMinute(1), { subject, format: 'openai' } as never),
+      'rateLimit.format',
+      'unknown_option',
+    ],
+    ['no name', () => limited('', () => text('now')), 'name'],
+    ['no callback', () => limited('now', undefined as never), 'callback'],
+  ])
+})
+
+const cost = reserving({ token: 100 })
+const create = (): Limiter =>
+  createLimiter({
+    store: memory(),
+    policies: [
+      inFlight,
+      fixedWindow({ name: 'tpm', limit: 1_000, window: '366d', per: ['tenant'], unit: 'token' }),
+    ],
+  })

@@ -1,0 +1,26 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Writes the block of a page in `docs/` that begins with its name (`// name.ts`) to `folder`, and imports it.
+ *
+ * @param replacements Texts of the block that are the reader's own, and what the test has instead.
+ */
+export async function importBlock<Exports>(
+  folder: string,
+  page: string,
+  name: string,
+  replacements: Readonly<Record<string, string>> = {},
+): Promise<Exports> {
+  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
+  const block = new RegExp(`\`\`\`ts\\n// ${name}\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1]
+  if (block === undefined) throw new Error(`${page} has no block ${name}`)
+  let code = block
+  for (const [from, to] of Object.entries(replacements)) {
+    if (!code.includes(from)) throw new Error(`${name} does not contain ${from}`)
+    code = code.replaceAll(from, to)
+  }
+  const file = join(folder, name)
+  writeFileSync(file, code)
+  return (await import(file)) as Exports
+}
