@@ -60,7 +60,7 @@ export function assertPer(option: string, per: unknown): Per {
     throw new ConfigError(
       'invalid_option',
       option,
-      'must be "global" or a list of at least one dimension, such as ["tenant"]',
+      'must be "global" or a list of dimensions, such as ["tenant"]',
       per,
     )
   }
@@ -153,7 +153,7 @@ function encodeValue(dimension: string, subject: Subject): string {
     throw new InputError('invalid_subject', input, 'must be a non-empty string')
   }
   if (!value.isWellFormed()) {
-    throw new InputError('invalid_subject', input, 'must be well-formed UTF-16: no lone surrogates')
+    throw new InputError('invalid_subject', input, 'must have no lone surrogates')
   }
   if (value.search(RESERVED) < 0) return value
   return value.replace(

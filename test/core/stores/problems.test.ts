@@ -33,7 +33,7 @@ async function problemsOf(store: Store, options: SetUpOptions = {}): Promise<rea
 }
 
 const CREDENTIALS =
-  'Sluice: The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, which belong together. '
+  'Sluice: The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN. '
 const LOCAL = "Meanwhile onStoreError is 'local': N processes allow N times as much. "
 
 describe('a store that cannot be asked is told of:', () => {

@@ -32,7 +32,7 @@ export function durationMs(option: string, duration: unknown, leastNumber: numbe
   throw new ConfigError(
     'invalid_duration',
     option,
-    `must be a text such as "500ms", "60s", "1m", "24h" or "30d", or milliseconds from ${leastNumber}; at most 366 days`,
+    `must be a text such as "500ms", "60s" or "30d", or milliseconds from ${leastNumber}; at most 366 days`,
     duration,
   )
 }

@@ -94,7 +94,7 @@ function assertExtensions(extensions: unknown): readonly Extension[] {
   if (!Array.isArray(extensions) || !extensions.every(isExtension)) {
     throw invalid(
       'extensions',
-      'must be a list of extensions, such as [planResolver(…)]',
+      'must be a list, such as [planResolver(…)]',
       extensions,
     )
   }
@@ -122,7 +122,7 @@ function wholeMsClock(clock: Clock): Clock {
   return () => {
     const now = Math.floor(clock())
     if (now >= 0 && now <= MAX_TIME) return now
-    throw invalid('clock', 'must return milliseconds since the Unix epoch', now)
+    throw invalid('clock', 'must return epoch milliseconds', now)
   }
 }
 

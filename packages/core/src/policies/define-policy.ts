@@ -114,7 +114,7 @@ function assertRollout(
     throw new ConfigError('invalid_option', option, 'must be created by rollout', value)
   }
   if (!isGlobal || !value.isPartial) return value
-  const message = 'must be 0 or 100 percent with per "global", which has one partition'
+  const message = 'must be 0 or 100 percent with per "global"'
   throw new ConfigError('invalid_option', option, message)
 }
 

@@ -51,7 +51,7 @@ function assertRule(option: string, { name, params, per }: PolicyRule): void {
 }
 
 function invalidPolicy(option: string, given: unknown): ConfigError {
-  const message = 'must be what a factory returns, such as slidingWindow({ … })'
+  const message = 'must be created by a factory, such as slidingWindow'
   return new ConfigError('invalid_option', option, message, given)
 }
 
