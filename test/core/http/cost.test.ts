@@ -240,5 +240,5 @@ describe('middleware and a wrapped handler with costs of their own', () => {
 it('assertProtected accepts routes whose costs need a context', () => {
   const routes = [{ path: '/api/**', cost: (_: Request, env: Env) => env.tokens }]
   const root = new URL('../../next/fixture', import.meta.url).pathname
-  expect(() => assertProtected({ root, under: '/api/ai', routes })).not.toThrow()
+  expect(() => assertProtected({ root, under: '/api/ai', routes, rewrites: [] })).not.toThrow()
 })

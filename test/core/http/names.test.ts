@@ -26,7 +26,7 @@ describe('names in headers', () => {
       const policy = slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })
       const policies = [{ ...policy, [field]: 'ü' } as never]
       expect(() => createLimiter({ store: memory(), policies })).toThrow(
-        /^Sluice: policies\[0\]: must be what a factory returns/,
+        /^Sluice: policies\[0\]: must be created by a factory/,
       )
     },
   )

@@ -166,7 +166,7 @@ describe('a mistake in plans is an error that names the plan and the limit', () 
 
 it('the error of a misspelt limit lists the limits of the plan, if there are plans', () => {
   expect(() => limiter({ store: memory(), policies: [misspelt], plans })).toThrow(
-    /^policies\.rpm\.limit for plan "starter": .*; the plan has: rpm$/,
+    /^Sluice: policies\.rpm\.limit for plan "starter": .*; the plan has: rpm \(given: undefined\)/,
   )
   expect(() => limiter({ store: memory(), policies: [misspelt] })).toThrow(/^(?!.*the plan has)/)
 })
