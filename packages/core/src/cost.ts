@@ -26,7 +26,7 @@ export function assertCost(cost: Cost | undefined, units: ReadonlySet<string>): 
   } else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost)) {
     for (const unit of Object.keys(cost)) {
       if (!units.has(unit)) {
-        const message = `names "${unit.slice(0, 60)}", but policies count ${[...units]}`
+        const message = `names "${unit.slice(0, 60)}", but policies count ${[...units].join()}`
         throw invalid('cost', message)
       }
       const value = cost[unit]

@@ -30,7 +30,7 @@ const createLimiter = (changes: object) =>
   loosely(core.createLimiter)({ store, policies, ...changes })
 export const windowOf = (changes: object) => loosely(core.slidingWindow)({ ...good, ...changes })
 const guarded = (changes: object) =>
-  http.rateLimit(limiter, { routes, subject, ...changes } as never, handle)
+  http.rateLimit(limiter, { routes, subject, ...changes }, handle)
 const jwtOf = (changes: object) =>
   loosely(jwtSubject)({ secret: 'x'.repeat(32), algorithms: ['HS256'], ...changes })
 
@@ -205,7 +205,7 @@ export const MISUSE: Record<string, Misuse> = {
   ],
   'a budget below 0': [() => ai.budget({ daily: -1, per: ['tenant'] }), 'dailyCap.limit', '-1'],
   'a maximum of 0': [
-    () => ai.limitedFetch(limiter, { subject, maxOutput: 0 } as never),
+    () => ai.limitedFetch(limiter, { subject, maxOutput: 0 }),
     'maxOutput',
     '0',
   ],
@@ -230,7 +230,7 @@ export const MISUSE: Record<string, Misuse> = {
     '"tokens"',
   ],
   'a subject without its dimension': [
-    () => limiter.check({ user: 'u_17' } as never),
+    () => limiter.check({ user: 'u_17' }),
     'subject.tenant',
   ],
 }
