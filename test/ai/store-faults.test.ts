@@ -1,6 +1,6 @@
-import { StoreError, createLimiter, manualClock, type Store } from '@sluice/core'
+import { StoreError, createLimiter, listen, manualClock, type Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { modelHandler, modelPolicies, usd, type Usage } from '@sluice/ai'
+import { ModelCallDenied, modelHandler, modelPolicies, usd, type Usage } from '@sluice/ai'
 import { describe, expect, it, vi } from 'vitest'
 import { NOON } from '../support/times.ts'
 import { post, PRICES, QUESTION, subject, used } from './doors.ts'
@@ -90,5 +90,58 @@ describe('a model call whose store fails', () => {
     expect(inFlight).toBe(1)
     expect(errors).toMatchObject([{ code: 'store_unreachable' }])
     expect(usages).toMatchObject([{ output: 310, complete: true }])
+  })
+})
+
+const fail = () =>
+  Promise.reject(new StoreError('store_unreachable', 'The store cannot be reached'))
+
+describe('a model call on a budget whose limiter does not say what to do, while the store fails,', () => {
+  const limiter = createLimiter({
+    store: { check: fail, run: fail, reset: fail },
+    clock: manualClock(NOON),
+    policies: modelPolicies({ per: ['tenant'], tpm: 1_000_000, daily: usd(1) }),
+    extensions: [listen({ problem: () => {} })],
+  })
+
+  it.each(['openai-chat', 'anthropic-messages'] as const)(
+    'is answered with 503 in the shape of %s, and is not sent',
+    async (api) => {
+      const send = vi.fn<() => Response>()
+      const response = await modelHandler(
+        limiter,
+        { subject, prices: PRICES, api },
+        send,
+      )(post({ ...QUESTION, max_tokens: 10 }))
+      expect(send).not.toHaveBeenCalled()
+      expect(response.status).toBe(503)
+      // The official clients try again after this time.
+      expect(response.headers.get('retry-after-ms')).toBe('1000')
+      expect(response.headers.get('x-should-retry')).toBeNull()
+      const { error } = (await response.json()) as { error: Record<string, unknown> }
+      const words = {
+        'openai-chat': { code: 'store_unavailable' },
+        'anthropic-messages': { type: 'overloaded_error' },
+      }
+      expect(error).toMatchObject(words[api])
+    },
+  )
+
+  it('is an error that the AI SDK tries again', () => {
+    const denied = new ModelCallDenied({
+      allowed: false,
+      reason: 'store_unavailable',
+      violated: undefined,
+      retryAfterMs: 1_000,
+      delayMs: 0,
+      policies: [],
+      skipped: [],
+      at: NOON,
+      source: 'memory',
+      plan: undefined,
+      planSource: undefined,
+      degraded: { cause: 'store_unreachable', mode: 'deny' },
+    })
+    expect(denied).toMatchObject({ statusCode: 503, isRetryable: true })
   })
 })

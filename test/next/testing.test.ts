@@ -7,10 +7,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { routes } from './fixture/limits.ts'
 import {
   LIMITED_BY_MIDDLEWARE,
+  LIMITED_REWRITES,
   LIMITED_ROUTE,
   MIDDLEWARE,
   OPEN_HANDLERS,
   OPEN_MIDDLEWARE,
+  OPEN_REWRITES,
   POST,
   WRAPPED,
   WRAPPED_HANDLERS,
@@ -48,14 +50,23 @@ const unprotected = (...covered: Parameters<typeof unprotectedRoutes>[0]['routes
 
 describe('assertProtected', () => {
   it('passes an app whose routes are all limited, in middleware or by a wrapper', () => {
-    assertProtected({ root: fixture, under: '/api/ai', routes })
+    assertProtected({ root: fixture, under: '/api/gateway', routes })
     assertProtected({ root: fixture, under: '/api/both', routes })
     assertProtected({ root: fixture, under: '/api/wrapped', routes })
-    expect(unprotectedRoutes({ root: fixture, under: '/api/ai', routes })).toEqual([])
+    expect(unprotectedRoutes({ root: fixture, under: '/api/gateway', routes })).toEqual([])
+  })
+
+  it('names a handler that a rewrite of the app leads to around the middleware', () => {
+    const ai = { root: fixture, under: '/api/ai', routes }
+    expect(unprotectedRoutes(ai)).toEqual(['/api/ai/evaluate'])
+    expect(() => assertProtected(ai)).toThrow(
+      'No limiter covers /api/ai/evaluate (the rewrite of /alias leads around the middleware: wrap it in withRateLimit)',
+    )
+    assertProtected({ ...ai, rewrites: [] })
   })
 
   it('names each handler that no limiter covers', () => {
-    const all = { root: fixture, under: '/', routes }
+    const all = { root: fixture, under: '/', routes, rewrites: [] }
     expect(() => assertProtected(all)).toThrow('No limiter covers /api/report, /')
   })
 
@@ -81,7 +92,24 @@ describe('assertProtected does not pass an app', () => {
     )
   })
 
+  it.each(Object.entries(OPEN_REWRITES))(
+    'whose rewrites lead around the limiter: %s',
+    (_, files) => {
+      project({ ...LIMITED_ROUTE, ...files })
+      expect(() => assertProtected({ root, under: '/api/ai', routes: ['/api/ai/**'] })).toThrow(
+        /^No limiter covers \/api\/ai\/a \(the rewrite of .*: wrap it in withRateLimit\)$/,
+      )
+    },
+  )
+
   it.each([
+    ['next.config.ts', 'export default { rewrites: makeRewrites }\n', 'rewrites'],
+    ['next.config.ts', 'export default { rewrites: async () => [...others] }\n', 'rewrites'],
+    [
+      'next.config.ts',
+      "export default { rewrites: async () => [{ source: PATH, destination: '/a' }] }\n",
+      'rewrites',
+    ],
     ['middleware.ts', `${MIDDLEWARE}export const config = { matcher: PATHS }\n`, 'config.matcher'],
     ['middleware.ts', `${MIDDLEWARE}export const config = { ...rest }\n`, 'config.matcher'],
     [
@@ -109,6 +137,23 @@ describe('assertProtected passes an app', () => {
     project({ ...LIMITED_ROUTE, ...files })
     const all = { root, under: '/api/ai', routes: ['/api/ai/**'] }
     expect(() => assertProtected(all)).not.toThrow()
+  })
+
+  it.each(Object.entries(LIMITED_REWRITES))('with rewrites %s', (_, files) => {
+    project({ ...LIMITED_ROUTE, ...files })
+    const all = { root, under: '/api/ai', routes: ['/api/ai/**'] }
+    expect(() => assertProtected(all)).not.toThrow()
+  })
+
+  it('whose rewrites are given as an option because they are not literal', () => {
+    project({ 'next.config.ts': 'export default { rewrites: makeRewrites }\n', ...LIMITED_ROUTE })
+    project({
+      'middleware.ts': `${MIDDLEWARE}export const config = { matcher: '/api/ai/:path*' }\n`,
+    })
+    const all = { root, under: '/api/ai', routes: ['/api/ai/**'] }
+    assertProtected({ ...all, rewrites: [{ source: '/a', destination: '/b' }] })
+    const open = [{ source: '/a', destination: '/api/ai/a' }]
+    expect(unprotectedRoutes({ ...all, rewrites: open })).toEqual(['/api/ai/a'])
   })
 
   it('whose pageExtensions are given as an option because they are not literal', () => {

@@ -1,10 +1,12 @@
 import type { Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { upstash } from '@sluice/core/upstash'
+import { pipelined } from '@sluice/core/pipelined'
+import { upstash, type UpstashOptions } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
 import { startLocal } from '@sluice/local'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { afterAll, beforeAll, inject } from 'vitest'
+import { overTcp, type TcpClientName } from './tcp-clients.ts'
 
 /** Makes stores of one kind; each has its own keys. */
 export interface StoreMaker {
@@ -32,6 +34,10 @@ export const STORES = {
       close: () => local.close(),
     }
   },
+  'redis, calls of one moment in one request': async () =>
+    overRest({ redisUrl: inject('redisUrl') }, { fetch: pipelined() }),
+  'redis, ioredis client': async () => overTcpClient('ioredis 5'),
+  'redis, node-redis client': async () => overTcpClient('node-redis'),
   'embedded engine, built-in transport': async () => overRest({ engine: 'embedded' }),
 } satisfies Record<string, () => Promise<StoreMaker>>
 
@@ -50,12 +56,20 @@ export function storesOf(name: StoreName): () => Store {
   }
 }
 
-async function overRest(options: Parameters<typeof startLocal>[0]): Promise<StoreMaker> {
+async function overRest(
+  options: Parameters<typeof startLocal>[0],
+  more: UpstashOptions = {},
+): Promise<StoreMaker> {
   const local = await startLocal(options)
   const { url, token } = local
   // A busy machine must not turn a decision into a degraded one.
   return {
-    make: () => upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 }),
+    make: () => upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000, ...more }),
     close: () => local.close(),
   }
+}
+
+async function overTcpClient(name: TcpClientName): Promise<StoreMaker> {
+  const { make, close } = overTcp(name, inject('redisUrl'))
+  return { make: () => make(freshPrefix()), close: async () => close() }
 }

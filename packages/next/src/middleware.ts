@@ -14,6 +14,7 @@ import { assertFunction, assertOptions } from '@sluice/core/validation'
 import { NextResponse, type NextFetchEvent, type NextRequest } from 'next/server.js'
 import { reservedCost } from './charged-requests.ts'
 import { routePath } from './route-path.ts'
+import { unsignedHandoff } from './unsigned-handoff.ts'
 
 /** Options of `rateLimit`. */
 export interface RateLimitOptions extends AdapterOptions<
@@ -77,12 +78,15 @@ export function rateLimit(
   async function headersForRoute(request: NextRequest, outcome: GuardOutcome): Promise<Headers> {
     const headers = new Headers(request.headers)
     headers.delete(HANDOFF_HEADER)
-    if (handoff && outcome.kind === 'allow') {
-      const { route, subject } = outcome
+    if (outcome.kind !== 'allow') return headers
+    const { route, subject, decision } = outcome
+    if (handoff) {
       const { method, nextUrl } = request
       // The route sees this path, even if the request is rewritten.
       const terms = { method, route, path: nextUrl.pathname, subject }
       headers.set(HANDOFF_HEADER, await handoff.sign(terms))
+    } else {
+      headers.set(HANDOFF_HEADER, unsignedHandoff(decision))
     }
     return headers
   }

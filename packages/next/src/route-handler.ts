@@ -12,6 +12,7 @@ import {
 } from '@sluice/core/http'
 import { assertFunction, assertOptions } from '@sluice/core/validation'
 import { guardOfTheRest } from './charged-requests.ts'
+import { doubleChargeReporter } from './unsigned-handoff.ts'
 
 /** Options of `withRateLimit`. */
 export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown], NextRequest> {
@@ -58,14 +59,15 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   const guard = createGuard<[routeContext: unknown], NextRequest>(limiterFor, guardOptions)
   const guardRest = guardOfTheRest(limiterFor, guardOptions)
   const handoff = secret === undefined ? undefined : createHandoff(secret, { store: singleUse })
+  const reportDoubleCharge = doubleChargeReporter(route, handoff !== undefined)
   const routeOnly = { id: route, cost: undefined }
 
   /** Returns the subject that the middleware has charged for this request, if it has. */
   async function chargedSubject(
+    value: string | null,
     request: NextRequest,
     context: unknown,
   ): Promise<Subject | undefined> {
-    const value = request.headers.get(HANDOFF_HEADER)
     if (handoff === undefined || value === null) return undefined
     let found: Subject | undefined
     const subject = async () => {
@@ -80,7 +82,8 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   return async (handled, context) => {
     // Next.js passes no other kind of request to a route handler.
     const request = handled as Request as NextRequest
-    const charged = await chargedSubject(request, context)
+    const value = request.headers.get(HANDOFF_HEADER)
+    const charged = await chargedSubject(value, request, context)
     removeHandoff(request)
     const run = () => handler(handled, context)
     if (charged && guardRest === undefined) return run()
@@ -89,6 +92,7 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
         ? await guardRest(routeOnly, request, context, charged)
         : await guard(routeOnly, request, context)
     if (outcome.kind === 'refuse') return outcome.response
+    if (outcome.kind === 'allow' && !charged) reportDoubleCharge(value, outcome.decision)
     return outcome.kind === 'allow' ? respond(outcome, run) : run()
   }
 }

@@ -2,6 +2,7 @@ import { compileRoutes, type RouteInput } from '@sluice/core/http'
 import { handlersBelow, type Handler } from './testing/handlers.ts'
 import { middlewareGap } from './testing/middleware.ts'
 import { projectAt, type Project } from './testing/project.ts'
+import { aliasOf, readRewrites, type Rewrite } from './testing/rewrites.ts'
 
 /** Options of `unprotectedRoutes` and `assertProtected`. */
 export interface ProtectionOptions {
@@ -13,14 +14,16 @@ export interface ProtectionOptions {
   readonly routes: readonly RouteInput<never[]>[]
   /** The `pageExtensions` of `next.config`. @default those written out there */
   readonly pageExtensions?: readonly string[]
+  /** The `rewrites` of `next.config`. @default those written out there */
+  readonly rewrites?: readonly { readonly source: string; readonly destination: string }[]
 }
 
 /**
  * Lists the paths below `under` that a request can reach uncounted: paths of route handlers, of
  * `pages/api` and, in an app with server functions, of pages. A handler is covered if `withRateLimit`
  * wraps each of its methods, or if one of `routes` matches it and the project's middleware runs
- * `rateLimit` for it, according to its `config.matcher`. Needs `@babel/parser`. For your own tests, on
- * Node.
+ * `rateLimit` for it, according to its `config.matcher`, and for each path that a rewrite of `next.config`
+ * leads to it from. Needs `@babel/parser`. For your own tests, on Node.
  *
  * @throws Error When a file cannot be parsed, or a setting that Next.js needs written out is not.
  */
@@ -65,13 +68,36 @@ const handlersOf = (options: ProtectionOptions): Handler[] =>
 
 function findGaps(options: ProtectionOptions, handlers: readonly Handler[]): Gap[] {
   const match = compileRoutes(options.routes)
-  const gapAt = middlewareGap(projectOf(options))
+  const project = projectOf(options)
+  const gapAt = middlewareGap(project)
+  let rewrites: readonly Rewrite[] | undefined
   return handlers.flatMap(({ pattern, methods, paths }): Gap[] => {
     if (methods.length === 0) return []
     if (methods.some((method) => paths.some((path) => match(method, path) === undefined))) {
       return [{ pattern, why: undefined }]
     }
-    const why = paths.map(gapAt).find((gap) => gap !== undefined)
+    rewrites ??= options.rewrites ?? readRewrites(project.root)
+    const isOpen = (path: string): boolean =>
+      gapAt(path) !== undefined || methods.some((method) => match(method, path) === undefined)
+    const why =
+      paths.map(gapAt).find((gap) => gap !== undefined) ?? openAlias(rewrites, paths, isOpen)
     return why === undefined ? [] : [{ pattern, why }]
   })
+}
+
+/** Returns the reason for which a rewrite leads to a handler around the middleware, if one does. */
+function openAlias(
+  rewrites: readonly Rewrite[],
+  paths: readonly string[],
+  isOpen: (path: string) => boolean,
+): string | undefined {
+  const open = rewrites.find((rewrite) =>
+    paths.some((path) => {
+      const alias = aliasOf(rewrite, path)
+      return alias !== undefined && isOpen(alias)
+    }),
+  )
+  return (
+    open && `the rewrite of ${open.source} leads around the middleware: wrap it in withRateLimit`
+  )
 }

@@ -97,18 +97,23 @@ it('a subject that an extension cannot count is an error of the caller', async (
   expect(problems).toEqual([])
 })
 
-it.each([
-  new ConfigError('invalid_option', 'x', 'is wrong'),
-  new StoreError('store_unreachable', 'down'),
-  'down',
-])('a store failure that an extension has found is not tried again: %s', async (failure) => {
-  const store = memory()
-  const check = vi.spyOn(store, 'check')
-  const { limiter } = setUpExtension(() => ({ before: () => ({ failure }) }), { store })
-  const cause = failure instanceof StoreError ? 'store_unreachable' : 'store_failed'
-  expect(await limiter.check(ACME)).toMatchObject({ degraded: { cause, mode: 'local' } })
-  expect(check).not.toHaveBeenCalled()
+it('misuse that an extension has found, such as missing credentials, is thrown on', async () => {
+  const failure = new ConfigError('missing_credentials', 'upstash.url', 'is missing')
+  const { limiter } = setUpExtension(() => ({ before: () => ({ failure }) }), { store: memory() })
+  await expect(limiter.check(ACME)).rejects.toBe(failure)
 })
+
+it.each([new StoreError('store_unreachable', 'down'), 'down'])(
+  'a store failure that an extension has found is not tried again: %s',
+  async (failure) => {
+    const store = memory()
+    const check = vi.spyOn(store, 'check')
+    const { limiter } = setUpExtension(() => ({ before: () => ({ failure }) }), { store })
+    const cause = failure instanceof StoreError ? 'store_unreachable' : 'store_failed'
+    expect(await limiter.check(ACME)).toMatchObject({ degraded: { cause, mode: 'local' } })
+    expect(check).not.toHaveBeenCalled()
+  },
+)
 
 describe('an extension that never answers', () => {
   beforeEach(() => {

@@ -1,6 +1,6 @@
 import { createLimiter, definePlans, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { describe } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { loosely, mistakesAreNamed, type Mistake } from '../../support/mistakes.ts'
 
 const limiter = loosely(createLimiter)
@@ -162,4 +162,11 @@ describe('a mistake in the options of a limiter is an error that names the optio
 
 describe('a mistake in plans is an error that names the plan and the limit', () => {
   mistakesAreNamed(PLANS)
+})
+
+it('the error of a misspelt limit lists the limits of the plan, if there are plans', () => {
+  expect(() => limiter({ store: memory(), policies: [misspelt], plans })).toThrow(
+    /^policies\.rpm\.limit for plan "starter": .*; the plan has: rpm$/,
+  )
+  expect(() => limiter({ store: memory(), policies: [misspelt] })).toThrow(/^(?!.*the plan has)/)
 })

@@ -1,6 +1,9 @@
 import { memory } from '@sluice/core/memory'
+import { redis } from '@sluice/core/redis'
 import { upstash } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
+import { Cluster, Redis } from 'ioredis'
+import { createClient, createCluster, createSentinel } from 'redis'
 import { describe, expect } from 'vitest'
 import { loosely, mistakesAreNamed, show, type Mistake } from '../../support/mistakes.ts'
 
@@ -9,7 +12,40 @@ const remote = { url: 'https://redis.example', token: 'auth-1' }
 
 const client = { client: { request: () => expect.unreachable(), retry: {} } }
 
+const ioredis = (options: object) => new Redis({ lazyConnect: true, ...options })
+const nodeRedis = createClient()
+
+const REDIS_CLIENTS: Record<string, unknown> = {
+  nothing: undefined,
+  'a URL': 'redis://localhost',
+  'an object': {},
+  'a REST client': client,
+  'an ioredis client that sends commands again': ioredis({}),
+  'an ioredis client that sends commands again once': ioredis({ maxRetriesPerRequest: 1 }),
+  'an ioredis client that sends commands again for ever': ioredis({ maxRetriesPerRequest: null }),
+  'an ioredis client that reads numbers as text': ioredis({
+    maxRetriesPerRequest: 0,
+    stringNumbers: true,
+  }),
+  'an ioredis cluster': new Cluster(['redis://localhost'], { lazyConnect: true }),
+  'a node-redis cluster': createCluster({ rootNodes: [{}] }),
+  'a node-redis client of sentinels': createSentinel({ name: 'main', sentinelRootNodes: [] }),
+}
+
 const STORES: Mistake[] = [
+  ...Object.entries(REDIS_CLIENTS).map(([name, wrong]): Mistake => [
+    name,
+    () => loosely(redis)({ client: wrong }),
+    'redis.client',
+  ]),
+  [
+    'a URL of redis',
+    () => loosely(redis)({ url: 'redis://localhost' }),
+    'redis.url',
+    'unknown_option',
+  ],
+  ['a timeoutMs of 0', () => redis({ client: nodeRedis, timeoutMs: 0 }), 'redis.timeoutMs'],
+  ['a prefix with a colon', () => redis({ client: nodeRedis, prefix: 'a:b' }), 'redis.prefix'],
   ...['redis.example', 'redis://x', 'ftp://x', 'https://', 'https://u:p@x', 'https://u@x', 7].map(
     (url): Mistake => [`address ${show(url)}`, () => store({ ...remote, url }), 'upstash.url'],
   ),
@@ -35,9 +71,9 @@ const STORES: Mistake[] = [
     'unknown_option',
   ],
   ['a fetch that is none', () => store({ ...remote, fetch: {} }), 'upstash.fetch'],
-  ...[null, {}, { client: null }, { client: {} }, 7, 'redis'].map((redis): Mistake => [
-    `redis ${show(redis)}`,
-    () => loosely(upstashRedis)(redis),
+  ...[null, {}, { client: null }, { client: {} }, 7, 'redis'].map((wrong): Mistake => [
+    `redis ${show(wrong)}`,
+    () => loosely(upstashRedis)(wrong),
     'upstashRedis.redis',
   ]),
   ['a client among the options', () => store({ redis: {} }), 'upstash.redis', 'unknown_option'],

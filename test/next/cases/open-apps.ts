@@ -182,3 +182,40 @@ export const LIMITED_BY_MIDDLEWARE: Readonly<Record<string, Files>> = {
   'with server functions': { 'lib/actions.ts': ACTIONS, 'app/api/ai/page.tsx': PAGE },
 }
 export const LIMITED_ROUTE: Files = { [ROUTE]: POST }
+
+const rewriting = (rewrites: string): Files => ({
+  'middleware.ts': matcher(`'/api/ai/:path*'`),
+  'next.config.ts': `export default {\nasync rewrites() {\nreturn ${rewrites}\n}\n}\n`,
+})
+
+/** Apps whose middleware limits each handler, and whose rewrites lead around it. */
+export const OPEN_REWRITES: Readonly<Record<string, Files>> = {
+  'by an alias': rewriting(`[{ source: '/ask', destination: '/api/ai/a' }]`),
+  'by a prefix': rewriting(`[{ source: '/v1/:path*', destination: '/api/ai/:path*' }]`),
+  'by any path': rewriting(
+    `{ beforeFiles: [], fallback: [{ source: '/:any*', destination: '/api/:any*?x=1' }] }`,
+  ),
+  'on a condition': rewriting(
+    `[{ source: '/ask', has: [{ type: 'host', value: 'b' }], destination: '/api/ai/a' }]`,
+  ),
+  'by a function with a name': {
+    ...rewriting('[]'),
+    'next.config.ts': `const rewrites = async () => [{ source: '/ask', destination: '/api/ai/a' }]\nexport default { rewrites }\n`,
+  },
+}
+
+/** Apps whose rewrites lead to no handler around the middleware. */
+export const LIMITED_REWRITES: Readonly<Record<string, Files>> = {
+  'to another handler': rewriting(`[{ source: '/ask', destination: '/api/other' }]`),
+  'to another origin': rewriting(
+    `[{ source: '/ask', destination: 'https://app.example/api/ai/a' }]`,
+  ),
+  'from a path that is limited, too': rewriting(
+    `[{ source: '/api/ai/ask/:path*', destination: '/api/ai/:path*' }]`,
+  ),
+  'to a handler that is wrapped': {
+    ...rewriting(`[{ source: '/ask', destination: '/api/ai/a' }]`),
+    [ROUTE]: WRAPPED,
+  },
+  'of which there are none': rewriting('[]'),
+}

@@ -1,4 +1,5 @@
 import { createLimiter } from '@sluice/core'
+import { pipelined as pipelinedFetch } from '@sluice/core/pipelined'
 import { upstash } from '@sluice/core/upstash'
 import type { Scenario } from './scenario.ts'
 import type { Row } from '../measure/table.ts'
@@ -19,6 +20,10 @@ export const inFlightScenario: Scenario = {
     const { url, token } = servers
     const store = upstash({ url, token, timeoutMs: 10_000 })
     const limiter = createLimiter({ store, policies: [hourly()] })
+    const sharing = createLimiter({
+      store: upstash({ url, token, timeoutMs: 10_000, fetch: pipelinedFetch() }),
+      policies: [hourly()],
+    })
     const [pipelined, single] = [true, false].map((way) =>
       peerLimiter(peerClient(servers, way), peerWindow(), 'peer'),
     )
@@ -28,15 +33,24 @@ export const inFlightScenario: Scenario = {
       pipelined: lanes(async () => pipelined?.limit(tenant())),
       single: lanes(async () => single?.limit(tenant())),
       ours: lanes(() => limiter.check({ tenant: tenant() })),
+      sharing: lanes(() => sharing.check({ tenant: tenant() })),
     })
-    const row = (title: string, peerValues: readonly number[]): Row => ({
+    const row = (
+      title: string,
+      peerValues: readonly number[],
+      ourValues = perSecond.ours,
+    ): Row => ({
       title: `${LANES} in flight: one window${title}`,
       unit: 'decisions/s',
       reference: { values: perSecond.bare, note: 'bare EVALSHA' },
       peer: { values: peerValues },
-      ours: { values: perSecond.ours },
+      ours: { values: ourValues },
     })
-    return [row('', perSecond.pipelined), row(', a request for each', perSecond.single)]
+    return [
+      row('', perSecond.pipelined),
+      row(', both in shared requests', perSecond.pipelined, perSecond.sharing),
+      row(', a request for each', perSecond.single),
+    ]
   },
 }
 

@@ -67,6 +67,8 @@ function headersOf(incoming: IncomingMessage): Headers {
 
 function abortSignalOf(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
+  // Earlier middleware may have waited for longer than the client did.
+  if (response.destroyed) gone.abort()
   response.once('close', () => {
     if (!response.writableFinished) gone.abort()
   })

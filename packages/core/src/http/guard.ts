@@ -20,6 +20,7 @@ import { withHeaders } from './headers.ts'
 import { costError, orRefusal } from './input-refusal.ts'
 import { isPreflight } from './preflight.ts'
 import { Refusal, refuse, UNAUTHENTICATED } from './refusal.ts'
+import { warnOfUnknownRoutes } from './unknown-routes.ts'
 
 /**
  * The result of a guard. `pass` lets the request through uncharged, `refuse` answers it with
@@ -114,6 +115,7 @@ export function createGuard<Context extends unknown[], PlatformRequest extends R
     await refund
     if (charged instanceof Refusal) return refuseRequest(charged, request, settings)
     const { decision, call } = charged
+    warnOfUnknownRoutes(terms.limiter, decision)
     const headers = headersOf(decision, request, settings)
     if (!decision.allowed) {
       const fallback = await onDenied?.(decision, request, ...context)

@@ -52,13 +52,17 @@ export function assertPositiveInteger(
   throw new ConfigError('invalid_option', option, `must be a whole number from 1 to ${max}`)
 }
 
-/** Returns `value` if it is a whole number from 0 to `MAX_UNITS` or `'unlimited'`, else throws. */
-export function assertLimit(option: string, value: unknown): Units {
+/**
+ * Returns `value` if it is a whole number from 0 to `MAX_UNITS` or `'unlimited'`, else throws.
+ *
+ * @param hint The end of the error's text.
+ */
+export function assertLimit(option: string, value: unknown, hint = ''): Units {
   if (value === 'unlimited' || isUnits(value)) return value
   throw new ConfigError(
     'invalid_option',
     option,
-    `${MUST_BE_UNITS}, or "unlimited"; 0 allows nothing`,
+    `${MUST_BE_UNITS}, or "unlimited"; 0 allows nothing${hint}`,
   )
 }
 

@@ -29,9 +29,14 @@ export function withRuntime<T extends object>(limiter: T, runtime: LimiterRuntim
   return Object.assign(limiter, { [RUNTIME]: runtime })
 }
 
+/** Returns the runtime of a limiter, if `createLimiter` created it. */
+export function findRuntime(limiter: object): LimiterRuntime | undefined {
+  return (limiter as { [RUNTIME]?: LimiterRuntime } | undefined)?.[RUNTIME]
+}
+
 /** Returns the runtime of a limiter. @throws ConfigError When `createLimiter` did not create `limiter`. */
 export function runtimeOf(limiter: object): LimiterRuntime {
-  const runtime = (limiter as { [RUNTIME]?: LimiterRuntime } | undefined)?.[RUNTIME]
+  const runtime = findRuntime(limiter)
   if (runtime !== undefined) return runtime
   throw new ConfigError('invalid_option', 'limiter', 'must be created by createLimiter')
 }

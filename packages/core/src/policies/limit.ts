@@ -89,30 +89,40 @@ export function resolveLimits(
     settings?.limit ?? (typeof policyLimit === 'function' ? policyLimit(context) : policyLimit)
   const option = (name: string): string =>
     `policies.${policy.name}.${name}${planName === undefined ? '' : ` for plan "${planName}"`}`
+  const plan = planName === undefined ? undefined : context.plan
   let burst: number | 'limit' = 'limit'
   if (policyBurst !== undefined) {
     const units =
       settings?.burst ?? (typeof policyBurst === 'function' ? policyBurst(context) : policyBurst)
     // Checked even if the policy is unlimited, because a limit may be configured later.
     if (units !== 'limit' && units !== 'unlimited') {
-      burst = assertCountable(() => option('burst'), units, maxUnits)
+      burst = assertCountable(() => option('burst'), units, maxUnits, plan)
     }
   }
   // Accepted from the policy only: from a function or a setting it would lift the limit unnoticed.
   if (limit === 'configured' && limit === policyLimit) return 'unconfigured'
   if (limit === 'unlimited') return limit
-  const units = assertCountable(() => option('limit'), limit, maxUnits)
+  const units = assertCountable(() => option('limit'), limit, maxUnits, plan)
   // A limit of 0 allows nothing, whatever the burst.
   return { limit: units, burst: burst === 'limit' || units === 0 ? units : burst }
 }
 
-/** Returns `units` if it is a limit of at most `maxUnits`, else throws. */
-export function assertCountable(option: () => string, units: unknown, maxUnits: number): number {
+/**
+ * Returns `units` if it is a limit of at most `maxUnits`, else throws.
+ *
+ * @param plan The limits that a function may take `units` from, to list in the error.
+ */
+export function assertCountable(
+  option: () => string,
+  units: unknown,
+  maxUnits: number,
+  plan?: PlanLimits,
+): number {
   if (typeof units === 'number' && units >= 0 && units <= maxUnits && Number.isInteger(units)) {
     return units
   }
   if (typeof units !== 'number' || !(units > maxUnits && units <= MAX_UNITS)) {
-    assertLimit(option(), units)
+    assertLimit(option(), units, plan && `; the plan has: ${Object.keys(plan).join()}`)
   }
   const message = `must be at most ${maxUnits}, the most that this window can count exactly`
   throw new ConfigError('invalid_option', option(), message)

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { settingsNamed } from './config-file.ts'
 import { literal } from './literal.ts'
-import { moduleOf, nodesIn, type Module, type Node } from './module.ts'
+import { moduleOf, nodesIn, type Module } from './module.ts'
 
 /** A Next.js project on disk. */
 export interface Project {
@@ -29,21 +30,13 @@ const DEFAULT_EXTENSIONS = ['tsx', 'ts', 'jsx', 'js']
 
 /** Reads the `pageExtensions` of the project's configuration. */
 function readPageExtensions(root: string): readonly string[] {
-  for (const ending of ['ts', 'mts', 'mjs', 'js', 'cjs']) {
-    const file = join(root, `next.config.${ending}`)
-    if (!existsSync(file)) continue
-    for (const node of nodesIn(moduleOf(file, root).program)) {
-      const { key, value } = node as { key?: { name?: string; value?: unknown }; value?: Node }
-      if (!/^Object(Property|Method)$/.test(node.type)) continue
-      if ((key?.name ?? key?.value) !== 'pageExtensions') continue
-      const items = value && literal(value)
-      if (Array.isArray(items) && items.every((item) => typeof item === 'string')) return items
-      throw new Error(
-        `${file}: pageExtensions must be a literal; otherwise pass it to this function, too`,
-      )
-    }
-  }
-  return DEFAULT_EXTENSIONS
+  const [setting] = settingsNamed(root, 'pageExtensions')
+  if (setting === undefined) return DEFAULT_EXTENSIONS
+  const items = literal(setting.node)
+  if (Array.isArray(items) && items.every((item) => typeof item === 'string')) return items
+  throw new Error(
+    `${setting.module.file}: pageExtensions must be a literal; otherwise pass it to this function, too`,
+  )
 }
 
 /** Returns true if the project contains a server function. */

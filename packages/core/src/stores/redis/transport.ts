@@ -12,6 +12,22 @@ export function badReply(status?: number): StoreError {
   return new StoreError('store_bad_reply', 'The store sent an invalid reply', status)
 }
 
+/** Creates the error of a command that could not be sent to Redis. */
+export const notConnected = (): StoreError =>
+  new StoreError('store_unreachable', 'The client is not connected to Redis')
+
+/**
+ * Converts an error of a TCP client. Redis' own replies begin with a code word; Node's errors have a `code`.
+ * The client's errors hold the whole command, so only a reply's text is kept.
+ */
+export function clientError(error: unknown): Error {
+  if (error instanceof StoreError) return error
+  const { message = '', code } = (error ?? {}) as { message?: string; code?: unknown }
+  return code === undefined && /^[A-Z]{2,} /.test(message)
+    ? new RedisError(message)
+    : new StoreError('store_unreachable', 'The store cannot be reached')
+}
+
 /**
  * Sends a command, once: if its reply is lost, it may have been charged.
  *

@@ -1,0 +1,122 @@
+import {
+  assertRouteCost,
+  createGuard,
+  type GuardOptions,
+  type LimiterSource,
+  type RequestReservation,
+  type RouteCost,
+} from '@sluice/core/http'
+import { assertKnownOptions, assertOneOf, assertOptions } from '@sluice/core/validation'
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import { requestOf, reservationOfNode } from './internal/node-request.ts'
+import { assertRouteId } from './internal/route-option.ts'
+
+/** The values that functions of the options get beside the request. */
+export type FastifyContext = [request: FastifyRequest, reply: FastifyReply]
+
+/** Options of `rateLimit`. */
+export interface RateLimitOptions extends GuardOptions<FastifyContext> {
+  /**
+   * The hook that limits a request. `onRequest` turns it away before its body is read. In `preHandler`,
+   * functions of the options can read `request.body`. @default 'onRequest'
+   */
+  readonly hook?: 'onRequest' | 'preHandler' | undefined
+}
+
+/** The option `config.rateLimit` of a route. */
+export interface RouteRateLimit {
+  /** The id that requests are counted under (`subject.route`). @default the `url` of the route */
+  readonly id?: string | undefined
+  /** The cost of a request. @default the `cost` of the plugin, else 1 request */
+  readonly cost?: RouteCost<FastifyContext> | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How requests to this route are limited, or `false` for a route without limits. */
+    rateLimit?: RouteRateLimit | false | undefined
+  }
+}
+
+/**
+ * Creates a plugin that limits the requests to the routes of a Fastify app, or of the part of it that
+ * registers the plugin. A request is answered with 401 if it has no subject and with 429 if a policy
+ * denies it. Any other goes on, and its response carries the limits' headers. Requests are counted by the
+ * `url` of their route.
+ *
+ * @param limiter A limiter, or a function that creates it at the first request (its result is kept).
+ * @throws ConfigError When an option is missing or malformed. Fastify throws one for a `config.rateLimit`
+ * when it adds the route, or at the route's first request if it added the route before the plugin.
+ * @example
+ * app.register(rateLimit(limiter, { subject: tenantFromJwt }))
+ */
+export function rateLimit(
+  limiter: LimiterSource<FastifyContext>,
+  options: RateLimitOptions,
+): FastifyPluginCallback {
+  assertOptions('rateLimit', options)
+  const { hook = 'onRequest', ...guardOptions } = options
+  assertOneOf('hook', hook, ['onRequest', 'preHandler'])
+  const guard = createGuard(limiter, guardOptions)
+
+  const limit = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { url, config } = request.routeOptions
+    // No handler runs for a request that matches no route.
+    if (url === undefined || config.rateLimit === false) return undefined
+    const { id = url, cost } = routeRateLimit(config.rateLimit)
+    const fetchRequest = requestOf(request.raw, reply.raw)
+    const outcome = await guard({ id, cost }, fetchRequest, request, reply)
+    if (outcome.kind === 'refuse') return reply.send(outcome.response)
+    if (outcome.kind === 'pass') return undefined
+    addHeaders(reply, outcome.headers)
+    const { call } = outcome
+    if (call === undefined) return undefined
+    if (fetchRequest.signal.aborted) await call.end()
+    else reply.raw.once('close', () => void call.end())
+    return undefined
+  }
+
+  const plugin: FastifyPluginCallback = (app, _, done) => {
+    app.addHook('onRoute', ({ config }) => void routeRateLimit(config?.rateLimit || {}))
+    if (hook === 'onRequest') app.addHook('onRequest', limit)
+    else app.addHook('preHandler', limit)
+    done()
+  }
+  return Object.assign(plugin, PLUGIN_METADATA)
+}
+
+function addHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    // Another plugin may expose headers of its own to scripts.
+    const isExposing = name.toLowerCase() === 'access-control-expose-headers'
+    const others = isExposing ? reply.getHeader(name) : undefined
+    reply.header(name, others === undefined ? value : `${String(others)}, ${value}`)
+  }
+}
+
+/** Has Fastify add the hooks to the app itself, not to a scope of the plugin's own. */
+const PLUGIN_METADATA = {
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: '@sluice/adapters/fastify',
+  [Symbol.for('plugin-meta')]: { name: '@sluice/adapters/fastify', fastify: '5.x' },
+}
+
+/** Returns the `config.rateLimit` of a route. @throws ConfigError When it is malformed. */
+function routeRateLimit(config: RouteRateLimit = {}): RouteRateLimit {
+  assertKnownOptions('config.rateLimit', config, ['id', 'cost'])
+  if (config.id !== undefined) assertRouteId('config.rateLimit.id', config.id)
+  assertRouteCost('config.rateLimit.cost', config.cost)
+  return config
+}
+
+/**
+ * Returns the reservation of a request to its handler, if the cost of its route is `reserving(…)`.
+ *
+ * @throws ConfigError When nothing is reserved for the request.
+ * @example
+ * const call = reservationOf(request)
+ * await call.settle({ token: usage.total_tokens })
+ */
+export function reservationOf(request: FastifyRequest): RequestReservation {
+  return reservationOfNode(request.raw)
+}

@@ -1,0 +1,82 @@
+import { createAdaptorServer } from '@hono/node-server'
+import { denialOf, rateLimit, reservationOf } from '@sluice/adapters/trpc'
+import { initTRPC } from '@trpc/server'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { adapterCases } from './cases.ts'
+import { listen, type Serve } from './support.ts'
+import type { Server } from 'node:http'
+
+interface Context {
+  readonly req: Request
+  readonly resHeaders: Headers
+}
+
+const t = initTRPC.context<Context>().create({
+  errorFormatter: ({ shape, error }) => ({
+    ...shape,
+    data: { ...shape.data, denial: denialOf(error) },
+  }),
+})
+
+const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free }) => {
+  const limited = t.procedure.use(rateLimit(limiter, options))
+  const router = t.router({
+    chat: limited.mutation(chat),
+    settle: limited.mutation(({ ctx }) => settle(reservationOf(ctx))),
+    stream: limited.subscription(async function* () {
+      for await (const bytes of stream()) yield [...bytes]
+    }),
+    fail: limited.mutation(fail),
+    free: t.procedure.mutation(free),
+  })
+  const fetch = async (request: Request) => {
+    const { pathname } = new URL(request.url)
+    const response = await fetchRequestHandler({
+      endpoint: pathname.startsWith('/api/ai/') ? '/api/ai' : '/',
+      req: asCall(request),
+      router,
+      createContext: ({ req, resHeaders }) => ({ req, resHeaders }),
+    })
+    return asAnswer(response)
+  }
+  return listen(createAdaptorServer({ fetch }) as Server)
+}
+
+adapterCases(serve, { spellings: ['/api/ai/%63hat', '/api/ai/chat/'] })
+
+/** Writes a request of the cases as tRPC's client does. */
+function asCall(request: Request): Request {
+  const { url, headers, signal } = request
+  if (url.endsWith('/stream')) return new Request(url, { headers, signal })
+  const json = new Headers(headers)
+  json.set('content-type', 'application/json')
+  return new Request(url, { method: 'POST', headers: json, signal })
+}
+
+/** Reads an answer as tRPC's client does: the result, the denial, or the bytes that are streamed. */
+async function asAnswer(response: Response): Promise<Response> {
+  const { status, headers } = response
+  if (headers.get('content-type')?.startsWith('text/event-stream')) {
+    return new Response(response.body?.pipeThrough(eventBytes()), { headers })
+  }
+  const { result, error } = (await response.json()) as {
+    result?: { data: string }
+    error?: { data: { denial?: object } }
+  }
+  headers.delete('content-length')
+  return result
+    ? new Response(result.data, { status, headers })
+    : Response.json(error?.data.denial ?? {}, { status, headers })
+}
+
+/** Turns server-sent events whose data are arrays of bytes into these bytes. */
+function eventBytes(): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder()
+  return new TransformStream({
+    transform(chunk, controller) {
+      for (const [, bytes = '[]'] of decoder.decode(chunk).matchAll(/^data: (\[.*\])$/gm)) {
+        controller.enqueue(Uint8Array.from(JSON.parse(bytes) as number[]))
+      }
+    },
+  })
+}

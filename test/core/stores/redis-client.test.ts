@@ -1,0 +1,79 @@
+import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
+import { redis, type RedisOptions } from '@sluice/core/redis'
+import { Redis } from 'ioredis'
+import { createClient, createClientPool } from 'redis'
+import { afterAll, describe, expect, inject, it } from 'vitest'
+import { freshPrefix } from '../../support/stores.ts'
+
+type Client = RedisOptions['client']
+
+const closing: (() => void)[] = []
+afterAll(() => {
+  for (const close of closing) close()
+})
+
+function ioredis(options: object): Client {
+  const client = new Redis(inject('redisUrl'), { maxRetriesPerRequest: 0, ...options })
+  closing.push(() => client.disconnect())
+  return client
+}
+
+async function nodeRedis(options: object): Promise<Client> {
+  const client = createClient({ url: inject('redisUrl'), ...options })
+  closing.push(() => client.destroy())
+  await client.connect()
+  return client
+}
+
+/** Clients set up in ways that change what they send or how they read answers. */
+const CLIENTS: Record<string, () => Client | Promise<Client>> = {
+  'ioredis as it should be': () => ioredis({}),
+  'ioredis that connects late': () => ioredis({ lazyConnect: true }),
+  'ioredis with automatic pipelines': () => ioredis({ enableAutoPipelining: true }),
+  'ioredis with a key prefix': () => ioredis({ keyPrefix: 'app:' }),
+  'ioredis without an offline queue, connected': async () => {
+    const client = ioredis({ enableOfflineQueue: false, lazyConnect: true })
+    await (client as Redis).connect()
+    return client
+  },
+  'ioredis without the ready check': () => ioredis({ enableReadyCheck: false }),
+  'ioredis with another database': () => ioredis({ db: 3 }),
+  'node-redis as it comes': () => nodeRedis({}),
+  'node-redis with RESP2': () => nodeRedis({ RESP: 2 }),
+  'node-redis with RESP3': () => nodeRedis({ RESP: 3 }),
+  'node-redis with types of its own': () =>
+    nodeRedis({ commandOptions: { typeMapping: { 36: Buffer, 58: String } } }),
+  'node-redis without an offline queue': () => nodeRedis({ disableOfflineQueue: true }),
+  'node-redis on the way to its connection': () => {
+    const client = createClient({ url: inject('redisUrl') })
+    closing.push(() => client.destroy())
+    void client.connect()
+    return client
+  },
+  'a pool of node-redis': async () => {
+    const pool = createClientPool({ url: inject('redisUrl') })
+    closing.push(() => pool.destroy())
+    await pool.connect()
+    return pool
+  },
+}
+
+describe('a client of Redis over TCP', () => {
+  it.each(Object.entries(CLIENTS))('decides, resets and counts: %s', async (_, make) => {
+    const limiter = createLimiter({
+      store: redis({ client: await make(), prefix: freshPrefix(), timeoutMs: 30_000 }),
+      policies: [
+        dailyCap({ name: 'daily', limit: 9, per: ['tenant'] }),
+        slidingWindow({ name: 'rpm', limit: 2, window: '1h', per: ['tenant'] }),
+      ],
+    })
+    const subject = { tenant: 'täńänt 🙂' }
+    const decisions = [await limiter.check(subject), await limiter.check(subject)]
+    decisions.push(await limiter.check(subject))
+    expect(decisions.map(({ degraded }) => degraded)).toEqual([undefined, undefined, undefined])
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, false])
+    expect(decisions[2]?.policies.map(({ remaining }) => remaining)).toEqual([7, 0])
+    await limiter.reset(subject)
+    expect(await limiter.check(subject)).toMatchObject({ allowed: true, degraded: undefined })
+  })
+})

@@ -1,0 +1,51 @@
+import { createRequire } from 'node:module'
+import type { Store } from '@sluice/core'
+import { redis, type RedisOptions } from '@sluice/core/redis'
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+
+type Client = RedisOptions['client']
+
+/** A client on a Redis, and how it ends. */
+export interface TcpClient {
+  readonly client: Client
+  readonly close: () => void
+}
+
+// The newest major version is the one that @sluice/local depends on.
+const local = createRequire(new URL('../../packages/local/package.json', import.meta.url))
+const { Redis: NewestRedis } = local('ioredis') as { Redis: typeof Redis }
+
+const ioredis =
+  (Client: typeof Redis) =>
+  (url: string): TcpClient => {
+    const client = new Client(url, { maxRetriesPerRequest: 0 })
+    client.on('error', () => {})
+    return { client, close: () => client.disconnect() }
+  }
+
+/** The clients that `redis` takes, by name, on the way to their first connection. */
+export const TCP_CLIENTS = {
+  'ioredis 5': ioredis(Redis),
+  'ioredis 6': ioredis(NewestRedis),
+  'node-redis': (url: string): TcpClient => {
+    const client = createClient({ url })
+    client.on('error', () => {})
+    // A test may end before there is a connection.
+    client.connect().catch(() => {})
+    return { client, close: () => client.destroy() }
+  },
+} satisfies Record<string, (url: string) => TcpClient>
+
+export type TcpClientName = keyof typeof TCP_CLIENTS
+
+export const TCP_CLIENT_NAMES = Object.keys(TCP_CLIENTS) as TcpClientName[]
+
+/** Makes stores over one connection. */
+export function overTcp(
+  name: TcpClientName,
+  url: string,
+): { make: (prefix: string, timeoutMs?: number) => Store; close: () => void } {
+  const { client, close } = TCP_CLIENTS[name](url)
+  return { make: (prefix, timeoutMs = 30_000) => redis({ client, prefix, timeoutMs }), close }
+}
