@@ -33,7 +33,7 @@ export function assertCost(cost: Cost | undefined, units: ReadonlySet<string>): 
       if (value !== undefined && !isUnits(value)) throw invalid(`cost.${unit}`, MUST_BE_UNITS)
     }
   } else {
-    throw invalid('cost', 'must be a number, or an object such as { token: 1200 }')
+    throw invalid('cost', 'must be a number or an object such as { token: 1200 }')
   }
 }
 

@@ -71,7 +71,7 @@ export class ConfigError extends SluiceError<ConfigErrorCode> {
 
   /** @param given The value of the option, to show it in the message. Leave it out if it is a secret. */
   constructor(code: ConfigErrorCode, option: string, reason: string, ...given: [given?: unknown]) {
-    if (given.length > 0) reason += ` (given: ${show(given[0])})`
+    for (const value of given) reason += ` (given: ${show(value)})`
     super(code, `${option}: ${reason}`)
     this.option = option
     this.reason = reason

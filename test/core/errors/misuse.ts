@@ -204,11 +204,7 @@ export const MISUSE: Record<string, Misuse> = {
     '"q"',
   ],
   'a budget below 0': [() => ai.budget({ daily: -1, per: ['tenant'] }), 'dailyCap.limit', '-1'],
-  'a maximum of 0': [
-    () => ai.limitedFetch(limiter, { subject, maxOutput: 0 }),
-    'maxOutput',
-    '0',
-  ],
+  'a maximum of 0': [() => ai.limitedFetch(limiter, { subject, maxOutput: 0 }), 'maxOutput', '0'],
   'routes of middleware': [
     () => rateLimitNext(limiter, { routes: ['/a', 'b'], subject }),
     'routes[1].path',
@@ -229,8 +225,5 @@ export const MISUSE: Record<string, Misuse> = {
     'cost',
     '"tokens"',
   ],
-  'a subject without its dimension': [
-    () => limiter.check({ user: 'u_17' }),
-    'subject.tenant',
-  ],
+  'a subject without its dimension': [() => limiter.check({ user: 'u_17' }), 'subject.tenant'],
 }

@@ -92,11 +92,7 @@ const isExtension = (extension: Partial<Extension> | undefined): boolean =>
 
 function assertExtensions(extensions: unknown): readonly Extension[] {
   if (!Array.isArray(extensions) || !extensions.every(isExtension)) {
-    throw invalid(
-      'extensions',
-      'must be a list, such as [planResolver(…)]',
-      extensions,
-    )
+    throw invalid('extensions', 'must be a list, such as [planResolver(…)]', extensions)
   }
   const names = (extensions as readonly Extension[]).flatMap(({ name }) => name ?? [])
   if (new Set(names).size === names.length) return extensions
