@@ -32,7 +32,7 @@ const rows = Array.from(
 it('the index counts the lines of every example', () => {
   const frameworks = rows.map(([file]) => file.split('/')[0])
   const examples = readdirSync(new URL('../../examples', import.meta.url))
-  expect(frameworks.toSorted()).toEqual(examples.toSorted())
+  expect(new Set(frameworks)).toEqual(new Set(examples))
 })
 
 it.each(rows)('the index says how many lines limit an app: %s has %i', (file, lines) => {
