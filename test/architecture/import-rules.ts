@@ -10,6 +10,7 @@ export const ROOMS: Readonly<Record<string, string>> = {
   stores: 'nouns algorithms policies',
   limiter: 'nouns policies stores',
   reservations: 'nouns algorithms policies stores limiter',
+  leases: 'nouns algorithms policies stores reservations',
   plans: 'nouns policies stores limiter',
   configuration: 'nouns policies stores limiter',
   routes: 'nouns',
@@ -28,6 +29,8 @@ export const STORE_FILES: Readonly<Record<string, RegExp>> = {
   limiter: /^stores\/(store|fallback)\.ts$/,
   // One script settles what another one decided: both are assembled from the same parts.
   reservations: /^stores\/(store|redis\/(script|script-call))\.ts$/,
+  // The size of a block is decided within the deciding script.
+  leases: /^stores\/(store|redis\/script)\.ts$/,
   // Tests your own algorithms in memory.
   testing: /^stores\/(store|memory)\.ts$/,
 }

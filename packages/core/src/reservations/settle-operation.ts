@@ -1,7 +1,6 @@
-import type { Settlement } from '../algorithms/algorithm.ts'
+import type { Settlement, SettlementTwins } from '../algorithms/algorithm.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { MarkedCharge, Operation, StateMap, StoreRequest } from '../stores/store.ts'
-import { settlementOf } from './settlements.ts'
 import { CLOCK, indent, isWhole } from '../stores/redis/script.ts'
 import { layoutOf } from '../stores/redis/script-call.ts'
 
@@ -42,6 +41,8 @@ export interface SettleRequest extends Pick<
   /** True to release it: a later settlement charges what was used. */
   readonly isRelease: boolean
   readonly onFault: () => void
+  /** Returns the twins that correct the charges of a policy. */
+  readonly settlementOf: (policy: PolicyRule) => SettlementTwins
 }
 
 /** The time for which Redis remembers a settlement, so that one whose reply was lost can be repeated. */
@@ -65,7 +66,7 @@ export function settleOperation(request: SettleRequest): Operation<SettleResult 
     run: (states) => settleInMemory(states, request),
     lua: {
       name: `settle ${layoutOf(policies).shape}`,
-      source: () => settlingScript(policies),
+      source: () => settlingScript(request),
       keys: [mark, ...inOrder.map(({ key }) => key), ...(openKey ? [openKey] : [])],
       args: scriptArgs(request),
       parse: (reply) => parseReply(reply, request),
@@ -94,7 +95,7 @@ function remember(mark: string, settled: ReadonlyMap<number, number>): void {
 
 function settleInMemory(
   states: StateMap,
-  { mark, corrections, now, id, openKey, isRelease }: SettleRequest,
+  { mark, corrections, now, id, openKey, isRelease, settlementOf }: SettleRequest,
 ): SettleResult | undefined {
   const list = openKey && (states.get(openKey, now) as OpenList | undefined)
   if (list) list.open.delete(id)
@@ -128,6 +129,7 @@ const ARGS_PER_POLICY = 5
 
 function scriptArgs(request: SettleRequest): string[] {
   const { policies, corrections, id, now, clockIsInjected, isLocal, openKey, isRelease } = request
+  const { settlementOf } = request
   // Units that another store has charged are not known here.
   const needsTime = corrections.some(
     ({ policy, reserved, actual }) =>
@@ -174,7 +176,7 @@ function parseReply(
  * KEYS: the mark, and the key of each correction. ARGV: the time, the clock, the id, what to leave in the
  * mark, whether the last key is a list of open reservations; then five for each policy: `1`, or `-` without a correction; limit, burst, the place in the mark, actual.
  */
-function settlingScript(policies: readonly PolicyRule[]): string {
+function settlingScript({ policies, settlementOf }: SettleRequest): string {
   const parts = policies.map((policy, index) => {
     const at = FIRST_ARG + ARGS_PER_POLICY * index
     return `if ARGV[${at}] ~= '-' then

@@ -59,6 +59,7 @@ export async function settle(
       clockIsInjected,
       startedAt: systemClock(),
       onFault,
+      settlementOf,
     }),
   )
   // A store that has never charged it may still be down.

@@ -1,0 +1,52 @@
+/* The sizes of blocks, decided in the same atomic step as the check: two twins that must agree. */
+import type { Entry, Fit } from '../stores/store.ts'
+import { isWhole } from '../stores/redis/script.ts'
+
+/** One block takes at most this part of the units that are free: when few are left, others get some, too. */
+const PART = 4
+
+/** Returns the number of decisions that a block is taken for, of the `wanted` ones. */
+export function blockSize(wanted: number, cost: number, available: number): number {
+  if (cost === 0) return 1
+  return Math.max(1, Math.min(wanted, Math.floor(available / (PART * cost))))
+}
+
+/**
+ * Creates the `fit` that multiplies the costs of some policies by the sizes of their blocks. Its floor is
+ * one decision.
+ *
+ * @param wanted The decisions to take a block for, by the position of the policy.
+ */
+export function blockFit(wanted: ReadonlyMap<number, number>): Fit {
+  const wantedOf = ({ index }: Pick<Entry, 'index'>): number => wanted.get(index) ?? 1
+  return {
+    floor: 1,
+    most: 1,
+    grant: () => 1,
+    charge: (entries, { verdicts }) =>
+      entries.map((entry, at) => {
+        const { available = 0 } = verdicts[at] ?? {}
+        return { ...entry, cost: entry.cost * blockSize(wantedOf(entry), entry.cost, available) }
+      }),
+    args: (policies) => policies.map((_, index) => String(wanted.get(index) ?? 1)),
+    lua(parts, groups) {
+      const blocks = groups.flatMap((positions, at) => {
+        const [position = 0] = positions
+        const part = parts[position]
+        // Policies that share a key are not leased.
+        if (!part || positions.length > 1) return []
+        const charge = `$charge_${at + 1}`
+        const free = `math.floor(reply[${part.state + 1}] / (${PART} * ${charge}))`
+        const size = `tonumber(ARGV[#ARGV - ${parts.length - 1 - position}])`
+        return `if ${charge} then ${charge} = ${charge} * math.max(1, math.min(${size}, ${free})) end`
+      })
+      return `-- Charge blocks of units, to be served by the caller.
+for at = #ARGV - ${parts.length - 1}, #ARGV do
+  local number = tonumber(ARGV[at])
+  if not (number and ${isWhole('number')}) then error('bad argument') end
+end
+local granted = 1
+${blocks.join('\n')}`
+    },
+  }
+}

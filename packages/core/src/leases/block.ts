@@ -1,0 +1,143 @@
+import type { Entry, SettlementMark, Store, StoreRequest, Verdict } from '../stores/store.ts'
+import type { SettlementTwins } from '../algorithms/algorithm.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+import { fixedWindowSettlement } from '../algorithms/fixed-window.ts'
+import { slidingLogSettlement } from '../algorithms/sliding-log.ts'
+import { systemClock } from '../clock.ts'
+import { runInBackground } from '../internal/background.ts'
+import { keepingMark } from '../reservations/mark.ts'
+import { markKey } from '../reservations/reservation-data.ts'
+import { settleOperation } from '../reservations/settle-operation.ts'
+
+/** The time after the end of a lease for which its unused units can be given back, in milliseconds. */
+const RETURN_WITHIN_MS = 60_000
+
+/** Returns the twins of the two algorithms that can be leased. The others are not loaded. */
+const settlementOf = ({ algorithm }: PolicyRule): SettlementTwins =>
+  (algorithm.id === 'fixed' ? fixedWindowSettlement : slidingLogSettlement) as SettlementTwins
+
+/** A moment by two clocks: one that may be set, and one that may stand still while the machine sleeps. */
+export interface Moment {
+  /** Epoch ms. */
+  readonly wall: number
+  /** Milliseconds of a clock that is never set. */
+  readonly steady: number
+}
+
+/** Creates the mark of a block. Its name tells the script apart from that of a reservation with a `fit`. */
+export function blockMark(id: string, durationMs: number): SettlementMark {
+  const mark = keepingMark(id, durationMs + RETURN_WITHIN_MS)
+  return { ...mark, lua: { ...mark.lua, name: 'lease' } }
+}
+
+/** Units that one call has charged in the store. Each of its leases serves those of one policy. */
+export class Block {
+  readonly #store: Store
+  readonly #request: StoreRequest
+  readonly #leases: Lease[] = []
+  #open = 0
+
+  constructor(store: Store, request: StoreRequest) {
+    this.#store = store
+    this.#request = request
+  }
+
+  add(lease: Lease): void {
+    this.#leases.push(lease)
+    this.#open += 1
+  }
+
+  /** Counts the end of a lease. After the last, gives back what all of them have left: a mark is settled once. */
+  async close(): Promise<void> {
+    this.#open -= 1
+    const unused = this.#leases.filter(({ left }) => left > 0)
+    if (this.#open > 0 || unused.length === 0) return
+    const { id, now, clockIsInjected } = this.#request
+    const corrections = unused.map(({ entry, units: reserved, left }, index) => {
+      const { policy, index: markIndex, key, limit, burst, params } = entry
+      const numbers = { limit, burst, params, reserved, actual: reserved - left }
+      return Object.assign(numbers, { policy, index, markIndex, key, id })
+    })
+    await this.#store.run(
+      settleOperation({
+        policies: corrections.map(({ policy }) => policy),
+        corrections,
+        id,
+        mark: markKey(id),
+        isLocal: false,
+        isRelease: false,
+        now,
+        clockIsInjected,
+        startedAt: systemClock(),
+        onFault: () => {},
+        settlementOf,
+      }),
+    )
+  }
+}
+
+/** The facts of a lease. */
+interface LeaseFacts {
+  /** The entry of the decision that took the units. */
+  readonly entry: Entry
+  /** The answer of the store, before the units were charged. */
+  readonly verdict: Verdict
+  /** Units charged, those of that decision included. */
+  readonly units: number
+  readonly block: Block
+  /** The time before the request was sent: a slow reply shortens a lease. */
+  readonly taken: Moment
+  /** The time from then for which the units may be served. */
+  readonly lastsMs: number
+}
+
+/** Units of one policy and partition that the store has charged, to be served here for a short time. */
+export class Lease {
+  readonly entry: Entry
+  readonly units: number
+  left: number
+  isOver = false
+  readonly #block: Block
+  readonly #end: Moment
+  readonly #resetAt: number
+  /** Units that the store had beside these. */
+  readonly #available: number
+
+  constructor({ entry, verdict, units, block, taken, lastsMs }: LeaseFacts) {
+    this.entry = entry
+    this.units = units
+    this.left = units - entry.cost
+    this.#block = block
+    this.#end = { wall: taken.wall + lastsMs, steady: taken.steady + lastsMs }
+    this.#resetAt = taken.steady + verdict.resetMs
+    this.#available = Math.max(0, verdict.available - units)
+    block.add(this)
+  }
+
+  isValid({ wall, steady }: Moment): boolean {
+    return wall < this.#end.wall && steady < this.#end.steady
+  }
+
+  /** Describes the policy before `cost` is taken. */
+  verdict(cost: number, apply: boolean, { steady }: Moment): Verdict {
+    return {
+      fits: true,
+      charged: apply && cost > 0,
+      available: this.#available + this.left,
+      resetMs: Math.max(1, Math.ceil(this.#resetAt - steady)),
+      retryMs: 0,
+    }
+  }
+
+  /**
+   * Ends it. Its unused units go back in the background, and the request is never repeated: what is lost
+   * on the way stays charged.
+   */
+  end(): Promise<void> | undefined {
+    if (this.isOver) return undefined
+    this.isOver = true
+    const returning = this.#block.close()
+    runInBackground(returning)
+    return returning
+  }
+}

@@ -1,0 +1,98 @@
+import type { AnyLimitName } from '../policies/limit.ts'
+import type { Policy, PolicyRule } from '../policies/policy.ts'
+import { ConfigError } from '../errors.ts'
+import { durationMs, type Duration } from '../internal/duration.ts'
+import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
+import { createPolicy } from '../policies/define-policy.ts'
+
+/** Options of `lease`. */
+export interface LeaseOptions {
+  /**
+   * The time for which a process may serve units that it has taken. At most the policy's window.
+   * @default '1s'
+   */
+  readonly duration?: Duration
+  /** The most decisions that one block is taken for. Blocks grow up to it with the traffic. @default 50 */
+  readonly most?: number
+}
+
+/** The terms on which the units of a rule are leased. */
+export interface LeaseTerms {
+  readonly durationMs: number
+  readonly most: number
+  /** True if its windows lie on a grid. A lease then ends with its window. */
+  readonly isAligned: boolean
+  /** The rule as the store counts it. */
+  readonly counted: PolicyRule
+}
+
+/** A rule whose units are leased. */
+export interface LeasedRule extends PolicyRule {
+  readonly lease: LeaseTerms
+}
+
+/** Returns the terms of a rule, or `undefined` if it is not leased. */
+export const termsOf = (rule: PolicyRule): LeaseTerms | undefined =>
+  (rule as Partial<LeasedRule>).lease
+
+/**
+ * Lets each process take a block of a policy's units in one call to the store, and serve them from its memory
+ * for a short time. The limiter's store must be `leased(…)`.
+ *
+ * No window ever exceeds the limit. A `slidingWindow` counts each unit for `duration` longer than its
+ * window, so that at most `duration / (window + duration)` of the limit stays unused.
+ *
+ * @param policy A `slidingWindow`, `fixedWindow`, `dailyCap` or `monthlyCap`, without `stripes`.
+ * @throws ConfigError When the policy cannot be leased, or an option is unknown or out of range.
+ * @example
+ * const everyone = slidingWindow({ name: 'everyone', limit: 100_000, window: '1m', per: 'global' })
+ * createLimiter({ store: leased(upstash()), policies: [lease(everyone, { duration: '2s' })] })
+ */
+export function lease<
+  Dimension extends string,
+  Unit extends string,
+  Name extends string = AnyLimitName,
+>(
+  policy: Policy<Dimension, Unit, Name>,
+  options: LeaseOptions = {},
+): Policy<Dimension, Unit, Name> {
+  assertKnownOptions('lease', options, ['duration', 'most'])
+  const lasting = durationMs('lease.duration', options.duration ?? '1s')
+  const most = assertPositiveInteger('lease.most', options.most ?? 50, 10_000)
+  const rules = typeof policy === 'function' && policy.length === 0 ? policy() : undefined
+  if (!Array.isArray(rules))
+    throw invalid('policy', 'must be a policy, such as slidingWindow({ … })')
+  const leasedRules = (rules as readonly PolicyRule[]).map((rule) => leaseRule(rule, lasting, most))
+  return createPolicy(leasedRules) as Policy<Dimension, Unit, Name>
+}
+
+function leaseRule(rule: PolicyRule, lasting: number, most: number): LeasedRule {
+  const { name, algorithm, keyspace, stripes, windowMs } = rule
+  const isAligned = algorithm.id === 'fixed'
+  if (keyspace || (!isAligned && algorithm.id !== 'sliding')) {
+    const message = `"${name}" cannot be leased; only slidingWindow, fixedWindow, dailyCap and monthlyCap can, once`
+    throw invalid('policy', message)
+  }
+  if (stripes > 1) throw invalid('policy', `"${name}" must not have stripes: a lease needs none`)
+  if (lasting > windowMs) {
+    throw invalid('duration', `must be at most ${windowMs} ms, the window of "${name}"`)
+  }
+  // A unit may be served up to `lasting` after it was charged. In a window that is longer by as much it
+  // still counts then.
+  const params = isAligned ? rule.params : rule.params.map((window) => window + lasting)
+  const counted = Object.freeze({ ...rule, params, keyspace: { name, params } })
+  return Object.freeze({
+    ...counted,
+    // No store has a script for this list of numbers, so a store in Redis has to ask for the Lua.
+    params: [...params, lasting],
+    algorithm: { ...algorithm, lua: () => refuseToCount(name) },
+    lease: { durationMs: lasting, most, isAligned, counted },
+  })
+}
+
+function refuseToCount(name: string): never {
+  throw new ConfigError('invalid_option', 'store', `must be leased(…): policy "${name}" is leased`)
+}
+
+const invalid = (option: string, message: string): ConfigError =>
+  new ConfigError('invalid_option', `lease.${option}`, message)

@@ -1,0 +1,151 @@
+import type { Entry, Store, StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+import type { Moment } from './block.ts'
+import { ConfigError } from '../errors.ts'
+import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
+import { isDenied } from '../stores/store.ts'
+import { LeaseBook } from './lease-book.ts'
+import { termsOf } from './lease.ts'
+
+/** Options of `leased`. */
+export interface LeasedOptions {
+  /** The most partitions to hold leases of. Past that, the oldest lease ends early. @default 10_000 */
+  readonly maxLeases?: number
+}
+
+/** A store that serves leased policies from blocks of units. Created by `leased`. */
+export interface LeasedStore extends Store {
+  /**
+   * Ends all leases of this process and gives their unused units back, as before a shutdown. Never
+   * throws: units that cannot be given back stay charged.
+   */
+  returnUnits(): Promise<void>
+}
+
+const NO_VALUES: readonly undefined[] = []
+
+/**
+ * Wraps a store so that it serves the policies made by `lease` from blocks of units that it takes in one
+ * call. A decision that leases can answer makes no call. The other policies of a decision are checked by
+ * the store; if they deny, the leased units go back to their lease.
+ *
+ * Reservations, `fit` and shadows are always counted by the store itself.
+ *
+ * @throws ConfigError When an option is unknown or out of range.
+ * @example
+ * const store = leased(upstash())
+ * const limiter = createLimiter({ store, policies: [lease(slidingWindow({ … }), { duration: '2s' })] })
+ * process.on('SIGTERM', () => void store.returnUnits())
+ */
+export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
+  assertStore(store)
+  assertKnownOptions('leased', options, ['maxLeases'])
+  const max = assertPositiveInteger('leased.maxLeases', options.maxLeases ?? 10_000)
+  const book = new LeaseBook(store, max)
+
+  /** Checks the entries that no lease serves, and takes blocks for the next decisions. */
+  async function checkRest(request: StoreRequest, now: Moment): Promise<StoreReply> {
+    const { entries, id, apply } = request
+    const blocks = apply ? book.ask(entries, id, now) : { asks: [] }
+    let isCharged = false
+    let reply: StoreReply | undefined
+    try {
+      reply = await store.check({ ...request, mark: blocks.mark, fit: blocks.fit })
+      isCharged = apply && !reply.degraded && !isDenied(entries, reply.verdicts)
+      return reply
+    } finally {
+      book.finish(blocks, request, isCharged ? reply : undefined, now)
+    }
+  }
+
+  return {
+    async check(original) {
+      const request = { ...original, policies: countedRules(original.policies) }
+      const { entries, apply, reads, mark, fit, now: wall } = request
+      if (mark || fit) return store.check(request)
+      const now = { wall, steady: request.clockIsInjected ? wall : performance.now() }
+      const leases = entries.map((entry) =>
+        entry.enforced && termsOf(entry.policy) ? book.find(entry, now) : undefined,
+      )
+      const verdicts = leases.map((lease, at) => {
+        const { cost } = entries[at] as Entry
+        const verdict = lease?.verdict(cost, apply, now)
+        // Before anything is awaited, so that no other decision takes the same units.
+        if (lease && apply) lease.left -= cost
+        return verdict
+      })
+      const rest = entries.filter((_, at) => !leases[at])
+      if (rest.length + reads.length === 0) {
+        return { source: 'lease', now: wall, verdicts: verdicts as Verdict[], values: NO_VALUES }
+      }
+
+      const putBack = (): void => {
+        if (!apply) return
+        for (const [at, lease] of leases.entries()) {
+          if (lease && !lease.isOver) lease.left += entries[at]?.cost ?? 0
+        }
+      }
+      let reply: StoreReply
+      try {
+        reply = await checkRest({ ...request, entries: rest }, now)
+      } catch (error) {
+        putBack()
+        throw error
+      }
+      const isWhole = reply.verdicts.length === rest.length
+      const denied = isWhole && isDenied(rest, reply.verdicts)
+      if (!isWhole || denied) putBack()
+      if (!isWhole) return reply
+      return { ...reply, granted: undefined, verdicts: merge(verdicts, reply.verdicts, denied) }
+    },
+
+    run: (operation) => store.run(operation),
+
+    async reset(keys) {
+      try {
+        await store.reset(keys)
+      } finally {
+        book.drop(keys)
+      }
+    },
+
+    returnUnits: () => book.close(),
+  }
+}
+
+/** Puts the verdicts of the store where no lease has given one. */
+function merge(
+  local: readonly (Verdict | undefined)[],
+  stored: readonly Verdict[],
+  denied: boolean,
+): Verdict[] {
+  let next = 0
+  return local.map((verdict) => {
+    if (!verdict) return stored[next++] as Verdict
+    return denied ? { ...verdict, charged: false } : verdict
+  })
+}
+
+const known = new WeakMap<readonly PolicyRule[], readonly PolicyRule[]>()
+
+/** Returns a limiter's rules as the store counts them. @throws ConfigError When none of them is leased. */
+function countedRules(policies: readonly PolicyRule[]): readonly PolicyRule[] {
+  const before = known.get(policies)
+  if (before) return before
+  if (!policies.some(termsOf)) {
+    throw new ConfigError(
+      'invalid_option',
+      'policies',
+      'must have a policy that is leased, such as lease(slidingWindow({ … })): the store is leased(…)',
+    )
+  }
+  const rules = Object.freeze(policies.map((rule) => termsOf(rule)?.counted ?? rule))
+  known.set(policies, rules)
+  return rules
+}
+
+function assertStore(store: unknown): void {
+  const { check, run, reset } = (store ?? {}) as Partial<Store>
+  if ([check, run, reset].every((method) => typeof method === 'function')) return
+  throw new ConfigError('invalid_option', 'leased.store', 'must be a store, such as upstash()')
+}
