@@ -7,12 +7,14 @@ import {
 } from '@sluice/core'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { runtimeConfiguration } from '@sluice/core/configuration'
+import { lease, leased } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { fitRange, reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { ownRedis } from '../../../support/running-redis.ts'
-import { ACME } from '../../../support/limiters.ts'
+import { ACME, setUp } from '../../../support/limiters.ts'
 import { loosely, mistakesAreNamed } from '../../../support/mistakes.ts'
+import { callsOf, Watched } from '../../../support/watched-store.ts'
 import { exhaust, setUpCache } from './support.ts'
 
 const rpm = slidingWindow({ name: 'rpm', limit: 2, window: '3s', per: ['tenant'] })
@@ -203,6 +205,18 @@ describe('of several policies', () => {
     if (call.allowed) await call.cancel()
     expect(await reserve(limiter, ACME)).toMatchObject({ allowed: true })
   })
+})
+
+it('works below leases: what they ask for and is denied costs no call', async () => {
+  const everyone = fixedWindow({ name: 'everyone', limit: 100, window: '1h', per: 'global' })
+  const store = new Watched(memory())
+  const policies = [lease(everyone), tokens]
+  const { limiter } = setUp(policies, { store: leased(cacheDenials(store)) })
+  await exhaust(limiter, ACME, { token: 5 })
+  const { decisions } = await callsOf(store, async () => {
+    for (let time = 0; time < 10; time += 1) await limiter.check(ACME, token(5))
+  })
+  expect(decisions).toBe(0)
 })
 
 const make = loosely((options) => cacheDenials(memory(), options))
