@@ -1,5 +1,6 @@
 import type { Scenario } from './scenario.ts'
 import { cpuScenario } from './cpu.ts'
+import { deniedFloodScenario } from './denied-flood.ts'
 import { inFlightScenario } from './in-flight.ts'
 import { memoryScenario } from './memory.ts'
 import { meterScenario } from './meter.ts'
@@ -13,5 +14,6 @@ export const SCENARIOS: readonly Scenario[] = [
   scriptScenario,
   cpuScenario,
   memoryScenario,
+  deniedFloodScenario,
   meterScenario,
 ]
