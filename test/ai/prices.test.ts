@@ -166,7 +166,7 @@ describe('a model’s name', () => {
   })
 
   it('does not stand in the text of the error', () => {
-    expect(() => findPrice('a secret', LIST_PRICES)).toThrow(/^model: has no price/)
+    expect(() => findPrice('a secret', LIST_PRICES)).toThrow(/^Sluice: model: has no price/)
   })
 })
 

@@ -10,7 +10,7 @@ const inputOf = (body: unknown): number => estimateRequest(body).input
 describe('an untrusted body', () => {
   it.each([null, undefined, 'text', 5, true, [], [{ messages: [] }]])('%j is refused', (body) => {
     expect(() => estimateRequest(body)).toThrow(InputError)
-    expect(() => estimateRequest(body)).toThrow(/^body: must be a JSON object/)
+    expect(() => estimateRequest(body)).toThrow(/^Sluice: body: must be a JSON object/)
   })
 
   it('may nest as deeply as it is long', () => {

@@ -114,7 +114,7 @@ describe('GCRA', () => {
 
   it('refuses unknown options', () => {
     const options = { name: 'rpm', limit: 60, per: ['tenant'] } as const
-    expect(() => gcra({ ...options, window: '1 m' })).toThrow(/gcra.window/)
+    expect(() => gcra({ ...options, window: '1 minute' })).toThrow(/gcra.window/)
     expect(() => gcra({ ...options, window: '1m', steps: 2 } as never)).toThrow(/gcra.steps/)
   })
 })

@@ -82,7 +82,7 @@ async function useEveryFeature(store: Store): Promise<void> {
     plans: definePlans({ starter: { rpm: 1_000 } }),
     policies: [
       // So short that each check finds expired entries.
-      slidingWindow({ name: 'short', limit: 1_000, window: 1, per }),
+      slidingWindow({ name: 'short', limit: 1_000, window: '1ms', per }),
       slidingWindow({ name: 'rpm', limit: ({ plan }) => plan.rpm, window: '1m', per }),
       slidingWindow({ name: 'tpm', limit: 100, window: '1m', per, unit: 'token' }),
       slidingWindowCounter({ name: 'counter', limit: 1_000, window: '1m', per }),

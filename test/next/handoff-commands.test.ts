@@ -9,7 +9,10 @@ const terms = { method: 'POST', route: 'evaluate', path: '/x', subject: { tenant
 
 it('a single-use hand-off costs one request of four commands, and a second use two commands', async () => {
   const store = own.store()
-  const [first, second] = [createHandoff(secret, { store }), createHandoff(secret, { store })]
+  const [first, second] = [
+    createHandoff(secret, { singleUse: store }),
+    createHandoff(secret, { singleUse: store }),
+  ]
   // The script is loaded with it.
   await first.take(await first.sign(terms), terms)
   const value = await first.sign(terms)

@@ -119,8 +119,12 @@ describe('a wrapped handler that reserves', () => {
 
   it('names the route in the error of a cost, also behind the middleware', async () => {
     const { ask } = pair(setUp(policies).limiter)
-    await expect(ask('-1')).rejects.toThrow(/^cost\.token: .* on the route "evaluate"$/)
-    await expect(ask('-1', true)).rejects.toThrow(/^cost\.token: .* on the route "evaluate"$/)
+    await expect(ask('-1')).rejects.toThrow(
+      /^Sluice: cost\.token: .* on the route "evaluate" \(docs/,
+    )
+    await expect(ask('-1', true)).rejects.toThrow(
+      /^Sluice: cost\.token: .* on the route "evaluate" \(docs/,
+    )
   })
 
   it('creates one limiter of a function for both ways', async () => {
@@ -164,7 +168,7 @@ describe('middleware', () => {
   const reserved = reserving({ token: 1 })
   it.each([
     ['cost', { cost: reserved }],
-    ['routes[].cost', { routes: ['/a', { path: '/b', cost: reserved }] }],
+    ['routes[1].cost', { routes: ['/a', { path: '/b', cost: reserved }] }],
   ])('refuses to reserve, by its option %s', (option, wrong) => {
     const make = () => rateLimit(limiterOfOne(), { routes, subject, ...wrong })
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))

@@ -25,12 +25,15 @@ export function assertCost(cost: Cost | undefined, units: ReadonlySet<string>): 
     if (!isUnits(cost)) throw invalid('cost.request', MUST_BE_UNITS)
   } else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost)) {
     for (const unit of Object.keys(cost)) {
-      if (!units.has(unit)) throw invalid('cost', 'must not name a unit that no policy counts')
+      if (!units.has(unit)) {
+        const message = `names "${unit.slice(0, 60)}", but policies count ${[...units].join()}`
+        throw invalid('cost', message)
+      }
       const value = cost[unit]
       if (value !== undefined && !isUnits(value)) throw invalid(`cost.${unit}`, MUST_BE_UNITS)
     }
   } else {
-    throw invalid('cost', 'must be a number, or an object such as { token: 1200 }')
+    throw invalid('cost', 'must be a number or an object such as { token: 1200 }')
   }
 }
 

@@ -36,7 +36,8 @@ export type StoreErrorCode =
 export type ErrorCode = ConfigErrorCode | InputErrorCode | StoreErrorCode
 
 /**
- * The base class of all Sluice errors. Switch on `code`; each code has a section in `docs/errors.md`.
+ * The base class of all Sluice errors. Switch on `code`; each code has a section in `docs/errors.md`, which
+ * is in this package. The message begins with `Sluice:`, and ends with the name of the section.
  *
  * @example
  * try {
@@ -45,54 +46,61 @@ export type ErrorCode = ConfigErrorCode | InputErrorCode | StoreErrorCode
  *   if (error instanceof SluiceError && error.code === 'invalid_option') console.error(error.message)
  * }
  */
-export abstract class SluiceError extends Error {
-  abstract readonly code: ErrorCode
+export abstract class SluiceError<Code extends ErrorCode = ErrorCode> extends Error {
+  declare readonly code: Code
+
+  constructor(code: Code, message: string) {
+    super(`Sluice: ${message} (docs/errors.md#${code})`)
+    this.code = code
+  }
+}
+
+/** Shows a value of an option: only its type if it is an object, and only the beginning of a text. */
+function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 60))
+  return Object(value) === value ? typeof value : String(value)
 }
 
 /** An error in options, found at construction, by `configure` or by `reset`. `option` names the option. */
-export class ConfigError extends SluiceError {
+export class ConfigError extends SluiceError<ConfigErrorCode> {
   override readonly name = 'ConfigError'
-  readonly code: ConfigErrorCode
   /** The path of the option at fault, such as `slidingWindow.window`. */
-  readonly option: string
+  declare readonly option: string
   /** The message without the option. */
-  readonly reason: string
+  declare readonly reason: string
 
-  constructor(code: ConfigErrorCode, option: string, reason: string) {
-    super(`${option}: ${reason}`)
-    this.code = code
+  /** @param given The value of the option, to show it in the message. Leave it out if it is a secret. */
+  constructor(code: ConfigErrorCode, option: string, reason: string, ...given: [given?: unknown]) {
+    for (const value of given) reason += ` (given: ${show(value)})`
+    super(code, `${option}: ${reason}`)
     this.option = option
     this.reason = reason
   }
 }
 
 /** An error in the input of one call. `input` names the field; the message never contains its value. */
-export class InputError extends SluiceError {
+export class InputError extends SluiceError<InputErrorCode> {
   override readonly name = 'InputError'
-  readonly code: InputErrorCode
   /** The field at fault, such as `subject.tenant` or `cost.token`. */
-  readonly input: string
+  declare readonly input: string
   /** The message without the input. */
-  readonly reason: string
+  declare readonly reason: string
 
   constructor(code: InputErrorCode, input: string, reason: string) {
-    super(`${input}: ${reason}`)
-    this.code = code
+    super(code, `${input}: ${reason}`)
     this.input = input
     this.reason = reason
   }
 }
 
 /** A failure of the store. The message contains no key, id or credential. */
-export class StoreError extends SluiceError {
+export class StoreError extends SluiceError<StoreErrorCode> {
   override readonly name = 'StoreError'
-  readonly code: StoreErrorCode
   /** The HTTP status of the store's answer, if there was one. */
-  readonly status: number | undefined
+  declare readonly status: number | undefined
 
   constructor(code: StoreErrorCode, message: string, status?: number) {
-    super(message)
-    this.code = code
+    super(code, message)
     this.status = status
   }
 }

@@ -60,7 +60,8 @@ export function assertPer(option: string, per: unknown): Per {
     throw new ConfigError(
       'invalid_option',
       option,
-      'must be "global" or a list of at least one dimension, such as ["tenant"]',
+      'must be "global" or a list of dimensions, such as ["tenant"]',
+      per,
     )
   }
   const names: unknown[] = per
@@ -69,11 +70,12 @@ export function assertPer(option: string, per: unknown): Per {
     throw new ConfigError(
       'invalid_option',
       option,
-      'must list names of 1 to 32 letters, digits, "_" or "-" that start with a letter',
+      'must list names of 1 to 32 letters, digits, "_" or "-", starting with a letter',
+      name,
     )
   }
   if (new Set(names).size !== names.length) {
-    throw new ConfigError('invalid_option', option, 'must not list a dimension twice')
+    throw new ConfigError('invalid_option', option, 'must not list a dimension twice', names.join())
   }
   return Object.freeze([...(names as string[])])
 }
@@ -151,7 +153,7 @@ function encodeValue(dimension: string, subject: Subject): string {
     throw new InputError('invalid_subject', input, 'must be a non-empty string')
   }
   if (!value.isWellFormed()) {
-    throw new InputError('invalid_subject', input, 'must be well-formed UTF-16: no lone surrogates')
+    throw new InputError('invalid_subject', input, 'must have no lone surrogates')
   }
   if (value.search(RESERVED) < 0) return value
   return value.replace(

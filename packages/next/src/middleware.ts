@@ -66,11 +66,11 @@ export function rateLimit(
   assertNotReserved('cost', guardOptions.cost)
   if (next !== undefined) assertFunction('next', next)
   if (!Array.isArray(locales) || !locales.every((locale) => typeof locale === 'string')) {
-    throw new ConfigError('invalid_option', 'locales', 'must be a list of strings')
+    throw new ConfigError('invalid_option', 'locales', 'must be a list of strings', locales)
   }
   const match = compileRoutes(routes, (path) => routePath(path, locales))
-  for (const route of routes) {
-    if (typeof route === 'object') assertNotReserved('routes[].cost', route.cost)
+  for (const [index, route] of routes.entries()) {
+    if (typeof route === 'object') assertNotReserved(`routes[${index}].cost`, route.cost)
   }
   const handoff = secret === undefined ? undefined : createHandoff(secret)
 

@@ -58,7 +58,7 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   const limiterFor = limiterFrom('limiter', limiter)
   const guard = createGuard<[routeContext: unknown], NextRequest>(limiterFor, guardOptions)
   const guardRest = guardOfTheRest(limiterFor, guardOptions)
-  const handoff = secret === undefined ? undefined : createHandoff(secret, { store: singleUse })
+  const handoff = secret === undefined ? undefined : createHandoff(secret, { singleUse })
   const reportDoubleCharge = doubleChargeReporter(route, handoff !== undefined)
   const routeOnly = { id: route, cost: undefined }
 

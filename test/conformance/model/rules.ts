@@ -153,7 +153,10 @@ export function policiesOf(list: readonly Rule[]): Policy[] {
     const together = list.filter(({ log }) => log === rule.log)
     if (together[0] !== rule) return []
     const windows = Object.fromEntries(
-      together.map(({ limit, windowMs }, place) => [`w${place}`, { limit, window: windowMs }]),
+      together.map(({ limit, windowMs }, place) => [
+        `w${place}`,
+        { limit, window: `${windowMs}ms` as const },
+      ]),
     )
     const { limit: _, mode: __, ...common } = commonOf(rule, `p${index}`)
     const made = slidingWindows({ ...common, windows })().map((own, place) =>
@@ -174,7 +177,8 @@ function commonOf({ limit, per, unit, enforced, route }: Rule, name: string) {
 
 function policyOf(rule: Rule, name: string): Policy {
   const common = commonOf(rule, name)
-  const { kind, windowMs: window, burst, segments, wait } = rule
+  const { kind, windowMs, burst, segments, wait } = rule
+  const window = `${windowMs}ms` as const
   const make: Record<Rule['kind'], () => Policy> = {
     sliding: () => slidingWindow({ ...common, window }),
     fixed: () => fixedWindow({ ...common, window }),

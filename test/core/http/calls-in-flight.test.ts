@@ -150,7 +150,7 @@ describe('a call in flight', () => {
   })
 
   it.each<[string, object, string]>([
-    ['was refused', { tokens: 1 }, 'cost: must not name a unit'],
+    ['was refused', { tokens: 1 }, 'cost: names "tokens", but'],
     ['failed', { token: 1 }, 'down'],
   ])('ends with its response if settling %s', async (_, actual, message) => {
     const store = memory()

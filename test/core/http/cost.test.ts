@@ -135,7 +135,7 @@ describe('an invalid cost', () => {
     const error: unknown = await ask().catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(InputError)
     expect(error).toMatchObject({ code: 'invalid_cost', input })
-    expect((error as Error).message).toMatch(/^cost[\w.]*: .+, on the route "chat"$/)
+    expect((error as Error).message).toMatch(/^Sluice: cost[\w.]*: .+, on the route "chat" \(docs/)
     expect(handle).not.toHaveBeenCalled()
     expect(await left()).toEqual([10, 1_000])
   })
@@ -157,8 +157,8 @@ describe('an invalid cost', () => {
     (cost) => {
       const wrong = cost as never
       const routes = [{ path: '/a', cost: wrong }]
-      expect(() => app(perMinute(1), { cost: wrong })).toThrow(/^cost: must be/)
-      expect(() => app(perMinute(1), { routes })).toThrow(/^routes\[\]\.cost: must be/)
+      expect(() => app(perMinute(1), { cost: wrong })).toThrow(/^Sluice: cost: must be/)
+      expect(() => app(perMinute(1), { routes })).toThrow(/^Sluice: routes\[0\]\.cost: must be/)
     },
   )
 })
@@ -240,5 +240,5 @@ describe('middleware and a wrapped handler with costs of their own', () => {
 it('assertProtected accepts routes whose costs need a context', () => {
   const routes = [{ path: '/api/**', cost: (_: Request, env: Env) => env.tokens }]
   const root = new URL('../../next/fixture', import.meta.url).pathname
-  expect(() => assertProtected({ root, under: '/api/ai', routes })).not.toThrow()
+  expect(() => assertProtected({ root, under: '/api/ai', routes, rewrites: [] })).not.toThrow()
 })

@@ -160,7 +160,9 @@ describe('a hand-off that was used', () => {
 
 describe('a hand-off with a store', () => {
   const store = memory()
-  const processes = Array.from({ length: 3 }, () => createHandoff(SECRET, { clock, store }))
+  const processes = Array.from({ length: 3 }, () =>
+    createHandoff(SECRET, { clock, singleUse: store }),
+  )
   const takenOf = async (value: string): Promise<number> => {
     const takes = processes.flatMap((each) => [each.take(value, TERMS), each.take(value, TERMS)])
     return (await Promise.all(takes)).filter(Boolean).length
@@ -182,14 +184,14 @@ describe('a hand-off with a store', () => {
 
   it('is not accepted unless the store confirms the first use', async () => {
     const failing: Store = { ...memory(), run: () => Promise.reject(new Error('down')) }
-    const behind = createHandoff(SECRET, { clock, store: failing })
+    const behind = createHandoff(SECRET, { clock, singleUse: failing })
     expect(await behind.take(await behind.sign(TERMS), TERMS)).toBe(false)
   })
 
   it('throws if the store lacks its credentials, which charging twice would hide', async () => {
     const mistake = new ConfigError('missing_credentials', 'upstash.url', 'is missing')
     const failing: Store = { ...memory(), run: () => Promise.reject(mistake) }
-    const behind = createHandoff(SECRET, { clock, store: failing })
+    const behind = createHandoff(SECRET, { clock, singleUse: failing })
     await expect(behind.take(await behind.sign(TERMS), TERMS)).rejects.toBe(mistake)
   })
 
@@ -197,7 +199,7 @@ describe('a hand-off with a store', () => {
     const counting = memory()
     const write = vi.spyOn(counting, 'run')
     const make = vi.fn<() => Store>(() => counting)
-    const lazy = createHandoff(SECRET, { clock, store: make })
+    const lazy = createHandoff(SECRET, { clock, singleUse: make })
     const value = await lazy.sign(TERMS)
     await lazy.take('x', TERMS)
     await lazy.take(value, { ...TERMS, method: 'GET' })
@@ -209,7 +211,7 @@ describe('a hand-off with a store', () => {
   })
 
   it.each([null, {}, 'redis', 5])('is refused if the store is %j', (wrong) => {
-    expect(() => createHandoff(SECRET, { store: wrong as never })).toThrow(
+    expect(() => createHandoff(SECRET, { singleUse: wrong as never })).toThrow(
       expect.objectContaining({ code: 'invalid_option', option: 'singleUse' }),
     )
   })

@@ -10,7 +10,7 @@ const BAD = ['a"b', 'a\\b', 'ü', 'a b', 'a\nb', 'a\r\nx: y', 'a\0', '日本', '
 describe('names in headers', () => {
   it.each(BAD)('a policy cannot be named %j', (name) => {
     expect(() => slidingWindow({ name, limit: 1, window: '1m', per: ['tenant'] })).toThrow(
-      /^slidingWindow\.name: must be/,
+      /^Sluice: slidingWindow\.name: must be/,
     )
   })
 
@@ -26,7 +26,7 @@ describe('names in headers', () => {
       const policy = slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })
       const policies = [{ ...policy, [field]: 'ü' } as never]
       expect(() => createLimiter({ store: memory(), policies })).toThrow(
-        /^policies: must list only what factories return/,
+        /^Sluice: policies\[0\]: must be created by a factory/,
       )
     },
   )

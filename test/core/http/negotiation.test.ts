@@ -82,7 +82,9 @@ describe('a refusal', () => {
   })
 
   it.each([200, 302, 399, 600, 404.5, NaN])('cannot have the status %s', (status) => {
-    expect(() => refuse({ status, code: 'x', message: 'x' })).toThrow(/^refuse\.status: must be/)
+    expect(() => refuse({ status, code: 'x', message: 'x' })).toThrow(
+      /^Sluice: refuse\.status: must be/,
+    )
   })
 
   it('charges nobody', async () => {

@@ -43,7 +43,7 @@ function hasNone(request: Request): boolean {
   try {
     return reservationOf(request) === undefined
   } catch (error) {
-    return (error as Error).message.startsWith('reservationOf.request: must be')
+    return (error as Error).message.startsWith('Sluice: reservationOf.request: must be')
   }
 }
 const down = () => Promise.reject(new Error('down'))
@@ -228,7 +228,7 @@ describe('reserving beside the other stages of a guard', () => {
     const error: unknown = await app(limiter, { routes })().catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(InputError)
     expect(error).toMatchObject({ code: 'invalid_cost', input })
-    expect((error as Error).message).toMatch(/, on the route "chat"$/)
+    expect((error as Error).message).toMatch(/, on the route "chat" \(docs/)
     expect(await left()).toEqual([10, 1_000])
   })
 

@@ -32,7 +32,7 @@ it('a function returns the secret at the first request, and is not called again'
 it.each([
   ['nothing', undefined, 'missing_credentials', /\.env\.local/],
   ['an empty text', '', 'missing_credentials', /\.env\.local/],
-  ['a short text', 'hunter2', 'invalid_option', /7 characters.*openssl/],
+  ['a short text', 'hunter2', 'invalid_option', /32 characters, not 7.*openssl/],
   ['a promise', Promise.resolve(SECRET), 'invalid_option', /object.*openssl/],
 ])('%s is misuse at every request, with or without a JWT', async (_, value, code, reason) => {
   const subject = jwtSubject({ secret: () => value as string, ...ALGORITHMS })

@@ -44,7 +44,7 @@ const COSTS: Row[] = [
     'cost.token',
   ]),
   ['an unknown unit', ACME, { cost: { token: 1, usd: 1 } }, 'invalid_cost', 'cost'],
-  ['an unknown unit alone', ACME, { cost: { [VALUE]: 1 } }, 'invalid_cost', 'cost'],
+  ['an unknown unit alone', ACME, { cost: { tokens: 1 } }, 'invalid_cost', 'cost'],
   ['a unit of Object.prototype', ACME, { cost: { token: 1, toString: 1 } }, 'invalid_cost', 'cost'],
   ['a missing unit', ACME, undefined, 'invalid_cost', 'cost.token'],
   ['a missing unit beside requests', ACME, { cost: 3 }, 'invalid_cost', 'cost.token'],

@@ -53,20 +53,20 @@ const LIMITERS: Mistake[] = [
   [
     'options in place of a policy',
     () => limiter({ store: memory(), policies: [good] }),
-    'policies',
+    'policies[0]',
   ],
   [
     'a hole among the policies',
     () => limiter({ store: memory(), policies: [undefined] }),
-    'policies',
+    'policies[0]',
   ],
   ['a forged limit', () => forged({ limit: 1.5 }), 'policies.p.limit'],
-  ['a forged per', () => forged({ per: [] }), 'policies.p.per'],
-  ['a forged name', () => forged({ name: 'a:b' }), 'policies.name'],
+  ['a forged per', () => forged({ per: [] }), 'policies[0].per'],
+  ['a forged name', () => forged({ name: 'a:b' }), 'policies[0].name'],
   [
     'a name twice',
     () => limiter({ store: memory(), policies: [policy, policy] }),
-    'policies',
+    'policies[1]',
     'duplicate_policy',
   ],
   [
@@ -166,7 +166,7 @@ describe('a mistake in plans is an error that names the plan and the limit', () 
 
 it('the error of a misspelt limit lists the limits of the plan, if there are plans', () => {
   expect(() => limiter({ store: memory(), policies: [misspelt], plans })).toThrow(
-    /^policies\.rpm\.limit for plan "starter": .*; the plan has: rpm$/,
+    /^Sluice: policies\.rpm\.limit for plan "starter": .*; the plan has: rpm \(given: undefined\)/,
   )
   expect(() => limiter({ store: memory(), policies: [misspelt] })).toThrow(/^(?!.*the plan has)/)
 })

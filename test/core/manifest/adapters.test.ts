@@ -121,5 +121,7 @@ it('assertProtected takes its routes', () => {
   const root = new URL('../../next/fixture', import.meta.url).pathname
   expect(() => assertProtected({ root, under: '/api/ai', routes })).toThrow('/api/ai')
   const all = defineManifest({ basePath: '/api', routes: ['/ai/**'] })
-  expect(() => assertProtected({ root, under: '/api/ai', routes: all.routes })).not.toThrow()
+  expect(() =>
+    assertProtected({ root, under: '/api/ai', routes: all.routes, rewrites: [] }),
+  ).not.toThrow()
 })

@@ -95,7 +95,7 @@ const POLICIES: Mistake[] = [
           algorithm: 'slidingWindows',
           name: 'p',
           per: ['tenant'],
-          windows: { minute: { limit: 5, window: '1 m' } },
+          windows: { minute: { limit: 5, window: '1  m' } },
         },
       ],
     }),

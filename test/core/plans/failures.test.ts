@@ -144,8 +144,8 @@ describe('a problem with a plan', () => {
       await flood(limiters.slice(0, 1), `tenant-${tenant}`)
     }
     expect(problems.map(({ message }) => message)).toEqual([
-      'No plan is named "mega"; the last known or the default plan applies',
-      'No plan is named "ultra"; the last known or the default plan applies',
+      'No plan is named "mega"; the last known or default plan applies',
+      'No plan is named "ultra"; the last known or default plan applies',
     ])
     clock.advance(60_000)
     database.plans.set('late', 'ultra')

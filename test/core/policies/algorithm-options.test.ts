@@ -85,7 +85,7 @@ const MISTAKES: Mistake[] = [
   ]),
   [
     'segments of a millisecond and a half',
-    () => counter({ ...good, window: 3, segments: 2 }),
+    () => counter({ ...good, window: '3ms', segments: 2 }),
     'slidingWindowCounter.segments',
   ],
   [
@@ -248,13 +248,13 @@ const MISTAKES: Mistake[] = [
     () => {
       return createLimiter({ store: memory(), policies: [log('a'), log('b')] })
     },
-    'policies',
+    'policies[1]',
     'duplicate_policy',
   ],
   [
     'two logs whose windows have one name',
     () => createLimiter({ store: memory(), policies: [projectLimits(), projectLimits()] }),
-    'policies',
+    'policies[1]',
     'duplicate_policy',
   ],
 ]

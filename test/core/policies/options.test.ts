@@ -9,7 +9,7 @@ const good = { name: 'p', limit: 1, window: '1m', per: ['tenant'] }
 const limits = [Number.NaN, -1, -1.5, 1.5, Infinity, '5', undefined, null, 10 ** 12 + 1, true, [5]]
 const windows = [
   '1 fortnight',
-  '1 m',
+  '1  m',
   '1.5m',
   '-1m',
   '',

@@ -166,9 +166,9 @@ describe('keys in Redis', () => {
   })
 
   it.each([
-    ['t', tokenBucket({ name: 't', limit: 3, window: 50, burst: 9, per })],
-    ['i', tokenBucket({ name: 'i', limit: 3, window: 50, burst: 9, refill: 'interval', per })],
-    ['l', leakyBucket({ name: 'l', limit: 3, window: 50, burst: 9, per })],
+    ['t', tokenBucket({ name: 't', limit: 3, window: '50ms', burst: 9, per })],
+    ['i', tokenBucket({ name: 'i', limit: 3, window: '50ms', burst: 9, refill: 'interval', per })],
+    ['l', leakyBucket({ name: 'l', limit: 3, window: '50ms', burst: 9, per })],
   ])('of the bucket %s live a window longer than their units', async (name, policy) => {
     const { limiter, prefix } = setUp([policy])
     for (let time = 0; time < 60; time += 1) {
@@ -183,7 +183,7 @@ describe('keys in Redis', () => {
   })
 
   it('of a counter live a window longer than their newest count matters', async () => {
-    const policy = slidingWindowCounter({ name: 'c', limit: 90, window: 60, segments: 3, per })
+    const policy = slidingWindowCounter({ name: 'c', limit: 90, window: '60ms', segments: 3, per })
     const { limiter, prefix } = setUp([policy])
     for (let time = 0; time < 60; time += 1) {
       await limiter.check(ACME)
@@ -208,7 +208,10 @@ describe('keys in Redis', () => {
   })
 
   it('of a log live until their newest entry has expired, by the clock of Redis', async () => {
-    const windows = { short: { limit: 500, window: 40 }, long: { limit: 900, window: 160 } }
+    const windows = {
+      short: { limit: 500, window: '40ms' },
+      long: { limit: 900, window: '160ms' },
+    } as const
     const { limiter, prefix } = setUp([slidingWindows({ name: 'w', windows, per })])
     for (let time = 0; time < 400; time += 1) {
       await limiter.check(ACME)

@@ -33,8 +33,8 @@ async function problemsOf(store: Store, options: SetUpOptions = {}): Promise<rea
 }
 
 const CREDENTIALS =
-  'Sluice: The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, which belong together. '
-const LOCAL = "Meanwhile onStoreError is 'local': N processes allow N times as much. "
+  'Sluice: The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN '
+const LOCAL = ". Meanwhile onStoreError is 'local': N processes allow N times as much"
 
 describe('a store that cannot be asked is told of:', () => {
   it.each([
@@ -50,7 +50,7 @@ describe('a store that cannot be asked is told of:', () => {
     const degraded = { cause: 'store_unauthorized', mode: 'local' }
     expect(decisions.map((decision) => decision.degraded)).toEqual([degraded, degraded])
     expect(error.mock.calls).toEqual([
-      [`${CREDENTIALS}${LOCAL}See docs/errors.md#store_unauthorized`],
+      [`${CREDENTIALS}(docs/errors.md#store_unauthorized)${LOCAL}`],
     ])
     expect(String(error.mock.calls)).not.toContain('wrong-token')
   })
@@ -62,7 +62,7 @@ describe('a store that cannot be asked is told of:', () => {
     expect(problems).toEqual([
       {
         code: 'store_unreachable',
-        message: `Sluice: The store cannot be reached. ${LOCAL}See docs/errors.md#store_unreachable`,
+        message: `Sluice: The store cannot be reached (docs/errors.md#store_unreachable)${LOCAL}`,
       },
     ])
   })
@@ -76,7 +76,7 @@ describe('a store that cannot be asked is told of:', () => {
       {
         code: 'store_refused',
         message:
-          "Sluice: The store answered with status 404. Meanwhile onStoreError is 'deny'. See docs/errors.md#store_refused",
+          "Sluice: The store answered with status 404 (docs/errors.md#store_refused). Meanwhile onStoreError is 'deny'",
       },
     ])
     await site.close()
@@ -89,7 +89,7 @@ describe('a store that cannot be asked is told of:', () => {
       {
         code: 'store_timeout',
         message:
-          "Sluice: The store did not answer within 20 ms. Meanwhile onStoreError is 'allow'. See docs/errors.md#store_timeout",
+          "Sluice: The store did not answer within 20 ms (docs/errors.md#store_timeout). Meanwhile onStoreError is 'allow'",
       },
     ])
     await slow.close()
@@ -100,7 +100,7 @@ describe('a store that cannot be asked is told of:', () => {
     expect(await problemsOf({ ...memory(), check: () => Promise.reject(bug) })).toEqual([
       {
         code: 'store_failed',
-        message: `Sluice: The store failed. ${LOCAL}See docs/errors.md#store_failed`,
+        message: `Sluice: The store failed (docs/errors.md#store_failed)${LOCAL}`,
         error: bug,
       },
     ])

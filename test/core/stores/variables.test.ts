@@ -32,7 +32,7 @@ const missing = (part: 'url' | 'token') =>
   expect.objectContaining({
     code: 'missing_credentials',
     option: `upstash.${part}`,
-    reason: expect.stringMatching(/UPSTASH_REDIS_REST_URL.*_TOKEN.*sluice-local.*Worker/) as string,
+    reason: expect.stringMatching(/UPSTASH_REDIS_REST_URL.*_TOKEN.*Worker/) as string,
   }) as Error
 
 beforeEach(() => {

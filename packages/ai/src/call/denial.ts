@@ -41,8 +41,8 @@ export function errorResponse(
 }
 
 /** Words an error of the input for the client, which does not configure prices. */
-export function messageFor({ code, message }: InputError): string {
-  return code === 'unknown_model' ? 'This model is not offered.' : message
+export function messageFor({ code, input, reason }: InputError): string {
+  return code === 'unknown_model' ? 'This model is not offered.' : `${input}: ${reason}`
 }
 
 /**

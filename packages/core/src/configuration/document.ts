@@ -1,5 +1,5 @@
 import type { ConfigurablePolicies, ConfigurablePolicy, Settings } from './settings.ts'
-import { ConfigError, InputError, SluiceError } from '../errors.ts'
+import { ConfigError, InputError } from '../errors.ts'
 import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
 import { encodePartitionAsync } from '../subject.ts'
 import { assertSettings } from './settings.ts'
@@ -76,9 +76,10 @@ export async function parseConfiguration(
       )
       configuration.set(key, { policy, subject, settings: valid })
     } catch (error) {
-      if (!(error instanceof SluiceError)) throw error
       // The path in an error about an id starts at the subject.
-      report(error instanceof InputError ? `${path}.${error.message}` : error.message)
+      if (error instanceof InputError) report(`${path}.${error.input}: ${error.reason}`)
+      else if (error instanceof ConfigError) report(`${error.option}: ${error.reason}`)
+      else throw error
     }
   }
   return configuration
@@ -98,7 +99,8 @@ export function parseSettings(
       const single = Object.fromEntries([setting])
       Object.assign(valid, assertSettings(path, single, configurable, isPartition))
     } catch (error) {
-      report((error as ConfigError).message)
+      const { option, reason } = error as ConfigError
+      report(`${option}: ${reason}`)
     }
   }
   return valid

@@ -30,7 +30,8 @@ export function parseRecord(
       assertOptions(name, settings)
       parsed.set(name, parseSettings(name, settings, configurable, true, report))
     } catch (error) {
-      report((error as ConfigError).message)
+      const { option, reason } = error as ConfigError
+      report(`${option}: ${reason}`)
     }
   }
   return parsed

@@ -110,7 +110,8 @@ function configurablePolicies(
   const entries = allow.map(([name, allowed]) => {
     const option = `${ALLOW}.${name}`
     const policy = policies.find((rule) => rule.name === name)
-    if (!policy) throw new ConfigError('invalid_option', option, 'must be a policy of the limiter')
+    if (!policy)
+      throw new ConfigError('invalid_option', option, 'must be a policy of the limiter', name)
     if (allowed.includes('burst') && policy.burst === undefined) {
       throw new ConfigError('invalid_option', option, 'must not list "burst": only buckets have it')
     }

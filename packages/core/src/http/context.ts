@@ -36,6 +36,7 @@ export function limiterFrom<Context extends unknown[]>(
     'invalid_option',
     option,
     'must be a limiter or a function that creates one',
+    source,
   )
 }
 

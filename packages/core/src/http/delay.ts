@@ -11,7 +11,7 @@ export function assertMaxDelay(option: string, maxDelayMs: unknown = DEFAULT_MAX
     if (maxDelayMs >= 0 && maxDelayMs <= LONGEST_DELAY_MS) return maxDelayMs
   }
   const message = `must be a whole number of milliseconds from 0 (no delay) to ${LONGEST_DELAY_MS}`
-  throw new ConfigError('invalid_option', option, message)
+  throw new ConfigError('invalid_option', option, message, maxDelayMs)
 }
 
 /**

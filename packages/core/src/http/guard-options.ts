@@ -119,7 +119,12 @@ export function resolveGuardOptions<Context extends unknown[], PlatformRequest e
   if (format !== undefined) assertOneOf('format', format, DENIAL_FORMATS)
   assertOneOf('preflight', preflight, ['limit', 'pass'])
   if (unauthenticated !== undefined && typeof unauthenticated?.chargerWith !== 'function') {
-    throw new ConfigError('invalid_option', 'unauthenticated', 'must be created by limitGuesses')
+    throw new ConfigError(
+      'invalid_option',
+      'unauthenticated',
+      'must be created by limitGuesses',
+      unauthenticated,
+    )
   }
   return {
     ...options,

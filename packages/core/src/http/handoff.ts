@@ -45,7 +45,7 @@ export interface HandoffOptions {
    *
    * @default none: each process remembers its own
    */
-  readonly store?: Store | (() => Store) | undefined
+  readonly singleUse?: Store | (() => Store) | undefined
   /** @default the machine's own */
   readonly clock?: Clock
 }
@@ -64,17 +64,21 @@ export interface Handoff {
  * The subject has a signature of its own. A handler verifies the other one first: finding the subject
  * may mean checking credentials, which a request with a forged hand-off must not get for free.
  *
- * @throws ConfigError `invalid_option` when the secret is shorter than 32 characters, or `store` is
- * neither a store nor a function.
+ * @throws ConfigError `invalid_option` when the secret is shorter than 32 characters, or `singleUse`
+ * is neither a store nor a function.
  */
 export function createHandoff(
   secret: string,
-  { store, clock = systemClock }: HandoffOptions = {},
+  { singleUse, clock = systemClock }: HandoffOptions = {},
 ): Handoff {
   if (typeof secret !== 'string' || secret.length < 32) {
-    throw new ConfigError('invalid_option', 'secret', 'must be a string of at least 32 characters')
+    throw new ConfigError(
+      'invalid_option',
+      'secret',
+      `must be a string of at least 32 characters, not ${sizeOf(secret)}`,
+    )
   }
-  const isFirstInStore = store === undefined ? undefined : usesInStore(store)
+  const isFirstInStore = singleUse === undefined ? undefined : usesInStore(singleUse)
   const isFirstHere = usesInProcess()
   const mac = signer(secret)
 
@@ -102,6 +106,10 @@ export function createHandoff(
   }
 }
 
+/** Describes a secret that is too short, without showing it. */
+const sizeOf = (secret: unknown): string =>
+  typeof secret === 'string' ? `${secret.length}` : typeof secret
+
 /** Remembers ids until they expire, at most `CAPACITY`. Returns true for the first use of one. */
 function usesInProcess(): (id: string, expires: number, now: number) => boolean {
   const used = new Map<string, number>()
@@ -120,7 +128,7 @@ function usesInProcess(): (id: string, expires: number, now: number) => boolean 
 /** Records ids in a store, by one conditional write each. Resolves to true for the first use of one. */
 function usesInStore(source: Store | (() => Store)): (id: string, now: number) => Promise<boolean> {
   if (typeof source !== 'function' && typeof source?.run !== 'function') {
-    const message = 'must be a store or a function that creates one'
+    const message = `must be a store or a function that creates one, not ${typeof source}`
     throw new ConfigError('invalid_option', 'singleUse', message)
   }
   let store: Store | undefined

@@ -76,7 +76,12 @@ export function assertHeaderStyles(
   if (Array.isArray(styles)) {
     return styles.map((style) => assertOneOf(`${option}[]`, style, STYLE_NAMES))
   }
-  throw new ConfigError('invalid_option', option, 'must be a list of styles, or false for none')
+  throw new ConfigError(
+    'invalid_option',
+    option,
+    'must be a list of styles, or false for none',
+    styles,
+  )
 }
 
 function xRateLimitHeaders(

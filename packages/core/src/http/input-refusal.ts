@@ -10,7 +10,8 @@ export async function orRefusal<T>(route: string, decide: Promise<T>): Promise<T
     if (error.code === 'invalid_cost') throw costError(error.input, error.reason, route)
     // A malformed id comes from the client; a missing dimension is the resolver's mistake.
     if (error.code !== 'invalid_subject') throw error
-    return refuse({ status: 400, code: error.code, message: error.message })
+    const { code, input, reason } = error
+    return refuse({ status: 400, code, message: `${input}: ${reason}` })
   }
 }
 

@@ -45,7 +45,7 @@ export function addressSubject(
   const { read, header } = addressSource(from)
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 64) {
     const message = 'must be a whole number of bits from 32 to 64, such as 56'
-    throw new ConfigError('invalid_option', 'addressSubject.ipv6Prefix', message)
+    throw new ConfigError('invalid_option', 'addressSubject.ipv6Prefix', message, ipv6Prefix)
   }
   if (typeof development !== 'boolean') {
     const message = 'must be true or false, such as process.env.NODE_ENV === "development"'
@@ -110,6 +110,7 @@ function addressSource(from: AddressSubjectOptions['from']): AddressSource {
     'invalid_option',
     'addressSubject.from',
     'must be "cloudflare", "vercel", or a number of trusted proxies from 1 to 10',
+    from,
   )
 }
 

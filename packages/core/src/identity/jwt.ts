@@ -165,7 +165,7 @@ function keyOf(secret: unknown): JWTVerifyGetKey {
     throw new ConfigError('missing_credentials', 'jwtSubject.secret', message)
   }
   if (typeof secret !== 'string' || secret.length < 32) {
-    const given = typeof secret === 'string' ? `${secret.length} characters` : typeof secret
+    const given = typeof secret === 'string' ? `${secret.length}` : typeof secret
     const message = `must be a string of at least 32 characters, not ${given}; "openssl rand -base64 32" makes one`
     throw new ConfigError('invalid_option', 'jwtSubject.secret', message)
   }

@@ -7,6 +7,7 @@ export function assertHeaderName(option: string, name: unknown): string {
     'invalid_option',
     option,
     'must be the name of a header, such as "X-API-Key"',
+    name,
   )
 }
 
@@ -18,5 +19,6 @@ export function assertDimensionName(option: string, name: unknown): string {
     'invalid_option',
     option,
     'must name a dimension other than "route": 1 to 32 letters, digits, "_" or "-"',
+    name,
   )
 }

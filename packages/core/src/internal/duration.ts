@@ -2,8 +2,11 @@ import { ConfigError } from '../errors.ts'
 
 type Unit = 'ms' | 's' | 'm' | 'h' | 'd'
 
-/** A length of time: `'500ms'`, `'10s'`, `'1m'`, `'24h'`, `'30d'`, or a number of milliseconds. */
-export type Duration = `${number}${Unit}` | number
+/**
+ * A length of time: `'500ms'`, `'10s'`, `'1m'`, `'24h'` or `'30d'`, also with a space (`'60 s'`), or a number of
+ * milliseconds. Of a window, a number is at least 1,000: less would be seconds by mistake.
+ */
+export type Duration = `${number}${Unit}` | `${number} ${Unit}` | number
 
 const UNIT_MS: ReadonlyMap<string, number> = new Map([
   ['ms', 1],
@@ -18,19 +21,23 @@ const MAX_MS = 366 * 86_400_000
 /**
  * Converts a duration to milliseconds.
  *
- * @throws ConfigError `invalid_duration` unless it is a whole number of milliseconds from 1 to 366 days.
+ * @param leastNumber The least number of milliseconds; a text may be shorter. 1,000 finds seconds by mistake.
+ * @throws ConfigError `invalid_duration` unless it is a whole number of milliseconds from 1 to 366 days, and
+ * from `leastNumber` if it is written as a number.
  */
-export function durationMs(option: string, duration: unknown): number {
+export function durationMs(option: string, duration: unknown, leastNumber: number = 1): number {
   const ms = typeof duration === 'string' ? parse(duration) : duration
-  if (typeof ms === 'number' && Number.isInteger(ms) && ms >= 1 && ms <= MAX_MS) return ms
+  const least = ms === duration ? leastNumber : 1
+  if (typeof ms === 'number' && Number.isInteger(ms) && ms >= least && ms <= MAX_MS) return ms
   throw new ConfigError(
     'invalid_duration',
     option,
-    'must be milliseconds, or a text such as "500ms", "10s", "1m", "24h" or "30d"; at most 366 days',
+    `must be a text such as "500ms", "60s" or "30d", or milliseconds from ${leastNumber}; at most 366 days`,
+    duration,
   )
 }
 
 function parse(text: string): number {
-  const match = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text)
+  const match = /^(\d{1,15}) ?(ms|s|m|h|d)$/.exec(text)
   return match ? Number(match[1]) * (UNIT_MS.get(match[2] ?? '') ?? Number.NaN) : Number.NaN
 }

@@ -20,7 +20,7 @@ export function isUnits(value: unknown): value is number {
 /** Throws a `ConfigError` unless `value` is an object. */
 export function assertOptions(option: string, value: unknown): asserts value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigError('invalid_option', option, 'must be an object')
+    throw new ConfigError('invalid_option', option, `must be an object, not ${typeof value}`)
   }
 }
 
@@ -37,7 +37,7 @@ export function assertKnownOptions(option: string, value: unknown, known: readon
 /** Returns `value` if it is a function, else throws. */
 export function assertFunction<T>(option: string, value: T): T {
   if (typeof value === 'function') return value
-  throw new ConfigError('invalid_option', option, 'must be a function')
+  throw new ConfigError('invalid_option', option, 'must be a function', value)
 }
 
 /** Returns `value` if it is a whole number from 1 to `max`, else throws. */
@@ -49,7 +49,7 @@ export function assertPositiveInteger(
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) {
     return value
   }
-  throw new ConfigError('invalid_option', option, `must be a whole number from 1 to ${max}`)
+  throw new ConfigError('invalid_option', option, `must be a whole number from 1 to ${max}`, value)
 }
 
 /**
@@ -63,13 +63,14 @@ export function assertLimit(option: string, value: unknown, hint = ''): Units {
     'invalid_option',
     option,
     `${MUST_BE_UNITS}, or "unlimited"; 0 allows nothing${hint}`,
+    value,
   )
 }
 
 /** Returns `value` if it is a percentage, else throws. */
 export function assertPercentage(option: string, value: unknown): number {
   if (typeof value === 'number' && value >= 0 && value <= 100) return value
-  throw new ConfigError('invalid_option', option, 'must be a percentage from 0 to 100')
+  throw new ConfigError('invalid_option', option, 'must be a percentage from 0 to 100', value)
 }
 
 /** Returns `value` if it is one of `allowed`, else throws. */
@@ -80,7 +81,7 @@ export function assertOneOf<T extends string>(
 ): T {
   const match = allowed.find((item) => item === value)
   if (match !== undefined) return match
-  throw new ConfigError('invalid_option', option, `must be one of "${allowed.join('", "')}"`)
+  throw new ConfigError('invalid_option', option, `must be one of "${allowed.join('", "')}"`, value)
 }
 
 /** Returns `value` if it is a name that needs no escaping in keys, header fields and logs, else throws. */
@@ -90,5 +91,6 @@ export function assertName(option: string, value: unknown): string {
     'invalid_option',
     option,
     'must be 1 to 64 letters, digits, "_", "." or "-", starting with a letter or digit',
+    value,
   )
 }

@@ -54,9 +54,5 @@ export function parseCall(
 /** @throws InputError Unless `subject` is an object. */
 export function assertSubject(subject: unknown): asserts subject is Subject {
   if (typeof subject === 'object' && subject !== null) return
-  throw new InputError(
-    'invalid_subject',
-    'subject',
-    'must be an object of dimensions, such as { tenant }',
-  )
+  throw new InputError('invalid_subject', 'subject', 'must be an object such as { tenant }')
 }

@@ -92,11 +92,11 @@ const isExtension = (extension: Partial<Extension> | undefined): boolean =>
 
 function assertExtensions(extensions: unknown): readonly Extension[] {
   if (!Array.isArray(extensions) || !extensions.every(isExtension)) {
-    throw invalid('extensions', 'must be a list of extensions, such as [planResolver(…)]')
+    throw invalid('extensions', 'must be a list, such as [planResolver(…)]', extensions)
   }
   const names = (extensions as readonly Extension[]).flatMap(({ name }) => name ?? [])
   if (new Set(names).size === names.length) return extensions
-  throw invalid('extensions', 'must not have two of the same name')
+  throw invalid('extensions', 'must not have two of the same name', names.join())
 }
 
 /** Throws if a limit is `'configured'` and no extension can configure it. */
@@ -107,10 +107,8 @@ function assertConfigurable(
   for (const { name, limit } of policies) {
     if (limit !== 'configured') continue
     if (extensions.some(({ configures }) => configures(name, 'limit'))) continue
-    throw invalid(
-      'extensions',
-      `must have runtimeConfiguration that allows "limit" of policy "${name}"`,
-    )
+    const message = `must have runtimeConfiguration that allows "limit" of policy "${name}"`
+    throw invalid('extensions', message, limit)
   }
 }
 
@@ -120,7 +118,7 @@ function wholeMsClock(clock: Clock): Clock {
   return () => {
     const now = Math.floor(clock())
     if (now >= 0 && now <= MAX_TIME) return now
-    throw invalid('clock', 'must return milliseconds since the Unix epoch')
+    throw invalid('clock', 'must return epoch milliseconds', now)
   }
 }
 
@@ -129,13 +127,13 @@ function assertStore(store: unknown): Store {
   if ([check, run, reset].every((method) => typeof method === 'function')) {
     return store as Store
   }
-  throw invalid('store', 'must be a store, such as upstash() or memory()')
+  throw invalid('store', 'must be a store, such as upstash() or memory()', typeof store)
 }
 
 /** Resolves every limit for every plan and route, so that an invalid one is found at construction. */
 function assertLimits(policies: readonly PolicyRule[], plans: Plans | undefined): void {
   if (plans !== undefined && typeof plans?.get !== 'function') {
-    throw invalid('plans', 'must be created by definePlans')
+    throw invalid('plans', 'must be created by definePlans', plans)
   }
   for (const policy of policies) {
     for (const route of policy.routes ?? [undefined]) {
@@ -147,5 +145,5 @@ function assertLimits(policies: readonly PolicyRule[], plans: Plans | undefined)
   }
 }
 
-const invalid = (option: string, message: string): ConfigError =>
-  new ConfigError('invalid_option', option, message)
+const invalid = (option: string, message: string, given: unknown): ConfigError =>
+  new ConfigError('invalid_option', option, message, given)

@@ -4,7 +4,7 @@ import type { Problem } from './events.ts'
 /** Returns the problem of an unknown plan. Shows only the start of its name, which may come from outside. */
 export function unknownPlan(name: unknown, source: 'subject' | 'resolver' = 'subject'): Problem {
   const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 64)) : typeof name
-  const message = `No plan is named ${shown}; the last known or the default plan applies`
+  const message = `No plan is named ${shown}; the last known or default plan applies`
   return { code: 'unknown_plan', source, message }
 }
 

@@ -1,7 +1,7 @@
 import type { PolicyRule } from '../policies/policy.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { ConfigError } from '../errors.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
+import { assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { rulesSharingKeys } from '../policies/rules.ts'
 import { digestLongValues, lacksDimension, type Subject } from '../subject.ts'
 import { assertSubject } from './call.ts'
@@ -45,15 +45,19 @@ export function policiesToReset(
 }
 
 function assertPolicyNames(names: readonly string[], policies: readonly PolicyRule[]): void {
-  if (!Array.isArray(names)) throw invalid('must be a list of policy names')
-  for (const name of names as readonly string[]) {
-    const policy = policies.find((rule) => rule.name === name)
-    if (policy === undefined) throw invalid("must list only names of the limiter's policies")
+  if (!Array.isArray(names)) throw invalid('must be a list of policy names', names)
+  for (const given of names as readonly string[]) {
+    const name = assertOneOf(
+      'reset.policies',
+      given,
+      policies.map((rule) => rule.name),
+    )
+    const policy = policies.find((rule) => rule.name === name) as PolicyRule
     const together = rulesSharingKeys(policy, policies).map((rule) => rule.name)
     if (together.every((other) => names.includes(other))) continue
-    throw invalid(`must name ${together.join(', ')} together, because they share one log`)
+    throw invalid(`must name ${together.join(', ')} together, which share a log`, names.join())
   }
 }
 
-const invalid = (message: string): ConfigError =>
-  new ConfigError('invalid_option', 'reset.policies', message)
+const invalid = (message: string, given: unknown): ConfigError =>
+  new ConfigError('invalid_option', 'reset.policies', message, given)

@@ -43,7 +43,7 @@ const ALGORITHMS = Object.keys(FACTORIES) as (keyof OptionsOf)[]
 
 /** Creates the rules of a policy of a manifest. @throws ConfigError When an option is malformed. */
 export function parsePolicy(path: string, policy: ManifestPolicy): readonly PolicyRule[] {
-  if (typeof policy === 'function') return atPath('policies', path, () => collectRules([policy]))
+  if (typeof policy === 'function') return atPath('policies[0]', path, () => collectRules([policy]))
   assertOptions(path, policy)
   const { algorithm, ...data } = policy
   const name = assertOneOf(`${path}.algorithm`, algorithm, ALGORITHMS)

@@ -31,6 +31,7 @@ export function backpressure(options: BackpressureOptions = {}): Backpressure {
       'invalid_option',
       'backpressure.from',
       'must be a number from 0 to below 1',
+      from,
     )
   }
   assertPositiveInteger('backpressure.maxMs', maxMs, 30_000)

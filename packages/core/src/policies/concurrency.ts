@@ -42,7 +42,12 @@ export function concurrency<const Partition extends Per, Name extends string = A
     throw new ConfigError('unknown_option', `concurrency.${option}`, message)
   }
   if (typeof options?.limit === 'number' && options.limit > MAX_SLOTS) {
-    throw new ConfigError('invalid_option', 'concurrency.limit', `must be at most ${MAX_SLOTS}`)
+    throw new ConfigError(
+      'invalid_option',
+      'concurrency.limit',
+      `must be at most ${MAX_SLOTS}`,
+      options.limit,
+    )
   }
   const rule = defineRule('concurrency', options as ConcurrencyOptions, ['maxDuration'], () => {
     const windowMs = durationMs('concurrency.maxDuration', options.maxDuration ?? '5m')

@@ -77,6 +77,7 @@ export function defineRule<State>(
       'invalid_option',
       `${factory}.backpressure`,
       'must be created by backpressure',
+      options.backpressure,
     )
   }
   return Object.freeze({
@@ -110,10 +111,10 @@ function assertRollout(
 ): Rollout | undefined {
   if (value === undefined) return undefined
   if (typeof value?.isEnabled !== 'function') {
-    throw new ConfigError('invalid_option', option, 'must be created by rollout')
+    throw new ConfigError('invalid_option', option, 'must be created by rollout', value)
   }
   if (!isGlobal || !value.isPartial) return value
-  const message = 'must be 0 or 100 percent with per "global", which has one partition'
+  const message = 'must be 0 or 100 percent with per "global"'
   throw new ConfigError('invalid_option', option, message)
 }
 
@@ -127,5 +128,5 @@ function assertRoutes(option: string, routes: unknown): readonly string[] {
   if (ids.length > 0 && ids.every((id) => typeof id === 'string' && id !== '')) {
     return Object.freeze([...(ids as string[])])
   }
-  throw new ConfigError('invalid_option', option, 'must be a list of at least one route id')
+  throw new ConfigError('invalid_option', option, 'must be a list of at least one route id', routes)
 }

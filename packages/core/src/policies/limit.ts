@@ -124,6 +124,6 @@ export function assertCountable(
   if (typeof units !== 'number' || !(units > maxUnits && units <= MAX_UNITS)) {
     assertLimit(option(), units, plan && `; the plan has: ${Object.keys(plan).join()}`)
   }
-  const message = `must be at most ${maxUnits}, the most that this window can count exactly`
-  throw new ConfigError('invalid_option', option(), message)
+  const message = `must be at most ${maxUnits} in this window`
+  throw new ConfigError('invalid_option', option(), message, units)
 }

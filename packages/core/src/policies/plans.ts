@@ -39,7 +39,7 @@ export function definePlans<Plan extends string, Name extends string>(
   const names = Object.keys(plans ?? {}) as Plan[]
   const [first] = names
   if (first === undefined) {
-    throw new ConfigError('invalid_option', 'definePlans', 'must define at least one plan')
+    throw new ConfigError('invalid_option', 'definePlans', 'must define at least one plan', plans)
   }
   const limitNames = Object.keys(plans[first] ?? {}) as Name[]
   // A Map, so that "constructor" and "__proto__" are unknown plans, not inherited properties.
@@ -55,7 +55,12 @@ export function definePlans<Plan extends string, Name extends string>(
   }
   const defaultPlan = options.defaultPlan ?? first
   if (!byName.has(defaultPlan)) {
-    throw new ConfigError('invalid_option', 'definePlans.defaultPlan', 'must be the name of a plan')
+    throw new ConfigError(
+      'invalid_option',
+      'definePlans.defaultPlan',
+      'must be the name of a plan',
+      defaultPlan,
+    )
   }
   return Object.freeze({ names, defaultPlan, get: (name: string) => byName.get(name) })
 }

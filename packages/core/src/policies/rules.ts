@@ -6,20 +6,26 @@ import { assertName } from '../internal/validation.ts'
 /** Returns the rules of a limiter's policies. @throws ConfigError Unless there are some, with distinct names. */
 export function collectRules(policies: unknown): readonly PolicyRule[] {
   if (!Array.isArray(policies) || policies.length === 0) {
-    throw new ConfigError('invalid_option', 'policies', 'must be a list of at least one policy')
+    throw new ConfigError(
+      'invalid_option',
+      'policies',
+      'must be a list of at least one policy',
+      policies,
+    )
   }
   const rules: PolicyRule[] = []
   // Names, and key prefixes with their keyspace: only rules with the same keyspace may share keys.
   const keyspaces = new Map<string, unknown>()
-  for (const policy of policies as readonly unknown[]) {
-    for (const rule of rulesOf(policy)) {
+  for (const [index, policy] of (policies as readonly unknown[]).entries()) {
+    const option = `policies[${index}]`
+    for (const rule of rulesOf(option, policy)) {
       const { name, keyspace } = rule
-      assertRule(rule)
+      assertRule(option, rule)
       const prefix = keyPrefix(rule)
       if (keyspaces.has(name) || (keyspaces.has(prefix) && keyspaces.get(prefix) !== keyspace)) {
         const duplicate = keyspaces.has(name) ? name : keyspace?.name
-        const message = `must not have two named "${duplicate}"`
-        throw new ConfigError('duplicate_policy', 'policies', message)
+        const message = `must not be named "${duplicate}", as another is`
+        throw new ConfigError('duplicate_policy', option, message)
       }
       keyspaces.set(name, rule).set(prefix, keyspace)
       rules.push(rule)
@@ -28,23 +34,25 @@ export function collectRules(policies: unknown): readonly PolicyRule[] {
   return Object.freeze(rules)
 }
 
-function rulesOf(policy: unknown): readonly PolicyRule[] {
+function rulesOf(option: string, policy: unknown): readonly PolicyRule[] {
   // A factory that was not called would be a function with parameters.
   const rules = typeof policy === 'function' && policy.length === 0 && (policy as Policy)()
-  if (!Array.isArray(rules)) throw invalidPolicy()
+  if (!Array.isArray(rules)) throw invalidPolicy(option, policy)
   return rules as readonly PolicyRule[]
 }
 
 /** Validates the parts of a rule that keys contain: the rule may not come from a factory. */
-function assertRule({ name, params, per }: PolicyRule): void {
-  assertName('policies.name', name)
-  if (!params.every((param) => Number.isInteger(param) && param >= 0)) throw invalidPolicy()
-  assertPer(`policies.${name}.per`, per)
+function assertRule(option: string, { name, params, per }: PolicyRule): void {
+  assertName(`${option}.name`, name)
+  if (!params.every((param) => Number.isInteger(param) && param >= 0)) {
+    throw invalidPolicy(option, params)
+  }
+  assertPer(`${option}.per`, per)
 }
 
-function invalidPolicy(): ConfigError {
-  const message = 'must list only what factories return, such as slidingWindow({ … })'
-  return new ConfigError('invalid_option', 'policies', message)
+function invalidPolicy(option: string, given: unknown): ConfigError {
+  const message = 'must be created by a factory, such as slidingWindow'
+  return new ConfigError('invalid_option', option, message, given)
 }
 
 /** Returns the rules that count in the same keys as `rule`, including itself. */

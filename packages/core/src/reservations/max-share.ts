@@ -10,7 +10,12 @@ import { ConfigError } from '../errors.ts'
  */
 export function withMaxShare(store: Store, maxShare: number): Store {
   if (!(maxShare > 0 && maxShare <= 1)) {
-    throw new ConfigError('invalid_option', 'maxShare', 'must be a number above 0, up to 1')
+    throw new ConfigError(
+      'invalid_option',
+      'maxShare',
+      'must be a number above 0, up to 1',
+      maxShare,
+    )
   }
   return { ...store, check: (request) => store.check(limitShare(request, maxShare)) }
 }

@@ -83,7 +83,7 @@ export async function reserve<
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
   const { unsettled } = options
   if (unsettled !== undefined && typeof unsettled?.mark !== 'function') {
-    throw new ConfigError('invalid_option', 'unsettled', 'must be created by release')
+    throw new ConfigError('invalid_option', 'unsettled', 'must be created by release', unsettled)
   }
   const decideCall: DecideCall = {
     ...call,

@@ -74,7 +74,7 @@ interface Candidate<Context extends unknown[], PlatformRequest extends Request> 
  * the most specific route.
  *
  * @param alias Maps a path to another one that the platform treats as the same.
- * @param optionOf Names the route with an index in errors. @default 'routes[]'
+ * @param optionOf Names the route with an index in errors. @default `routes[0]`
  * @throws ConfigError When a route is malformed.
  */
 export function compileRoutes<
@@ -83,10 +83,15 @@ export function compileRoutes<
 >(
   routes: readonly RouteInput<Context, PlatformRequest>[],
   alias: (path: string) => string = (path) => path,
-  optionOf: (index: number) => string = () => 'routes[]',
+  optionOf: (index: number) => string = (index) => `routes[${index}]`,
 ): RouteMatcher<Context, PlatformRequest> {
   if (!Array.isArray(routes) || routes.length === 0) {
-    throw new ConfigError('invalid_option', 'routes', 'must be a list of at least one route')
+    throw new ConfigError(
+      'invalid_option',
+      'routes',
+      'must be a list of at least one route',
+      routes,
+    )
   }
   const shapes = new Set<string>()
   const candidates = (routes as readonly RouteInput<Context, PlatformRequest>[])
@@ -130,10 +135,10 @@ function compileRoute<Context extends unknown[], PlatformRequest extends Request
   const isPath = typeof path === 'string' && path.startsWith('/') && !UNMATCHABLE.test(path)
   const patterns = isPath ? compilePattern(path) : undefined
   if (patterns === undefined) {
-    throw new ConfigError('invalid_option', `${option}.path`, MUST_BE_PATTERN)
+    throw new ConfigError('invalid_option', `${option}.path`, MUST_BE_PATTERN, path)
   }
   if (typeof id !== 'string' || id === '') {
-    throw new ConfigError('invalid_option', `${option}.id`, 'must be a non-empty string')
+    throw new ConfigError('invalid_option', `${option}.id`, 'must be a non-empty string', id)
   }
   const names =
     options.methods === undefined ? undefined : assertMethods(`${option}.methods`, options.methods)
@@ -143,7 +148,12 @@ function compileRoute<Context extends unknown[], PlatformRequest extends Request
   for (const method of new Set(methods ?? [''])) {
     const shape = `${method} ${shapeOf(patterns)}`
     if (shapes.has(shape)) {
-      throw new ConfigError('invalid_option', `${option}.path`, 'must not be that of another route')
+      throw new ConfigError(
+        'invalid_option',
+        `${option}.path`,
+        'must not be that of another route',
+        path,
+      )
     }
     shapes.add(shape)
   }
@@ -161,7 +171,7 @@ function compileRoute<Context extends unknown[], PlatformRequest extends Request
 const UNMATCHABLE = /[%;]|\/\/|\/\.\.?(\/|$)|\([^)]*[A-Z]/
 
 const MUST_BE_PATTERN =
-  'must start with "/" and have no "%", ";", "//" or dot segment, no upper case in a group, at most one "**", and one ":name" or "*" per segment'
+  'must start with "/" and have no "%", ";", "//", dot segment or upper case in a group, and at most one "**", and one ":name" or "*" per segment'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']
 
@@ -170,7 +180,7 @@ export function assertMethods(option: string, methods: unknown): string[] {
   const names = Array.isArray(methods) ? methods.map((name) => String(name).toUpperCase()) : []
   if (names.length > 0 && names.every((name) => METHODS.includes(name))) return names
   const message = `must be a list of at least one of ${METHODS.join(', ')}`
-  throw new ConfigError('invalid_option', option, message)
+  throw new ConfigError('invalid_option', option, message, methods)
 }
 
 /** @throws ConfigError Unless `cost` is a cost, a function that returns one, or left out. */
@@ -180,5 +190,5 @@ export function assertRouteCost(option: string, cost: unknown): void {
   const units: unknown[] = byUnit ? Object.values(cost) : [cost]
   if (units.every(isUnits)) return
   const message = `${MUST_BE_UNITS}, an object of such numbers by unit, or a function that returns either`
-  throw new ConfigError('invalid_option', option, message)
+  throw new ConfigError('invalid_option', option, message, cost)
 }

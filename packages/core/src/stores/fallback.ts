@@ -60,7 +60,7 @@ export function withFallback(
     const means = mode === 'local' ? ': N processes allow N times as much' : ''
     report({
       code,
-      message: `Sluice: ${message}. Meanwhile onStoreError is '${mode}'${means}. See docs/errors.md#${code}`,
+      message: `${message}. Meanwhile onStoreError is '${mode}'${means}`,
       ...(!isOwn && { error }),
     })
     const degraded = { cause: code, mode }

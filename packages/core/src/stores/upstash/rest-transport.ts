@@ -5,7 +5,7 @@ import { badReply, RedisError, type Transport } from '../redis/transport.ts'
 /** Creates the error of credentials that Upstash does not accept. */
 export function unauthorized(status?: number): StoreError {
   const message =
-    'The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, which belong together'
+    'The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN'
   return new StoreError('store_unauthorized', message, status)
 }
 

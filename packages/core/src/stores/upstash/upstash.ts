@@ -66,7 +66,7 @@ function parse(part: 'url' | 'token', value: unknown): string {
   const option = `upstash.${part}`
   if (value === undefined || value === '') {
     const message =
-      "is missing; set UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN (Upstash's console or sluice-local has them), or pass env in a Worker"
+      'is missing; set UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, or pass env in a Worker'
     throw new ConfigError('missing_credentials', option, message)
   }
   const isValid = part === 'url' ? isUrl : (text: string) => /^[\x21-\x7e]+$/.test(text)
