@@ -97,7 +97,9 @@ interface FullWindow {
 }
 
 /** Returns the window that ends with each unit. Its limit is the largest that applied to a unit in it. */
-function* trailing({ windowMs }: Rule, units: readonly Unit[]): Generator<FullWindow> {
+function* trailing({ windowMs }: Rule, all: readonly Unit[]): Generator<FullWindow> {
+  // A decision that took as long as a window is within none beyond doubt.
+  const units = all.filter(({ from, to }) => to - from < windowMs)
   const entering = units.toSorted((a, b) => a.to - b.to)
   const leaving = units.toSorted((a, b) => a.from - b.from)
   const limits = new Map<number, number>()
@@ -108,7 +110,6 @@ function* trailing({ windowMs }: Rule, units: readonly Unit[]): Generator<FullWi
     limits.set(limit, (limits.get(limit) ?? 0) + sign)
   }
   for (const unit of entering) {
-    if (unit.to - unit.from >= windowMs) throw new Error('A decision took longer than its window')
     move(unit, 1)
     for (;;) {
       const first = leaving[next]
