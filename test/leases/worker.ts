@@ -2,6 +2,7 @@
 import { writeSync, openSync } from 'node:fs'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { createLimiter, type Store } from '@sluice/core'
+import { cacheDenials } from '@sluice/core/cache-denials'
 import { leased } from '@sluice/core/leases'
 import { pipelined } from '@sluice/core/pipelined'
 import { redis } from '@sluice/core/redis'
@@ -27,7 +28,7 @@ const TURN_MS = 60
 
 const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings
 const log = openSync(settings.logFile, 'a')
-const store = leased(storeOf(settings))
+const store = leased(cacheDenials(storeOf(settings)))
 const limiter = createLimiter({ store, ...limitsForSwarm(settings.size) })
 let random = settings.seed
 let decided = 0
