@@ -2,6 +2,7 @@ import type { Scenario } from './scenario.ts'
 import { cpuScenario } from './cpu.ts'
 import { deniedFloodScenario } from './denied-flood.ts'
 import { inFlightScenario } from './in-flight.ts'
+import { leasesScenario } from './leases.ts'
 import { memoryScenario } from './memory.ts'
 import { meterScenario } from './meter.ts'
 import { scriptScenario } from './script.ts'
@@ -15,5 +16,6 @@ export const SCENARIOS: readonly Scenario[] = [
   cpuScenario,
   memoryScenario,
   deniedFloodScenario,
+  leasesScenario,
   meterScenario,
 ]
