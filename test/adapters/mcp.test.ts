@@ -246,6 +246,13 @@ describe('over HTTP', () => {
   })
 })
 
+it('reads the headers of a transport over HTTP/2', async () => {
+  const tool = rateLimit(perMinute(1), { subject })('now', () => text('now'))
+  const requestInfo = { headers: { ':method': 'POST', 'x-tenant': 'acme' } }
+  const { signal } = new AbortController()
+  expect(await tool({ requestInfo, signal } as never)).toMatchObject(text('now'))
+})
+
 describe('options are checked at once', () => {
   const limited = rateLimit(perMinute(1), { subject })
   mistakesAreNamed([
