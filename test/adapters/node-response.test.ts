@@ -26,13 +26,14 @@ function setUp() {
     concurrency({ name: 'in-flight', limit: 1, per: ['tenant'] }),
     fixedWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] }),
   )
-  const found = Promise.withResolvers<void>()
+  let goOn: (() => void) | undefined
+  const found = new Promise<void>((resolve) => (goOn = resolve))
   const requests: Request[] = []
   const options = {
     cost: reserving(1),
     async subject(request: Request) {
       requests.push(request)
-      await found.promise
+      await found
       return subject(request)
     },
   }
@@ -40,7 +41,7 @@ function setUp() {
     const { policies } = await limiter.peek(ACME, { cost: 0 })
     return policies.map(({ remaining }) => remaining)
   }
-  return { limiter, options, requests, left, goOn: () => found.resolve() }
+  return { limiter, options, requests, left, goOn: () => goOn?.() }
 }
 
 /** The slot is free, and one request is charged. */
@@ -56,9 +57,9 @@ describe('a request that others answer while it is decided', () => {
       res.status(503).send('timeout')
     })
     app.use(rateLimit(limiter, options), handler)
-    const { url, close } = await listen(createServer(app))
-    closing.push(close)
-    expect(await (await fetch(url, { headers })).text()).toBe('timeout')
+    const served = await listen(createServer(app))
+    closing.push(() => served.close())
+    expect(await (await fetch(served.url, { headers })).text()).toBe('timeout')
     goOn()
     await expect.poll(left).toEqual(CHARGED_AND_FREE)
     expect(handler).not.toHaveBeenCalled()
@@ -68,7 +69,7 @@ describe('a request that others answer while it is decided', () => {
     const { limiter, options, left, goOn } = setUp()
     const app = fastify()
     app.addHook('onRequest', async (_, reply) => {
-      setImmediate(() => reply.code(503).send('timeout'))
+      setImmediate(() => void reply.code(503).send('timeout'))
     })
     app.register(limitFastify(limiter, options))
     app.get('/', async () => 'page')
@@ -109,12 +110,12 @@ describe('a client of HTTP/2 that goes away', () => {
     const { limiter, options, requests, left, goOn } = setUp()
     const limit = rateLimit(limiter, options)
     goOn()
-    const arrived = Promise.withResolvers<void>()
+    const arrived = vi.fn<() => void>()
     const stream = await send((req, res) => {
       res.once('close', () => limit(req as never, res as never, () => {}))
-      arrived.resolve()
+      arrived()
     })
-    await arrived.promise
+    await expect.poll(() => arrived.mock.calls.length).toBe(1)
     stream.close()
     await expect.poll(left).toEqual(CHARGED_AND_FREE)
     expect(requests[0]?.signal.aborted).toBe(true)
@@ -143,9 +144,9 @@ it('replaces the headers that an earlier limiter has set for an allowed request'
     next()
   })
   app.use(rateLimit(perMinute(100), { subject }), rateLimit(perMinute(0), { subject, onDenied }))
-  const { url, close } = await listen(createServer(app))
-  closing.push(close)
-  const answer = await fetch(url, { headers })
+  const served = await listen(createServer(app))
+  closing.push(() => served.close())
+  const answer = await fetch(served.url, { headers })
   expect(answer.headers.get('x-ratelimit-limit')).toBe('0')
   expect(answer.headers.get('ratelimit')).toBe('"rpm";r=0;t=60')
   expect(answer.headers.get('content-type')).toBe('text/plain;charset=UTF-8')

@@ -65,7 +65,7 @@ describe('a slot of a subscription', () => {
   })
   const req = new Request('http://app.example', { headers: { 'x-tenant': 'acme' } })
   const call = (signal?: AbortSignal) =>
-    t.createCallerFactory(router)({ req, resHeaders: new Headers() }, { signal })
+    t.createCallerFactory(router)({ req, resHeaders: new Headers() }, signal ? { signal } : {})
   const left = async () => (await limiter.peek(ACME, { cost: 0 })).policies[0]?.remaining
 
   it('is held until an observable ends', async () => {
