@@ -23,6 +23,7 @@ declare module '@react-router/dev/routes' {
   export type RouteConfig = { path: string }[]
   export function route(path: string, file: string, children?: RouteConfig): { path: string }
 }
+declare module '$env/dynamic/private' { export const env: Record<string, string | undefined> }
 declare module 'cloudflare:workers' { export const env: Record<string, string> }
 declare module '*/auth' { export const tenantFromJwt: import('@sluice/core/http').SubjectResolver }
 declare module '@auth/core/jwt' {

@@ -1,7 +1,8 @@
+import { env } from '$env/dynamic/private'
 import { jwtSubject } from '@sluice/core/jwt'
 
 export const tenantFromJwt = jwtSubject({
-  secret: () => process.env.JWT_SECRET,
+  secret: () => env.JWT_SECRET,
   algorithms: ['HS256'],
   claims: { tenant: 'tenant' },
 })
