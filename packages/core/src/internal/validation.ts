@@ -46,9 +46,7 @@ export function assertPositiveInteger(
   value: unknown,
   max: number = MAX_UNITS,
 ): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) {
-    return value
-  }
+  if (isUnits(value) && value >= 1 && value <= max) return value
   throw new ConfigError('invalid_option', option, `must be a whole number from 1 to ${max}`, value)
 }
 
