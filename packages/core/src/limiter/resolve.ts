@@ -3,7 +3,8 @@ import type { SkippedPolicy, SkipReason } from '../decision.ts'
 import type { LimitContext, LimitSettings } from '../policies/limit.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Entry } from '../stores/store.ts'
-import type { CompiledPolicy, Program } from './compile.ts'
+import type { CompiledPolicy } from './compile.ts'
+import type { LimiterRuntime } from './runtime.ts'
 import { costIn } from '../cost.ts'
 import { resolveLimits } from '../policies/limit.ts'
 import { lacksDimension, encodePartition, type Digests, type Subject } from '../subject.ts'
@@ -45,7 +46,8 @@ export interface Resolution {
  * @throws InputError When the subject lacks a dimension, or the cost lacks a unit.
  * @throws ConfigError When a function for a limit or burst returns an invalid value.
  */
-export function resolve({ compiled }: Program, context: EntryContext): Resolution {
+export function resolve(runtime: LimiterRuntime, context: EntryContext): Resolution {
+  const { compiled } = runtime.program
   const entries: ResolvedEntry[] = []
   const skipped: SkippedPolicy[] = []
   const partitions: (string | undefined)[] = []
@@ -53,7 +55,7 @@ export function resolve({ compiled }: Program, context: EntryContext): Resolutio
     const compiledPolicy = compiled[index] as CompiledPolicy
     const { policy, perIndex } = compiledPolicy
     const { subject, digests } = context
-    let why = reasonToSkip(policy, context)
+    let why = reasonToSkip(compiledPolicy, context, runtime)
     if (why === undefined) {
       const partition = (partitions[perIndex] ??= encodePartition(subject, policy.per, digests))
       const entry = resolveEntry(compiledPolicy, index, partition, context)
@@ -68,12 +70,27 @@ export function resolve({ compiled }: Program, context: EntryContext): Resolutio
   return { entries, skipped }
 }
 
+/** The subjects without a dimension after which its name may be misspelt. */
+const MANY_LACKING = 20
+
 function reasonToSkip(
-  { routes, onMissing, per }: PolicyRule,
+  compiledPolicy: CompiledPolicy,
   { subject, limits }: EntryContext,
+  { events }: LimiterRuntime,
 ): SkipReason | undefined {
+  const { routes, onMissing, per, name } = compiledPolicy.policy
   if (routes && !routes.includes(limits.route ?? '')) return 'other_route'
-  return onMissing === 'skip' && lacksDimension(subject, per) ? 'missing_dimension' : undefined
+  if (onMissing !== 'skip') return undefined
+  if (!lacksDimension(subject, per)) {
+    compiledPolicy.lacking = Number.NaN
+    return undefined
+  }
+  compiledPolicy.lacking += 1
+  if (compiledPolicy.lacking === MANY_LACKING) {
+    const message = `policies.${name} limits nobody: none of ${MANY_LACKING} subjects has ${String(per)}`
+    events.problem({ code: 'policy_skipped', message })
+  }
+  return 'missing_dimension'
 }
 
 /** Resolves one policy to an entry, or to the reason for which it takes no part. */
