@@ -46,7 +46,9 @@ export function assertPositiveInteger(
   value: unknown,
   max: number = MAX_UNITS,
 ): number {
-  if (isUnits(value) && value >= 1 && value <= max) return value
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) {
+    return value
+  }
   throw new ConfigError('invalid_option', option, `must be a whole number from 1 to ${max}`, value)
 }
 

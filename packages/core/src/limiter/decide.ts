@@ -59,8 +59,9 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
     // Resolve: select the policies that take part, each with its key and numbers.
     const plan = resolvePlan(runtime, subject, contribution.plan)
     const { entries: resolved, skipped } = resolve(
-      runtime,
+      program,
       contextOf(call, plan, contribution, digests),
+      events.problem,
     )
 
     // The store: check all entries, then charge all of them if all fit.

@@ -3,8 +3,8 @@ import type { SkippedPolicy, SkipReason } from '../decision.ts'
 import type { LimitContext, LimitSettings } from '../policies/limit.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Entry } from '../stores/store.ts'
-import type { CompiledPolicy } from './compile.ts'
-import type { LimiterRuntime } from './runtime.ts'
+import type { CompiledPolicy, Program } from './compile.ts'
+import type { Problem } from './events.ts'
 import { costIn } from '../cost.ts'
 import { resolveLimits } from '../policies/limit.ts'
 import { lacksDimension, encodePartition, type Digests, type Subject } from '../subject.ts'
@@ -46,8 +46,11 @@ export interface Resolution {
  * @throws InputError When the subject lacks a dimension, or the cost lacks a unit.
  * @throws ConfigError When a function for a limit or burst returns an invalid value.
  */
-export function resolve(runtime: LimiterRuntime, context: EntryContext): Resolution {
-  const { compiled } = runtime.program
+export function resolve(
+  { compiled }: Program,
+  context: EntryContext,
+  report: (problem: Problem) => void,
+): Resolution {
   const entries: ResolvedEntry[] = []
   const skipped: SkippedPolicy[] = []
   const partitions: (string | undefined)[] = []
@@ -55,7 +58,7 @@ export function resolve(runtime: LimiterRuntime, context: EntryContext): Resolut
     const compiledPolicy = compiled[index] as CompiledPolicy
     const { policy, perIndex } = compiledPolicy
     const { subject, digests } = context
-    let why = reasonToSkip(compiledPolicy, context, runtime)
+    let why = reasonToSkip(compiledPolicy, context, report)
     if (why === undefined) {
       const partition = (partitions[perIndex] ??= encodePartition(subject, policy.per, digests))
       const entry = resolveEntry(compiledPolicy, index, partition, context)
@@ -76,7 +79,7 @@ const MANY_LACKING = 20
 function reasonToSkip(
   compiledPolicy: CompiledPolicy,
   { subject, limits }: EntryContext,
-  { events }: LimiterRuntime,
+  report: (problem: Problem) => void,
 ): SkipReason | undefined {
   const { routes, onMissing, per, name } = compiledPolicy.policy
   if (routes && !routes.includes(limits.route ?? '')) return 'other_route'
@@ -88,7 +91,7 @@ function reasonToSkip(
   compiledPolicy.lacking += 1
   if (compiledPolicy.lacking === MANY_LACKING) {
     const message = `policies.${name} limits nobody: none of ${MANY_LACKING} subjects has ${String(per)}`
-    events.problem({ code: 'policy_skipped', message })
+    report({ code: 'policy_skipped', message })
   }
   return 'missing_dimension'
 }
