@@ -14,9 +14,9 @@ const QUIET = {
 
 /**
  * Installs the app in `folder` by its own lockfile, with this repository's packages packed as npm packs
- * them, builds it and starts it with the store `local`.
+ * them, builds it and starts it with the store `local` and the provider `model`.
  */
-export async function startApp(folder, local) {
+export async function startApp(folder, { local, model }) {
   const { scripts } = readJson(`${folder}/package.json`)
   await npm(folder, ['ci', '--no-fund', '--no-audit'])
   // The packages' lines in a lockfile have no checksum, so `npm ci` packs today's.
@@ -28,6 +28,8 @@ export async function startApp(folder, local) {
     JWT_SECRET: secret,
     UPSTASH_REDIS_REST_URL: local.url,
     UPSTASH_REDIS_REST_TOKEN: local.token,
+    OPENAI_BASE_URL: model.url,
+    OPENAI_API_KEY: 'unused',
   })
   const url = `http://127.0.0.1:${port}`
   const app = { url, secret, request: readJson(`${folder}/example.json`), stop: () => stop(child) }

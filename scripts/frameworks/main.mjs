@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { startApp } from './app.mjs'
+import { startModel } from './model.mjs'
 import { probe } from './probe.mjs'
 import { startLocal } from '@sluice/local'
 
@@ -18,6 +19,7 @@ if (unknown.length > 0) {
 }
 
 const local = await startLocal()
+const model = await startModel()
 let passed = 0
 let failed = 0
 for (const name of names.length > 0 ? names : all) {
@@ -33,13 +35,14 @@ for (const name of names.length > 0 ? names : all) {
   for (const { claim, error } of failures) console.log(`  ${claim}: ${error}`)
 }
 await local.close()
+model.close()
 console.log(`${passed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
 
 async function run(name) {
   let app
   try {
-    app = await startApp(`${folder}${name}`, local)
+    app = await startApp(`${folder}${name}`, { local, model })
     return await probe(app)
   } catch (error) {
     return [{ claim: 'installs, builds and starts', error: error.message }]

@@ -1,5 +1,5 @@
 import { concurrency, definePlans } from '@sluice/core'
-import { budget, modelLimits, usd } from '@sluice/ai'
+import { budget, modelLimits, modelPolicies, usd } from '@sluice/ai'
 import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { mustReserve } from '../core/reservations/support.ts'
@@ -168,6 +168,12 @@ describe('a mistake in budgets or in limits by model is an error that names the 
       () => loosely(budget)({ per: ['tenant'], weekly: 5 }),
       'budget.weekly',
       'unknown_option',
+    ],
+    ['dollars a day', () => budget({ per: ['tenant'], daily: 5 }), 'budget.daily'],
+    [
+      'dollars a month',
+      () => modelPolicies({ per: ['tenant'], rpm: 20, monthly: 50 }),
+      'budget.monthly',
     ],
     ['dollars with cents', () => budget({ per: ['tenant'], daily: 0.5 }), 'dailyCap.limit'],
     ['no models', () => limits({ ...good, models: undefined }), 'modelLimits.models'],

@@ -1,18 +1,41 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 
-/** The file in which each example limits its app, and the most lines that it may have. */
-const FILES = [
+const read = (path: string): string =>
+  readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+/** The most lines that the file in which an example limits its app may have. */
+const MOST = [
   ['hono/server.ts', 8],
   ['express/server.ts', 10],
   ['sveltekit/src/hooks.server.ts', 8],
   ['mcp/tools.ts', 12],
 ] as const
 
-it.each(FILES)('an app is limited by few lines: %s has at most %i', (file, most) => {
-  const text = readFileSync(new URL(`../../examples/${file}`, import.meta.url), 'utf8')
-  // The limits and the subject are your own files, whatever the framework.
-  const lines = text.split('\n').filter((line) => line !== '' && !line.includes("from './"))
-  expect(lines.length).toBeGreaterThan(0)
-  expect(lines.length).toBeLessThanOrEqual(most)
+/** The lines of a file of an example. The limits and the subject are your own files, whatever the framework. */
+const linesOf = (file: string): number =>
+  read(`examples/${file}`)
+    .split('\n')
+    .filter((line) => line !== '' && !line.includes("from '.")).length
+
+it.each(MOST)('an app is limited by few lines: %s has at most %i', (file, most) => {
+  expect(linesOf(file)).toBeGreaterThan(0)
+  expect(linesOf(file)).toBeLessThanOrEqual(most)
+})
+
+/** The rows of the index that name a page to start with, the file that limits its app, and its lines. */
+const rows = Array.from(
+  read('docs/README.md').matchAll(/^\| .*\(start\/([\w-]+)\.md\) +\| `([^`]+)` +\| (\d+) +\|/gm),
+  ([, name = '', file = '', lines = '']) => [`${name}/${file}`, Number(lines)] as const,
+)
+
+it('the index counts the lines of every framework', () => {
+  const frameworks = rows.map(([file]) => file.split('/')[0])
+  const examples = readdirSync(new URL('../../examples', import.meta.url))
+  // It is an app of Next.js.
+  expect(new Set([...frameworks, 'ai-sdk'])).toEqual(new Set(examples))
+})
+
+it.each(rows)('the index says how many lines limit an app: %s has %i', (file, lines) => {
+  expect(linesOf(file)).toBe(lines)
 })

@@ -19,6 +19,10 @@ declare const policies: import('@sluice/core').Policy[]
 declare const tenantFromJwt: import('@sluice/core/http').SubjectResolver
 declare const callModel: (options?: object) => Promise<{ text: string; usage: { total_tokens: number } }>
 declare const handle: (request: Request) => Response
+declare module '@react-router/dev/routes' {
+  export type RouteConfig = { path: string }[]
+  export function route(path: string, file: string, children?: RouteConfig): { path: string }
+}
 declare module 'cloudflare:workers' { export const env: Record<string, string> }
 declare module '*/auth' { export const tenantFromJwt: import('@sluice/core/http').SubjectResolver }
 declare module '@auth/core/jwt' {

@@ -31,6 +31,13 @@ describe('the index of the docs', () => {
 })
 
 describe('llms.txt', () => {
+  it('lists every page', () => {
+    const listed = new Set(linksOf('llms.txt'))
+    // Their index is listed.
+    const pages = docs.filter((page) => dirname(page) !== 'docs/coming-from')
+    expect(pages.filter((page) => !listed.has(page))).toEqual([])
+  })
+
   it('has the form that llmstxt.org gives', () => {
     const [title, summary, ...rest] = read('llms.txt').split(/\n{2,}/)
     expect(title).toMatch(/^# \S+$/)

@@ -141,11 +141,6 @@ describe('the page to start with the AI SDK', () => {
       const headers = { 'content-type': 'text/event-stream' }
       return Promise.resolve(new Response(CHAT_SSE, { headers }))
     })
-    const { limiter } = await load<{ limiter: { reset(subject: object): Promise<void> } }>(
-      'ai-sdk',
-      'limits.ts',
-    )
-    await limiter.reset({ tenant: 'acme' })
     const { POST } = await load<{ POST: Handler }>('ai-sdk', 'app/api/chat/route.ts')
     const { texts } = pageOf('ai-sdk')
     const parts = [{ type: 'text', text: 'Why is the sky blue?' }]
@@ -158,12 +153,13 @@ describe('the page to start with the AI SDK', () => {
           body,
         }),
       )
-    const first = await lines(await send('Bearer key-1'))
+    const authorization = `Bearer ${await token()}`
+    const first = await lines(await send(authorization))
     expect(first.slice(0, 2).join('\n')).toBe(texts[0])
     expect(first.join('\n')).toContain('text-delta')
-    for (let sent = 1; sent < 20; sent += 1) await lines(await send('Bearer key-1'))
+    for (let sent = 1; sent < 20; sent += 1) await lines(await send(authorization))
     expect(toModel).toHaveLength(20)
-    expect((await lines(await send('Bearer key-1'))).join('\n')).toBe(texts[1])
+    expect((await lines(await send(authorization))).join('\n')).toBe(texts[1])
     expect(toModel).toHaveLength(20)
     expect((await send('Bearer other')).status).toBe(401)
   })

@@ -36,14 +36,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it('a new Next.js app limits a route with the README’s lines', async () => {
+// Installs and builds as a user does, which takes as long as the machine and the network need.
+it('a new Next.js app limits a route with the README’s lines', { timeout: 300_000 }, async () => {
   const cwd = `${folder}/next-app`
   const dependencies = ['next', 'react', 'react-dom', 'jose']
   const types = ['typescript', '@types/node', '@types/react', '@types/react-dom']
   await install(cwd, ['core', 'next'], [...dependencies, ...types])
   const blocks = readmeBlocks()
-  for (const name of ['limits.ts', 'middleware.ts', 'auth.ts']) {
-    writeFileSync(`${cwd}/${name}`, blocks.get(name) ?? '')
+  for (const name of ['limits.ts', 'proxy.ts', 'auth.ts']) {
+    writeFileSync(`${cwd}/${name}`, blockOf(blocks, name))
   }
   mkdirSync(`${cwd}/app/api/ai/evaluate`, { recursive: true })
   const handler = 'export const POST = (): Response => Response.json({ answer: 42 })\n'
@@ -67,7 +68,7 @@ it('a new Next.js app limits a route with the README’s lines', async () => {
 it('a new Worker limits a route with the README’s lines', async () => {
   const cwd = `${folder}/worker`
   await install(cwd, ['core', 'cloudflare'], ['@cloudflare/workers-types'])
-  writeFileSync(`${cwd}/worker.ts`, readmeBlocks().get('worker.ts') ?? '')
+  writeFileSync(`${cwd}/worker.ts`, blockOf(readmeBlocks(), 'worker.ts'))
   const config = { name: 'consumer', main: 'worker.ts', compatibility_date: '2026-10-01' }
   writeFileSync(`${cwd}/wrangler.json`, JSON.stringify({ ...config, send_metrics: false }))
   const wrangler = join(dirname(require.resolve('wrangler/package.json')), 'bin/wrangler.js')
@@ -128,6 +129,12 @@ function readmeBlocks(): Map<string, string> {
   const readme = readFileSync(`${root}/README.md`, 'utf8')
   const blocks = readme.matchAll(/```ts\n\/\/ ([\w-]+\.ts)\n([\s\S]*?)```/g)
   return new Map(Array.from(blocks, ([, name = '', code = '']) => [name, code]))
+}
+
+function blockOf(blocks: ReadonlyMap<string, string>, name: string): string {
+  const code = blocks.get(name)
+  if (code === undefined) throw new Error(`The README has no block of ${name}`)
+  return code
 }
 
 /** `sluice-local`, as installed, in front of the tests' Redis. */

@@ -16,13 +16,15 @@ export type AnyLimitName = any
 /** The unit of money: a millionth of a dollar, so that sums are whole numbers. */
 const UNIT = 'usd'
 const PER_DOLLAR = 1_000_000
+/** The least budget, a tenth of a cent: less is an amount in dollars. */
+const LEAST = 1_000
 
 /** Options of `budget`. */
 export interface BudgetOptions<
   Partition extends Per = Per,
   Name extends string = AnyLimitName,
 > extends Pick<PolicyOptions<Partition>, 'per' | 'scope' | 'mode' | 'rollout'> {
-  /** The most to spend each calendar day (UTC), in micro-dollars: `usd(5)`, or a function of the plan. */
+  /** The most to spend each calendar day (UTC), in micro-dollars, 0 or from 1,000: `usd(5)`, or a function of the plan. */
   readonly daily?: Limit<Name>
   /** The most to spend each calendar month (UTC), in micro-dollars. */
   readonly monthly?: Limit<Name>
@@ -47,7 +49,7 @@ export function usd(dollars: number): number {
  * Holds what is spent in the unit `usd` to so much a day and a month. Reserve an estimate,
  * then settle the real price: what is in flight counts, so that many calls at once cannot overspend.
  *
- * @throws ConfigError When an option is unknown, missing or out of range.
+ * @throws ConfigError When an option is unknown, missing or out of range, or an amount is in dollars.
  * @example
  * budget({ daily: usd(5), monthly: ({ plan }) => plan.monthlyUsd, per: ['tenant'] })
  */
@@ -67,10 +69,18 @@ export function budget<const Partition extends Per, Name extends string = AnyLim
   const rules: PolicyRule[] = []
   if (daily !== undefined) {
     rules.push(...dailyCap({ ...common, name: `${name}.daily`, limit: daily, unit: UNIT })())
+    assertMicroDollars('daily', daily)
   }
   if (monthly !== undefined) {
     rules.push(...monthlyCap({ ...common, name: `${name}.monthly`, limit: monthly, unit: UNIT })())
+    assertMicroDollars('monthly', monthly)
   }
   if (rules.length > 0) return () => rules
   throw new ConfigError('invalid_option', 'budget', 'must have a daily or a monthly limit')
+}
+
+function assertMicroDollars(option: string, limit: Limit): void {
+  if (typeof limit !== 'number' || limit === 0 || limit >= LEAST) return
+  const message = `is in micro-dollars, 0 or from ${LEAST}; for dollars, write usd(${limit})`
+  throw new ConfigError('invalid_option', `budget.${option}`, message, limit)
 }

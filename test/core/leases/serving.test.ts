@@ -1,5 +1,6 @@
 import { fixedWindow, slidingWindow, type Decision } from '@sluice/core'
 import { lease } from '@sluice/core/leases'
+import { runtimeConfiguration } from '@sluice/core/configuration'
 import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { spend } from '../../support/decisions.ts'
@@ -224,6 +225,18 @@ describe('not from leases are', () => {
     await call.settle(4)
     expect(unitsOf(await start().limiter.peek(ACME))).toBe(1_000 - 7 - 4)
   })
+})
+
+it('settings that are read along make a trip every five seconds', async () => {
+  const configuration = runtimeConfiguration({ allow: { rpm: ['limit'] } })
+  const { limiter, shared, clock } = setUpLeases([rpm], { extensions: [configuration] })
+  for (let time = 0; time < 600; time += 1) {
+    await spend(limiter, 1)
+    clock.advance(10)
+  }
+  const reading = shared.checks.filter(({ reads }) => reads.length > 0)
+  expect(reading).toHaveLength(2)
+  expect(reading[1]?.entries).toEqual([])
 })
 
 it('a peek sees the lease, and takes nothing', async () => {

@@ -1,19 +1,19 @@
 import { get, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { rateLimit as limitExpress, type RateLimitOptions } from '@sluice/adapters/express'
 import type { Limiter } from '@sluice/core'
-import type { AdapterOptions } from '@sluice/core/http'
-import express, { type Express, type RequestHandler } from 'express'
+import express, { type Express } from 'express'
 import { MemoryStore, rateLimit, type Options } from 'express-rate-limit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { at, block, BROKEN, cleanUp, member, requestFrom, source, stillClock } from './page.ts'
 
 interface OnExpress {
-  readonly limitExpress: (limiter: Limiter, options: AdapterOptions) => RequestHandler
+  readonly limitApi: (app: Express, limiter: Limiter, options: RateLimitOptions) => void
 }
 
 interface ExpressBlock {
   readonly limiter: Limiter
-  readonly options: AdapterOptions
+  readonly options: RateLimitOptions
   readonly serve: (request: Request) => Promise<Response>
 }
 
@@ -53,10 +53,10 @@ describe('express-rate-limit', () => {
 
   it('matches the same inside Express', async () => {
     const { limiter, options } = await block<ExpressBlock>('express')
-    const { limitExpress } = await block<OnExpress>('express-app')
+    const { limitApi } = await block<OnExpress>('express-app')
     const [ask, askOurs] = [
       await listen(theirs()),
-      await listen((app) => void app.use('/api', limitExpress(limiter, options))),
+      await listen((app) => limitApi(app, limiter, options)),
     ]
     expect(await answersOf(askOurs)).toEqual(await answersOf(ask))
   })
@@ -65,7 +65,6 @@ describe('express-rate-limit', () => {
     'is not bypassed inside Express by a request for %s',
     async (path) => {
       const { limiter, options } = await block<ExpressBlock>('express')
-      const { limitExpress } = await block<OnExpress>('express-app')
       await listen((app) => void app.use(limitExpress(limiter, options)))
       const port = portOf(servers.at(-1) as Server)
       const { headers } = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -1,6 +1,7 @@
 import type { Scenario } from './scenario.ts'
 import { cpuScenario } from './cpu.ts'
 import { inFlightScenario } from './in-flight.ts'
+import { leasesScenario } from './leases.ts'
 import { memoryScenario } from './memory.ts'
 import { meterScenario } from './meter.ts'
 import { scriptScenario } from './script.ts'
@@ -13,5 +14,6 @@ export const SCENARIOS: readonly Scenario[] = [
   scriptScenario,
   cpuScenario,
   memoryScenario,
+  leasesScenario,
   meterScenario,
 ]

@@ -1,10 +1,11 @@
-import type { Entry, Store, StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
+import type { Store, StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Moment } from './block.ts'
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import { isDenied } from '../stores/store.ts'
 import { LeaseBook } from './lease-book.ts'
+import { serveLocally } from './local-part.ts'
 import { termsOf } from './lease.ts'
 
 /** Options of `leased`. */
@@ -59,44 +60,31 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   }
 
   return {
-    async check(original) {
-      const request = { ...original, policies: countedRules(original.policies) }
-      const { entries, apply, reads, mark, fit, now: wall } = request
-      if (mark || fit) return store.check(request)
-      const now = { wall, steady: request.clockIsInjected ? wall : performance.now() }
-      const leases = entries.map((entry) =>
-        entry.enforced && termsOf(entry.policy) ? book.find(entry, now) : undefined,
-      )
-      const verdicts = leases.map((lease, at) => {
-        const { cost } = entries[at] as Entry
-        const verdict = lease?.verdict(cost, apply, now)
-        // Before anything is awaited, so that no other decision takes the same units.
-        if (lease && apply) lease.left -= cost
-        return verdict
-      })
-      const rest = entries.filter((_, at) => !leases[at])
+    async check(request) {
+      const policies = countedRules(request.policies)
+      const { reads, mark, fit, now: wall, clockIsInjected } = request
+      if (mark || fit) return store.check({ ...request, policies })
+      const now = { wall, steady: clockIsInjected ? wall : performance.now() }
+      const local = serveLocally(book, request, now)
+      const { verdicts, rest } = local
       if (rest.length + reads.length === 0) {
         return { source: 'lease', now: wall, verdicts: verdicts as Verdict[], values: NO_VALUES }
       }
-
-      const putBack = (): void => {
-        if (!apply) return
-        for (const [at, lease] of leases.entries()) {
-          if (lease && !lease.isOver) lease.left += entries[at]?.cost ?? 0
-        }
-      }
-      let reply: StoreReply
+      let isAllowed = false
       try {
-        reply = await checkRest({ ...request, entries: rest }, now)
-      } catch (error) {
-        putBack()
-        throw error
+        const reply = await checkRest({ ...request, policies, entries: rest }, now)
+        // A store that decided without counting gives no verdicts.
+        const isWhole = reply.verdicts.length === rest.length
+        isAllowed = isWhole && !isDenied(rest, reply.verdicts)
+        if (!isWhole) return reply
+        return {
+          ...reply,
+          granted: undefined,
+          verdicts: merge(verdicts, reply.verdicts, isAllowed),
+        }
+      } finally {
+        if (!isAllowed) local.putBack()
       }
-      const isWhole = reply.verdicts.length === rest.length
-      const denied = isWhole && isDenied(rest, reply.verdicts)
-      if (!isWhole || denied) putBack()
-      if (!isWhole) return reply
-      return { ...reply, granted: undefined, verdicts: merge(verdicts, reply.verdicts, denied) }
     },
 
     run: (operation) => store.run(operation),
@@ -117,12 +105,12 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
 function merge(
   local: readonly (Verdict | undefined)[],
   stored: readonly Verdict[],
-  denied: boolean,
+  isAllowed: boolean,
 ): Verdict[] {
   let next = 0
   return local.map((verdict) => {
     if (!verdict) return stored[next++] as Verdict
-    return denied ? { ...verdict, charged: false } : verdict
+    return isAllowed ? verdict : { ...verdict, charged: false }
   })
 }
 

@@ -1,0 +1,54 @@
+import { createLimiter } from '@sluice/core'
+import { lease, leased } from '@sluice/core/leases'
+import { memory } from '@sluice/core/memory'
+import { upstash } from '@sluice/core/upstash'
+import type { Scenario } from './scenario.ts'
+import { AMPLE, hourly } from '../limits.ts'
+import { cpuMicroseconds, interleave, sequential } from '../measure/rounds.ts'
+import { bareEvalsha } from '../sides/bare-evalsha.ts'
+
+const CPU_CALLS = 10_000
+const CALLS = 500
+const BARE_CALLS = 50
+const TURNS = 5
+
+/** A limit for everyone, leased in blocks of 50. */
+const everyone = () => lease(hourly(AMPLE * 1_000, 'everyone', 'global'))
+
+/** Decisions from leases, those that take a block included. */
+export const leasesScenario: Scenario = {
+  name: 'leases',
+  title: 'a limit for everyone, leased in blocks of 50',
+
+  async run({ servers, rounds }) {
+    const { url, token } = servers
+    const store = leased(upstash({ url, token, timeoutMs: 10_000 }))
+    const overHttp = createLimiter({ store, policies: [everyone()] })
+    const inMemory = createLimiter({ store: leased(memory()), policies: [everyone()] })
+    const bare = await bareEvalsha(servers)
+    const figures = await interleave(
+      rounds,
+      {
+        bare: () => sequential(BARE_CALLS, bare),
+        overHttp: () => sequential(CALLS, () => overHttp.check({})),
+        cpu: () => cpuMicroseconds(CPU_CALLS, () => inMemory.check({})),
+      },
+      TURNS,
+    )
+    return [
+      {
+        title: 'leases: sequential, over HTTP',
+        unit: 'ms',
+        reference: { values: figures.bare, note: 'bare EVALSHA' },
+        ours: { values: figures.overHttp },
+        bar: 0.1,
+      },
+      {
+        title: 'leases: CPU of a check',
+        unit: 'µs',
+        ours: { values: figures.cpu },
+        bar: 3.33,
+      },
+    ]
+  },
+}

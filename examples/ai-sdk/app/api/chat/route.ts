@@ -1,0 +1,27 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { limitedModel, LIST_PRICES, ModelCallDenied } from '@sluice/ai'
+import { convertToModelMessages, streamText, type UIMessage } from 'ai'
+import { tenantOf } from '../../../auth'
+import { limiter } from '../../../limits'
+
+const openai = createOpenAICompatible({
+  name: 'openai',
+  baseURL: process.env.OPENAI_BASE_URL ?? 'https://api.openai.com/v1',
+  apiKey: process.env.OPENAI_API_KEY ?? '',
+  includeUsage: true,
+})
+
+const textOf = (error: unknown): string =>
+  error instanceof ModelCallDenied ? `Too much: ${error.decision.reason}.` : 'Something went wrong.'
+
+export async function POST(request: Request): Promise<Response> {
+  const tenant = await tenantOf(request)
+  if (tenant === undefined) return new Response(null, { status: 401 })
+  const { messages } = (await request.json()) as { messages: UIMessage[] }
+  const result = streamText({
+    model: limitedModel(openai('gpt-4o'), limiter, { subject: { tenant }, prices: LIST_PRICES }),
+    messages: await convertToModelMessages(messages),
+    maxRetries: 0,
+  })
+  return result.toUIMessageStreamResponse({ onError: textOf })
+}

@@ -1,0 +1,1 @@
+export const action = () => ({ answer: 42 })

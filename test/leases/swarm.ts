@@ -1,0 +1,146 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createLimiter, type Limiter, type Store } from '@sluice/core'
+import { leased } from '@sluice/core/leases'
+import { parseLog, type LoggedDecision, type LoggedReset } from './log.ts'
+import { limitsForSwarm } from './traffic.ts'
+import type { WorkerSettings } from './worker.ts'
+
+/** The size of a swarm, and its Redis. */
+export interface SwarmOptions {
+  readonly processes: number
+  /** The decisions to make in all. */
+  readonly decisions: number
+  readonly tenants: number
+  /** The share of the limits at full size. */
+  readonly size: number
+  readonly kills: number
+  readonly resets: number
+  readonly prefix: string
+  readonly rest: { readonly url: string; readonly token: string }
+  readonly redisUrl: string
+  readonly store: Store
+}
+
+/** The logs of a swarm. */
+export interface SwarmLog {
+  readonly decisions: readonly LoggedDecision[]
+  readonly resets: readonly LoggedReset[]
+  readonly killed: number
+}
+
+const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
+
+/** Runs processes until they have made so many decisions. Kills some of them and resets tenants meanwhile. */
+export async function runSwarm(options: SwarmOptions): Promise<SwarmLog> {
+  const folder = mkdtempSync(join(tmpdir(), 'leases-'))
+  const swarm = new Swarm(options, folder)
+  try {
+    return await swarm.run()
+  } finally {
+    swarm.end()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+class Swarm {
+  readonly #options: SwarmOptions
+  readonly #folder: string
+  readonly #running: ChildProcess[] = []
+  readonly #counts = new Map<ChildProcess, number>()
+  readonly #logFiles: string[] = []
+  readonly #resets: LoggedReset[] = []
+  #killed = 0
+  #failure: string | undefined
+  #wake: (() => void) | undefined
+
+  constructor(options: SwarmOptions, folder: string) {
+    this.#options = options
+    this.#folder = folder
+  }
+
+  async run(): Promise<SwarmLog> {
+    const { processes, decisions, kills, resets, size, store } = this.#options
+    const limiter = createLimiter({ store: leased(store), ...limitsForSwarm(size) })
+    for (let count = 0; count < processes; count += 1) this.#start()
+    while (this.#decided() < decisions) {
+      await new Promise<void>((resolve) => (this.#wake = resolve))
+      this.#assertSound()
+      const share = this.#decided() / decisions
+      while (this.#killed < Math.min(kills, Math.floor(share * (kills + 1)))) {
+        await this.#killOldest()
+      }
+      while (this.#resets.length < Math.min(resets, Math.floor(share * (resets + 1)))) {
+        await this.#reset(limiter)
+      }
+    }
+    await Promise.all(this.#running.map((child) => this.#stop(child)))
+    this.#assertSound()
+    return {
+      decisions: this.#logFiles.flatMap((file) => parseLog(readFileSync(file, 'utf8'))),
+      resets: this.#resets,
+      killed: this.#killed,
+    }
+  }
+
+  /** Kills what is still running. */
+  end(): void {
+    for (const child of this.#running) child.kill('SIGKILL')
+  }
+
+  #start(): void {
+    const { prefix, size, tenants, rest, redisUrl } = this.#options
+    const number = this.#logFiles.length
+    const logFile = join(this.#folder, `${number}.log`)
+    const common = { seed: 7 + number, logFile, prefix, size, tenants }
+    const settings: WorkerSettings =
+      number % 2 === 0 ? { ...common, rest } : { ...common, redisUrl }
+    const child = fork(WORKER, [JSON.stringify(settings)], { execArgv: [] })
+    this.#logFiles.push(logFile)
+    this.#running.push(child)
+    child.on('message', (decided) => {
+      this.#counts.set(child, Number(decided))
+      this.#wake?.()
+    })
+    child.on('exit', (code) => {
+      if (code !== 0 && code !== null) this.#failure = `A process ended with ${code}`
+      this.#wake?.()
+    })
+  }
+
+  /** Kills the process that has run longest, in the middle of its leases, and starts another. */
+  async #killOldest(): Promise<void> {
+    const child = this.#running.shift()
+    if (!child) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    this.#killed += 1
+    this.#start()
+  }
+
+  async #reset(limiter: Limiter): Promise<void> {
+    const tenant = `t${this.#resets.length % this.#options.tenants}`
+    const before = Date.now()
+    await limiter.reset({ tenant }, { policies: ['rpm', 'quota'] })
+    this.#resets.push({ tenant, before, after: Date.now() })
+  }
+
+  #assertSound(): void {
+    if (this.#failure !== undefined) throw new Error(this.#failure)
+  }
+
+  async #stop(child: ChildProcess): Promise<void> {
+    if (child.exitCode !== null) return
+    const ended = once(child, 'exit')
+    child.send('stop')
+    await ended
+  }
+
+  #decided(): number {
+    return [...this.#counts.values()].reduce((sum, count) => sum + count, 0)
+  }
+}
