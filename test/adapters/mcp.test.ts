@@ -5,7 +5,12 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { rateLimit as rateLimitHttp } from '@sluice/adapters/express'
-import { rateLimit, reservationOf, type RateLimitOptions } from '@sluice/adapters/mcp'
+import {
+  rateLimit,
+  reservationOf,
+  type RateLimitOptions,
+  type ToolExtra,
+} from '@sluice/adapters/mcp'
 import {
   concurrency,
   createLimiter,
@@ -244,6 +249,13 @@ describe('over HTTP', () => {
     await client.callTool({ name: 'now' })
     await expect(client.callTool({ name: 'now' })).rejects.toMatchObject({ code: 429 })
   })
+})
+
+it('reads the headers of a transport over HTTP/2', async () => {
+  const tool = rateLimit(perMinute(1), { subject })('now', (_extra: ToolExtra) => text('now'))
+  const requestInfo = { headers: { ':method': 'POST', 'x-tenant': 'acme' } }
+  const { signal } = new AbortController()
+  expect(await tool({ requestInfo, signal } as never)).toMatchObject(text('now'))
 })
 
 describe('options are checked at once', () => {

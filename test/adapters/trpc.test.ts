@@ -1,7 +1,13 @@
 import { createAdaptorServer } from '@hono/node-server'
 import { denialOf, rateLimit, reservationOf } from '@sluice/adapters/trpc'
+import { concurrency } from '@sluice/core'
+import { reserving } from '@sluice/core/http'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { observable, type Observable } from '@trpc/server/observable'
+import { describe, expect, it } from 'vitest'
+import { setUpAtMidnight, subject } from '../core/http/support.ts'
+import { ACME } from '../support/limiters.ts'
 import { adapterCases } from './cases.ts'
 import { listen, type Serve } from './support.ts'
 import type { Server } from 'node:http'
@@ -43,6 +49,39 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
 }
 
 adapterCases(serve, { spellings: ['/api/ai/%63hat', '/api/ai/chat/'] })
+
+describe('a slot of a subscription', () => {
+  const { limiter } = setUpAtMidnight(concurrency({ name: 'in-flight', limit: 1, per: ['tenant'] }))
+  const limited = t.procedure.use(rateLimit<Context>(limiter, { subject, cost: reserving(1) }))
+  const router = t.router({
+    observed: limited.subscription(() =>
+      observable<number>((observer) => {
+        observer.next(1)
+      }),
+    ),
+    yielded: limited.subscription(async function* () {
+      yield 1
+    }),
+  })
+  const req = new Request('http://app.example', { headers: { 'x-tenant': 'acme' } })
+  const call = (signal?: AbortSignal) =>
+    t.createCallerFactory(router)({ req, resHeaders: new Headers() }, signal ? { signal } : {})
+  const left = async () => (await limiter.peek(ACME, { cost: 0 })).policies[0]?.remaining
+
+  it('is held until an observable ends', async () => {
+    const data = (await call().observed()) as unknown as Observable<number, unknown>
+    expect(await left()).toBe(0)
+    const subscription = data.subscribe({})
+    expect(await left()).toBe(0)
+    subscription.unsubscribe()
+    expect(await left()).toBe(1)
+  })
+
+  it('is free if the client was gone before', async () => {
+    await call(AbortSignal.abort()).yielded()
+    expect(await left()).toBe(1)
+  })
+})
 
 /** Writes a request of the cases as tRPC's client does. */
 function asCall(request: Request): Request {

@@ -14,7 +14,7 @@ const MODULES: Readonly<Record<string, RegExp>> = {
     /^(next\/experimental\/testing\/server\.js|@babel\/parser|node:(async_hooks|fs|module|path))$/,
   'packages/cloudflare/src': /^cloudflare:workers$/,
   'packages/adapters/src':
-    /^(@modelcontextprotocol\/sdk\/(types|shared\/protocol)\.js|@sveltejs\/kit|@trpc\/server|astro|express|fastify|h3|hono(\/route)?|node:http|react-router)$/,
+    /^(@modelcontextprotocol\/sdk\/(types|shared\/protocol)\.js|@sveltejs\/kit|@trpc\/server(\/observable)?|astro|express|fastify|h3|hono(\/route)?|node:http|react-router)$/,
   'packages/local/src': /^(node:.*|ioredis|wasmoon-lua5\.1)$/,
   'apps/demo': /^(next|react|jose|node:)/,
   'apps/worker': /^$/,

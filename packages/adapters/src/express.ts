@@ -6,7 +6,7 @@ import type {
   Response as ExpressResponse,
 } from 'express'
 import { requestOf, reservationOfNode } from './internal/node-request.ts'
-import { limitResponse, sendResponse } from './internal/node-response.ts'
+import { endWithResponse, sendResponse, setHeaders } from './internal/node-response.ts'
 import { splitRoute, type RouteLimitOptions } from './internal/route-option.ts'
 
 /** Options of `rateLimit`. `route` is the path of the route by default, and `*` behind `app.use`. */
@@ -29,11 +29,14 @@ export function rateLimit(
   const { route, guardOptions } = splitRoute(options)
   const guard = createGuard(limiter, guardOptions)
 
-  /** Answers a request that does not go on. */
+  /** Returns true if a request goes on; answers any other. */
   async function goesOn(req: ExpressRequest, res: ExpressResponse): Promise<boolean> {
     const request = requestOf(req, res)
     const outcome = await guard({ id: route ?? routePath(req), cost: undefined }, request, req)
-    if (outcome.kind === 'allow') limitResponse(res, outcome, request.signal)
+    if (outcome.kind === 'allow') endWithResponse(outcome.call, res)
+    // Others may have answered meanwhile, such as a middleware for timeouts.
+    if (res.writableEnded) return false
+    if (outcome.kind === 'allow') setHeaders(res, Object.entries(outcome.headers))
     if (outcome.kind === 'refuse') await sendResponse(res, outcome.response)
     return outcome.kind !== 'refuse'
   }

@@ -9,6 +9,7 @@ import {
 import { assertKnownOptions, assertOneOf, assertOptions } from '@sluice/core/validation'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { requestOf, reservationOfNode } from './internal/node-request.ts'
+import { endWithResponse } from './internal/node-response.ts'
 import { assertRouteId } from './internal/route-option.ts'
 
 /** The values that functions of the options get beside the request. */
@@ -64,15 +65,11 @@ export function rateLimit(
     // No handler runs for a request that matches no route.
     if (url === undefined || config.rateLimit === false) return undefined
     const { id = url, cost } = routeRateLimit(config.rateLimit)
-    const fetchRequest = requestOf(request.raw, reply.raw)
-    const outcome = await guard({ id, cost }, fetchRequest, request, reply)
+    const outcome = await guard({ id, cost }, requestOf(request.raw, reply.raw), request, reply)
     if (outcome.kind === 'refuse') return reply.send(outcome.response)
     if (outcome.kind === 'pass') return undefined
+    endWithResponse(outcome.call, reply.raw)
     addHeaders(reply, outcome.headers)
-    const { call } = outcome
-    if (call === undefined) return undefined
-    if (fetchRequest.signal.aborted) await call.end()
-    else reply.raw.once('close', () => void call.end())
     return undefined
   }
 

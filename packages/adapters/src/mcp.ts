@@ -12,6 +12,7 @@ import {
   type RequestReservation,
 } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { headersOf } from './internal/fetch-headers.ts'
 import { assertRouteId } from './internal/route-option.ts'
 import { assertCode, refusedResult, withHeaders } from './internal/tool-result.ts'
 
@@ -103,9 +104,6 @@ export function reservationOf(extra: ToolExtra): RequestReservation {
 
 /** Returns the HTTP request of a call as its transport tells of it, to a URL of its tool. */
 function requestOf(name: string, { requestInfo, signal }: ToolExtra): Request {
-  const headers = new Headers()
-  for (const [field, value = []] of Object.entries(requestInfo?.headers ?? {})) {
-    for (const text of typeof value === 'string' ? [value] : value) headers.append(field, text)
-  }
+  const headers = headersOf(requestInfo?.headers ?? {})
   return new Request(`mcp://tools/${encodeURIComponent(name)}`, { method: 'POST', headers, signal })
 }

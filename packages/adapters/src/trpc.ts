@@ -8,6 +8,7 @@ import {
   type RequestReservation,
 } from '@sluice/core/http'
 import { TRPCError, type TRPCMiddlewareFunction, type TRPC_ERROR_CODE_KEY } from '@trpc/server'
+import { isObservable, observable, type Observable } from '@trpc/server/observable'
 import { requestOf } from './internal/node-request.ts'
 import { splitRoute, type RouteLimitOptions } from './internal/route-option.ts'
 
@@ -73,11 +74,8 @@ export function rateLimit<Context extends RequestContext = RequestContext>(
     const { decision, headers, call } = outcome
     setHeaders(ctx, Object.entries(headers))
     const result = await trpcCall.next({ ctx: { decision } })
-    if (call && result.ok && isAsyncIterable(result.data)) {
-      // A stream that waits for its next part does not notice that its client is gone.
-      trpcCall.signal?.addEventListener('abort', () => void call.end())
-      return { ...result, data: withEnd(result.data, call) }
-    }
+    const stream = call && result.ok ? streamOf(result.data, call, trpcCall.signal) : undefined
+    if (stream !== undefined) return { ...result, data: stream }
     await call?.end()
     return result
   }
@@ -152,11 +150,30 @@ function setHeaders(
 
 /** Returns the request of a context. @throws ConfigError When the context has none. */
 function fetchRequest({ req, res }: RequestContext): Request {
-  if (req instanceof Request) return req
+  if (req && isFetchRequest(req)) return req
   if (req && res) return requestOf(req, res)
   const message =
     'must return the request: createContext: ({ req, resHeaders }) => ({ req, resHeaders })'
   throw new ConfigError('invalid_option', 'createContext', message)
+}
+
+/** By its headers, because servers replace the global `Request` by a class of their own. */
+function isFetchRequest(req: Request | IncomingMessage): req is Request {
+  return typeof req.headers.get === 'function'
+}
+
+/** Returns a stream that ends a call with it, or `undefined` if `data` is not a stream. */
+function streamOf(data: unknown, call: CallInFlight, signal: AbortSignal | undefined): unknown {
+  const stream = isObservable(data)
+    ? withTeardown(data, call)
+    : isAsyncIterable(data)
+      ? withEnd(data, call)
+      : undefined
+  if (stream === undefined) return undefined
+  // A stream that waits for its next part does not notice that its client is gone.
+  if (signal?.aborted) void call.end()
+  else signal?.addEventListener('abort', () => void call.end())
+  return stream
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
@@ -170,4 +187,15 @@ async function* withEnd(source: AsyncIterable<unknown>, call: CallInFlight): Asy
   } finally {
     await call.end()
   }
+}
+
+/** Passes on what a procedure emits, and ends its call with it. */
+function withTeardown(source: Observable<unknown, unknown>, call: CallInFlight): unknown {
+  return observable((observer) => {
+    const subscription = source.subscribe(observer)
+    return () => {
+      subscription.unsubscribe()
+      void call.end()
+    }
+  })
 }

@@ -157,6 +157,13 @@ describe('pipelined', () => {
     expect(sent).toHaveLength(1)
   })
 
+  it('a fetch that throws at once degrades one call by itself at once, too', async () => {
+    const { limiter } = setUp(() => {
+      throw new Error('no socket')
+    })
+    expect((await limiter.check({ tenant: 'acme' })).degraded?.cause).toBe('store_unreachable')
+  })
+
   it('ends one caller at its deadline, and no other', async () => {
     let isAborted = false
     const over = new EventEmitter()

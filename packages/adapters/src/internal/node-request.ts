@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { reservationOf, type RequestReservation } from '@sluice/core/http'
+import { headersOf } from './fetch-headers.ts'
+import { isOver } from './node-response.ts'
 
 /** A request of Node.js, as frameworks pass it on: some rewrite `url`, and keep what the client sent. */
 export type NodeRequest = IncomingMessage & { readonly originalUrl?: string }
@@ -36,7 +38,7 @@ function createRequest(incoming: NodeRequest, signal: AbortSignal): Request {
   try {
     // Not relative to a base, because a path may begin with two slashes. A proxy gets an absolute URL.
     const href = originalUrl.startsWith('/') ? `${protocol}//${host}${originalUrl}` : originalUrl
-    return new Request(href, { method, headers: headersOf(incoming), signal })
+    return new Request(href, { method, headers: headersOf(incoming.headers), signal })
   } catch (cause) {
     throw Object.assign(new Error('The request is malformed.', { cause }), {
       status: 400,
@@ -54,23 +56,14 @@ function originOf({ headers, socket }: IncomingMessage): { protocol: string; hos
   }
 }
 
-/** Reads the headers as Node.js joins them: of a repeated `Authorization`, the first one counts. */
-function headersOf(incoming: IncomingMessage): Headers {
-  const headers = new Headers()
-  for (const [name, value = []] of Object.entries(incoming.headers)) {
-    // HTTP/2 has the method and the path among the headers, as `:method` and `:path`.
-    if (name.startsWith(':')) continue
-    for (const text of typeof value === 'string' ? [value] : value) headers.append(name, text)
-  }
-  return headers
-}
-
 function abortSignalOf(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
+  const abortUnlessComplete = (): void => {
+    // HTTP/2 says that a response is finished when its client is gone, too.
+    if (!(response.writableEnded && response.writableFinished)) gone.abort()
+  }
   // Earlier middleware may have waited for longer than the client did.
-  if (response.destroyed) gone.abort()
-  response.once('close', () => {
-    if (!response.writableFinished) gone.abort()
-  })
+  if (isOver(response)) abortUnlessComplete()
+  else response.once('close', abortUnlessComplete)
   return gone.signal
 }

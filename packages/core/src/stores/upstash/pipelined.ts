@@ -42,7 +42,8 @@ const MAX_LENGTH = 256_000
 export function pipelined(options: PipelinedOptions = {}): Fetch {
   assertKnownOptions('pipelined', options, ['fetch'])
   if (options.fetch !== undefined) assertFunction('pipelined.fetch', options.fetch)
-  const send: Fetch = options.fetch ?? ((target, init) => fetch(target, init))
+  // Async, so that one that throws at once rejects, too. The global one is looked up at each call.
+  const send: Fetch = async (target, init) => (options.fetch ?? fetch)(target, init)
   const batches = new Map<string, Batch>()
 
   /** Sends a batch, unless it was sent before because it was full. */
