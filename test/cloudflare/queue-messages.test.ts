@@ -41,6 +41,8 @@ beforeEach(() => {
   vi.clearAllMocks()
 })
 
+const fails = () => Promise.reject(new Error('the store is down'))
+
 describe('a message', () => {
   it.each([
     [1, 10],
@@ -49,7 +51,6 @@ describe('a message', () => {
     [7, 600],
     [100, 600],
   ])('denied in attempt %i because the store fails is back in %i s', async (attempts, seconds) => {
-    const fails = () => Promise.reject(new Error('the store is down'))
     const limiter = createLimiter({
       store: { check: fails, run: fails, reset: fails },
       policies: [fixedWindow({ name: 'daily', limit: 2, window: '1d', per: ['tenant'] })],

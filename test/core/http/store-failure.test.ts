@@ -92,20 +92,20 @@ describe('while the store fails', () => {
   })
 })
 
-describe('the handler of a request', () => {
-  const respondWith = (store: Store) => {
-    const limiter = createLimiter({
-      store,
-      policies: [rpm],
-      extensions: [collectProblems().listener],
-    })
-    const options = { routes: ['/api/ai/**'], subject: () => ACME }
-    return rateLimit(limiter, options, (request) =>
-      Response.json([decisionOf(request)?.allowed, decisionOf(request)?.degraded ?? null]),
-    )
-  }
-  const request = (path: string) => new Request(`https://app.example${path}`)
+const respondWith = (store: Store) => {
+  const limiter = createLimiter({
+    store,
+    policies: [rpm],
+    extensions: [collectProblems().listener],
+  })
+  const options = { routes: ['/api/ai/**'], subject: () => ACME }
+  return rateLimit(limiter, options, (request) =>
+    Response.json([decisionOf(request)?.allowed, decisionOf(request)?.degraded ?? null]),
+  )
+}
+const request = (path: string) => new Request(`https://app.example${path}`)
 
+describe('the handler of a request', () => {
   it('learns from its decision that the store fails', async () => {
     const answer = await respondWith(down)(request('/api/ai/chat'))
     expect(await answer.json()).toEqual([true, { cause: 'store_unreachable', mode: 'local' }])

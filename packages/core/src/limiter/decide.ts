@@ -88,16 +88,15 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
 
 /** Starts the time of a call. Extensions may move the start, from which a deadline counts. */
 function startCall({ subject, waitUntil }: LimiterCall): ExtensionCall {
-  const extensionCall = {
+  const call = {
     subject,
     waitUntil,
     startedAt: systemClock(),
     pauseDeadline(ms: number) {
-      const startedAt = Math.min(extensionCall.startedAt + ms, systemClock())
-      if (ms > 0) extensionCall.startedAt = startedAt
+      if (ms > 0) call.startedAt = Math.min(call.startedAt + ms, systemClock())
     },
   }
-  return extensionCall
+  return call
 }
 
 function contextOf(

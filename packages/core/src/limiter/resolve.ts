@@ -90,7 +90,7 @@ function reasonToSkip(
   }
   compiledPolicy.lacking += 1
   if (compiledPolicy.lacking === MANY_LACKING) {
-    const message = `policies.${name} limits nobody: none of ${MANY_LACKING} subjects has ${String(per)}`
+    const message = `policies.${name} limits nobody: ${MANY_LACKING} lack ${String(per)}`
     report({ code: 'policy_skipped', message })
   }
   return 'missing_dimension'
