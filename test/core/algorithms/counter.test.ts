@@ -1,4 +1,4 @@
-import { createLimiter, manualClock, slidingWindowCounter } from '@sluice/core'
+import { createLimiter, manualClock, slidingWindowCounter, type Duration } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -60,7 +60,8 @@ async function live(
   onDenial: (now: number, cost: number, charges: readonly Charge[]) => void = () => {},
 ): Promise<Charge[]> {
   const clock = manualClock(MIDNIGHT)
-  const window = segments * length
+  // With its unit, because a number below 1,000 is refused.
+  const window: Duration = `${segments * length}ms`
   const policy = slidingWindowCounter({ name: 'p', limit, window, segments, per: 'global' })
   const limiter = createLimiter({ store: memory(), policies: [policy], clock })
   const charges: Charge[] = []

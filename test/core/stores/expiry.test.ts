@@ -228,7 +228,9 @@ describe('keys in Redis', () => {
 
   it('of a sliding window live until their newest entry has expired, by the clock of Redis', async () => {
     const window = 120
-    const { limiter, prefix } = setUp([slidingWindow({ name: 's', limit: 500, window, per })])
+    const { limiter, prefix } = setUp([
+      slidingWindow({ name: 's', limit: 500, window: `${window}ms`, per }),
+    ])
     for (let time = 0; time < 400; time += 1) {
       await limiter.check(ACME)
       const [key = ''] = await keysUnder(own.redis, prefix)

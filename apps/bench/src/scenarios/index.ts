@@ -1,5 +1,6 @@
 import type { Scenario } from './scenario.ts'
 import { cpuScenario } from './cpu.ts'
+import { deniedFloodScenario } from './denied-flood.ts'
 import { inFlightScenario } from './in-flight.ts'
 import { leasesScenario } from './leases.ts'
 import { memoryScenario } from './memory.ts'
@@ -14,6 +15,7 @@ export const SCENARIOS: readonly Scenario[] = [
   scriptScenario,
   cpuScenario,
   memoryScenario,
+  deniedFloodScenario,
   leasesScenario,
   meterScenario,
 ]

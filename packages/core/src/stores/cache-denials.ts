@@ -53,7 +53,11 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
     assertPositiveInteger('cacheDenials.maxPartitions', max, 1_000_000),
   )
   if (typeof (store as Partial<Store> | undefined)?.check !== 'function') {
-    throw new ConfigError('invalid_option', 'cacheDenials.store', 'must be a store, as upstash()')
+    throw new ConfigError(
+      'invalid_option',
+      'cacheDenials.store',
+      'must be a store, such as upstash()',
+    )
   }
   const changes = new Changes()
   // Windows over one log share a key, and are known apart by their names.
