@@ -28,6 +28,7 @@ const options: QueueOptions<object, Job> = {
 function message(tenant: string, cost?: number) {
   return {
     body: { tenant, ...(cost === undefined ? {} : { cost }) },
+    attempts: 1,
     ack: vi.fn<() => void>(),
     retry: vi.fn<(options?: { delaySeconds: number }) => void>(),
   }
@@ -40,7 +41,27 @@ beforeEach(() => {
   vi.clearAllMocks()
 })
 
+const fails = () => Promise.reject(new Error('the store is down'))
+
 describe('a message', () => {
+  it.each([
+    [1, 10],
+    [2, 20],
+    [4, 80],
+    [7, 600],
+    [100, 600],
+  ])('denied in attempt %i because the store fails is back in %i s', async (attempts, seconds) => {
+    const limiter = createLimiter({
+      store: { check: fails, run: fails, reset: fails },
+      policies: [fixedWindow({ name: 'daily', limit: 2, window: '1d', per: ['tenant'] })],
+      onStoreError: 'deny',
+    })
+    const denied = { ...message('acme'), attempts }
+    await rateLimitQueue(limiter, options, handle)({ queue: 'jobs', messages: [denied] }, {}, {})
+    expect(denied.retry.mock.calls).toEqual([[{ delaySeconds: seconds }]])
+    expect(handle).not.toHaveBeenCalled()
+  })
+
   it('that fits is handled, then acknowledged', async () => {
     const fits = message('acme')
     handle.mockImplementationOnce(async () => {

@@ -199,7 +199,7 @@ it.each(['ioredis 5', 'ioredis 6'] as const)(
       ;(started.client as Redis).on('error', ({ message }: Error) => resolve(message))
     })
     const { degraded } = await limiterOf(started).check(subject)
-    expect(['store_refused', 'store_unreachable']).toContain(degraded?.cause)
+    expect(['store_unauthorized', 'store_unreachable']).toContain(degraded?.cause)
     expect(await reason).toMatch(/^WRONGPASS/)
   },
 )
@@ -213,7 +213,7 @@ it('a password that Redis refuses degrades decisions, and node-redis names the r
   })
   client.connect().catch(() => {})
   const { degraded } = await limiterOf({ client, close: () => {} }).check(subject)
-  expect(['store_refused', 'store_unreachable']).toContain(degraded?.cause)
+  expect(['store_unauthorized', 'store_unreachable']).toContain(degraded?.cause)
   expect(await reason).toMatch(/^WRONGPASS/)
 })
 

@@ -10,6 +10,10 @@ const MAX_DELAY_SECONDS = 43_200
 /** The longest total delay of one batch, in milliseconds: a consumer ends after 15 minutes. */
 const MAX_BATCH_DELAY_MS = 600_000
 
+/** The delays while the store fails, in seconds. They grow, so that a long fault uses up few retries. */
+const FIRST_STORE_DELAY_SECONDS = 10
+const LONGEST_STORE_DELAY_SECONDS = 600
+
 /** Options of `rateLimitQueue`. */
 export interface QueueOptions<Env, Body> {
   /** Finds the subject of a message. */
@@ -28,6 +32,8 @@ export interface QueueOptions<Env, Body> {
  * Creates a queue consumer that handles messages only as fast as the limits allow.
  *
  * - A denied message goes back to the queue with the decision's delay, and is tried again then.
+ * - A message that is denied because the store fails goes back with a delay that doubles with each of its
+ *   attempts, from ten seconds to ten minutes.
  * - An allowed message that is to be delayed waits here, because going back would charge it again.
  * - A handled message is acknowledged.
  * - A message whose subject, cost or handler throws goes back as the queue is configured. The others
@@ -75,7 +81,7 @@ export function rateLimitQueue<Env extends object, Body>(
           await handle(message, env, ctx)
           message.ack()
         } else {
-          message.retry({ delaySeconds: delaySeconds(decision) })
+          message.retry({ delaySeconds: delaySeconds(decision, message.attempts) })
         }
       } catch (error) {
         console.error('A queued message failed and is retried:', error)
@@ -85,7 +91,10 @@ export function rateLimitQueue<Env extends object, Body>(
   }
 }
 
-function delaySeconds({ retryAfterMs }: DeniedDecision): number {
+function delaySeconds({ reason, retryAfterMs }: DeniedDecision, attempts: number): number {
+  if (reason === 'store_unavailable') {
+    return Math.min(LONGEST_STORE_DELAY_SECONDS, FIRST_STORE_DELAY_SECONDS * 2 ** (attempts - 1))
+  }
   const seconds = retryAfterMs === null ? MAX_DELAY_SECONDS : Math.ceil(retryAfterMs / 1000)
   return Math.min(MAX_DELAY_SECONDS, Math.max(1, seconds))
 }

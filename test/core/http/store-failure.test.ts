@@ -8,7 +8,7 @@ import {
   type Policy,
   type Store,
 } from '@sluice/core'
-import { rateLimit } from '@sluice/core/http'
+import { decisionOf, rateLimit } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { ACME, collectProblems, setUp } from '../../support/limiters.ts'
@@ -89,5 +89,35 @@ describe('while the store fails', () => {
       return degraded?.mode
     })
     expect(await Promise.all(modes)).toEqual(['deny', 'local'])
+  })
+})
+
+const respondWith = (store: Store) => {
+  const limiter = createLimiter({
+    store,
+    policies: [rpm],
+    extensions: [collectProblems().listener],
+  })
+  const options = { routes: ['/api/ai/**'], subject: () => ACME }
+  return rateLimit(limiter, options, (request) =>
+    Response.json([decisionOf(request)?.allowed, decisionOf(request)?.degraded ?? null]),
+  )
+}
+const request = (path: string) => new Request(`https://app.example${path}`)
+
+describe('the handler of a request', () => {
+  it('learns from its decision that the store fails', async () => {
+    const answer = await respondWith(down)(request('/api/ai/chat'))
+    expect(await answer.json()).toEqual([true, { cause: 'store_unreachable', mode: 'local' }])
+  })
+
+  it('learns that it does not', async () => {
+    const answer = await respondWith(memory())(request('/api/ai/chat'))
+    expect(await answer.json()).toEqual([true, null])
+  })
+
+  it('finds no decision on a request that is not limited', async () => {
+    const answer = await respondWith(down)(request('/about'))
+    expect(await answer.json()).toEqual([null, null])
   })
 })

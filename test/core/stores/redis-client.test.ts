@@ -77,3 +77,19 @@ describe('a client of Redis over TCP', () => {
     expect(await limiter.check(subject)).toMatchObject({ allowed: true, degraded: undefined })
   })
 })
+
+it.each(['NOAUTH Authentication required.', 'WRONGPASS invalid username-password pair.'])(
+  'a client whose credentials Redis refuses is told so: %s',
+  async (answer) => {
+    const client = {
+      status: 'ready',
+      options: { maxRetriesPerRequest: 0 },
+      call: () => Promise.reject(new Error(answer)),
+      ping: () => Promise.resolve('PONG'),
+    }
+    await expect(redis({ client }).reset(['key'])).rejects.toMatchObject({
+      code: 'store_unauthorized',
+      message: expect.stringContaining('check the username and password of your client') as string,
+    })
+  },
+)

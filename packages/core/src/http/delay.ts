@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.ts'
+import { isUnits } from '../internal/validation.ts'
 
 const DEFAULT_MAX_DELAY_MS = 30_000
 
@@ -7,9 +8,7 @@ const LONGEST_DELAY_MS = 3_600_000
 
 /** Returns `maxDelayMs` if it is a whole number of milliseconds up to an hour, else throws. */
 export function assertMaxDelay(option: string, maxDelayMs: unknown = DEFAULT_MAX_DELAY_MS): number {
-  if (typeof maxDelayMs === 'number' && Number.isInteger(maxDelayMs)) {
-    if (maxDelayMs >= 0 && maxDelayMs <= LONGEST_DELAY_MS) return maxDelayMs
-  }
+  if (isUnits(maxDelayMs) && maxDelayMs <= LONGEST_DELAY_MS) return maxDelayMs
   const message = `must be a whole number of milliseconds from 0 (no delay) to ${LONGEST_DELAY_MS}`
   throw new ConfigError('invalid_option', option, message, maxDelayMs)
 }

@@ -13,6 +13,7 @@ import {
   type KeepLimiter,
   type LimiterSource,
 } from './context.ts'
+import { keepDecision } from './decision-of.ts'
 import { delay } from './delay.ts'
 import { resolveGuardOptions, type GuardOptions } from './guard-options.ts'
 import { denyRequest, headersOf, refuseRequest } from './guard-responses.ts'
@@ -129,6 +130,7 @@ export function createGuard<Context extends unknown[], PlatformRequest extends R
       await call?.end()
       return { kind: 'refuse', response: new Response(null, { status: 499 }) }
     }
+    keepDecision(request, decision)
     return { kind: 'allow', decision, headers, route: id, subject, call }
   }
 }

@@ -8,6 +8,7 @@ export type { DenialFormat } from './format.ts'
 // Limits around a handler of the fetch shape
 export { rateLimit } from './fetch-adapter.ts'
 export type { FetchHandler } from './fetch-adapter.ts'
+export { decisionOf } from './decision-of.ts'
 export { limitGuesses } from './guess-limit.ts'
 export type { Guess, GuessLimit } from './guess-limit.ts'
 export { reservationOf, reserving } from './reserving.ts'

@@ -161,7 +161,7 @@ function keySource(options: JwtSubjectOptions): () => JWTVerifyGetKey {
 function keyOf(secret: unknown): JWTVerifyGetKey {
   if (secret === undefined || secret === '') {
     const message =
-      'is missing; set the variable that it comes from, locally in .env.local or .dev.vars, to what signs the JWTs'
+      'is missing; set the variable that it comes from, locally in .env, .env.local or .dev.vars, to what signs the JWTs'
     throw new ConfigError('missing_credentials', 'jwtSubject.secret', message)
   }
   if (typeof secret !== 'string' || secret.length < 32) {

@@ -33,12 +33,11 @@ export interface LimiterCall {
  */
 export function parseCall(
   subject: Subject,
-  options: CheckOptions | undefined,
+  options: CheckOptions = {},
   apply: boolean,
   known: readonly string[],
 ): LimiterCall {
   assertSubject(subject)
-  if (options === undefined) return { subject, apply, cost: undefined, waitUntil: undefined }
   if (typeof options === 'object' && options !== null) {
     const { cost, waitUntil } = options
     const isCallable = waitUntil === undefined || typeof waitUntil === 'function'

@@ -10,6 +10,8 @@ export interface CompiledPolicy {
   readonly perIndex: number
   /** The name by which `rollout` chooses partitions. Windows over one log share it. */
   readonly rolloutName: string
+  /** The decisions that lacked a dimension of it; not a number as soon as one lacks none. */
+  lacking: number
 }
 
 /** A limiter's policies, compiled once. */
@@ -32,6 +34,7 @@ export function compile(policies: readonly PolicyRule[]): Program {
       prefix: `${keyPrefix(policy)}:`,
       perIndex: pers.indexOf(String(per)),
       rolloutName: keyspace?.name ?? name,
+      lacking: 0,
     }
   })
   return {

@@ -58,7 +58,6 @@ const STORE_RETRY_MS = 1_000
  * otherwise the first that does not fit now; the wait is the longest of all that do not fit.
  */
 function decisionOf(policies: readonly PolicyState[], facts: DecisionFacts): Decision {
-  const { at, source, skipped, plan, planSource, degraded } = facts
   let violated: PolicyState | undefined
   let retryAfterMs: number | null = 0
   let delayMs = 0
@@ -72,7 +71,7 @@ function decisionOf(policies: readonly PolicyState[], facts: DecisionFacts): Dec
     if (waitMs === null || violated === undefined) violated = policy
     retryAfterMs = waitMs === null ? null : Math.max(retryAfterMs, waitMs)
   }
-  const base = { policies, skipped, at, source, plan, planSource, degraded }
+  const base = { policies, ...facts }
   if (violated === undefined) {
     return { allowed: true, reason: undefined, violated, retryAfterMs: 0, delayMs, ...base }
   }

@@ -1,7 +1,7 @@
 import type { Decision } from '../decision.ts'
-import type { Fit, RecordField, SettlementMark, StoreReply, StoreRequest } from '../stores/store.ts'
+import type { Fit, SettlementMark, StoreReply, StoreRequest } from '../stores/store.ts'
 import type { LimiterCall } from './call.ts'
-import type { CombinedContribution, Seam, TrackedRecord } from './extensions.ts'
+import type { CombinedContribution, ExtensionCall, TrackedRecord } from './extensions.ts'
 import type { ResolvedPlan } from './plan.ts'
 import type { EntryContext, ResolvedEntry } from './resolve.ts'
 import type { LimiterRuntime } from './runtime.ts'
@@ -37,8 +37,6 @@ const NO_CONTRIBUTION: CombinedContribution = {
   failure: undefined,
 }
 
-const NO_FIELDS: readonly RecordField[] = []
-
 /**
  * Decides in three stages: resolve, the store, conclude. Extensions contribute before the first and
  * listen after the last. A denial based on outdated records, which has charged nothing, is decided a
@@ -47,26 +45,27 @@ const NO_FIELDS: readonly RecordField[] = []
  * @throws InputError When the subject lacks a dimension or the cost is malformed.
  */
 export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise<Outcome> {
-  const { program, store, seam, events } = runtime
+  const { program, store, seam, events, extensions } = runtime
   const { subject, apply, fit } = call
   assertCost(call.cost, program.units)
-  const timing = { startedAt: systemClock() }
+  const extensionCall = startCall(call)
   let outcome: Outcome | undefined
   for (;;) {
     const digests = hasLongValue(subject, program.dimensions)
       ? await digestLongValues(subject, program.dimensions)
       : undefined
-    const contribution = seam ? await contribute(seam, runtime, call, timing) : NO_CONTRIBUTION
+    const contribution = seam ? await seam.contribute(extensions, extensionCall) : NO_CONTRIBUTION
 
     // Resolve: select the policies that take part, each with its key and numbers.
     const plan = resolvePlan(runtime, subject, contribution.plan)
     const { entries: resolved, skipped } = resolve(
       program,
       contextOf(call, plan, contribution, digests),
+      events.problem,
     )
 
     // The store: check all entries, then charge all of them if all fit.
-    const request = requestOf(runtime, call, resolved, contribution, timing.startedAt)
+    const request = requestOf(runtime, call, resolved, contribution, extensionCall.startedAt)
     const { id, now, reads } = request
     const reply: StoreReply =
       resolved.length + reads.length > 0
@@ -87,23 +86,17 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
   return outcome as Outcome
 }
 
-/** Collects the contributions of the extensions. They may move the start, from which a deadline counts. */
-function contribute(
-  seam: Seam,
-  { extensions }: LimiterRuntime,
-  { subject, waitUntil }: LimiterCall,
-  timing: { startedAt: number },
-): Promise<CombinedContribution> {
-  return seam.contribute(extensions, {
+/** Starts the time of a call. Extensions may move the start, from which a deadline counts. */
+function startCall({ subject, waitUntil }: LimiterCall): ExtensionCall {
+  const call = {
     subject,
     waitUntil,
-    get startedAt() {
-      return timing.startedAt
+    startedAt: systemClock(),
+    pauseDeadline(ms: number) {
+      if (ms > 0) call.startedAt = Math.min(call.startedAt + ms, systemClock())
     },
-    pauseDeadline(ms) {
-      if (ms > 0) timing.startedAt = Math.min(timing.startedAt + ms, systemClock())
-    },
-  })
+  }
+  return call
 }
 
 function contextOf(
@@ -137,7 +130,7 @@ function requestOf(
     now: clock(),
     clockIsInjected,
     startedAt,
-    reads: reads.length === 0 ? NO_FIELDS : reads.map(({ field }) => field),
+    reads: reads.map(({ field }) => field),
     id,
     mark: markFor?.(id, entries),
     fit,

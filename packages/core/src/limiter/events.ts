@@ -56,6 +56,7 @@ export interface Problem {
     | 'plan_resolver_failed'
     | 'invalid_configuration'
     | 'extension_failed'
+    | 'policy_skipped'
     | 'reservation_lost'
     | StoreErrorCode
   /** A sentence for the log. Contains no id of a tenant or user. */

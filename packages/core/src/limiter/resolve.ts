@@ -4,6 +4,7 @@ import type { LimitContext, LimitSettings } from '../policies/limit.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Entry } from '../stores/store.ts'
 import type { CompiledPolicy, Program } from './compile.ts'
+import type { Problem } from './events.ts'
 import { costIn } from '../cost.ts'
 import { resolveLimits } from '../policies/limit.ts'
 import { lacksDimension, encodePartition, type Digests, type Subject } from '../subject.ts'
@@ -45,7 +46,11 @@ export interface Resolution {
  * @throws InputError When the subject lacks a dimension, or the cost lacks a unit.
  * @throws ConfigError When a function for a limit or burst returns an invalid value.
  */
-export function resolve({ compiled }: Program, context: EntryContext): Resolution {
+export function resolve(
+  { compiled }: Program,
+  context: EntryContext,
+  report: (problem: Problem) => void,
+): Resolution {
   const entries: ResolvedEntry[] = []
   const skipped: SkippedPolicy[] = []
   const partitions: (string | undefined)[] = []
@@ -53,7 +58,7 @@ export function resolve({ compiled }: Program, context: EntryContext): Resolutio
     const compiledPolicy = compiled[index] as CompiledPolicy
     const { policy, perIndex } = compiledPolicy
     const { subject, digests } = context
-    let why = reasonToSkip(policy, context)
+    let why = reasonToSkip(compiledPolicy, context, report)
     if (why === undefined) {
       const partition = (partitions[perIndex] ??= encodePartition(subject, policy.per, digests))
       const entry = resolveEntry(compiledPolicy, index, partition, context)
@@ -68,12 +73,27 @@ export function resolve({ compiled }: Program, context: EntryContext): Resolutio
   return { entries, skipped }
 }
 
+/** The subjects without a dimension after which its name may be misspelt. */
+const MANY_LACKING = 20
+
 function reasonToSkip(
-  { routes, onMissing, per }: PolicyRule,
+  compiledPolicy: CompiledPolicy,
   { subject, limits }: EntryContext,
+  report: (problem: Problem) => void,
 ): SkipReason | undefined {
+  const { routes, onMissing, per, name } = compiledPolicy.policy
   if (routes && !routes.includes(limits.route ?? '')) return 'other_route'
-  return onMissing === 'skip' && lacksDimension(subject, per) ? 'missing_dimension' : undefined
+  if (onMissing !== 'skip') return undefined
+  if (!lacksDimension(subject, per)) {
+    compiledPolicy.lacking = Number.NaN
+    return undefined
+  }
+  compiledPolicy.lacking += 1
+  if (compiledPolicy.lacking === MANY_LACKING) {
+    const message = `policies.${name} limits nobody: ${MANY_LACKING} lack ${String(per)}`
+    report({ code: 'policy_skipped', message })
+  }
+  return 'missing_dimension'
 }
 
 /** Resolves one policy to an entry, or to the reason for which it takes no part. */

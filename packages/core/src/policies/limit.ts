@@ -1,11 +1,6 @@
 import type { PlanLimits } from './plans.ts'
 import { ConfigError } from '../errors.ts'
-import {
-  assertLimit,
-  MAX_UNITS,
-  assertPositiveInteger,
-  type Units,
-} from '../internal/validation.ts'
+import { assertLimit, assertPositiveInteger, isUnits, type Units } from '../internal/validation.ts'
 
 export type { Units } from '../internal/validation.ts'
 
@@ -118,12 +113,8 @@ export function assertCountable(
   maxUnits: number,
   plan?: PlanLimits,
 ): number {
-  if (typeof units === 'number' && units >= 0 && units <= maxUnits && Number.isInteger(units)) {
-    return units
-  }
-  if (typeof units !== 'number' || !(units > maxUnits && units <= MAX_UNITS)) {
-    assertLimit(option(), units, plan && `; the plan has: ${Object.keys(plan).join()}`)
-  }
+  if (isUnits(units) && units <= maxUnits) return units
+  assertLimit(option(), units, plan && `; the plan has: ${Object.keys(plan).join()}`)
   const message = `must be at most ${maxUnits} in this window`
   throw new ConfigError('invalid_option', option(), message, units)
 }

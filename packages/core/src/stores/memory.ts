@@ -93,8 +93,7 @@ export function memory(options: MemoryOptions = {}): Store {
     const before = entries.map(({ key }) => get(key, now))
     const verdicts = entries.map((entry, index): MutableVerdict => {
       const finding = entry.policy.algorithm.check(before[index] as never, entry, now)
-      const { fits, available, resetMs, retryMs, waitMs = 0 } = finding
-      return { fits, charged: false, available, resetMs, retryMs, waitMs }
+      return { waitMs: 0, ...finding, charged: false }
     })
     const granted = fit?.grant(entries, verdicts)
     if (apply && !isDenied(entries, verdicts)) {

@@ -12,7 +12,7 @@ const openai = createOpenAICompatible({
 })
 
 const textOf = (error: unknown): string =>
-  error instanceof ModelCallDenied ? `Too much: ${error.decision.reason}.` : 'Something went wrong.'
+  error instanceof ModelCallDenied ? `Denied: ${error.decision.reason}.` : 'Something went wrong.'
 
 export async function POST(request: Request): Promise<Response> {
   const tenant = await tenantOf(request)

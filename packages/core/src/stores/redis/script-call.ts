@@ -106,10 +106,7 @@ export function parseCheckReply(reply: unknown, request: StoreRequest): StoreRep
       waitMs: fits ? waitMs : 0,
     }
   })
-  const values =
-    reads.length === 0
-      ? []
-      : reply.slice(valuesAt).map((value) => (value ?? undefined) as string | undefined)
+  const values = reply.slice(valuesAt).map((value) => (value ?? undefined) as string | undefined)
   return {
     source: 'store',
     now: integers[0] ?? 0,

@@ -23,6 +23,11 @@ export const notConnected = (): StoreError =>
 export function clientError(error: unknown): Error {
   if (error instanceof StoreError) return error
   const { message = '', code } = (error ?? {}) as { message?: string; code?: unknown }
+  // Redis refuses a long command of an unauthenticated client before it looks at it.
+  if (/^(NOAUTH|WRONGPASS) |^ERR Protocol error: unauthenticated/.test(message)) {
+    const text = 'Redis refused the credentials: check the username and password of your client'
+    return new StoreError('store_unauthorized', text)
+  }
   return code === undefined && /^[A-Z]{2,} /.test(message)
     ? new RedisError(message)
     : new StoreError('store_unreachable', 'The store cannot be reached')
