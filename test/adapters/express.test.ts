@@ -1,13 +1,13 @@
 import { createServer, request as sendRequest } from 'node:http'
 import { Readable } from 'node:stream'
-import { reservationOf, rateLimit } from '@sluice/adapters/express'
+import { decisionOf, reservationOf, rateLimit } from '@sluice/adapters/express'
 import { reserving } from '@sluice/core/http'
 import express, { type Express, type Request as ExpressRequest } from 'express'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { perMinute, subject } from '../core/http/support.ts'
 import { mistakesAreNamed } from '../support/mistakes.ts'
 import { adapterCases } from './cases.ts'
-import { listen, type Serve, type Served } from './support.ts'
+import { listen, sameDecision, type Serve, type Served } from './support.ts'
 
 const running: Served[] = []
 afterEach(async () => {
@@ -30,7 +30,7 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
   const limit = rateLimit(limiter, options)
   app.post('/api/ai/chat', limit, (_, res) => void res.send(chat()))
   app.post('/api/ai/settle', limit, (req, res, next) => {
-    settle(reservationOf(req)).then((text) => res.send(text), next)
+    settle(sameDecision(reservationOf(req), decisionOf(req))).then((text) => res.send(text), next)
   })
   app.post('/api/ai/stream', limit, (_, res) => {
     res.flushHeaders()

@@ -1,4 +1,5 @@
 import {
+  decisionOf,
   rateLimit,
   reservationOf,
   type RateLimitOptions,
@@ -11,14 +12,16 @@ import { describe, expect, it } from 'vitest'
 import { perMinute, subject } from '../core/http/support.ts'
 import { mistakesAreNamed } from '../support/mistakes.ts'
 import { adapterCases } from './cases.ts'
-import type { Serve } from './support.ts'
+import { sameDecision, type Serve } from './support.ts'
 
 const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free }) => {
   const app = fastify({ forceCloseConnections: true, routerOptions: { ignoreTrailingSlash: true } })
   app.register(async (ai) => {
     ai.register(rateLimit(limiter, options))
     ai.post('/api/ai/chat', async () => chat())
-    ai.post('/api/ai/settle', (request) => settle(reservationOf(request)))
+    ai.post('/api/ai/settle', (request) =>
+      settle(sameDecision(reservationOf(request), decisionOf(request))),
+    )
     ai.post('/api/ai/stream', async () => stream())
     ai.post('/api/ai/fail', async () => fail())
   })

@@ -6,6 +6,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { rateLimit as rateLimitHttp } from '@sluice/adapters/express'
 import {
+  decisionOf,
   rateLimit,
   reservationOf,
   type RateLimitOptions,
@@ -29,7 +30,7 @@ import { MIDNIGHT } from '../support/times.ts'
 import { ACME } from '../support/limiters.ts'
 import { mistakesAreNamed } from '../support/mistakes.ts'
 import { sharedRedis } from '../support/running-redis.ts'
-import { holdTimers, listen, storeDown } from './support.ts'
+import { holdTimers, listen, sameDecision, storeDown } from './support.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -61,7 +62,7 @@ function createServerOf(limiter: Limiter, options: RateLimitOptions, search: () 
     'settle',
     {},
     limited('settle', async (extra) => {
-      await reservationOf(extra).settle({ token: 30 })
+      await sameDecision(reservationOf(extra), decisionOf(extra)).settle({ token: 30 })
       return text('settled')
     }),
   )

@@ -1,8 +1,8 @@
 import { createAdaptorServer } from '@hono/node-server'
-import { rateLimit, reservationOf } from '@sluice/adapters/react-router'
+import { decisionOf, rateLimit, reservationOf } from '@sluice/adapters/react-router'
 import { createRequestHandler, type ActionFunctionArgs, type ServerBuild } from 'react-router'
 import { adapterCases } from './cases.ts'
-import { listen, type Serve } from './support.ts'
+import { listen, sameDecision, type Serve } from './support.ts'
 import type { Server } from 'node:http'
 
 type Action = (args: ActionFunctionArgs) => BodyInit | Promise<BodyInit>
@@ -10,7 +10,7 @@ type Action = (args: ActionFunctionArgs) => BodyInit | Promise<BodyInit>
 const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free }) => {
   const actions: Record<string, Action> = {
     chat,
-    settle: ({ context }) => settle(reservationOf(context)),
+    settle: ({ context }) => settle(sameDecision(reservationOf(context), decisionOf(context))),
     stream,
     fail,
   }

@@ -1,9 +1,15 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createLimiter, fixedWindow, listen as listenTo, type Limiter } from '@sluice/core'
+import {
+  createLimiter,
+  fixedWindow,
+  listen as listenTo,
+  type AllowedDecision,
+  type Limiter,
+} from '@sluice/core'
 import type { RequestReservation, ReservedCost } from '@sluice/core/http'
-import { vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { subject } from '../core/http/support.ts'
 
 /** The app that each framework serves: the adapter before four routes, and one route without it. */
@@ -85,3 +91,12 @@ export const storeDown = (limit: number): Limiter =>
     policies: [fixedWindow({ name: 'rpm', limit, window: '366d', per: ['tenant'] })],
     extensions: [listenTo({ problem: () => {} })],
   })
+
+/** Returns the reservation, which must be the decision that a handler finds, too. */
+export function sameDecision(
+  reservation: RequestReservation,
+  decision: AllowedDecision | undefined,
+): RequestReservation {
+  expect(decision).toBe(reservation)
+  return reservation
+}

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
+import type { AllowedDecision } from '@sluice/core'
 import { createGuard, type LimiterSource, type RequestReservation } from '@sluice/core/http'
 import type {
   Request as ExpressRequest,
   RequestHandler,
   Response as ExpressResponse,
 } from 'express'
-import { requestOf, reservationOfNode } from './internal/node-request.ts'
+import { decisionOfNode, requestOf, reservationOfNode } from './internal/node-request.ts'
 import { endWithResponse, sendResponse, setHeaders } from './internal/node-response.ts'
 import { splitRoute, type RouteLimitOptions } from './internal/route-option.ts'
 
@@ -56,6 +57,17 @@ export function rateLimit(
  */
 export function reservationOf(req: IncomingMessage): RequestReservation {
   return reservationOfNode(req)
+}
+
+/**
+ * Returns the decision on a request to its handler: what is left of the limits, and `degraded` if the store
+ * failed. `undefined` if the request was not charged.
+ *
+ * @example
+ * const isDegraded = decisionOf(req)?.degraded !== undefined
+ */
+export function decisionOf(req: IncomingMessage): AllowedDecision | undefined {
+  return decisionOfNode(req)
 }
 
 /** Never the path of the request or of a mount, which the client may spell in many ways. */

@@ -1,3 +1,4 @@
+import type { AllowedDecision } from '@sluice/core'
 import {
   assertRouteCost,
   createGuard,
@@ -8,7 +9,7 @@ import {
 } from '@sluice/core/http'
 import { assertKnownOptions, assertOneOf, assertOptions } from '@sluice/core/validation'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import { requestOf, reservationOfNode } from './internal/node-request.ts'
+import { decisionOfNode, requestOf, reservationOfNode } from './internal/node-request.ts'
 import { endWithResponse } from './internal/node-response.ts'
 import { assertRouteId } from './internal/route-option.ts'
 
@@ -116,4 +117,15 @@ function routeRateLimit(config: RouteRateLimit = {}): RouteRateLimit {
  */
 export function reservationOf(request: FastifyRequest): RequestReservation {
   return reservationOfNode(request.raw)
+}
+
+/**
+ * Returns the decision on a request to its handler: what is left of the limits, and `degraded` if the store
+ * failed. `undefined` if the request was not charged.
+ *
+ * @example
+ * const isDegraded = decisionOf(request)?.degraded !== undefined
+ */
+export function decisionOf(request: FastifyRequest): AllowedDecision | undefined {
+  return decisionOfNode(request.raw)
 }

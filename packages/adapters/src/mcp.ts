@@ -4,8 +4,10 @@ import type {
   ServerNotification,
   ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js'
+import type { AllowedDecision } from '@sluice/core'
 import {
   createGuard,
+  decisionOf as decisionOfRequest,
   reservationOf as reservationOfRequest,
   type GuardOptions,
   type LimiterSource,
@@ -100,6 +102,17 @@ export function rateLimit(
  */
 export function reservationOf(extra: ToolExtra): RequestReservation {
   return reservationOfRequest(requests.get(extra) as Request)
+}
+
+/**
+ * Returns the decision on a call to the callback of its tool: what is left of the limits, and `degraded` if
+ * the store failed. `undefined` if the call was not charged.
+ *
+ * @example
+ * const isDegraded = decisionOf(extra)?.degraded !== undefined
+ */
+export function decisionOf(extra: ToolExtra): AllowedDecision | undefined {
+  return decisionOfRequest(requests.get(extra) as Request)
 }
 
 /** Returns the HTTP request of a call as its transport tells of it, to a URL of its tool. */

@@ -1,5 +1,7 @@
+import type { AllowedDecision } from '@sluice/core'
 import {
   createGuard,
+  decisionOf as decisionOfRequest,
   reservationOf as reservationOfRequest,
   respond,
   type LimiterSource,
@@ -56,4 +58,15 @@ export function rateLimit(
  */
 export function reservationOf(context: Readonly<RouterContextProvider>): RequestReservation {
   return reservationOfRequest(requests.get(context) as Request)
+}
+
+/**
+ * Returns the decision on a request to its loader or action: what is left of the limits, and `degraded` if
+ * the store failed. `undefined` if the request was not charged.
+ *
+ * @example
+ * const isDegraded = decisionOf(context)?.degraded !== undefined
+ */
+export function decisionOf(context: Readonly<RouterContextProvider>): AllowedDecision | undefined {
+  return decisionOfRequest(requests.get(context) as Request)
 }

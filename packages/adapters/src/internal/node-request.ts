@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { reservationOf, type RequestReservation } from '@sluice/core/http'
+import type { AllowedDecision } from '@sluice/core'
+import { decisionOf, reservationOf, type RequestReservation } from '@sluice/core/http'
 import { headersOf } from './fetch-headers.ts'
 import { isOver } from './node-response.ts'
 
@@ -30,6 +31,11 @@ export function requestOf(incoming: NodeRequest, response: ServerResponse): Requ
  */
 export function reservationOfNode(incoming: IncomingMessage): RequestReservation {
   return reservationOf(requests.get(incoming) as Request)
+}
+
+/** Returns the decision on a request of Node.js, if it was charged. */
+export function decisionOfNode(incoming: IncomingMessage): AllowedDecision | undefined {
+  return decisionOf(requests.get(incoming) as Request)
 }
 
 function createRequest(incoming: NodeRequest, signal: AbortSignal): Request {
