@@ -70,7 +70,7 @@ describe('a call that is fitted to its budget', () => {
   })
 
   it('is denied if the least does not fit, and without minOutput if the most does not', async () => {
-    const few = fitting(limiterWith(900))
+    const few = fitting(limiterWith(1_000))
     expect((await few.handle(post(QUESTION))).status).toBe(429)
     const full = fitting(limiterWith(5_050), { minOutput: undefined })
     expect((await full.handle(post(QUESTION))).status).toBe(429)
