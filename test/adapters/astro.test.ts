@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { rateLimit } from '@sluice/adapters/astro'
-import { reservationOf } from '@sluice/core/http'
+import { decisionOf, reservationOf } from '@sluice/core/http'
 import { dev, type AstroIntegration } from 'astro'
 import { afterAll, beforeAll, vi } from 'vitest'
 import { adapterCases } from './cases.ts'
-import type { Serve } from './support.ts'
+import { sameDecision, type Serve } from './support.ts'
 
 const PATHS = ['/api/ai/chat', '/api/ai/settle', '/api/ai/stream', '/api/ai/fail', '/free', '/500']
 const fixture = (file: string) => fileURLToPath(new URL(`fixture/astro/${file}`, import.meta.url))
@@ -46,7 +46,8 @@ afterAll(async () => {
 const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free }) => {
   const answers: Record<string, (request: Request) => BodyInit | Promise<BodyInit>> = {
     '/api/ai/chat': chat,
-    '/api/ai/settle': (request) => settle(reservationOf(request)),
+    '/api/ai/settle': (request) =>
+      settle(sameDecision(reservationOf(request), decisionOf(request))),
     '/api/ai/stream': stream,
     '/api/ai/fail': fail,
     '/free': free,

@@ -1,20 +1,22 @@
 import { createAdaptorServer } from '@hono/node-server'
 import { rateLimit } from '@sluice/adapters/hono'
 import type { Limiter } from '@sluice/core'
-import { reservationOf } from '@sluice/core/http'
+import { decisionOf, reservationOf } from '@sluice/core/http'
 import { Hono, type Context } from 'hono'
 import { describe, expect, it, vi } from 'vitest'
 import type { Server } from 'node:http'
 import { perMinute, subject } from '../core/http/support.ts'
 import { mistakesAreNamed } from '../support/mistakes.ts'
 import { adapterCases } from './cases.ts'
-import { listen, type Serve } from './support.ts'
+import { listen, sameDecision, type Serve } from './support.ts'
 
 const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free }) => {
   const app = new Hono()
   app.use('/api/ai/*', rateLimit(limiter, options))
   app.post('/api/ai/chat', (c) => c.text(chat()))
-  app.post('/api/ai/settle', async (c) => c.text(await settle(reservationOf(c.req.raw))))
+  app.post('/api/ai/settle', async (c) =>
+    c.text(await settle(sameDecision(reservationOf(c.req.raw), decisionOf(c.req.raw)))),
+  )
   app.post('/api/ai/stream', (c) => c.body(stream()))
   app.post('/api/ai/fail', () => fail())
   app.post('/free', (c) => c.text(free()))

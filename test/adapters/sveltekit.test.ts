@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { rateLimit } from '@sluice/adapters/sveltekit'
-import { reservationOf } from '@sluice/core/http'
+import { decisionOf, reservationOf } from '@sluice/core/http'
 import type { RequestEvent } from '@sveltejs/kit'
 import { sequence, type Handle } from '@sveltejs/kit/hooks'
 import { getRequest, setResponse } from '@sveltejs/kit/node'
@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { perMinute, subject } from '../core/http/support.ts'
 import { mistakesAreNamed } from '../support/mistakes.ts'
 import { adapterCases } from './cases.ts'
-import { listen, type Serve, type Served } from './support.ts'
+import { listen, sameDecision, type Serve, type Served } from './support.ts'
 
 /** What the built app takes from the test, because it is built once. */
 interface UnderTest {
@@ -90,7 +90,8 @@ const serve: Serve = ({ limiter, options, chat, settle, stream, fail, free }) =>
     }),
     handlers: {
       'api/ai/chat': () => new Response(chat()),
-      'api/ai/settle': async ({ request }) => new Response(await settle(reservationOf(request))),
+      'api/ai/settle': async ({ request }) =>
+        new Response(await settle(sameDecision(reservationOf(request), decisionOf(request)))),
       'api/ai/stream': () => new Response(stream()),
       'api/ai/fail': () => fail(),
       free: () => new Response(free()),

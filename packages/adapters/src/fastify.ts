@@ -35,7 +35,7 @@ export interface RouteRateLimit {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** How requests to this route are limited, or `false` for a route without limits. */
+    /** The id and the cost of this route, or `false` for a route without limits. */
     rateLimit?: RouteRateLimit | false | undefined
   }
 }
