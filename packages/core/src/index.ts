@@ -1,9 +1,11 @@
 // Limiters
 export { createLimiter } from './limiter/limiter.ts'
 export type { Limiter } from './limiter/limiter.ts'
-export type { CheckOptions } from './limiter/call.ts'
+export type { CheckOptions, ExtensionCall } from './limiter/call.ts'
 export type { ResetOptions } from './limiter/reset.ts'
 export type { LimiterOptions } from './limiter/options.ts'
+export { definitionOf } from './limiter/runtime.ts'
+export type { LimiterDefinition } from './limiter/runtime.ts'
 export { localShare } from './stores/local-share.ts'
 export type { LocalShare, OnStoreError } from './stores/fallback.ts'
 
@@ -14,6 +16,8 @@ export { slidingWindows } from './policies/sliding-windows.ts'
 export type { SlidingWindowsOptions } from './policies/sliding-windows.ts'
 export { projectLimits } from './policies/project-limits.ts'
 export type { ProjectLimitsOptions } from './policies/project-limits.ts'
+export { coarse, packed } from './policies/packed.ts'
+export type { CoarseOptions } from './policies/packed.ts'
 export { slidingWindowCounter } from './policies/sliding-window-counter.ts'
 export type { SlidingWindowCounterOptions } from './policies/sliding-window-counter.ts'
 export { tokenBucket } from './policies/token-bucket.ts'
@@ -65,7 +69,6 @@ export { extensionHandle } from './limiter/runtime.ts'
 export type {
   Contribution,
   Extension,
-  ExtensionCall,
   ExtensionContext,
   ExtensionHooks,
   ExtensionOptions,

@@ -9,6 +9,8 @@ interface StandardDimensions<Plan extends string = string> {
   readonly model?: string | undefined
   /** Picks the plan whose limits apply. */
   readonly plan?: Plan | undefined
+  /** Equal for a call and its retries, such as an idempotency key. A dashboard counts such calls once. */
+  readonly call?: string | undefined
 }
 
 /**
@@ -83,16 +85,12 @@ export function assertPer(option: string, per: unknown): Per {
 /** The digests that replace long values in keys, by dimension. */
 export type Digests = ReadonlyMap<string, string>
 
-const NO_DIGESTS: Digests = new Map()
-
 /** Returns true if a value may need a digest: call `digestLongValues` before `encodePartition`. */
 export function hasLongValue(subject: Subject, dimensions: readonly string[]): boolean {
-  for (const dimension of dimensions) {
-    const value = valueOf(dimension, subject)
-    if (typeof value === 'string' && value.length > SHORT_LENGTH) return true
-  }
-  return false
+  return dimensions.some((dimension) => isLong(valueOf(dimension, subject)))
 }
+
+const isLong = (value: unknown): boolean => typeof value === 'string' && value.length > SHORT_LENGTH
 
 /** Hashes the values that are too long for a key. @throws InputError As `encodePartition` does. */
 export async function digestLongValues(
@@ -101,8 +99,7 @@ export async function digestLongValues(
 ): Promise<Digests> {
   const digests = new Map<string, string>()
   for (const dimension of dimensions) {
-    const value = valueOf(dimension, subject)
-    if (typeof value !== 'string' || value.length <= SHORT_LENGTH) continue
+    if (!isLong(valueOf(dimension, subject))) continue
     const bytes = encoder.encode(encodeValue(dimension, subject))
     if (bytes.length > MAX_VALUE_BYTES) digests.set(dimension, await digest(bytes))
   }
@@ -116,14 +113,11 @@ export async function digestLongValues(
  * @throws InputError `missing_dimension` when the subject lacks a dimension of `per`.
  * @throws InputError `invalid_subject` when a value is not a non-empty, well-formed string.
  */
-export function encodePartition(subject: Subject, per: Per, digests: Digests = NO_DIGESTS): string {
+export function encodePartition(subject: Subject, per: Per, digests?: Digests): string {
   if (per === 'global') return per
-  let key = ''
-  for (const dimension of per) {
-    if (key !== '') key += ':'
-    key += `${dimension}=${digests.get(dimension) ?? encodeValue(dimension, subject)}`
-  }
-  return key
+  const encode = (dimension: string): string =>
+    `${dimension}=${digests?.get(dimension) ?? encodeValue(dimension, subject)}`
+  return per.map(encode).join(':')
 }
 
 /** Encodes a partition and hashes its long values. @throws InputError As `encodePartition` does. */
@@ -138,7 +132,8 @@ export function lacksDimension(subject: Subject, per: Per): boolean {
   return per !== 'global' && per.some((dimension) => valueOf(dimension, subject) === undefined)
 }
 
-function valueOf(dimension: string, subject: Subject): unknown {
+/** Returns the subject's own value of a dimension, or `undefined` if it has none. */
+export function valueOf(dimension: string, subject: Subject): unknown {
   const values = subject as Readonly<Record<string, unknown>>
   return (Object.hasOwn(values, dimension) ? values[dimension] : undefined) ?? undefined
 }

@@ -79,7 +79,8 @@ export interface Algorithm<State = never> {
  * - `skewed`, true if `now` comes from callers whose clocks may differ
  *
  * A variable written `$name` outlives its fragment; list it in `keeps`. Everything that can fail, such as
- * a key that holds something else, must fail in `read` or `check`, because `add` only writes.
+ * a key that holds something else, must fail in `read` or `check`, because `add` only writes. A command
+ * names one key, as its first argument.
  */
 export interface LuaFragments {
   /** The names of the variables that outlive their fragment. */

@@ -1,4 +1,5 @@
-import type { Contribution, ExtensionCall, ExtensionContext } from '../limiter/extensions.ts'
+import type { ExtensionCall } from '../limiter/call.ts'
+import type { Contribution, ExtensionContext } from '../limiter/extensions.ts'
 import type { PolicySettings } from '../limiter/resolve.ts'
 import type { RecordField } from '../stores/store.ts'
 import type { ConfigurationCache } from './configuration-cache.ts'

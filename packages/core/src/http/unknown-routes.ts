@@ -14,7 +14,7 @@ export function warnOfUnknownRoutes(limiter: Limiter, { skipped }: Decision): vo
     for (const id of routes) {
       if (routeIds.has(id)) continue
       console.warn(
-        `policies.${name}.routes: no adapter has "${id}"; known: ${[...routeIds].join()}`,
+        `Sluice: policies.${name}.routes: no adapter has "${id}"; known: ${[...routeIds].join()}`,
       )
       routeIds.add(id)
     }

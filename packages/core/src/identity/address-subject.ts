@@ -76,7 +76,7 @@ function missingAddress(
   from: AddressSubjectOptions['from'],
   isLocal: boolean,
 ): string {
-  const missing = `addressSubject: a request has no address in ${header}, which "from" = ${JSON.stringify(from)} reads. `
+  const missing = `Sluice: addressSubject: a request has no address in ${header}, which "from" = ${JSON.stringify(from)} reads. `
   if (isLocal) return `${missing}It counts as 127.0.0.1, because "development" is true.`
   return (
     `${missing}So it has no subject. Set "from" to what is in front of the app, and while you develop, ` +
@@ -124,7 +124,7 @@ function cloudflareReader(): AddressSource['read'] {
     if (text !== null && !isProxied && !isWarned) {
       isWarned = true
       console.warn(
-        'addressSubject.from is "cloudflare", but a request has CF-Connecting-IP and no CF-Ray: ' +
+        'Sluice: addressSubject.from is "cloudflare", but a request has CF-Connecting-IP and no CF-Ray: ' +
           'it has not been through Cloudflare, and its sender may write any address. Block requests ' +
           'that bypass Cloudflare. If the app is not behind Cloudflare, set "from" to "vercel" or ' +
           'a number of proxies.',

@@ -8,6 +8,6 @@ export function runInBackground(work: Promise<unknown>, waitUntil?: WaitUntil): 
     waitUntil?.(safe)
   } catch (error) {
     // Cloudflare's throws if it is passed unbound, and `after` of Next.js outside of a request.
-    console.error('waitUntil failed, and background work may be cut off:', error)
+    console.error('Sluice: waitUntil failed, and background work may be cut off:', error)
   }
 }

@@ -4,7 +4,7 @@ type Unit = 'ms' | 's' | 'm' | 'h' | 'd'
 
 /**
  * A length of time: `'500ms'`, `'10s'`, `'1m'`, `'24h'` or `'30d'`, also with a space (`'60 s'`), or a number of
- * milliseconds. Of a window, a number is at least 1,000: less would be seconds by mistake.
+ * milliseconds. A number is at least 1,000: less would be seconds by mistake.
  */
 export type Duration = `${number}${Unit}` | `${number} ${Unit}` | number
 
@@ -18,21 +18,23 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
 
 const MAX_MS = 366 * 86_400_000
 
+/** The least number of milliseconds without a unit. */
+const LEAST_NUMBER = 1_000
+
 /**
  * Converts a duration to milliseconds.
  *
- * @param leastNumber The least number of milliseconds; a text may be shorter. 1,000 finds seconds by mistake.
  * @throws ConfigError `invalid_duration` unless it is a whole number of milliseconds from 1 to 366 days, and
- * from `leastNumber` if it is written as a number.
+ * from 1,000 if it is written as a number.
  */
-export function durationMs(option: string, duration: unknown, leastNumber: number = 1): number {
+export function durationMs(option: string, duration: unknown): number {
   const ms = typeof duration === 'string' ? parse(duration) : duration
-  const least = ms === duration ? leastNumber : 1
+  const least = ms === duration ? LEAST_NUMBER : 1
   if (typeof ms === 'number' && Number.isInteger(ms) && ms >= least && ms <= MAX_MS) return ms
   throw new ConfigError(
     'invalid_duration',
     option,
-    `must be a text such as "500ms", "60s" or "30d", or milliseconds from ${leastNumber}; at most 366 days`,
+    `must be a text such as "500ms", "60s" or "30d", or milliseconds from ${LEAST_NUMBER}; at most 366 days`,
     duration,
   )
 }

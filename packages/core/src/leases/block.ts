@@ -84,6 +84,8 @@ interface LeaseFacts {
   readonly verdict: Verdict
   /** Units charged, those of that decision included. */
   readonly units: number
+  /** Units of that decision, 0 if the block was fetched ahead. */
+  readonly used: number
   readonly block: Block
   /** The time before the request was sent: a slow reply shortens a lease. */
   readonly taken: Moment
@@ -97,17 +99,21 @@ export class Lease {
   readonly units: number
   left: number
   isOver = false
+  /** True once a block to follow it has been looked for. */
+  isFollowed = false
   readonly #block: Block
+  readonly #lastsMs: number
   readonly #end: Moment
   readonly #resetAt: number
   /** Units that the store had beside these. */
   readonly #available: number
 
-  constructor({ entry, verdict, units, block, taken, lastsMs }: LeaseFacts) {
+  constructor({ entry, verdict, units, used, block, taken, lastsMs }: LeaseFacts) {
     this.entry = entry
     this.units = units
-    this.left = units - entry.cost
+    this.left = units - used
     this.#block = block
+    this.#lastsMs = lastsMs
     this.#end = { wall: taken.wall + lastsMs, steady: taken.steady + lastsMs }
     this.#resetAt = taken.steady + verdict.resetMs
     this.#available = Math.max(0, verdict.available - units)
@@ -116,6 +122,15 @@ export class Lease {
 
   isValid({ wall, steady }: Moment): boolean {
     return wall < this.#end.wall && steady < this.#end.steady
+  }
+
+  /** Returns true if half of its units or less are left, or a quarter of its time. */
+  isRunningLow({ steady }: Moment): boolean {
+    return this.left * 2 <= this.units || (this.#end.steady - steady) * 4 <= this.#lastsMs
+  }
+
+  isHalfOver({ steady }: Moment): boolean {
+    return (this.#end.steady - steady) * 2 <= this.#lastsMs
   }
 
   /** Describes the policy before `cost` is taken. */

@@ -8,27 +8,24 @@ import type {
 } from '../stores/store.ts'
 import { Block, blockMark, Lease, type Moment } from './block.ts'
 import { blockFit, blockSize } from './block-fit.ts'
+import { Holding } from './holding.ts'
 import { termsOf, type LeaseTerms } from './lease.ts'
 
-/** The leases of one key. */
-interface Holding {
-  lease: Lease | undefined
-  /** The decisions to take the next block for. */
-  size: number
-  /** The request that is asking for a block, … */
-  asking: string | undefined
-  /** … until it may be given up: a request that was cut off never says so. */
-  askingUntil: number
-  /** The time after which nobody needs it, by the steady clock. */
-  idleAfter: number
+/** A lease that has served an entry. */
+export interface Served {
+  readonly lease: Lease
+  readonly entry: Entry
 }
 
-/** A part of a request: an entry of a leased policy whose lease is missing or used up. */
+/** A part of a request: an entry of a leased policy whose lease is missing, used up or running low. */
 interface Ask {
   readonly entry: Entry
   readonly terms: LeaseTerms
   readonly holding: Holding
+  /** The decisions to take a block for. */
   readonly wanted: number
+  /** True if the block is fetched ahead, so that no decision uses a part of it at once. */
+  readonly isAhead: boolean
 }
 
 /** Blocks to take along with a request to the store. */
@@ -53,44 +50,34 @@ export class LeaseBook {
     this.#max = max
   }
 
-  /** Returns the lease that can serve the cost of this entry. Ends one that is over, or of another limit. */
-  find({ key, limit, cost }: Entry, now: Moment): Lease | undefined {
-    const holding = this.#holdings.get(key)
-    const lease = holding?.lease
-    if (!holding || !lease) return undefined
-    const isSame = lease.entry.limit === limit
-    if (isSame && lease.isValid(now)) return lease.left >= cost ? lease : undefined
-    // Half of it was not needed.
-    if (isSame && lease.left * 2 >= lease.units) holding.size = Math.max(1, holding.size >> 1)
-    holding.lease = undefined
-    void lease.end()
-    return undefined
+  /** Returns the lease that can serve the cost of this entry. */
+  find(entry: Entry, now: Moment): Lease | undefined {
+    return this.#holdings.get(entry.key)?.find(entry, now)
   }
 
   /** Prepares blocks for those entries that have no lease, or a used one, and for which nobody is asking. */
   ask(entries: readonly Entry[], id: string, now: Moment): BlockRequest {
     this.#sweep(now)
-    const asks = entries.flatMap((entry) => this.#askFor(entry, id, now) ?? [])
-    if (asks.every(({ wanted }) => wanted === 1)) return { asks }
-    const wanted = new Map(asks.map(({ entry, wanted: count }) => [entry.index, count]))
-    const longest = Math.max(...asks.map(({ terms }) => terms.durationMs))
-    return { asks, mark: blockMark(id, longest), fit: blockFit(wanted) }
+    const asks = entries.flatMap((entry): Ask[] => {
+      const terms = termsOf(entry.policy)
+      if (!terms || !entry.enforced) return []
+      const holding = this.#keep(entry.key, terms, now)
+      if (!holding.ask(id, terms, now)) return []
+      return [{ entry, terms, holding, wanted: holding.size, isAhead: false }]
+    })
+    return blocksFor(asks, id)
   }
 
-  #askFor(entry: Entry, id: string, now: Moment): Ask | undefined {
-    const terms = termsOf(entry.policy)
-    if (!terms || !entry.enforced) return undefined
-    const { durationMs, most } = terms
-    const holding = this.#holdings.get(entry.key) ?? this.#open(entry.key, now)
-    this.#moveToEnd(entry.key, holding)
-    if (holding.asking !== undefined && now.steady < holding.askingUntil) return undefined
-    // Used up before its end: the traffic is faster than the block was for.
-    if (holding.lease) holding.size *= 2
-    holding.size = Math.min(holding.size, most)
-    holding.asking = id
-    holding.askingUntil = now.steady + durationMs
-    holding.idleAfter = now.steady + 2 * durationMs
-    return { entry, terms, holding, wanted: holding.size }
+  /** Prepares blocks to follow the leases that serve these entries. */
+  askAhead(served: readonly Served[], id: string, now: Moment): BlockRequest {
+    const asks = served.flatMap(({ lease, entry }): Ask[] => {
+      const terms = termsOf(entry.policy)
+      const holding = this.#holdings.get(entry.key)
+      if (!terms || !holding?.askAhead(lease, terms, now)) return []
+      this.#keep(entry.key, terms, now)
+      return [{ entry, terms, holding, wanted: holding.size, isAhead: true }]
+    })
+    return blocksFor(asks, id)
   }
 
   /** Ends the request for blocks, with the reply if there is one that charged them. */
@@ -100,10 +87,13 @@ export class LeaseBook {
     reply: StoreReply | undefined,
     taken: Moment,
   ): void {
-    for (const { holding } of asks) if (holding.asking === request.id) holding.asking = undefined
+    for (const { holding, isAhead } of asks) {
+      if (isAhead) holding.isFetching = false
+      else holding.answer(request.id)
+    }
     if (!reply) return
     const block = new Block(this.#store, request)
-    for (const { entry, terms, holding, wanted } of asks) {
+    for (const { entry, terms, holding, wanted, isAhead } of asks) {
       const verdict = reply.verdicts[request.entries.indexOf(entry)]
       // A reset has dropped it meanwhile: it may have removed the charge, too.
       if (!verdict?.fits || this.#holdings.get(entry.key) !== holding) continue
@@ -111,12 +101,11 @@ export class LeaseBook {
       // A store that does not know `fit` has charged one decision.
       const isBlock = fit !== undefined && reply.granted !== undefined
       const units = cost * (isBlock ? blockSize(wanted, cost, verdict.available) : 1)
+      const used = isAhead ? 0 : cost
       const { durationMs, isAligned } = terms
       // Less a millisecond, because stores count whole ones.
       const lastsMs = (isAligned ? Math.min(durationMs, verdict.resetMs) : durationMs) - 1
-      const previous = holding.lease
-      holding.lease = new Lease({ entry, verdict, units, block, taken, lastsMs })
-      void previous?.end()
+      holding.add(new Lease({ entry, verdict, units, used, block, taken, lastsMs }))
     }
   }
 
@@ -125,35 +114,27 @@ export class LeaseBook {
     for (const key of keys) {
       const holding = this.#holdings.get(key)
       if (!holding) continue
-      if (holding.lease) holding.lease.left = 0
+      for (const lease of holding.leases) lease.left = 0
       this.#remove(key, holding)
     }
   }
 
   /** Ends every lease. Resolves when their units are back, or could not be given back. */
   async close(): Promise<void> {
-    const returning = [...this.#holdings.values()].flatMap(({ lease }) => lease?.end() ?? [])
+    const leases = [...this.#holdings.values()].flatMap((holding) => holding.leases)
     this.#holdings.clear()
-    await Promise.allSettled(returning)
+    await Promise.allSettled(leases.flatMap((lease) => lease.end() ?? []))
   }
 
-  #open(key: string, now: Moment): Holding {
-    const holding: Holding = {
-      lease: undefined,
-      size: 1,
-      asking: undefined,
-      askingUntil: 0,
-      idleAfter: now.steady,
-    }
+  /** Moves the leases of a key to the end of the order, and drops the first if they are too many. */
+  #keep(key: string, { durationMs }: LeaseTerms, now: Moment): Holding {
+    const holding = this.#holdings.get(key) ?? new Holding(now)
+    holding.idleAfter = now.steady + 2 * durationMs
+    this.#holdings.delete(key)
     this.#holdings.set(key, holding)
     const [first] = this.#holdings
     if (first && this.#holdings.size > this.#max) this.#remove(...first)
     return holding
-  }
-
-  #moveToEnd(key: string, holding: Holding): void {
-    this.#holdings.delete(key)
-    this.#holdings.set(key, holding)
   }
 
   /** Drops the first holdings as long as they are idle. */
@@ -166,8 +147,15 @@ export class LeaseBook {
     }
   }
 
-  #remove(key: string, { lease }: Holding): void {
+  #remove(key: string, { leases }: Holding): void {
     this.#holdings.delete(key)
-    void lease?.end()
+    for (const lease of leases) void lease.end()
   }
+}
+
+function blocksFor(asks: readonly Ask[], id: string): BlockRequest {
+  if (asks.every(({ wanted }) => wanted === 1)) return { asks }
+  const wanted = new Map(asks.map(({ entry, wanted: count }) => [entry.index, count]))
+  const longest = Math.max(...asks.map(({ terms }) => terms.durationMs))
+  return { asks, mark: blockMark(id, longest), fit: blockFit(wanted) }
 }

@@ -1,7 +1,11 @@
 import type { Store, StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Moment } from './block.ts'
+import type { BlockRequest, Served } from './lease-book.ts'
+import { systemClock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
+import { runInBackground } from '../internal/background.ts'
+import { requestId } from '../internal/random-id.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import { isDenied } from '../stores/store.ts'
 import { LeaseBook } from './lease-book.ts'
@@ -12,6 +16,11 @@ import { termsOf } from './lease.ts'
 export interface LeasedOptions {
   /** The most partitions to hold leases of. Past that, the oldest lease ends early. @default 10_000 */
   readonly maxLeases?: number
+  /**
+   * Takes the next block in the background when a lease runs low, so that in steady traffic no decision
+   * waits for it. @default true
+   */
+  readonly fetchAhead?: boolean
 }
 
 /** A store that serves leased policies from blocks of units. Created by `leased`. */
@@ -40,14 +49,17 @@ const NO_VALUES: readonly undefined[] = []
  */
 export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   assertStore(store)
-  assertKnownOptions('leased', options, ['maxLeases'])
-  const max = assertPositiveInteger('leased.maxLeases', options.maxLeases ?? 10_000)
-  const book = new LeaseBook(store, max)
+  assertKnownOptions('leased', options, ['maxLeases', 'fetchAhead'])
+  const { maxLeases = 10_000, fetchAhead = true } = options
+  const book = new LeaseBook(store, assertPositiveInteger('leased.maxLeases', maxLeases))
 
-  /** Checks the entries that no lease serves, and takes blocks for the next decisions. */
-  async function checkRest(request: StoreRequest, now: Moment): Promise<StoreReply> {
-    const { entries, id, apply } = request
-    const blocks = apply ? book.ask(entries, id, now) : { asks: [] }
+  /** Checks entries in the store, and takes blocks along for the next decisions. */
+  async function checkStore(
+    request: StoreRequest,
+    blocks: BlockRequest,
+    now: Moment,
+  ): Promise<StoreReply> {
+    const { entries, apply } = request
     let isCharged = false
     let reply: StoreReply | undefined
     try {
@@ -59,6 +71,30 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
     }
   }
 
+  /** Checks the entries that no lease serves. */
+  function checkRest(request: StoreRequest, now: Moment): Promise<StoreReply> {
+    const { entries, id, apply } = request
+    return checkStore(request, apply ? book.ask(entries, id, now) : { asks: [] }, now)
+  }
+
+  /** Takes the next blocks of leases that run low. If that fails, a decision takes them, and tells. */
+  function followLeases(served: readonly Served[], request: StoreRequest, now: Moment): void {
+    const low = served.filter(({ lease }) => !lease.isFollowed && lease.isRunningLow(now))
+    if (low.length === 0) return
+    const id = requestId()
+    const blocks = book.askAhead(low, id, now)
+    if (blocks.asks.length === 0) return
+    const next = {
+      ...request,
+      policies: countedRules(request.policies),
+      entries: blocks.asks.map(({ entry }) => entry),
+      id,
+      reads: [],
+      startedAt: systemClock(),
+    }
+    runInBackground(checkStore(next, blocks, now))
+  }
+
   return {
     async check(request) {
       const policies = countedRules(request.policies)
@@ -66,7 +102,8 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
       if (mark || fit) return store.check({ ...request, policies })
       const now = { wall, steady: clockIsInjected ? wall : performance.now() }
       const local = serveLocally(book, request, now)
-      const { verdicts, rest } = local
+      const { verdicts, rest, served } = local
+      if (fetchAhead && served.length > 0) followLeases(served, request, now)
       if (rest.length + reads.length === 0) {
         return { source: 'lease', now: wall, verdicts: verdicts as Verdict[], values: NO_VALUES }
       }

@@ -1,6 +1,6 @@
 import type { Entry, StoreRequest, Verdict } from '../stores/store.ts'
-import type { Lease, Moment } from './block.ts'
-import type { LeaseBook } from './lease-book.ts'
+import type { Moment } from './block.ts'
+import type { LeaseBook, Served } from './lease-book.ts'
 import { termsOf } from './lease.ts'
 
 /** The part of a decision that leases serve. */
@@ -9,6 +9,8 @@ export interface LocalPart {
   readonly verdicts: readonly (Verdict | undefined)[]
   /** The entries that no lease serves. */
   readonly rest: readonly Entry[]
+  /** The leases that have charged their part. */
+  readonly served: readonly Served[]
   /** Returns the units to their leases, because the decision is not allowed. */
   putBack(): void
 }
@@ -24,23 +26,24 @@ export function serveLocally(
 ): LocalPart {
   const verdicts: (Verdict | undefined)[] = []
   const rest: Entry[] = []
-  const taken: (readonly [lease: Lease, units: number])[] = []
+  const served: Served[] = []
   for (const entry of entries) {
     const { policy, cost, enforced } = entry
     const lease = enforced && termsOf(policy) ? book.find(entry, now) : undefined
     verdicts.push(lease?.verdict(cost, apply, now))
     if (!lease) {
       rest.push(entry)
-    } else if (apply) {
+    } else if (apply && cost > 0) {
       lease.left -= cost
-      taken.push([lease, cost])
+      served.push({ lease, entry })
     }
   }
   return {
     verdicts,
     rest,
+    served,
     putBack: () => {
-      for (const [lease, units] of taken) if (!lease.isOver) lease.left += units
+      for (const { lease, entry } of served) if (!lease.isOver) lease.left += entry.cost
     },
   }
 }

@@ -24,6 +24,16 @@ export interface LimiterCall {
   readonly waitUntil: WaitUntil | undefined
 }
 
+/** The facts of one decision that an extension may use. */
+export interface ExtensionCall {
+  readonly subject: Subject
+  readonly waitUntil: WaitUntil | undefined
+  /** The time at which the decision began, by the machine's clock. Pass it to `records`. */
+  readonly startedAt: number
+  /** Moves the store's deadline by `ms` milliseconds that were spent elsewhere, such as in a database. */
+  pauseDeadline(ms: number): void
+}
+
 /**
  * Validates the arguments of a call. A misspelt option is an error: without its cost, a call would ask
  * for one request.

@@ -6,10 +6,8 @@ export interface CompiledPolicy {
   readonly policy: PolicyRule
   /** The start of its keys, before the partition. */
   readonly prefix: string
-  /** Identifies its `per`. Policies with the same one share a partition, encoded once in a decision. */
-  readonly perIndex: number
-  /** The name by which `rollout` chooses partitions. Windows over one log share it. */
-  readonly rolloutName: string
+  /** Its latest keys by the value of its only dimension. */
+  readonly recentKeys: Map<unknown, string>
   /** The decisions that lacked a dimension of it; not a number as soon as one lacks none. */
   lacking: number
 }
@@ -26,17 +24,12 @@ export interface Program {
 
 /** Compiles policies into a program. */
 export function compile(policies: readonly PolicyRule[]): Program {
-  const pers = [...new Set(policies.map(({ per }) => String(per)))]
-  const compiled = policies.map((policy): CompiledPolicy => {
-    const { name, per, keyspace } = policy
-    return {
-      policy,
-      prefix: `${keyPrefix(policy)}:`,
-      perIndex: pers.indexOf(String(per)),
-      rolloutName: keyspace?.name ?? name,
-      lacking: 0,
-    }
-  })
+  const compiled = policies.map((policy): CompiledPolicy => ({
+    policy,
+    prefix: `${keyPrefix(policy)}:`,
+    recentKeys: new Map(),
+    lacking: 0,
+  }))
   return {
     policies,
     compiled,

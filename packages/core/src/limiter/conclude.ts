@@ -9,10 +9,14 @@ export function conclude(
   skipped: readonly SkippedPolicy[],
   { plan, planSource }: Pick<Decision, 'plan' | 'planSource'>,
 ): Decision {
-  const facts = { at: now, source, skipped, plan, planSource, degraded }
-  if (degraded && degraded.mode !== 'local') return blindDecision(degraded.mode, facts)
-  const states = entries.map((entry, index) => stateOf(entry, verdicts[index] as Verdict))
-  return decisionOf(states, facts)
+  // A decision without counts has no verdicts.
+  const policies = verdicts.map((verdict, index) =>
+    stateOf(entries[index] as ResolvedEntry, verdict),
+  )
+  const facts = { at: now, source, skipped, plan, planSource, degraded, policies }
+  return degraded && degraded.mode !== 'local'
+    ? blindDecision(degraded.mode, facts)
+    : decisionOf(facts)
 }
 
 /** Describes one policy after the decision. */
@@ -31,7 +35,7 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict): PolicyState {
     unit: policy.unit,
     limit: entry.policyLimit,
     burst: entry.policyBurst,
-    remaining: charged && available > cost ? available - cost : charged ? 0 : available,
+    remaining: charged ? Math.max(0, available - cost) : available,
     cost,
     windowMs: policy.windowMs,
     resetMs,
@@ -44,10 +48,10 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict): PolicyState {
   }
 }
 
-/** The parts of a decision that do not depend on the policies' states. */
+/** The parts of a decision that are known before its outcome. */
 type DecisionFacts = Pick<
   Decision,
-  'at' | 'source' | 'skipped' | 'plan' | 'planSource' | 'degraded'
+  'at' | 'source' | 'skipped' | 'plan' | 'planSource' | 'degraded' | 'policies'
 >
 
 /** The `retryAfterMs` of a denial without the store, in milliseconds. */
@@ -57,13 +61,13 @@ const STORE_RETRY_MS = 1_000
  * Decides from the states of all policies. The policy that denies is the first that can never fit,
  * otherwise the first that does not fit now; the wait is the longest of all that do not fit.
  */
-function decisionOf(policies: readonly PolicyState[], facts: DecisionFacts): Decision {
+function decisionOf(facts: DecisionFacts): Decision {
   let violated: PolicyState | undefined
   let retryAfterMs: number | null = 0
   let delayMs = 0
-  for (const policy of policies) {
+  for (const policy of facts.policies) {
     if (policy.fits || !policy.enforced) {
-      if (policy.delayMs > delayMs) delayMs = policy.delayMs
+      delayMs = Math.max(delayMs, policy.delayMs)
       continue
     }
     if (retryAfterMs === null) continue
@@ -71,18 +75,18 @@ function decisionOf(policies: readonly PolicyState[], facts: DecisionFacts): Dec
     if (waitMs === null || violated === undefined) violated = policy
     retryAfterMs = waitMs === null ? null : Math.max(retryAfterMs, waitMs)
   }
-  const base = { policies, ...facts }
+  // Engines copy an object fast if the copy begins with it.
   if (violated === undefined) {
-    return { allowed: true, reason: undefined, violated, retryAfterMs: 0, delayMs, ...base }
+    return { ...facts, allowed: true, reason: undefined, violated, retryAfterMs: 0, delayMs }
   }
   const reason = retryAfterMs === null ? 'cost_exceeds_limit' : violated.reason
-  return { allowed: false, reason, violated, retryAfterMs, delayMs: 0, ...base }
+  return { ...facts, allowed: false, reason, violated, retryAfterMs, delayMs: 0 }
 }
 
 /** Decides by `mode` alone, because the store failed. */
 function blindDecision(mode: 'allow' | 'deny', facts: DecisionFacts): Decision {
-  const base = { policies: [], violated: undefined, delayMs: 0 as const, ...facts }
+  const base = { ...facts, violated: undefined, delayMs: 0 as const }
   return mode === 'allow'
-    ? { allowed: true, reason: undefined, retryAfterMs: 0, ...base }
-    : { allowed: false, reason: 'store_unavailable', retryAfterMs: STORE_RETRY_MS, ...base }
+    ? { ...base, allowed: true, reason: undefined, retryAfterMs: 0 }
+    : { ...base, allowed: false, reason: 'store_unavailable', retryAfterMs: STORE_RETRY_MS }
 }

@@ -1,14 +1,13 @@
 import type { Decision } from '../decision.ts'
 import type { Fit, SettlementMark, StoreReply, StoreRequest } from '../stores/store.ts'
-import type { LimiterCall } from './call.ts'
-import type { CombinedContribution, ExtensionCall, TrackedRecord } from './extensions.ts'
-import type { ResolvedPlan } from './plan.ts'
-import type { EntryContext, ResolvedEntry } from './resolve.ts'
+import type { ExtensionCall, LimiterCall } from './call.ts'
+import type { CombinedContribution, TrackedRecord } from './extensions.ts'
+import type { ResolvedEntry } from './resolve.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { assertCost } from '../cost.ts'
 import { requestId } from '../internal/random-id.ts'
-import { digestLongValues, hasLongValue, type Digests } from '../subject.ts'
+import { digestLongValues, hasLongValue } from '../subject.ts'
 import { conclude } from './conclude.ts'
 import { resolvePlan } from './plan.ts'
 import { resolve } from './resolve.ts'
@@ -57,10 +56,19 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
     const contribution = seam ? await seam.contribute(extensions, extensionCall) : NO_CONTRIBUTION
 
     // Resolve: select the policies that take part, each with its key and numbers.
-    const plan = resolvePlan(runtime, subject, contribution.plan)
+    const resolvedPlan = resolvePlan(runtime, subject, contribution.plan)
+    const { plan, limits } = resolvedPlan
+    const { route, model } = subject
     const { entries: resolved, skipped } = resolve(
       program,
-      contextOf(call, plan, contribution, digests),
+      {
+        subject,
+        cost: call.cost,
+        limits: { plan: limits, route, model },
+        plan,
+        digests,
+        settings: contribution.settings,
+      },
       events.problem,
     )
 
@@ -74,7 +82,7 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
 
     // Conclude: turn the reply into a decision.
     const entries = fit?.charge(resolved, reply) ?? resolved
-    const decision = conclude(entries, reply, skipped, plan)
+    const decision = conclude(entries, reply, skipped, resolvedPlan)
 
     const isRetry = outcome !== undefined
     // A degraded retry does not replace the first decision, which the store has made.
@@ -82,7 +90,7 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
     const isOutdated = !decision.degraded && updateRecords(contribution.reads, reply.values)
     if (isRetry || decision.allowed || !isOutdated) break
   }
-  if (apply) seam?.report(events, subject, outcome as Outcome)
+  if (apply) seam?.report(events, extensionCall, outcome as Outcome, call)
   return outcome as Outcome
 }
 
@@ -99,24 +107,8 @@ function startCall({ subject, waitUntil }: LimiterCall): ExtensionCall {
   return call
 }
 
-function contextOf(
-  { subject, cost }: LimiterCall,
-  { plan, limits }: ResolvedPlan,
-  { settings }: CombinedContribution,
-  digests: Digests | undefined,
-): EntryContext {
-  return {
-    subject,
-    cost,
-    limits: { plan: limits, route: subject.route, model: subject.model },
-    plan,
-    digests,
-    settings,
-  }
-}
-
 function requestOf(
-  { program, clock, clockIsInjected }: LimiterRuntime,
+  { program, clock, clockIsInjected, seam }: LimiterRuntime,
   { apply, markFor, fit }: DecideCall,
   entries: readonly ResolvedEntry[],
   { reads, failure }: CombinedContribution,
@@ -127,7 +119,8 @@ function requestOf(
     policies: program.policies,
     entries,
     apply,
-    now: clock(),
+    // Reading the clock takes a while. It has moved on only if an extension waited.
+    now: seam || clockIsInjected ? clock() : startedAt,
     clockIsInjected,
     startedAt,
     reads: reads.map(({ field }) => field),
@@ -143,9 +136,5 @@ function updateRecords(
   records: readonly TrackedRecord[],
   values: readonly (string | undefined)[],
 ): boolean {
-  let isOutdated = false
-  for (let index = 0; index < records.length; index += 1) {
-    isOutdated = records[index]?.update(values[index]) === true || isOutdated
-  }
-  return isOutdated
+  return records.filter((record, index) => record.update(values[index])).length > 0
 }

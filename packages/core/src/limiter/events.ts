@@ -1,11 +1,19 @@
 import type { Decision, Degraded, PolicyState } from '../decision.ts'
 import type { StoreErrorCode } from '../errors.ts'
+import type { ExtensionCall } from './call.ts'
 import type { Subject } from '../subject.ts'
 
 /** The events of a limiter, by name. */
 export interface LimiterEvents {
   /** A check or a reservation was decided. */
-  readonly decision: { readonly decision: Decision; readonly subject: Subject }
+  readonly decision: {
+    readonly decision: Decision
+    readonly subject: Subject
+    /** The same object that the hook `before` of an extension got for this decision. */
+    readonly call: ExtensionCall
+    /** The id of the reservation, if one was made. */
+    readonly reservation: string | undefined
+  }
   /** A check was decided without the store. */
   readonly degraded: { readonly degraded: Degraded; readonly subject: Subject }
   /** A call to the store succeeded or failed. */
@@ -27,7 +35,7 @@ export interface LimiterEvents {
   /** A reservation was settled, which charged or returned units. */
   readonly settled: SettledEvent
   /** A reservation was settled after its `settleWithin`: its estimate is final. */
-  readonly abandoned: { readonly id: string }
+  readonly abandoned: ReservedUnits
   /**
    * Something is wrong that does not stop decisions, such as an unknown plan or a store that fails. The
    * same problem is emitted once a minute; with the code of a store's error, only one. At most ten unknown
@@ -42,11 +50,41 @@ interface PolicyEvent {
   readonly subject: Subject
 }
 
-/** The changes that settling a reservation made, in units by their name. */
-interface SettledEvent {
+/** The units that a reservation has charged, by policy. */
+interface ReservedUnits {
   readonly id: string
+  readonly charges: readonly { readonly policy: string; readonly units: number }[]
+  /**
+   * The request that the reservation was made for, in any process. `undefined` if the limiter that made it had no
+   * listener of reservations, or if it is released because its holder died.
+   */
+  readonly origin?: ReservationOrigin | undefined
+}
+
+/** The request that a reservation was made for. A part of its data. */
+export interface ReservationOrigin {
+  readonly subject: Subject
+  /** The plan that applied. */
+  readonly plan: string | undefined
+  /** The time of the decision, in epoch ms. */
+  readonly at: number
+  /** The limit of each policy that took part. */
+  readonly limits: Readonly<Record<string, number>>
+}
+
+/** The changes that settling a reservation made, in units by their name. */
+interface SettledEvent extends ReservedUnits {
   readonly returned: Readonly<Record<string, number>>
   readonly overrun: Readonly<Record<string, number>>
+  /**
+   * The policies of which other units were used than were reserved. They differ from what was moved where
+   * the window was over by then.
+   */
+  readonly corrections: readonly {
+    readonly policy: { readonly name: string; readonly unit: string }
+    readonly reserved: number
+    readonly actual: number
+  }[]
 }
 
 /** A fault that does not stop decisions. */
@@ -58,6 +96,7 @@ export interface Problem {
     | 'extension_failed'
     | 'policy_skipped'
     | 'reservation_lost'
+    | 'usage_incomplete'
     | StoreErrorCode
   /** A sentence for the log. Contains no id of a tenant or user. */
   readonly message: string
@@ -73,8 +112,12 @@ export type Listeners = {
 }
 
 /** A function for each event that has listeners. `problem` is always set. */
-export type Emitters = Omit<Listeners, 'threshold'> & {
+export type Emitters = Omit<Listeners, 'threshold' | 'reserved'> & {
   readonly problem: (problem: Problem) => void
   /** `capacity`: the most units of the policy, or of its stripe that counted the request. */
   readonly threshold?: (event: PolicyEvent & { readonly capacity: number }) => void
+  /** `data`: the data of the reservation, which gets its origin. */
+  readonly reserved?: (
+    event: Omit<LimiterEvents['reserved'], 'id'> & { readonly data: { readonly id: string } },
+  ) => void
 }

@@ -1,11 +1,10 @@
-import type { WaitUntil } from '../internal/background.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision, PlanSource } from '../decision.ts'
 import type { Plans } from '../policies/plans.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { RecordField, Store } from '../stores/store.ts'
 import type { Records } from './records.ts'
-import type { Subject } from '../subject.ts'
+import type { ExtensionCall } from './call.ts'
 import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
 import type { SettingsLookup } from './resolve.ts'
 
@@ -71,16 +70,6 @@ export interface ExtensionHooks {
   readonly handle?: unknown
 }
 
-/** The facts of one decision that an extension may use. */
-export interface ExtensionCall {
-  readonly subject: Subject
-  readonly waitUntil: WaitUntil | undefined
-  /** The time at which the decision began, by the machine's clock. Pass it to `records`. */
-  readonly startedAt: number
-  /** Moves the store's deadline by `ms` milliseconds that were spent elsewhere, such as in a database. */
-  pauseDeadline(ms: number): void
-}
-
 /** An extension's contribution to one decision. */
 export interface Contribution {
   /** The plan of a subject that names none; `undefined` for the default plan. */
@@ -117,11 +106,14 @@ export interface Seam {
   /** Emits the events of a decision. Not called for `peek`. */
   report(
     events: Emitters,
-    subject: Subject,
+    call: ExtensionCall,
     outcome: {
+      readonly id: string
       readonly decision: Decision
       readonly entries: readonly { readonly burst: number }[]
     },
+    /** `markFor` is set if the charges are a reservation. */
+    decideCall: { readonly markFor?: unknown },
   ): void
   /** Wraps a store and emits `storeCall` for each call. */
   observeStore(store: Store, emit: (event: LimiterEvents['storeCall']) => void): Store

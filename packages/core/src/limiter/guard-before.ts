@@ -1,7 +1,7 @@
+import type { ExtensionCall } from './call.ts'
 import type { Problem } from './events.ts'
 import type {
   Contribution,
-  ExtensionCall,
   ExtensionHooks,
   ExtensionInstance,
   TrackedRecord,

@@ -31,8 +31,8 @@ export function throttleProblems(
   }
 }
 
-/** Logs a problem that has no listener. */
+/** Logs a problem that has no listener, by our name, which the text of an error of ours has already. */
 export function logProblem({ message, error }: Problem): void {
-  if (error === undefined) console.error(message)
-  else console.error(message, error)
+  const line = message.replace(/^(Sluice: )?/, 'Sluice: ')
+  console.error(line, ...(error === undefined ? [] : [error]))
 }

@@ -38,6 +38,8 @@ export interface Records {
   ): Promise<boolean>
   /** Removes records. @throws StoreError When the store fails. */
   remove(keys: readonly string[]): Promise<void>
+  /** Runs an operation of your own in one atomic step. @throws StoreError When the store fails. */
+  run<Result>(operation: Operation<Result>): Promise<Result>
 }
 
 /** Records to write in one step. */
@@ -123,5 +125,6 @@ export function createRecords(
     write: (writes, condition, startedAt) =>
       host.store.run(writeOperation({ writes, condition, now: clock(), startedAt })),
     remove: (keys) => host.store.reset(keys),
+    run: (operation) => host.store.run(operation),
   }
 }

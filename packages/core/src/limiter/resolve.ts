@@ -7,7 +7,7 @@ import type { CompiledPolicy, Program } from './compile.ts'
 import type { Problem } from './events.ts'
 import { costIn } from '../cost.ts'
 import { resolveLimits } from '../policies/limit.ts'
-import { lacksDimension, encodePartition, type Digests, type Subject } from '../subject.ts'
+import { lacksDimension, encodePartition, valueOf, type Digests, type Subject } from '../subject.ts'
 
 /** Settings for one partition that take precedence over the policy's own. */
 export interface PolicySettings extends LimitSettings {
@@ -53,22 +53,13 @@ export function resolve(
 ): Resolution {
   const entries: ResolvedEntry[] = []
   const skipped: SkippedPolicy[] = []
-  const partitions: (string | undefined)[] = []
   for (let index = 0; index < compiled.length; index += 1) {
     const compiledPolicy = compiled[index] as CompiledPolicy
-    const { policy, perIndex } = compiledPolicy
-    const { subject, digests } = context
-    let why = reasonToSkip(compiledPolicy, context, report)
-    if (why === undefined) {
-      const partition = (partitions[perIndex] ??= encodePartition(subject, policy.per, digests))
-      const entry = resolveEntry(compiledPolicy, index, partition, context)
-      if (typeof entry !== 'string') {
-        entries.push(entry)
-        continue
-      }
-      why = entry
-    }
-    skipped.push({ name: policy.name, scope: policy.scope, why })
+    const { name, scope } = compiledPolicy.policy
+    const entry =
+      reasonToSkip(compiledPolicy, context, report) ?? resolveEntry(compiledPolicy, index, context)
+    if (typeof entry === 'string') skipped.push({ name, scope, why: entry })
+    else entries.push(entry)
   }
   return { entries, skipped }
 }
@@ -98,17 +89,21 @@ function reasonToSkip(
 
 /** Resolves one policy to an entry, or to the reason for which it takes no part. */
 function resolveEntry(
-  { policy, prefix, rolloutName }: CompiledPolicy,
+  compiledPolicy: CompiledPolicy,
   index: number,
-  partition: string,
-  { cost: requestCost, limits, plan, settings }: EntryContext,
+  { subject, digests, cost: requestCost, limits, plan, settings }: EntryContext,
 ): ResolvedEntry | SkipReason {
+  const { policy, prefix } = compiledPolicy
+  const key = keyOf(compiledPolicy, subject, digests)
+  const partition = key.slice(prefix.length)
   const cost = costIn(requestCost, policy.unit)
   let overrides: PolicySettings | undefined
   for (const lookup of settings) overrides ??= lookup(policy, partition)
   const allowance = resolveLimits(policy, limits, overrides, plan)
   if (typeof allowance === 'string') return allowance
   const { rollout, mode, params } = policy
+  // Windows over one log are rolled out together.
+  const rolloutName = policy.keyspace?.name ?? policy.name
   const isEnabled = overrides?.enabled ?? rollout?.isEnabled(rolloutName, partition) ?? true
   if (!isEnabled) return 'not_enabled'
   const enforced =
@@ -118,7 +113,7 @@ function resolveEntry(
   const entry = {
     policy,
     index,
-    key: prefix + partition,
+    key,
     params,
     limit,
     burst,
@@ -128,6 +123,31 @@ function resolveEntry(
     policyBurst: burst,
   }
   return policy.stripes > 1 ? pickStripe(entry) : entry
+}
+
+/** The most keys of a policy to remember. Past that, all are forgotten. */
+const MAX_RECENT_KEYS = 1_000
+
+/**
+ * Returns the key that counts a policy for a subject. A recent one is the same string as before: an engine has
+ * to join and hash a new one in each map in which it is looked up.
+ */
+function keyOf(
+  { policy: { per }, prefix, recentKeys }: CompiledPolicy,
+  subject: Subject,
+  digests: Digests | undefined,
+): string {
+  let value: unknown
+  if (per === 'global') value = per
+  else if (per.length === 1 && !digests) value = valueOf(per[0] as string, subject)
+  const recent = recentKeys.get(value)
+  if (recent !== undefined) return recent
+  const key = prefix + encodePartition(subject, per, digests)
+  if (value !== undefined) {
+    if (recentKeys.size === MAX_RECENT_KEYS) recentKeys.clear()
+    recentKeys.set(value, key)
+  }
+  return key
 }
 
 /** Restricts an entry to a random stripe of its policy; to a larger one if only those can hold the cost. */
@@ -155,11 +175,12 @@ const stripeKey = (key: string, stripe: number, count: number): string =>
 
 /** Returns the keys that count a policy for a subject. @throws InputError As `resolve` does. */
 export function keysOf(
-  { policy, prefix }: CompiledPolicy,
+  compiledPolicy: CompiledPolicy,
   subject: Subject,
   digests: Digests | undefined,
 ): string[] {
-  const key = prefix + encodePartition(subject, policy.per, digests)
+  const { policy } = compiledPolicy
+  const key = keyOf(compiledPolicy, subject, digests)
   if (policy.stripes === 1) return [key]
   return Array.from({ length: policy.stripes }, (_, stripe) =>
     stripeKey(key, stripe, policy.stripes),

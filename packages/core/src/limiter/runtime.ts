@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Plans } from '../policies/plans.ts'
+import type { PolicyRule } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
 import type { Program } from './compile.ts'
 import type { Emitters } from './events.ts'
@@ -39,6 +40,26 @@ export function runtimeOf(limiter: object): LimiterRuntime {
   const runtime = findRuntime(limiter)
   if (runtime !== undefined) return runtime
   throw new ConfigError('invalid_option', 'limiter', 'must be created by createLimiter')
+}
+
+/** The rules and plans that a limiter was created with. */
+export interface LimiterDefinition {
+  /** The rules, in the limiter's order. One policy may have several. */
+  readonly rules: readonly PolicyRule[]
+  readonly plans: Plans | undefined
+}
+
+/**
+ * Returns the rules and plans of a limiter, for tools that decide by them elsewhere, such as a replay.
+ *
+ * @throws ConfigError When `createLimiter` did not create `limiter`.
+ * @example
+ * const { rules, plans } = definitionOf(limiter)
+ * const twin = createLimiter({ store: memory(), policies: [() => rules], ...(plans && { plans }) })
+ */
+export function definitionOf(limiter: object): LimiterDefinition {
+  const { program, plans } = runtimeOf(limiter)
+  return { rules: program.policies, plans }
 }
 
 /**

@@ -1,15 +1,9 @@
 import type { Clock } from '../clock.ts'
 import type { PolicyState } from '../decision.ts'
 import type { Store } from '../stores/store.ts'
-import type { Subject } from '../subject.ts'
-import type { Emitters, LimiterEvents, Listeners, Problem } from './events.ts'
-import type {
-  CombinedContribution,
-  Contribution,
-  ExtensionCall,
-  ExtensionInstance,
-  Seam,
-} from './extensions.ts'
+import type { ExtensionCall } from './call.ts'
+import type { Emitters, LimiterEvents, Listeners, Problem, ReservationOrigin } from './events.ts'
+import type { CombinedContribution, Contribution, ExtensionInstance, Seam } from './extensions.ts'
 import { systemClock } from '../clock.ts'
 import { logProblem, throttleProblems } from './problems.ts'
 
@@ -52,13 +46,27 @@ function createEmitters(extensions: readonly ExtensionInstance[], clock: Clock):
       emitters[name] = (event: never) => listeners.forEach((emit) => emit(event))
     }
   }
+  if ('reserved' in emitters || 'settled' in emitters || 'abandoned' in emitters) {
+    emitters['reserved'] = noteOrigin(emitters['reserved'] as Listeners['reserved'])
+  }
   const problem = (emitters['problem'] ?? logProblem) as (problem: Problem) => void
   return { ...emitters, problem: throttleProblems(problem, clock) }
 }
 
+/** Adds to the data of a reservation what it was made for, so that its settlement in another process knows it. */
+function noteOrigin(emit: Listeners['reserved']): (event: never) => void {
+  return ({ data, subject, decision }: Parameters<Emitters['reserved'] & object>[0]) => {
+    const { plan, at, policies } = decision
+    const limits = Object.fromEntries(policies.map(({ name, limit }) => [name, limit]))
+    const origin: ReservationOrigin = { subject, plan, at, limits }
+    Object.assign(data, { origin })
+    emit?.({ id: data.id, subject, decision })
+  }
+}
+
 function guardListener(name: string, listener: (event: unknown) => unknown): Emit {
   const logFailure = (error: unknown): void =>
-    console.error(`A listener of "${name}" failed:`, error)
+    console.error(`Sluice: A listener of "${name}" failed:`, error)
   return (event) => {
     try {
       // A listener may be async. It is not awaited.
@@ -92,10 +100,13 @@ function crossedThresholds(
 
 function report(
   events: Emitters,
-  subject: Subject,
-  { decision, entries }: Parameters<Seam['report']>[2],
+  call: ExtensionCall,
+  { id, decision, entries }: Parameters<Seam['report']>[2],
+  { markFor }: Parameters<Seam['report']>[3],
 ): void {
-  events.decision?.({ decision, subject })
+  const { subject } = call
+  const reservation = markFor && decision.allowed ? id : undefined
+  events.decision?.({ decision, subject, call, reservation })
   if (decision.degraded) events.degraded?.({ degraded: decision.degraded, subject })
   if (!events.shadow && !events.threshold) return
   for (const [index, policy] of decision.policies.entries()) {

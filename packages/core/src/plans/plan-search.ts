@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
-import type { ExtensionCall, Contribution } from '../limiter/extensions.ts'
+import type { ExtensionCall } from '../limiter/call.ts'
+import type { Contribution } from '../limiter/extensions.ts'
 import { systemClock } from '../clock.ts'
 import { runInBackground } from '../internal/background.ts'
 import { clockMovedBack } from '../internal/freshness.ts'

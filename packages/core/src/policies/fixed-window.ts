@@ -32,7 +32,7 @@ export function fixedWindow<
   Name extends string = AnyLimitName,
 >(options: FixedWindowOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('fixedWindow', options, ['window'], () => {
-    const windowMs = durationMs('fixedWindow.window', options.window, 1_000)
+    const windowMs = durationMs('fixedWindow.window', options.window)
     return { algorithm: fixedWindowAlgorithm, params: [windowMs], windowMs }
   })
 }

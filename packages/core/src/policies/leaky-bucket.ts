@@ -49,7 +49,7 @@ export function leakyBucket<
       const message = 'must be 1 unless wait is false: stripes do not wait for each other'
       throw new ConfigError('invalid_option', 'leakyBucket.stripes', message)
     }
-    const windowMs = durationMs('leakyBucket.window', options.window, 1_000)
+    const windowMs = durationMs('leakyBucket.window', options.window)
     const longestWait = typeof wait === 'boolean' ? ANY_WAIT : durationMs('leakyBucket.wait', wait)
     return {
       algorithm,

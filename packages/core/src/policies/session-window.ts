@@ -39,7 +39,7 @@ export function sessionWindow<
       const message = 'must be left out: each stripe would end by itself, within a session'
       throw new ConfigError('invalid_option', 'sessionWindow.stripes', message)
     }
-    const idleMs = durationMs('sessionWindow.idle', options.idle, 1_000)
+    const idleMs = durationMs('sessionWindow.idle', options.idle)
     return { algorithm: sessionWindowAlgorithm, params: [idleMs], windowMs: idleMs }
   })
 }

@@ -43,7 +43,7 @@ export function slidingWindowCounter<
   Name extends string = AnyLimitName,
 >(options: SlidingWindowCounterOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('slidingWindowCounter', options, ['window', 'segments'], () => {
-    const windowMs = durationMs('slidingWindowCounter.window', options.window, 1_000)
+    const windowMs = durationMs('slidingWindowCounter.window', options.window)
     const option = 'slidingWindowCounter.segments'
     const { segments: segmentCount = 1 } = options
     const segments = assertPositiveInteger(option, segmentCount, MAX_SEGMENTS)

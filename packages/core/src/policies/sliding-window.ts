@@ -29,7 +29,7 @@ export function slidingWindow<
   Name extends string = AnyLimitName,
 >(options: SlidingWindowOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('slidingWindow', options, ['window'], () => {
-    const windowMs = durationMs('slidingWindow.window', options.window, 1_000)
+    const windowMs = durationMs('slidingWindow.window', options.window)
     return { algorithm: slidingLogAlgorithm, params: [windowMs], windowMs }
   })
 }

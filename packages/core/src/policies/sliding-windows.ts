@@ -63,7 +63,7 @@ function parseWindows(option: string, { windows }: SlidingWindowsOptions): Map<s
     assertKnownOptions(path, options, ['limit', 'window'])
     parsed.set(name, {
       limit: assertLimitOption(`${path}.limit`, options.limit),
-      windowMs: durationMs(`${path}.window`, options.window, 1_000),
+      windowMs: durationMs(`${path}.window`, options.window),
     })
   }
   if (parsed.size > 0) return parsed

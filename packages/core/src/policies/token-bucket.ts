@@ -44,7 +44,7 @@ export function tokenBucket<
 >(options: TokenBucketOptions<Partition, Unit, Name>): PolicyOf<Partition, Unit, Name> {
   return definePolicy('tokenBucket', options, ['window', 'burst', 'refill'], () => {
     const { burst = 'limit', refill = 'continuous' } = options
-    const windowMs = durationMs('tokenBucket.window', options.window, 1_000)
+    const windowMs = durationMs('tokenBucket.window', options.window)
     const refillMode = assertOneOf('tokenBucket.refill', refill, ['continuous', 'interval'])
     return {
       algorithm,

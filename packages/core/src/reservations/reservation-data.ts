@@ -1,3 +1,4 @@
+import type { ReservationOrigin } from '../limiter/events.ts'
 import { isUnits } from '../internal/validation.ts'
 import { InputError } from '../errors.ts'
 
@@ -14,6 +15,8 @@ export interface ReservationData {
   readonly charges: readonly Charge[]
   /** The key of the list of open reservations that it is in, if it is to be released. */
   readonly openKey?: string | undefined
+  /** The request that it was made for, if somebody listens to reservations. */
+  readonly origin?: ReservationOrigin | undefined
 }
 
 /** The charge of a reservation to one policy. */
@@ -49,10 +52,23 @@ export function parseReservation(value: unknown): ReservationData {
     ['store', 'memory', 'nowhere'].includes(data.madeIn ?? '') &&
     Number.isSafeInteger(data.settleBy) &&
     (data.openKey === undefined || data.openKey.startsWith?.('open:')) &&
+    (data.origin === undefined || isOrigin(data.origin)) &&
     Array.isArray(data.charges) &&
     data.charges.every(isCharge)
   if (isData) return data as ReservationData
   throw invalidReservation()
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
+
+function isOrigin(value: unknown): boolean {
+  const { subject, plan, at, limits } = (value ?? {}) as Partial<ReservationOrigin>
+  return (
+    isObject(subject) &&
+    isObject(limits) &&
+    (plan === undefined || typeof plan === 'string') &&
+    Number.isSafeInteger(at)
+  )
 }
 
 function isCharge(value: unknown): boolean {

@@ -105,7 +105,7 @@ export async function reserve<
     const swept = await sweep.catch(() => 0)
     if (swept > 0) outcome = await decide(runtime, decideCall)
   }
-  const { decision, id } = outcome
+  const { decision } = outcome
   const data = reservationData(outcome, decision.at + settleWithinMs, unsettled)
   if (!decision.allowed) {
     // The store may have charged what was then denied without it.
@@ -113,7 +113,7 @@ export async function reserve<
     if (cancelling) runInBackground(cancelling, call.waitUntil)
     return explainDenial(decision)
   }
-  runtime.events.reserved?.({ id, subject, decision })
+  runtime.events.reserved?.({ data, subject, decision })
   const reserved = { ...createReservation<Unit>(data, own), ...grantedOf(call, outcome) }
   return { ...decision, ...reserved }
 }

@@ -75,7 +75,6 @@ function settledBy(
   runtime: LimiterRuntime,
   corrections: readonly Correction[],
 ): Settled {
-  const { events } = runtime
   if (result === undefined) return explainRefusal(data, runtime)
   if ('before' in result) {
     return { ...notApplied('settled_before'), ...unitsBefore(data, result.before, runtime) }
@@ -83,7 +82,7 @@ function settledBy(
   const moved = unitsMoved(
     corrections.map(({ policy }, index) => [policy.unit, result.applied[index] ?? 0]),
   )
-  events.settled?.({ id: data.id, ...moved })
+  runtime.events.settled?.({ ...data, ...moved, corrections })
   return { applied: true, ...moved }
 }
 
@@ -112,13 +111,11 @@ export function correctionsOf(
 }
 
 /** Reports the reason for which the store found no mark. */
-function explainRefusal(
-  { id, madeIn, settleBy }: ReservationData,
-  { clock, events }: LimiterRuntime,
-): Settled {
+function explainRefusal(data: ReservationData, { clock, events }: LimiterRuntime): Settled {
+  const { madeIn, settleBy } = data
   if (madeIn === 'nowhere') return notApplied('nothing_charged')
   if (clock() > settleBy) {
-    events.abandoned?.({ id })
+    events.abandoned?.(data)
     return notApplied('too_late')
   }
   if (madeIn === 'store') return notApplied('settled_before')

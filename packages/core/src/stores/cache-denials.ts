@@ -1,11 +1,20 @@
 /* The function `cacheDenials`: a store around a store that denies again what the store has just denied. */
-import type { Degraded } from '../decision.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import type { Entry, Store, StoreReply, StoreRequest, Verdict } from './store.ts'
+import type { Entry, Store, StoreProblem, StoreReply, StoreRequest, Verdict } from './store.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigError, SluiceError, StoreError } from '../errors.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
+import { noteWrapper } from '../internal/wrappers.ts'
+import {
+  afterUse,
+  disproves,
+  latestOf,
+  stillDenies,
+  unusedVerdict,
+  verdictNow,
+  type KnownVerdict,
+} from './known-verdict.ts'
 import { isDenied } from './store.ts'
 
 /** Options of `cacheDenials`. */
@@ -19,17 +28,7 @@ export interface CacheDenialsOptions {
   readonly maxPartitions?: number
 }
 
-/** The store's latest verdict on one entry of a denied request. */
-interface KnownVerdict {
-  readonly limit: number
-  readonly burst: number
-  readonly cost: number
-  readonly verdict: Verdict
-  /** The local time before the request was sent: times that count from it end too early, never too late. */
-  readonly at: number
-  /** The time of the decision by the store's clock. */
-  readonly decidedAt: number
-}
+const NO_VALUES: readonly undefined[] = []
 
 /** The most changed keys to remember, for replies that were under way when they changed. */
 const MAX_CHANGED = 1_000
@@ -70,15 +69,14 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
     for (const entry of entries) {
       const latest = latestOf(known.get(nameOf(entry)), entry, now)
       const isFresh = latest !== undefined && now - latest.at < maxAgeMs
-      const denies = latest !== undefined && stillDenies(latest, entry, now)
+      const denies = latest !== undefined && stillDenies(latest, entry, now, hasFailed)
       if (isFresh || (hasFailed && denies)) verdicts.push(verdictNow(latest, entry, now, denies))
       else if (hasFailed) verdicts.push(unusedVerdict(entry, now))
       else return undefined
       if (denies && entry.enforced) denial ??= latest
     }
     if (denial === undefined) return undefined
-    const decidedAt = denial.decidedAt + now - denial.at
-    return { source: 'cache' as const, now: decidedAt, verdicts, values: [] }
+    return { source: 'cache' as const, now: now + denial.clockOffset, verdicts, values: NO_VALUES }
   }
 
   async function ask(request: StoreRequest, sentAt: number): Promise<StoreReply> {
@@ -88,28 +86,39 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
       learn(request, reply, sentAt, changesBefore)
       return reply
     } catch (error) {
-      const cause = faultOf(error)
-      const denial = cause && denialOf(request, clockOf(request), true)
-      if (!denial) throw error
-      return { ...denial, degraded: { cause, mode: 'local' } }
+      const problem = problemOf(error)
+      const denial = problem && denialOf(request, clockOf(request), true)
+      if (denial) return { ...denial, degraded: { cause: problem.code, mode: 'local' }, problem }
+      if (problem && request.apply) useUp(request)
+      throw error
+    }
+  }
+
+  /** Notes what another store lets through while this one fails: it may not exceed what was left. */
+  function useUp({ entries }: StoreRequest): void {
+    for (const entry of entries) {
+      const latest = known.get(nameOf(entry))
+      if (latest && !latest.verdict.fits) known.set(nameOf(entry), afterUse(latest, entry.cost))
     }
   }
 
   function learn(
-    { entries }: StoreRequest,
+    request: StoreRequest,
     { verdicts, now: decidedAt, degraded }: StoreReply,
     at: number,
     changesBefore: number,
   ): void {
+    const { entries } = request
     if (degraded || verdicts?.length !== entries.length) return
     const denied = isDenied(entries, verdicts)
+    const clockOffset = decidedAt - clockOf(request)
     for (const [index, entry] of entries.entries()) {
       const { key, policy, limit, burst, cost } = entry
       const [name, verdict] = [nameOf(entry), verdicts[index]]
       if (verdict === undefined || changes.isBefore(key, changesBefore)) continue
       if (denied && (verdict.fits || !isReleasedAnyTime(policy))) {
         if (policy.keyspace) sharingNames.add(policy.name)
-        known.set(name, { limit, burst, cost, verdict, at, decidedAt })
+        known.set(name, { limit, burst, cost, verdict, at, clockOffset })
       } else if (denied || disproves(verdict, cost, known.get(name))) {
         known.delete(name)
       }
@@ -124,9 +133,9 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
     }
   }
 
-  return {
+  return noteWrapper<Store>({
     check(request) {
-      const now = clockOf(request)
+      const { now } = request
       // A peek asks for the present state, and records have to be read.
       const canAnswer = request.apply && request.reads.length === 0
       const denial = canAnswer && denialOf(request, now, false)
@@ -136,7 +145,7 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
     // Forgotten even if it fails, because it may have been done.
     run: (operation) => store.run(operation).finally(() => forget(operation.lua.keys)),
     reset: (keys) => store.reset(keys).finally(() => forget(keys)),
-  }
+  })
 }
 
 /** The keys that this process has changed, for replies that were under way meanwhile. */
@@ -172,50 +181,12 @@ const nameOf = ({ key, policy }: Entry): string =>
 const isReleasedAnyTime = ({ reason, algorithm }: PolicyRule): boolean =>
   reason === 'concurrency_exceeded' || algorithm.settlement?.released === true
 
-/** Returns the cause of a degraded decision, or `undefined` if the error is misuse. */
-function faultOf(error: unknown): Degraded['cause'] | undefined {
-  if (error instanceof StoreError) return error.code
-  return error instanceof SluiceError ? undefined : 'store_failed'
-}
-
-/** Returns `known` if it is of the same limit, and not of the future: a clock may be set back. */
-const latestOf = (known: KnownVerdict | undefined, { limit, burst }: Entry, now: number) =>
-  known && known.limit === limit && known.burst === burst && known.at <= now ? known : undefined
-
-/** Returns true if the cost cannot fit yet, because the same or a smaller one did not. */
-const stillDenies = ({ verdict, cost, at }: KnownVerdict, entry: Entry, now: number): boolean =>
-  !verdict.fits && entry.cost >= cost && (verdict.retryMs < 0 || now < at + verdict.retryMs)
-
-/** Returns true if a cost that fits shows that a known denial is over: units came back early. */
-const disproves = ({ fits }: Verdict, cost: number, known: KnownVerdict | undefined): boolean =>
-  known !== undefined && !known.verdict.fits && fits && cost >= known.cost
-
-/** Returns the verdict on `entry` as far as it is known. A wait is never too long. */
-function verdictNow(
-  { verdict, cost: knownCost, at }: KnownVerdict,
-  { cost, burst }: Entry,
-  now: number,
-  denies: boolean,
-): Verdict {
-  const elapsed = now - at
-  const resetMs = verdict.resetMs - elapsed
-  const neverFits = cost > burst || (denies && verdict.retryMs < 0)
-  // Units may have come back since: then nothing speaks against the cost.
-  const isOpen = !denies && (resetMs <= 0 || (!verdict.fits && cost >= knownCost))
-  const available = isOpen ? Math.max(verdict.available, Math.min(cost, burst)) : verdict.available
-  const fits = !denies && (cost === 0 || cost <= available)
-  const retryMs = denies ? verdict.retryMs - elapsed : resetMs
-  return {
-    fits,
-    charged: false,
-    available,
-    resetMs: Math.max(1, resetMs),
-    retryMs: fits ? 0 : neverFits ? -1 : retryMs,
+/** Returns the failure to report, or `undefined` if the error is misuse. */
+function problemOf(error: unknown): StoreProblem | undefined {
+  const means = 'Meanwhile cacheDenials denies what the store has denied'
+  if (error instanceof StoreError) {
+    return { code: error.code, message: `${error.message}. ${means}` }
   }
-}
-
-/** Returns the verdict on an entry of which nothing is known, as if nothing had been used. */
-function unusedVerdict(entry: Entry, now: number): Verdict {
-  const { policy } = entry
-  return { ...policy.algorithm.check(undefined, entry, now), charged: false }
+  if (error instanceof SluiceError) return undefined
+  return { code: 'store_failed', message: `The store failed. ${means}`, error }
 }

@@ -1,6 +1,5 @@
 import type { Degraded } from '../decision.ts'
-import type { Entry, Operation, Store, StoreReply, StoreRequest } from './store.ts'
-import type { StoreErrorCode } from '../errors.ts'
+import type { Entry, Operation, Store, StoreProblem, StoreReply, StoreRequest } from './store.ts'
 import { SluiceError, StoreError } from '../errors.ts'
 import { memory } from './memory.ts'
 import { isDenied } from './store.ts'
@@ -29,13 +28,6 @@ const localReservations = new Map<Operation<unknown>['localMark'], Store>()
 
 /** The most reservations to remember. More are not expected to be open while a store is down. */
 const MAX_LOCAL_RESERVATIONS = 10_000
-
-/** A store that failed to decide. Only the text of a `StoreError` is known to contain no id. */
-interface StoreProblem {
-  readonly code: StoreErrorCode
-  readonly message: string
-  readonly error?: unknown
-}
 
 /**
  * Wraps `primary`; when it fails to decide, decides according to `onStoreError`. Only `check` falls back:
@@ -80,6 +72,7 @@ export function withFallback(
       if (request.failure !== undefined) return fallbackReply(request, request.failure)
       try {
         const reply = await primary.check(request)
+        if (reply.problem) report(reply.problem)
         if (reply.degraded || isComplete(reply, request)) return reply
         throw new StoreError('store_bad_reply', 'The store sent an invalid reply')
       } catch (error) {

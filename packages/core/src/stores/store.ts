@@ -1,5 +1,6 @@
 import type { AlgorithmInput, Finding, StoredState } from '../algorithms/algorithm.ts'
 import type { Degraded, Source } from '../decision.ts'
+import type { StoreErrorCode } from '../errors.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 
 /** One policy's part in a store call: its key and its numbers. */
@@ -180,6 +181,15 @@ export interface StoreReply {
   readonly granted?: number | undefined
   /** Set if the store failed and another answered. Has no verdicts in the modes `allow` and `deny`. */
   readonly degraded?: Degraded
+  /** The failure to report if this store has answered for one that failed. */
+  readonly problem?: StoreProblem
+}
+
+/** A failure of a store, for the event `problem`. Its message contains no key, id or credential. */
+export interface StoreProblem {
+  readonly code: StoreErrorCode
+  readonly message: string
+  readonly error?: unknown
 }
 
 /**

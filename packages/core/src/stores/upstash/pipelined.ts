@@ -1,5 +1,6 @@
 /* The function `pipelined`: a `fetch` for `upstash` that sends the calls of one moment in one HTTP request. */
 import type { Fetch } from './rest-transport.ts'
+import { sharesPromises } from '../../internal/runtime.ts'
 import { assertFunction, assertKnownOptions } from '../../internal/validation.ts'
 
 /** Options of `pipelined`. */
@@ -32,8 +33,8 @@ const MAX_LENGTH = 256_000
 /**
  * Creates a `fetch` for `upstash` that sends concurrent calls to `/pipeline`, in one HTTP request. It waits
  * for nothing: calls share a request if they begin in the same microtask turn, so a call by itself is sent
- * as always. Each call keeps its own reply, error and deadline, and none is sent twice. For servers; see
- * `docs/fewer-trips.md`.
+ * as always. Each call keeps its own reply, error and deadline, and none is sent twice. In a runtime that is no
+ * server process, such as Cloudflare Workers, each call is sent by itself. See `docs/fewer-trips.md`.
  *
  * @throws ConfigError When an option is unknown or malformed.
  * @example
@@ -56,8 +57,9 @@ export function pipelined(options: PipelinedOptions = {}): Fetch {
     else void sendTogether(send, url, calls)
   }
 
-  return (url, init) =>
-    new Promise((resolve, reject) => {
+  return (url, init) => {
+    if (!sharesPromises()) return send(url, init)
+    return new Promise((resolve, reject) => {
       const abort = (): void => reject(new Error('The call was aborted'))
       if (init.signal.aborted) {
         abort()
@@ -76,6 +78,7 @@ export function pipelined(options: PipelinedOptions = {}): Fetch {
       batch.length += init.body.length
       if (batch.calls.length >= MAX_CALLS) flush(key, batch, url)
     })
+  }
 }
 
 /** Sends calls in one request, which is aborted only when all of them are. */

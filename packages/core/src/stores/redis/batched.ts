@@ -1,0 +1,155 @@
+/* The function `batched`: a store around a store in Redis that makes the decisions of one moment in one script call. */
+import type { Operation, Store, StoreReply, StoreRequest } from '../store.ts'
+import { ConfigError, StoreError } from '../../errors.ts'
+import { sharesPromises } from '../../internal/runtime.ts'
+import { assertKnownOptions, assertPositiveInteger } from '../../internal/validation.ts'
+import { isWrapper, noteWrapper } from '../../internal/wrappers.ts'
+import { batchScript } from './batch-script.ts'
+import { joinCalls } from './joined-calls.ts'
+import { layoutOf, parseCheckReply } from './script-call.ts'
+import { decidingScript } from './script.ts'
+
+/** Options of `batched`. */
+export interface BatchedOptions {
+  /**
+   * The most decisions of one script call, at most 128. Redis does nothing else while it makes them, and this
+   * process has nothing to do while it waits for all of them. @default 32
+   */
+  readonly maxDecisions?: number
+}
+
+/** A request that waits for the reply to its batch. */
+interface Waiting {
+  readonly request: StoreRequest
+  readonly resolve: (reply: StoreReply) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** The requests of one moment to the same script. */
+interface Batch {
+  readonly startedAt: number
+  readonly waiting: Waiting[]
+  entries: number
+}
+
+/** The most entries of one call, each with a key of some 200 bytes at most. */
+const MAX_ENTRIES = 256
+
+/** Decisions that began further apart do not share a deadline. In milliseconds. */
+const MAX_SPREAD_MS = 20
+
+/**
+ * Wraps a store in Redis so that concurrent decisions of this process share a script call, which reads and
+ * writes a key once for all of them. They are decided one after another, in the order of their checks. It
+ * waits for nothing: checks share a call if they begin in the same microtask turn, so a check by itself is sent
+ * as always. Each has its own reply or error, and none is sent twice. In a runtime that is no server process, such as
+ * Cloudflare Workers, each check is sent by itself. See `docs/fewer-trips.md`.
+ *
+ * @throws ConfigError When an option is unknown or out of range, or `store` is no store.
+ * @example
+ * const store = batched(upstash())
+ */
+export function batched(store: Store, options: BatchedOptions = {}): Store {
+  assertInnermost(store)
+  assertKnownOptions('batched', options, ['maxDecisions'])
+  const most = assertPositiveInteger('batched.maxDecisions', options.maxDecisions ?? 32, 128)
+  const batches = new Map<string, Batch>()
+
+  /** Sends a batch, unless it was sent before because it was full. */
+  function flush(name: string, batch: Batch): void {
+    if (batches.get(name) !== batch) return
+    batches.delete(name)
+    void send(store, name, batch.waiting)
+  }
+
+  /** Returns the batch that has room for a request, or a new one. */
+  function batchFor(name: string, { entries, startedAt }: StoreRequest): Batch {
+    const open = batches.get(name)
+    if (open) {
+      const hasRoom = open.entries + entries.length <= MAX_ENTRIES
+      if (hasRoom && Math.abs(startedAt - open.startedAt) <= MAX_SPREAD_MS) return open
+      flush(name, open)
+    }
+    const batch: Batch = { startedAt, waiting: [], entries: 0 }
+    batches.set(name, batch)
+    void Promise.resolve().then(() => flush(name, batch))
+    return batch
+  }
+
+  return noteWrapper<Store>({
+    check(request) {
+      if (!sharesPromises()) return store.check(request)
+      return new Promise((resolve, reject) => {
+        const name = nameOf(request)
+        const batch = batchFor(name, request)
+        batch.waiting.push({ request, resolve, reject })
+        batch.entries += request.entries.length
+        if (batch.waiting.length === most) flush(name, batch)
+      })
+    },
+    run: (operation) => store.run(operation),
+    reset: (keys) => store.reset(keys),
+  })
+}
+
+/** Throws if `store` is none, or one that must see each request. */
+function assertInnermost(store: Partial<Store> | undefined): void {
+  const isStore = typeof store?.check === 'function' && typeof store.run === 'function'
+  if (isStore && !isWrapper(store)) return
+  const rule = isStore
+    ? 'must be the store in Redis itself; wrap the batched one, as in cacheDenials(batched(upstash()))'
+    : 'must be a store, such as upstash()'
+  throw new ConfigError('invalid_option', 'batched.store', rule)
+}
+
+/** Identifies the script of a request. */
+const nameOf = ({ policies, mark, fit }: StoreRequest): string =>
+  `batch ${mark?.lua.name} ${!fit} ${layoutOf(policies).shape}`
+
+/** Sends requests in one call. A request by itself, or to a store without scripts, is sent as always. */
+async function send(store: Store, name: string, waiting: readonly Waiting[]): Promise<void> {
+  try {
+    const requests = waiting.map(({ request }) => request)
+    const answers = waiting.length > 1 ? await store.run(decideAll(name, requests)) : undefined
+    for (const [index, { request, resolve, reject }] of waiting.entries()) {
+      if (answers === undefined) {
+        store.check(request).then(resolve, reject)
+        continue
+      }
+      try {
+        resolve(replyOf(answers[index], request))
+      } catch (error) {
+        reject(error)
+      }
+    }
+  } catch (error) {
+    for (const { reject } of waiting) reject(error)
+  }
+}
+
+/** The operation that makes several decisions. A store without scripts does not know it. */
+function decideAll(
+  name: string,
+  requests: readonly StoreRequest[],
+): Operation<readonly unknown[] | undefined> {
+  const [{ policies, mark, fit, startedAt }] = requests as [StoreRequest]
+  return {
+    startedAt,
+    run: () => undefined,
+    lua: {
+      name,
+      source: () => batchScript(decidingScript(policies, mark?.lua, fit)),
+      ...joinCalls(requests),
+      parse: (reply) =>
+        Array.isArray(reply) && reply.length === requests.length ? { result: reply } : undefined,
+    },
+  }
+}
+
+/** Returns the reply to one of several requests, whose answer may be the text of an error. */
+function replyOf(answer: unknown, request: StoreRequest): StoreReply {
+  if (typeof answer !== 'string') return parseCheckReply(answer, request)
+  // Only the code word is passed on. The rest may quote keys and arguments.
+  const word = /^[A-Z]{2,}/.exec(answer)?.[0]
+  throw new StoreError('store_refused', `The store refused the command: ${word}`)
+}
