@@ -8,7 +8,7 @@ import {
   type ChunkReader,
   type MeterOptions,
 } from './meter.ts'
-import { isObject, objectOf, type Json } from './json.ts'
+import { isObject, objectOf, objectsIn, type Json } from './json.ts'
 import { reportedIn, units } from './provider-usage.ts'
 import { Tally, type Known } from './tally.ts'
 import type { Usage } from './usage.ts'
@@ -29,23 +29,20 @@ import type { Usage } from './usage.ts'
 export function usageOfAiSdk(event: unknown, known: Known = {}): Usage {
   assertKnownOptions('usageOfAiSdk', known, ['model', 'inputTokens', 'count'])
   const tally = new Tally(known)
-  const { response, model, steps } = isObject(event) ? event : {}
-  tally.named(isObject(model) ? model['modelId'] : undefined)
-  tally.named(isObject(response) ? response['modelId'] : undefined)
-  const usage = isObject(event) ? (event['totalUsage'] ?? event['usage'] ?? event) : undefined
+  const fields = objectOf(event)
+  const { response, model, steps } = fields
+  tally.named(objectOf(model)['modelId'])
+  tally.named(objectOf(response)['modelId'])
+  const usage = fields['totalUsage'] ?? fields['usage'] ?? fields
   if (isObject(usage) && typeof usage['then'] === 'function') {
     throw new ConfigError('invalid_option', 'usageOfAiSdk.event', 'must be awaited first')
   }
   const calls: readonly unknown[] = Array.isArray(steps) ? steps : [event]
   reported(usage, calls, tally)
-  for (const call of calls) {
-    if (!isObject(call)) continue
-    tally.said(call['text'])
-    tally.said(call['reasoningText'])
-    const { toolCalls } = call
-    for (const { input } of Array.isArray(toolCalls) ? toolCalls.filter(isObject) : []) {
-      tally.said(JSON.stringify(input))
-    }
+  for (const { text, reasoningText, toolCalls } of objectsIn(calls)) {
+    tally.said(text)
+    tally.said(reasoningText)
+    for (const { input } of objectsIn(toolCalls)) tally.said(JSON.stringify(input))
   }
   tally.ended = true
   return tally.usage(true)
@@ -83,11 +80,10 @@ export function meterModel(options: MeterOptions): MeterModel {
       const result = await orSettled(doGenerate, known, settle)
       const { usage, response, content } = result as Readonly<Record<string, unknown>>
       const tally = new Tally(known)
-      tally.named(isObject(response) ? response['modelId'] : undefined)
-      for (const part of Array.isArray(content) ? (content as unknown[]) : []) {
-        if (!isObject(part)) continue
-        tally.said(part['text'])
-        if (part['type'] === 'tool-call') tally.said(part['input'])
+      tally.named(objectOf(response)['modelId'])
+      for (const { text, type, input } of objectsIn(content)) {
+        tally.said(text)
+        if (type === 'tool-call') tally.said(input)
       }
       reported(usage, [result], tally)
       tally.ended = true
@@ -112,7 +108,7 @@ async function orSettled<Result>(
   try {
     return await call()
   } catch (error) {
-    const turnedAway = isObject(error) && Number(error['statusCode']) >= 400
+    const turnedAway = Number(objectOf(error)['statusCode']) >= 400
     settle(turnedAway ? nothing(known.model) : new Tally(known).usage(false))
     throw error
   }
@@ -122,8 +118,8 @@ function partReader(tally: Tally): ChunkReader<unknown> {
   /** The calls of tools whose input came in pieces, to come again as a whole. */
   const inPieces = new Set<unknown>()
   return {
-    see(part) {
-      if (!isObject(part)) return
+    see(chunk) {
+      const part = objectOf(chunk)
       const { type, delta } = part
       tally.said(delta)
       if (type === 'tool-input-delta') inPieces.add(part['id'])

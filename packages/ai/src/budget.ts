@@ -8,7 +8,7 @@ import {
   type PolicyOptions,
   type PolicyRule,
 } from '@sluice/core'
-import { MAX_UNITS, assertKnownOptions } from '@sluice/core/validation'
+import { MAX_UNITS, assertKnownOptions, assertLimit } from '@sluice/core/validation'
 
 // eslint-disable-next-line typescript/no-explicit-any -- stands for names of limits that are not known, which only `any` fits
 export type AnyLimitName = any
@@ -68,19 +68,23 @@ export function budget<const Partition extends Per, Name extends string = AnyLim
   const { daily, monthly, name = 'budget', ...common } = options
   const rules: PolicyRule[] = []
   if (daily !== undefined) {
+    assertBudget('daily', daily)
     rules.push(...dailyCap({ ...common, name: `${name}.daily`, limit: daily, unit: UNIT })())
-    assertMicroDollars('daily', daily)
   }
   if (monthly !== undefined) {
+    assertBudget('monthly', monthly)
     rules.push(...monthlyCap({ ...common, name: `${name}.monthly`, limit: monthly, unit: UNIT })())
-    assertMicroDollars('monthly', monthly)
   }
   if (rules.length > 0) return () => rules
   throw new ConfigError('invalid_option', 'budget', 'must have a daily or a monthly limit')
 }
 
-function assertMicroDollars(option: string, limit: Limit): void {
-  if (typeof limit !== 'number' || limit === 0 || limit >= LEAST) return
-  const message = `is in micro-dollars, 0 or from ${LEAST}; for dollars, write usd(${limit})`
-  throw new ConfigError('invalid_option', `budget.${option}`, message, limit)
+/** Checks a limit in micro-dollars, so that an error names the option of `budget`. */
+function assertBudget(option: string, limit: Limit): void {
+  if (typeof limit === 'function' || limit === 'configured') return
+  if (typeof limit === 'number' && limit > 0 && limit < LEAST) {
+    const message = `is in micro-dollars, 0 or from ${LEAST}; for dollars, write usd(${limit})`
+    throw new ConfigError('invalid_option', `budget.${option}`, message, limit)
+  }
+  assertLimit(`budget.${option}`, limit)
 }

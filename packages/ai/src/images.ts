@@ -7,16 +7,15 @@ import { baseName } from './model-name.ts'
  * OpenAI, https://developers.openai.com/api/docs/guides/images-vision (as of 2026-09): tile models cost
  * 85 and 170 for each of at most 2 × 4 tiles (gpt-4o-mini 2833 and 5667), with `detail: low` the 85 or
  * 2833 alone; patch models cost at most 30,000 patches × 1.2, with `detail: high` at most 6144 × 2.46,
- * with `low` the 256 patches of 512 × 512 pixels × 2.46.
+ * with `low` the 256 patches of 512 × 512 pixels × 2.46, rounded up.
  */
 export function openAiImageTokens(model: string | undefined, detail: unknown): number {
-  const name = model === undefined ? '' : baseName(model)
-  if (TILE_MODELS.has(name)) return detail === 'low' ? 85 : 85 + 8 * 170
+  const name = baseName(model ?? '')
+  if (TILE_MODELS.has(name)) return detail === 'low' ? 85 : 1_445
   // A name that is no vendor's may stand for the dearest.
-  const known = /^(gpt-|o\d)/.test(name) && !name.startsWith('gpt-4o-mini')
-  if (!known) return detail === 'low' ? 2833 : 2833 + 8 * 5667
-  if (detail === 'low') return Math.ceil(256 * 2.46)
-  return detail === 'high' ? Math.ceil(6144 * 2.46) : 30_000 * 1.2
+  if (!/^(gpt-(?!4o-mini)|o\d)/.test(name)) return detail === 'low' ? 2_833 : 48_169
+  if (detail === 'low') return 630
+  return detail === 'high' ? 15_115 : 36_000
 }
 
 /** Their smaller siblings count patches. */

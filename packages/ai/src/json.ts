@@ -7,14 +7,15 @@ export function isObject(value: unknown): value is Json {
 }
 
 /** The object that it is, or an empty one. */
-export function objectOf(value: unknown): Json {
-  return isObject(value) ? value : {}
-}
+export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
+
+/** The objects in a list; none in anything else. */
+export const objectsIn = (value: unknown): Json[] =>
+  Array.isArray(value) ? value.filter(isObject) : []
 
 /** A field of its own, whatever it inherits. */
-export function own(object: Json, key: string): unknown {
-  return Object.hasOwn(object, key) ? object[key] : undefined
-}
+export const own = (object: Json, key: string): unknown =>
+  Object.hasOwn(object, key) ? object[key] : undefined
 
 /** The value of a JSON text; `undefined` if it is invalid. */
 export function parsed(json: string): unknown {

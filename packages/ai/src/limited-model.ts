@@ -67,7 +67,7 @@ const AI_SDK_MARKS: object = {
  */
 export class ModelCallDenied extends Error {
   override readonly name = 'ModelCallDenied'
-  readonly decision: DeniedDecision
+  readonly #decision: DeniedDecision
   readonly statusCode: number
   /** True if trying again soon may help. */
   readonly isRetryable: boolean
@@ -77,13 +77,18 @@ export class ModelCallDenied extends Error {
   constructor(decision: DeniedDecision, spentStatus?: 402 | 429) {
     const answer = denialResponse(decision, 'openai-chat', spentStatus)
     super(`The model call was denied: ${decision.reason}.`)
-    this.decision = decision
+    this.#decision = decision
     this.statusCode = answer.status
     this.responseHeaders = Object.fromEntries(answer.headers)
     const { retryAfterMs } = decision
     this.isRetryable =
       answer.status !== 402 && retryAfterMs !== null && retryAfterMs <= LONG_WAIT_MS
     Object.assign(this, AI_SDK_MARKS)
+  }
+
+  /** The decision. Not a property of its own, so that a log of the error does not print all of it. */
+  get decision(): DeniedDecision {
+    return this.#decision
   }
 }
 

@@ -2,7 +2,8 @@ import { ConfigError } from '@sluice/core'
 import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/validation'
 import { answerReader } from './answer.ts'
 import type { AnswerDecoder, UsageFormat } from './formats/format.ts'
-import { watched, type End } from './pipe.ts'
+import { logError } from './log-error.ts'
+import { watched } from './pipe.ts'
 import { NO_NUMBERS } from './provider-usage.ts'
 import { Tally, type Known } from './tally.ts'
 import type { Settle, Usage } from './usage.ts'
@@ -64,13 +65,10 @@ const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputToke
  * })
  */
 export function meter(response: Response, options: MeterResponseOptions): Response {
-  const { chargeErrors = false, ...rest } = validOptions('meter', options, [
-    'formats',
-    'chargeErrors',
-  ])
+  const { chargeErrors, ...rest } = validOptions('meter', options, ['formats', 'chargeErrors'])
   mustBeUnread('meter.response', typeof response?.bodyUsed !== 'boolean')
   const { body, bodyUsed, headers, ok } = response
-  if (body === null || (!ok && !chargeErrors)) {
+  if (!body || (!ok && !chargeErrors)) {
     settling(rest)(nothing(rest.model))
     return response
   }
@@ -111,15 +109,15 @@ function bytesMetered(
   contentType: string,
 ): ReadableStream<Uint8Array> {
   const text = new TextDecoder()
-  let decode: AnswerDecoder = (chunk) => text.decode(chunk, { stream: chunk !== undefined })
-  let isFirst = true
+  let decode: AnswerDecoder = (chunk) => text.decode(chunk, { stream: !!chunk })
+  let undecided = formats
   return metered<Uint8Array>(stream, options, settling(options), (tally) => {
     const reader = answerReader(tally, contentType, formats)
     return {
       see(chunk) {
-        if (isFirst && chunk.length > 0) {
-          isFirst = false
-          for (const { decoder } of formats) decode = decoder?.(chunk[0] as number) ?? decode
+        if (chunk.length) {
+          for (const { decoder } of undecided) decode = decoder?.(chunk[0] as number) ?? decode
+          undecided = []
         }
         reader.push(decode(chunk))
       },
@@ -147,49 +145,37 @@ export function metered<T>(
 ): ReadableStream<T> {
   const tally = new Tally(options)
   const reader = read(tally)
-  /** Whatever happens in here, the stream goes on. */
-  const safely = (work: () => void): void => {
-    try {
-      work()
-    } catch (error) {
-      report(options, error)
-    }
-  }
-  const see = (chunk: T): void => {
-    if (tally.ended) return
-    safely(() => reader.see(chunk))
-    if (tally.ended) settle(tally.usage(false))
-  }
-  const end = (how: End): void => {
-    const closed = how === 'closed'
-    safely(() => reader.end(closed))
-    settle(tally.usage(closed))
-  }
-  return watched(stream, { see, end }, options.signal)
+  return watched<T>(
+    stream,
+    {
+      see(chunk) {
+        if (tally.ended) return
+        safely(options, () => reader.see(chunk))
+        if (tally.ended) settle(tally.usage(false))
+      },
+      end(how) {
+        const closed = how === 'closed'
+        safely(options, () => reader.end(closed))
+        settle(tally.usage(closed))
+      },
+    },
+    options.signal,
+  )
 }
 
 /** Calls `settle` the first time only, and never lets it disturb the caller. */
 export function settling(options: MeterOptions): (usage: Usage) => void {
   let done: (() => void) | undefined
-  let settled = false
+  let settled: true | undefined
   // The platform is told at the beginning: when a client is gone it is too late.
-  try {
-    options.waitUntil?.(new Promise<void>((resolve) => (done = resolve)))
-  } catch (error) {
-    // The provider has been paid by now: an unbound `ctx.waitUntil` must not lose its answer.
-    report(options, error)
-  }
+  // The provider has been paid by now: an unbound `ctx.waitUntil` must not lose its answer.
+  safely(options, () => options.waitUntil?.(new Promise<void>((resolve) => (done = resolve))))
   return (usage) => {
     if (settled) return
     settled = true
-    void (async () => {
-      try {
-        await options.settle(usage)
-      } catch (error) {
-        report(options, error)
-      }
-      done?.()
-    })()
+    void (async () => options.settle(usage))()
+      .catch((error: unknown) => report(options, error))
+      .then(done)
   }
 }
 
@@ -198,9 +184,18 @@ export function nothing(model: string | undefined): Usage {
   return { model, ...NO_NUMBERS, source: 'provider', complete: true }
 }
 
+/** Whatever fails in here, the answer goes on. */
+function safely(options: MeterOptions, work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    report(options, error)
+  }
+}
+
 function report({ onError }: MeterOptions, error: unknown): void {
   try {
-    ;(onError ?? console.error)(error)
+    ;(onError ?? logError)(error)
   } catch {
     // There is nobody left to tell.
   }
@@ -222,9 +217,7 @@ export function validOptions<T extends MeterStreamOptions>(
   if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
     throw new ConfigError('invalid_option', `${where}.signal`, 'must be an AbortSignal')
   }
-  if (inputTokens !== undefined && inputTokens !== 0) {
-    assertPositiveInteger(`${where}.inputTokens`, inputTokens)
-  }
+  if ((inputTokens ?? 0) !== 0) assertPositiveInteger(`${where}.inputTokens`, inputTokens)
   return options
 }
 

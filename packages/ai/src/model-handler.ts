@@ -24,6 +24,7 @@ import {
 } from './call/engine.ts'
 import { prepareCall } from './call/prepare.ts'
 import { readBody } from './call/read-body.ts'
+import { logError } from './log-error.ts'
 
 /** Options of `modelHandler`. */
 export interface ModelHandlerOptions<Context extends unknown[] = []> extends CallOptions {
@@ -91,7 +92,7 @@ export function modelHandler<Context extends unknown[] = []>(
   assertCallOptions(options)
   const resolve = assertFunction('modelHandler.subject', options.subject)
   const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
-  const report = options.onError ?? ((error: unknown) => console.error(error))
+  const report = options.onError ?? logError
   const sendCall: SendCall<Context> =
     typeof send === 'function' ? send : (...[call]) => callUpstream(send, call)
   const limiterFor = limiterFrom('limiter', limiter)

@@ -22,6 +22,4 @@ export function candidateNames(model: string): readonly string[] {
 }
 
 /** Returns true if `name` is one of Anthropic's models, wherever it runs. */
-export function isClaude(model: string | undefined): boolean {
-  return model !== undefined && model.toLowerCase().includes('claude')
-}
+export const isClaude = (model: string | undefined): boolean => /claude/i.test(model ?? '')

@@ -1,5 +1,5 @@
 /** The end of a stream: closed by its source, broken by it, or given up by its reader. */
-export type End = 'closed' | 'broken' | 'cancelled'
+type End = 'closed' | 'broken' | 'cancelled'
 
 export interface Watcher<T> {
   /** Sees each chunk, after it has been passed on. */
@@ -24,7 +24,7 @@ export function watched<T>(
   const end = (how: End): void => {
     if (ended) return
     ended = true
-    if (abort !== undefined) signal?.removeEventListener('abort', abort)
+    if (abort) signal?.removeEventListener('abort', abort)
     watcher.end(how)
   }
   // Not a byte stream: that would take the chunk's memory away from whoever else holds it.

@@ -50,7 +50,8 @@ export type Priced = Pick<Usage, 'input' | 'output'> &
   Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite' | 'otherModels'>>
 
 const RATES = ['input', 'cachedInput', 'cacheWrite', 'longCacheWrite', 'output'] as const
-const PRICE = [...RATES, 'long', 'asOf', 'source']
+const TEXTS = ['asOf', 'source'] as const
+const PRICE = [...RATES, 'long', ...TEXTS]
 
 /**
  * A table of prices by model, in micro-dollars per million tokens. A name covers its dated snapshots and
@@ -87,7 +88,9 @@ export function definePrices(
   return {
     models: new Map([...(base?.models ?? []), ...table]),
     unknownModel:
-      unknownModel === 'deny' ? 'deny' : validPrice('definePrices.unknownModel', unknownModel),
+      unknownModel === 'deny'
+        ? unknownModel
+        : validPrice('definePrices.unknownModel', unknownModel),
   }
 }
 
@@ -159,19 +162,19 @@ function aTable(option: string, value: Partial<Prices> | null | undefined): void
 
 function validPrice(where: string, price: unknown): ModelPrice {
   assertKnownOptions(where, price, PRICE)
-  const { long, asOf, source, ...rates } = price as ModelPrice
-  const valid: Record<string, unknown> = validRates(where, rates)
+  const given = price as ModelPrice
+  const { long } = given
+  const valid: Record<string, unknown> = validRates(where, given)
   if (long !== undefined) {
     assertKnownOptions(`${where}.long`, long, [...RATES, 'above'])
-    const { above, ...longRates } = long
+    const { above } = long
     if (!isUnits(above)) throw invalid(`${where}.long.above`)
-    valid['long'] = Object.freeze({ above, ...validRates(`${where}.long`, longRates) })
+    valid['long'] = Object.freeze({ above, ...validRates(`${where}.long`, long) })
   }
-  for (const [name, text] of Object.entries({ asOf, source })) {
+  for (const name of TEXTS) {
+    const text = given[name]
     if (typeof text === 'string') valid[name] = text
-    else if (text !== undefined) {
-      throw invalid(`${where}.${name}`, 'must be a text')
-    }
+    else if (text !== undefined) throw invalid(`${where}.${name}`, 'must be a text')
   }
   return Object.freeze(valid) as unknown as ModelPrice
 }
@@ -180,9 +183,9 @@ function validRates(where: string, rates: Rates): Record<string, number> {
   const valid: Record<string, number> = {}
   for (const name of RATES) {
     const rate = rates[name]
-    if (rate === undefined && name !== 'input' && name !== 'output') continue
-    if (!isUnits(rate)) throw invalid(`${where}.${name}`)
-    valid[name] = rate
+    if (isUnits(rate)) valid[name] = rate
+    else if (rate !== undefined || name === 'input' || name === 'output')
+      throw invalid(`${where}.${name}`)
   }
   return valid
 }

@@ -31,17 +31,18 @@ export function combined(
 export function reportedIn(usage: unknown): ReportedUsage | undefined {
   if (!isObject(usage)) return undefined
   const { iterations } = usage
+  const cost = microDollars(usage['cost'])
   // Anthropic's sum leaves out what compacting the conversation used, and what an advisor did, a model of its own.
   const outside = (Array.isArray(iterations) ? iterations : [])
     .filter((one) => isObject(one) && /^(compaction|advisor_message)$/.test(String(one['type'])))
-    .map((one: Json) => Object.assign({ ...NO_NUMBERS, model: one['model'] }, numbersIn(one)))
+    .map((one: Json) => Object.assign({ model: one['model'] }, NO_NUMBERS, numbersIn(one)))
   const otherModels = outside.filter((one): one is ModelUsage => typeof one.model === 'string')
   return {
     ...outside.reduce<Partial<Numbers>>(
       (sum, one) => combined(sum, one, (a, b) => a + b),
       numbersIn(usage),
     ),
-    ...dollarsIn(usage['cost']),
+    ...(cost > 0 && { cost }),
     ...(otherModels.length > 0 && { otherModels }),
   }
 }
@@ -78,11 +79,10 @@ function numbersIn(usage: Json): Partial<Numbers> {
   }
 }
 
-/** Reads dollars as OpenRouter tells them (`cost`), or Perplexity (`cost.total_cost`), in micro-dollars. */
-function dollarsIn(reported: unknown): { cost?: number } {
-  const dollars = isObject(reported) ? reported['total_cost'] : reported
-  const cost = isCount(dollars) ? units(dollars * 1e6) : 0
-  return cost > 0 ? { cost } : {}
+/** Reads dollars as OpenRouter tells them (`cost`), or Perplexity (`cost.total_cost`); 0 where none are told. */
+function microDollars(cost: unknown): number {
+  const dollars = isObject(cost) ? cost['total_cost'] : cost
+  return isCount(dollars) ? units(dollars * 1e6) : 0
 }
 
 export function isCount(value: unknown): value is number {

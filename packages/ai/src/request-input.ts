@@ -3,6 +3,7 @@ import { MAX_UNITS } from '@sluice/core/validation'
 import { CLAUDE_IMAGE_TOKENS, openAiImageTokens } from './images.ts'
 import { isObject, objectOf, own, type Json } from './json.ts'
 import { isClaude } from './model-name.ts'
+import { isCount } from './provider-usage.ts'
 import { CLAUDE_FACTOR, estimateTokens } from './tokens.ts'
 
 /** The options of `estimateRequest`, completed. */
@@ -122,7 +123,8 @@ export function inputTokens(
     if (TEXTS.has(key)) texts.push(value)
     else if (!NOT_READ.has(key)) data.push(value)
   }
-  if (isClaude(model) && isFilled(own(body, 'tools'))) other += CLAUDE_TOOLS
+  const tools = own(body, 'tools')
+  if (isClaude(model) && Array.isArray(tools) && tools.length > 0) other += CLAUDE_TOOLS
   while (texts.length > 0 || data.length > 0) {
     values += 1
     if (values > MAX_VALUES) {
@@ -172,12 +174,8 @@ function given(value: unknown): number {
   return value === null || value === undefined ? 0 : 1
 }
 
-function isFilled(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0
-}
-
 function counted(count: (text: string) => number, text: string): number {
   const tokens = count(text)
-  if (typeof tokens === 'number' && tokens >= 0 && tokens <= MAX_UNITS) return tokens
+  if (isCount(tokens) && tokens <= MAX_UNITS) return tokens
   throw new ConfigError('invalid_option', 'estimateRequest.count', 'must return a number of tokens')
 }

@@ -6,6 +6,7 @@ import {
   assertPositiveInteger,
 } from '@sluice/core/validation'
 import { isObject, own, type Json } from './json.ts'
+import { units } from './provider-usage.ts'
 import { inputTokens, type EstimateSettings } from './request-input.ts'
 
 /** The most that a request may use. */
@@ -84,8 +85,7 @@ function promptsOf(prompt: unknown): number {
 /** A maximum that a provider would accept, rounded up, else 0. Some read a number out of a string. */
 function limitOf(body: Json, key: string): number {
   const value = own(body, key)
-  const number = typeof value === 'string' ? Number(value) : value
-  return typeof number === 'number' && number > 0 ? Math.min(MAX_UNITS, Math.ceil(number)) : 0
+  return units(typeof value === 'string' ? Number(value) : value)
 }
 
 function validOptions(options: EstimateRequestOptions): EstimateSettings {

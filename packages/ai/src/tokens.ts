@@ -206,8 +206,7 @@ function weights(): Uint16Array {
     [16, 120], // U+D800: half of an emoji
     [50, 300], // U+E000
     [10, 250], // U+F900
-    [2, 100], // U+FE00: variation selectors
-    [2, 100], // U+FF00: full-width forms
+    [4, 100], // U+FE00: variation selectors, full-width forms
   ]
   const table = new Uint16Array(512)
   let block = 0

@@ -84,7 +84,7 @@ export function rateLimitQueue<Env extends object, Body>(
           message.retry({ delaySeconds: delaySeconds(decision, message.attempts) })
         }
       } catch (error) {
-        console.error('A queued message failed and is retried:', error)
+        console.error('Sluice: A queued message failed and is retried:', error)
         message.retry()
       }
     }

@@ -26,7 +26,7 @@ export function doubleChargeReporter(
     if (charged.length === 0) return
     isReported = true
     console.error(
-      `withRateLimit charges the route "${route}" a second time, after the middleware: ` +
+      `Sluice: withRateLimit charges the route "${route}" a second time, after the middleware: ` +
         `${charged.map(({ name }) => name).join(', ')}. ` +
         `Set the same "secret" in rateLimit and in withRateLimit: it is missing in ${isUnsigned ? 'rateLimit' : 'withRateLimit'}.`,
     )

@@ -18,6 +18,7 @@ import {
 import { assertFunction, assertOneOf, assertPositiveInteger } from '@sluice/core/validation'
 import type { UsageFormat } from '../formats/format.ts'
 import type { LearnedOutput } from '../learned-output.ts'
+import { logError } from '../log-error.ts'
 import { assertFormats, meter } from '../meter.ts'
 import type { Usage } from '../usage.ts'
 import type { Units } from './call-units.ts'
@@ -200,7 +201,7 @@ function admittedCall(
   options: CallOptions,
   waitUntil: WaitUntil | undefined,
 ): AdmittedCall {
-  const report = options.onError ?? ((error: unknown) => console.error(error))
+  const report = options.onError ?? logError
 
   function inBackground(work: Promise<unknown>): void {
     const safe = work.catch(report)

@@ -1,5 +1,5 @@
 import { jsonScan } from '../json-scan.ts'
-import { isObject, objectOf, type Json } from '../json.ts'
+import { isObject, objectOf, objectsIn, type Json } from '../json.ts'
 import { isCount, units } from '../provider-usage.ts'
 import type { AnswerDecoder, AnswerEvent, ReportedUsage, UsageFormat } from './format.ts'
 import { textsOf } from './tool-arguments.ts'
@@ -20,7 +20,7 @@ export const gemini: UsageFormat = {
     const isDone = candidates.length > 0 && candidates.every((one) => one['finishReason'])
     return {
       model: modelVersion,
-      text: candidates.map(({ content }) => partsOf(content).map(textsOfPart)),
+      text: candidates.map(({ content }) => objectsIn(objectOf(content)['parts']).map(textsOfPart)),
       usage: usageIn(objectOf(usageMetadata)),
       // Each event of a stream tells the usage so far.
       isFinal: isDone || objectOf(promptFeedback)['blockReason'] !== undefined,
@@ -38,11 +38,6 @@ function usageIn(usage: Json): ReportedUsage | undefined {
     cachedInput: units(usage['cachedContentTokenCount']),
     output: Math.max(output, units(usage['totalTokenCount']) - input),
   }
-}
-
-function partsOf(content: unknown): Json[] {
-  const { parts } = objectOf(content)
-  return Array.isArray(parts) ? parts.filter(isObject) : []
 }
 
 function textsOfPart({ text, functionCall, executableCode }: Json): unknown[] {

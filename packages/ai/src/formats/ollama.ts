@@ -1,4 +1,4 @@
-import { isObject, objectOf } from '../json.ts'
+import { objectOf, objectsIn } from '../json.ts'
 import { isCount, units } from '../provider-usage.ts'
 import type { AnswerEvent, UsageFormat } from './format.ts'
 import { textsOf } from './tool-arguments.ts'
@@ -15,9 +15,7 @@ export const ollama: UsageFormat = {
     if (typeof done !== 'boolean' && !isEmbedding) return undefined
     const output = isEmbedding ? 0 : event['eval_count']
     const calls = objectOf(message)['tool_calls']
-    const inputs = (Array.isArray(calls) ? calls.filter(isObject) : []).map((call) =>
-      textsOf(objectOf(call['function'])['arguments']),
-    )
+    const inputs = objectsIn(calls).map((call) => textsOf(objectOf(call['function'])['arguments']))
     return {
       model,
       text: [response, thinking, message, inputs],
