@@ -1,0 +1,42 @@
+import { durationMs, type Duration, type ExtensionContext, type WaitUntil } from '@sluice/core'
+import { assertFunction } from '@sluice/core/validation'
+
+/** Options of sending what has been collected, for platforms that stop between requests. */
+export interface FlushOptions {
+  /**
+   * Sends what has been collected, such as `() => provider.forceFlush()`. Called after a decision, in its
+   * `waitUntil`. @default your SDK sends by its own timers
+   */
+  readonly flush?: () => Promise<unknown>
+  /** The shortest time between two calls of `flush`. @default '5s' */
+  readonly flushEvery?: Duration
+}
+
+/** Creates a function that calls `flush` if it is due, past the response if the platform allows it. */
+export function flusher(
+  name: string,
+  { flush, flushEvery = '5s' }: FlushOptions,
+  problem: ExtensionContext['problem'],
+): (waitUntil: WaitUntil | undefined) => void {
+  const everyMs = durationMs(`${name}.flushEvery`, flushEvery)
+  if (flush === undefined) return () => {}
+  assertFunction(`${name}.flush`, flush)
+  let flushedAt = -Infinity
+
+  async function send(): Promise<void> {
+    try {
+      await flush?.()
+    } catch (error) {
+      const message = `The flush of "${name}" failed; what it had collected may be lost`
+      problem({ code: 'extension_failed', message, error })
+    }
+  }
+
+  return (waitUntil) => {
+    const now = performance.now()
+    if (now - flushedAt < everyMs) return
+    flushedAt = now
+    const sending = send()
+    waitUntil?.(sending)
+  }
+}

@@ -1,0 +1,112 @@
+import type { Attributes, Counter, Histogram, MeterProvider } from '@opentelemetry/api'
+import type { Subject } from '@sluice/core'
+import { assertKnownOptions, assertName } from '@sluice/core/validation'
+import { boundedValues } from './bounded.ts'
+import { currentMeter } from './sdk.ts'
+
+/**
+ * Names of OpenTelemetry's conventions for generative AI (semantic-conventions-genai, in development). They
+ * still change; no other file has them.
+ */
+export const GEN_AI = {
+  operation: 'gen_ai.operation.name',
+  provider: 'gen_ai.provider.name',
+  modality: 'gen_ai.token.modality',
+  requestModel: 'gen_ai.request.model',
+  responseModel: 'gen_ai.response.model',
+  inputTokens: 'gen_ai.client.inference.usage.input_tokens',
+  outputTokens: 'gen_ai.client.inference.usage.output_tokens',
+  cacheReadTokens: 'gen_ai.client.inference.usage.cache_read.input_tokens',
+  cacheWriteTokens: 'gen_ai.client.inference.usage.cache_write.input_tokens',
+  inputTokensPerCall: 'gen_ai.client.inference.operation.input_tokens',
+  outputTokensPerCall: 'gen_ai.client.inference.operation.output_tokens',
+} as const
+
+/** The bounds that the conventions give for tokens: powers of 4. */
+const TOKEN_BOUNDS = Array.from({ length: 14 }, (_, index) => 4 ** index)
+
+/** The most models with numbers of their own. Others are `'other'`. */
+const MAX_MODELS = 100
+
+/** Options of `modelTelemetry`. */
+export interface ModelTelemetryOptions {
+  /** The provider, by the name of the conventions, such as `openai`, `anthropic` or `aws.bedrock`. */
+  readonly provider: string
+  /** The operation, by the name of the conventions. @default 'chat' */
+  readonly operation?: string
+  /** @default the global one */
+  readonly meterProvider?: MeterProvider
+}
+
+/** The usage of one model call, as `@sluice/ai` passes it to `onUsage`. */
+export interface ReportedUsage {
+  readonly model: string | undefined
+  readonly input: number
+  readonly output: number
+  readonly cachedInput: number
+  readonly cacheWrite: number
+  readonly source: 'provider' | 'counted'
+}
+
+/**
+ * Creates an `onUsage` for `@sluice/ai` that reports tokens by the GenAI conventions. As these ask, only
+ * numbers of the provider count: a usage that had to be estimated is reported as 0 tokens.
+ *
+ * @throws ConfigError When an option is missing or malformed.
+ * @example
+ * modelHandler(limiter, { subject, prices, onUsage: modelTelemetry({ provider: 'openai' }) }, openai)
+ */
+export function modelTelemetry(
+  options: ModelTelemetryOptions,
+): (usage: ReportedUsage, subject: Subject) => void {
+  assertKnownOptions('modelTelemetry', options, ['provider', 'operation', 'meterProvider'])
+  const { provider, operation = 'chat', meterProvider } = options
+  const base: Attributes = {
+    [GEN_AI.operation]: assertName('modelTelemetry.operation', operation),
+    [GEN_AI.provider]: assertName('modelTelemetry.provider', provider),
+  }
+  const boundedModel = boundedValues(MAX_MODELS)
+  const counters = new Map<string, Counter>()
+  const histograms = new Map<string, Histogram>()
+  const meterOf = currentMeter(meterProvider, () => {
+    counters.clear()
+    histograms.clear()
+  })
+
+  function count(name: string, tokens: number, attributes: Attributes): void {
+    const meter = meterOf()
+    if (!meter) return
+    const counter = counters.get(name) ?? meter.createCounter(name, { unit: '{token}' })
+    counters.set(name, counter)
+    counter.add(tokens, attributes)
+  }
+
+  function distribute(name: string, tokens: number, attributes: Attributes): void {
+    const meter = meterOf()
+    if (!meter) return
+    const advice = { explicitBucketBoundaries: TOKEN_BOUNDS }
+    const histogram =
+      histograms.get(name) ?? meter.createHistogram(name, { unit: '{token}', advice })
+    histograms.set(name, histogram)
+    histogram.record(tokens, attributes)
+  }
+
+  return (usage, subject) => {
+    const isReported = usage.source === 'provider'
+    const { input, output, cachedInput, cacheWrite } = isReported ? usage : NO_USAGE
+    const models = {
+      ...base,
+      [GEN_AI.requestModel]: boundedModel(subject.model),
+      [GEN_AI.responseModel]: boundedModel(usage.model),
+    }
+    const attributes = { ...models, [GEN_AI.modality]: 'unknown' }
+    count(GEN_AI.inputTokens, input, attributes)
+    count(GEN_AI.outputTokens, output, attributes)
+    if (cachedInput > 0) count(GEN_AI.cacheReadTokens, cachedInput, attributes)
+    if (cacheWrite > 0) count(GEN_AI.cacheWriteTokens, cacheWrite, attributes)
+    distribute(GEN_AI.inputTokensPerCall, input, models)
+    distribute(GEN_AI.outputTokensPerCall, output, models)
+  }
+}
+
+const NO_USAGE = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0 }

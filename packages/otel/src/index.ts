@@ -1,0 +1,7 @@
+export { telemetry } from './telemetry.ts'
+export type { TelemetryOptions } from './telemetry.ts'
+export type { FlushOptions } from './flush.ts'
+export type { MeasureOptions } from './measure.ts'
+export type { PartitionNames } from './partition.ts'
+export { modelTelemetry } from './gen-ai.ts'
+export type { ModelTelemetryOptions, ReportedUsage } from './gen-ai.ts'

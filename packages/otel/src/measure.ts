@@ -1,0 +1,142 @@
+import type { Decision, ExtensionContext, LimiterEvents, Listeners, Subject } from '@sluice/core'
+import { assertPositiveInteger } from '@sluice/core/validation'
+import { boundedValues } from './bounded.ts'
+import { costBy, outcomeOf, policyThatActed, shareUsed, unitsBy } from './decision-facts.ts'
+import type { Labels, MetricName } from './names.ts'
+
+/** The options of every way to measure. */
+export interface MeasureOptions {
+  /** The tenants whose numbers are told apart. Those of others have no tenant. @default none */
+  readonly tenants?: readonly string[]
+  /** The most routes, and the most plans, with numbers of their own. Others are `'other'`. @default 100 */
+  readonly maxValues?: number
+}
+
+/** Receives measurements: of durations milliseconds, of dollars micro-dollars. */
+export interface Recorder {
+  /** Returns false while nobody reads what is recorded. @default it is always recorded */
+  readonly isActive?: () => boolean
+  /** Adds to a counter. */
+  add(metric: MetricName, labels: Labels, value: number): void
+  /** Adds a value to a histogram. */
+  observe(metric: MetricName, labels: Labels, value: number): void
+  /** Sets a gauge. @default it is not recorded */
+  set?(metric: MetricName, labels: Labels, value: number): void
+}
+
+type Units = Readonly<Record<string, number>>
+
+/**
+ * Creates the listeners that measure a limiter's events.
+ *
+ * @throws ConfigError When an option is malformed.
+ */
+export function measure(
+  { policies }: Pick<ExtensionContext, 'policies'>,
+  recorder: Recorder,
+  { tenants = [], maxValues = 100 }: MeasureOptions,
+): Required<Pick<Listeners, 'decision' | 'storeCall' | 'threshold' | 'reserved'>> &
+  Required<Pick<Listeners, 'settled' | 'abandoned'>> {
+  assertPositiveInteger('maxValues', maxValues)
+  const { isActive } = recorder
+  const listed = new Set(tenants)
+  const boundedRoute = boundedValues(maxValues)
+  const boundedPlan = boundedValues(maxValues)
+  const rules = new Map(policies.map((rule) => [rule.name, rule]))
+
+  const whileActive = <Event>(listener: (event: Event) => void): ((event: Event) => void) =>
+    isActive ? (event) => (isActive() ? listener(event) : undefined) : listener
+
+  const listedTenant = ({ tenant }: Subject): string | undefined =>
+    tenant !== undefined && listed.has(tenant) ? tenant : undefined
+
+  const labelsOf = (subject: Subject, { plan }: Pick<Decision, 'plan'>): Labels => ({
+    route: boundedRoute(subject.route),
+    plan: boundedPlan(plan),
+    tenant: listedTenant(subject),
+  })
+
+  /** Records amounts by unit. Requests are counted as decisions. */
+  function recordUnits(state: string, labels: Labels, amounts: Units): void {
+    for (const [unit, amount] of Object.entries(amounts)) {
+      if (amount === 0 || unit === 'request') continue
+      if (unit === 'usd') recorder.add('cost', { ...labels, state }, amount)
+      else recorder.add('units', { ...labels, state, unit }, amount)
+    }
+  }
+
+  /** Sets how much of a limit is used, where the partition may be named. */
+  function recordBudgets(decision: Decision, subject: Subject): void {
+    for (const policy of decision.policies) {
+      const per = rules.get(policy.name)?.per ?? []
+      const isTenants = per.length === 1 && per[0] === 'tenant'
+      const tenant = isTenants ? listedTenant(subject) : undefined
+      if (per !== 'global' && tenant === undefined) continue
+      recorder.set?.('budgetUsed', { policy: policy.name, tenant }, shareUsed(policy))
+    }
+  }
+
+  /** Returns the labels of a reservation, and the units that it had charged. */
+  function reservedBy({
+    charges,
+    origin,
+  }: LimiterEvents['abandoned']): [labels: Labels, reserved: Units] {
+    const units = charges.map(({ policy, units: charged }) => ({
+      unit: rules.get(policy)?.unit ?? 'request',
+      units: charged,
+    }))
+    return [origin ? labelsOf(origin.subject, origin) : {}, unitsBy(units)]
+  }
+
+  return {
+    decision: whileActive(({ decision, subject, reservation }) => {
+      const labels = labelsOf(subject, decision)
+      const policy = policyThatActed(decision)?.name
+      const outcome = outcomeOf(decision)
+      const degraded = decision.degraded?.mode
+      recorder.add('decisions', { ...labels, policy, outcome, degraded }, 1)
+      for (const { fits, enforced, name } of decision.policies) {
+        if (!fits && !enforced) recorder.add('shadowDenials', { ...labels, policy: name }, 1)
+      }
+      if (decision.allowed && !reservation) recordUnits('charged', labels, costBy(decision))
+      if (recorder.set && !decision.degraded) recordBudgets(decision, subject)
+    }),
+
+    storeCall: whileActive(({ call, durationMs, error }) => {
+      recorder.observe(
+        'storeDuration',
+        { call, error: error === undefined ? undefined : errorType(error) },
+        durationMs,
+      )
+    }),
+
+    threshold: whileActive(({ policy, subject, threshold }) => {
+      const tenant = listedTenant(subject)
+      recorder.add('thresholds', { policy: policy.name, tenant, threshold: String(threshold) }, 1)
+    }),
+
+    reserved: whileActive(({ subject, decision }) => {
+      recordUnits('reserved', labelsOf(subject, decision), costBy(decision))
+    }),
+
+    settled: whileActive((event) => {
+      const [labels, reserved] = reservedBy(event)
+      const { returned, overrun, corrections } = event
+      const corrected = corrections.map(({ policy: { unit }, actual }) => ({ unit, units: actual }))
+      recordUnits('estimated', labels, reserved)
+      recordUnits('settled', labels, { ...reserved, ...unitsBy(corrected) })
+      recordUnits('returned', labels, returned)
+      recordUnits('overrun', labels, overrun)
+    }),
+
+    abandoned: whileActive((event) => {
+      recordUnits('abandoned', ...reservedBy(event))
+    }),
+  }
+}
+
+/** Returns the code of an error, or the name of its class. */
+function errorType(error: unknown): string {
+  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown }
+  return typeof code === 'string' ? code : typeof name === 'string' ? name : '_OTHER'
+}

@@ -1,0 +1,59 @@
+import type {
+  Attributes,
+  Counter,
+  Gauge,
+  Histogram,
+  Meter,
+  MeterProvider,
+} from '@opentelemetry/api'
+import type { Recorder } from './measure.ts'
+import { LABELS, METRICS, type Labels, type MetricName } from './names.ts'
+import { currentMeter } from './sdk.ts'
+
+/** Creates a recorder that passes measurements to OpenTelemetry. */
+export function otelRecorder(provider: MeterProvider | undefined): Recorder & Required<Recorder> {
+  const instruments = new Map<MetricName, Counter | Histogram | Gauge>()
+  const meterOf = currentMeter(provider, () => instruments.clear())
+
+  function instrument(metric: MetricName): Counter | Histogram | Gauge | undefined {
+    const meter = meterOf()
+    const known = instruments.get(metric)
+    if (known || !meter) return known
+    const created = createInstrument(meter, metric)
+    instruments.set(metric, created)
+    return created
+  }
+
+  return {
+    isActive: () => meterOf() !== undefined,
+    add: (metric, labels, value) =>
+      (instrument(metric) as Counter | undefined)?.add(scaled(metric, value), attributesOf(labels)),
+    observe: (metric, labels, value) =>
+      (instrument(metric) as Histogram | undefined)?.record(
+        scaled(metric, value),
+        attributesOf(labels),
+      ),
+    set: (metric, labels, value) =>
+      (instrument(metric) as Gauge | undefined)?.record(value, attributesOf(labels)),
+  }
+}
+
+/** Returns a measured number in the metric's unit. */
+const scaled = (metric: MetricName, value: number): number => value / (METRICS[metric].divisor ?? 1)
+
+function createInstrument(meter: Meter, metric: MetricName): Counter | Histogram | Gauge {
+  const { name, kind, unit, description, bounds, divisor = 1 } = METRICS[metric]
+  if (kind === 'counter') return meter.createCounter(name, { unit, description })
+  if (kind === 'gauge') return meter.createGauge(name, { unit, description })
+  const explicitBucketBoundaries = bounds?.map((bound) => bound / divisor)
+  const advice = explicitBucketBoundaries && { advice: { explicitBucketBoundaries } }
+  return meter.createHistogram(name, { unit, description, ...advice })
+}
+
+function attributesOf(labels: Labels): Attributes {
+  const attributes: Attributes = {}
+  for (const [label, value] of Object.entries(labels)) {
+    if (value !== undefined) attributes[LABELS[label as keyof Labels]] = value
+  }
+  return attributes
+}

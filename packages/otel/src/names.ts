@@ -1,0 +1,113 @@
+/* The names of everything that is reported, in one place. Those of model calls are in `gen-ai.ts`. */
+
+/** The label of a metric, and the attribute that it is in OpenTelemetry. */
+export const LABELS = {
+  route: 'rate_limiter.route',
+  plan: 'rate_limiter.plan',
+  tenant: 'rate_limiter.tenant',
+  policy: 'rate_limiter.policy',
+  outcome: 'rate_limiter.outcome',
+  degraded: 'rate_limiter.degraded.mode',
+  unit: 'rate_limiter.unit',
+  state: 'rate_limiter.state',
+  threshold: 'rate_limiter.threshold',
+  call: 'rate_limiter.store.call',
+  error: 'error.type',
+} as const
+
+/** Labels of one measurement. Those that are `undefined` are left out. */
+export type Labels = { readonly [Name in keyof typeof LABELS]?: string | undefined }
+
+/** A metric: its name, and how the numbers that are measured become its values. */
+export interface Metric {
+  readonly name: string
+  readonly kind: 'counter' | 'histogram' | 'gauge'
+  /** The unit, as OpenTelemetry writes it. */
+  readonly unit: string
+  readonly description: string
+  /** The labels that it can have. */
+  readonly labels: readonly (keyof Labels)[]
+  /** Measured numbers are divided by this: micro-dollars become dollars. @default 1 */
+  readonly divisor?: number
+  /** The upper bounds of a histogram's buckets, as measured. */
+  readonly bounds?: readonly number[]
+}
+
+export type MetricName =
+  'decisions' | 'shadowDenials' | 'units' | 'cost' | 'storeDuration' | 'thresholds' | 'budgetUsed'
+
+export const METRICS: Readonly<Record<MetricName, Metric>> = {
+  decisions: {
+    name: 'rate_limiter.decisions',
+    kind: 'counter',
+    unit: '{decision}',
+    description: 'Decisions, by outcome and the policy that denied or delayed',
+    labels: ['route', 'plan', 'tenant', 'policy', 'outcome', 'degraded'],
+  },
+  shadowDenials: {
+    name: 'rate_limiter.shadow_denials',
+    kind: 'counter',
+    unit: '{decision}',
+    description: 'Decisions that a policy in shadow would have denied',
+    labels: ['route', 'plan', 'tenant', 'policy'],
+  },
+  units: {
+    name: 'rate_limiter.units',
+    kind: 'counter',
+    unit: '{unit}',
+    description: 'Units other than requests and dollars: charged, reserved, settled and so on',
+    labels: ['route', 'plan', 'tenant', 'unit', 'state'],
+  },
+  cost: {
+    name: 'rate_limiter.cost',
+    kind: 'counter',
+    unit: 'USD',
+    description: 'Dollars: charged, reserved, settled and so on',
+    labels: ['route', 'plan', 'tenant', 'state'],
+    divisor: 1_000_000,
+  },
+  storeDuration: {
+    name: 'rate_limiter.store.duration',
+    kind: 'histogram',
+    unit: 's',
+    description: 'The duration of calls to the store',
+    labels: ['call', 'error'],
+    divisor: 1_000,
+    bounds: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000],
+  },
+  thresholds: {
+    name: 'rate_limiter.thresholds',
+    kind: 'counter',
+    unit: '{crossing}',
+    description: 'Charges that brought a policy past a share of its limit',
+    labels: ['policy', 'tenant', 'threshold'],
+  },
+  budgetUsed: {
+    name: 'rate_limiter.budget.used',
+    kind: 'gauge',
+    unit: '1',
+    description:
+      'The used share of a limit: of global policies, and of the tenants that are listed',
+    labels: ['policy', 'tenant', 'route'],
+  },
+}
+
+/** Attributes that only spans have. */
+export const SPAN = {
+  check: 'rate_limiter.check',
+  settle: 'rate_limiter.settle',
+  partition: 'rate_limiter.partition',
+  policies: 'rate_limiter.policies',
+  reason: 'rate_limiter.reason',
+  limit: 'rate_limiter.limit',
+  remaining: 'rate_limiter.remaining',
+  cost: 'rate_limiter.cost',
+  source: 'rate_limiter.source',
+  degraded: 'rate_limiter.degraded',
+  delayMs: 'rate_limiter.delay_ms',
+  retryAfterMs: 'rate_limiter.retry_after_ms',
+  shadow: 'rate_limiter.shadow',
+  reservation: 'rate_limiter.reservation',
+  returned: 'rate_limiter.returned',
+  overrun: 'rate_limiter.overrun',
+} as const

@@ -1,0 +1,75 @@
+import { extensionHandle, StoreError, type Limiter, type Subject } from '@sluice/core'
+import { shareUsed } from '../decision-facts.ts'
+import { labelText } from './label-text.ts'
+import { EXTENSION, type PrometheusHandle } from './prometheus.ts'
+import { CONTENT_TYPE, formatMetrics, type GaugeValue } from './text.ts'
+
+/** Options of `metricsHandler`. */
+export interface MetricsOptions {
+  /**
+   * The subjects whose use of their limits is shown. Their tenants become labels. Limits of a tenant, a route
+   * or everyone are shown, not those of users or models. Each costs a round trip a scrape. @default none
+   */
+  readonly budgets?: readonly Subject[]
+}
+
+/**
+ * Returns the metrics of a limiter in Prometheus' text format.
+ *
+ * @throws ConfigError When the limiter does not have the extension `prometheus`.
+ * @throws StoreError When the series are shared, and the store fails.
+ */
+export async function metricsText(limiter: Limiter, options: MetricsOptions = {}): Promise<string> {
+  const { policies, read } = extensionHandle<PrometheusHandle>(limiter, EXTENSION, EXTENSION)
+  const [series, ...budgets] = await Promise.all([
+    read(),
+    ...(options.budgets ?? []).map((subject) => budgetsOf(limiter, subject, policies)),
+  ])
+  // Subjects share the budgets of everyone.
+  const distinct = new Map(budgets.flat().map((budget) => [labelText(budget.labels), budget]))
+  return formatMetrics(series, [...distinct.values()])
+}
+
+/**
+ * Creates the endpoint that Prometheus scrapes: it answers every request with the metrics of `limiter`. Put
+ * your own authentication before it. While shared series cannot be read, it answers 503.
+ *
+ * @throws ConfigError When the limiter does not have the extension `prometheus`.
+ * @example
+ * export const GET = metricsHandler(limiter)
+ */
+export function metricsHandler(
+  limiter: Limiter,
+  options: MetricsOptions = {},
+): (request?: Request) => Promise<Response> {
+  extensionHandle(limiter, EXTENSION, EXTENSION)
+  return async () => {
+    try {
+      const text = await metricsText(limiter, options)
+      return new Response(text, { headers: { 'content-type': CONTENT_TYPE } })
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      return new Response(`The store failed: ${error.code}\n`, { status: 503 })
+    }
+  }
+}
+
+/** Returns how much of each limit of a subject is used. Nothing if the store fails. */
+async function budgetsOf(
+  limiter: Limiter,
+  subject: Subject,
+  rules: PrometheusHandle['policies'],
+): Promise<GaugeValue[]> {
+  const cost = Object.fromEntries(rules.map(({ unit }) => [unit, 0]))
+  const { policies, degraded } = await limiter.peek(subject, { cost })
+  if (degraded) return []
+  return policies.flatMap((policy) => {
+    const { per } = rules.find(({ name }) => name === policy.name) ?? { per: [] }
+    const dimensions: readonly string[] = per === 'global' ? [] : per
+    // Without a label for each of its dimensions, one budget would be shown as another.
+    if (dimensions.some((dimension) => dimension !== 'tenant' && dimension !== 'route')) return []
+    const of = (name: 'tenant' | 'route') => (dimensions.includes(name) ? subject[name] : undefined)
+    const labels = { policy: policy.name, tenant: of('tenant'), route: of('route') }
+    return [{ labels, value: shareUsed(policy) }]
+  })
+}

@@ -1,0 +1,65 @@
+import { METRICS, type Labels, type Metric, type MetricName } from '../names.ts'
+import { labelText } from './label-text.ts'
+import { FAMILIES, type SeriesValues } from './series.ts'
+
+/** The content type of Prometheus' text format. */
+export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** The endings that Prometheus' names have by unit. */
+const UNIT_ENDINGS: Readonly<Record<string, string>> = { s: '_seconds', USD: '_usd', '1': '_ratio' }
+
+/** A gauge's value with its labels. */
+export interface GaugeValue {
+  readonly labels: Labels
+  readonly value: number
+}
+
+/** Writes series and gauges in Prometheus' text format. */
+export function formatMetrics(series: SeriesValues, budgets: readonly GaugeValue[]): string {
+  const lines: string[] = []
+  for (const [key, metric] of Object.entries(METRICS) as [MetricName, Metric][]) {
+    const name = nameOf(metric)
+    const samples =
+      key === 'budgetUsed'
+        ? budgets.map(({ labels, value }) => sample(name, labelText(labels), value))
+        : samplesOf(name, metric, FAMILIES[key], series)
+    if (samples.length === 0) continue
+    lines.push(`# HELP ${name} ${metric.description}`, `# TYPE ${name} ${metric.kind}`, ...samples)
+  }
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+function samplesOf(name: string, metric: Metric, family: string, series: SeriesValues): string[] {
+  const samples: string[] = []
+  for (const [key, values] of series) {
+    if (!key.startsWith(family)) continue
+    const labels = key.slice(family.length)
+    if (metric.kind === 'histogram') samples.push(...histogram(name, metric, labels, values))
+    else samples.push(sample(name, labels, (values[0] ?? 0) / (metric.divisor ?? 1)))
+  }
+  return samples
+}
+
+function histogram(
+  name: string,
+  { bounds = [], divisor = 1 }: Metric,
+  labels: string,
+  values: readonly number[],
+): string[] {
+  let count = 0
+  const buckets = [...bounds, Infinity].map((bound, index) => {
+    count += values[index] ?? 0
+    const le = bound === Infinity ? '+Inf' : String(bound / divisor)
+    return sample(`${name}_bucket`, `${labels}${labels && ','}le="${le}"`, count)
+  })
+  const sum = (values[bounds.length + 1] ?? 0) / divisor
+  return [...buckets, sample(`${name}_sum`, labels, sum), sample(`${name}_count`, labels, count)]
+}
+
+const sample = (name: string, labels: string, value: number): string =>
+  `${name}${labels && `{${labels}}`} ${value}`
+
+function nameOf({ name, kind, unit }: Metric): string {
+  const base = name.replaceAll('.', '_') + (UNIT_ENDINGS[unit] ?? '')
+  return kind === 'counter' ? `${base}_total` : base
+}
