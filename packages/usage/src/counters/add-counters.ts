@@ -1,0 +1,158 @@
+/* The operation that adds a batch of counters: its TypeScript and its Lua, side by side. */
+import type { Operation, StateMap } from '@sluice/core'
+import { formatValues, parseValues, type Counter, type CounterBatch } from './counter.ts'
+
+/** The result of adding a batch: done, done with some in their family's rest, or done before. */
+export type Added = 'added' | 'overflowed' | 'known'
+
+const RESULTS: readonly Added[] = ['known', 'added', 'overflowed']
+
+/** The time after the first attempt for which a batch can be sent again, and counts once, in milliseconds. */
+export const RESEND_MS = 540_000
+
+/** The time for which a mark is kept, in milliseconds. An attempt may be under way for a minute. */
+const MARK_MS = RESEND_MS + 60_000
+
+/**
+ * Creates the operation that adds a batch of counters, once. On Redis it takes an EVALSHA, a SET for the mark,
+ * and for each hash an HMGET and an HSET; an HLEN more if a counter is new, and a PEXPIRE if the hash is.
+ */
+export function addCounters(batch: CounterBatch, now: number, startedAt: number): Operation<Added> {
+  return {
+    startedAt,
+    run: (states) => addInMemory(states, batch, now),
+    lua: {
+      name: 'usage.add',
+      source: () => SCRIPT,
+      keys: [batch.mark, ...batch.groups.flatMap(({ hashes }) => hashes.map(({ key }) => key))],
+      args: scriptArgs(batch),
+      parse: (reply) => {
+        const result = RESULTS[reply as number]
+        return result && { result }
+      },
+    },
+  }
+}
+
+function scriptArgs({ maxCounters, groups }: CounterBatch): string[] {
+  const args = [String(MARK_MS), String(maxCounters)]
+  for (const { hashes, counters } of groups) {
+    args.push(String(hashes.length), ...hashes.map(({ ttlMs }) => String(ttlMs)))
+    args.push(String(counters.length))
+    for (const { name, claim, values } of counters) {
+      args.push(name, claim ? String(claim.at) : '', formatValues(stored(claim, values)))
+    }
+  }
+  return args
+}
+
+/** Returns the values as a hash holds them: those of a claim after the time until which it lasts. */
+const stored = (claim: Counter['claim'], values: readonly number[]): readonly number[] =>
+  claim ? [claim.until, ...values] : values
+
+function addInMemory(states: StateMap, batch: CounterBatch, now: number): Added {
+  if (states.get(batch.mark, now) !== undefined) return 'known'
+  states.set(batch.mark, { state: true, expiresAt: now + MARK_MS })
+  let hasOverflowed = false
+  for (const { hashes, counters } of batch.groups) {
+    const rejected = new Set<Counter>()
+    for (const [index, { key, ttlMs }] of hashes.entries()) {
+      const known = states.get(key, now) as Map<string, string> | undefined
+      const hash = known ?? new Map<string, string>()
+      for (const counter of counters) {
+        if (rejected.has(counter)) continue
+        const name = nameIn(hash, counter.name, batch.maxCounters)
+        hasOverflowed ||= name !== counter.name
+        const sum = add(hash.get(name), counter, index === 0)
+        if (sum) hash.set(name, formatValues(sum))
+        else rejected.add(counter)
+      }
+      if (!known) states.set(key, { state: hash, expiresAt: now + ttlMs })
+    }
+  }
+  return hasOverflowed ? 'overflowed' : 'added'
+}
+
+/** Returns the name to count under: the family's, if the hash is full and does not have `name`. */
+const nameIn = (hash: ReadonlyMap<string, string>, name: string, max: number): string =>
+  hash.has(name) || hash.size < max ? name : name.slice(0, 1)
+
+/** Returns the sum, or `undefined` if an earlier claim still lasts. */
+function add(
+  old: string | undefined,
+  { claim, values }: Counter,
+  decides: boolean,
+): readonly number[] | undefined {
+  const added = stored(claim, values)
+  if (old === undefined) return added
+  const before = parseValues(old)
+  if (claim && decides && claim.at < (before[0] ?? 0)) return undefined
+  return added.map((value, index) =>
+    claim && index === 0 ? Math.max(value, before[0] ?? 0) : value + (before[index] ?? 0),
+  )
+}
+
+/**
+ * Adds counters. ARGV: the time to keep the mark, the most counters in a hash; for each group the number of its
+ * hashes and their TTLs, the number of its counters, and for each its name, the time of its claim or '', and
+ * its values.
+ */
+const SCRIPT = `if not redis.call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[1]) then return 0 end
+local max, result, key, at = tonumber(ARGV[2]), 1, 2, 3
+local function sum(old, new, claim)
+  local before, total = {}, {}
+  for number in string.gmatch(old or '', '[^,]+') do before[#before + 1] = tonumber(number) end
+  for number in string.gmatch(new, '[^,]+') do
+    local i = #total + 1
+    local value = tonumber(number)
+    if claim and i == 1 then value = math.max(value, before[1] or 0)
+    else value = value + (before[i] or 0) end
+    total[i] = string.format('%.0f', value)
+  end
+  return table.concat(total, ',')
+end
+while at <= #ARGV do
+  local hashes = tonumber(ARGV[at])
+  local count, first = tonumber(ARGV[at + hashes + 1]), at + hashes + 2
+  local names, rejected = {}, {}
+  for i = 1, count do names[i] = ARGV[first + 3 * i - 3] end
+  for h = 1, hashes do
+    local held = redis.call('HMGET', KEYS[key], unpack(names))
+    local values, changed, size, isNew = {}, {}, nil, false
+    for i = 1, count do if held[i] then values[names[i]] = held[i] end end
+    for i = 1, count do if not rejected[i] then
+      local name, claim, added = names[i], ARGV[first + 3 * i - 2], ARGV[first + 3 * i - 1]
+      if not values[name] then
+        if not size then
+          size = redis.call('HLEN', KEYS[key])
+          isNew = size == 0
+        end
+        if size >= max then
+          name, result = string.sub(name, 1, 1), 2
+          values[name] = values[name] or redis.call('HGET', KEYS[key], name) or nil
+        end
+        if not values[name] then size = size + 1 end
+      end
+      local old = values[name]
+      if claim ~= '' and h == 1 and old and tonumber(claim) < tonumber(string.match(old, '^[^,]+')) then
+        rejected[i] = true
+      else
+        values[name] = sum(old, added, claim ~= '')
+        changed[name] = true
+      end
+    end end
+    local fields = {}
+    for name in pairs(changed) do
+      fields[#fields + 1] = name
+      fields[#fields + 1] = values[name]
+    end
+    if #fields > 0 then
+      redis.call('HSET', KEYS[key], unpack(fields))
+      if isNew then redis.call('PEXPIRE', KEYS[key], ARGV[at + h]) end
+    end
+    key = key + 1
+  end
+  at = first + 3 * count
+end
+return result
+`

@@ -1,0 +1,18 @@
+const HOUR_MS = 3_600_000
+const DAY_MS = 86_400_000
+
+/** The start of the hour that contains `at` (UTC), in epoch ms. */
+export const hourOf = (at: number): number => at - (at % HOUR_MS)
+
+/** The start of the day that contains `at` (UTC), in epoch ms. */
+export const dayOf = (at: number): number => at - (at % DAY_MS)
+
+/** The length of a period in milliseconds. */
+export const PERIOD_MS: { readonly hour: number; readonly day: number } = {
+  hour: HOUR_MS,
+  day: DAY_MS,
+}
+
+/** The key of the hash that holds an hour, such as `usage:hour:2026-11-22T18`, or a day. */
+export const periodKey = (by: 'hour' | 'day', start: number): string =>
+  `usage:${by}:${new Date(start).toISOString().slice(0, by === 'hour' ? 13 : 10)}`

@@ -1,0 +1,66 @@
+import type { Decision, PolicyRule, PolicyState, Subject } from '@sluice/core'
+
+/**
+ * The families of cells: allowed requests, denied requests, those denied because the store failed, estimates of
+ * what denied requests would have used, and policies.
+ */
+export type Family = 'a' | 'd' | 'x' | 'e' | 'p'
+
+/** The identity of one row in the making. The first of `parts` is the tenant. */
+export interface CellId {
+  readonly family: Family
+  readonly parts: readonly (string | number)[]
+}
+
+/** Units by their name. */
+export type UnitAmounts = Readonly<Record<string, number>>
+
+/** The longest text in a cell's name, in UTF-16 units. A longer one is cut. */
+export const MAX_TEXT = 100
+
+const text = (value: unknown): string => (typeof value === 'string' ? value.slice(0, MAX_TEXT) : '')
+
+/** Returns the tenant of a subject, or `''`. It is not cut: its hash must be the whole id's. */
+export function tenantOf(subject: Subject, dimension: string): string {
+  const value = (subject as Readonly<Record<string, unknown>>)[dimension]
+  return typeof value === 'string' ? value : ''
+}
+
+/** Returns the cell of a request. */
+export const requestCell = (
+  family: Family,
+  tenant: string,
+  subject: Subject,
+  { plan }: Pick<Decision, 'plan'>,
+): CellId => ({
+  family,
+  parts: [tenant, text(subject.route), text(subject.model), text(plan)],
+})
+
+/** Returns the cell of a policy. Its limit is a part, so that all that is counted can be added up. */
+export function policyCell(
+  tenant: string,
+  subject: Subject,
+  { name, unit, limit, windowMs }: Pick<PolicyState, 'name' | 'unit' | 'limit' | 'windowMs'>,
+  rule: Pick<PolicyRule, 'per'> | undefined,
+): CellId {
+  const per = rule?.per ?? 'global'
+  const route = per.includes('route') ? text(subject.route) : ''
+  return {
+    family: 'p',
+    parts: [tenant, route, name, per === 'global' ? per : per.join('+'), unit, limit, windowMs],
+  }
+}
+
+/** Returns the cost of a decision by unit: the largest if policies of one unit differ. */
+export function costOf({ policies }: Decision): UnitAmounts {
+  const amounts: Record<string, number> = {}
+  for (const { unit, cost } of policies) amounts[unit] = Math.max(amounts[unit] ?? 0, cost)
+  return amounts
+}
+
+/** Returns the tokens and the micro-dollars among units. */
+export function tokensAndUsd(units: UnitAmounts): [tokens: number, usd: number] {
+  const ofDirections = (units['input_token'] ?? 0) + (units['output_token'] ?? 0)
+  return [units['token'] ?? ofDirections, units['usd'] ?? 0]
+}

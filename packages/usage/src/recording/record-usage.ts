@@ -1,0 +1,141 @@
+import {
+  ConfigError,
+  defineExtension,
+  durationMs,
+  extensionHandle,
+  type Duration,
+  type Extension,
+  type ExtensionContext,
+  type ExtensionHooks,
+  type Limiter,
+  type WaitUntil,
+} from '@sluice/core'
+import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/validation'
+import { CounterFlush } from '../counters/counter-flush.ts'
+import { dayOf, periodKey } from '../hours.ts'
+import type { Period } from '../rows.ts'
+import { Cells } from './cells.ts'
+import { Recorder } from './recorder.ts'
+import type { TenantForm } from './tenant-names.ts'
+
+/** Options of `recordUsage`. */
+export interface RecordUsageOptions {
+  /**
+   * The form in which tenant ids are stored: `'plain'` as they are; `'hashed'` as a part of their SHA-256, which
+   * hides them from the eye but not from someone who guesses ids; `{ secret }` as a part of their HMAC, which
+   * only the secret's owner can compute. A function for the secret is called at each flush.
+   *
+   * @default 'hashed'
+   */
+  readonly tenants?: TenantForm
+  /** The dimension of subjects that names the tenant. @default 'tenant' */
+  readonly by?: string
+  /** The time between a request and the flush that saves it. @default '5s' */
+  readonly flushEvery?: Duration
+  /**
+   * Keeps a flush running after the response, where a call has no `waitUntil` of its own: that of
+   * `@sluice/core/vercel` or `@sluice/cloudflare/wait-until`. @default that of the call
+   */
+  readonly waitUntil?: WaitUntil
+  /** The most cells for an hour, and for a day. Requests that need more share `'(other)'`. @default 10_000 */
+  readonly maxCells?: number
+  /** The time for which hours are kept. @default '8d' */
+  readonly keepHours?: Duration
+  /** The time for which days are kept. @default '100d' */
+  readonly keepDays?: Duration
+}
+
+/** The parts of the extension that `flushUsage`, `forgetUsage` and `usage` work with. */
+export interface UsageHandle extends Pick<ExtensionContext, 'records' | 'clock'> {
+  readonly tenants: TenantForm
+  /** The times for which hours and days are kept. */
+  readonly keptMs: Readonly<Record<Period, number>>
+  flush(): Promise<void>
+}
+
+const NAME = 'usage'
+
+const OPTIONS = [
+  'tenants',
+  'by',
+  'flushEvery',
+  'waitUntil',
+  'maxCells',
+  'keepHours',
+  'keepDays',
+] as const
+
+/**
+ * Counts who used what: requests, tokens and dollars by tenant, route, model, plan and outcome, for each hour and
+ * day, and for each policy. Counts are kept in memory and saved in the background, every 5 seconds, in one call
+ * to the limiter's store. An isolate that dies loses what it has counted since its last flush.
+ *
+ * @throws ConfigError When an option is unknown or out of range.
+ * @example
+ * const limiter = createLimiter({ store: upstash(), policies, extensions: [recordUsage()] })
+ */
+export function recordUsage(options: RecordUsageOptions = {}): Extension {
+  assertKnownOptions('recordUsage', options, OPTIONS)
+  const { tenants = 'hashed', by = 'tenant', waitUntil } = options
+  assertTenantForm(tenants)
+  if (waitUntil !== undefined) assertFunction('recordUsage.waitUntil', waitUntil)
+  const everyMs = durationMs('recordUsage.flushEvery', options.flushEvery ?? '5s')
+  const maxCounters = assertPositiveInteger('recordUsage.maxCells', options.maxCells ?? 10_000)
+  const keptMs = {
+    hour: durationMs('recordUsage.keepHours', options.keepHours ?? '8d'),
+    day: durationMs('recordUsage.keepDays', options.keepDays ?? '100d'),
+  }
+
+  const hashesOf = (hour: number) => [
+    { key: periodKey('day', dayOf(hour)), ttlMs: keptMs.day },
+    { key: periodKey('hour', hour), ttlMs: keptMs.hour },
+  ]
+
+  function connect({ policies, records, clock, problem }: ExtensionContext): ExtensionHooks {
+    const cells = new Cells()
+    const recorder = new Recorder(cells, by, policies)
+    const take = () => cells.take(hashesOf, tenants)
+    const counts = { key: NAME, maxCounters, everyMs, take }
+    const flush = new CounterFlush({ title: 'Usage', records, clock, problem, ...counts })
+    const handle: UsageHandle = { records, clock, tenants, keptMs, flush: () => flush.flush() }
+    return {
+      on: {
+        decision({ decision, subject, call }) {
+          recorder.decide(decision, subject)
+          flush.schedule(call.waitUntil ?? waitUntil)
+          if (cells.areMany) flush.flushSoon(call.waitUntil ?? waitUntil)
+        },
+        settled(event) {
+          recorder.settle(event, clock())
+          flush.schedule(waitUntil)
+        },
+      },
+      handle,
+    }
+  }
+  return defineExtension({ name: NAME, connect })
+}
+
+/**
+ * Saves what this process has counted so far, such as before it ends.
+ *
+ * @throws ConfigError When the limiter has no `recordUsage`.
+ * @throws StoreError When the store fails. The counts are kept, and saved with the next flush.
+ * @example
+ * process.on('SIGTERM', () => void flushUsage(limiter))
+ */
+export async function flushUsage(limiter: Limiter): Promise<void> {
+  await usageHandle(limiter).flush()
+}
+
+/** Returns the handle of a limiter's `recordUsage`. @throws ConfigError When it has none. */
+export const usageHandle = (limiter: Limiter): UsageHandle =>
+  extensionHandle<UsageHandle>(limiter, NAME, 'recordUsage')
+
+function assertTenantForm(form: TenantForm): void {
+  if (form === 'plain' || form === 'hashed') return
+  const secret: unknown = (form as Partial<Exclude<TenantForm, string>> | null)?.secret
+  if (typeof secret === 'function' || (typeof secret === 'string' && secret !== '')) return
+  const message = 'must be "plain", "hashed" or { secret }, a text or a function that returns it'
+  throw new ConfigError('invalid_option', 'recordUsage.tenants', message)
+}

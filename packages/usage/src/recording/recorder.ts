@@ -1,0 +1,84 @@
+import type { Decision, LimiterEvents, PolicyRule, Subject } from '@sluice/core'
+import type { Cells } from './cells.ts'
+import { dayOf, hourOf, PERIOD_MS } from '../hours.ts'
+import { UNKNOWN } from '../rows.ts'
+import { costOf, tenantOf, policyCell, requestCell, tokensAndUsd, type CellId } from './cell.ts'
+
+const UNKNOWN_REQUEST: CellId = { family: 'a', parts: [UNKNOWN, '', '', ''] }
+
+/** Counts the events of a limiter in cells. */
+export class Recorder {
+  readonly #cells: Cells
+  /** The dimension that names tenants. */
+  readonly #dimension: string
+  readonly #rules: ReadonlyMap<string, PolicyRule>
+
+  constructor(cells: Cells, dimension: string, policies: readonly PolicyRule[]) {
+    this.#cells = cells
+    this.#dimension = dimension
+    this.#rules = new Map(policies.map((policy) => [policy.name, policy]))
+  }
+
+  /** Counts a decision. */
+  decide(decision: Decision, subject: Subject): void {
+    const hour = hourOf(decision.at)
+    const [tokens, usd] = tokensAndUsd(costOf(decision))
+    const tenant = tenantOf(subject, this.#dimension)
+    const cell = (family: CellId['family']): CellId =>
+      requestCell(family, tenant, subject, decision)
+    if (decision.allowed) {
+      this.#cells.add(hour, cell('a'), [1, tokens, usd])
+    } else if (decision.violated) {
+      this.#cells.add(hour, cell('d'), [1])
+      if (tokens || usd) this.#cells.addOnce(hour, cell('e'), [tokens, usd], waitOf(decision))
+    } else {
+      this.#cells.add(hour, cell('x'), [1])
+    }
+    for (const policy of decision.policies) {
+      const { name, charged, cost, fits, enforced } = policy
+      const isShadow = decision.allowed && !enforced
+      const shadow = isShadow && !fits ? [1, tokens, usd] : [0, 0, 0]
+      this.#cells.add(hour, policyCell(tenant, subject, policy, this.#rules.get(name)), [
+        1,
+        charged ? cost : 0,
+        decision.violated?.name === name ? 1 : 0,
+        isShadow ? 1 : 0,
+        ...shadow,
+      ])
+    }
+  }
+
+  /** Corrects the counts of a reservation, in the hour in which it was made. */
+  settle({ charges, corrections, origin }: LimiterEvents['settled'], now: number): void {
+    const units: Record<string, number> = {}
+    for (const { policy, reserved, actual } of corrections) units[policy.unit] = actual - reserved
+    const [tokens, usd] = tokensAndUsd(units)
+    if (!origin) {
+      if (tokens || usd) this.#cells.add(hourOf(now), UNKNOWN_REQUEST, [0, tokens, usd])
+      return
+    }
+    const { subject, limits } = origin
+    const hour = hourOf(origin.at)
+    const tenant = tenantOf(subject, this.#dimension)
+    if (tokens || usd) {
+      this.#cells.add(hour, requestCell('a', tenant, subject, origin), [0, tokens, usd])
+    }
+    for (const { policy: name } of charges) {
+      const rule = this.#rules.get(name)
+      const corrected = rule && units[rule.unit]
+      const limit = limits[name]
+      if (!corrected || limit === undefined) continue
+      const cell = policyCell(tenant, subject, { ...rule, limit }, rule)
+      this.#cells.add(hour, cell, [0, corrected, 0, 0, 0, 0, 0])
+    }
+  }
+}
+
+/**
+ * Returns the time in which further denials are retries: the wait of the denial, or the window of its policy if
+ * that is longer; to the end of the day at most.
+ */
+function waitOf({ at, violated, retryAfterMs }: Decision): { at: number; until: number } {
+  const waitMs = Math.max(violated?.windowMs ?? 0, retryAfterMs ?? Infinity)
+  return { at, until: Math.min(at + waitMs, dayOf(at) + PERIOD_MS.day) }
+}

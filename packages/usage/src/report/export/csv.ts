@@ -1,0 +1,64 @@
+import type { UsageRow } from '../../rows.ts'
+
+/** A number with all its digits. */
+interface Decimal {
+  readonly decimal: string
+}
+
+/** A cell. Numbers are written as they are, even with a minus in front. */
+type Cell = string | number | Decimal
+
+/** Characters with which a spreadsheet's formula may begin. */
+const FORMULA = /^[=+\-@\t\r]/
+
+/** Writes one line of CSV. Text that a spreadsheet would run as a formula gets an apostrophe in front. */
+export function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(writeCell).join(',')}\r\n`
+}
+
+function writeCell(cell: Cell): string {
+  if (typeof cell === 'number') return String(cell)
+  if (typeof cell === 'object') return cell.decimal
+  const safe = FORMULA.test(cell) ? `'${cell}` : cell
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+/** Converts micro-dollars to dollars, exactly: 0.004200. */
+export function dollars(microUsd: number): Decimal {
+  const digits = String(Math.abs(microUsd)).padStart(7, '0')
+  return { decimal: `${microUsd < 0 ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}` }
+}
+
+const COLUMNS = [
+  'start',
+  'tenant',
+  'route',
+  'model',
+  'plan',
+  'outcome',
+  'requests',
+  'tokens',
+  'usd',
+  'dollars',
+] as const
+
+/**
+ * Yields the lines of a CSV file of usage: a header with the names of a row, then a line for each row. `start` is ISO
+ * 8601 (UTC), `usd` is in micro-dollars, and `dollars` is the same in dollars.
+ */
+export function* usageCsvLines(rows: Iterable<UsageRow>): Generator<string> {
+  yield csvLine(COLUMNS)
+  for (const { start, tenant, route, model, plan, outcome, requests, tokens, usd } of rows) {
+    const names = [new Date(start).toISOString(), tenant, route, model, plan, outcome]
+    yield csvLine([...names, requests, tokens, usd, dollars(usd)])
+  }
+}
+
+/**
+ * Returns a CSV file of usage. Text that a spreadsheet would run as a formula gets an apostrophe in front.
+ *
+ * @example
+ * const { rows } = await usage(limiter, { by: 'day' })
+ * return new Response(usageCsv(rows), { headers: { 'content-type': 'text/csv; charset=utf-8' } })
+ */
+export const usageCsv = (rows: Iterable<UsageRow>): string => [...usageCsvLines(rows)].join('')

@@ -1,0 +1,34 @@
+import type { Usage } from '../../rows.ts'
+
+/**
+ * The kinds of findings. `abnormal-usage` is a scraper's: the RateLimit draft has the problem type
+ * `abnormal-usage-detected` for it.
+ */
+export type FindingKind =
+  'near-cap' | 'abnormal-usage' | 'retry-storm' | 'outsized-share' | 'over-budget'
+
+/** An observation about one tenant that somebody should look at. */
+export interface Finding {
+  readonly kind: FindingKind
+  /** The tenant as its rows name it; `''` for all tenants together. */
+  readonly tenant: string
+  /** A sentence that contains the evidence. */
+  readonly text: string
+  /** The numbers of the sentence, by name. Times are in epoch ms, money in micro-dollars. */
+  readonly evidence: Readonly<Record<string, number | string>>
+}
+
+/** The rows that findings are made from. */
+export interface FindingsInput {
+  /** Usage by hour, of a week or so. */
+  readonly hours: Usage
+  /** Usage by day since the start of the month, for budgets of a month. @default none */
+  readonly days?: Usage
+  /**
+   * The dimension that `recordUsage` was given as `by`. @default 'tenant'
+   */
+  readonly by?: string
+}
+
+/** Looks for one kind of finding. */
+export type Detector = (input: Required<Omit<FindingsInput, 'days'>> & { days: Usage }) => Finding[]

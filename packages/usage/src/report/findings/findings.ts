@@ -1,0 +1,37 @@
+import { ConfigError } from '@sluice/core'
+import { assertKnownOptions } from '@sluice/core/validation'
+import type { Detector, Finding, FindingsInput } from './finding.ts'
+import { abnormalUsage } from './abnormal-usage.ts'
+import { nearCap } from './near-cap.ts'
+import { outsizedShare } from './outsized-share.ts'
+import { overBudget } from './over-budget.ts'
+import { retryStorm } from './retry-storm.ts'
+
+const DETECTORS: readonly Detector[] = [
+  retryStorm,
+  abnormalUsage,
+  outsizedShare,
+  overBudget,
+  nearCap,
+]
+
+/**
+ * Finds what somebody should look at: retry storms, scrapers, tenants that suddenly use much of everything, budgets
+ * that will not last the month, and limits of a day that are nearly used up. Each is a sentence with its evidence.
+ *
+ * @throws ConfigError When an option is unknown, or `hours` or `days` has other rows.
+ * @example
+ * const hours = await usage(limiter, { from: Date.now() - 7 * 86_400_000 })
+ * for (const { text } of findings({ hours })) console.log(text)
+ */
+export function findings(input: FindingsInput): Finding[] {
+  assertKnownOptions('findings', input, ['hours', 'days', 'by'])
+  const { hours, days = { ...hours, by: 'day', rows: [], policies: [] }, by = 'tenant' } = input
+  if (hours?.by !== 'hour') {
+    throw new ConfigError('invalid_option', 'findings.hours', 'must be usage by hour')
+  }
+  if (days.by !== 'day') {
+    throw new ConfigError('invalid_option', 'findings.days', 'must be usage by day')
+  }
+  return DETECTORS.flatMap((detect) => detect({ hours, days, by }))
+}

@@ -1,0 +1,71 @@
+import type { CounterValues } from '../counters/read-counters.ts'
+import { parseValues } from '../counters/counter.ts'
+import { OTHER, type Outcome, type PolicyUsageRow, type UsageRow } from '../rows.ts'
+
+/** The rows of one hour or day. */
+interface PeriodRows {
+  readonly rows: UsageRow[]
+  readonly policies: PolicyUsageRow[]
+}
+
+const OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
+  ['a', 'allowed'],
+  ['d', 'denied'],
+  ['x', 'unavailable'],
+])
+
+/** Turns the cells of one hour or day into rows. Cells that a later version has written are skipped. */
+export function rowsOf(cells: CounterValues, start: number): PeriodRows {
+  const found: PeriodRows = { rows: [], policies: [] }
+  for (const [name, text] of cells) {
+    const [family = '', parts] = [name[0], name.slice(1)]
+    const values = parseValues(text)
+    const outcome = OUTCOMES.get(family)
+    if (outcome) {
+      const estimate = parseValues(cells.get(`e${parts}`) ?? '').slice(1)
+      found.rows.push(
+        usageRow(start, outcome, parts, outcome === 'denied' ? [...values, ...estimate] : values),
+      )
+    }
+    if (family === 'p') found.policies.push(policyRow(start, parts, values))
+  }
+  return found
+}
+
+function usageRow(
+  start: number,
+  outcome: Outcome,
+  parts: string,
+  [requests = 0, tokens = 0, usd = 0]: readonly number[],
+): UsageRow {
+  const [tenant = OTHER, route = OTHER, model = OTHER, plan = OTHER] = parseParts(parts) as string[]
+  return { start, tenant, route, model, plan, outcome, requests, tokens, usd }
+}
+
+function policyRow(start: number, parts: string, values: readonly number[]): PolicyUsageRow {
+  const [tenant, route, policy, per, unit] = parseParts(parts) as string[]
+  const [limit = 0, windowMs = 0] = parseParts(parts).slice(5) as number[]
+  const [requests = 0, units = 0, denied = 0, ...shadow] = values
+  const [shadowRequests = 0, shadowDenied = 0, shadowTokens = 0, shadowUsd = 0] = shadow
+  return {
+    start,
+    tenant: tenant ?? OTHER,
+    route: route ?? OTHER,
+    policy: policy ?? OTHER,
+    per: per ?? OTHER,
+    unit: unit ?? OTHER,
+    limit,
+    windowMs,
+    requests,
+    units,
+    denied,
+    shadowRequests,
+    shadowDenied,
+    shadowTokens,
+    shadowUsd,
+  }
+}
+
+/** The parts of a cell's name. The rest of a family has none. */
+const parseParts = (parts: string): readonly (string | number)[] =>
+  parts === '' ? [] : (JSON.parse(parts) as (string | number)[])
