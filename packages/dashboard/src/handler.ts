@@ -1,0 +1,72 @@
+import type { Dashboard } from './dashboard.ts'
+import { ConfigError } from '@sluice/core'
+import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { stateOf } from './dashboard.ts'
+import { streamView } from './stream.ts'
+import { takeRecords } from './take-records.ts'
+
+/** Options of `dashboardHandler`. */
+export interface HandlerOptions {
+  /**
+   * Returns true if the request may see every tenant's counts: check the session of an administrator.
+   * `'development'` shows them to requests to this machine while `NODE_ENV` is `development`, and to nobody
+   * elsewhere.
+   */
+  readonly authorize: ((request: Request) => boolean | Promise<boolean>) | 'development'
+  /** The key of `relay`, with which other processes send their records by POST. @default none is taken */
+  readonly relayKey?: string | undefined
+}
+
+/** The most streams at once. Each costs a timer and a connection. */
+const MAX_STREAMS = 100
+const MIN_KEY_LENGTH = 32
+
+/**
+ * Creates a handler that streams a dashboard to browsers as server-sent events, for
+ * `<Dashboard url="…" />` of `@sluice/dashboard/react`. There is no way to leave it open: `authorize` is
+ * required.
+ *
+ * @throws ConfigError When `authorize` is missing, or `relayKey` is shorter than 32 characters.
+ * @example
+ * export const GET = dashboardHandler(dashboard, { authorize: (request) => isAdmin(request) })
+ */
+export function dashboardHandler(
+  dashboard: Dashboard,
+  options: HandlerOptions,
+): (request: Request) => Promise<Response> {
+  assertKnownOptions('dashboardHandler', options, ['authorize', 'relayKey'])
+  const { authorize, relayKey } = options
+  const isAuthorized = authorize === 'development' ? isLocalDevelopment : authorize
+  assertFunction('dashboardHandler.authorize', isAuthorized)
+  const state = stateOf(dashboard)
+  if (!state) throw invalid('dashboard', 'must be created by createDashboard')
+  if (relayKey !== undefined && !(relayKey.length >= MIN_KEY_LENGTH)) {
+    throw invalid('relayKey', `must have ${MIN_KEY_LENGTH} characters or more`)
+  }
+  let streams = 0
+  return async (request) => {
+    if (request.method === 'POST') return takeRecords(request, relayKey, dashboard)
+    if (request.method !== 'GET') return refuse(405, 'Send GET for the stream.')
+    if (!(await isAuthorized(request))) {
+      return refuse(403, 'This dashboard is for those whom the option "authorize" admits.')
+    }
+    if (streams >= MAX_STREAMS) return refuse(503, 'Too many people watch this dashboard.')
+    streams += 1
+    return streamView(state, request, () => (streams -= 1))
+  }
+}
+
+const LOCAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i
+
+declare const process: { readonly env?: { readonly NODE_ENV?: string } } | undefined
+
+function isLocalDevelopment(request: Request): boolean {
+  const mode = typeof process === 'undefined' ? undefined : process.env?.NODE_ENV
+  // A site that makes its name point to this machine sends that name.
+  return mode === 'development' && LOCAL_HOST.test(request.headers.get('host') ?? '')
+}
+
+const refuse = (status: number, message: string): Response => Response.json({ message }, { status })
+
+const invalid = (option: string, message: string): ConfigError =>
+  new ConfigError('invalid_option', `dashboardHandler.${option}`, message)

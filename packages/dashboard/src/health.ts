@@ -1,0 +1,37 @@
+import type { ProblemRecord } from './record.ts'
+import type { ProblemView, StoreView } from './view.ts'
+
+const MAX_PROBLEMS = 20
+
+/** The state of the store, and the problems that were reported last. */
+export class Health {
+  #store: StoreView = { state: 'unknown', since: 0 }
+  #problems: readonly ProblemView[] = []
+
+  get store(): StoreView {
+    return this.#store
+  }
+
+  get problems(): readonly ProblemView[] {
+    return this.#problems
+  }
+
+  /** Takes over that a decision was made with the store, or without it because of `cause`. */
+  setStore(cause: string | undefined, now: number): void {
+    const state = cause === undefined ? 'answering' : 'failing'
+    if (this.#store.state === state && this.#store.cause === cause) return
+    this.#store = { state, since: now, ...(cause !== undefined && { cause }) }
+  }
+
+  /** Counts a problem by its message. */
+  addProblem({ code, message }: ProblemRecord, now: number): void {
+    const known = this.#problems.find((problem) => problem.message === message)
+    const problem = { code, message, at: now, count: (known?.count ?? 0) + 1 }
+    const others = this.#problems.filter((other) => other !== known)
+    this.#problems = [problem, ...others].slice(0, MAX_PROBLEMS)
+  }
+
+  forgetProblems(): void {
+    this.#problems = []
+  }
+}

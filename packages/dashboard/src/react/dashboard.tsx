@@ -1,0 +1,102 @@
+import { useState, type ReactNode } from 'react'
+import type { View } from '../view.ts'
+import { Charts } from './charts.tsx'
+import { Figures } from './figures.tsx'
+import { Findings } from './findings.tsx'
+import { Health } from './health.tsx'
+import { Limits } from './limits.tsx'
+import { Problems } from './problems.tsx'
+import type { RANGES } from './series.ts'
+import { Shadow } from './shadow.tsx'
+import { Styles } from './styles.tsx'
+import { busiest, Tenants } from './tenants.tsx'
+import { useView } from './use-view.ts'
+
+/** Props of `Dashboard`. */
+export interface DashboardProps {
+  /** The address of a `dashboardHandler`. */
+  readonly url: string
+  /** The tenant to show; `undefined` for all together. Without it, the component keeps the choice itself. */
+  readonly tenant?: string | undefined
+  /** Called with the tenant that is chosen; `undefined` for all together. */
+  readonly onTenant?: (tenant: string | undefined) => void
+  /** Shown below the figures, such as buttons of your own. */
+  readonly children?: ReactNode
+  /** The nonce of styles, if your Content-Security-Policy requires one. */
+  readonly nonce?: string
+}
+
+/**
+ * A live page about limits: the figures, charts over time, tenants, and what is left of each policy.
+ *
+ * @example
+ * <Dashboard url="/api/dashboard" />
+ */
+export function Dashboard(props: DashboardProps): ReactNode {
+  const { url, onTenant, children, nonce } = props
+  const { view, connection, now } = useView(url)
+  const [chosen, setChosen] = useState<string>()
+  const [range, setRange] = useState<keyof typeof RANGES>('minute')
+  const wanted = 'tenant' in props ? props.tenant : chosen
+  const known = view?.tenants.find(({ tenant }) => tenant === wanted)
+  const choose = (tenant: string | undefined): void => {
+    setChosen(tenant)
+    onTenant?.(tenant)
+  }
+  return (
+    <div className="sluice">
+      <Styles nonce={nonce} />
+      <div className="sluice-bar">
+        <Health connection={connection} view={view} now={now} />
+        <TenantChoice view={view} tenant={wanted} onTenant={choose} />
+        <label>
+          Time
+          <select
+            value={range}
+            onChange={(event) => setRange(event.target.value as keyof typeof RANGES)}
+          >
+            <option value="minute">Last minute</option>
+            <option value="minutes">Last 5 minutes</option>
+            <option value="hours">Last 3 hours</option>
+          </select>
+        </label>
+      </div>
+      <Figures view={view} tenant={wanted} now={now} />
+      {children}
+      <Charts view={view} tenant={wanted} now={now} range={range} />
+      <div className="sluice-columns">
+        <Tenants view={view} tenant={wanted} onTenant={choose} />
+        <div className="sluice-stack">
+          <Limits tenant={known ?? busiest(view?.tenants)[0]} now={now} />
+          <Findings view={view} />
+        </div>
+      </div>
+      <Shadow view={view} />
+      <Problems view={view} />
+    </div>
+  )
+}
+
+interface ChoiceProps {
+  readonly view: View | undefined
+  readonly tenant: string | undefined
+  readonly onTenant: (tenant: string | undefined) => void
+}
+
+function TenantChoice({ view, tenant, onTenant }: ChoiceProps): ReactNode {
+  const names = new Set(view?.tenants.map((one) => one.tenant))
+  if (tenant !== undefined) names.add(tenant)
+  return (
+    <label>
+      Tenant
+      <select value={tenant ?? ''} onChange={(event) => onTenant(event.target.value || undefined)}>
+        <option value="">All tenants</option>
+        {[...names].toSorted().map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}

@@ -1,0 +1,96 @@
+import type { ReactNode } from 'react'
+import type { Totals, View } from '../view.ts'
+import { NO_COUNTS, NO_LEVELS } from '../totals.ts'
+import { pointIn } from './series.ts'
+import { countOf, dollarsOf } from './words.ts'
+
+interface FiguresProps {
+  readonly view: View | undefined
+  readonly tenant: string | undefined
+  readonly now: number
+}
+
+const NOTHING: Totals = { ...NO_COUNTS, ...NO_LEVELS }
+
+/** The sums of all tenants or of one, each with its meaning. */
+export function Figures({ view, tenant, now }: FiguresProps): ReactNode {
+  const totals =
+    tenant === undefined ? view?.totals : view?.tenants.find((one) => one.tenant === tenant)
+  const figures = totals ?? NOTHING
+  const { allowed, denied, degraded, tokens, usedUsd, heldUsd, budgetUsd } = figures
+  const rate = rateAt(view, tenant, now)
+  return (
+    <dl className="sluice-figures" aria-label={tenant ?? 'All tenants'}>
+      <Figure
+        name="Spent"
+        value={dollarsOf(usedUsd - heldUsd)}
+        note={
+          budgetUsd === 0
+            ? 'no budget in use yet'
+            : `of ${dollarsOf(budgetUsd)}${heldUsd > 0 ? `, ${dollarsOf(heldUsd)} reserved` : ''}`
+        }
+        share={budgetUsd === 0 ? 0 : usedUsd / budgetUsd}
+      />
+      <Figure name="Tokens" value={countOf(tokens)} note="charged so far" />
+      <Figure
+        name="Allowed"
+        value={countOf(allowed)}
+        note={`${countOf(rate.allowed)} a second now`}
+        tone="good"
+      />
+      <Figure
+        name="Denied"
+        value={countOf(denied)}
+        note={`${countOf(rate.denied)} a second now`}
+        tone="bad"
+      />
+      <Figure
+        name="Not spent, as denied"
+        value={`≈ ${dollarsOf(figures.avoidedUsd)}`}
+        note={`estimate of ${countOf(figures.avoidedCalls)} calls`}
+      />
+      {degraded > 0 && (
+        <Figure
+          name="Without the store"
+          value={countOf(degraded)}
+          note="decided by this process"
+          tone="warn"
+        />
+      )}
+    </dl>
+  )
+}
+
+/** Returns the counts of the last whole second. */
+function rateAt(view: View | undefined, tenant: string | undefined, now: number) {
+  const at = now - (now % 1_000) - 1_000
+  const tick = view?.seconds.find((one) => one.at === at)
+  const point = pointIn(tick, tenant)
+  return { allowed: point?.allowed ?? 0, denied: point?.denied ?? 0 }
+}
+
+interface FigureProps {
+  readonly name: string
+  readonly value: string
+  readonly note: string
+  readonly tone?: 'good' | 'bad' | 'warn'
+  /** The filled part of a bar below. */
+  readonly share?: number
+}
+
+function Figure({ name, value, note, tone, share }: FigureProps): ReactNode {
+  return (
+    <div className={`sluice-figure ${tone ? `sluice-${tone}` : ''}`}>
+      <dt>{name}</dt>
+      <dd>
+        <strong>{value}</strong>
+        <span>{note}</span>
+        {share !== undefined && (
+          <i className="sluice-share" aria-hidden>
+            <i style={{ width: `${Math.min(100, 100 * share)}%` }} />
+          </i>
+        )}
+      </dd>
+    </div>
+  )
+}

@@ -1,0 +1,2 @@
+export { Dashboard } from './dashboard.tsx'
+export type { DashboardProps } from './dashboard.tsx'

@@ -1,0 +1,70 @@
+import type { ReactNode } from 'react'
+import type { PolicyView, TenantView } from '../view.ts'
+import { leftAt } from './merge.ts'
+import { amountOf, countOf, titleOf } from './words.ts'
+
+interface LimitsProps {
+  readonly tenant: TenantView | undefined
+  readonly now: number
+}
+
+/** The limits of one tenant, each with the used part. */
+export function Limits({ tenant, now }: LimitsProps): ReactNode {
+  return (
+    <section className="sluice-card" aria-labelledby="sluice-limits">
+      <h3 id="sluice-limits">{tenant ? `Limits of ${tenant.tenant}` : 'Limits'}</h3>
+      {tenant ? (
+        <ul className="sluice-limits">
+          {tenant.policies.map((policy) => (
+            <li key={`${policy.limiter} ${policy.name} ${policy.route}`}>
+              <Limit policy={policy} tenant={tenant.tenant} now={now} />
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <p className="sluice-hint">They appear with a tenant’s first request.</p>
+      )}
+    </section>
+  )
+}
+
+interface LimitProps {
+  readonly policy: PolicyView
+  readonly tenant: string
+  readonly now: number
+}
+
+function Limit({ policy, tenant, now }: LimitProps): ReactNode {
+  const { unit, limit, denied, enforced, name } = policy
+  const left = leftAt(policy, now)
+  const used = limit - left
+  const title = titleOf(policy)
+  const text = `${amountOf(unit, used)} of ${amountOf(unit, limit)} used`
+  return (
+    <>
+      <p className="sluice-limit">
+        <span>
+          {title} <code>{name}</code>
+        </span>
+        <span>
+          <strong>{amountOf(unit, left)}</strong> left
+        </span>
+      </p>
+      <div
+        role="meter"
+        aria-label={`${title}, ${tenant}`}
+        aria-valuemin={0}
+        aria-valuemax={limit}
+        aria-valuenow={used}
+        aria-valuetext={text}
+        className={left === 0 ? 'sluice-meter sluice-full' : 'sluice-meter'}
+      >
+        <div style={{ width: `${limit === 0 ? 100 : (100 * used) / limit}%` }} />
+      </div>
+      <p className="sluice-hint">
+        {text}
+        {denied > 0 && `, ${countOf(denied)} ${enforced ? 'denied' : 'would be denied'}`}
+      </p>
+    </>
+  )
+}

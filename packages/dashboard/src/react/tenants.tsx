@@ -1,0 +1,74 @@
+import type { ReactNode } from 'react'
+import type { TenantView, View } from '../view.ts'
+import { countOf, dollarsOf } from './words.ts'
+
+interface TenantsProps {
+  readonly view: View | undefined
+  readonly tenant: string | undefined
+  readonly onTenant: (tenant: string | undefined) => void
+}
+
+const SHOWN = 10
+
+/** The tenants with the most requests. Choosing one shows its figures. */
+export function Tenants({ view, tenant: chosen, onTenant }: TenantsProps): ReactNode {
+  const tenants = busiest(view?.tenants)
+  return (
+    <section className="sluice-card" aria-labelledby="sluice-tenants">
+      <h3 id="sluice-tenants">Top tenants</h3>
+      {tenants.length === 0 ? (
+        <p className="sluice-hint">Nobody has sent a request yet.</p>
+      ) : (
+        <div
+          className="sluice-scroll"
+          tabIndex={0}
+          role="group"
+          aria-label="Tenants, a table to scroll"
+        >
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Tenant</th>
+                <th scope="col">Plan</th>
+                <th scope="col">Allowed</th>
+                <th scope="col">Denied</th>
+                <th scope="col">Tokens</th>
+                <th scope="col">Spent</th>
+                <th scope="col">Not spent ≈</th>
+              </tr>
+            </thead>
+            <tbody>
+              {tenants.slice(0, SHOWN).map((tenant) => (
+                <tr key={tenant.tenant} className={tenant.tenant === chosen ? 'sluice-chosen' : ''}>
+                  <th scope="row">
+                    <button
+                      type="button"
+                      aria-pressed={tenant.tenant === chosen}
+                      onClick={() => onTenant(tenant.tenant === chosen ? undefined : tenant.tenant)}
+                    >
+                      {tenant.tenant}
+                    </button>
+                  </th>
+                  <td className="sluice-text">{tenant.plan ?? '–'}</td>
+                  <td>{countOf(tenant.allowed)}</td>
+                  <td className={tenant.denied > 0 ? 'sluice-denied' : ''}>
+                    {countOf(tenant.denied)}
+                  </td>
+                  <td>{countOf(tenant.tokens)}</td>
+                  <td>{dollarsOf(tenant.usedUsd - tenant.heldUsd)}</td>
+                  <td>{dollarsOf(tenant.avoidedUsd)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** Sorts tenants by their requests, the most first. */
+export const busiest = (tenants: readonly TenantView[] = []): TenantView[] =>
+  tenants.toSorted((a, b) => requestsOf(b) - requestsOf(a))
+
+const requestsOf = ({ allowed, denied }: TenantView): number => allowed + denied

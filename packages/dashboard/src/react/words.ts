@@ -1,0 +1,83 @@
+import type { PolicyView, ProblemView } from '../view.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+const UNITS: Readonly<Record<string, string>> = {
+  request: 'Requests',
+  token: 'Tokens',
+  usd: 'Dollars',
+  call: 'Calls at once',
+}
+
+/** Returns what a policy limits, in the words of its readers: `Requests a minute on evaluate`. */
+export function titleOf({ unit, windowMs, route }: PolicyView): string {
+  const what = UNITS[unit] ?? unit
+  const title = unit === 'call' ? what : `${what} ${spanOf(windowMs)}`
+  return route === undefined ? title : `${title} on ${route}`
+}
+
+function spanOf(windowMs: number): string {
+  if (windowMs === DAY_MS) return 'a day'
+  if (windowMs > 27 * DAY_MS) return 'a month'
+  if (windowMs === MINUTE_MS) return 'a minute'
+  if (windowMs === 60 * MINUTE_MS) return 'an hour'
+  return `in ${durationOf(windowMs)}`
+}
+
+/** Formats a length of time: `48 s`, `12 min`, `3 h 5 min`. */
+export function durationOf(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000)
+  if (seconds < 120) return `${seconds} s`
+  const minutes = Math.ceil(seconds / 60)
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** Formats a number with separators: `12,345`. */
+export const countOf = (units: number): string => Math.round(units).toLocaleString('en')
+
+/** Formats micro-dollars, with four decimals below a dollar. */
+export function dollarsOf(micro: number): string {
+  const digits = Math.abs(micro) < 1_000_000 && micro !== 0 ? 4 : 2
+  return `$${(micro / 1_000_000).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
+}
+
+/** Formats an amount of a policy's unit. */
+export const amountOf = (unit: string, units: number): string =>
+  unit === 'usd' ? dollarsOf(units) : countOf(units)
+
+/** Formats a time of day with seconds. */
+export const timeOf = (at: number): string => new Date(at).toLocaleTimeString('en-GB')
+
+const CAUSES: Readonly<Record<string, string>> = {
+  store_timeout: 'it takes too long',
+  store_unreachable: 'it cannot be reached',
+  store_unauthorized: 'it refuses the credentials',
+  store_refused: 'it refuses commands',
+  store_bad_reply: 'its answers make no sense',
+  store_conflict: 'others changed the same data again and again',
+}
+
+/** Says why the store fails. */
+export const causeOf = (code: string | undefined): string => CAUSES[code ?? ''] ?? 'it fails'
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  unknown_plan: 'Requests named a plan that does not exist: the default plan applied',
+  plan_resolver_failed: 'The plan of a tenant could not be looked up',
+  invalid_configuration: 'A setting that was made at run time is invalid: it is ignored',
+  extension_failed: 'An addition to a limiter failed: it went on without it',
+  policy_skipped: 'A limit applies to nobody: requests lack what it counts by',
+  reservation_lost: 'A call could not be settled: its estimate counts',
+  usage_incomplete: 'Some usage is recorded late, or without its tenant',
+  report_failed: 'Findings could not be made',
+}
+
+/** Says what a problem means for those who watch. The log has the details. */
+export function problemText({ code, message }: ProblemView): string {
+  if (code.startsWith('store_')) return `A request was decided without the store: ${causeOf(code)}`
+  return PROBLEMS[code] ?? message.replace(/ \(docs\/[^)]*\)/g, '')
+}
+
+/** Formats a share of a whole: `12 %`. */
+export const percentOf = (part: number, whole: number): string =>
+  `${whole === 0 ? 0 : Math.round((100 * part) / whole)} %`

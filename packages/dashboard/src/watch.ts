@@ -1,0 +1,30 @@
+import type { Extension, Listeners, WaitUntil } from '@sluice/core'
+import type { DashboardRecord, SourceOptions } from './record.ts'
+import { listen } from '@sluice/core'
+import { costIn, decisionRecord, tenantOf } from './record.ts'
+
+/** Takes the record of an event. `waitUntil` keeps work running after the response of its request. */
+type Take = (record: DashboardRecord, waitUntil?: WaitUntil) => void
+
+/** Creates an extension that reports a limiter's events to `take`. */
+export const watchWith = (options: SourceOptions, take: Take): Extension =>
+  listen(listenersOf(options, take))
+
+/** Returns listeners that reduce a limiter's events to records. */
+export const listenersOf = (options: SourceOptions, take: Take): Listeners => ({
+  decision: ({ decision, subject, call }) =>
+    take(decisionRecord(decision, subject, options), call.waitUntil),
+  reserved: ({ id, subject, decision }) => {
+    const usd = costIn(decision, 'usd')
+    const { name: limiter = 'limits' } = options
+    take({ type: 'reserved', limiter, tenant: tenantOf(subject, options), id, usd })
+  },
+  settled: ({ id, returned, overrun }) => take({ type: 'settled', id, returned, overrun }),
+  abandoned: ({ id }) => take({ type: 'abandoned', id }),
+  problem: ({ code, message, error }) => {
+    // A limiter logs its problems only if nobody listens, and they belong in the log, too.
+    const line = message.replace(/^(Sluice: )?/, 'Sluice: ')
+    console.error(...(error === undefined ? [line] : [line, error]))
+    take({ type: 'problem', code, message })
+  },
+})
