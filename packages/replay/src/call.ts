@@ -1,0 +1,17 @@
+import type { Subject } from '@sluice/core'
+
+/** One request of a log. */
+export interface Call {
+  /** The time of the request, in epoch ms. */
+  readonly at: number
+  /** The line of the log, from 1. */
+  readonly line: number
+  readonly subject: Subject & { readonly tenant: string }
+  /**
+   * The use of the request, in the units that policies count: `token`, `input_token`, `output_token`, `usd`
+   * (micro-dollars) and your own. A unit that the log does not tell is missing.
+   */
+  readonly units: Readonly<Record<string, number>>
+  /** The HTTP status of the answer, if the log tells it. */
+  readonly status: number | undefined
+}

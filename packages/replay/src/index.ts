@@ -1,0 +1,30 @@
+// Logs
+export { openLog } from './log/open-log.ts'
+export type { Log, LogOptions } from './log/open-log.ts'
+export type { LogFacts } from './log/facts.ts'
+export type { LogFormat } from './log/formats.ts'
+export type { Call } from './call.ts'
+
+// Replays
+export { replay } from './simulation/replay.ts'
+export type { Denial, ReplayOptions } from './simulation/replay.ts'
+export { policySet } from './simulation/policy-set.ts'
+export type { Limits, OmittedPolicy, PolicySet } from './simulation/policy-set.ts'
+
+// The smallest limits
+export { suggestLimits } from './limits/suggest-limits.ts'
+export type { SuggestedLimit, Suggestion, SuggestOptions } from './limits/suggest-limits.ts'
+
+// Reports
+export { renderText } from './report/text.ts'
+export type {
+  Comparison,
+  LogReport,
+  PolicyReport,
+  Replay,
+  SeriesName,
+  SetReport,
+  ShadowPolicyReport,
+  TenantReport,
+  Use,
+} from './simulation/report-types.ts'

@@ -1,0 +1,128 @@
+import type { LimitContext, PlanLimits, Plans, PolicyRule } from '@sluice/core'
+import type { Call } from '../call.ts'
+import type { Twin } from '../simulation/twin.ts'
+import { createTwin } from '../simulation/twin.ts'
+import { createTarget, type Target } from './target.ts'
+
+/** Tries limits of one policy, which decides alone. */
+export interface Probe {
+  readonly rule: PolicyRule
+  /** True if tenants that may be denied use up the budget of others. */
+  readonly isShared: boolean
+  readonly targets: ReadonlyMap<string, Target>
+  /** Begins a reading of the log. */
+  start(): void
+  /** Decides a call. A limit that denies it is raised, or has failed. */
+  add(call: Call, usd: number | undefined, mayBeDenied: boolean): Promise<void>
+}
+
+/** Creates a probe of a rule. @param hasExceptions True if some tenants may be denied. */
+export function createProbe(
+  rule: PolicyRule,
+  plans: Plans | undefined,
+  hasExceptions: boolean,
+): Probe {
+  const targets = new Map<string, Target>()
+  /** The target of the last decision. */
+  let active: Target | undefined
+  const rules = [
+    withLimit(rule, (current, context) => {
+      active = findTarget(targets, planOf(plans, context), current)
+      return active.trial
+    }),
+  ]
+  let twin: Twin
+
+  return {
+    rule,
+    isShared: hasExceptions && (rule.per === 'global' || !rule.per.includes('tenant')),
+    targets,
+    start() {
+      twin = createTwin(rules, plans)
+    },
+    async add(call, usd, mayBeDenied) {
+      active = undefined
+      const { allowed } = await twin.check(call, usd)
+      const target = active as Target | undefined
+      if (target === undefined || mayBeDenied) return
+      target.isUsed = true
+      if (allowed || target.hasFailed) return
+      target.heldBy = call
+      const isRising = target.trial === target.high
+      const least = isRising
+        ? await leastThatFits(
+            target,
+            rule.maxUnits,
+            async () => (await twin.peek(call, usd)).allowed,
+          )
+        : undefined
+      if (least === undefined) {
+        target.hasFailed = true
+        return
+      }
+      target.trial = target.high = least
+      target.wasRaised = true
+      await twin.check(call, usd)
+    },
+  }
+}
+
+/** Returns the rule with other limits, enforced for all. `'unlimited'` stays. */
+export function withLimit(
+  rule: PolicyRule,
+  limitFor: (current: number, context: LimitContext) => number,
+): PolicyRule {
+  const limit = (context: LimitContext): number | 'unlimited' => {
+    const current = typeof rule.limit === 'function' ? rule.limit(context) : rule.limit
+    return typeof current === 'number' ? limitFor(current, context) : 'unlimited'
+  }
+  return { ...rule, limit, mode: 'enforce', rollout: undefined, backpressure: undefined }
+}
+
+/** Returns the name of the plan that a limit is resolved for. */
+export function planOf(plans: Plans | undefined, { plan }: LimitContext): string | undefined {
+  return plans?.names.find((name) => plans.get(name) === (plan as PlanLimits))
+}
+
+/** Identifies a target. */
+export const targetKey = (plan: string | undefined, current: number): string =>
+  `${plan ?? ''} ${current}`
+
+function findTarget(
+  targets: Map<string, Target>,
+  plan: string | undefined,
+  current: number,
+): Target {
+  const key = targetKey(plan, current)
+  let target = targets.get(key)
+  if (target === undefined) targets.set(key, (target = createTarget(plan, current)))
+  return target
+}
+
+/** Finds the least limit above the trial at which a call fits. The trial stays as it was if there is none. */
+async function leastThatFits(
+  target: Target,
+  most: number,
+  fits: () => Promise<boolean>,
+): Promise<number | undefined> {
+  const { trial } = target
+  const fitsAt = (limit: number): Promise<boolean> => {
+    target.trial = limit
+    return fits()
+  }
+  let [low, high] = [trial, Math.min(most, Math.max(1, trial * 2))]
+  while (!(await fitsAt(high))) {
+    if (high === most) {
+      target.trial = trial
+      return undefined
+    }
+    low = high
+    high = Math.min(most, high * 2)
+  }
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (await fitsAt(middle)) high = middle
+    else low = middle
+  }
+  return high
+}

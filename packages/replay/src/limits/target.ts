@@ -1,0 +1,68 @@
+import type { Call } from '../call.ts'
+
+/** A limit to find: that of one plan, or of calls that have the same limit today. */
+export interface Target {
+  readonly plan: string | undefined
+  /** The limit today. */
+  readonly current: number
+  /** The limit that this reading of the log tries. */
+  trial: number
+  /** The largest limit that is known to be too low. */
+  low: number
+  /** The smallest limit that is known to suffice; `undefined` while none is known. */
+  high: number | undefined
+  /** True if the trial was too low. The rest of this reading tells nothing more. */
+  hasFailed: boolean
+  /** True if this reading raised the limit on its way. */
+  wasRaised: boolean
+  /** True if a call that must not be denied has this limit. */
+  isUsed: boolean
+  /** The last call that needed more than was tried. */
+  heldBy: Call | undefined
+  /** The distance to the next lower trial. It doubles while trials suffice. */
+  step: number
+}
+
+/** Creates a target that begins with a limit of 0. */
+export const createTarget = (plan: string | undefined, current: number): Target => ({
+  plan,
+  current,
+  trial: 0,
+  low: -1,
+  high: 0,
+  hasFailed: false,
+  wasRaised: false,
+  isUsed: false,
+  heldBy: undefined,
+  step: 1,
+})
+
+/**
+ * Ends a reading: learns from its trial, and chooses the next. Returns false if nothing is left to try.
+ *
+ * @param most The largest limit that the policy can have.
+ * @param isShared True if tenants that may be denied use up the budget of others. What a raised limit lets in
+ * from the beginning may then deny others, so it is tried again.
+ */
+export function nextTrial(target: Target, most: number, isShared: boolean): boolean {
+  const { trial, hasFailed, wasRaised } = target
+  target.hasFailed = target.wasRaised = false
+  if (isShared && wasRaised && !hasFailed) return true
+  if (hasFailed) {
+    target.low = trial
+    if (target.high !== undefined && target.high <= trial) target.high = undefined
+  } else {
+    if (trial !== target.high) target.step *= 2
+    target.high = trial
+  }
+  const { low, high, step } = target
+  if (high === undefined) {
+    target.trial = Math.min(most, Math.max(1, trial * 2))
+    return trial < most
+  }
+  // Most limits are as low as they can be after the first reading: the next lower trial shows it.
+  target.trial = low < 0 ? Math.max(0, high - step) : Math.floor((low + high) / 2)
+  if (high - low > 1 && target.trial < high) return true
+  target.trial = high
+  return false
+}

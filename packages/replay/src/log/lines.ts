@@ -1,0 +1,36 @@
+import type { Readable } from 'node:stream'
+import type { Fault } from './row.ts'
+
+/** The longest line that is read, in characters. */
+export const MAX_LINE = 1_000_000
+
+export interface Line {
+  readonly line: number
+  readonly text: string
+}
+
+/** Splits a text into lines and numbers them from 1. Blank lines are left out, longer ones are faults. */
+export async function* linesOf(stream: Readable): AsyncGenerator<Line | Fault> {
+  let line = 0
+  let rest = ''
+  let isTooLong = false
+  const next = (text: string): Line | Fault | undefined => {
+    line += 1
+    const wasTooLong = isTooLong
+    isTooLong = false
+    if (wasTooLong) return { line, reason: `the line is longer than ${MAX_LINE} characters` }
+    const trimmed = text.trim()
+    return trimmed === '' ? undefined : { line, text: trimmed }
+  }
+  for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
+    const parts = (rest + chunk).split('\n')
+    rest = parts.pop() ?? ''
+    for (const part of parts) {
+      const found = next(part)
+      if (found) yield found
+    }
+    if (rest.length > MAX_LINE) [rest, isTooLong] = ['', true]
+  }
+  const last = next(rest)
+  if (last) yield last
+}

@@ -1,0 +1,128 @@
+import type { Duration } from '@sluice/core'
+import type { Call } from '../call.ts'
+import type { CallDefaults } from './call-reader.ts'
+import type { Rows } from './row.ts'
+import { durationMs } from '@sluice/core'
+import { compileRoutes, type RouteInput } from '@sluice/core/http'
+import { assertOneOf, assertPositiveInteger } from '@sluice/core/validation'
+import { optionError } from '../option-error.ts'
+import { assignTenants } from './assign-tenants.ts'
+import { createCallReader } from './call-reader.ts'
+import { mapColumns } from './columns.ts'
+import { createFacts, type LogFacts } from './facts.ts'
+import { detectFormat, FORMATS, namesIn, rowsOf, type LogFormat } from './formats.ts'
+import { openBytes, readStart } from './bytes.ts'
+import { reorder } from './reorder.ts'
+import { isUsageExport, spreadRows, USAGE_COLUMNS } from './usage-calls.ts'
+
+/** Options of `openLog`. */
+export interface LogOptions {
+  /**
+   * `'csv'` names its columns in its first line; `'access'` is the common or combined log format; `'jsonl'` has
+   * an object in each line. @default recognised by the first line
+   */
+  readonly format?: LogFormat | undefined
+  /**
+   * The column of each field: `time`, `tenant`, `user`, `route`, `model`, `plan`, `status`, `input`, `output`,
+   * `tokens` (if input and output are not apart) and `cost` (dollars). `unit:images` is a unit of your own, and
+   * any other name is a dimension that your policies count by. @default the usual names
+   */
+  readonly columns?: Readonly<Record<string, string>> | undefined
+  /** The character between columns of CSV. @default ',' */
+  readonly delimiter?: string | undefined
+  /**
+   * Assigns the calls of a log that names no tenants to this many: `t0`, `t1` … 3 % of them make 61 % of the
+   * calls.
+   */
+  readonly tenants?: number | undefined
+  /** Chooses another assignment of `tenants`. @default 1 */
+  readonly seed?: number | undefined
+  /** The plan of calls without one. @default the default plan of your limits */
+  readonly plan?: string | undefined
+  /** The model of calls without one, which sets their price. */
+  readonly model?: string | undefined
+  /**
+   * Routes as in an adapter: patterns of the paths of the log, whose ids are the routes of calls. Calls that match
+   * none are left out. @default the route is what the log has
+   */
+  readonly routes?: readonly RouteInput[] | undefined
+  /** Leaves out calls with these statuses, such as 401. @default none */
+  readonly ignoreStatus?: readonly number[] | undefined
+  /** The most calls to hold back, to put them in order. @default 10_000 */
+  readonly reorderCalls?: number | undefined
+  /** The longest time to hold a call back, by the times of the log. @default '1m' */
+  readonly reorderWindow?: Duration | undefined
+  /** The time that each row of a usage export covers. @default '1h' */
+  readonly usagePeriod?: Duration | undefined
+}
+
+/** A log that can be read several times. */
+export interface Log {
+  readonly path: string
+  readonly format: LogFormat
+  /** Reads the calls in the order of their times, without holding them in memory. */
+  calls(onProgress?: (share: number) => void): AsyncIterable<Call>
+  /** The facts of the last reading. */
+  readonly facts: LogFacts
+}
+
+/**
+ * Opens a log, or its gzip (`.gz`).
+ *
+ * @throws ConfigError When an option is invalid, or the log lacks a column.
+ * @example
+ * const log = await openLog('requests.csv', { columns: { tenant: 'org_id' } })
+ * for await (const call of log.calls()) console.log(call.at, call.subject.tenant)
+ */
+export async function openLog(path: string, options: LogOptions = {}): Promise<Log> {
+  const { columns = {}, delimiter = ',', tenants, seed = 1, ignoreStatus = [] } = options
+  const bounds = {
+    calls: assertPositiveInteger('reorderCalls', options.reorderCalls ?? 10_000, 1_000_000),
+    windowMs: durationMs('reorderWindow', options.reorderWindow ?? '1m'),
+  }
+  const periodMs = durationMs('usagePeriod', options.usagePeriod ?? '1h')
+  if (tenants !== undefined) assertPositiveInteger('tenants', tenants)
+  assertPositiveInteger('seed', seed, 2_147_483_646)
+  const start = await readStart(path)
+  const format = assertOneOf('format', options.format ?? detectFormat(start), FORMATS)
+  const names = namesIn(start, format, delimiter)
+  const isUsage = isUsageExport(names)
+  const map = mapColumns(names, isUsage ? { ...USAGE_COLUMNS, ...columns } : columns)
+  if (map.fields['tenant'] === undefined && tenants === undefined) {
+    const message = 'must name the tenant, such as "tenant=org_id"; "tenants" assigns some'
+    throw optionError('columns', message)
+  }
+  const matchRoute = options.routes && compileRoutes(options.routes)
+  let facts = createFacts()
+
+  async function* readCalls(rows: Rows): AsyncGenerator<Call> {
+    const defaults: CallDefaults = {
+      plan: options.plan,
+      model: options.model,
+      matchRoute,
+      tenant: tenants === undefined ? undefined : assignTenants(tenants, seed),
+    }
+    const readCall = createCallReader(map, defaults)
+    for await (const row of rows) {
+      const call = 'reason' in row ? row : readCall(row)
+      if ('reason' in call) facts.addFault(call)
+      else if (ignoreStatus.includes(call.status ?? 0)) facts.ignored += 1
+      else if (matchRoute && call.subject.route === undefined) facts.unmatched += 1
+      else yield call
+    }
+  }
+
+  return {
+    path,
+    format,
+    calls: (onProgress) => {
+      facts = createFacts()
+      const rows = rowsOf(openBytes(path, onProgress), format, delimiter)
+      const calls = isUsage ? spreadRows(readCalls(rows), periodMs) : readCalls(rows)
+      return reorder(calls, bounds, (call) => facts.addLate(call))
+    },
+    get facts() {
+      return facts.read()
+    },
+  }
+}

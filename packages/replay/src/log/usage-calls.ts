@@ -1,0 +1,48 @@
+import type { Call } from '../call.ts'
+
+/** The columns of a usage export of `@sluice/usage`, whose rows each count the requests of an hour or day. */
+export const USAGE_COLUMNS: Readonly<Record<string, string>> = {
+  time: 'start',
+  'unit:usd': 'usd',
+  'unit:requests': 'requests',
+}
+
+/** Returns true if a log with these columns is a usage export. */
+export const isUsageExport = (names: readonly string[]): boolean =>
+  ['start', 'tenant', 'outcome', 'requests', 'tokens', 'usd'].every((name) => names.includes(name))
+
+/**
+ * Spreads the requests of each row evenly over its period, and their tokens and dollars over them.
+ *
+ * @param rows With `requests` among their units, in the order of their periods.
+ */
+export async function* spreadRows(
+  rows: AsyncIterable<Call>,
+  periodMs: number,
+): AsyncGenerator<Call> {
+  let period: Call[] = []
+  for await (const row of rows) {
+    if (period[0] && row.at !== period[0].at) {
+      yield* callsOf(period, periodMs)
+      period = []
+    }
+    period.push(row)
+  }
+  yield* callsOf(period, periodMs)
+}
+
+const callsOf = (rows: readonly Call[], periodMs: number): Call[] =>
+  rows.flatMap((row) => spread(row, periodMs)).toSorted((a, b) => a.at - b.at)
+
+function spread(row: Call, periodMs: number): Call[] {
+  const { requests: count = 0, ...units } = row.units
+  return Array.from({ length: count }, (_, index) => {
+    const at = row.at + Math.floor(((index + 0.5) * periodMs) / count)
+    const shares = Object.entries(units).map(([unit, sum]) => [unit, shareOf(sum, index, count)])
+    return { ...row, at, units: Object.fromEntries(shares) as Record<string, number> }
+  })
+}
+
+/** The first calls have one unit more if the sum cannot be divided. */
+const shareOf = (sum: number, index: number, count: number): number =>
+  Math.floor(sum / count) + (index < sum % count ? 1 : 0)

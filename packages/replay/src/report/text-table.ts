@@ -1,0 +1,21 @@
+/** A table of texts. The first column is aligned left, all others right. */
+export interface Table {
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** Draws a table for a terminal. */
+export function drawTable({ head, rows }: Table): string {
+  const widths = head.map((name, index) =>
+    Math.max(...[name, ...rows.map((row) => row[index] ?? '')].map((cell) => cell.length)),
+  )
+  const draw = (row: readonly string[]): string =>
+    row
+      .map((cell, index) =>
+        index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0),
+      )
+      .join('  ')
+      .trimEnd()
+  const line = widths.map((width) => '─'.repeat(width)).join('──')
+  return [draw(head), line, ...rows.map(draw)].join('\n')
+}

@@ -1,0 +1,66 @@
+import type { Policy, PolicyRule, Limiter, Plans } from '@sluice/core'
+import type { Prices } from '@sluice/ai'
+import { createLimiter, definitionOf } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+
+/** Limits to replay a log through: those of a limiter, or policies and plans. */
+export type Limits =
+  | { readonly limiter: Pick<Limiter, 'check'>; readonly prices?: Prices | undefined }
+  | {
+      readonly policies: readonly Policy[]
+      readonly plans?: Plans | undefined
+      readonly prices?: Prices | undefined
+    }
+
+/** A policy that a replay leaves out, and why. */
+export interface OmittedPolicy {
+  readonly name: string
+  readonly reason: string
+}
+
+/** Limits in the form that is replayed. */
+export interface PolicySet {
+  /** The name in reports, such as that of the file. */
+  readonly name: string
+  readonly rules: readonly PolicyRule[]
+  readonly omitted: readonly OmittedPolicy[]
+  readonly plans: Plans | undefined
+  readonly prices: Prices | undefined
+}
+
+/**
+ * Prepares limits for a replay.
+ *
+ * @throws ConfigError When they are invalid.
+ * @example
+ * const set = policySet('limits.ts', { limiter })
+ */
+export function policySet(name: string, limits: Limits): PolicySet {
+  const limiter =
+    'limiter' in limits
+      ? limits.limiter
+      : createLimiter({ store: memory(), policies: limits.policies, ...plansOf(limits.plans) })
+  const { rules, plans } = definitionOf(limiter)
+  const omitted = rules.flatMap((rule) => reasonToOmit(rule) ?? [])
+  const names = new Set(omitted.map((policy) => policy.name))
+  return {
+    name,
+    rules: rules.filter((rule) => !names.has(rule.name)).map(withOneStripe),
+    omitted,
+    plans,
+    prices: limits.prices,
+  }
+}
+
+/** Stripes are chosen at random, and a replay must give the same result each time. */
+const withOneStripe = (rule: PolicyRule): PolicyRule => ({ ...rule, stripes: 1 })
+
+function reasonToOmit({ name, reason, limit }: PolicyRule): OmittedPolicy | undefined {
+  if (reason === 'concurrency_exceeded') {
+    return { name, reason: 'it counts calls in flight, and a log does not tell when they ended' }
+  }
+  return limit === 'configured' ? { name, reason: 'its limit is set at run time' } : undefined
+}
+
+/** Plans as an option of `createLimiter`, which has no `undefined`. */
+export const plansOf = (plans: Plans | undefined): { plans?: Plans } => (plans ? { plans } : {})

@@ -1,0 +1,60 @@
+import type { Clock, Decision, PolicyRule, Plans } from '@sluice/core'
+import type { Call } from '../call.ts'
+import { createLimiter, InputError } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { optionError } from '../option-error.ts'
+import { plansOf } from './policy-set.ts'
+import { createCost } from './units-of-call.ts'
+
+/** A limiter that decides calls of a log at their own times. */
+export interface Twin {
+  /** Decides, and charges what it allows. */
+  check(call: Call, usd: number | undefined): Promise<Decision>
+  /** Decides, and charges nothing. */
+  peek(call: Call, usd: number | undefined): Promise<Decision>
+}
+
+/** The most partitions that a replay counts at a time. */
+export const MAX_PARTITIONS = 1_000_000
+
+/**
+ * Creates a limiter with these rules over the memory store, which decides as Redis does.
+ *
+ * @throws ConfigError When the rules are invalid.
+ */
+export function createTwin(rules: readonly PolicyRule[], plans: Plans | undefined): Twin {
+  let now = 0
+  const clock: Clock = () => now
+  const store = memory({ maxKeys: MAX_PARTITIONS })
+  const limiter = createLimiter({ store, clock, policies: [() => rules], ...plansOf(plans) })
+  const costOf = createCost(rules)
+  const decide = async (
+    method: 'check' | 'peek',
+    call: Call,
+    usd: number | undefined,
+  ): Promise<Decision> => {
+    now = call.at
+    const cost = costOf(call, usd)
+    try {
+      return await limiter[method](subjectOf(call, plans), { cost })
+    } catch (error) {
+      throw error instanceof InputError ? inputFault(call, error) : error
+    }
+  }
+  return {
+    check: (call, usd) => decide('check', call, usd),
+    peek: (call, usd) => decide('peek', call, usd),
+  }
+}
+
+/** A plan that is not defined means the default plan; the limiter would log each. */
+function subjectOf({ subject }: Call, plans: Plans | undefined): Call['subject'] {
+  if (subject.plan === undefined || !plans || plans.get(subject.plan)) return subject
+  return { ...subject, plan: undefined }
+}
+
+function inputFault({ line }: Call, { code, input, reason }: InputError): Error {
+  const dimension = input.replace('subject.', '')
+  const remedy = code === 'missing_dimension' ? `; name its column: "${dimension}=…"` : ''
+  return optionError('columns', `line ${line}: ${input} ${reason}${remedy}`)
+}
