@@ -23,6 +23,7 @@ const unit = (at: number, changes: Partial<LoggedDecision> = {}): LoggedDecision
   units: 1,
   allowed: true,
   isLeased: true,
+  isCached: false,
   ...changes,
 })
 
@@ -107,5 +108,15 @@ describe('the checker', () => {
         [{ ...reset[0]!, tenant: 'b' }],
       ),
     ).toBe(1)
+  })
+
+  it('finds no violation by the time of callers if the last of them may have been late', () => {
+    const byCallers = { ...sliding, leaseMs: 0, isCallersTime: true }
+    const asked = [0, 500].map((at) => unit(at, { isLeased: false }))
+    const onTime = [...asked, unit(999, { isLeased: false })]
+    const late = [...asked, unit(999, { isLeased: false, after: 1_001 })]
+    expect(tooFull(byCallers, onTime)).toBe(1)
+    expect(tooFull(byCallers, late)).toBe(0)
+    expect(tooFull({ ...byCallers, isCallersTime: false }, late)).toBe(1)
   })
 })

@@ -16,6 +16,11 @@ export interface Rule {
   readonly isGlobal: boolean
   /** The time that leases last, 0 if there are none. */
   readonly leaseMs: number
+  /**
+   * True if a request carries the time, and Redis decides at it: a request that arrives late is decided
+   * later than it says. @default the time is that of Redis
+   */
+  readonly isCallersTime?: boolean
   /** The route that it applies to. @default all */
   readonly route?: string
   readonly limitOf: (decision: LoggedDecision) => number
@@ -69,7 +74,7 @@ const resetsOf = (tenant: string, resets: readonly LoggedReset[]): LoggedReset[]
 
 /** Returns the units between two resets, for each pair. Those of leases older than the reset are its own. */
 function epochsOf(
-  { leaseMs, limitOf }: Rule,
+  { leaseMs, limitOf, isCallersTime }: Rule,
   decisions: readonly LoggedDecision[],
   resets: readonly LoggedReset[],
 ): Unit[][] {
@@ -81,7 +86,7 @@ function epochsOf(
       .map((one) => ({
         // A decision that called the store may have been charged there, or before in a lease.
         from: one.isLeased || leaseMs === 0 ? one.at : one.before,
-        to: one.at,
+        to: isCallersTime && !one.isLeased ? one.after : one.at,
         units: one.units,
         limit: limitOf(one),
         isOlder: leaseMs > 0 && one.before <= begin + leaseMs,

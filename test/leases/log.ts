@@ -11,8 +11,10 @@ export interface LoggedDecision {
   readonly route: string
   readonly units: number
   readonly allowed: boolean
-  /** True if no call was made for it. */
+  /** True if no call was made for it, because leases served it, … */
   readonly isLeased: boolean
+  /** … or because a denial was cached. */
+  readonly isCached: boolean
 }
 
 /** A reset of one tenant, which happened at some time in this span. */
@@ -24,7 +26,10 @@ export interface LoggedReset {
 
 /** Writes a decision as one line. */
 export const lineOf = (one: LoggedDecision): string =>
-  `${one.before} ${one.at} ${one.after} ${one.tenant} ${one.plan} ${one.route} ${one.units} ${one.allowed ? 'yes' : 'no'} ${one.isLeased ? 'lease' : 'store'}\n`
+  `${one.before} ${one.at} ${one.after} ${one.tenant} ${one.plan} ${one.route} ${one.units} ${one.allowed ? 'yes' : 'no'} ${sourceOf(one)}\n`
+
+const sourceOf = ({ isLeased, isCached }: LoggedDecision): string =>
+  isLeased ? 'lease' : isCached ? 'cache' : 'store'
 
 /** Reads the lines of a process. The last line of one that was killed may be torn. */
 export function parseLog(text: string): LoggedDecision[] {
@@ -45,6 +50,7 @@ export function parseLog(text: string): LoggedDecision[] {
         units: Number(units),
         allowed: allowed === 'yes',
         isLeased: source === 'lease',
+        isCached: source === 'cache',
       }
     })
 }

@@ -1,87 +1,127 @@
 import { describe, expect, it } from 'vitest'
+import type { LoggedDecision } from './log.ts'
 import { ownRedis } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { check, type Findings, type Rule } from './checker.ts'
-import { runSwarm } from './swarm.ts'
-import { GRID, LEASE, limitsOf, WINDOW } from './traffic.ts'
+import { runSwarm, type SwarmLog } from './swarm.ts'
+import { DAY_MS, type Traffic } from './traffic.ts'
 
-/** `npm run test:leases` asks for a million decisions. */
+/** `npm run test:leases` makes a million decisions. */
 const DECISIONS = Number(process.env['LEASE_DECISIONS'] ?? 6_000)
 const isLarge = DECISIONS > 100_000
-const SIZE = isLarge ? 1 : 0.1
-const PROCESSES = isLarge ? 4 : 3
+const SIZE = isLarge
+  ? { processes: 4, kills: 20, resets: 30, midnightAfterMs: 40_000 }
+  : { processes: 3, kills: 2, resets: 4, midnightAfterMs: 1_500 }
+
+/** Limits that the processes reach, and windows that a busy machine fills, too. */
+const TRAFFIC: Traffic = isLarge
+  ? {
+      tenants: 8,
+      windowMs: 8_000,
+      quotaMs: 12_000,
+      leaseMs: 1_000,
+      planMs: 10_000,
+      turnMs: 400,
+      limits: {
+        everyone: 30_000,
+        small: { rpm: 3_000, quota: 5_000 },
+        large: { rpm: 6_000, quota: 8_000 },
+        plain: 40,
+      },
+    }
+  : {
+      tenants: 4,
+      windowMs: 2_000,
+      quotaMs: 3_000,
+      leaseMs: 200,
+      planMs: 2_500,
+      turnMs: 60,
+      limits: {
+        everyone: 2_000,
+        small: { rpm: 300, quota: 500 },
+        large: { rpm: 600, quota: 800 },
+        plain: 20,
+      },
+    }
 
 /** The clocks of Redis and of the processes are one, read in whole milliseconds. */
 const ROUNDING_MS = 1
 
-const limits = limitsOf(SIZE)
-const limitOf =
-  (name: 'rpm' | 'quota'): Rule['limitOf'] =>
-  ({ plan }) =>
-    limits[plan === 'small' ? 'small' : 'large'][name]
-const sliding = { windowMs: WINDOW, isAligned: false, isGlobal: false, leaseMs: LEASE }
-const RULES: Rule[] = [
-  { ...sliding, name: 'everyone', isGlobal: true, limitOf: () => limits.everyone },
-  { ...sliding, name: 'rpm', limitOf: limitOf('rpm') },
-  { ...sliding, name: 'quota', windowMs: GRID, isAligned: true, limitOf: limitOf('quota') },
-  { ...sliding, name: 'plain', leaseMs: 0, route: 'plain', limitOf: () => limits.plain },
-]
-
 const own = ownRedis()
 
-describe(`${DECISIONS} decisions of ${PROCESSES} processes, some killed, with changing plans and resets`, () => {
-  it('never let more than a limit through in any window', { timeout: 1_800_000 }, async () => {
-    const prefix = freshPrefix()
-    const { url, token, redisUrl = '' } = own.local
-    const { decisions, resets, killed } = await runSwarm({
-      processes: PROCESSES,
-      decisions: DECISIONS,
-      tenants: isLarge ? 8 : 4,
-      size: SIZE,
-      kills: isLarge ? 20 : 2,
-      resets: isLarge ? 30 : 4,
-      prefix,
-      rest: { url, token },
-      redisUrl,
-      store: own.store(prefix),
-    })
-    expect(decisions.length).toBeGreaterThanOrEqual(DECISIONS)
-    const allowed = decisions.filter((one) => one.allowed)
-    // Each time that counts lies between the two that its process has read.
-    const strange = allowed.filter(
-      ({ before, at, after }) => at < before - ROUNDING_MS || at > after + ROUNDING_MS,
-    )
-    expect(strange).toEqual([])
-    const findings = RULES.map((rule) => ({ rule, found: check(rule, decisions, resets) }))
-    expect(findings.flatMap(({ found }) => found.violations)).toEqual([])
+describe.each(['by the clock of Redis', 'across midnight'])(
+  `decisions of ${SIZE.processes} processes, some killed, with changing plans and resets, %s`,
+  (time) => {
+    const isMidnight = time === 'across midnight'
+    const count = isMidnight ? DECISIONS / 4 : DECISIONS
 
-    // How much of it leases serve depends on the speed of the machine.
-    const fromLeases = allowed.filter((one) => one.isLeased)
-    expect(fromLeases.length).toBeGreaterThan(0)
-    expect([killed, resets.length]).toEqual(isLarge ? [20, 30] : [2, 4])
-    report({
-      decisions: decisions.length,
-      allowed: allowed.length,
-      fromLeases: fromLeases.length,
-      killed,
-      findings,
-    })
-  })
-})
+    it('never let more than a limit through in any window', { timeout: 1_800_000 }, async () => {
+      const midnight = Math.ceil(Date.now() / DAY_MS) * DAY_MS
+      const shiftMs = midnight - SIZE.midnightAfterMs - Date.now()
+      const traffic = isMidnight ? { ...TRAFFIC, quotaMs: DAY_MS, shiftMs } : TRAFFIC
+      const log = await run(traffic, count, isMidnight ? midnight + TRAFFIC.windowMs : 0)
+      const findings = findingsOf(traffic, log)
+      expect(findings.flatMap(({ found }) => found.violations)).toEqual([])
 
-function report(facts: {
-  decisions: number
-  allowed: number
-  fromLeases: number
-  killed: number
-  findings: readonly { rule: Rule; found: Findings }[]
-}): void {
-  if (!isLarge) return
-  const fullest = facts.findings.map(
+      const allowed = log.decisions.filter((one) => one.allowed)
+      // Each time that counts lies between the two that its process has read.
+      const strange = allowed.filter(
+        ({ before, at, after }) => at < before - ROUNDING_MS || at > after + ROUNDING_MS,
+      )
+      expect(strange).toEqual([])
+      expect(log.decisions.length).toBeGreaterThanOrEqual(count)
+      expect([log.killed, log.resets.length]).toEqual([SIZE.kills, SIZE.resets])
+      // How many depends on the speed of the machine.
+      const byLeaseLate = (one: LoggedDecision): boolean =>
+        byLease(one) && (!isMidnight || one.at >= midnight)
+      expect(log.decisions.some(byLeaseLate)).toBe(true)
+      expect(log.decisions.some(byCache)).toBe(true)
+      if (isLarge) report(log, findings)
+    })
+  },
+)
+
+const run = (traffic: Traffic, decisions: number, until: number): Promise<SwarmLog> => {
+  const prefix = freshPrefix()
+  const { url, token, redisUrl = '' } = own.local
+  const { processes, kills, resets } = SIZE
+  const redis = { prefix, rest: { url, token }, redisUrl, store: own.store(prefix) }
+  return runSwarm({ processes, kills, resets, decisions, until, traffic, ...redis })
+}
+
+const byLease = ({ isLeased }: LoggedDecision): boolean => isLeased
+const byCache = ({ isCached }: LoggedDecision): boolean => isCached
+
+interface RuleFindings {
+  readonly rule: Rule
+  readonly found: Findings
+}
+
+function findingsOf(traffic: Traffic, { decisions, resets }: SwarmLog): RuleFindings[] {
+  const { windowMs, quotaMs, leaseMs, limits, shiftMs } = traffic
+  const limitOf =
+    (name: 'rpm' | 'quota'): Rule['limitOf'] =>
+    ({ plan }) =>
+      limits[plan === 'small' ? 'small' : 'large'][name]
+  const isCallersTime = shiftMs !== undefined
+  const sliding = { windowMs, isAligned: false, isGlobal: false, leaseMs, isCallersTime }
+  const rules: Rule[] = [
+    { ...sliding, name: 'everyone', isGlobal: true, limitOf: () => limits.everyone },
+    { ...sliding, name: 'rpm', limitOf: limitOf('rpm') },
+    { ...sliding, name: 'quota', windowMs: quotaMs, isAligned: true, limitOf: limitOf('quota') },
+    { ...sliding, name: 'plain', leaseMs: 0, route: 'plain', limitOf: () => limits.plain },
+  ]
+  return rules.map((rule) => ({ rule, found: check(rule, decisions, resets) }))
+}
+
+function report({ decisions, killed, resets }: SwarmLog, findings: readonly RuleFindings[]): void {
+  const allowed = decisions.filter((one) => one.allowed)
+  const [leased, cached] = [allowed.filter(byLease), decisions.filter(byCache)]
+  const fullest = findings.map(
     ({ rule, found }) => `${rule.name} ${(found.fullest * 100).toFixed(1)} %`,
   )
   console.info(
-    `${facts.decisions} decisions, ${facts.allowed} allowed (${facts.fromLeases} by leases), ${facts.killed} processes killed`,
+    `${decisions.length} decisions, ${allowed.length} allowed (${leased.length} by leases), ${cached.length} denied by the cache, ${killed} processes killed, ${resets.length} resets
+fullest window: ${fullest.join(', ')}; no violation`,
   )
-  console.info(`fullest window: ${fullest.join(', ')}`)
 }

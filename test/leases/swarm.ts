@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { createLimiter, type Limiter, type Store } from '@sluice/core'
 import { leased } from '@sluice/core/leases'
 import { parseLog, type LoggedDecision, type LoggedReset } from './log.ts'
-import { limitsForSwarm } from './traffic.ts'
+import { clockOf, limitsForSwarm, type Traffic } from './traffic.ts'
 import type { WorkerSettings } from './worker.ts'
 
 /** The size of a swarm, and its Redis. */
@@ -15,9 +15,9 @@ export interface SwarmOptions {
   readonly processes: number
   /** The decisions to make in all. */
   readonly decisions: number
-  readonly tenants: number
-  /** The share of the limits at full size. */
-  readonly size: number
+  /** The time until which to go on at least, in epoch ms of the swarm's clock. @default none */
+  readonly until?: number
+  readonly traffic: Traffic
   readonly kills: number
   readonly resets: number
   readonly prefix: string
@@ -64,10 +64,11 @@ class Swarm {
   }
 
   async run(): Promise<SwarmLog> {
-    const { processes, decisions, kills, resets, size, store } = this.#options
-    const limiter = createLimiter({ store: leased(store), ...limitsForSwarm(size) })
+    const { processes, decisions, until = 0, kills, resets, traffic, store } = this.#options
+    const clock = clockOf(traffic)
+    const limiter = createLimiter({ store: leased(store), ...limitsForSwarm(traffic) })
     for (let count = 0; count < processes; count += 1) this.#start()
-    while (this.#decided() < decisions) {
+    while (this.#decided() < decisions || clock() < until) {
       await new Promise<void>((resolve) => (this.#wake = resolve))
       this.#assertSound()
       const share = this.#decided() / decisions
@@ -93,10 +94,10 @@ class Swarm {
   }
 
   #start(): void {
-    const { prefix, size, tenants, rest, redisUrl } = this.#options
+    const { prefix, traffic, rest, redisUrl } = this.#options
     const number = this.#logFiles.length
     const logFile = join(this.#folder, `${number}.log`)
-    const common = { seed: 7 + number, logFile, prefix, size, tenants }
+    const common = { seed: 7 + number, logFile, prefix, traffic }
     const settings: WorkerSettings =
       number % 2 === 0 ? { ...common, rest } : { ...common, redisUrl }
     const child = fork(WORKER, [JSON.stringify(settings)], { execArgv: [] })
@@ -123,10 +124,12 @@ class Swarm {
   }
 
   async #reset(limiter: Limiter): Promise<void> {
-    const tenant = `t${this.#resets.length % this.#options.tenants}`
-    const before = Date.now()
+    const { traffic } = this.#options
+    const clock = clockOf(traffic)
+    const tenant = `t${this.#resets.length % traffic.tenants}`
+    const before = clock()
     await limiter.reset({ tenant }, { policies: ['rpm', 'quota'] })
-    this.#resets.push({ tenant, before, after: Date.now() })
+    this.#resets.push({ tenant, before, after: clock() })
   }
 
   #assertSound(): void {

@@ -1,65 +1,70 @@
-import { definePlans, fixedWindow, slidingWindow } from '@sluice/core'
+import { dailyCap, definePlans, fixedWindow, slidingWindow, type Clock } from '@sluice/core'
 import { lease } from '@sluice/core/leases'
 
-/** The windows of the swarm, in milliseconds, and the time that a lease lasts. */
-export const WINDOW = 2_000
-export const GRID = 3_000
-export const LEASE = 200
+export const DAY_MS = 86_400_000
 
-/** Every tenant changes its plan this often, by the wall clock. */
-const PLAN_MS = 2_500
+/** The limits and times of a swarm, in milliseconds. Each process gets them as JSON. */
+export interface Traffic {
+  readonly tenants: number
+  /** The sliding windows. */
+  readonly windowMs: number
+  /** The fixed windows: `DAY_MS` for a daily cap. */
+  readonly quotaMs: number
+  readonly leaseMs: number
+  /** Every tenant changes its plan this often, by the wall clock. */
+  readonly planMs: number
+  /** The time for which a process works for one tenant above all. */
+  readonly turnMs: number
+  readonly limits: {
+    readonly everyone: number
+    readonly small: PlanLimits
+    readonly large: PlanLimits
+    readonly plain: number
+  }
+  /** The time by which the swarm's clock is ahead. Without it, Redis' own clock counts. */
+  readonly shiftMs?: number
+}
 
-/** The limits of the swarm at full size. A small swarm has a part of each. */
-export const limitsOf = (size: number) => ({
-  everyone: 40_000 * size,
-  small: { rpm: 4_000 * size, quota: 6_000 * size },
-  large: { rpm: 8_000 * size, quota: 10_000 * size },
-  plain: 400 * size,
-})
+interface PlanLimits {
+  readonly [limit: string]: number
+  readonly rpm: number
+  readonly quota: number
+}
 
 export type PlanName = 'small' | 'large'
 
 /** The plan of every tenant at this time. */
-export const planAt = (now: number): PlanName =>
-  Math.floor(now / PLAN_MS) % 2 === 0 ? 'small' : 'large'
+export const planAt = (now: number, { planMs }: Traffic): PlanName =>
+  Math.floor(now / planMs) % 2 === 0 ? 'small' : 'large'
+
+/** The clock of every process of a swarm. */
+export const clockOf =
+  ({ shiftMs = 0 }: Traffic): Clock =>
+  () =>
+    Date.now() + shiftMs
 
 /** The plans and policies of every process: three leased ones, and one that only some requests count in. */
-export function limitsForSwarm(size: number) {
-  const { everyone, small, large, plain } = limitsOf(size)
-  const terms = { duration: LEASE, most: 50 }
+export function limitsForSwarm(traffic: Traffic) {
+  const { windowMs: window, quotaMs, leaseMs, limits, shiftMs } = traffic
+  const { everyone, small, large, plain } = limits
+  const terms = { duration: `${leaseMs}ms`, most: 500 } as const
   const perTenant = ['tenant'] as const
+  const quotaOf = { name: 'quota', per: perTenant } as const
+  const quota =
+    quotaMs === DAY_MS
+      ? dailyCap({ ...quotaOf, limit: ({ plan }) => plan['quota'] })
+      : fixedWindow({ ...quotaOf, limit: ({ plan }) => plan['quota'], window: quotaMs })
   return {
+    ...(shiftMs !== undefined && { clock: clockOf(traffic) }),
     plans: definePlans({ small, large }),
     policies: [
-      lease(slidingWindow({ name: 'everyone', limit: everyone, window: WINDOW, per: 'global' }), {
-        duration: LEASE,
-        most: 500,
-      }),
+      lease(slidingWindow({ name: 'everyone', limit: everyone, window, per: 'global' }), terms),
       lease(
-        slidingWindow({
-          name: 'rpm',
-          limit: ({ plan }) => plan['rpm'],
-          window: WINDOW,
-          per: perTenant,
-        }),
+        slidingWindow({ name: 'rpm', limit: ({ plan }) => plan['rpm'], window, per: perTenant }),
         terms,
       ),
-      lease(
-        fixedWindow({
-          name: 'quota',
-          limit: ({ plan }) => plan['quota'],
-          window: GRID,
-          per: perTenant,
-        }),
-        terms,
-      ),
-      slidingWindow({
-        name: 'plain',
-        limit: plain,
-        window: WINDOW,
-        per: perTenant,
-        routes: ['plain'],
-      }),
+      lease(quota, terms),
+      slidingWindow({ name: 'plain', limit: plain, window, per: perTenant, routes: ['plain'] }),
     ],
   }
 }

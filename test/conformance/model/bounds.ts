@@ -1,4 +1,4 @@
-import { isBucket, type Rule } from './rules.ts'
+import { isBucket, isSliding, type Rule } from './rules.ts'
 import { endOf, usageOf, type Charge } from './usage.ts'
 
 /**
@@ -24,7 +24,7 @@ export function mostHeld(rule: Rule, charges: readonly Charge[], shorterMs = 0):
   const share = (last: Charge): number => {
     if (isBucket(rule)) return fullest(rule, charges, last)
     if (kind === 'session') return usageOf(rule, upTo(last)).units(last.at) / limit
-    if (kind === 'sliding') return within(last, windowMs - shorterMs) / limit
+    if (isSliding(rule)) return within(last, windowMs - shorterMs) / limit
     if (kind !== 'counter') {
       return held(last, ({ at }) => endOf(rule, at) === endOf(rule, last.at)) / limit
     }

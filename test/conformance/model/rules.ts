@@ -3,6 +3,7 @@ import {
   fixedWindow,
   leakyBucket,
   monthlyCap,
+  packed,
   rollout,
   sessionWindow,
   slidingWindow,
@@ -16,6 +17,7 @@ import * as fc from 'fast-check'
 
 const KINDS = [
   'sliding',
+  'packed',
   'fixed',
   'daily',
   'monthly',
@@ -110,7 +112,7 @@ const aLog = (leastMs: number): fc.Arbitrary<readonly Rule[]> =>
 const inLog = (rule: Rule, log: number, own: Partial<Rule> = {}): Rule => ({
   ...rule,
   ...own,
-  kind: 'sliding',
+  kind: rule.kind === 'packed' ? 'packed' : 'sliding',
   log,
 })
 
@@ -134,6 +136,9 @@ export const rules = (leastMs: number, most = 8): fc.Arbitrary<readonly Rule[]> 
           some.map((rule) => (rule.log === undefined ? rule : inLog(rule, log))),
         ),
     )
+
+/** Returns true if any stretch as long as its window counts. */
+export const isSliding = ({ kind }: Rule): boolean => kind === 'sliding' || kind === 'packed'
 
 export const isBucket = ({ kind }: Rule): boolean =>
   kind === 'token' || kind === 'interval' || kind === 'leaky'
@@ -159,7 +164,8 @@ export function policiesOf(list: readonly Rule[]): Policy[] {
       ]),
     )
     const { limit: _, mode: __, ...common } = commonOf(rule, `p${index}`)
-    const made = slidingWindows({ ...common, windows })().map((own, place) =>
+    const policy = slidingWindows({ ...common, windows })
+    const made = (rule.kind === 'packed' ? packed(policy) : policy)().map((own, place) =>
       // As when one window is put in shadow while the app runs.
       Object.freeze({
         ...own,
@@ -181,6 +187,7 @@ function policyOf(rule: Rule, name: string): Policy {
   const window = `${windowMs}ms` as const
   const make: Record<Rule['kind'], () => Policy> = {
     sliding: () => slidingWindow({ ...common, window }),
+    packed: () => packed(slidingWindow({ ...common, window })),
     fixed: () => fixedWindow({ ...common, window }),
     daily: () => dailyCap(common),
     monthly: () => monthlyCap(common),
@@ -188,7 +195,13 @@ function policyOf(rule: Rule, name: string): Policy {
     counter: () => slidingWindowCounter({ ...common, window, segments }),
     token: () => tokenBucket({ ...common, window, burst }),
     interval: () => tokenBucket({ ...common, window, burst, refill: 'interval' }),
-    leaky: () => leakyBucket({ ...common, window, burst, wait }),
+    leaky: () =>
+      leakyBucket({
+        ...common,
+        window,
+        burst,
+        wait: typeof wait === 'number' ? `${wait}ms` : wait,
+      }),
   }
   return make[kind]()
 }

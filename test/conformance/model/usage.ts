@@ -1,4 +1,4 @@
-import { isBucket, type Rule } from './rules.ts'
+import { isBucket, isSliding, type Rule } from './rules.ts'
 
 /** A charge that was allowed. */
 export interface Charge {
@@ -41,7 +41,7 @@ export function usageOf(rule: Rule, charges: readonly Charge[]): Usage {
   if (kind === 'token' || kind === 'interval') return { units: poured(rule, charges), wait: none }
   if (kind === 'counter') return { units: (now) => estimate(rule, sumOf, now), wait: none }
   const counts = ({ at }: Charge, now: number): boolean =>
-    kind === 'sliding' ? at > now - windowMs && at <= now : endOf(rule, at) === endOf(rule, now)
+    isSliding(rule) ? at > now - windowMs && at <= now : endOf(rule, at) === endOf(rule, now)
   return { units: (now) => sumOf((charge) => counts(charge, now)), wait: none }
 }
 

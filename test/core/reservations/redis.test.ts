@@ -284,6 +284,11 @@ describe('malformed data of a reservation', () => {
     { ...good, charges: [{ ...charge, key: 7 }] },
     { ...good, charges: [null] },
     { ...good, charges: [{ ...charge, units: 10 ** 13 }] },
+    { ...good, origin: null },
+    { ...good, origin: { subject: {}, at: 0 } },
+    { ...good, origin: { subject: null, at: 0, limits: {} } },
+    { ...good, origin: { subject: {}, at: 'now', limits: {} } },
+    { ...good, origin: { subject: {}, at: 0, limits: {}, plan: 7 } },
   ])('%j is refused', (data) => {
     const act = () => reservation(limiter, data)
     expect(act).toThrow(expect.objectContaining({ code: 'invalid_reservation' }))
