@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { limitedModel, ModelCallDenied, usd, type LimitedModelOptions } from '@sluice/ai'
 import type { Limiter } from '@sluice/core'
@@ -99,6 +100,12 @@ describe('a limited model', () => {
     expect(error).toBeInstanceOf(ModelCallDenied)
     expect(ai7.APICallError.isInstance(error)).toBe(true)
     expect(error).toMatchObject({ statusCode: 429, responseHeaders: { 'x-should-retry': 'false' } })
+    // A log does not print the whole decision.
+    expect((error as ModelCallDenied).decision.policies).toHaveLength(4)
+    expect(inspect(error)).toMatch(
+      /^ModelCallDenied: The model call was denied: cost_exceeds_limit\./,
+    )
+    expect(inspect(error)).not.toContain('policies')
   })
 
   it('keeps the estimate of a stream that is aborted', async () => {

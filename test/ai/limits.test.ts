@@ -175,7 +175,13 @@ describe('a mistake in budgets or in limits by model is an error that names the 
       () => modelPolicies({ per: ['tenant'], rpm: 20, monthly: 50 }),
       'budget.monthly',
     ],
-    ['dollars with cents', () => budget({ per: ['tenant'], daily: 0.5 }), 'dailyCap.limit'],
+    ['dollars with cents', () => budget({ per: ['tenant'], daily: 0.5 }), 'budget.daily'],
+    ['less than nothing', () => budget({ per: ['tenant'], daily: -1 }), 'budget.daily'],
+    [
+      'a text for dollars',
+      () => loosely(budget)({ per: ['tenant'], monthly: '5' }),
+      'budget.monthly',
+    ],
     ['no models', () => limits({ ...good, models: undefined }), 'modelLimits.models'],
     [
       'no line for others',

@@ -95,8 +95,7 @@ async function bundle(fixture: string): Promise<string> {
     bundle: true,
     write: false,
     format: 'esm',
-    platform: 'neutral',
-    mainFields: ['module', 'main'],
+    platform: 'browser',
     conditions: ['workerd', 'worker', 'browser', 'import'],
     external: ['cloudflare:*'],
   })

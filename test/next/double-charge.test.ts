@@ -59,7 +59,7 @@ describe('a request that middleware and wrapper both charge', () => {
   ] satisfies [string, SetUp, string][])('is told of once, %s', async (_, setUp, side) => {
     const { lines, handed } = await sendThrough(setUp)
     expect(lines).toEqual([
-      'withRateLimit charges the route "evaluate" a second time, after the middleware: rpm. ' +
+      'Sluice: withRateLimit charges the route "evaluate" a second time, after the middleware: rpm. ' +
         `Set the same "secret" in rateLimit and in withRateLimit: it is missing in ${side}.`,
     ])
     expect(handed).toEqual([null, null, null])

@@ -4,12 +4,14 @@ import { PUBLIC_PACKAGES } from './public-packages.ts'
 
 const PAGES = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
 
-/** The pages of a package: error messages name sections of the page of errors, so `@sluice/core` has it. */
-const pagesOf = (name: string): string[] =>
-  name === '@sluice/core' ? [...PAGES, 'docs/errors.md'] : PAGES
+/** Error messages name sections of the page of errors; users import the dashboard and the alerts. */
+const OWN_PAGES: Readonly<Record<string, readonly string[]>> = {
+  '@sluice/core': ['docs/errors.md'],
+  '@sluice/otel': ['grafana/sluice.json', 'prometheus/alerts.yml'],
+}
 
 describe.each(PUBLIC_PACKAGES)('publishing $manifest.name', ({ cwd, manifest }) => {
-  const pages = pagesOf(manifest.name)
+  const pages = [...PAGES, ...(OWN_PAGES[manifest.name] ?? [])]
   const { access, files } = dryRun(cwd, manifest.name)
 
   it('makes it public, which a scoped package is not by itself', () => {

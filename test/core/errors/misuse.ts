@@ -203,7 +203,7 @@ export const MISUSE: Record<string, Misuse> = {
     'reset.policies',
     '"q"',
   ],
-  'a budget below 0': [() => ai.budget({ daily: -1, per: ['tenant'] }), 'dailyCap.limit', '-1'],
+  'a budget below 0': [() => ai.budget({ daily: -1, per: ['tenant'] }), 'budget.daily', '-1'],
   'a maximum of 0': [() => ai.limitedFetch(limiter, { subject, maxOutput: 0 }), 'maxOutput', '0'],
   'routes of middleware': [
     () => rateLimitNext(limiter, { routes: ['/a', 'b'], subject }),

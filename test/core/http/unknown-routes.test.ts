@@ -38,7 +38,7 @@ it('an id that no adapter has is told of once, with those that they have', async
   ])
   for (const id of ['evaluate', 'chat', 'evaluate', 'evaluate']) await send(id)
   expect(warn.mock.calls).toEqual([
-    ['policies.spelt.routes: no adapter has "evalaute"; known: evaluate,chat'],
+    ['Sluice: policies.spelt.routes: no adapter has "evalaute"; known: evaluate,chat'],
   ])
 })
 

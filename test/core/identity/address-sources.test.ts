@@ -79,7 +79,7 @@ describe('a CF-Connecting-IP not written by Cloudflare', () => {
   it('causes one warning, with what to do and without the address', () => {
     const [warning, ...others] = warnings([withAddress(), withAddress()])
     expect(others).toEqual([])
-    expect(warning).toMatch(/^addressSubject\.from is "cloudflare", but .*CF-Ray/)
+    expect(warning).toMatch(/^Sluice: addressSubject\.from is "cloudflare", but .*CF-Ray/)
     expect(warning).not.toContain('192.0.2.1')
   })
 

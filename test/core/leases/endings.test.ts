@@ -80,7 +80,7 @@ describe('a lease', () => {
     })
     const { clock, shared } = setUpLeases([rpm])
     const limiter = createLimiter({
-      store: leased(shared),
+      store: leased(shared, { fetchAhead: false }),
       plans,
       clock,
       policies: [lease(policy)],

@@ -79,7 +79,7 @@ export interface Process {
   readonly store: LeasedStore
 }
 
-/** A shared store at noon, and processes that lease from it. */
+/** A shared store at noon, and processes that lease from it; not ahead, unless `leases` says so. */
 export function setUpLeases(
   policies: readonly Policy[],
   options: { readonly leases?: LeasedOptions; readonly extensions?: readonly Extension[] } = {},
@@ -88,7 +88,7 @@ export function setUpLeases(
   const shared = new SharedStore()
   const clock = manualClock(NOON)
   const start = (): Process => {
-    const store = leased(shared, leases)
+    const store = leased(shared, { fetchAhead: false, ...leases })
     return { store, limiter: createLimiter({ store, policies, clock, extensions }) }
   }
   return { shared, clock, start, ...start() }

@@ -39,6 +39,14 @@ function listening(): { on: Listeners; received: ReceivedEvent[] } {
 
 const down = () => Promise.reject(new StoreError('store_unreachable', 'down'))
 
+/** What the event of a settlement says of its policy. */
+const correction = (reserved: number, actual: number): unknown =>
+  expect.objectContaining({
+    policy: expect.objectContaining({ name: 'rpm', unit: 'request' }),
+    reserved,
+    actual,
+  })
+
 /** A limiter that is listened to; `told` is what of these names. */
 function setUpEvents({
   on: given,
@@ -67,10 +75,27 @@ describe('the event', () => {
     const reserved = await reserve(limiter, ACME, { cost: 2 })
     const denied = await limiter.check(ACME, { cost: 11 })
     expect(eventsNamed('decision')).toEqual([
-      { decision: allowed, subject: ACME },
-      { decision: expect.objectContaining({ allowed: true, at: reserved.at }), subject: ACME },
-      { decision: denied, subject: ACME },
+      expect.objectContaining({ decision: allowed, subject: ACME, reservation: undefined }),
+      expect.objectContaining({
+        decision: expect.objectContaining({ allowed: true, at: reserved.at }),
+        reservation: reserved.allowed && reserved.toJSON().id,
+      }),
+      expect.objectContaining({ decision: denied, subject: ACME }),
     ])
+  })
+
+  it('"decision" has the call that the hook `before` got, once a decision, shared subject or not', async () => {
+    const calls: unknown[] = []
+    const observer = defineExtension({
+      name: 'observer',
+      connect: () => ({ before: (call) => void calls.push(call) }),
+    })
+    const { limiter, eventsNamed } = setUpEvents({ extensions: [observer] })
+    const waitUntil = vi.fn<() => void>()
+    await Promise.all([limiter.check(ACME, { waitUntil }), limiter.check(ACME)])
+    const events = eventsNamed('decision') as LimiterEvents['decision'][]
+    expect(events.map(({ call }) => calls.indexOf(call))).toEqual([0, 1])
+    expect(events.map(({ call }) => call.waitUntil)).toEqual([waitUntil, undefined])
   })
 
   it('"degraded" is sent for each check without the store, with its cause', async () => {
@@ -142,9 +167,9 @@ describe('the event', () => {
       await reserve(limiter, ACME, { cost: 2, settleWithin: '1m' }),
     ]
     const data = calls.map((call) => (call.allowed ? call.toJSON() : undefined))
-    const [first, second, late] = data.map((own) => own?.id)
+    const ids = data.map((own) => own?.id)
     expect(eventsNamed('reserved')).toEqual(
-      [first, second, late].map((id) => ({
+      ids.map((id) => ({
         id,
         subject: ACME,
         decision: expect.objectContaining({ allowed: true }),
@@ -155,10 +180,13 @@ describe('the event', () => {
     clock.advance(120_000)
     await reservation(limiter, data[2] as never).settle(1)
     expect(eventsNamed('settled')).toEqual([
-      { id: first, returned: { request: 2 }, overrun: {} },
-      { id: second, returned: {}, overrun: { request: 3 } },
+      { ...data[0], returned: { request: 2 }, overrun: {}, corrections: [correction(3, 1)] },
+      { ...data[1], returned: {}, overrun: { request: 3 }, corrections: [correction(1, 4)] },
     ])
-    expect(eventsNamed('abandoned')).toEqual([{ id: late }])
+    expect(eventsNamed('abandoned')).toEqual([data[2]])
+    expect(data.map((own) => own?.charges[0])).toEqual(
+      [3, 1, 2].map((units) => expect.objectContaining({ policy: 'rpm', units })),
+    )
   })
 
   it('"problem" is sent for a fault that stops no decision', async () => {
@@ -206,7 +234,7 @@ describe('a listener that fails', () => {
     expect(call.allowed && (await call.settle(1))).toMatchObject({ applied: true })
     const names = new Set(extension.received.map(([name]) => name))
     expect(names).toEqual(new Set(['storeCall', 'decision', 'threshold', 'reserved', 'settled']))
-    expect(log).toHaveBeenCalledWith('A listener of "decision" failed:', expect.any(Error))
+    expect(log).toHaveBeenCalledWith('Sluice: A listener of "decision" failed:', expect.any(Error))
   })
 })
 

@@ -1,10 +1,21 @@
-import { createLimiter, listen, slidingWindow, type Listeners, type Policy } from '@sluice/core'
+import {
+  createLimiter,
+  defineExtension,
+  listen,
+  slidingWindow,
+  StoreError,
+  type Listeners,
+  type Policy,
+} from '@sluice/core'
+import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { ACME, setUp } from '../../support/limiters.ts'
 import { STORES } from '../../support/stores.ts'
 
 const rpm = (options: object): Policy =>
   slidingWindow({ name: 'rpm', limit: 100, window: '1m', per: ['tenant'], ...options })
+
+const down = () => Promise.reject(new StoreError('store_unreachable', 'down'))
 
 describe('the event "threshold"', () => {
   it('is sent once when a charge passes 80 % and once when one passes 95 %, under concurrency', async () => {
@@ -77,8 +88,24 @@ describe('listeners', () => {
     const extensions = [listen({ threshold: fail, shadow: fail })]
     const { limiter } = setUp(policies, { extensions })
     expect((await limiter.check(ACME)).allowed).toBe(true)
-    expect(log).toHaveBeenCalledWith('A listener of "threshold" failed:', mistake)
+    expect(log).toHaveBeenCalledWith('Sluice: A listener of "threshold" failed:', mistake)
     log.mockRestore()
+  })
+  it('of problems are not needed: lines of the log then begin with their origin, once', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const mistake = new Error('a mistake in an extension')
+    const failing = defineExtension({
+      name: 'own',
+      connect: () => ({ before: () => Promise.reject(mistake) }),
+    })
+    const store = { ...memory(), check: down }
+    await setUp([rpm({ limit: 1 })], { store, extensions: [failing] }).limiter.check(ACME)
+    const lines = log.mock.calls.map(([line]) => String(line))
+    log.mockRestore()
+    expect(lines).toEqual([
+      'Sluice: The extension "own" failed; the decision was made without it',
+      expect.stringMatching(/^Sluice: down/),
+    ])
   })
   it('may be async, and one that rejects is logged like one that throws', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -88,7 +115,7 @@ describe('listeners', () => {
     const { limiter } = setUp([rpm({ limit: 1 })], { extensions })
     expect((await limiter.check(ACME)).allowed).toBe(true)
     await vi.waitFor(() =>
-      expect(log).toHaveBeenCalledWith('A listener of "threshold" failed:', mistake),
+      expect(log).toHaveBeenCalledWith('Sluice: A listener of "threshold" failed:', mistake),
     )
     log.mockRestore()
   })

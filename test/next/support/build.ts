@@ -15,6 +15,8 @@ export interface Variant {
   readonly proxy?: true
   /** Lines for `next.config.ts`. */
   readonly config?: string
+  /** Changes the app's files before it is built. */
+  readonly prepare?: (folder: string) => void
 }
 
 /** An app as `next build` left it. */
@@ -24,7 +26,7 @@ export interface BuiltApp {
 }
 
 /** Makes the variant's app out of the fixture, and builds it. */
-export async function build({ name, proxy, config }: Variant): Promise<BuiltApp> {
+export async function build({ name, proxy, config, prepare }: Variant): Promise<BuiltApp> {
   const folder = `${built}/${name}`
   rmSync(folder, { recursive: true, force: true })
   cpSync(fixture, folder, { recursive: true })
@@ -33,6 +35,7 @@ export async function build({ name, proxy, config }: Variant): Promise<BuiltApp>
     edit(`${folder}/proxy.ts`, 'function middleware(', 'function proxy(')
   }
   if (config !== undefined) edit(`${folder}/next.config.ts`, 'NextConfig = {', `$&\n${config}`)
+  prepare?.(folder)
   await nextBuild(folder)
   return { folder, buildId: readFileSync(`${folder}/.next/BUILD_ID`, 'utf8').trim() }
 }
@@ -97,7 +100,8 @@ export async function nextBuild(cwd: string, bin: string = next): Promise<void> 
   if (code !== 0) throw new Error(`next build failed:\n${output}`)
 }
 
-function edit(path: string, find: string, replacement: string): void {
+/** Replaces the first `find` of a file, which must have one. */
+export function edit(path: string, find: string, replacement: string): void {
   const text = readFileSync(path, 'utf8')
   if (!text.includes(find)) throw new Error(`${path} has no "${find}"`)
   writeFileSync(path, text.replace(find, replacement))

@@ -55,6 +55,7 @@ await limiter.check(
 )
 await limiter.check({ tenant: 'acme' }, { cost: { request: 2, token: 0 } })
 await limiter.check({ tenant: 'acme', project: 'p' }, { cost: 2 })
+await limiter.check({ tenant: 'acme', call: 'idempotency-key' })
 await limiter.peek({ user: 'u', model: 'm', project: 'p' })
 await limiter.reset({ tenant: 'acme' })
 

@@ -4,22 +4,27 @@ import {
   fixedWindow,
   slidingWindow,
   slidingWindows,
+  type Store,
 } from '@sluice/core'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { runtimeConfiguration } from '@sluice/core/configuration'
 import { lease, leased } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { fitRange, reserve } from '@sluice/core/reservations'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ownRedis } from '../../../support/running-redis.ts'
 import { ACME, setUp } from '../../../support/limiters.ts'
 import { loosely, mistakesAreNamed } from '../../../support/mistakes.ts'
+import { NOON } from '../../../support/times.ts'
 import { callsOf, Watched } from '../../../support/watched-store.ts'
 import { exhaust, setUpCache } from './support.ts'
 
 const rpm = slidingWindow({ name: 'rpm', limit: 2, window: '3s', per: ['tenant'] })
 const tokens = fixedWindow({ name: 'tpm', limit: 10, window: '1h', unit: 'token', per: ['tenant'] })
 const own = ownRedis()
+
+/** Moves the faked clock of the machine on. */
+const pass = (ms: number): void => void vi.setSystemTime(Date.now() + ms)
 
 const token = (units: number) => ({ cost: { token: units } })
 
@@ -58,6 +63,27 @@ describe('a denied partition', () => {
     expect(later.retryAfterMs).toBe((denial.retryAfterMs ?? 0) - 700)
     expect(later.policies[0]?.resetMs).toBe((denial.policies[0]?.resetMs ?? 0) - 700)
     expect(later).toMatchObject({ reason: 'rate_limit_exceeded', violated: { name: 'rpm' } })
+  })
+
+  it('is decided at a time that has come, however long the reply was under way', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: NOON })
+    onTestFinished(() => void vi.useRealTimers())
+    const counts = memory()
+    const far: Store = {
+      ...counts,
+      async check(request) {
+        pass(100)
+        const reply = await counts.check({ ...request, now: Date.now() })
+        pass(100)
+        return reply
+      },
+    }
+    const limiter = createLimiter({ store: cacheDenials(far), policies: [rpm] })
+    const denial = await exhaust(limiter)
+    const cached = await limiter.check(ACME)
+    expect(cached).toMatchObject({ source: 'cache', at: denial.at })
+    pass(50)
+    expect((await limiter.check(ACME)).at).toBe(denial.at + 50)
   })
 
   it('leaves all others alone', async () => {

@@ -1,9 +1,11 @@
 import { fixedWindow, listen, type Degraded } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
+import { spend } from '../../../support/decisions.ts'
 import { ACME, collectProblems } from '../../../support/limiters.ts'
 import { exhaust, setUpCache } from './support.ts'
 
 const hourly = fixedWindow({ name: 'hourly', limit: 2, window: '1h', per: ['tenant'] })
+const hundred = fixedWindow({ name: 'hundred', limit: 100, window: '1h', per: ['tenant'] })
 const byRoute = fixedWindow({ name: 'route', limit: 9, window: '1h', per: ['tenant', 'route'] })
 
 describe('while the store fails', () => {
@@ -22,9 +24,9 @@ describe('while the store fails', () => {
     expect(await limiter.check(ACME)).toMatchObject({ allowed: true })
   })
 
-  it('these denials say that they are degraded, and events are emitted', async () => {
+  it('these denials say that they are degraded, and events and a problem are emitted', async () => {
     const degradations: Degraded[] = []
-    const { listener } = collectProblems()
+    const { listener, problems } = collectProblems()
     const extensions = [
       listener,
       listen({ degraded: ({ degraded }) => degradations.push(degraded) }),
@@ -37,6 +39,22 @@ describe('while the store fails', () => {
     const degraded = { cause: 'store_unreachable', mode: 'local' }
     expect(await limiter.check(ACME)).toMatchObject({ allowed: false, degraded })
     expect(degradations).toEqual([degraded])
+    const means = 'Meanwhile cacheDenials denies what the store has denied'
+    expect(problems).toMatchObject([
+      { code: 'store_unreachable', message: expect.stringContaining(means) },
+    ])
+  })
+
+  it('a failure that is no StoreError is reported with its error', async () => {
+    const { listener, problems } = collectProblems()
+    const { limiter, clock, store } = setUpCache([hourly], {}, { extensions: [listener] })
+    await exhaust(limiter)
+    clock.advance(5_000)
+    const error = new TypeError('a bug')
+    store.check = () => Promise.reject(error)
+    const degraded = { cause: 'store_failed' }
+    expect(await limiter.check(ACME)).toMatchObject({ allowed: false, degraded })
+    expect(problems).toMatchObject([{ code: 'store_failed', error }])
   })
 
   it('a spent tenant is denied with partitions of which nothing is known', async () => {
@@ -57,6 +75,36 @@ describe('while the store fails', () => {
     expect(await limiter.peek(ACME, { cost: 2 })).toMatchObject({ allowed: false })
     expect(await limiter.check(ACME, { cost: 1 })).toMatchObject({ allowed: true })
     expect(await limiter.check({ tenant: 'other' })).toMatchObject({ allowed: true })
+  })
+
+  it('a denied tenant gets what was left, and no more: the local counts do not begin anew', async () => {
+    const { limiter, clock, store } = setUpCache([hundred])
+    await limiter.check(ACME, { cost: 97 })
+    const { retryAfterMs } = await exhaust(limiter, ACME, { request: 10 })
+    store.isDown = true
+    clock.advance(5_000)
+    expect(await limiter.check(ACME, { cost: 4 })).toMatchObject({ allowed: false })
+    for (let time = 0; time < 3; time += 1) await spend(limiter, 1)
+    expect(await limiter.check(ACME)).toMatchObject({
+      allowed: false,
+      source: 'cache',
+      retryAfterMs: (retryAfterMs ?? 0) - 5_000,
+    })
+    clock.advance((retryAfterMs ?? 0) - 5_000)
+    expect(await limiter.check(ACME)).toMatchObject({ allowed: true })
+  })
+
+  it('a cost that never fits denies smaller ones until the reset, and not for ever', async () => {
+    const { limiter, store } = setUpCache([hundred])
+    await limiter.check(ACME, { cost: 100 })
+    const denial = await exhaust(limiter, ACME, { request: 101 })
+    expect(denial.retryAfterMs).toBe(null)
+    store.isDown = true
+    expect(await limiter.check(ACME, { cost: 101 })).toMatchObject({ retryAfterMs: null })
+    expect(await limiter.check(ACME)).toMatchObject({
+      allowed: false,
+      retryAfterMs: denial.policies[0]?.resetMs,
+    })
   })
 
   it('what the store has allowed since is not denied', async () => {

@@ -1,20 +1,26 @@
 import { readFileSync } from 'node:fs'
 import { createLimiter, manualClock, slidingWindow } from '@sluice/core'
+import { cacheDenials } from '@sluice/core/cache-denials'
 import { lease, leased } from '@sluice/core/leases'
 import { expect, it } from 'vitest'
 import { spend } from '../support/decisions.ts'
+import { ACME } from '../support/limiters.ts'
+import { tableOf } from '../support/markdown.ts'
 import { ownRedis } from '../support/running-redis.ts'
 import { NOON } from '../support/times.ts'
 
-const page = readFileSync(new URL('../../docs/fewer-trips.md', import.meta.url), 'utf8')
+const pageOf = (name: string): string =>
+  readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
+const page = pageOf('fewer-trips')
+const published = tableOf(pageOf('performance'), 'a thousand decisions, one by one')
 const everyone = slidingWindow({ name: 'everyone', limit: 100_000, window: '1m', per: 'global' })
 
 // Every command on this Redis is counted, so it is shared with nobody.
 const own = ownRedis()
 
 /** Measures a thousand decisions of a warm limiter, one after another. */
-async function thousand(most: number) {
-  const store = leased(own.store())
+async function thousand(most: number, fetchAhead = false) {
+  const store = leased(own.store(), { fetchAhead })
   const clock = manualClock(NOON)
   const limiter = createLimiter({ store, policies: [lease(everyone, { most })], clock })
   await spend(limiter, 3)
@@ -26,11 +32,42 @@ async function thousand(most: number) {
   return { trips, commands: total + trips }
 }
 
+/** The row of so many requests and commands in a thousand decisions. */
+const rowOf = (trips: number, commands: number): object => ({
+  'requests per decision': (trips / 1_000).toFixed(3),
+  'commands per decision': (commands / 1_000).toFixed(3),
+})
+
+it('a thousand cached denials take as many requests and commands as the page states', async () => {
+  const policy = slidingWindow({ name: 'hourly', limit: 1, window: '1h', per: ['tenant'] })
+  const limiter = createLimiter({ store: cacheDenials(own.store()), policies: [policy] })
+  await limiter.check(ACME)
+  await limiter.check(ACME)
+  const before = own.local.requests
+  const { total } = await own.meter.measure(async () => {
+    for (let time = 0; time < 1_000; time += 1) {
+      expect((await limiter.check(ACME)).source).toBe('cache')
+    }
+  })
+  expect(published.get('denied by `cacheDenials`')).toMatchObject(
+    rowOf(own.local.requests - before, total),
+  )
+})
+
 it('a thousand decisions in blocks of 50 take as many round trips and commands as the page states', async () => {
   const { trips, commands } = await thousand(50)
   const [, publishedTrips, publishedCommands] =
     /take (\d+) round trips\s+and (\d+) commands/.exec(page) ?? []
   expect([trips, commands]).toEqual([Number(publishedTrips), Number(publishedCommands)])
+  expect(published.get('leased in blocks of up to 50, `fetchAhead: false`')).toMatchObject(
+    rowOf(trips, commands),
+  )
+  expect(trips).toBeLessThanOrEqual(50)
+  expect(commands).toBeLessThanOrEqual(500)
+})
+
+it('blocks that are fetched ahead stay within the same bounds', async () => {
+  const { trips, commands } = await thousand(50, true)
   expect(trips).toBeLessThanOrEqual(50)
   expect(commands).toBeLessThanOrEqual(500)
 })
