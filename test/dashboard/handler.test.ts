@@ -1,0 +1,168 @@
+import { createDashboard, dashboardHandler, type View } from '@sluice/dashboard'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { eventsIn, setup } from './support.ts'
+
+const KEY = 'k'.repeat(32)
+const URL_OF_STREAM = 'http://localhost/api/dashboard'
+const cost = { token: 1, usd: 1 }
+const subject = { tenant: 'acme', route: 'ask' }
+const allow = { authorize: () => true }
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllEnvs()
+})
+
+/** Reads a stream as it comes. */
+function reading(response: Response) {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  return {
+    async until(done: (text: string) => boolean): Promise<string> {
+      while (!done(text)) {
+        const { value, done: ended } = await reader.read()
+        if (ended) break
+        text += decoder.decode(value, { stream: true })
+      }
+      return text
+    },
+    stop: () => reader.cancel(),
+  }
+}
+
+const isAdmin = (request: Request): boolean => request.headers.get('cookie') === 'session=admin'
+
+const viewIn = (event: { data: unknown } | undefined): View => event?.data as View
+
+const hasEvents = (count: number) => (text: string) => eventsIn(text).length >= count
+
+describe('dashboardHandler', () => {
+  it('begins with everything and goes on with what changes', async () => {
+    const { dashboard, limiter } = setup()
+    await limiter.check(subject, { cost })
+    const response = await dashboardHandler(dashboard, allow)(new Request(URL_OF_STREAM))
+    expect(response.headers.get('content-type')).toContain('text/event-stream')
+    expect(response.headers.get('cache-control')).toContain('no-store')
+    const stream = reading(response)
+    await stream.until(hasEvents(1))
+    await limiter.check({ ...subject, tenant: 'other' }, { cost })
+    const [first, second] = eventsIn(await stream.until(hasEvents(2)))
+    await stream.stop()
+    expect(first).toMatchObject({ name: 'snapshot', data: { totals: { allowed: 1 } } })
+    expect(second).toMatchObject({ name: 'update', data: { totals: { allowed: 2 } } })
+    expect(viewIn(second).tenants.map(({ tenant }) => tenant)).toEqual(['other'])
+  })
+
+  it('resumes by Last-Event-ID, and begins anew after a restart or a reset', async () => {
+    const { dashboard, limiter } = setup()
+    const handler = dashboardHandler(dashboard, allow)
+    const firstEvent = async (id?: string) => {
+      const headers = id === undefined ? undefined : { 'last-event-id': id }
+      const stream = reading(
+        await handler(new Request(URL_OF_STREAM, { ...(headers && { headers }) })),
+      )
+      const [event] = eventsIn(await stream.until(hasEvents(1)))
+      await stream.stop()
+      return event
+    }
+    await limiter.check(subject, { cost })
+    const snapshot = await firstEvent()
+    await limiter.check({ ...subject, tenant: 'missed' }, { cost })
+    const update = await firstEvent(snapshot?.id)
+    expect(update?.name).toBe('update')
+    expect(viewIn(update).tenants.map(({ tenant }) => tenant)).toEqual(['missed'])
+    expect((await firstEvent('another-run.0.1'))?.name).toBe('snapshot')
+    dashboard.forget()
+    expect(await firstEvent(update?.id)).toMatchObject({ name: 'snapshot', data: { tenants: [] } })
+  })
+
+  it('sends a heartbeat while nothing happens', async () => {
+    vi.useFakeTimers()
+    const { dashboard } = setup()
+    const stream = reading(await dashboardHandler(dashboard, allow)(new Request(URL_OF_STREAM)))
+    const text = stream.until((read) => read.includes(': still here'))
+    await vi.advanceTimersByTimeAsync(16_000)
+    expect(await text).toContain(': still here')
+    await stream.stop()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('ends its timer when the reader goes away', async () => {
+    vi.useFakeTimers()
+    const { dashboard } = setup()
+    const abort = new AbortController()
+    const { signal } = abort
+    await dashboardHandler(dashboard, allow)(new Request(URL_OF_STREAM, { signal }))
+    expect(vi.getTimerCount()).toBe(1)
+    abort.abort()
+    expect(vi.getTimerCount()).toBe(0)
+    // A request may be over before its stream begins.
+    await dashboardHandler(dashboard, allow)(new Request(URL_OF_STREAM, { signal }))
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('cannot be made without saying who may look', () => {
+    const dashboard = createDashboard()
+    // @ts-expect-error -- does not compile, either
+    expect(() => dashboardHandler(dashboard, {})).toThrow('dashboardHandler.authorize')
+    // @ts-expect-error -- neither does this
+    expect(() => dashboardHandler(dashboard, { authorize: true })).toThrow('must be a function')
+  })
+
+  it('admits only whom authorize admits', async () => {
+    const dashboard = createDashboard()
+    const handler = dashboardHandler(dashboard, { authorize: isAdmin })
+    expect((await handler(new Request(URL_OF_STREAM))).status).toBe(403)
+    const cookie = { cookie: 'session=admin' }
+    const admitted = await handler(new Request(URL_OF_STREAM, { headers: cookie }))
+    expect(admitted.status).toBe(200)
+    await admitted.body?.cancel()
+  })
+
+  it.each([
+    ['development', 'localhost:3000', 200],
+    ['development', 'dashboard.example', 403],
+    ['development', undefined, 403],
+    ['production', 'localhost:3000', 403],
+    ['', 'localhost:3000', 403],
+  ])('in development is open in mode %j for host %s: %i', async (mode, host, status) => {
+    vi.stubEnv('NODE_ENV', mode)
+    const handler = dashboardHandler(createDashboard(), { authorize: 'development' })
+    const headers = host === undefined ? {} : { host }
+    const response = await handler(new Request(URL_OF_STREAM, { headers }))
+    await response.body?.cancel()
+    expect(response.status).toBe(status)
+  })
+
+  it('takes records only with the key, and only what relay sends', async () => {
+    const { dashboard } = setup()
+    const handler = dashboardHandler(dashboard, { ...allow, relayKey: KEY })
+    const post = async (key: string, body: string) =>
+      (
+        await handler(
+          new Request(URL_OF_STREAM, {
+            method: 'POST',
+            body,
+            headers: { authorization: `Bearer ${key}` },
+          }),
+        )
+      ).status
+    const problem = JSON.stringify([{ type: 'problem', code: 'x', message: 'y' }])
+    expect(await post('k'.repeat(31), problem)).toBe(403)
+    expect(await post(KEY, '[{"type":"decision"}]')).toBe(400)
+    expect(await post(KEY, '{')).toBe(400)
+    expect(await post(KEY, '[{"type":"constructor"}]')).toBe(400)
+    for (const policies of [{}, [null]]) {
+      const fields = { limiter: 'edge', tenant: 'acme', allowed: true, call: '1', estimateUsd: 0 }
+      expect(await post(KEY, JSON.stringify([{ type: 'decision', ...fields, policies }]))).toBe(400)
+    }
+    expect(await post(KEY, problem)).toBe(204)
+    expect(dashboard.view().problems).toHaveLength(1)
+    expect(() => dashboardHandler(dashboard, { ...allow, relayKey: 'short' })).toThrow('relayKey')
+    const closed = dashboardHandler(dashboard, allow)
+    expect(
+      (await closed(new Request(URL_OF_STREAM, { method: 'POST', body: problem }))).status,
+    ).toBe(403)
+  })
+})

@@ -1,0 +1,270 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import { createDashboard } from '@sluice/dashboard'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BROWSER, figure, openBrowser, openDashboard, runScenario } from './browser.ts'
+import { startDemo, type Demo } from './demo.ts'
+import { startLine } from './line.ts'
+import { openRecorded, serverVersions, shownVersions } from './shown-versions.ts'
+
+const SCENARIOS = [
+  'Runaway agent',
+  'Retry storm',
+  'Bulk import',
+  'Scraper',
+  'Redis down',
+  'Midnight',
+] as const
+
+/** A view without any activity. */
+const EMPTY_VIEW = createDashboard().view()
+
+describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
+  let demo: Demo
+  let browser: Browser
+  beforeAll(async () => {
+    demo = await startDemo()
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await demo[Symbol.asyncDispose]()
+  })
+
+  /** Opens a page that is closed at the end of the test, and fails it if a script failed. */
+  async function withPage(
+    options: Parameters<typeof openDashboard>[2],
+    use: (page: Page) => Promise<void>,
+  ): Promise<void> {
+    const page = await openDashboard(browser, demo.url, options)
+    const errors: string[] = []
+    page.on('pageerror', (error) => errors.push(error.message))
+    try {
+      await use(page)
+      expect(errors).toEqual([])
+    } finally {
+      await page.context().close()
+    }
+  }
+
+  it('shows figures that move during a scenario', () =>
+    withPage({}, async (page) => {
+      const run = runScenario(page, 'Retry storm')
+      const seen = new Set<number>()
+      void run.then(() => seen.add(-1))
+      while (!seen.has(-1)) seen.add(await figure(page, 'Denied'))
+      expect(seen.size).toBeGreaterThan(5)
+    }))
+
+  it('shows the server’s figures during the retry storm', async () => {
+    const page = await openRecorded(browser, demo.url)
+    let isOver = false
+    const run = runScenario(page, 'Retry storm').finally(() => (isOver = true))
+    const server = await serverVersions(demo.url, 'growth-1', () => isOver)
+    await run
+    const both = [...(await shownVersions(page, 'growth-1'))].filter(([id]) => server.has(id))
+    for (const [id, shown] of both) expect([id, shown]).toEqual([id, server.get(id)])
+    const during = both.filter(([, { allowed, denied }]) => allowed > 0 && denied < 200)
+    expect(during.length).toBeGreaterThan(3)
+    await page.close()
+  })
+
+  it('shows the server’s figures after the retry storm, and can run it again', () =>
+    withPage({}, async (page) => {
+      for (const run of ['first', 'second']) {
+        const summary = await runScenario(page, 'Retry storm')
+        expect(summary, `in the ${run} run`).toContain('260 requests, 60 allowed, 200 denied')
+        await expect.poll(() => figure(page, 'Denied')).toBe(200)
+        expect(await figure(page, 'Allowed')).toBe(60)
+        // 40 jobs were denied five times each, and count once.
+        const estimate = page.locator('.sluice-figure', { hasText: 'Not spent, as denied' })
+        expect(await estimate.innerText()).toContain('estimate of 40 calls')
+        const server = await left(page, 'growth-1', 'feedback')
+        const meter = page.getByRole('meter', { name: 'Requests a minute on feedback, growth-1' })
+        expect(await meter.getAttribute('aria-valuenow')).toBe(String(60 - (server['rpm'] ?? NaN)))
+        const day = page.getByRole('meter', { name: 'Requests a day, growth-1' })
+        expect(await day.getAttribute('aria-valuenow')).toBe(
+          String(2_000 - (server['daily'] ?? NaN)),
+        )
+      }
+    }))
+
+  it('shows the dollars of the runaway agent as the server counts them', () =>
+    withPage({}, async (page) => {
+      await runScenario(page, 'Runaway agent')
+      const server = await left(page, 'starter-1', 'chat')
+      const spent = (50_000 - (server['budget.daily'] ?? NaN)) / 1_000_000
+      await expect.poll(() => figure(page, 'Spent')).toBe(Number(spent.toFixed(4)))
+      expect(spent).toBeLessThanOrEqual(0.05)
+    }))
+
+  describe.each(SCENARIOS)('after %s', (title) => {
+    it('has nothing that axe objects to, in light and dark, wide and narrow', () =>
+      withPage({}, async (page) => {
+        await runScenario(page, title)
+        for (const colorScheme of ['light', 'dark'] as const) {
+          for (const width of [1280, 390]) {
+            await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+            await page.setViewportSize({ width, height: 800 })
+            const { violations } = await new AxeBuilder({ page }).analyze()
+            const found = violations.map(({ id, nodes }) => [id, nodes[0]?.html])
+            expect(found, `${colorScheme}, ${width} wide`).toEqual([])
+            const overflow = await page.evaluate(
+              () => document.documentElement.scrollWidth - window.innerWidth,
+            )
+            expect(overflow, `${colorScheme}, ${width} wide`).toBeLessThanOrEqual(0)
+          }
+        }
+      }))
+  })
+
+  it('says that the store is down, and that it answers again', () =>
+    withPage({}, async (page) => {
+      await page.getByRole('button', { name: 'Redis down', exact: true }).click()
+      await page.getByText(/Store down \(it cannot be reached\)/).waitFor({ timeout: 30_000 })
+      await page.getByText('Store answers').waitFor({ timeout: 60_000 })
+      await page.getByText('Redis down is over').waitFor({ timeout: 60_000 })
+      expect(await figure(page, 'Without the store')).toBeGreaterThan(0)
+    }))
+
+  it('gives everything back when it starts over', () =>
+    withPage({}, async (page) => {
+      // The scraper's day is used up, which is a finding.
+      await runScenario(page, 'Scraper')
+      const finding = page.locator('.sluice-findings li')
+      await finding.first().waitFor({ timeout: 30_000 })
+      await page.getByRole('button', { name: 'Start over' }).click()
+      await page.getByText('All tenants have their budgets back.').waitFor()
+      await expect.poll(() => figure(page, 'Allowed')).toBe(0)
+      await page.getByText('Nothing unusual.').waitFor({ timeout: 30_000 })
+      expect(await page.getByText('Problems that were reported').count()).toBe(0)
+      expect(await left(page, 'growth-1', 'feedback')).toEqual({ daily: 2_000, rpm: 60 })
+      expect(await left(page, 'trial-1', 'chat')).toMatchObject({ 'budget.daily': 20_000 })
+    }))
+
+  it('tells the lines of each chart apart without their colors', () =>
+    withPage({}, async (page) => {
+      const legends = await page.locator('.sluice-legend').all()
+      expect(legends.length).toBeGreaterThan(1)
+      for (const legend of legends) {
+        const signs = await legend
+          .locator('i')
+          .evaluateAll((all) => all.map((i) => `${i.className} ${i.style.borderTopStyle}`))
+        expect(new Set(signs).size).toBe(signs.length)
+      }
+    }))
+
+  it('shows what policies in shadow would have denied, and problems in words', () =>
+    withPage({}, async (page) => {
+      const view = {
+        ...EMPTY_VIEW,
+        shadow: [
+          {
+            policy: 'next',
+            requests: 60,
+            denied: 15,
+            tokens: 520,
+            usd: 30_000,
+            tenants: [{ tenant: 'acme', denied: 15 }],
+          },
+        ],
+        problems: [1, 2].map((at) => ({
+          code: 'store_unreachable',
+          message: `Sluice: ${at} (docs/errors.md#store_unreachable)`,
+          at,
+          count: at,
+        })),
+      }
+      await page.route('**/api/dashboard', (route) =>
+        route.fulfill({
+          contentType: 'text/event-stream',
+          body: `id: 1\nevent: snapshot\ndata: ${JSON.stringify(view)}\n\n`,
+        }),
+      )
+      await page.reload()
+      const row = page.getByRole('region', { name: 'Limits on trial' }).getByRole('row').last()
+      expect((await row.innerText()).split('\t')).toEqual([
+        'next',
+        'acme 15',
+        '60',
+        '15 (25 %)',
+        '520',
+        '$0.0300',
+      ])
+      const problems = page.getByRole('region', { name: 'Problems that were reported' })
+      expect(await problems.innerText()).toMatch(
+        /without the store: it cannot be reached \(3 times\)/,
+      )
+      expect(await problems.innerText()).not.toContain('docs/')
+      const { violations } = await new AxeBuilder({ page }).analyze()
+      expect(violations.map(({ id }) => id)).toEqual([])
+    }))
+
+  it('shows the files behind a scenario, by the keyboard', () =>
+    withPage({}, async (page) => {
+      await page.getByRole('tab', { name: 'What happens' }).focus()
+      await page.keyboard.press('ArrowRight')
+      expect(await page.getByRole('tabpanel').innerText()).toContain('runawayAgent: Scenario')
+      await page.keyboard.press('ArrowRight')
+      expect(await page.getByRole('tabpanel').innerText()).toContain('createLimiter')
+    }))
+
+  it('reaches every control by the keyboard', () =>
+    withPage({}, async (page) => {
+      const controls = await page
+        .locator('a[href], button:enabled:not([tabindex="-1"]), select, input, summary')
+        .count()
+      const reached = new Set<string>()
+      for (let step = 0; step < controls + 20; step += 1) {
+        await page.keyboard.press('Tab')
+        reached.add(
+          await page.evaluate(() => {
+            const all = [...document.querySelectorAll('a[href], button, select, input, summary')]
+            return String(document.activeElement && all.indexOf(document.activeElement))
+          }),
+        )
+      }
+      reached.delete('-1')
+      expect(reached.size).toBeGreaterThanOrEqual(controls)
+    }))
+
+  it('says that the connection is lost, and goes on with what it has missed', async () => {
+    await using line = await startLine(demo.url)
+    const page = await openDashboard(browser, line.url)
+    const before = await figure(page, 'Allowed')
+    line.cut()
+    await page.getByText('Connection lost. Trying again …').waitFor()
+    const { token } = (await (
+      await fetch(`${demo.url}/api/demo/token`, {
+        method: 'POST',
+        body: '{"tenant":"enterprise-1"}',
+      })
+    ).json()) as { token: string }
+    await fetch(`${demo.url}/api/ai/probe`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: '{"input":"A request that the page has missed."}',
+    })
+    line.mend()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await expect.poll(() => figure(page, 'Allowed')).toBe(before + 1)
+    await page.context().close()
+  })
+})
+
+/** Asks the server what is left of a tenant's limits. */
+async function left(page: Page, tenant: string, route: string): Promise<Record<string, number>> {
+  return page.evaluate(
+    async ([name, path]) => {
+      const body = JSON.stringify({ tenant: name })
+      const answer = await fetch('/api/demo/token', { method: 'POST', body })
+      const { token } = (await answer.json()) as { token: string }
+      const headers = { authorization: `Bearer ${token}` }
+      const { policies } = (await (
+        await fetch(`/api/limits?route=${path}`, { headers })
+      ).json()) as { policies: { name: string; remaining: number }[] }
+      return Object.fromEntries(policies.map((policy) => [policy.name, policy.remaining]))
+    },
+    [tenant, route] as const,
+  )
+}

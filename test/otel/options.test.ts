@@ -1,0 +1,120 @@
+import { metrics, trace } from '@opentelemetry/api'
+import { fixedWindow, type Problem, listen } from '@sluice/core'
+import { modelTelemetry, telemetry, type TelemetryOptions } from '@sluice/otel'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { ACME, setUp } from '../support/limiters.ts'
+import { setUpTelemetry, startSdk } from './support.ts'
+
+const rpm = fixedWindow({ name: 'rpm', limit: 100, window: '1m', per: ['tenant'] })
+
+describe('telemetry', () => {
+  it.each([
+    [{ partition: 'hash' }, 'telemetry.partition'],
+    [{ maxValues: 0 }, 'maxValues'],
+    [{ flush: 5 }, 'telemetry.flush'],
+    [{ flushEvery: 'soon' }, 'telemetry.flushEvery'],
+    [{ tenant: 'acme' }, 'telemetry'],
+  ] as [TelemetryOptions, string][])('refuses %j at construction', (options, option) => {
+    expect(() => setUp([rpm], { extensions: [telemetry(options)] })).toThrow(option)
+  })
+
+  it('reports to the global SDK, also if that is registered after the first decision', async () => {
+    const { limiter } = setUp([rpm], { extensions: [telemetry()] })
+    await limiter.check(ACME)
+    const sdk = startSdk()
+    trace.setGlobalTracerProvider(sdk.tracerProvider)
+    metrics.setGlobalMeterProvider(sdk.meterProvider)
+    try {
+      await limiter.check(ACME)
+      expect(sdk.spans().map(({ name }) => name)).toEqual(['rate_limiter.check'])
+      expect(await sdk.counts('rate_limiter.decisions')).toEqual({ 'outcome=allowed': 1 })
+    } finally {
+      trace.disable()
+      metrics.disable()
+      await sdk.stop()
+    }
+  })
+})
+
+describe('flush', () => {
+  afterEach(() => vi.useRealTimers())
+
+  it('is called in `waitUntil` after a decision, at most once in `flushEvery`', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    const sdk = startSdk()
+    const flush = vi.fn<() => Promise<void>>(async () => {})
+    const waitUntil = vi.fn<(work: Promise<unknown>) => void>()
+    const { limiter } = setUpTelemetry(sdk, [rpm], { telemetry: { flush, flushEvery: '5s' } })
+    await limiter.check(ACME, { waitUntil })
+    await limiter.check(ACME, { waitUntil })
+    expect([flush, waitUntil].map(({ mock }) => mock.calls.length)).toEqual([1, 1])
+    vi.advanceTimersByTime(5_000)
+    await limiter.check(ACME, { waitUntil })
+    expect([flush, waitUntil].map(({ mock }) => mock.calls.length)).toEqual([2, 2])
+    await sdk.stop()
+  })
+
+  it('that fails is a problem, and no decision fails with it', async () => {
+    const problems: Problem[] = []
+    const extensions = [
+      telemetry({ flush: () => Promise.reject(new Error('collector is down')) }),
+      listen({ problem: (problem) => void problems.push(problem) }),
+    ]
+    const { limiter } = setUp([rpm], { extensions })
+    expect((await limiter.check(ACME)).allowed).toBe(true)
+    await vi.waitFor(() => expect(problems).toHaveLength(1))
+    expect(problems[0]?.message).toContain('telemetry')
+  })
+})
+
+describe('modelTelemetry', () => {
+  const usage = {
+    model: 'gpt-4o-2024-08-06',
+    input: 1_000,
+    output: 50,
+    cachedInput: 400,
+    cacheWrite: 0,
+    source: 'provider' as const,
+  }
+  const attributes = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'openai',
+    'gen_ai.request.model': 'gpt-4o',
+    'gen_ai.response.model': 'gpt-4o-2024-08-06',
+  }
+
+  it('reports tokens by the GenAI conventions', async () => {
+    const sdk = startSdk()
+    const { meterProvider } = sdk
+    const onUsage = modelTelemetry({ provider: 'openai', meterProvider })
+    onUsage(usage, { ...ACME, model: 'gpt-4o' })
+    const start = 'gen_ai.client.inference'
+    const counted = { ...attributes, 'gen_ai.token.modality': 'unknown' }
+    const pointsOf = (name: string) => sdk.points(`${start}.${name}`)
+    expect(await pointsOf('usage.input_tokens')).toEqual([{ attributes: counted, value: 1_000 }])
+    expect(await pointsOf('usage.output_tokens')).toEqual([{ attributes: counted, value: 50 }])
+    expect(await pointsOf('usage.cache_read.input_tokens')).toEqual([
+      { attributes: counted, value: 400 },
+    ])
+    expect(await pointsOf('usage.cache_write.input_tokens')).toEqual([])
+    expect(await pointsOf('operation.input_tokens')).toEqual([
+      { attributes, value: expect.objectContaining({ count: 1, sum: 1_000 }) },
+    ])
+    expect(await sdk.points('gen_ai.client.token.usage')).toEqual([])
+    await sdk.stop()
+  })
+
+  it('reports no tokens that the provider has not told', async () => {
+    const sdk = startSdk()
+    const { meterProvider } = sdk
+    const onUsage = modelTelemetry({ provider: 'openai', meterProvider })
+    onUsage({ ...usage, source: 'counted' }, ACME)
+    const [input] = await sdk.points('gen_ai.client.inference.usage.input_tokens')
+    expect(input?.value).toBe(0)
+    await sdk.stop()
+  })
+
+  it('refuses a provider that is none', () => {
+    expect(() => modelTelemetry({ provider: '' })).toThrow('modelTelemetry.provider')
+  })
+})

@@ -1,0 +1,76 @@
+import { flushUsage, forgetUsage, type TenantForm } from '@sluice/usage'
+import { usage, type Usage } from '@sluice/usage/report'
+import { describe, expect, it } from 'vitest'
+import { setUp } from '../support/limiters.ts'
+import { STORES, storesOf, type StoreName } from '../support/stores.ts'
+import { recording, TWO_RPM } from './support.ts'
+
+const cost = { token: 10 }
+const DAY_MS = 86_400_000
+
+const tenantsIn = ({ rows, policies }: Usage): string[] =>
+  [...new Set([...rows, ...policies].map(({ tenant }) => tenant))].toSorted()
+
+describe.each(Object.keys(STORES) as StoreName[])('forgetUsage in %s', (name) => {
+  const makeStore = storesOf(name)
+
+  it.each<TenantForm>(['plain', 'hashed', { secret: 'salt' }])(
+    'removes the cells of these tenants and of nobody else, with ids %j',
+    async (tenants) => {
+      const { limiter, clock } = recording(undefined, { store: makeStore(), usage: { tenants } })
+      const ids = ['acme', 'acme-2', 'ac', 'globex']
+      for (let day = 0; day < 2; day += 1) {
+        // The third one of each is denied.
+        for (const tenant of ids) {
+          for (let call = 0; call < 3; call += 1) await limiter.check({ tenant }, { cost })
+        }
+        await flushUsage(limiter)
+        clock.advance(DAY_MS)
+      }
+      await forgetUsage(limiter, ['acme', 'globex'])
+      for (const by of ['hour', 'day'] as const) {
+        const from = clock() - 3 * DAY_MS
+        const others = await usage(limiter, { from, by, tenants: ids })
+        expect(tenantsIn(others)).toEqual(['ac', 'acme-2'])
+        expect(tenantsIn(await usage(limiter, { from, by }))).toHaveLength(2)
+      }
+    },
+  )
+
+  it('removes what this process has not saved yet', async () => {
+    const { limiter } = recording(undefined, { store: makeStore() })
+    await limiter.check({ tenant: 'acme' }, { cost })
+    await forgetUsage(limiter, ['acme'])
+    expect(await usage(limiter)).toMatchObject({ rows: [], policies: [] })
+  })
+
+  it('removes thousands of cells', async () => {
+    const { limiter } = recording(undefined, { store: makeStore() })
+    for (let route = 0; route < 1_500; route += 1) {
+      await limiter.check({ tenant: 'acme', route: `r${route}` }, { cost })
+      if (route % 400 === 0) await flushUsage(limiter)
+    }
+    await flushUsage(limiter)
+    await limiter.check({ tenant: 'globex' }, { cost })
+    await forgetUsage(limiter, ['acme'])
+    expect(tenantsIn(await usage(limiter))).toEqual(['globex'])
+  })
+})
+
+it('a tenant with a long id is found and forgotten by it', async () => {
+  const ids = ['a', 'b'].map((end) => 'x'.repeat(120) + end)
+  const { limiter } = recording(undefined, { usage: { tenants: 'hashed' } })
+  for (const tenant of ids) await limiter.check({ tenant }, { cost })
+  expect(tenantsIn(await usage(limiter, { tenants: ids }))).toEqual(ids)
+  await forgetUsage(limiter, ids.slice(0, 1))
+  expect(tenantsIn(await usage(limiter, { tenants: ids }))).toEqual(ids.slice(1))
+})
+
+it('refuses what is not a list of ids, and a limiter that records nothing', async () => {
+  const { limiter } = recording()
+  for (const tenants of [[], [''], 'acme', [7]]) {
+    await expect(forgetUsage(limiter, tenants as string[])).rejects.toThrow('forgetUsage.tenants')
+  }
+  const { limiter: without } = setUp(TWO_RPM)
+  await expect(forgetUsage(without, ['acme'])).rejects.toThrow('must have recordUsage(…)')
+})
