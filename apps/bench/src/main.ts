@@ -1,18 +1,45 @@
 import { parseOptions, usage, type Options } from './options.ts'
 import { SCENARIOS } from './scenarios/index.ts'
-import { startServers } from './servers/servers.ts'
-import { markdownTable, type Row } from './measure/table.ts'
+import { startServers, type Servers } from './servers/servers.ts'
+import { writeDocs } from './report/docs.ts'
+import { factsText, load, machineFacts } from './report/facts.ts'
+import { Progress } from './report/progress.ts'
+import { readResults, saveResult, type Result } from './report/result.ts'
+import { markdownTable } from './report/table.ts'
+import type { Scenario } from './scenarios/scenario.ts'
 
-async function main({ scenarios, rounds }: Options): Promise<void> {
+async function main({ scenarios, rounds, write, render }: Options): Promise<void> {
+  if (!render) await measureAll({ scenarios, rounds, write })
+  if (render || write) await writeDocs(readResults())
+}
+
+type Run = Pick<Options, 'scenarios' | 'rounds' | 'write'>
+
+async function measureAll({ scenarios, rounds, write }: Run): Promise<void> {
+  const progress = new Progress(rounds)
   await using servers = await startServers()
-  const rows: Row[] = []
-  for (const scenario of scenarios) {
-    process.stderr.write(`${scenario.name}: ${scenario.title}\n`)
-    rows.push(...(await scenario.run({ servers, rounds })))
+  console.log(`Medians; rounds: ${rounds}. ${factsText(await machineFacts(servers.redis))}`)
+  for (const [index, scenario] of scenarios.entries()) {
+    progress.begin(scenario.name, index + 1, scenarios.length)
+    const result = await measure(scenario, rounds, servers, progress)
+    const table = markdownTable(result.rows, { bars: true })
+    console.log(`\n## ${scenario.name}: ${scenario.title}\n\n${table}`)
+    if (write) saveResult(result)
   }
-  const redis = /^redis_version:(\S+)/m.exec(await servers.redis.info('server'))?.[1]
-  console.log(`Medians of ${rounds} rounds, Node ${process.versions.node}, Redis ${redis}\n`)
-  console.log(markdownTable(rows))
+}
+
+async function measure(
+  scenario: Scenario,
+  rounds: number,
+  servers: Servers,
+  progress: Progress,
+): Promise<Result> {
+  const facts = await machineFacts(servers.redis)
+  const [before, start] = [load(), performance.now()]
+  const rows = await scenario.run({ servers, rounds, onRound: progress.round })
+  progress.end((performance.now() - start) / 1_000)
+  const { name, title, plot = 'figures' } = scenario
+  return { scenario: name, title, plot, rounds, load: [before, load()], facts, rows }
 }
 
 try {

@@ -6,6 +6,10 @@ const DEFAULT_ROUNDS = 9
 export interface Options {
   readonly help: boolean
   readonly rounds: number
+  /** Saves what was measured, and puts it into the docs. */
+  readonly write: boolean
+  /** Measures nothing, and puts what was saved into the docs. */
+  readonly render: boolean
   readonly scenarios: readonly Scenario[]
 }
 
@@ -16,6 +20,8 @@ export function parseOptions(args: string[], all: readonly Scenario[]): Options 
     options: {
       scenario: { type: 'string', multiple: true },
       rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
+      write: { type: 'boolean', default: false },
+      render: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
@@ -29,6 +35,8 @@ export function parseOptions(args: string[], all: readonly Scenario[]): Options 
   }
   return {
     help: values.help,
+    write: values.write,
+    render: values.render,
     rounds,
     scenarios: all.filter(({ name }) => names.includes(name)),
   }
@@ -36,11 +44,13 @@ export function parseOptions(args: string[], all: readonly Scenario[]): Options 
 
 export const usage = (all: readonly Scenario[]): string => `Usage: npm run bench -- [options]
 
-Measures decisions on this machine, in rounds that take every side in turn, and prints a Markdown
-table of medians. Times depend on the machine; compare the ratios.
+Measures decisions on this machine, in rounds that take every side in turn, and prints Markdown
+tables of medians. Times depend on the machine; compare the ratios.
 
   --scenario NAME  measure only this scenario; repeatable (default: all)
   --rounds NUMBER  rounds of each (default: ${DEFAULT_ROUNDS})
+  --write          save the figures, and put tables and plots into docs/performance.md
+  --render         measure nothing; put the saved figures into docs/performance.md
   --help           print this
 
 ${all.map(({ name, title }) => `  ${name.padEnd(12)} ${title}`).join('\n')}

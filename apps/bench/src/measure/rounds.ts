@@ -4,6 +4,13 @@ export type Sample = () => number | Promise<number>
 /** Measurements by name, one per round. */
 export type Measurements<Name extends string> = Readonly<Record<Name, readonly number[]>>
 
+/** How many rounds to take, and whom to tell about each. */
+export interface Rounds {
+  readonly rounds: number
+  /** Called before each round, from 1; 0 while warming up. */
+  readonly onRound?: (round: number) => void
+}
+
 /** Rounds that do not count: they compile code and open connections. */
 const WARM_UP_ROUNDS = 2
 
@@ -12,13 +19,14 @@ const WARM_UP_ROUNDS = 2
  * round has `turns` of each sample and keeps their median.
  */
 export async function interleave<Name extends string>(
-  rounds: number,
+  { rounds, onRound }: Rounds,
   samples: Readonly<Record<Name, Sample>>,
   turns = 1,
 ): Promise<Measurements<Name>> {
   const names = Object.keys(samples) as Name[]
   const medians = Object.fromEntries(names.map((name) => [name, [] as number[]]))
   for (let round = -WARM_UP_ROUNDS; round < rounds; round += 1) {
+    onRound?.(Math.max(0, round + 1))
     const values = new Map(names.map((name) => [name, [] as number[]]))
     for (let turn = 0; turn < turns; turn += 1) {
       for (const name of names) values.get(name)?.push(await samples[name]())
@@ -34,6 +42,20 @@ export async function sequential(calls: number, call: () => Promise<unknown>): P
   const start = performance.now()
   for (let index = 0; index < calls; index += 1) await call()
   return (performance.now() - start) / calls
+}
+
+/** Measures the calls per second of parallel lanes, each of which makes `calls` one after the other. */
+export async function callsPerSecond(
+  lanes: number,
+  calls: number,
+  call: () => Promise<unknown>,
+): Promise<number> {
+  const start = performance.now()
+  const lane = async (): Promise<void> => {
+    for (let index = 0; index < calls; index += 1) await call()
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  return (lanes * calls * 1_000) / (performance.now() - start)
 }
 
 /**

@@ -1,67 +1,159 @@
-import { createLimiter } from '@sluice/core'
-import { pipelined as pipelinedFetch } from '@sluice/core/pipelined'
+import { createLimiter, type Policy } from '@sluice/core'
+import { batched } from '@sluice/core/batched'
+import { pipelined } from '@sluice/core/pipelined'
 import { upstash } from '@sluice/core/upstash'
-import type { Scenario } from './scenario.ts'
-import type { Row } from '../measure/table.ts'
+import type { Bench, Scenario } from './scenario.ts'
+import type { Row, Unit } from '../measure/row.ts'
+import type { Servers } from '../servers/servers.ts'
+import { dailyAndWindow, hourly, tenants } from '../limits.ts'
+import { LANES, Lanes } from '../measure/lanes.ts'
+import { interleave, sequential } from '../measure/rounds.ts'
 import { bareEvalsha } from '../sides/bare-evalsha.ts'
-import { hourly, tenants } from '../limits.ts'
-import { peerClient, peerLimiter, peerWindow } from '../sides/peer.ts'
-import { interleave, type Sample } from '../measure/rounds.ts'
+import { peerClient, peerDaily, peerLimiter, peerWindow } from '../sides/peer.ts'
 
-const LANES = 64
+/** The calls of a lane where each is a request. */
+const SINGLE_CALLS = 10
+
+/** The calls of one caller in a turn, and its turns in a round. */
 const CALLS = 50
+const TURNS = 6
+
+const BARE = 'bare EVALSHA'
+const PEER = '@upstash/ratelimit'
+const PIPELINED = 'Sluice, pipelined'
+const SINGLE = 'Sluice, a request for each'
 
 /** Many requests of one client at the same time. */
 export const inFlightScenario: Scenario = {
   name: 'in-flight',
-  title: `decisions per second over HTTP, ${LANES} in flight`,
+  title: `decisions over HTTP, ${LANES} in flight`,
 
-  async run({ servers, rounds }) {
-    const { url, token } = servers
-    const store = upstash({ url, token, timeoutMs: 10_000 })
-    const limiter = createLimiter({ store, policies: [hourly()] })
-    const sharing = createLimiter({
-      store: upstash({ url, token, timeoutMs: 10_000, fetch: pipelinedFetch() }),
-      policies: [hourly()],
-    })
-    const [pipelined, single] = [true, false].map((way) =>
-      peerLimiter(peerClient(servers, way), peerWindow(), 'peer'),
-    )
-    const tenant = tenants()
-    const perSecond = await interleave(rounds, {
-      bare: lanes(await bareEvalsha(servers)),
-      pipelined: lanes(async () => pipelined?.limit(tenant())),
-      single: lanes(async () => single?.limit(tenant())),
-      ours: lanes(() => limiter.check({ tenant: tenant() })),
-      sharing: lanes(() => sharing.check({ tenant: tenant() })),
-    })
-    const row = (
-      title: string,
-      peerValues: readonly number[],
-      ourValues = perSecond.ours,
-    ): Row => ({
-      title: `${LANES} in flight: one window${title}`,
-      unit: 'decisions/s',
-      reference: { values: perSecond.bare, note: 'bare EVALSHA' },
-      peer: { values: peerValues },
-      ours: { values: ourValues },
-    })
+  async run(bench) {
     return [
-      row('', perSecond.pipelined),
-      row(', both in shared requests', perSecond.pipelined, perSecond.sharing),
-      row(', a request for each', perSecond.single),
+      await single(bench),
+      ...(await aiJob(bench, 1_000, 1.1)),
+      ...(await aiJob(bench, 8, 2)),
+      await oneCaller(bench),
     ]
   },
 }
 
-/** Measures the calls per second of parallel lanes, each of which makes one call after the other. */
-const lanes =
-  (call: () => Promise<unknown>): Sample =>
-  async () => {
-    const start = performance.now()
-    const lane = async (): Promise<void> => {
-      for (let index = 0; index < CALLS; index += 1) await call()
-    }
-    await Promise.all(Array.from({ length: LANES }, lane))
-    return (LANES * CALLS * 1_000) / (performance.now() - start)
+/** One window, a request for each decision. */
+async function single(bench: Bench): Promise<Row> {
+  const { servers } = bench
+  const tenant = tenants()
+  const { single: check } = limitersOf(servers, [hourly()])
+  const peer = peerLimiter(peerClient(servers, false), peerWindow(), 'peer')
+  const lanes = (call: () => Promise<unknown>) => new Lanes(servers, call, SINGLE_CALLS).sample
+  const perSecond = await interleave(bench, {
+    bare: lanes(await bareEvalsha(servers)),
+    peer: lanes(() => peer.limit(tenant())),
+    ours: lanes(() => check(tenant())),
+  })
+  return {
+    title: 'one window, a request for each',
+    unit: 'decisions/s',
+    ours: { values: perSecond.ours },
+    others: { [BARE]: { values: perSecond.bare }, [PEER]: { values: perSecond.peer } },
   }
+}
+
+/** A daily cap and a window for so many tenants, in shared requests. `bar` is the least ratio to the peer. */
+async function aiJob(bench: Bench, count: number, bar: number): Promise<Row[]> {
+  const { servers, rounds } = bench
+  const tenant = tenants(count)
+  const limiters = limitersOf(servers, dailyAndWindow())
+  const peer = peerOf(servers)
+  const lanes = {
+    ours: new Lanes(servers, () => limiters.batched(tenant())),
+    peer: new Lanes(servers, () => peer(tenant())),
+    pipelined: new Lanes(servers, () => limiters.pipelined(tenant())),
+    single: new Lanes(servers, () => limiters.single(tenant()), SINGLE_CALLS),
+  }
+  const perSecond = await interleave(bench, {
+    ours: lanes.ours.sample,
+    peer: lanes.peer.sample,
+    pipelined: lanes.pipelined.sample,
+    single: lanes.single.sample,
+  })
+  const title = `AI job, ${count.toLocaleString('en')} tenants`
+  const row = (what: string, name: Parameters<Lanes['values']>[0], unit: Unit = 'µs'): Row => ({
+    title: `${title}: ${what}`,
+    unit,
+    ours: { values: lanes.ours.values(name, rounds) },
+    others: {
+      [PEER]: { values: lanes.peer.values(name, rounds) },
+      [PIPELINED]: { values: lanes.pipelined.values(name, rounds) },
+      [SINGLE]: { values: lanes.single.values(name, rounds) },
+    },
+  })
+  // The most that Redis' thread could decide if it never waited.
+  const most = lanes.ours.values('redis', rounds).map((micros) => 1_000_000 / micros)
+  return [
+    {
+      title,
+      unit: 'decisions/s',
+      ours: { values: perSecond.ours },
+      others: {
+        "Redis' thread, never waiting": { values: most, bar: 0.85 },
+        [PEER]: { values: perSecond.peer, bar },
+        [PIPELINED]: { values: perSecond.pipelined },
+        [SINGLE]: { values: perSecond.single },
+      },
+    },
+    row('CPU in all', 'all'),
+    row('CPU of the client', 'client'),
+    row('CPU of Redis', 'redis'),
+    row('commands', 'commands', 'commands'),
+  ]
+}
+
+/** One caller, who makes one decision after the other. */
+async function oneCaller(bench: Bench): Promise<Row> {
+  const limiters = limitersOf(bench.servers, dailyAndWindow())
+  const tenant = tenants()
+  const ms = await interleave(
+    bench,
+    {
+      ours: () => sequential(CALLS, () => limiters.batched(tenant())),
+      single: () => sequential(CALLS, () => limiters.single(tenant())),
+    },
+    TURNS,
+  )
+  return {
+    title: 'AI job, one caller',
+    unit: 'ms',
+    ours: { values: ms.ours },
+    others: { [SINGLE]: { values: ms.single, bar: 1.05 } },
+  }
+}
+
+/** Checks of a tenant by three limiters of these policies: `batched`, `pipelined`, and by neither. */
+function limitersOf({ url, token }: Servers, policies: readonly Policy[]) {
+  const options = { url, token, timeoutMs: 30_000 }
+  const stores = {
+    batched: batched(upstash(options)),
+    pipelined: upstash({ ...options, fetch: pipelined() }),
+    single: upstash(options),
+  }
+  const checkBy = (way: keyof typeof stores) => {
+    const limiter = createLimiter({ store: stores[way], policies })
+    return (tenant: string) => limiter.check({ tenant })
+  }
+  return {
+    batched: checkBy('batched'),
+    pipelined: checkBy('pipelined'),
+    single: checkBy('single'),
+  }
+}
+
+/** The peer's two limiters for two policies, in shared requests. */
+function peerOf(servers: Servers): (tenant: string) => Promise<void> {
+  const client = peerClient(servers)
+  const day = peerLimiter(client, peerDaily(), 'peer-day')
+  const window = peerLimiter(client, peerWindow(), 'peer')
+  return async (tenant) => {
+    await day.limit(tenant)
+    await window.limit(tenant)
+  }
+}

@@ -1,21 +1,31 @@
 import type { Scenario } from './scenario.ts'
 import { cpuScenario } from './cpu.ts'
 import { deniedFloodScenario } from './denied-flood.ts'
+import { dollarsScenario } from './dollars.ts'
 import { inFlightScenario } from './in-flight.ts'
 import { leasesScenario } from './leases.ts'
 import { memoryScenario } from './memory.ts'
 import { meterScenario } from './meter.ts'
+import { middlewareScenario } from './middleware.ts'
+import { nextScenario } from './next.ts'
 import { scriptScenario } from './script.ts'
 import { sequentialScenario } from './sequential.ts'
+import { tcpScenario } from './tcp.ts'
+import { workScenario } from './work.ts'
 
 /** All scenarios, in the order in which they run. */
 export const SCENARIOS: readonly Scenario[] = [
   sequentialScenario,
   inFlightScenario,
+  tcpScenario,
   scriptScenario,
+  workScenario,
+  dollarsScenario,
   cpuScenario,
   memoryScenario,
+  middlewareScenario,
   deniedFloodScenario,
   leasesScenario,
   meterScenario,
+  nextScenario,
 ]

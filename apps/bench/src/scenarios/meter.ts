@@ -1,6 +1,6 @@
 import { meterStream } from '@sluice/ai'
-import type { Scenario } from './scenario.ts'
-import type { Row } from '../measure/table.ts'
+import type { Bench, Scenario } from './scenario.ts'
+import type { Row } from '../measure/row.ts'
 import { interleave, type Sample } from '../measure/rounds.ts'
 
 const MEGABYTES = 10
@@ -22,12 +22,13 @@ type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>
 export const meterScenario: Scenario = {
   name: 'meter',
   title: 'milliseconds of CPU per megabyte of metered server-sent events',
+  plot: 'ratios',
 
-  async run({ rounds }) {
+  async run(bench) {
     return [
-      await measure(rounds, 'an event a chunk', event),
+      await measure(bench, 'an event a chunk', event),
       await measure(
-        rounds,
+        bench,
         'some 16 KB a chunk',
         repeated(event, Math.round(16_000 / event.length)),
       ),
@@ -35,16 +36,12 @@ export const meterScenario: Scenario = {
   },
 }
 
-async function measure(
-  rounds: number,
-  title: string,
-  chunk: Uint8Array<ArrayBuffer>,
-): Promise<Row> {
+async function measure(bench: Bench, title: string, chunk: Uint8Array<ArrayBuffer>): Promise<Row> {
   const through =
     (way: (stream: Bytes) => ReadableStream<Uint8Array>): Sample =>
     () =>
       cpuOf(way(source(chunk)))
-  const cpu = await interleave(rounds, {
+  const cpu = await interleave(bench, {
     none: through((stream) => stream),
     idle: through((stream) => stream.pipeThrough(new TransformStream())),
     meter: through((stream) => meterStream(stream, { settle: () => undefined })),
@@ -53,10 +50,10 @@ async function measure(
   const withoutSource = (values: readonly number[]): number[] =>
     values.map((value, round) => Math.max(0, value - (cpu.none[round] ?? Number.NaN)))
   return {
-    title: `meter: ${title}`,
+    title,
     unit: 'ms/MB',
-    reference: { values: withoutSource(cpu.idle), note: 'idle TransformStream' },
     ours: { values: withoutSource(cpu.meter) },
+    others: { 'an idle TransformStream': { values: withoutSource(cpu.idle) } },
   }
 }
 

@@ -1,16 +1,18 @@
+import type { Rounds } from '../measure/rounds.ts'
+import type { Row } from '../measure/row.ts'
 import type { Servers } from '../servers/servers.ts'
-import type { Row } from '../measure/table.ts'
 
-/** The servers and the number of rounds of a measurement. */
-export interface Bench {
+/** The servers and the rounds of a measurement. */
+export interface Bench extends Rounds {
   readonly servers: Servers
-  readonly rounds: number
 }
 
-/** A group of measurements that take turns. */
+/** A group of measurements that take turns. It becomes one table and its plots. */
 export interface Scenario {
   readonly name: string
-  /** One line for `--help`. */
+  /** One line for `--help`, above the table and under the plot. */
   readonly title: string
+  /** What its plot shows of rows without `at`; default: `figures`. */
+  readonly plot?: 'figures' | 'ratios'
   run(bench: Bench): Promise<Row[]>
 }

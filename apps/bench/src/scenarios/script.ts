@@ -1,15 +1,14 @@
-import { createLimiter } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
 import type { Redis } from 'ioredis'
 import type { Bench, Scenario } from './scenario.ts'
-import type { Figure, Row } from '../measure/table.ts'
+import type { Figure, Row } from '../measure/row.ts'
 import { AMPLE, tenants } from '../limits.ts'
 import { peerLimiter } from '../sides/peer.ts'
 import { assertAgreement } from '../reference/agreement.ts'
 import { COMPARISONS, type Comparison } from '../reference/comparisons.ts'
 import { replay, type Replay } from '../traffic/replay.ts'
 import { interleave, type Sample } from '../measure/rounds.ts'
-import { PeerRecorder, sha1, StoreTap, type RedisCommand, type Traffic } from '../traffic/record.ts'
+import { PeerRecorder, sha1, type RedisCommand, type Traffic } from '../traffic/record.ts'
+import { ourTraffic } from '../traffic/our-traffic.ts'
 
 /** The number of decisions of a replay. The second half is measured. */
 const DECISIONS = 2_000
@@ -23,6 +22,7 @@ const BAR = 1.3
 export const scriptScenario: Scenario = {
   name: 'script',
   title: 'microseconds of Redis per decision, beside hand-written scripts',
+  plot: 'ratios',
 
   async run(bench) {
     const rows: Row[] = []
@@ -46,22 +46,30 @@ async function measure(
   const [hand, peer, ours] = [
     new Side(redis, handWrittenTraffic(comparison, limit)),
     new Side(redis, await peerTraffic(comparison, limit)),
-    new Side(redis, await ourTraffic(bench, comparison, limit)),
+    new Side(
+      redis,
+      await ourTraffic(
+        bench.servers,
+        comparison.policies(limit),
+        Array.from({ length: DECISIONS }, tenants(TENANTS)),
+      ),
+    ),
   ]
   const sides = {
     hand: hand.sample,
     peer: peer.sample,
     ours: ours.sample,
   }
-  const values = await interleave(bench.rounds, sides, TURNS)
+  const values = await interleave(bench, sides, TURNS)
   for (const side of [hand, ours]) side.expect(outcome)
   return {
-    title: `Redis: ${comparison.title}, ${outcome}`,
+    title: `${comparison.title}, ${outcome}`,
     unit: 'µs',
-    reference: hand.figure(values.hand, 'by hand, '),
-    peer: peer.figure(values.peer),
     ours: ours.figure(values.ours),
-    bar: BAR,
+    others: {
+      'hand-written script': { ...hand.figure(values.hand), bar: BAR },
+      '@upstash/ratelimit': peer.figure(values.peer),
+    },
   }
 }
 
@@ -87,8 +95,8 @@ class Side {
     throw new Error(`Measured ${writes} writes per decision, so they were not all ${outcome}`)
   }
 
-  figure(values: readonly number[], whose = ''): Figure {
-    return { values, note: `${whose}${this.#last?.commands.toFixed(1)} commands` }
+  figure(values: readonly number[]): Figure {
+    return { values, note: `${this.#last?.commands.toFixed(1)} commands` }
   }
 }
 
@@ -112,23 +120,4 @@ async function peerTraffic({ peers }: Comparison, limit: number): Promise<Traffi
     for (const limiter of limiters) await limiter.limit(id)
   }
   return recorder
-}
-
-async function ourTraffic(
-  { servers: { url, token, redis } }: Bench,
-  { policies }: Comparison,
-  limit: number,
-): Promise<Traffic> {
-  const tap = new StoreTap()
-  const store = upstash({ url, token, fetch: tap.fetch, timeoutMs: 10_000, prefix: 'ours' })
-  const limiter = createLimiter({ store, policies: policies(limit) })
-  // Makes the first check send the script itself, which the tap records.
-  await redis.script('FLUSH')
-  await limiter.check({ tenant: 'first' })
-  await limiter.check({ tenant: 'first' })
-  const commands: RedisCommand[] = []
-  tap.freeze((body) => commands.push(JSON.parse(body) as RedisCommand))
-  const tenant = tenants(TENANTS)
-  for (let index = 0; index < DECISIONS; index += 1) await limiter.check({ tenant: tenant() })
-  return { scripts: tap.scripts, commands }
 }

@@ -2,7 +2,7 @@ import { createLimiter, dailyCap, type Policy } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
 import type { Servers } from '../servers/servers.ts'
 import type { Scenario } from './scenario.ts'
-import type { Row } from '../measure/table.ts'
+import type { Row } from '../measure/row.ts'
 import { bareEvalsha } from '../sides/bare-evalsha.ts'
 import { handWrittenScript } from '../sides/hand-written.ts'
 import { BUDGET_COST, dailyAndWindow, hourly, sixPolicies, tenants } from '../limits.ts'
@@ -22,9 +22,10 @@ const calls =
 export const sequentialScenario: Scenario = {
   name: 'sequential',
   title: 'milliseconds per decision over HTTP, one after the other',
+  plot: 'ratios',
 
-  async run({ servers, rounds }) {
-    return rowsOf(await interleave(rounds, await samplesOf(servers), TURNS))
+  async run(bench) {
+    return rowsOf(await interleave(bench, await samplesOf(bench.servers), TURNS))
   },
 }
 
@@ -79,28 +80,19 @@ async function samplesOf(servers: Servers): Promise<Record<Side, Sample>> {
 }
 
 function rowsOf(ms: Measurements<Side>): Row[] {
-  const reference = { values: ms.bare, note: 'bare EVALSHA' }
-  const row = (title: string, side: Side, bar: number, peer?: Side): Row => ({
-    title: `sequential: ${title}`,
+  const row = (title: string, side: Side, bar: number, others: Row['others'] = {}): Row => ({
+    title,
     unit: 'ms',
-    reference,
-    ...(peer && { peer: { values: ms[peer] } }),
     ours: { values: ms[side] },
-    bar,
+    others: { 'bare EVALSHA': { values: ms.bare, bar }, ...others },
   })
-  const floor = (title: string, values: readonly number[]): Row => ({
-    title: `the floor: ${title}`,
-    unit: 'ms',
-    reference,
-    ours: { values, note: 'by hand' },
-  })
+  const peer = (side: Side): Row['others'] => ({ '@upstash/ratelimit': { values: ms[side] } })
+  const byHand = (side: Side): Row['others'] => ({ 'hand-written script': { values: ms[side] } })
   return [
-    row('daily cap and window', 'two', 1.15, 'peerTwo'),
-    row('one window', 'one', 1.1, 'peerOne'),
-    row('one window, denied', 'denied', 1.1, 'peerDenied'),
+    row('daily cap and window', 'two', 1.15, { ...byHand('handTwo'), ...peer('peerTwo') }),
+    row('one window', 'one', 1.1, { ...byHand('handOne'), ...peer('peerOne') }),
+    row('one window, denied', 'denied', 1.1, peer('peerDenied')),
     row('six policies', 'six', 1.3),
     row('reserve and settle, two round trips', 'settled', 2.3),
-    floor('daily cap and window', ms.handTwo),
-    floor('one window', ms.handOne),
   ]
 }

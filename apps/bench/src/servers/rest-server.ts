@@ -7,3 +7,8 @@ const server = await startLocal({ redisUrl })
 const address: RestAddress = { url: server.url, token: server.token }
 process.once('disconnect', () => void server.close().then(() => process.exit(0)))
 process.send?.(address)
+// Every message asks for the CPU time so far.
+process.on('message', () => {
+  const { user, system } = process.cpuUsage()
+  process.send?.(user + system)
+})

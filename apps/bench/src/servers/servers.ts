@@ -10,6 +10,8 @@ export interface Servers extends AsyncDisposable {
   readonly token: string
   /** A direct connection to the redis-server. */
   readonly redis: Redis
+  /** Returns the CPU time of the REST server's process so far, in microseconds. */
+  restCpu(): Promise<number>
 }
 
 /** The message that the REST server's process sends when it listens. */
@@ -31,6 +33,11 @@ export async function startServers(): Promise<Servers> {
     url,
     token,
     redis,
+    async restCpu() {
+      rest.send('cpu')
+      const [micros] = (await once(rest, 'message')) as [number]
+      return micros
+    },
     async [Symbol.asyncDispose]() {
       redis.disconnect()
       rest.disconnect()

@@ -5,12 +5,23 @@ import { AMPLE } from '../limits.ts'
 
 type Options = ConstructorParameters<typeof Ratelimit>[0]
 
-/** An `@upstash/ratelimit` limiter without cache and analytics, which our limiter does not have. */
+/**
+ * An `@upstash/ratelimit` limiter without analytics, which our limiter does not have. `cache` is its
+ * memory of denials, on by default there and off here.
+ */
 export const peerLimiter = (
   redis: Options['redis'],
   limiter: Options['limiter'],
   prefix: string,
-): Ratelimit => new Ratelimit({ redis, limiter, prefix, ephemeralCache: false, analytics: false })
+  { cache = false } = {},
+): Ratelimit =>
+  new Ratelimit({
+    redis,
+    limiter,
+    prefix,
+    ephemeralCache: cache ? new Map() : false,
+    analytics: false,
+  })
 
 /** The same limits as `hourly`, `daily` and a token bucket of an hour. */
 export const peerWindow = (limit = AMPLE): Options['limiter'] =>

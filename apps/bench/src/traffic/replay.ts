@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { statsOf } from './command-stats.ts'
 import type { RedisCommand, Traffic } from './record.ts'
 
 /** The cost of a replay to Redis, per decision. */
@@ -22,30 +23,41 @@ const FLAG = /^#!lua [^\n]*/
  * decision.
  */
 export async function replay(redis: Redis, traffic: Traffic, decisions: number): Promise<Replay> {
+  const commands = await loaded(redis, traffic)
+  const half = commands.length / 2
+  await redis.flushall()
+  await send(redis, commands.slice(0, half))
+  const stats = await statsOf(redis, () => send(redis, commands.slice(half)))
+  const sum = (names: readonly string[], of: 'calls' | 'usec'): number =>
+    names.reduce((total, name) => total + (stats.get(name)?.[of] ?? 0), 0)
+  const measured = decisions / 2
+  return {
+    microseconds: sum(['evalsha'], 'usec') / measured,
+    commands: sum([...stats.keys()], 'calls') / measured,
+    writes: sum(['set', 'zadd', 'incrby', 'hset'], 'calls') / measured,
+  }
+}
+
+/** Loads the scripts of some traffic, and returns its commands with the hashes that Redis gave them. */
+export async function loaded(redis: Redis, traffic: Traffic): Promise<RedisCommand[]> {
   const shas = new Map<string, string>()
   for (const [sha, text] of traffic.scripts) {
     shas.set(sha, (await redis.script('LOAD', text.replace(FLAG, '--'))) as string)
   }
-  const commands = traffic.commands.map(([, sha = '', ...rest]): RedisCommand => {
-    const loaded = shas.get(String(sha))
-    if (loaded === undefined) throw new Error('A command names a script that was not recorded')
-    return ['EVALSHA', loaded, ...rest]
+  return traffic.commands.map(([, sha = '', ...rest]): RedisCommand => {
+    const hash = shas.get(String(sha))
+    if (hash === undefined) throw new Error('A command names a script that was not recorded')
+    return ['EVALSHA', hash, ...rest]
   })
-  const half = commands.length / 2
-  await redis.flushall()
-  await send(redis, commands.slice(0, half))
-  await redis.config('RESETSTAT')
-  await send(redis, commands.slice(half))
-  const stats = await commandStats(redis)
-  const sum = (names: readonly string[], of: 'calls' | 'usec'): number =>
-    names.reduce((total, name) => total + (stats.get(name)?.[of] ?? 0), 0)
-  const billed = [...stats.keys()].filter((name) => name !== 'config|resetstat' && name !== 'info')
-  const measured = decisions / 2
-  return {
-    microseconds: sum(['evalsha'], 'usec') / measured,
-    commands: sum(billed, 'calls') / measured,
-    writes: sum(['set', 'zadd', 'incrby', 'hset'], 'calls') / measured,
-  }
+}
+
+/** Sends commands, and returns the microseconds that Redis takes for each. */
+export async function microsecondsOf(
+  redis: Redis,
+  commands: readonly RedisCommand[],
+): Promise<number> {
+  const stats = await statsOf(redis, () => send(redis, commands))
+  return (stats.get('evalsha')?.usec ?? Number.NaN) / commands.length
 }
 
 async function send(redis: Redis, commands: readonly RedisCommand[]): Promise<void> {
@@ -57,15 +69,4 @@ async function send(redis: Redis, commands: readonly RedisCommand[]): Promise<vo
     const failed = (await pipeline.exec())?.find(([error]) => error)
     if (failed) throw failed[0] as Error
   }
-}
-
-async function commandStats(redis: Redis): Promise<Map<string, { calls: number; usec: number }>> {
-  const info = await redis.info('commandstats')
-  const rows = info.matchAll(/^cmdstat_(\S+?):calls=(\d+),usec=(\d+)/gm)
-  return new Map(
-    Array.from(rows, ([, name = '', calls, usec]) => [
-      name,
-      { calls: Number(calls), usec: Number(usec) },
-    ]),
-  )
 }

@@ -1,0 +1,3 @@
+export const dynamic = 'force-dynamic'
+
+export const POST = (): Response => Response.json({ answer: 42 })

@@ -1,0 +1,5 @@
+import type { NextConfig } from 'next'
+
+const config: NextConfig = { poweredByHeader: false, experimental: { cpus: 1 } }
+
+export default config

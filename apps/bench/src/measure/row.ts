@@ -1,0 +1,40 @@
+/** What a figure counts. */
+export type Unit =
+  'ms' | 'µs' | 'ms/MB' | 'decisions/s' | 'bytes' | 'commands' | 'trips' | 'dollars per million'
+
+/** Whether a larger figure of this unit is the better one. */
+export const moreIsBetter = (unit: Unit): boolean => unit === 'decisions/s'
+
+/** The measurements of one side: one per round, or a single one for what no round changes. */
+export interface Figure {
+  readonly values: readonly number[]
+  /** A few words for the table, such as `4.0 commands`. */
+  readonly note?: string
+}
+
+/** What Sluice is compared with. */
+interface Other extends Figure {
+  /** The largest ratio of Sluice's figure to this one, or the smallest where more is better. */
+  readonly bar?: number
+}
+
+/** One measurement of Sluice, and of others at the same job in the same rounds. */
+export interface Row {
+  /** The job. Rows with the same title and another `at` are the points of one line in a plot. */
+  readonly title: string
+  readonly unit: Unit
+  /** Where on the horizontal axis of a plot this row belongs: `{ tenants: 10_000 }`. */
+  readonly at?: Readonly<Partial<Record<Axis, number>>>
+  readonly ours: Figure
+  /** By name, in the order of the table. */
+  readonly others?: Readonly<Record<string, Other>>
+  /** The largest figure, or the smallest where more is better. */
+  readonly bar?: number
+}
+
+/** A quantity that a plot has on its horizontal axis. */
+export type Axis = 'tenants' | 'limit'
+
+/** Returns the axis of a place on one. */
+export const axisOf = (at: Row['at']): Axis | undefined =>
+  Object.keys(at ?? {})[0] as Axis | undefined

@@ -1,0 +1,33 @@
+import { cpus, loadavg, totalmem } from 'node:os'
+import type { Redis } from 'ioredis'
+
+/** What one must know of a machine to read its figures. Neither its name nor a path. */
+export interface Facts {
+  /** The day, such as `2026-11-22`. */
+  readonly day: string
+  readonly cpu: string
+  readonly cores: number
+  readonly memoryGb: number
+  readonly node: string
+  readonly redis: string
+}
+
+export async function machineFacts(redis: Redis): Promise<Facts> {
+  const version = /^redis_version:(\S+)/m.exec(await redis.info('server'))?.[1]
+  if (version === undefined) throw new Error('Redis does not tell its version')
+  const [first, ...more] = cpus()
+  return {
+    day: new Date().toISOString().slice(0, 10),
+    cpu: first?.model.trim() || 'unknown CPU',
+    cores: more.length + 1,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    node: process.versions.node,
+    redis: version,
+  }
+}
+
+/** Returns the processes that wanted to run in the last minute, on average. */
+export const load = (): number => Number((loadavg()[0] ?? Number.NaN).toFixed(1))
+
+export const factsText = ({ day, cpu, cores, memoryGb, node, redis }: Facts): string =>
+  `${cpu}, ${cores} cores, ${memoryGb} GB; Node ${node}, Redis ${redis}; ${day}`

@@ -1,0 +1,9 @@
+/**
+ * What Upstash bills for a command, in dollars: $0.20 per 100,000, pay as you go, in one region
+ * (https://upstash.com/pricing/redis, as of November 2026).
+ */
+const DOLLARS_PER_COMMAND = 0.2 / 100_000
+
+/** Returns the dollars of a million decisions that run this many commands each. */
+export const dollarsPerMillion = (commands: number): number =>
+  commands * DOLLARS_PER_COMMAND * 1_000_000

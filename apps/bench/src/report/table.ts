@@ -1,0 +1,108 @@
+import { axisOf, type Row } from '../measure/row.ts'
+import { barText, comparisons, spread, type Comparison, type Spread } from './compare.ts'
+import { amount, significant, unitTitle } from './numbers.ts'
+
+/** A column of a table: its heading, and its cell of a comparison. */
+interface Column {
+  readonly heading: string
+  readonly cell: (comparison: Comparison) => string
+}
+
+const COLUMNS: readonly Column[] = [
+  { heading: 'measurement', cell: ({ row }) => row.title },
+  { heading: 'at', cell: ({ row }) => atText(row) },
+  { heading: 'beside', cell: ({ name }) => name ?? NOTHING },
+  { heading: 'ratio', cell: ({ ratio }) => (ratio ? ratio.median.toFixed(2) : NOTHING) },
+  { heading: 'p25–p75', cell: ({ row, ratio }) => spreadText(ratio, row) },
+  { heading: 'Sluice', cell: ({ row }) => figureText(row.ours, row) },
+  { heading: 'the other', cell: ({ row, other }) => (other ? figureText(other, row) : NOTHING) },
+]
+
+const BAR: Column = { heading: 'bar', cell: ({ row, bar }) => barText(bar, row.unit) }
+
+const NOTHING = '–'
+
+/**
+ * Formats rows as Markdown tables. Figures are medians over the rounds. Rows along an axis become one line
+ * for each title; the others a line for each comparison. A ratio is the median of the ratios within a
+ * round: Sluice's figure divided by the other's. The spread is that of the ratio or, without one, that of
+ * the figure. Columns without content are left out.
+ */
+export function markdownTable(rows: readonly Row[], { bars = false } = {}): string {
+  const along = Map.groupBy(rows.filter(isAlone), ({ at, unit }) => `${axisOf(at)} ${unit}`)
+  const beside = rows.filter((row) => !isAlone(row))
+  return [
+    ...Array.from(along.values(), axisTable),
+    ...(beside.length > 0 ? [comparisonTable(beside, bars)] : []),
+  ].join('\n\n')
+}
+
+/** Returns true for a point of a line that nothing is compared with. */
+const isAlone = ({ at, others }: Row): boolean => at !== undefined && others === undefined
+
+function axisTable(rows: readonly Row[]): string {
+  const [{ at, unit } = { at: undefined, unit: 'ms' as const }] = rows
+  const axis = axisOf(at)
+  const places = [...new Set(rows.map((row) => placeOf(row)))].toSorted((a, b) => a - b)
+  const cell = (title: string, place: number): string => {
+    const row = rows.find((one) => one.title === title && placeOf(one) === place)
+    return row ? withSpread(row) : NOTHING
+  }
+  return grid(
+    [`${unitTitle(unit)} by ${axis}`, ...places.map((place) => place.toLocaleString('en'))],
+    [...new Set(rows.map(({ title }) => title))].map((title) =>
+      [title].concat(places.map((place) => cell(title, place))),
+    ),
+  )
+}
+
+const placeOf = ({ at }: Row): number => Object.values(at ?? {})[0] ?? Number.NaN
+
+function withSpread({ ours }: Row): string {
+  const { median, low, high } = spread(ours.values)
+  const range = ours.values.length < 2 ? '' : ` (${significant(low)}–${significant(high)})`
+  return `${significant(median)}${range}`
+}
+
+function comparisonTable(rows: readonly Row[], bars: boolean): string {
+  const lines = comparisons(rows)
+  const columns = [...COLUMNS, ...(bars ? [BAR] : [])].filter(({ cell }) =>
+    lines.some((line) => cell(line) !== NOTHING),
+  )
+  return grid(
+    columns.map(({ heading }) => heading),
+    lines.map((line) => columns.map(({ cell }) => cell(line))),
+  )
+}
+
+const joined = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+
+/** Formats cells as a Markdown table whose columns line up. */
+export function grid(headings: readonly string[], lines: readonly (readonly string[])[]): string {
+  const widths = headings.map((heading, column) =>
+    Math.max(3, heading.length, ...lines.map((line) => line[column]?.length ?? 0)),
+  )
+  const padded = (cells: readonly string[]): string =>
+    joined(cells.map((text, column) => text.padEnd(widths[column] ?? 0)))
+  return [
+    padded(headings),
+    joined(widths.map((width) => '-'.repeat(width))),
+    ...lines.map(padded),
+  ].join('\n')
+}
+
+const atText = ({ at }: Row): string =>
+  Object.entries(at ?? {})
+    .map(([axis, value]) => `${axis}: ${value.toLocaleString('en')}`)
+    .join(', ') || NOTHING
+
+const figureText = (figure: Row['ours'], { unit }: Row): string =>
+  `${amount(spread(figure.values).median, unit)}${figure.note ? `, ${figure.note}` : ''}`
+
+function spreadText(ratio: Spread | undefined, { ours }: Row): string {
+  // What is counted once has no spread.
+  if (ours.values.length < 2) return NOTHING
+  if (ratio) return `${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)}`
+  const { low, high } = spread(ours.values)
+  return `${significant(low)}–${significant(high)}`
+}
