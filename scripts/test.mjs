@@ -1,7 +1,7 @@
 // Installs and builds what the tests need, then runs them. Arguments go to vitest:
 // `npm test -- test/docs`.
 import { spawnSync } from 'node:child_process'
-import { ensureRedis } from './ensure-redis.mjs'
+import { ensureRedis } from './ensure.mjs'
 
 try {
   ensureRedis()

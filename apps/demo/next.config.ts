@@ -5,7 +5,7 @@ const headers = [
   { key: 'x-frame-options', value: 'DENY' },
   { key: 'referrer-policy', value: 'no-referrer' },
 ]
-// The page has a policy with a nonce, from the middleware; nothing else needs scripts.
+// The pages have a policy with a nonce, from the middleware; nothing else needs scripts.
 const noScripts = {
   key: 'content-security-policy',
   value: "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
@@ -15,7 +15,7 @@ const config: NextConfig = {
   poweredByHeader: false,
   headers: async () => [
     { source: '/:path*', headers },
-    { source: '/:path+', headers: [noScripts] },
+    { source: '/:path((?!(?:dashboard|overspend)$).+)', headers: [noScripts] },
   ],
   // Next.js keeps a copy of each body that passes the middleware. A route refuses one of this size.
   experimental: { proxyClientMaxBodySize: '256kb' },

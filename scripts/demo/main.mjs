@@ -32,10 +32,10 @@ if (options.drive) {
   ${stack.url}
 
   The store is ${stack.engine}.
-  Open the page, choose a tenant and a route, and send a burst of 25 to a limit of 20.
-  Start a runaway agent in the chat below, and watch its budget stop it.
-  Run 200 streams on $1.00, and see what other ways to hold a budget let through and refuse.
-  "npm run demo -- --drive" does all that for you, and checks the results.
+  Open the page, start a runaway agent, and watch its budget stop it. Then a retry storm, a bulk
+  import, a scraper, a Redis that is down, and midnight: each as often as you like.
+  "200 streams on $1.00" shows what other ways to hold a budget let through and refuse.
+  "npm run demo -- --drive" sends such traffic for you, and checks the results.
   Ctrl-C ends everything.
 `)
   await stack.ended

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { startStoreGate } from './store-gate.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const HOST = '127.0.0.1'
@@ -63,7 +64,7 @@ export async function startStack(options) {
   }
 }
 
-async function startStore({ upstash, engine }) {
+async function startStore({ upstash, engine, drive }) {
   if (upstash) {
     const name = `Upstash at ${new URL(upstash.url).host}`
     return { ...upstash, engine: name, requests: () => undefined, stop: async () => {} }
@@ -75,12 +76,18 @@ async function startStore({ upstash, engine }) {
     'redis-server': 'a redis-server of its own',
     embedded: 'the embedded engine, which is for development only',
   }[local.engine]
+  // The drive measures, and stops nothing.
+  const gate = drive ? undefined : await startStoreGate(local)
   return {
     url: local.url,
     token: local.token,
     engine: name,
+    ...(gate && { url: gate.url, switchUrl: gate.switchUrl }),
     requests: () => local.requests,
-    stop: () => local.close(),
+    async stop() {
+      await gate?.stop()
+      await local.close()
+    },
   }
 }
 
@@ -97,7 +104,13 @@ async function startDemo({ port, drive }, store, secret) {
       UPSTASH_REDIS_REST_URL: store.url,
       UPSTASH_REDIS_REST_TOKEN: store.token,
       DEMO_JWT_SECRET: secret,
-      ...(drive && DRIVE_ENV),
+      ...(drive
+        ? DRIVE_ENV
+        : {
+            DEMO_CONTROLS: 'on',
+            DEMO_RELAY_KEY: randomBytes(32).toString('base64url'),
+            ...(store.switchUrl && { DEMO_STORE_SWITCH: store.switchUrl }),
+          }),
     },
   })
   const ended = once(child, 'exit')

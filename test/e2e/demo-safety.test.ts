@@ -75,6 +75,26 @@ describe('the tokens of the demo', () => {
     }))
 })
 
+describe('the dashboard of the demo', () => {
+  it('is for this machine only, and runs nothing unless npm run demo has turned that on', () =>
+    withDemo(STAND_IN, {}, async ({ url }) => {
+      const status = async (method: string, path: string, host: string) => {
+        const sent = request(`${url}${path}`, { method, headers: { host } })
+        sent.end()
+        const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+        answer.destroy()
+        return answer.statusCode
+      }
+      expect(await status('GET', '/api/dashboard', new URL(url).host)).toBe(200)
+      expect(await status('GET', '/api/dashboard', 'demo.example')).toBe(403)
+      expect(await status('POST', '/api/dashboard', new URL(url).host)).toBe(403)
+      for (const path of ['/api/demo/reset', '/api/demo/scenarios/retry-storm']) {
+        const answered = await status('POST', path, new URL(url).host)
+        expect(answered, `at ${path}`).toBe(403)
+      }
+    }))
+})
+
 describe('npm start', () => {
   it('listens on this machine only', async () => {
     const demo = fileURLToPath(new URL('../../apps/demo', import.meta.url))

@@ -107,7 +107,7 @@ describe('200 streams on $1.00', () => {
   })
 
   it('has a button on the page, and a bar with a value in words for each mistake of each way', async () => {
-    const page = await (await fetch(demo.url)).text()
+    const page = await (await fetch(`${demo.url}/overspend`)).text()
     expect(page).toMatch(/<button type="button">Run 200 streams on \$1\.00<\/button>/)
     const meters = [...page.matchAll(/aria-label="(?:Overspend|False refusals), [^"]+"[^>]+>/g)]
     expect(meters).toHaveLength(6)

@@ -1,10 +1,11 @@
 import type { Metadata } from 'next'
+import Link from 'next/link'
 import type { ReactNode } from 'react'
 import './globals.css'
 
 export const metadata: Metadata = {
   title: 'Sluice demo',
-  description: 'Send traffic to four AI routes and watch the limits hold.',
+  description: 'Send traffic to AI routes and watch the limits hold.',
 }
 
 /** Renders the page for each request, because the nonce of its scripts is new each time. */
@@ -13,7 +14,16 @@ export const dynamic = 'force-dynamic'
 export default function Layout({ children }: { children: ReactNode }): ReactNode {
   return (
     <html lang="en">
-      <body>{children}</body>
+      <body>
+        <header className="top">
+          <strong>Sluice</strong>
+          <nav aria-label="Pages">
+            <Link href="/dashboard">Dashboard</Link>
+            <Link href="/overspend">200 streams on $1.00</Link>
+          </nav>
+        </header>
+        {children}
+      </body>
     </html>
   )
 }

@@ -1,6 +1,6 @@
 import type { Comparison } from '../../lib/overspend/compare'
-import { tokenOf } from '../chat/api'
-import { duration } from '../console/duration'
+import { tokenOf } from '../one-request/api'
+import { duration } from '../one-request/duration'
 
 /** Any of the demo's tenants may start a comparison. */
 const TENANT = 'starter-1'

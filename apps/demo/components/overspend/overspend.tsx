@@ -1,3 +1,5 @@
+'use client'
+
 import { useState, type ReactNode } from 'react'
 import type { Comparison, WayResult } from '../../lib/overspend/compare'
 import { fetchComparison } from './api'
@@ -44,7 +46,7 @@ export function Overspend(): ReactNode {
   const scale = { overspend: largest('overspend'), falselyRefused: largest('falselyRefused') }
   return (
     <section className="overspend" aria-labelledby="overspend">
-      <h2 id="overspend">200 streams on $1.00</h2>
+      <h1 id="overspend">200 streams on $1.00</h1>
       <p className="hint">
         The same 200 calls at once, with the tokens of a real service and a stand-in for the model.
         Together they cost more than twice the budget. Of 20 the reader leaves halfway, and of 4 the

@@ -17,7 +17,7 @@ interface WayCardProps {
 export function WayCard({ title, text, result, scale }: WayCardProps): ReactNode {
   return (
     <li className="card way">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <p>{text}</p>
       <Bar
         label={`Overspend, ${title}`}

@@ -1,7 +1,7 @@
 import { jwtVerify, SignJWT } from 'jose'
 
-/** The tenant of a request, and its plan. */
-export type Tenant = { tenant: string; plan: string }
+/** The tenant of a request, its plan, and its idempotency key, by which retries are known. */
+export type Tenant = { tenant: string; plan: string; call?: string }
 
 const ISSUER = 'sluice-demo'
 const AUDIENCE = 'sluice-demo-ai'
@@ -20,10 +20,15 @@ export async function tenantFromJwt(request: Request): Promise<Tenant | null> {
     })
     const { tenant, plan } = payload
     if (typeof tenant !== 'string' || tenant === '' || typeof plan !== 'string') return null
-    return { tenant, plan }
+    return { tenant, plan, ...callOf(request) }
   } catch {
     return null
   }
+}
+
+function callOf({ headers }: Request): { call?: string } {
+  const call = headers.get('idempotency-key') ?? ''
+  return /^[\w-]{1,64}$/.test(call) ? { call } : {}
 }
 
 /** Signs a JWT that is valid for an hour. In a real app the identity provider does this. */

@@ -1,5 +1,11 @@
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i
 
+/** Returns true if the dashboard may be shown: to this machine, or to anyone by `DEMO_TOKENS`. */
+export const mayWatch = (request: Request): boolean =>
+  process.env['DEMO_TOKENS'] === 'anyone' || isLocal(request)
+
+const isLocal = ({ headers }: Request): boolean => LOOPBACK.test(headers.get('host') ?? '')
+
 /**
  * Returns the reason for refusing a token, or `undefined` to give one.
  *
@@ -10,7 +16,7 @@ const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i
 export function tokenRefusal(request: Request): string | undefined {
   const { DEMO_TOKENS: allowed, OPENAI_API_KEY: key } = process.env
   if (allowed === 'anyone') return undefined
-  if (!LOOPBACK.test(request.headers.get('host') ?? '')) {
+  if (!isLocal(request)) {
     return 'Only localhost gets tokens. Set DEMO_TOKENS=anyone to give them to everyone.'
   }
   if (key && allowed !== 'local') {

@@ -1,5 +1,7 @@
 import { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
 import { upstash } from '@sluice/core/upstash'
+import { relay } from '@sluice/dashboard/relay'
+import { usageRecords } from '../usage'
 
 /** The limited routes. Each has its own budget per minute; the daily cap counts all of them. */
 export const routes = [
@@ -18,6 +20,15 @@ const plans = definePlans({
   trial: { rpm: 20, daily: 50 },
 })
 
+/** Micro-dollars that a call of these routes costs: 200 tokens in and 150 out, by the prices of gpt-4o-mini. */
+const CALL_USD = 120
+
+/** The dashboard of this process, which edge middleware reaches over HTTP only. */
+const dashboardTarget = () => {
+  const { DEMO_RELAY_KEY: key, PORT } = process.env
+  return key && PORT ? { url: `http://127.0.0.1:${PORT}/api/dashboard`, key } : undefined
+}
+
 /** The app's limiter. */
 export const limiter = createLimiter({
   // The address is in UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN. If the store takes longer
@@ -32,5 +43,9 @@ export const limiter = createLimiter({
       window: '1m',
       per: ['tenant', 'route'],
     }),
+  ],
+  extensions: [
+    relay({ name: 'AI routes', target: dashboardTarget, estimate: () => CALL_USD }),
+    ...usageRecords,
   ],
 })

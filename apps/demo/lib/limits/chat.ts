@@ -1,6 +1,9 @@
 import { concurrency, createLimiter, definePlans, slidingWindow } from '@sluice/core'
 import { budget, usd } from '@sluice/ai'
 import { upstash } from '@sluice/core/upstash'
+import { dashboard } from '../dashboard'
+import { demoClock } from '../development/clock'
+import { usageRecords } from '../usage'
 
 /** Daily budgets that are small enough for a demo to use up. */
 const plans = definePlans({
@@ -15,6 +18,8 @@ const plans = definePlans({
 export const chatLimiter = createLimiter({
   store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),
   plans,
+  extensions: [dashboard.watch({ name: 'Chat' }), ...usageRecords],
+  ...demoClock,
   policies: [
     budget({ daily: ({ plan }) => plan.dailyUsd, per: ['tenant'] }),
     slidingWindow({

@@ -1,8 +1,11 @@
 import { useState, type ReactNode } from 'react'
 import { tenants } from '../../lib/auth/tenants'
-import { NO_TENANT } from './use-budgets'
+import { pathOf } from './api'
 
-const ROUTES = ['evaluate', 'generate-questions', 'feedback', 'probe']
+/** Stands for a client without a JWT. */
+export const NO_TENANT = 'nobody'
+
+const ROUTES = ['evaluate', 'generate-questions', 'feedback', 'probe', 'chat']
 const MAX_BURST = 200
 
 interface SendFormProps {
@@ -38,7 +41,7 @@ export function SendForm(props: SendFormProps): ReactNode {
         <select value={route} onChange={(event) => onRoute(event.target.value)}>
           {ROUTES.map((id) => (
             <option key={id} value={id}>
-              /api/ai/{id}
+              {pathOf(id)}
             </option>
           ))}
         </select>

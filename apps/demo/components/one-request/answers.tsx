@@ -1,20 +1,22 @@
 import type { ReactNode } from 'react'
 import type { Answer } from './api'
 import { duration } from './duration'
+import { outcomeOf } from './outcome'
 
 /** The number of answers with each outcome, and the list of answers. */
 export function Answers({ answers }: { answers: readonly Answer[] }): ReactNode {
   if (answers.length === 0) return <p className="hint">Send something to see the answers.</p>
-  const counts = new Map<string, number>()
+  const counts = new Map<string, { tone: string; count: number }>()
   for (const answer of answers) {
-    counts.set(outcomeOf(answer), (counts.get(outcomeOf(answer)) ?? 0) + 1)
+    const { text, tone } = outcomeOf(answer)
+    counts.set(text, { tone, count: (counts.get(text)?.count ?? 0) + 1 })
   }
   return (
     <>
       <ul className="counts" aria-label="Outcomes">
-        {[...counts].map(([outcome, count]) => (
-          <li key={outcome} className={`count ${outcome}`}>
-            <strong>{count}</strong> {outcome}
+        {[...counts].map(([text, { tone, count }]) => (
+          <li key={text} className={`count ${tone}`}>
+            <strong>{count}</strong> {text}
           </li>
         ))}
       </ul>
@@ -38,8 +40,8 @@ function AnswerRow(answer: Answer): ReactNode {
   return (
     <details className="answer">
       <summary>
-        <span className={`status ${outcome}`}>{status}</span>
-        <span className="outcome">{outcome}</span>
+        <span className={`status ${outcome.tone}`}>{status}</span>
+        <span className="outcome">{outcome.text}</span>
         <span className="route">{route}</span>
         <span className="note">
           {retryAfter ? `retry in ${duration(1000 * Number(retryAfter))}` : null}
@@ -59,6 +61,3 @@ function AnswerRow(answer: Answer): ReactNode {
     </details>
   )
 }
-
-const outcomeOf = ({ status, error }: Answer): string =>
-  error ?? (status < 400 ? 'allowed' : `status ${status}`)

@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { fetchToken, send, type Answer } from './api'
-import { NO_TENANT } from './use-budgets'
+import { send, tokenOf, type Answer } from './api'
+import { NO_TENANT } from './send-form'
 
 const SHOWN_ANSWERS = 200
-/** The number of connections that a browser opens to one host. More requests would wait in it. */
-const CONNECTIONS = 6
+/** A browser opens six connections to one host, and one is the dashboard's stream. */
+const CONNECTIONS = 5
 
 /** The latest answers, and `sendMany` for more as a tenant to a route. */
 export function useAnswers(tenant: string, route: string) {
@@ -13,7 +13,7 @@ export function useAnswers(tenant: string, route: string) {
 
   async function sendMany(count: number): Promise<void> {
     setPending(count)
-    const token = tenant === NO_TENANT ? undefined : await fetchToken(tenant).catch(() => undefined)
+    const token = tenant === NO_TENANT ? undefined : await tokenOf(tenant).catch(() => undefined)
     let left = count
     const worker = async (): Promise<void> => {
       while (left > 0) {

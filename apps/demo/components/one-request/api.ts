@@ -1,11 +1,3 @@
-/** The budget of one policy, from `/api/limits`. */
-export interface Budget {
-  readonly name: string
-  readonly limit: number
-  readonly remaining: number
-  readonly resetMs: number
-}
-
 /** The answer to one request. */
 export interface Answer {
   readonly id: string
@@ -14,14 +6,26 @@ export interface Answer {
   readonly ms: number
   /** The names and values of the rate limit headers. */
   readonly headers: readonly (readonly [string, string])[]
-  /** The error code in a refusal's body. */
+  /** The code in a refusal's body. */
   readonly error: string | undefined
   /** The text of the model, or the message of the refusal. */
   readonly text: string
 }
 
-/** Fetches a token for one of the demo's tenants. */
-export async function fetchToken(tenant: string): Promise<string> {
+const TOKEN_LIFETIME_MS = 30 * 60_000
+const tokens = new Map<string, { readonly at: number; readonly token: Promise<string> }>()
+
+/** Returns a token for one of the demo's tenants, and keeps it for half an hour. */
+export function tokenOf(tenant: string): Promise<string> {
+  const cached = tokens.get(tenant)
+  if (cached && performance.now() - cached.at < TOKEN_LIFETIME_MS) return cached.token
+  const token = fetchToken(tenant)
+  tokens.set(tenant, { at: performance.now(), token })
+  token.catch(() => tokens.delete(tenant))
+  return token
+}
+
+async function fetchToken(tenant: string): Promise<string> {
   const answer = await fetch('/api/demo/token', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -32,11 +36,14 @@ export async function fetchToken(tenant: string): Promise<string> {
   return token
 }
 
-export async function fetchBudgets(route: string, token: string): Promise<readonly Budget[]> {
-  const answer = await fetch(`/api/limits?route=${route}`, { headers: authorization(token) })
-  const { policies = [] } = (await answer.json()) as { policies?: readonly Budget[] }
-  return policies
-}
+/** Returns the path of a route by its name. */
+export const pathOf = (route: string): string =>
+  route === 'chat' ? '/api/chat' : `/api/ai/${route}`
+
+const bodyFor = (route: string): object =>
+  route === 'chat'
+    ? { model: 'gpt-4o', messages: [{ role: 'user', content: 'What is a budget?' }], stream: true }
+    : { input: 'A cache makes reads fast by keeping what was read before.' }
 
 /** Sends one request to an AI route and reads the whole answer. Never rejects. */
 export async function send(route: string, token: string | undefined): Promise<Answer> {
@@ -56,10 +63,13 @@ const UNREACHABLE: Exchange = {
 }
 
 async function exchange(route: string, token: string | undefined): Promise<Exchange> {
-  const response = await fetch(`/api/ai/${route}`, {
+  const response = await fetch(pathOf(route), {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(token && authorization(token)) },
-    body: JSON.stringify({ input: 'A cache makes reads fast by keeping what was read before.' }),
+    headers: {
+      'content-type': 'application/json',
+      ...(token && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(bodyFor(route)),
   })
   const body = await response.text()
   const isStream = response.headers.get('content-type')?.includes('event-stream')
@@ -70,12 +80,8 @@ async function exchange(route: string, token: string | undefined): Promise<Excha
   }
 }
 
-const authorization = (token: string): { authorization: string } => ({
-  authorization: `Bearer ${token}`,
-})
-
 interface Completion {
-  readonly error?: string
+  readonly error?: string | { readonly code?: string; readonly message?: string }
   readonly message?: string
   readonly choices?: readonly {
     readonly message?: { readonly content?: string }
@@ -86,8 +92,8 @@ interface Completion {
 function readJson(body: string): Pick<Answer, 'error' | 'text'> {
   try {
     const { error, message, choices } = JSON.parse(body) as Completion
-    const text = choices?.[0]?.message?.content ?? message ?? ''
-    return { error: typeof error === 'string' ? error : undefined, text }
+    const { code, message: reason } = typeof error === 'object' ? error : { code: error, message }
+    return { error: code, text: choices?.[0]?.message?.content ?? reason ?? '' }
   } catch {
     return { error: undefined, text: body.slice(0, 200) }
   }
