@@ -23,6 +23,8 @@ import { invalidatePlan, planResolver } from '@sluice/core/plans'
 import { release, reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { startLocal, startRedisServer } from '@sluice/local'
+import { recordUsage } from '@sluice/usage'
+import { usage } from '@sluice/usage/report'
 import { describe, expect, it } from 'vitest'
 import { tableOf } from '../support/markdown.ts'
 import { commandCalls, connect } from '../support/redis.ts'
@@ -81,8 +83,10 @@ async function useEveryFeature(store: Store): Promise<void> {
     store,
     plans: definePlans({ starter: { rpm: 1_000 } }),
     policies: [
-      // So short that each check finds expired entries.
-      slidingWindow({ name: 'short', limit: 1_000, window: '1ms', per }),
+      // So short that a check finds expired entries, in one of them on a busy machine, too.
+      ...(['1ms', '10ms', '100ms'] as const).map((window) =>
+        slidingWindow({ name: `short-${window}`, limit: 1_000, window, per }),
+      ),
       slidingWindow({ name: 'rpm', limit: ({ plan }) => plan.rpm, window: '1m', per }),
       slidingWindow({ name: 'tpm', limit: 100, window: '1m', per, unit: 'token' }),
       slidingWindowCounter({ name: 'counter', limit: 1_000, window: '1m', per }),
@@ -95,6 +99,7 @@ async function useEveryFeature(store: Store): Promise<void> {
     ],
     extensions: [
       planResolver(() => Promise.resolve('starter')),
+      recordUsage(),
       runtimeConfiguration({ allow: { tpm: ['limit'] }, partitions: partitionRecords() }),
     ],
   })
@@ -102,7 +107,7 @@ async function useEveryFeature(store: Store): Promise<void> {
   for (let sent = 0; sent < 20; sent += 1) await limiter.check(subject, { cost })
   const call = await reserve(limiter, subject, { cost: { token: 60 } })
   if (call.allowed) await call.settle({ token: 7 })
-  const options = { cost: { token: 60 }, settleWithin: 1, unsettled: release() }
+  const options = { cost: { token: 60 }, settleWithin: '1ms', unsettled: release() } as const
   await reserve(limiter, subject, options)
   // It does not fit before the one above is given back.
   expect((await reserve(limiter, subject, options)).allowed).toBe(true)
@@ -112,6 +117,7 @@ async function useEveryFeature(store: Store): Promise<void> {
   await removeConfiguration(limiter, { tenant: 'acme' }, { policies: ['tpm'] })
   await configure(limiter, { tpm: { limit: 80 } }, { tenant: 'acme' })
   expect(await readConfiguration(limiter)).toHaveLength(1)
+  expect((await usage(limiter)).rows).not.toEqual([])
   await invalidatePlan(limiter, 'acme')
   await limiter.reset(subject)
 }

@@ -1,6 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** Returns the block of a page in `docs/` that begins with its name (`// name.ts`). */
+export function readBlock(page: string, name: string): string {
+  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
+  const block = new RegExp(`\`\`\`ts\\n// ${name}\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1]
+  if (block === undefined) throw new Error(`${page} has no block ${name}`)
+  return block
+}
+
 /**
  * Writes the block of a page in `docs/` that begins with its name (`// name.ts`) to `folder`, and imports it.
  *
@@ -12,10 +20,7 @@ export async function importBlock<Exports>(
   name: string,
   replacements: Readonly<Record<string, string>> = {},
 ): Promise<Exports> {
-  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
-  const block = new RegExp(`\`\`\`ts\\n// ${name}\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1]
-  if (block === undefined) throw new Error(`${page} has no block ${name}`)
-  let code = block
+  let code = readBlock(page, name)
   for (const [from, to] of Object.entries(replacements)) {
     if (!code.includes(from)) throw new Error(`${name} does not contain ${from}`)
     code = code.replaceAll(from, to)

@@ -1,4 +1,5 @@
 import type { Store } from '@sluice/core'
+import { batched } from '@sluice/core/batched'
 import { memory } from '@sluice/core/memory'
 import { pipelined } from '@sluice/core/pipelined'
 import { upstash, type UpstashOptions } from '@sluice/core/upstash'
@@ -36,6 +37,10 @@ export const STORES = {
   },
   'redis, calls of one moment in one request': async () =>
     overRest({ redisUrl: inject('redisUrl') }, { fetch: pipelined() }),
+  'redis, decisions of one moment in one script call': async () => {
+    const rest = await overRest({ redisUrl: inject('redisUrl') })
+    return { make: () => batched(rest.make()), close: () => rest.close() }
+  },
   'redis, ioredis client': async () => overTcpClient('ioredis 5'),
   'redis, node-redis client': async () => overTcpClient('node-redis'),
   'embedded engine, built-in transport': async () => overRest({ engine: 'embedded' }),
