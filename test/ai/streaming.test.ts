@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { meter, meterStream } from '@sluice/ai'
 import { describe, expect, it } from 'vitest'
+import { bytesInUse } from '../support/heap.ts'
 import * as recorded from './recordings.ts'
 import { bytesOf, ledger, sourceOf } from './support.ts'
 
@@ -24,9 +23,6 @@ function endless(chunk: Uint8Array<ArrayBuffer>) {
   )
   return { stream, given: () => given }
 }
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 /** Lets everything go on that can without anybody reading. */
 async function idle(): Promise<void> {
@@ -109,8 +105,7 @@ describe('a metered stream', () => {
   })
 
   it('keeps little of a line or of JSON that does not end', async () => {
-    collectGarbage()
-    const before = process.memoryUsage().heapUsed
+    const before = bytesInUse()
     for (const beginning of [
       'data: {"choices":[{"delta":{"content":"',
       '{"choices":[{"a":"',
@@ -120,9 +115,8 @@ describe('a metered stream', () => {
       const metered = meterStream(withStart(beginning, source.stream), ledgerOptions())
       const reader = metered.getReader()
       for (let read = 0; read < 20; read += 1) await reader.read()
-      collectGarbage()
       // Of the 20 MB that have passed.
-      expect(process.memoryUsage().heapUsed - before).toBeLessThan(3_000_000)
+      expect(bytesInUse() - before).toBeLessThan(3_000_000)
       await reader.cancel()
     }
   })
