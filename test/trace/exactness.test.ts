@@ -167,5 +167,6 @@ describe('a trace of real traffic', () => {
       if (own.rule.kind === 'fixed') continue
       expect(passed.map((fits) => fits[index])).toEqual(own.passed.slice(0, passed.length))
     }
-  })
+    // Tens of thousands of decisions, one after another.
+  }, 400_000)
 })
