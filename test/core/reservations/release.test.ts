@@ -1,4 +1,11 @@
-import { concurrency, dailyCap, slidingWindow, tokenBucket, type Policy } from '@sluice/core'
+import {
+  concurrency,
+  dailyCap,
+  listen,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+} from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { release, reserve, sweepUnsettled, type Reservation } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
@@ -163,6 +170,24 @@ describe('a reservation that is to be released', () => {
     const { limiter } = setUp(POLICIES, { store })
     expect((await take(limiter, 80)).allowed).toBe(true)
     expect(await take(limiter, 60)).toMatchObject({ allowed: false, violated: { name: 'day' } })
+  })
+
+  it('reports the decision after a sweep alone, and a denial that stands', async () => {
+    const reports: string[] = []
+    const listener = listen({
+      decision: ({ decision, reservation }) =>
+        void reports.push(`${decision.allowed} ${typeof reservation}`),
+      reserved: () => void reports.push('reserved'),
+      shadow: ({ policy }) => void reports.push(policy.name),
+    })
+    const shadow = dailyCap({ name: 'next', limit: 10, mode: 'shadow', ...TOKENS })
+    const { limiter, clock } = setUp([...POLICIES, shadow], { extensions: [listener] })
+    await take(limiter, 80)
+    await take(limiter, 60)
+    clock.advance(120_000)
+    await take(limiter, 60)
+    const allowed = ['true string', 'next', 'reserved']
+    expect(reports).toEqual([...allowed, 'false undefined', 'next', ...allowed])
   })
 
   it('must be chosen with release()', async () => {
