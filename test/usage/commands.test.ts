@@ -45,13 +45,19 @@ it('a flush takes the commands that the page states, for one cell and for hundre
   expect(await flush()).toBe(0)
 })
 
-it('hours and days expire, and marks of flushes too', async () => {
+it.each([
+  ['at once', 0, ['batch 1', 'day 84', 'hour 12']],
+  ['late', 90, ['batch 1', 'day 75', 'hour 3']],
+  ['when the hour is no longer kept', 150, ['batch 1', 'day 69']],
+  ['when neither is', 900, ['batch 1']],
+])('hours and days expire after their end if saved %s', async (_, minutes, expected) => {
   const prefix = freshPrefix()
-  const { limiter } = recording(undefined, {
+  const { limiter, clock } = recording(undefined, {
     store: own.store(prefix),
     usage: { tenants: 'plain', keepHours: '1h', keepDays: '2h' },
   })
   await limiter.check({ tenant: 'acme' }, { cost: { token: 1 } })
+  clock.advance(minutes * 60_000)
   await flushUsage(limiter)
   const expiries = await own.redis.eval(
     `local found = {}
@@ -63,7 +69,7 @@ it('hours and days expire, and marks of flushes too', async () => {
     0,
     `${prefix}:usage:*`,
   )
-  expect(expiries).toEqual(['batch 1', 'day 12', 'hour 6'])
+  expect(expiries).toEqual(expected)
 })
 
 it('a cell takes as many bytes as the page states', async () => {

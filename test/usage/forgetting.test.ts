@@ -1,3 +1,4 @@
+import { memory } from '@sluice/core/memory'
 import { flushUsage, forgetUsage, type TenantForm } from '@sluice/usage'
 import { usage, type Usage } from '@sluice/usage/report'
 import { describe, expect, it } from 'vitest'
@@ -6,6 +7,7 @@ import { STORES, storesOf, type StoreName } from '../support/stores.ts'
 import { recording, TWO_RPM } from './support.ts'
 
 const cost = { token: 10 }
+const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 
 const tenantsIn = ({ rows, policies }: Usage): string[] =>
@@ -55,6 +57,30 @@ describe.each(Object.keys(STORES) as StoreName[])('forgetUsage in %s', (name) =>
     await forgetUsage(limiter, ['acme'])
     expect(tenantsIn(await usage(limiter))).toEqual(['globex'])
   })
+})
+
+it('is gone from hours and days that were saved late', async () => {
+  const store = memory()
+  const kept = { tenants: 'plain', keepHours: '3h', keepDays: '3d' } as const
+  const { limiter, clock } = recording(undefined, { store, usage: kept })
+  await limiter.check({ tenant: 'acme' }, { cost })
+  clock.advance(2.5 * HOUR_MS)
+  await flushUsage(limiter)
+  clock.advance(2.5 * HOUR_MS)
+  await forgetUsage(limiter, ['acme'])
+  for (const by of ['hour', 'day'] as const) {
+    expect(await usage(limiter, { by })).toMatchObject({ rows: [], policies: [] })
+  }
+})
+
+it('is gone from an hour that has begun by the clock of another process', async () => {
+  const store = memory()
+  const { limiter, clock } = recording(undefined, { store })
+  clock.advance(HOUR_MS)
+  await limiter.check({ tenant: 'acme' }, { cost })
+  await flushUsage(limiter)
+  await forgetUsage(recording(undefined, { store }).limiter, ['acme'])
+  expect(await usage(limiter)).toMatchObject({ rows: [], policies: [] })
 })
 
 it('a tenant with a long id is found and forgotten by it', async () => {

@@ -12,7 +12,7 @@ export interface SharedSeriesOptions {
   readonly key?: string
 }
 
-/** The time for which a month's counts are kept. */
+/** The time for which a month's counts are kept, from the first of them. */
 const KEPT_MS = 40 * 86_400_000
 
 /**
@@ -42,7 +42,7 @@ export function sharedSeries(options: SharedSeriesOptions = {}): SeriesSharing {
         everyMs,
         take() {
           const counters = [...counter.take()].map(([name, values]) => ({ name, values }))
-          const hashes = [{ key: monthKey(), ttlMs: KEPT_MS }]
+          const hashes = [{ key: monthKey(), expiresAt: clock() + KEPT_MS }]
           return counters.length > 0 ? () => [{ hashes, counters }] : undefined
         },
       })

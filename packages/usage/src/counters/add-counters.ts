@@ -17,7 +17,8 @@ const MARK_MS = RESEND_MS + 60_000
  * Creates the operation that adds a batch of counters, once. On Redis it takes an EVALSHA, a SET for the mark,
  * and for each hash an HMGET and an HSET; an HLEN more if a counter is new, and a PEXPIRE if the hash is.
  */
-export function addCounters(batch: CounterBatch, now: number, startedAt: number): Operation<Added> {
+export function addCounters(all: CounterBatch, now: number, startedAt: number): Operation<Added> {
+  const batch = withoutExpired(all, now)
   return {
     startedAt,
     run: (states) => addInMemory(states, batch, now),
@@ -25,7 +26,7 @@ export function addCounters(batch: CounterBatch, now: number, startedAt: number)
       name: 'usage.add',
       source: () => SCRIPT,
       keys: [batch.mark, ...batch.groups.flatMap(({ hashes }) => hashes.map(({ key }) => key))],
-      args: scriptArgs(batch),
+      args: scriptArgs(batch, now),
       parse: (reply) => {
         const result = RESULTS[reply as number]
         return result && { result }
@@ -34,10 +35,19 @@ export function addCounters(batch: CounterBatch, now: number, startedAt: number)
   }
 }
 
-function scriptArgs({ maxCounters, groups }: CounterBatch): string[] {
+/** Returns the batch without the hashes that have expired: a late count must not bring one back. */
+function withoutExpired(batch: CounterBatch, now: number): CounterBatch {
+  const groups = batch.groups.map(({ hashes, counters }) => ({
+    hashes: hashes.filter(({ expiresAt }) => expiresAt > now),
+    counters,
+  }))
+  return { ...batch, groups: groups.filter(({ hashes }) => hashes.length > 0) }
+}
+
+function scriptArgs({ maxCounters, groups }: CounterBatch, now: number): string[] {
   const args = [String(MARK_MS), String(maxCounters)]
   for (const { hashes, counters } of groups) {
-    args.push(String(hashes.length), ...hashes.map(({ ttlMs }) => String(ttlMs)))
+    args.push(String(hashes.length), ...hashes.map(({ expiresAt }) => String(expiresAt - now)))
     args.push(String(counters.length))
     for (const { name, claim, values } of counters) {
       args.push(name, claim ? String(claim.at) : '', formatValues(stored(claim, values)))
@@ -56,7 +66,7 @@ function addInMemory(states: StateMap, batch: CounterBatch, now: number): Added 
   let hasOverflowed = false
   for (const { hashes, counters } of batch.groups) {
     const rejected = new Set<Counter>()
-    for (const [index, { key, ttlMs }] of hashes.entries()) {
+    for (const [index, { key, expiresAt }] of hashes.entries()) {
       const known = states.get(key, now) as Map<string, string> | undefined
       const hash = known ?? new Map<string, string>()
       for (const counter of counters) {
@@ -67,7 +77,7 @@ function addInMemory(states: StateMap, batch: CounterBatch, now: number): Added 
         if (sum) hash.set(name, formatValues(sum))
         else rejected.add(counter)
       }
-      if (!known) states.set(key, { state: hash, expiresAt: now + ttlMs })
+      if (!known) states.set(key, { state: hash, expiresAt })
     }
   }
   return hasOverflowed ? 'overflowed' : 'added'

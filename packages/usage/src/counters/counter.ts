@@ -17,8 +17,8 @@ export interface Counter {
 /** A hash that counters are added to. */
 export interface CounterHash {
   readonly key: string
-  /** The time after which it expires, from when it is first written, in milliseconds. */
-  readonly ttlMs: number
+  /** The time at which it expires, by the limiter's clock (epoch ms). From then on, nothing is added to it. */
+  readonly expiresAt: number
 }
 
 /** Counters, and the hashes that each of them is added to. The first hash decides about claims. */

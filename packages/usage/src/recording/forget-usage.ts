@@ -26,12 +26,12 @@ export async function forgetUsage(limiter: Limiter, tenants: readonly string[]):
   await removeCounters(records, keys, [...names.values()].map(startOf), now)
 }
 
-/** Returns the keys of the hours or days that may exist at `now`. One that was first written at its end lasts longest. */
+/** Returns the keys of the hours or days that may exist at `now`, and one more on either side: clocks differ. */
 function keysAt(by: Period, keptMs: number, now: number): string[] {
   const length = PERIOD_MS[by]
-  const current = now - (now % length)
-  const count = Math.ceil(keptMs / length) + 2
-  return Array.from({ length: count }, (_, index) => periodKey(by, current - index * length))
+  const next = now - (now % length) + length
+  const count = Math.ceil(keptMs / length) + 3
+  return Array.from({ length: count }, (_, index) => periodKey(by, next - index * length))
 }
 
 /** Returns the start of the names of a tenant's cells, after their family: `["acme",`. */

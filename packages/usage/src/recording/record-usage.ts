@@ -12,7 +12,7 @@ import {
 } from '@sluice/core'
 import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/validation'
 import { CounterFlush } from '../counters/counter-flush.ts'
-import { dayOf, periodKey } from '../hours.ts'
+import { dayOf, PERIOD_MS, periodKey } from '../hours.ts'
 import type { Period } from '../rows.ts'
 import { Cells } from './cells.ts'
 import { Recorder } from './recorder.ts'
@@ -39,16 +39,16 @@ export interface RecordUsageOptions {
   readonly waitUntil?: WaitUntil
   /** The most cells for an hour, and for a day. Requests that need more share `'(other)'`. @default 10_000 */
   readonly maxCells?: number
-  /** The time for which hours are kept. @default '8d' */
+  /** The time for which hours are kept after their end. @default '8d' */
   readonly keepHours?: Duration
-  /** The time for which days are kept. @default '100d' */
+  /** The time for which days are kept after their end. @default '100d' */
   readonly keepDays?: Duration
 }
 
 /** The parts of the extension that `flushUsage`, `forgetUsage` and `usage` work with. */
 export interface UsageHandle extends Pick<ExtensionContext, 'records' | 'clock'> {
   readonly tenants: TenantForm
-  /** The times for which hours and days are kept. */
+  /** The times for which hours and days are kept after their end. */
   readonly keptMs: Readonly<Record<Period, number>>
   flush(): Promise<void>
 }
@@ -87,8 +87,8 @@ export function recordUsage(options: RecordUsageOptions = {}): Extension {
   }
 
   const hashesOf = (hour: number) => [
-    { key: periodKey('day', dayOf(hour)), ttlMs: keptMs.day },
-    { key: periodKey('hour', hour), ttlMs: keptMs.hour },
+    { key: periodKey('day', dayOf(hour)), expiresAt: dayOf(hour) + PERIOD_MS.day + keptMs.day },
+    { key: periodKey('hour', hour), expiresAt: hour + PERIOD_MS.hour + keptMs.hour },
   ]
 
   function connect({ policies, records, clock, problem }: ExtensionContext): ExtensionHooks {
