@@ -173,7 +173,28 @@ describe('a mistake in budgets or in limits by model is an error that names the 
     [
       'dollars a month',
       () => modelPolicies({ per: ['tenant'], rpm: 20, monthly: 50 }),
-      'budget.monthly',
+      'modelPolicies.monthly',
+    ],
+    ...(['rpm', 'tpm', 'inFlight', 'daily', 'monthly'] as const).map((option): Mistake => [
+      `less than nothing as ${option} of a model`,
+      () => modelPolicies({ per: ['tenant'], [option]: -1 }),
+      `modelPolicies.${option}`,
+    ]),
+    [
+      'more calls of models at once than are counted',
+      () => modelPolicies({ per: ['tenant'], inFlight: 1_001 }),
+      'modelPolicies.inFlight',
+    ],
+    [
+      'the usual policies of nobody',
+      () => loosely(modelPolicies)({ daily: usd(5) }),
+      'modelPolicies.per',
+    ],
+    ['a budget of nobody', () => loosely(budget)({ monthly: usd(5) }), 'budget.per'],
+    [
+      'a mode of a budget that does not exist',
+      () => loosely(budget)({ per: ['tenant'], daily: usd(5), mode: 'off' }),
+      'budget.mode',
     ],
     ['dollars with cents', () => budget({ per: ['tenant'], daily: 0.5 }), 'budget.daily'],
     ['less than nothing', () => budget({ per: ['tenant'], daily: -1 }), 'budget.daily'],
@@ -204,6 +225,7 @@ describe('a mistake in budgets or in limits by model is an error that names the 
       () => limits({ ...good, models: { a: { rpm: 1 }, other: { rpm: 5 } } }),
       'modelLimits.models.other',
     ],
+    ['a scope that is no name', () => limits({ ...good, scope: 'a b' }), 'modelLimits.scope'],
     ['a count per user alone', () => limits({ ...good, per: ['user'] }), 'modelLimits.per'],
     [
       'nothing to limit',

@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow, type Limiter } from '@sluice/core'
-import { HANDOFF_HEADER } from '@sluice/core/http'
+import { createHandoff, HANDOFF_HEADER } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { rateLimit, withRateLimit } from '@sluice/next'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -11,23 +11,31 @@ afterEach(() => void error.mockReset())
 
 const PATH = '/api/ai/evaluate'
 
+const answer = (): Response => new Response('answer')
+
 const limiterOf = (name: string): Limiter =>
   createLimiter({
     store: memory(),
     policies: [fixedWindow({ name, limit: 100, window: '1d', per: ['tenant'] })],
   })
 
+interface Side {
+  readonly secret?: string | undefined
+  readonly limiter?: Limiter
+  readonly id?: string
+  readonly subject?: () => { tenant: string }
+}
 interface SetUp {
-  readonly middleware?: { readonly secret?: string | undefined; readonly limiter?: Limiter }
-  readonly wrapper?: { readonly secret?: string | undefined; readonly limiter?: Limiter }
+  readonly middleware?: Side
+  readonly wrapper?: Side
 }
 
 /** Sends requests through middleware and wrapper; returns what a handler was given and what was logged. */
 async function sendThrough({ middleware = {}, wrapper = {} }: SetUp) {
   const handed: (string | null)[] = []
   const first = rateLimit(middleware.limiter ?? limiterOf('rpm'), {
-    routes: [{ path: PATH, id: 'evaluate' }],
-    subject,
+    routes: [{ path: PATH, id: middleware.id ?? 'evaluate' }],
+    subject: middleware.subject ?? subject,
     secret: middleware.secret,
   })
   const second = withRateLimit(
@@ -70,5 +78,63 @@ describe('a request that middleware and wrapper both charge', () => {
     ['limiters with different policies', { middleware: { limiter: limiterOf('address') } }],
   ] satisfies [string, SetUp][])('is not told of with %s', async (_, setUp) => {
     expect((await sendThrough(setUp)).lines).toEqual([])
+  })
+})
+
+describe('a hand-off whose signature does not fit', () => {
+  const different = 'another secret that nobody here shares'
+  const MISMATCH = expect.stringMatching(
+    /^Sluice: withRateLimit of the route "evaluate" .* signature does not fit.*"secret".*forged/,
+  )
+
+  it.each([
+    ['another secret', { middleware: { secret: different }, wrapper: { secret } }],
+    ['another route id', { middleware: { secret, id: 'eval' }, wrapper: { secret } }],
+    [
+      'another subject',
+      { middleware: { secret, subject: () => ({ tenant: 'rival' }) }, wrapper: { secret } },
+    ],
+  ] satisfies [string, SetUp][])('is told of once: %s', async (_, setUp) => {
+    const { lines, handed } = await sendThrough(setUp)
+    expect(lines).toEqual([MISMATCH])
+    expect(lines.join()).not.toContain(different)
+    expect(handed).toEqual([null, null, null])
+  })
+
+  it('is told of once however many a client forges, and saves it no charge', async () => {
+    const limiter = limiterOf('rpm')
+    const handle = vi.fn<() => Response>(answer)
+    const wrapped = withRateLimit(handle, { limiter, route: 'evaluate', subject, secret })
+    for (let count = 0; count < 200; count += 1) {
+      const mac = String(count).padStart(64, '0')
+      const forged = `${Date.now() + 3_000}.${count}.${mac}.${mac}`
+      await wrapped(request(PATH, { headers: { [HANDOFF_HEADER]: forged } }), {})
+    }
+    expect(error.mock.calls).toEqual([[MISMATCH]])
+    expect(handle).toHaveBeenCalledTimes(100)
+  })
+
+  it('is not told of when it is late, used up, without form or for nobody', async () => {
+    const terms = { method: 'POST', route: 'evaluate', path: PATH, subject: subject() }
+    const used = await createHandoff(secret).sign(terms)
+    const late = await createHandoff(secret, { clock: () => Date.now() - 4_001 }).sign(terms)
+    const limiter = limiterOf('rpm')
+    const wrapped = withRateLimit(answer, { limiter, route: 'evaluate', subject, secret })
+    const ofNobody = withRateLimit(answer, {
+      limiter,
+      route: 'evaluate',
+      subject: () => null,
+      secret,
+    })
+    for (const [handler, value] of [
+      [wrapped, used],
+      [wrapped, used],
+      [wrapped, late],
+      [wrapped, 'x'],
+      [ofNobody, await createHandoff(secret).sign(terms)],
+    ] as const) {
+      await handler(request(PATH, { headers: { [HANDOFF_HEADER]: value } }), {})
+    }
+    expect(error).not.toHaveBeenCalled()
   })
 })

@@ -3,9 +3,13 @@ import { createHandoff, HANDOFF_HEADER, limitGuesses, refuse } from '@sluice/cor
 import { memory } from '@sluice/core/memory'
 import { rateLimit, withRateLimit, type Middleware } from '@sluice/next'
 import { NextResponse } from 'next/server.js'
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { setUp } from '../support/limiters.ts'
 import { limiterOfOne, request, routes, secret, subject } from './support/one-request.ts'
+
+// Some of these hand-offs are forged, which wrappers report: see double-charge.test.ts.
+beforeEach(() => void vi.spyOn(console, 'error').mockImplementation(() => {}))
+afterEach(() => void vi.restoreAllMocks())
 
 const options = () => ({ limiter: limiterOfOne(), route: 'evaluate', subject })
 

@@ -9,6 +9,7 @@ import {
   type PolicyRule,
 } from '@sluice/core'
 import { MAX_UNITS, assertKnownOptions, assertLimit } from '@sluice/core/validation'
+import { withOwnOptions } from './own-options.ts'
 
 // eslint-disable-next-line typescript/no-explicit-any -- stands for names of limits that are not known, which only `any` fits
 export type AnyLimitName = any
@@ -67,14 +68,18 @@ export function budget<const Partition extends Per, Name extends string = AnyLim
   ])
   const { daily, monthly, name = 'budget', ...common } = options
   const rules: PolicyRule[] = []
-  if (daily !== undefined) {
-    assertBudget('daily', daily)
-    rules.push(...dailyCap({ ...common, name: `${name}.daily`, limit: daily, unit: UNIT })())
+  const add = (
+    option: 'daily' | 'monthly',
+    limit: Limit | undefined,
+    cap: typeof dailyCap,
+  ): void => {
+    if (limit === undefined) return
+    const capOptions = { ...common, name: `${name}.${option}`, limit, unit: UNIT }
+    assertBudget(option, limit)
+    rules.push(...withOwnOptions('budget', option, () => cap(capOptions))())
   }
-  if (monthly !== undefined) {
-    assertBudget('monthly', monthly)
-    rules.push(...monthlyCap({ ...common, name: `${name}.monthly`, limit: monthly, unit: UNIT })())
-  }
+  add('daily', daily, dailyCap)
+  add('monthly', monthly, monthlyCap)
   if (rules.length > 0) return () => rules
   throw new ConfigError('invalid_option', 'budget', 'must have a daily or a monthly limit')
 }

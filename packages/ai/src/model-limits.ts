@@ -9,6 +9,7 @@ import {
 } from '@sluice/core'
 import { assertKnownOptions, assertLimit, assertOptions } from '@sluice/core/validation'
 import { candidateNames } from './model-name.ts'
+import { withOwnOptions } from './own-options.ts'
 
 /** One line of a provider's table of limits; what is left out has none. */
 export interface ModelLimits {
@@ -112,7 +113,8 @@ export function modelLimits(options: ModelLimitsOptions): ModelLimitPolicies {
     if (![...lines.values()].some((line) => line[column] !== undefined)) continue
     const limit: Limit = ({ model = OTHER }) =>
       (lines.get(model) ?? otherModels)[column] ?? 'unlimited'
-    policies.push(make({ ...common, name: column, limit }))
+    const policy = () => make({ ...common, name: column, limit })
+    policies.push(withOwnOptions('modelLimits', column, policy))
   }
   if (policies.length === 0) {
     throw new ConfigError('invalid_option', 'modelLimits.models', 'must limit something')

@@ -9,6 +9,7 @@ import {
 } from '@sluice/core'
 import { assertKnownOptions } from '@sluice/core/validation'
 import { budget, type AnyLimitName } from './budget.ts'
+import { withOwnOptions } from './own-options.ts'
 
 /** Options of `modelPolicies`. What is left out is not limited. */
 export interface ModelPoliciesOptions<Partition extends Per = Per> {
@@ -41,21 +42,16 @@ export function modelPolicies<const Partition extends Per>(
   assertKnownOptions('modelPolicies', options, known)
   const { per, rpm, tpm, daily, monthly, inFlight } = options
   const policies: Policy[] = []
-  if (daily !== undefined || monthly !== undefined) {
-    const amounts = {
-      ...(daily !== undefined && { daily }),
-      ...(monthly !== undefined && { monthly }),
-    }
-    policies.push(budget({ per, ...amounts }))
+  const add = (option: string, limit: Limit | undefined, make: (limit: Limit) => Policy): void => {
+    if (limit === undefined) return
+    policies.push(withOwnOptions('modelPolicies', option, () => make(limit)))
   }
   const window = '1m'
-  if (rpm !== undefined) policies.push(slidingWindow({ name: 'rpm', limit: rpm, window, per }))
-  if (tpm !== undefined) {
-    policies.push(slidingWindow({ name: 'tpm', unit: 'token', limit: tpm, window, per }))
-  }
-  if (inFlight !== undefined) {
-    policies.push(concurrency({ name: 'in-flight', limit: inFlight, per }))
-  }
+  add('daily', daily, (limit) => budget({ per, daily: limit }))
+  add('monthly', monthly, (limit) => budget({ per, monthly: limit }))
+  add('rpm', rpm, (limit) => slidingWindow({ name: 'rpm', limit, window, per }))
+  add('tpm', tpm, (limit) => slidingWindow({ name: 'tpm', unit: 'token', limit, window, per }))
+  add('inFlight', inFlight, (limit) => concurrency({ name: 'in-flight', limit, per }))
   if (policies.length > 0) return policies as Policy<never, never>[]
   const message = 'must limit something, such as rpm or daily'
   throw new ConfigError('invalid_option', 'modelPolicies', message)

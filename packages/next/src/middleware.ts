@@ -14,7 +14,7 @@ import { assertFunction, assertOptions } from '@sluice/core/validation'
 import { NextResponse, type NextFetchEvent, type NextRequest } from 'next/server.js'
 import { reservedCost } from './charged-requests.ts'
 import { routePath } from './route-path.ts'
-import { unsignedHandoff } from './unsigned-handoff.ts'
+import { unsignedHandoff } from './handoff-reports.ts'
 
 /** Options of `rateLimit`. */
 export interface RateLimitOptions extends AdapterOptions<

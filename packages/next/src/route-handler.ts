@@ -12,7 +12,7 @@ import {
 } from '@sluice/core/http'
 import { assertFunction, assertOptions } from '@sluice/core/validation'
 import { guardOfTheRest } from './charged-requests.ts'
-import { doubleChargeReporter } from './unsigned-handoff.ts'
+import { doubleChargeReporter, mismatchReporter } from './handoff-reports.ts'
 
 /** Options of `withRateLimit`. */
 export interface RouteLimitOptions extends GuardOptions<[routeContext: unknown], NextRequest> {
@@ -58,7 +58,9 @@ export function withRateLimit<HandledRequest extends Request, RouteContext = unk
   const limiterFor = limiterFrom('limiter', limiter)
   const guard = createGuard<[routeContext: unknown], NextRequest>(limiterFor, guardOptions)
   const guardRest = guardOfTheRest(limiterFor, guardOptions)
-  const handoff = secret === undefined ? undefined : createHandoff(secret, { singleUse })
+  const onMismatch = mismatchReporter(route)
+  const handoff =
+    secret === undefined ? undefined : createHandoff(secret, { singleUse, onMismatch })
   const reportDoubleCharge = doubleChargeReporter(route, handoff !== undefined)
   const routeOnly = { id: route, cost: undefined }
 

@@ -46,6 +46,13 @@ export interface HandoffOptions {
    * @default none: each process remembers its own
    */
   readonly singleUse?: Store | (() => Store) | undefined
+  /**
+   * Called by `take` for a hand-off of the right form and time whose signature does not fit: it was signed
+   * with another secret or for another request, or somebody made it up.
+   *
+   * @default nobody is told
+   */
+  readonly onMismatch?: (() => void) | undefined
   /** @default the machine's own */
   readonly clock?: Clock
 }
@@ -69,7 +76,7 @@ export interface Handoff {
  */
 export function createHandoff(
   secret: string,
-  { singleUse, clock = systemClock }: HandoffOptions = {},
+  { singleUse, onMismatch, clock = systemClock }: HandoffOptions = {},
 ): Handoff {
   if (typeof secret !== 'string' || secret.length < 32) {
     throw new ConfigError(
@@ -81,6 +88,11 @@ export function createHandoff(
   const isFirstInStore = singleUse === undefined ? undefined : usesInStore(singleUse)
   const isFirstHere = usesInProcess()
   const mac = signer(secret)
+  const verify = async (text: string, signature: string): Promise<boolean> => {
+    const isGenuine = await mac.verify(signature, text)
+    if (!isGenuine) onMismatch?.()
+    return isGenuine
+  }
 
   return {
     async sign(terms) {
@@ -94,13 +106,12 @@ export function createHandoff(
       const [now, expires] = [clock(), Number(expiry)]
       const left = expires - now
       if (!stamp || !(left > 0 && left <= LIFETIME_MS + TOLERANCE_MS)) return false
-      if (!(await mac.verify(requestMac, requestText(stamp, claim)))) return false
+      if (!(await verify(requestText(stamp, claim), requestMac))) return false
       // Used up before the subject is looked up: one hand-off must not test many credentials.
       if (!isFirstHere(id, expires, now)) return false
       const { subject: source } = claim
       const subject = typeof source === 'function' ? await source() : source
-      if (!subject || !(await mac.verify(subjectMac, requestText(stamp, claim, subject))))
-        return false
+      if (!subject || !(await verify(requestText(stamp, claim, subject), subjectMac))) return false
       return isFirstInStore === undefined || isFirstInStore(id, now)
     },
   }

@@ -1,4 +1,5 @@
 import type { Decision } from '@sluice/core'
+import { HANDOFF_HEADER } from '@sluice/core/http'
 
 const UNSIGNED = 'unsigned'
 
@@ -20,7 +21,7 @@ export function doubleChargeReporter(
     if (handoff === null || isReported) return
     const [kind, ...names] = handoff.split(',')
     const isUnsigned = kind === UNSIGNED
-    // A hand-off that a wrapper with a secret refuses may be forged, late or used up.
+    // A wrapper with a secret refuses late and used ones, too. `mismatchReporter` reports the others.
     if (hasSecret && !isUnsigned) return
     const charged = policies.filter(({ name }) => !isUnsigned || names.includes(name))
     if (charged.length === 0) return
@@ -29,6 +30,22 @@ export function doubleChargeReporter(
       `Sluice: withRateLimit charges the route "${route}" a second time, after the middleware: ` +
         `${charged.map(({ name }) => name).join(', ')}. ` +
         `Set the same "secret" in rateLimit and in withRateLimit: it is missing in ${isUnsigned ? 'rateLimit' : 'withRateLimit'}.`,
+    )
+  }
+}
+
+/** Returns a function that reports, once, that the signature of a hand-off does not fit. */
+export function mismatchReporter(route: string): () => void {
+  let isReported = false
+  return () => {
+    // Once, because a client that forges hand-offs could fill the log.
+    if (isReported) return
+    isReported = true
+    console.error(
+      `Sluice: withRateLimit of the route "${route}" charges a request in spite of its hand-off, because the ` +
+        'signature does not fit. Set the same "secret" in rateLimit and in withRateLimit, the same route id, ' +
+        'and the same "subject". If they are the same, either the handler sees another path than the ' +
+        `middleware, or a client forged the header ${HANDOFF_HEADER}: it is charged all the same.`,
     )
   }
 }
