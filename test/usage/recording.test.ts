@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { listen, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { reservation, reserve } from '@sluice/core/reservations'
-import { flushUsage } from '@sluice/usage'
+import { release, reservation, reserve, sweepUnsettled } from '@sluice/core/reservations'
+import { flushUsage, type UsageRow } from '@sluice/usage'
 import { usage } from '@sluice/usage/report'
 import { setUp } from '../support/limiters.ts'
 import { STORES, storesOf, type StoreName } from '../support/stores.ts'
@@ -25,6 +25,13 @@ const STRIPED = [
 /** Noon without its half minute. */
 const HOUR = NOON - 30_000
 const ROW = { start: HOUR, ...SUBJECT, plan: '' }
+
+/** Returns the tokens of each tenant. */
+function tokensBy(rows: readonly UsageRow[]): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const { tenant, tokens } of rows) sums[tenant] = (sums[tenant] ?? 0) + tokens
+  return sums
+}
 
 describe.each(Object.keys(STORES) as StoreName[])('usage in %s', (name) => {
   const makeStore = storesOf(name)
@@ -133,6 +140,25 @@ describe('a reservation that another process settles', () => {
       { policy: 'rpm', start: HOUR, limit: 2, requests: 1, units: 1 },
       { policy: 'tpm', start: HOUR, limit: 10_000, requests: 1, units: 812 },
     ])
+  })
+
+  it('is corrected there, too, if it was released before, and the release is undone', async () => {
+    const store = memory()
+    const { limiter, clock } = recording(STRIPED, { store })
+    const other = recording(STRIPED, { store, clock })
+    const options = { cost: { token: 2_000 }, unsettled: release() }
+    const call = await reserve(limiter, SUBJECT, options)
+    const sums = async () => {
+      const { rows, policies } = await usage(other.limiter, { from: HOUR })
+      return { tokens: tokensBy(rows), units: policies.find(({ unit }) => unit === 'token')?.units }
+    }
+    await flushUsage(limiter)
+    clock.advance(3_600_000)
+    expect(await sweepUnsettled(other.limiter, SUBJECT)).toBe(1)
+    expect(await sums()).toEqual({ tokens: { '(unknown)': -2_000, acme: 2_000 }, units: 2_000 })
+    clock.advance(3_600_000)
+    await reservation(other.limiter, JSON.stringify(call)).settle({ token: 812 })
+    expect(await sums()).toEqual({ tokens: { '(unknown)': 0, acme: 812 }, units: 812 })
   })
 
   it('has no tenant if nobody listened when it was made', async () => {
