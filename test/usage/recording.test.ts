@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { listen, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { release, reservation, reserve, sweepUnsettled } from '@sluice/core/reservations'
-import { flushUsage, type UsageRow } from '@sluice/usage'
+import { flushUsage, type TenantForm, type UsageRow } from '@sluice/usage'
 import { usage } from '@sluice/usage/report'
 import { setUp } from '../support/limiters.ts'
 import { STORES, storesOf, type StoreName } from '../support/stores.ts'
@@ -161,15 +161,18 @@ describe('a reservation that another process settles', () => {
     expect(await sums()).toEqual({ tokens: { '(unknown)': 0, acme: 812 }, units: 812 })
   })
 
-  it('has no tenant if nobody listened when it was made', async () => {
-    const store = memory()
-    const { limiter } = setUp(STRIPED, { store })
-    const other = recording(STRIPED, { store })
-    const call = await reserve(limiter, SUBJECT, { cost: { token: 2_000 } })
-    await reservation(other.limiter, JSON.stringify(call)).settle({ token: 812 })
-    const { rows } = await usage(other.limiter)
-    expect(rows.map(({ tenant, requests, tokens }) => [tenant, requests, tokens])).toEqual([
-      ['(unknown)', 0, -1_188],
-    ])
-  })
+  it.each<TenantForm>(['plain', 'hashed', { secret: 'salt' }])(
+    'has no tenant if nobody listened when it was made, with ids %j',
+    async (tenants) => {
+      const store = memory()
+      const { limiter } = setUp(STRIPED, { store })
+      const other = recording(STRIPED, { store, usage: { tenants } })
+      const call = await reserve(limiter, SUBJECT, { cost: { token: 2_000 } })
+      await reservation(other.limiter, JSON.stringify(call)).settle({ token: 812 })
+      const { rows } = await usage(other.limiter)
+      expect(rows.map(({ tenant, requests, tokens }) => [tenant, requests, tokens])).toEqual([
+        ['(unknown)', 0, -1_188],
+      ])
+    },
+  )
 })
