@@ -41,7 +41,12 @@ async function take(limiter: Parameters<typeof reserve>[0], token: number) {
 describe.each(NAMES)('in %s, a reservation that is to be released', (name) => {
   const make = storesOf(name)
   const world = () => {
-    const { limiter, clock } = setUp(POLICIES, { store: make() })
+    const ends: string[] = []
+    const listener = listen({
+      settled: ({ wasReleased }) => void ends.push(wasReleased ? 'after its release' : 'first'),
+      abandoned: () => void ends.push('abandoned'),
+    })
+    const { limiter, clock } = setUp(POLICIES, { store: make(), extensions: [listener] })
     const left = async () => {
       const cost = { request: 0, token: 0, call: 0 }
       return remaining(await limiter.peek(ACME, { cost }))
@@ -51,7 +56,7 @@ describe.each(NAMES)('in %s, a reservation that is to be released', (name) => {
       if (decision.allowed) return decision
       throw new Error(`denied: ${decision.reason}`)
     }
-    return { limiter, clock, left, mustTake }
+    return { limiter, clock, left, mustTake, ends }
   }
 
   it('is settled like any other in time', async () => {
@@ -96,6 +101,19 @@ describe.each(NAMES)('in %s, a reservation that is to be released', (name) => {
     expect(await left()).toMatchObject({ day: 20, hour: 20 })
     expect((await call.settle({ token: 80 })).applied).toBe(false)
     expect(await left()).toMatchObject({ day: 20, hour: 20 })
+  })
+
+  it('tells listeners that it was released before it was settled, whoever released it', async () => {
+    const { limiter, clock, mustTake, ends } = world()
+    const early = await mustTake(10)
+    await early.settle({ token: 5 })
+    const late = await mustTake(80)
+    clock.advance(120_000)
+    const sweeps = [sweepUnsettled(limiter, ACME), sweepUnsettled(limiter, ACME)] as const
+    const [first, second] = await Promise.all(sweeps)
+    expect(first + second).toBe(1)
+    await late.settle({ token: 30 })
+    expect(ends).toEqual(['first', 'first', 'after its release'])
   })
 
   it('can be settled late as long as nobody has released it', async () => {
