@@ -19,6 +19,8 @@ const limiterOf = (name: string): Limiter =>
     policies: [fixedWindow({ name, limit: 100, window: '1d', per: ['tenant'] })],
   })
 
+const limited = () => rateLimit(limiterOf('rpm'), { routes: [PATH], subject })
+
 interface Side {
   readonly secret?: string | undefined
   readonly limiter?: Limiter
@@ -83,7 +85,6 @@ describe('a request that middleware and wrapper both charge', () => {
 
 describe('middleware without a secret', () => {
   const OVERRIDDEN = 'x-middleware-override-headers'
-  const limited = () => rateLimit(limiterOf('rpm'), { routes: [PATH], subject })
 
   it('hands on other request headers at most once a second', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
