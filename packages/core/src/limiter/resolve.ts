@@ -76,7 +76,7 @@ function reasonToSkip(
   if (routes && !routes.includes(limits.route ?? '')) return 'other_route'
   if (onMissing !== 'skip') return undefined
   if (!lacksDimension(subject, per)) {
-    compiledPolicy.lacking = Number.NaN
+    compiledPolicy.lacking = Infinity
     return undefined
   }
   compiledPolicy.lacking += 1

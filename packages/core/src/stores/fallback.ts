@@ -2,7 +2,7 @@ import type { Degraded } from '../decision.ts'
 import type { Entry, Operation, Store, StoreProblem, StoreReply, StoreRequest } from './store.ts'
 import { SluiceError, StoreError } from '../errors.ts'
 import { memory } from './memory.ts'
-import { isDenied } from './store.ts'
+import { badReply, isDenied } from './store.ts'
 
 /**
  * The decision while the store fails: allow every request, deny every request, or apply the same
@@ -62,8 +62,9 @@ export function withFallback(
     const entries = typeof outcome === 'string' ? request.entries : outcome
     const reply = await local.check({ ...request, entries, reads: [] })
     const { mark } = request
-    if (mark && !isDenied(entries, reply.verdicts))
-      rememberReservation(mark.keys.at(-1) ?? '', local)
+    if (mark && !isDenied(entries, reply.verdicts)) {
+      rememberReservation(mark.keys.at(-1) as string, local)
+    }
     return { ...reply, degraded }
   }
 
@@ -74,7 +75,7 @@ export function withFallback(
         const reply = await primary.check(request)
         if (reply.problem) report(reply.problem)
         if (reply.degraded || isComplete(reply, request)) return reply
-        throw new StoreError('store_bad_reply', 'The store sent an invalid reply')
+        throw badReply()
       } catch (error) {
         return fallbackReply(request, error)
       }
@@ -97,7 +98,7 @@ export function withFallback(
 
 function rememberReservation(mark: string, store: Store): void {
   localReservations.set(mark, store)
-  const [oldest = mark] = localReservations.keys()
+  const [oldest] = localReservations.keys()
   if (localReservations.size > MAX_LOCAL_RESERVATIONS) localReservations.delete(oldest)
 }
 

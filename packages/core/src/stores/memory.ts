@@ -149,10 +149,9 @@ export function memory(options: MemoryOptions = {}): Store {
 
   return {
     check: (request) => Promise.resolve(check(request)),
-    run: (operation) => Promise.resolve(operation.run(states)),
-    reset: (keys) => {
+    run: async (operation) => operation.run(states),
+    async reset(keys) {
       for (const key of keys) remove(key)
-      return Promise.resolve()
     },
   }
 }

@@ -2,6 +2,7 @@ import type { AlgorithmInput, Finding, StoredState } from '../algorithms/algorit
 import type { Degraded, Source } from '../decision.ts'
 import type { StoreErrorCode } from '../errors.ts'
 import type { PolicyRule } from '../policies/policy.ts'
+import { StoreError } from '../errors.ts'
 
 /** One policy's part in a store call: its key and its numbers. */
 export interface Entry extends AlgorithmInput {
@@ -215,6 +216,10 @@ export interface Store {
   /** Removes these keys, counts and records alike. @throws StoreError When they may still be there. */
   reset(keys: readonly string[]): Promise<void>
 }
+
+/** Creates the error of an answer that a store cannot have given. */
+export const badReply = (status?: number): StoreError =>
+  new StoreError('store_bad_reply', 'The store sent an invalid reply', status)
 
 /** Returns true if an enforced entry does not fit. For stores that run the algorithms' TypeScript. */
 export function isDenied(entries: readonly Entry[], findings: readonly Finding[]): boolean {

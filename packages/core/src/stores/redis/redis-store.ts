@@ -7,7 +7,8 @@ import { hex } from '../../internal/hex.ts'
 import { assertName, assertPositiveInteger } from '../../internal/validation.ts'
 import { decidingScript } from './script.ts'
 import { checkCall, layoutOf, parseCheckReply } from './script-call.ts'
-import { badReply, RedisError } from './transport.ts'
+import { badReply } from '../store.ts'
+import { RedisError } from './transport.ts'
 
 /** Options of every store in Redis. */
 export interface RedisStoreOptions {

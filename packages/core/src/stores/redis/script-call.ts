@@ -1,7 +1,8 @@
 /* The arguments of the deciding script (KEYS and ARGV) for a request, and the reading of its reply. */
 import type { PolicyRule } from '../../policies/policy.ts'
 import type { StoreReply, StoreRequest, Verdict } from '../store.ts'
-import { badReply, type Command } from './transport.ts'
+import type { Command } from './transport.ts'
+import { badReply } from '../store.ts'
 
 type MutableCommand = (string | number)[]
 

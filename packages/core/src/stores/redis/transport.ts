@@ -7,11 +7,6 @@ export type Command = readonly (string | number)[]
 /** An error reply of Redis itself. Its text may hold keys, so it is never passed on. */
 export class RedisError extends Error {}
 
-/** Creates the error of an answer that Redis cannot have given. */
-export function badReply(status?: number): StoreError {
-  return new StoreError('store_bad_reply', 'The store sent an invalid reply', status)
-}
-
 /** Creates the error of a command that could not be sent to Redis. */
 export const notConnected = (): StoreError =>
   new StoreError('store_unreachable', 'The client is not connected to Redis')

@@ -1,6 +1,7 @@
 /* Sending of one Redis command over the Upstash REST protocol. */
 import { StoreError } from '../../errors.ts'
-import { badReply, RedisError, type Transport } from '../redis/transport.ts'
+import { RedisError, type Transport } from '../redis/transport.ts'
+import { badReply } from '../store.ts'
 
 /** Creates the error of credentials that Upstash does not accept. */
 export function unauthorized(status?: number): StoreError {

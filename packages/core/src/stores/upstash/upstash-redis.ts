@@ -4,7 +4,8 @@ import type { RedisStoreOptions } from '../redis/redis-store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { assertKnownOptions } from '../../internal/validation.ts'
 import { resolveRedisOptions, redisStore } from '../redis/redis-store.ts'
-import { badReply, RedisError, type Command, type Transport } from '../redis/transport.ts'
+import { RedisError, type Command, type Transport } from '../redis/transport.ts'
+import { badReply } from '../store.ts'
 import { unauthorized } from './rest-transport.ts'
 
 /** Options of `upstashRedis`. */
