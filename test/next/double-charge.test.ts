@@ -19,6 +19,8 @@ const limiterOf = (name: string): Limiter =>
     policies: [fixedWindow({ name, limit: 100, window: '1d', per: ['tenant'] })],
   })
 
+const limited = () => rateLimit(limiterOf('rpm'), { routes: [PATH], subject })
+
 interface Side {
   readonly secret?: string | undefined
   readonly limiter?: Limiter
@@ -53,7 +55,7 @@ async function sendThrough({ middleware = {}, wrapper = {} }: SetUp) {
   for (let count = 0; count < 3; count += 1) {
     const { headers } = await first(request(PATH))
     const handoff = headers.get(`x-middleware-request-${HANDOFF_HEADER}`)
-    const passed = request(PATH, { headers: { [HANDOFF_HEADER]: handoff ?? '' } })
+    const passed = request(PATH, handoff === null ? {} : { headers: { [HANDOFF_HEADER]: handoff } })
     expect((await second(passed, {})).status).toBe(200)
   }
   return { handed, lines: error.mock.calls.map(([text]) => String(text)) }
@@ -78,6 +80,37 @@ describe('a request that middleware and wrapper both charge', () => {
     ['limiters with different policies', { middleware: { limiter: limiterOf('address') } }],
   ] satisfies [string, SetUp][])('is not told of with %s', async (_, setUp) => {
     expect((await sendThrough(setUp)).lines).toEqual([])
+  })
+})
+
+describe('middleware without a secret', () => {
+  const OVERRIDDEN = 'x-middleware-override-headers'
+
+  it('hands on other request headers at most once a second', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    try {
+      const middleware = limited()
+      const overrides = async () => (await middleware(request(PATH))).headers.has(OVERRIDDEN)
+      expect([await overrides(), await overrides()]).toEqual([true, false])
+      vi.setSystemTime(Date.now() + 1_000)
+      expect([await overrides(), await overrides()]).toEqual([true, false])
+      vi.setSystemTime(Date.now() - 3_600_000)
+      expect(await overrides()).toBe(true)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('never hands on what a client sent as a hand-off', async () => {
+    const middleware = limited()
+    const handedOn = async () => {
+      const { headers } = await middleware(
+        request(PATH, { headers: { [HANDOFF_HEADER]: 'forged' } }),
+      )
+      return [headers.has(OVERRIDDEN), headers.get(`x-middleware-request-${HANDOFF_HEADER}`)]
+    }
+    expect(await handedOn()).toEqual([true, 'unsigned,rpm'])
+    expect(await handedOn()).toEqual([true, null])
   })
 })
 

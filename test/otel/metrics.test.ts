@@ -1,6 +1,6 @@
 import { backpressure, fixedWindow, slidingWindow, StoreError, definePlans } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { reservation, reserve } from '@sluice/core/reservations'
+import { release, reservation, reserve, sweepUnsettled } from '@sluice/core/reservations'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ACME } from '../support/limiters.ts'
 import { setUpTelemetry, startSdk, type Sdk } from './support.ts'
@@ -115,6 +115,22 @@ describe('units', () => {
     expect(await sdk.counts('rate_limiter.cost')).toEqual({
       'route=chat state=reserved': 2,
       'route=chat state=abandoned': 2,
+    })
+  })
+
+  it('that are settled after their release are estimated once', async () => {
+    const { limiter, clock } = setUpTelemetry(sdk, [unitPolicy('token', 1_000)])
+    const options = { cost: { token: 500 }, settleWithin: '30s', unsettled: release() } as const
+    const call = await reserve(limiter, { ...ACME, route: 'chat' }, options)
+    clock.advance(30_000)
+    expect(await sweepUnsettled(limiter, ACME)).toBe(1)
+    if (call.allowed) await call.settle({ token: 200 })
+    expect(await sdk.counts('rate_limiter.units')).toEqual({
+      'route=chat state=reserved unit=token': 500,
+      'state=estimated unit=token': 500,
+      'state=returned unit=token': 500,
+      'route=chat state=settled unit=token': 200,
+      'route=chat state=overrun unit=token': 200,
     })
   })
 

@@ -1,4 +1,5 @@
 import { memory } from '@sluice/core/memory'
+import { reservation, reserve } from '@sluice/core/reservations'
 import { flushUsage, forgetUsage, type TenantForm } from '@sluice/usage'
 import { usage, type Usage } from '@sluice/usage/report'
 import { describe, expect, it } from 'vitest'
@@ -71,6 +72,18 @@ it('is gone from hours and days that were saved late', async () => {
   for (const by of ['hour', 'day'] as const) {
     expect(await usage(limiter, { by })).toMatchObject({ rows: [], policies: [] })
   }
+})
+
+it('has no row of a call that was running, and another process settles', async () => {
+  const store = memory()
+  const { limiter, clock } = recording(undefined, { store })
+  const other = recording(undefined, { store, clock })
+  const call = await reserve(limiter, { tenant: 'acme' }, { cost: { token: 100 } })
+  await forgetUsage(limiter, ['acme'])
+  await reservation(other.limiter, JSON.stringify(call)).settle({ token: 60 })
+  expect(await usage(other.limiter)).toMatchObject({ rows: [], policies: [] })
+  await limiter.check({ tenant: 'acme' }, { cost })
+  expect((await usage(limiter)).rows).toMatchObject([{ tenant: 'acme', requests: 1 }])
 })
 
 it('is gone from an hour that has begun by the clock of another process', async () => {

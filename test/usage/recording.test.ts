@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { listen, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { reservation, reserve } from '@sluice/core/reservations'
-import { flushUsage } from '@sluice/usage'
+import { release, reservation, reserve, sweepUnsettled } from '@sluice/core/reservations'
+import { flushUsage, type TenantForm, type UsageRow } from '@sluice/usage'
 import { usage } from '@sluice/usage/report'
 import { setUp } from '../support/limiters.ts'
 import { STORES, storesOf, type StoreName } from '../support/stores.ts'
@@ -25,6 +25,13 @@ const STRIPED = [
 /** Noon without its half minute. */
 const HOUR = NOON - 30_000
 const ROW = { start: HOUR, ...SUBJECT, plan: '' }
+
+/** Returns the tokens of each tenant. */
+function tokensBy(rows: readonly UsageRow[]): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const { tenant, tokens } of rows) sums[tenant] = (sums[tenant] ?? 0) + tokens
+  return sums
+}
 
 describe.each(Object.keys(STORES) as StoreName[])('usage in %s', (name) => {
   const makeStore = storesOf(name)
@@ -135,15 +142,37 @@ describe('a reservation that another process settles', () => {
     ])
   })
 
-  it('has no tenant if nobody listened when it was made', async () => {
+  it('is corrected there, too, if it was released before, and the release is undone', async () => {
     const store = memory()
-    const { limiter } = setUp(STRIPED, { store })
-    const other = recording(STRIPED, { store })
-    const call = await reserve(limiter, SUBJECT, { cost: { token: 2_000 } })
+    const { limiter, clock } = recording(STRIPED, { store })
+    const other = recording(STRIPED, { store, clock })
+    const options = { cost: { token: 2_000 }, unsettled: release() }
+    const call = await reserve(limiter, SUBJECT, options)
+    const sums = async () => {
+      const { rows, policies } = await usage(other.limiter, { from: HOUR })
+      return { tokens: tokensBy(rows), units: policies.find(({ unit }) => unit === 'token')?.units }
+    }
+    await flushUsage(limiter)
+    clock.advance(3_600_000)
+    expect(await sweepUnsettled(other.limiter, SUBJECT)).toBe(1)
+    expect(await sums()).toEqual({ tokens: { '(unknown)': -2_000, acme: 2_000 }, units: 2_000 })
+    clock.advance(3_600_000)
     await reservation(other.limiter, JSON.stringify(call)).settle({ token: 812 })
-    const { rows } = await usage(other.limiter)
-    expect(rows.map(({ tenant, requests, tokens }) => [tenant, requests, tokens])).toEqual([
-      ['(unknown)', 0, -1_188],
-    ])
+    expect(await sums()).toEqual({ tokens: { '(unknown)': 0, acme: 812 }, units: 812 })
   })
+
+  it.each<TenantForm>(['plain', 'hashed', { secret: 'salt' }])(
+    'has no tenant if nobody listened when it was made, with ids %j',
+    async (tenants) => {
+      const store = memory()
+      const { limiter } = setUp(STRIPED, { store })
+      const other = recording(STRIPED, { store, usage: { tenants } })
+      const call = await reserve(limiter, SUBJECT, { cost: { token: 2_000 } })
+      await reservation(other.limiter, JSON.stringify(call)).settle({ token: 812 })
+      const { rows } = await usage(other.limiter)
+      expect(rows.map(({ tenant, requests, tokens }) => [tenant, requests, tokens])).toEqual([
+        ['(unknown)', 0, -1_188],
+      ])
+    },
+  )
 })

@@ -3,12 +3,23 @@ import { HANDOFF_HEADER } from '@sluice/core/http'
 
 const UNSIGNED = 'unsigned'
 
+/** The least time between two unsigned hand-offs, in milliseconds. */
+const UNSIGNED_EVERY_MS = 1_000
+
 /**
- * Creates the hand-off of a middleware without a secret: the names of the policies that it has charged. It
- * proves nothing, and only helps to find that a wrapper charges them again.
+ * Returns a function that creates the hand-offs of a middleware without a secret: the names of the policies that it
+ * has charged. They prove nothing, and only help to find that a wrapper charges them again. So at most one request a
+ * second has one.
  */
-export function unsignedHandoff({ policies }: Decision): string {
-  return [UNSIGNED, ...policies.map(({ name }) => name)].join(',')
+export function unsignedHandoffs(): (decision: Decision) => string | undefined {
+  let lastAt = -Infinity
+  return ({ policies }) => {
+    const now = Date.now()
+    // A clock may be set back.
+    if (now >= lastAt && now - lastAt < UNSIGNED_EVERY_MS) return undefined
+    lastAt = now
+    return [UNSIGNED, ...policies.map(({ name }) => name)].join(',')
+  }
 }
 
 /** Returns a function that reports, once, that middleware and wrapper charge the same request. */

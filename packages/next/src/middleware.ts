@@ -6,6 +6,7 @@ import {
   HANDOFF_HEADER,
   respond,
   type AdapterOptions,
+  type AllowOutcome,
   type GuardOutcome,
   type LimiterSource,
   type RouteCost,
@@ -14,7 +15,7 @@ import { assertFunction, assertOptions } from '@sluice/core/validation'
 import { NextResponse, type NextFetchEvent, type NextRequest } from 'next/server.js'
 import { reservedCost } from './charged-requests.ts'
 import { routePath } from './route-path.ts'
-import { unsignedHandoff } from './handoff-reports.ts'
+import { unsignedHandoffs } from './handoff-reports.ts'
 
 /** Options of `rateLimit`. */
 export interface RateLimitOptions extends AdapterOptions<
@@ -73,21 +74,31 @@ export function rateLimit(
     if (typeof route === 'object') assertNotReserved(`routes[${index}].cost`, route.cost)
   }
   const handoff = secret === undefined ? undefined : createHandoff(secret)
+  const unsignedHandoff = unsignedHandoffs()
 
-  /** Returns the request's headers with a hand-off for the charge, and without one that a client sent. */
-  async function headersForRoute(request: NextRequest, outcome: GuardOutcome): Promise<Headers> {
+  /** Returns the hand-off of a request that was charged. Without a secret, only some have one. */
+  async function handoffFor(
+    { method, nextUrl }: NextRequest,
+    { route, subject, decision }: AllowOutcome,
+  ): Promise<string | undefined> {
+    // The route sees this path, even if the request is rewritten.
+    const terms = { method, route, path: nextUrl.pathname, subject }
+    return handoff ? handoff.sign(terms) : unsignedHandoff(decision)
+  }
+
+  /**
+   * Returns the headers that the route gets instead of the client's: with a hand-off for the charge, and without
+   * one that the client sent. Returns nothing if they are the same, because other headers cost Next.js time.
+   */
+  async function headersForRoute(
+    request: NextRequest,
+    outcome: GuardOutcome,
+  ): Promise<Headers | undefined> {
+    const value = outcome.kind === 'allow' ? await handoffFor(request, outcome) : undefined
+    if (value === undefined && !request.headers.has(HANDOFF_HEADER)) return undefined
     const headers = new Headers(request.headers)
     headers.delete(HANDOFF_HEADER)
-    if (outcome.kind !== 'allow') return headers
-    const { route, subject, decision } = outcome
-    if (handoff) {
-      const { method, nextUrl } = request
-      // The route sees this path, even if the request is rewritten.
-      const terms = { method, route, path: nextUrl.pathname, subject }
-      headers.set(HANDOFF_HEADER, await handoff.sign(terms))
-    } else {
-      headers.set(HANDOFF_HEADER, unsignedHandoff(decision))
-    }
+    if (value !== undefined) headers.set(HANDOFF_HEADER, value)
     return headers
   }
 
@@ -99,6 +110,7 @@ export function rateLimit(
   ): Promise<Response> {
     if (response && !staysInApp(response, request)) return response
     const headers = await headersForRoute(request, outcome)
+    if (!headers) return response ?? NextResponse.next()
     const onward = NextResponse.next({ request: { headers } })
     return response ? withRequestHeaders(response, onward) : onward
   }

@@ -121,9 +121,10 @@ export function measure(
 
     settled: whileActive((event) => {
       const [labels, reserved] = reservedBy(event)
-      const { returned, overrun, corrections } = event
+      const { returned, overrun, corrections, wasReleased } = event
       const corrected = corrections.map(({ policy: { unit }, actual }) => ({ unit, units: actual }))
-      recordUnits('estimated', labels, reserved)
+      // Its release has counted the estimate.
+      if (!wasReleased) recordUnits('estimated', labels, reserved)
       recordUnits('settled', labels, { ...reserved, ...unitsBy(corrected) })
       recordUnits('returned', labels, returned)
       recordUnits('overrun', labels, overrun)

@@ -179,9 +179,10 @@ describe('the event', () => {
     await reservation(limiter, data[1] as never).settle(4)
     clock.advance(120_000)
     await reservation(limiter, data[2] as never).settle(1)
+    const first = { wasReleased: false, returned: {}, overrun: {} }
     expect(eventsNamed('settled')).toEqual([
-      { ...data[0], returned: { request: 2 }, overrun: {}, corrections: [correction(3, 1)] },
-      { ...data[1], returned: {}, overrun: { request: 3 }, corrections: [correction(1, 4)] },
+      { ...first, ...data[0], returned: { request: 2 }, corrections: [correction(3, 1)] },
+      { ...first, ...data[1], overrun: { request: 3 }, corrections: [correction(1, 4)] },
     ])
     expect(eventsNamed('abandoned')).toEqual([data[2]])
     expect(data.map((own) => own?.charges[0])).toEqual(

@@ -1,4 +1,11 @@
-import { concurrency, dailyCap, slidingWindow, tokenBucket, type Policy } from '@sluice/core'
+import {
+  concurrency,
+  dailyCap,
+  listen,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+} from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { release, reserve, sweepUnsettled, type Reservation } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
@@ -34,7 +41,12 @@ async function take(limiter: Parameters<typeof reserve>[0], token: number) {
 describe.each(NAMES)('in %s, a reservation that is to be released', (name) => {
   const make = storesOf(name)
   const world = () => {
-    const { limiter, clock } = setUp(POLICIES, { store: make() })
+    const ends: string[] = []
+    const listener = listen({
+      settled: ({ wasReleased }) => void ends.push(wasReleased ? 'after its release' : 'first'),
+      abandoned: () => void ends.push('abandoned'),
+    })
+    const { limiter, clock } = setUp(POLICIES, { store: make(), extensions: [listener] })
     const left = async () => {
       const cost = { request: 0, token: 0, call: 0 }
       return remaining(await limiter.peek(ACME, { cost }))
@@ -44,7 +56,7 @@ describe.each(NAMES)('in %s, a reservation that is to be released', (name) => {
       if (decision.allowed) return decision
       throw new Error(`denied: ${decision.reason}`)
     }
-    return { limiter, clock, left, mustTake }
+    return { limiter, clock, left, mustTake, ends }
   }
 
   it('is settled like any other in time', async () => {
@@ -89,6 +101,19 @@ describe.each(NAMES)('in %s, a reservation that is to be released', (name) => {
     expect(await left()).toMatchObject({ day: 20, hour: 20 })
     expect((await call.settle({ token: 80 })).applied).toBe(false)
     expect(await left()).toMatchObject({ day: 20, hour: 20 })
+  })
+
+  it('tells listeners that it was released before it was settled, whoever released it', async () => {
+    const { limiter, clock, mustTake, ends } = world()
+    const early = await mustTake(10)
+    await early.settle({ token: 5 })
+    const late = await mustTake(80)
+    clock.advance(120_000)
+    const sweeps = [sweepUnsettled(limiter, ACME), sweepUnsettled(limiter, ACME)] as const
+    const [first, second] = await Promise.all(sweeps)
+    expect(first + second).toBe(1)
+    await late.settle({ token: 30 })
+    expect(ends).toEqual(['first', 'first', 'after its release'])
   })
 
   it('can be settled late as long as nobody has released it', async () => {
@@ -163,6 +188,24 @@ describe('a reservation that is to be released', () => {
     const { limiter } = setUp(POLICIES, { store })
     expect((await take(limiter, 80)).allowed).toBe(true)
     expect(await take(limiter, 60)).toMatchObject({ allowed: false, violated: { name: 'day' } })
+  })
+
+  it('reports the decision after a sweep alone, and a denial that stands', async () => {
+    const reports: string[] = []
+    const listener = listen({
+      decision: ({ decision, reservation }) =>
+        void reports.push(`${decision.allowed} ${typeof reservation}`),
+      reserved: () => void reports.push('reserved'),
+      shadow: ({ policy }) => void reports.push(policy.name),
+    })
+    const shadow = dailyCap({ name: 'next', limit: 10, mode: 'shadow', ...TOKENS })
+    const { limiter, clock } = setUp([...POLICIES, shadow], { extensions: [listener] })
+    await take(limiter, 80)
+    await take(limiter, 60)
+    clock.advance(120_000)
+    await take(limiter, 60)
+    const allowed = ['true string', 'next', 'reserved']
+    expect(reports).toEqual([...allowed, 'false undefined', 'next', ...allowed])
   })
 
   it('must be chosen with release()', async () => {

@@ -85,6 +85,11 @@ interface SettledEvent extends ReservedUnits {
     readonly reserved: number
     readonly actual: number
   }[]
+  /**
+   * True if a call is settled after it was released. The event of its release has reported all of it as
+   * returned, so now `actual` is charged in full.
+   */
+  readonly wasReleased: boolean
 }
 
 /** A fault that does not stop decisions. */

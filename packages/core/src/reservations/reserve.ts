@@ -11,7 +11,7 @@ import { durationMs, type Duration } from '../internal/duration.ts'
 import { decide } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
 import { parseCall } from '../limiter/call.ts'
-import { runtimeOf } from '../limiter/runtime.ts'
+import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
 import { keepingMark, type Unsettled } from './mark.ts'
 import type { Charge, ReservationData } from './reservation-data.ts'
 import { createReservation } from './reservation.ts'
@@ -77,8 +77,14 @@ export async function reserve<
 ): Promise<ReserveDecision<Unit, Fit>> {
   const own = runtimeOf(limiter)
   const { maxShare } = options
-  const runtime =
-    maxShare === undefined ? own : { ...own, store: withMaxShare(own.store, maxShare) }
+  const { seam } = own
+  let report: (() => void) | undefined
+  const runtime: LimiterRuntime = {
+    ...own,
+    store: maxShare === undefined ? own.store : withMaxShare(own.store, maxShare),
+    // A denial that is decided again after a sweep is not the answer, so only the last decision is reported.
+    seam: seam && { ...seam, report: (...facts) => void (report = () => seam.report(...facts)) },
+  }
   const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit, runtime)
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
   const { unsettled } = options
@@ -105,6 +111,7 @@ export async function reserve<
     const swept = await sweep.catch(() => 0)
     if (swept > 0) outcome = await decide(runtime, decideCall)
   }
+  report?.()
   const { decision } = outcome
   const data = reservationData(outcome, decision.at + settleWithinMs, unsettled)
   if (!decision.allowed) {

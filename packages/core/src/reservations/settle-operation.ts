@@ -21,7 +21,11 @@ export interface Correction extends Pick<
 
 /** The result of settling: the units charged by each correction (below 0: given back), … */
 export type SettleResult =
-  | { readonly applied: readonly number[] }
+  | {
+      readonly applied: readonly number[]
+      /** True if all of it had been given back before, by a release. */
+      readonly wasReleased: boolean
+    }
   /** … or the units that an earlier settlement reported, by position in the limiter that reserved. */
   | { readonly before: ReadonlyMap<number, number> }
 
@@ -50,6 +54,9 @@ const REMEMBERED_MS = 60_000
 
 /** The time for which a released reservation can be settled late. */
 const RELEASED_MS = 86_400_000
+
+/** The mark of a released reservation. */
+const RELEASED = 'r'
 
 /**
  * Creates the operation that corrects the charges of a mark, and leaves in the mark what was used. Its result
@@ -99,20 +106,22 @@ function settleInMemory(
 ): SettleResult | undefined {
   const list = openKey && (states.get(openKey, now) as OpenList | undefined)
   if (list) list.open.delete(id)
-  const marked = states.get(mark, now) as readonly MarkedCharge[] | undefined
+  const marked = states.get(mark, now) as readonly MarkedCharge[] | typeof RELEASED | undefined
+  const wasReleased = marked === RELEASED
+  if (wasReleased && isRelease) return { before: new Map() }
   if (marked === undefined) {
     const before = latest.get(mark)
     return before && { before }
   }
   if (isRelease) {
-    states.set(mark, { state: [], expiresAt: now + RELEASED_MS })
+    states.set(mark, { state: RELEASED, expiresAt: now + RELEASED_MS })
   } else {
     states.delete(mark)
     remember(mark, new Map(corrections.map(({ markIndex, actual }) => [markIndex, actual])))
   }
   const applied = corrections.map((correction) => {
     const { key, policy, markIndex, actual } = correction
-    const charge = marked.find(({ index }) => index === markIndex)
+    const charge = wasReleased ? undefined : marked.find(({ index }) => index === markIndex)
     const { units: reserved, position } = charge ?? { units: 0, position: 0 }
     if (reserved === actual) return 0
     const settlement = { ...correction, reserved, position }
@@ -120,7 +129,7 @@ function settleInMemory(
     if (corrected) states.set(key, corrected)
     return corrected?.applied ?? 0
   })
-  return { applied }
+  return { applied, wasReleased }
 }
 
 /** The position of the first policy's first argument in ARGV, and the number of arguments per policy. */
@@ -137,7 +146,7 @@ function scriptArgs(request: SettleRequest): string[] {
   )
   const settled = corrections.map(({ markIndex, actual }) => `${markIndex}:${actual}`)
   const clock = clockIsInjected ? 'injected' : needsTime ? 'own' : 'none'
-  const left = isRelease ? 'r' : `s${settled.join()}`
+  const left = isRelease ? RELEASED : `s${settled.join()}`
   const args = [String(now), clock, id, left, openKey ? '1' : '0']
   for (const index of policies.keys()) {
     const correction = corrections.find((candidate) => candidate.index === index)
@@ -164,8 +173,9 @@ function parseReply(
   if (!Array.isArray(reply) || !reply.every(Number.isInteger)) return undefined
   const [settled, ...applied] = reply as number[]
   if (settled === 0) return { result: undefined }
-  if (settled !== 1 || applied.length !== policies.length) return undefined
-  return { result: { applied: corrections.map(({ index }) => applied[index] ?? 0) } }
+  const wasReleased = settled === 2
+  if ((settled !== 1 && !wasReleased) || applied.length !== policies.length) return undefined
+  return { result: { applied: corrections.map(({ index }) => applied[index] ?? 0), wasReleased } }
 }
 
 /**
@@ -194,7 +204,6 @@ end`
   })
   const placeholders = policies.map(() => '0')
   return `${CLOCK}local id, k, failed = ARGV[3], 1, false
-local reply = { 1, ${placeholders.join(', ')} }
 for at = ${FIRST_ARG}, #ARGV do
   local number = tonumber(ARGV[at])
   if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
@@ -202,11 +211,12 @@ end
 if ARGV[5] == '1' then redis.call('HDEL', KEYS[#KEYS], id) end
 local lasting = ARGV[4] == 'r' and ${RELEASED_MS} or ${REMEMBERED_MS}
 local mark = redis.call('SET', KEYS[1], ARGV[4], 'XX', 'GET', 'PX', lasting)
-if not mark or mark == 'r' and ARGV[4] == 'r' then return { 0 } end
-if string.sub(mark, 1, 1) == 's' then
+if not mark then return { 0 } end
+if string.sub(mark, 1, 1) == 's' or mark == ARGV[4] then
   if mark ~= ARGV[4] then redis.call('SET', KEYS[1], mark, 'PX', ${REMEMBERED_MS}) end
   return mark
 end
+local reply = { mark == 'r' and 2 or 1, ${placeholders.join(', ')} }
 local charges = {}
 for index, units, position in string.gmatch(mark, '(%d+)=(%d+):(%d+)') do
   charges[index] = { tonumber(units), tonumber(position) }

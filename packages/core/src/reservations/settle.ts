@@ -82,7 +82,8 @@ function settledBy(
   const moved = unitsMoved(
     corrections.map(({ policy }, index) => [policy.unit, result.applied[index] ?? 0]),
   )
-  runtime.events.settled?.({ ...data, ...moved, corrections })
+  const { wasReleased } = result
+  runtime.events.settled?.({ ...data, ...moved, corrections, wasReleased })
   return { applied: true, ...moved }
 }
 

@@ -49,20 +49,28 @@ export class Recorder {
   }
 
   /** Corrects the counts of a reservation, in the hour in which it was made. */
-  settle({ charges, corrections, origin }: LimiterEvents['settled'], now: number): void {
+  settle(event: LimiterEvents['settled'], now: number): void {
+    const { charges, corrections, origin, wasReleased } = event
     const units: Record<string, number> = {}
-    for (const { policy, reserved, actual } of corrections) units[policy.unit] = actual - reserved
-    const [tokens, usd] = tokensAndUsd(units)
+    const estimate: Record<string, number> = {}
+    for (const { policy, reserved, actual } of corrections) {
+      units[policy.unit] = actual - reserved
+      estimate[policy.unit] = reserved
+    }
+    const correct = (hour: number, cell: CellId, [tokens, usd]: [number, number]): void => {
+      if (tokens || usd) this.#cells.add(hour, cell, [0, tokens, usd])
+    }
+    // Its release has given back the estimate for an unknown request.
+    if (wasReleased) correct(hourOf(now), UNKNOWN_REQUEST, tokensAndUsd(estimate))
+    const difference = tokensAndUsd(units)
     if (!origin) {
-      if (tokens || usd) this.#cells.add(hourOf(now), UNKNOWN_REQUEST, [0, tokens, usd])
+      correct(hourOf(now), UNKNOWN_REQUEST, difference)
       return
     }
     const { subject, limits } = origin
     const hour = hourOf(origin.at)
     const tenant = tenantOf(subject, this.#dimension)
-    if (tokens || usd) {
-      this.#cells.add(hour, requestCell('a', tenant, subject, origin), [0, tokens, usd])
-    }
+    correct(hour, requestCell('a', tenant, subject, origin), difference)
     for (const { policy: name } of charges) {
       const rule = this.#rules.get(name)
       const corrected = rule && units[rule.unit]

@@ -1,3 +1,4 @@
+import { UNKNOWN } from '../rows.ts'
 import { MAX_TEXT } from './cell.ts'
 
 /** The form in which tenants are stored: `'plain'`, or hashed, with a secret or without. */
@@ -8,14 +9,17 @@ const DIGITS = 20
 
 const encoder = new TextEncoder()
 
-/** Returns the names under which tenants are stored: their ids, cut; or parts of their SHA-256 or HMAC-SHA-256. */
+/**
+ * Returns the names under which tenants are stored: their ids, cut; or parts of their SHA-256 or HMAC-SHA-256. No
+ * tenant, and an unknown one, keep their names.
+ */
 export async function tenantNames(
   tenants: Iterable<string>,
   form: TenantForm,
 ): Promise<ReadonlyMap<string, string>> {
   const hash = form === 'plain' ? undefined : await hashBy(form)
   const names = Array.from(new Set(tenants), async (tenant) => {
-    const isHashed = hash && tenant !== ''
+    const isHashed = hash && tenant !== '' && tenant !== UNKNOWN
     const name = isHashed ? await hash(encoder.encode(tenant)) : tenant.slice(0, MAX_TEXT)
     return [tenant, name] as const
   })

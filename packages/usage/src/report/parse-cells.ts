@@ -1,6 +1,6 @@
 import type { CounterValues } from '../counters/read-counters.ts'
 import { parseValues } from '../counters/counter.ts'
-import { OTHER, type Outcome, type PolicyUsageRow, type UsageRow } from '../rows.ts'
+import { OTHER, UNKNOWN, type Outcome, type PolicyUsageRow, type UsageRow } from '../rows.ts'
 
 /** The rows of one hour or day. */
 interface PeriodRows {
@@ -14,7 +14,10 @@ const OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
   ['x', 'unavailable'],
 ])
 
-/** Turns the cells of one hour or day into rows. Cells that a later version has written are skipped. */
+/**
+ * Turns the cells of one hour or day into rows. Cells that a later version has written are skipped, and so are
+ * corrections without their request: it was forgotten meanwhile, or is not saved yet.
+ */
 export function rowsOf(cells: CounterValues, start: number): PeriodRows {
   const found: PeriodRows = { rows: [], policies: [] }
   for (const [name, text] of cells) {
@@ -29,8 +32,12 @@ export function rowsOf(cells: CounterValues, start: number): PeriodRows {
     }
     if (family === 'p') found.policies.push(policyRow(start, parts, values))
   }
-  return found
+  return { rows: found.rows.filter(isComplete), policies: found.policies.filter(isComplete) }
 }
+
+/** Returns true unless a tenant's row has corrections only. */
+const isComplete = ({ tenant, requests }: Pick<UsageRow, 'tenant' | 'requests'>): boolean =>
+  requests > 0 || tenant === OTHER || tenant === UNKNOWN
 
 function usageRow(
   start: number,
