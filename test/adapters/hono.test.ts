@@ -3,7 +3,7 @@ import { rateLimit } from '@sluice/adapters/hono'
 import type { Limiter } from '@sluice/core'
 import { decisionOf, reservationOf } from '@sluice/core/http'
 import { Hono, type Context } from 'hono'
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Server } from 'node:http'
 import { perMinute, subject } from '../core/http/support.ts'
 import { mistakesAreNamed } from '../support/mistakes.ts'
@@ -66,16 +66,49 @@ describe('the route', () => {
   })
 })
 
-it('lets the limiter work past the response, where there is an execution context', async () => {
+/** Sends requests with and without an execution context. Returns what the limiter may wait with. */
+async function waitsOf(requests: readonly (readonly [env: object, context?: object])[]) {
   const limiter = perMinute(9)
   const check = vi.spyOn(limiter, 'check')
   const app = new Hono().post('/chat', rateLimit(limiter, { subject }), (c) => c.text('chat'))
+  for (const [env, context] of requests) await app.request('/chat', post, env, context as never)
+  return check.mock.calls.map(([, options]) => options?.waitUntil)
+}
+
+describe('the execution context', () => {
   const waitUntil = vi.fn<(promise: Promise<unknown>) => void>()
   const executionContext = { waitUntil, passThroughOnException() {}, props: {} }
-  await app.request('/chat', post, {}, executionContext)
-  const work = Promise.resolve()
-  check.mock.calls[0]?.[1]?.waitUntil?.(work)
-  expect(waitUntil).toHaveBeenCalledExactlyOnceWith(work)
+  afterEach(() => void waitUntil.mockReset())
+
+  it('lets the limiter work past the response, where there is one', async () => {
+    const [wait] = await waitsOf([[{}, executionContext]])
+    const work = Promise.resolve()
+    wait?.(work)
+    expect(waitUntil).toHaveBeenCalledExactlyOnceWith(work)
+  })
+
+  it('is found after requests without one, also after those of Node.js', async () => {
+    const inNode = { incoming: {}, outgoing: {} }
+    const waits = await waitsOf([[{}], [inNode], [inNode], [{}, executionContext]])
+    expect(waits.map((wait) => typeof wait)).toEqual([...Array(3).fill('undefined'), 'function'])
+  })
+
+  it('is not looked for again on a server of Node.js that has none, because Hono throws', async () => {
+    const get = vi.fn<() => never>(() => {
+      throw new Error('This context has no ExecutionContext')
+    })
+    const app = new Hono()
+    app.use(async (c, next) => {
+      Object.defineProperty(c, 'executionCtx', { get })
+      await next()
+    })
+    app.use(rateLimit(perMinute(9), { subject }))
+    app.post('/chat', (c) => c.text('chat'))
+    const served = await listen(createAdaptorServer(app) as Server)
+    for (let time = 0; time < 3; time += 1) await fetch(`${served.url}/chat`, post)
+    await served.close()
+    expect(get).toHaveBeenCalledOnce()
+  })
 })
 
 it('gives the functions of the options the context, with the variables of the app', async () => {

@@ -1,8 +1,8 @@
-import { createLimiter, slidingWindow, type Store } from '@sluice/core'
+import { createLimiter, listen, logProblem, slidingWindow, type Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { createDashboard } from '@sluice/dashboard'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { NOON, setup } from './support.ts'
 
 const acme = { tenant: 'acme', route: 'ask' }
@@ -119,6 +119,19 @@ describe('the counts of a dashboard', () => {
     const { totals, problems } = dashboard.view()
     expect(totals).toMatchObject({ allowed: 3, degraded: 1 })
     expect(problems[0]).toMatchObject({ code: 'store_failed', count: 1 })
+  })
+
+  it('leave problems in the log, in the words of a limiter that nobody listens to', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const store: Store = { ...memory(), check: () => Promise.reject(new Error('refused')) }
+    const policies = [slidingWindow({ name: 'rpm', limit: 5, window: '1m', per: ['tenant'] })]
+    for (const extensions of [[], [listen({ problem: logProblem })], [createDashboard().watch()]]) {
+      await createLimiter({ store, policies, extensions }).check(acme)
+    }
+    const [alone, ...others] = log.mock.calls
+    log.mockRestore()
+    expect(alone?.[0]).toMatch(/^Sluice: The store failed/)
+    expect(others).toEqual([alone, alone])
   })
 
   it('forget one tenant, or everything', async () => {

@@ -1,5 +1,6 @@
-import { type AllowedDecision } from '@sluice/core'
+import { createLimiter, slidingWindow, type AllowedDecision } from '@sluice/core'
 import { HANDOFF_HEADER } from '@sluice/core/http'
+import { memory } from '@sluice/core/memory'
 import { rateLimit } from '@sluice/next'
 import { NextRequest, NextResponse, type NextFetchEvent } from 'next/server.js'
 import { describe, expect, it, vi } from 'vitest'
@@ -99,6 +100,20 @@ describe('the next option', () => {
 })
 
 describe('a response of the next option', () => {
+  it('keeps its headers if it is a denial', async () => {
+    const inner = rateLimit(limiterOfOne(), { routes, subject })
+    const limiter = createLimiter({
+      store: memory(),
+      policies: [slidingWindow({ name: 'many', limit: 50, window: '1h', per: ['tenant'] })],
+    })
+    const middleware = rateLimit(limiter, { routes, subject, next: inner })
+    const path = '/api/ai/evaluate'
+    const answers = [await middleware(request(path)), await middleware(request(path))]
+    expect(answers.map(({ status }) => status)).toEqual([200, 429])
+    const limits = answers.map(({ headers }) => headers.get('x-ratelimit-limit'))
+    expect(limits).toEqual(['50', '1'])
+  })
+
   const headers = { authorization: 'Bearer secret', [HANDOFF_HEADER]: 'mine' }
   const answerTo = (own: Response) =>
     rateLimit(limiterOfOne(), { routes, subject, secret, next: () => own })(

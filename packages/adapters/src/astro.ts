@@ -1,10 +1,4 @@
-import {
-  createGuard,
-  respond,
-  withHeaders,
-  type AllowOutcome,
-  type LimiterSource,
-} from '@sluice/core/http'
+import { createGuard, respond, type AllowOutcome, type LimiterSource } from '@sluice/core/http'
 import type { APIContext, MiddlewareHandler } from 'astro'
 import { splitRoutes, type RoutesLimitOptions } from './internal/routes-option.ts'
 
@@ -35,7 +29,7 @@ export function rateLimit(
   return async (context, next) => {
     const { request, routePattern, isPrerendered } = context
     const before = charged.get(request)
-    if (before) return withHeaders(await next(), before.headers)
+    if (before) return respond({ ...before, call: undefined }, () => next())
     // A page that the build renders is nobody's request.
     const route = isPrerendered ? undefined : findRoute(request, routePattern)
     const outcome = route ? await guard(route, request, context) : undefined

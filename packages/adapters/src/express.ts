@@ -7,7 +7,12 @@ import type {
   Response as ExpressResponse,
 } from 'express'
 import { decisionOfNode, requestOf, reservationOfNode } from './internal/node-request.ts'
-import { endWithResponse, sendResponse, setHeaders } from './internal/node-response.ts'
+import {
+  endWithResponse,
+  headersToSet,
+  sendResponse,
+  setHeaders,
+} from './internal/node-response.ts'
 import { splitRoute, type RouteLimitOptions } from './internal/route-option.ts'
 
 /** Options of `rateLimit`. `route` is the path of the route by default, and `*` behind `app.use`. */
@@ -37,7 +42,7 @@ export function rateLimit(
     if (outcome.kind === 'allow') endWithResponse(outcome.call, res)
     // Others may have answered meanwhile, such as a middleware for timeouts.
     if (res.writableEnded) return false
-    if (outcome.kind === 'allow') setHeaders(res, Object.entries(outcome.headers))
+    if (outcome.kind === 'allow') setHeaders(res, headersToSet(res, outcome.headers))
     if (outcome.kind === 'refuse') await sendResponse(res, outcome.response)
     return outcome.kind !== 'refuse'
   }

@@ -10,7 +10,7 @@ import {
 import { assertKnownOptions, assertOneOf, assertOptions } from '@sluice/core/validation'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { decisionOfNode, requestOf, reservationOfNode } from './internal/node-request.ts'
-import { endWithResponse } from './internal/node-response.ts'
+import { endWithResponse, headersToRemove, headersToSet } from './internal/node-response.ts'
 import { assertRouteId } from './internal/route-option.ts'
 
 /** The values that functions of the options get beside the request. */
@@ -67,10 +67,13 @@ export function rateLimit(
     if (url === undefined || config.rateLimit === false) return undefined
     const { id = url, cost } = routeRateLimit(config.rateLimit)
     const outcome = await guard({ id, cost }, requestOf(request.raw, reply.raw), request, reply)
-    if (outcome.kind === 'refuse') return reply.send(outcome.response)
+    if (outcome.kind === 'refuse') {
+      for (const name of headersToRemove(reply.raw, outcome.response)) reply.removeHeader(name)
+      return reply.send(outcome.response)
+    }
     if (outcome.kind === 'pass') return undefined
     endWithResponse(outcome.call, reply.raw)
-    addHeaders(reply, outcome.headers)
+    addHeaders(reply, headersToSet(reply.raw, outcome.headers))
     return undefined
   }
 
@@ -83,8 +86,8 @@ export function rateLimit(
   return Object.assign(plugin, PLUGIN_METADATA)
 }
 
-function addHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(headers)) {
+function addHeaders(reply: FastifyReply, headers: readonly [string, string][]): void {
+  for (const [name, value] of headers) {
     // Another plugin may expose headers of its own to scripts.
     const isExposing = name.toLowerCase() === 'access-control-expose-headers'
     const others = isExposing ? reply.getHeader(name) : undefined

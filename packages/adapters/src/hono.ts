@@ -29,6 +29,7 @@ export function rateLimit<E extends Env = Env>(
 ): MiddlewareHandler<E> {
   const { route, guardOptions } = splitRoute(options)
   const guard = createGuard(limiter, guardOptions)
+  const executionContextOf = executionContextFinder()
   return async (context, next) => {
     const id = route ?? handlerPath(context)
     const executionContext = executionContextOf(context)
@@ -52,11 +53,21 @@ function handlerPath(context: Context): string {
   return handler?.path ?? routePath(context)
 }
 
-/** Returns the context that keeps background work running: where there is none, Hono throws. */
-function executionContextOf(context: Context): ExecutionContext | undefined {
-  try {
-    return context.executionCtx
-  } catch {
-    return undefined
+/**
+ * Returns a function that finds the context which keeps background work running. Where there is none, Hono
+ * throws, which is slow. So it is asked once on a server of Node.js.
+ */
+function executionContextFinder(): (context: Context) => ExecutionContext | undefined {
+  let isMissingInNode = false
+  return (context) => {
+    // Servers of Node.js pass it to every request, and no other platform does.
+    const isInNode = (context.env as { incoming?: unknown } | undefined)?.incoming !== undefined
+    if (isInNode && isMissingInNode) return undefined
+    try {
+      return context.executionCtx
+    } catch {
+      isMissingInNode ||= isInNode
+      return undefined
+    }
   }
 }

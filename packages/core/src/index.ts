@@ -65,6 +65,7 @@ export type {
 export { defineExtension } from './limiter/define-extension.ts'
 export { listen } from './limiter/listen.ts'
 export type { ListenOptions } from './limiter/listen.ts'
+export { logProblem } from './limiter/problems.ts'
 export { extensionHandle } from './limiter/runtime.ts'
 export type {
   Contribution,

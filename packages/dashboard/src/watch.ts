@@ -1,6 +1,6 @@
 import type { Extension, Listeners, WaitUntil } from '@sluice/core'
 import type { DashboardRecord, SourceOptions } from './record.ts'
-import { listen } from '@sluice/core'
+import { listen, logProblem } from '@sluice/core'
 import { costIn, decisionRecord, tenantOf } from './record.ts'
 
 /** Takes the record of an event. `waitUntil` keeps work running after the response of its request. */
@@ -21,10 +21,10 @@ export const listenersOf = (options: SourceOptions, take: Take): Listeners => ({
   },
   settled: ({ id, returned, overrun }) => take({ type: 'settled', id, returned, overrun }),
   abandoned: ({ id }) => take({ type: 'abandoned', id }),
-  problem: ({ code, message, error }) => {
+  problem(problem) {
+    const { code, message } = problem
     // A limiter logs its problems only if nobody listens, and they belong in the log, too.
-    const line = message.replace(/^(Sluice: )?/, 'Sluice: ')
-    console.error(...(error === undefined ? [line] : [line, error]))
+    logProblem(problem)
     take({ type: 'problem', code, message })
   },
 })

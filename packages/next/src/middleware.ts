@@ -4,7 +4,7 @@ import {
   createGuard,
   createHandoff,
   HANDOFF_HEADER,
-  withHeaders,
+  respond,
   type AdapterOptions,
   type AllowOutcome,
   type GuardOutcome,
@@ -121,7 +121,7 @@ export function rateLimit(
     if (outcome.kind === 'refuse') return outcome.response
     const decision = outcome.kind === 'allow' ? outcome.decision : undefined
     const response = await withHandoff(await next?.(request, event, decision), request, outcome)
-    return outcome.kind === 'allow' ? withHeaders(response, outcome.headers) : response
+    return outcome.kind === 'allow' ? respond(outcome, () => response) : response
   }
 }
 

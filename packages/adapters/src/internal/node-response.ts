@@ -25,8 +25,36 @@ export function setHeaders(response: ServerResponse, headers: Iterable<[string, 
   }
 }
 
+/** The names of the limits' headers of a response, as its outermost limiter has set them. */
+const outermost = new WeakMap<ServerResponse, readonly string[]>()
+
+/**
+ * Returns the limits' headers to set on the response to an allowed request: none if a limiter further out
+ * has set its own.
+ */
+export function headersToSet(
+  response: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+): [string, string][] {
+  const names = Object.keys(headers)
+  if (names.length === 0 || outermost.has(response)) return []
+  outermost.set(response, names)
+  return Object.entries(headers)
+}
+
+/** Returns the names of the headers of limiters further out that do not belong beside a refusal's own. */
+export function headersToRemove(
+  response: ServerResponse,
+  { status, headers }: Response,
+): readonly string[] {
+  if (status !== 429 && !headers.has('Retry-After')) return []
+  const names = outermost.get(response) ?? []
+  return names.filter((name) => !SHARED_HEADERS.has(name.toLowerCase()))
+}
+
 /** Sends a response of the Fetch API. */
 export async function sendResponse(response: ServerResponse, answer: Response): Promise<void> {
+  for (const name of headersToRemove(response, answer)) response.removeHeader(name)
   setHeaders(response, answer.headers)
   response.statusCode = answer.status
   response.end(Buffer.from(await answer.arrayBuffer()))

@@ -32,12 +32,13 @@ export async function refusedResult(
   }
 }
 
-/** Adds the limits' headers to a result. */
+/** Adds the limits' headers to a result, unless it is the denial of a limiter further in. */
 export function withHeaders(
   result: CallToolResult,
   headers: Readonly<Record<string, string>>,
 ): CallToolResult {
   const { _meta: meta, ...rest } = result
+  if (result.isError === true && meta?.[META] !== undefined) return result
   return { ...rest, _meta: { ...meta, [META]: headers } }
 }
 

@@ -68,13 +68,11 @@ export function errorResponse(
   format: DenialFormat = 'default',
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const { status } = facts
-  const isProblem = format === 'problem'
   return Response.json(BODIES[format](facts), {
-    status,
+    status: facts.status,
     headers: {
       'Cache-Control': 'no-store',
-      ...(isProblem && { 'Content-Type': 'application/problem+json' }),
+      ...(format === 'problem' && { 'Content-Type': 'application/problem+json' }),
       ...headers,
     },
   })

@@ -1,7 +1,7 @@
-import type { Decision, DeniedDecision } from '../decision.ts'
+import type { DeniedDecision } from '../decision.ts'
 import type { GuardSettings } from './guard-options.ts'
 import { negotiatedFormat } from './format.ts'
-import { exposeHeaders, rateLimitHeaders, withHeaders } from './headers.ts'
+import { headersFor, withHeaders } from './headers.ts'
 import { refusalResponse, type Refusal } from './refusal.ts'
 import { tooManyRequests } from './too-many-requests.ts'
 
@@ -21,25 +21,14 @@ export function refuseRequest(
   return { kind: 'refuse', response: refusalResponse(refusal, format) }
 }
 
-/** Answers a denied request: 429, or 503 when the store failed. */
+/** Answers a denied request with `response`, or else with a 429, or a 503 when the store failed. */
 export function denyRequest(
   decision: DeniedDecision,
   request: Request,
   settings: ResponseSettings,
+  response?: Response,
 ): RefusedOutcome {
-  const { format = negotiatedFormat(request) } = settings
-  const response = tooManyRequests(decision, { format, headers: false })
-  return {
-    kind: 'refuse',
-    response: withHeaders(response, headersOf(decision, request, settings)),
-  }
-}
-
-/** Returns the headers of a decision, readable for scripts of another origin. */
-export function headersOf(
-  decision: Decision,
-  request: Request,
-  { headers }: ResponseSettings,
-): Readonly<Record<string, string>> {
-  return exposeHeaders(rateLimitHeaders(decision, headers), request)
+  const { format = negotiatedFormat(request), headers } = settings
+  response ??= tooManyRequests(decision, { format, headers: false })
+  return { kind: 'refuse', response: withHeaders(response, headersFor(request, decision, headers)) }
 }

@@ -16,8 +16,8 @@ import {
 import { keepDecision } from './decision-of.ts'
 import { delay } from './delay.ts'
 import { resolveGuardOptions, type GuardOptions } from './guard-options.ts'
-import { denyRequest, headersOf, refuseRequest } from './guard-responses.ts'
-import { withHeaders } from './headers.ts'
+import { denyRequest, refuseRequest } from './guard-responses.ts'
+import { headersFor, withHeaders } from './headers.ts'
 import { costError, orRefusal } from './input-refusal.ts'
 import { isPreflight } from './preflight.ts'
 import { Refusal, refuse, UNAUTHENTICATED } from './refusal.ts'
@@ -117,11 +117,9 @@ export function createGuard<Context extends unknown[], PlatformRequest extends R
     if (charged instanceof Refusal) return refuseRequest(charged, request, settings)
     const { decision, call } = charged
     warnOfUnknownRoutes(terms.limiter, decision)
-    const headers = headersOf(decision, request, settings)
     if (!decision.allowed) {
-      const fallback = await onDenied?.(decision, request, ...context)
-      if (!fallback) return denyRequest(decision, request, settings)
-      return { kind: 'refuse', response: withHeaders(fallback, headers) }
+      const answer = await onDenied?.(decision, request, ...context)
+      return denyRequest(decision, request, settings, answer)
     }
 
     const delayMs = Math.min(maxDelayMs, decision.delayMs)
@@ -131,22 +129,26 @@ export function createGuard<Context extends unknown[], PlatformRequest extends R
       return { kind: 'refuse', response: new Response(null, { status: 499 }) }
     }
     keepDecision(request, decision)
+    const headers = headersFor(request, decision, settings.headers)
     return { kind: 'allow', decision, headers, route: id, subject, call }
   }
 }
 
 /**
  * Runs the handler of a request that a guard lets through. Returns its response with the limits' headers,
- * and frees at its end what `outcome` holds.
+ * and frees at its end what `outcome` holds. A 429, or another response with `Retry-After`, gets no headers:
+ * it is the denial of a limiter further in.
  *
  * @example
  * if (outcome.kind === 'allow') return respond(outcome, () => handle(request))
  */
 export async function respond(
-  { call, headers }: AllowOutcome,
+  { call, headers }: Pick<AllowOutcome, 'call' | 'headers'>,
   handle: () => Response | Promise<Response>,
 ): Promise<Response> {
-  return withHeaders(await (call ? call.during(handle) : handle()), headers)
+  const response = await (call ? call.during(handle) : handle())
+  const isDenial = response.status === 429 || response.headers.has('Retry-After')
+  return isDenial ? response : withHeaders(response, headers)
 }
 
 const PATH_TOO_LONG = /* @__PURE__ */ refuse({

@@ -198,14 +198,15 @@ function sfInteger(value: number): string {
 /** The response header that lists what a script of another origin may read. */
 const EXPOSE = 'Access-Control-Expose-Headers'
 
-/** Adds the header that lets a script of another origin read `headers`, if it may read the response. */
-export function exposeHeaders(
-  headers: Readonly<Record<string, string>>,
+/** Returns the headers of a decision, and the header that lets a script of another origin read them. */
+export function headersFor(
   request: Request,
+  decision: Decision,
+  styles: readonly HeaderStyle[] | false | undefined,
 ): Readonly<Record<string, string>> {
-  const names = Object.keys(headers)
-  const crossOrigin = request.headers.has('origin') && names.length > 0
-  return crossOrigin ? { ...headers, [EXPOSE]: names.join(', ') } : headers
+  const headers = rateLimitHeaders(decision, styles)
+  const names = Object.keys(headers).join(', ')
+  return names && request.headers.has('origin') ? { ...headers, [EXPOSE]: names } : headers
 }
 
 /**

@@ -31,8 +31,20 @@ export function throttleProblems(
   }
 }
 
-/** Logs a problem that has no listener, by our name, which the text of an error of ours has already. */
+/**
+ * Logs a problem by `console.error`, as a limiter does without a listener for `problem`. Call it in such a
+ * listener to keep the log.
+ *
+ * @example
+ * listen({
+ *   problem(problem) {
+ *     logProblem(problem)
+ *     count(problem.code)
+ *   },
+ * })
+ */
 export function logProblem({ message, error }: Problem): void {
+  // The text of an error of ours begins with our name already.
   const line = message.replace(/^(Sluice: )?/, 'Sluice: ')
   console.error(line, ...(error === undefined ? [] : [error]))
 }
