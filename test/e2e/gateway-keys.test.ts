@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { hashOf, keyVerifier, type KeyRecord } from '../../apps/worker/src/keys.ts'
 import type { Redis } from '../../apps/worker/src/redis.ts'
 import {
+  chat,
   clientsOf,
   failureOf,
+  message,
   post,
   startGatewayStack,
   type GatewayStack,
@@ -145,9 +147,6 @@ describe('an isolate', () => {
     expect(await verify(request('a run'))).toMatchObject({ options: { status: 400 } })
   })
 })
-
-const chat = { model: 'gpt-4o', messages: [{ role: 'user' as const, content: 'Why?' }] }
-const message = { ...chat, model: 'claude-haiku-4-5', max_tokens: 9 }
 
 describe('a key, in workerd', () => {
   let stack: GatewayStack

@@ -142,6 +142,10 @@ export const failureOf = (call: Promise<unknown>): Promise<object> =>
     (error: object) => error,
   )
 
+/** A chat with OpenAI, and a message to Anthropic. */
+export const chat = { model: 'gpt-4o', messages: [{ role: 'user' as const, content: 'Why?' }] }
+export const message = { ...chat, model: 'claude-haiku-4-5', max_tokens: 9 }
+
 /** Posts JSON to a gateway. */
 export const post = (
   url: string,
