@@ -143,7 +143,10 @@ export function describeHandoff(
 
     it('does not exist without a secret: middleware and wrapper each charge', async () => {
       const tenant = newTenant(withoutSecret(), 'two')
-      expect((await tenant.ask(THROUGH)).status).toBe(200)
+      const allowed = await tenant.ask(THROUGH)
+      expect(allowed.status).toBe(200)
+      // Next.js sends those of the middleware, which decided first.
+      expect(allowed.headers['x-ratelimit-remaining']).toEqual(['1'])
       const denied = await tenant.ask(THROUGH)
       expect(denied.status).toBe(429)
       expect(await tenant.runs()).toBe(1)
