@@ -1,14 +1,40 @@
-import type {
-  AllowedDecision,
-  Limiter,
-  LimiterOptions,
-  ManualClock,
-  Store,
-  Subject,
+import {
+  concurrency,
+  dailyCap,
+  leakyBucket,
+  slidingWindow,
+  slidingWindowCounter,
+  slidingWindows,
+  tokenBucket,
+  type AllowedDecision,
+  type Limiter,
+  type LimiterOptions,
+  type ManualClock,
+  type Policy,
+  type Store,
+  type Subject,
 } from '@sluice/core'
 import { reserve, type Reservation, type ReserveOptions } from '@sluice/core/reservations'
 import { expect } from 'vitest'
 import { ACME, setUp } from '../../support/limiters.ts'
+
+const common = { limit: 100, per: ['tenant'], unit: 'token' } as const
+const windows = {
+  minute: { limit: 100, window: '1m' },
+  hour: { limit: 500, window: '1h' },
+} as const
+const { limit: _, ...several } = common
+/** A policy of tokens for each algorithm, and the calls in flight. */
+export const POLICIES: Policy[] = [
+  dailyCap({ name: 'daily', ...common }),
+  slidingWindow({ name: 'window', window: '1m', ...common }),
+  slidingWindows({ name: 'log', windows, ...several }),
+  slidingWindowCounter({ name: 'counter', window: '1m', ...common }),
+  tokenBucket({ name: 'bucket', window: '1m', ...common }),
+  leakyBucket({ name: 'queue', window: '1m', burst: 100, ...common }),
+  concurrency({ name: 'calls', limit: 3, per: ['tenant'] }),
+]
+export const COST = { token: 30 }
 
 /** Reserves, and throws unless it is allowed. */
 export async function mustReserve(

@@ -1,35 +1,19 @@
 import {
   concurrency,
-  createLimiter,
   dailyCap,
   leakyBucket,
-  manualClock,
   slidingWindow,
   slidingWindows,
   tokenBucket,
   type Limiter,
   type Policy,
-  type Store,
 } from '@sluice/core'
-import { memory } from '@sluice/core/memory'
-import { fitRange, peekFit, reserve, type FitRangeOptions } from '@sluice/core/reservations'
+import { fitRange, peekFit, reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
-import { remaining } from '../../support/decisions.ts'
-import { ACME, setUp } from '../../support/limiters.ts'
-import { loosely, mistakesAreNamed } from '../../support/mistakes.ts'
-import { ownRedis } from '../../support/running-redis.ts'
-import { storesOf } from '../../support/stores.ts'
-
-const TOKENS = { per: ['tenant'], unit: 'token' } as const
-const PER_TOKEN = { token: 1_000_000 }
-const tokensPerDay = (limit: number): Policy => dailyCap({ name: 'day', limit, ...TOKENS })
-
-/** Reserves up to 100 output tokens, at least 10, beside 5 of input. */
-const take = (limiter: Limiter, options: Partial<FitRangeOptions> = {}, input = 5) =>
-  reserve(limiter, ACME, {
-    cost: { token: input },
-    fit: fitRange({ floor: 10, most: 100, rates: PER_TOKEN, ...options }),
-  })
+import { remaining } from '../../../support/decisions.ts'
+import { ACME, setUp } from '../../../support/limiters.ts'
+import { storesOf } from '../../../support/stores.ts'
+import { PER_TOKEN, take, TOKENS, tokensPerDay } from './support.ts'
 
 describe.each(['memory', 'redis, built-in transport'] as const)('in %s, a fit', (name) => {
   const make = storesOf(name)
@@ -210,117 +194,4 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s, a fit', 
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(20)
     expect(spent).toBe(2_010)
   })
-})
-
-describe('a fit', () => {
-  const own = ownRedis()
-
-  it('costs the commands and the round trip of a reservation without one', async () => {
-    const policies = [
-      tokensPerDay(1_000_000),
-      tokenBucket({ name: 'b', limit: 60_000, window: '1m', ...TOKENS }),
-      slidingWindow({ name: 'm', limit: 60_000, window: '1m', ...TOKENS }),
-      slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'] }),
-      dailyCap({ name: 'money', limit: 1_000_000, per: ['tenant'], unit: 'usd' }),
-      concurrency({ name: 'calls', limit: 5, per: ['tenant'] }),
-    ]
-    const bill = async (withFit: boolean) => {
-      const { limiter } = setUp(policies, { store: own.store() })
-      const fit = fitRange({ floor: 1, most: 100, rates: PER_TOKEN })
-      const call = (tenant: string) =>
-        reserve(
-          limiter,
-          { tenant },
-          withFit ? { cost: { token: 5, usd: 1 }, fit } : { cost: { token: 105, usd: 1 } },
-        )
-      await call('warm')
-      return own.meter.measure(async () => {
-        expect(await call('acme')).toMatchObject({ allowed: true, degraded: undefined })
-      })
-    }
-    expect(await bill(true)).toEqual(await bill(false))
-  })
-
-  it('is granted from memory while the store fails, and in full if the limiter allows blindly', async () => {
-    const broken = { ...memory(), check: () => Promise.reject(new Error('down')) }
-    const limiterThat = (onStoreError: 'local' | 'allow' | 'deny'): Limiter =>
-      setUp([tokensPerDay(80)], { store: broken, onStoreError }).limiter
-    expect(await take(limiterThat('local'))).toMatchObject({ granted: 75 })
-    expect(await take(limiterThat('allow'))).toMatchObject({ granted: 100 })
-    expect(await take(limiterThat('deny'))).toMatchObject({ reason: 'store_unavailable' })
-  })
-
-  it('is granted at its floor by a store of your own that does not know it', async () => {
-    const inner = memory()
-    const store: Store = {
-      ...inner,
-      check: (request) => inner.check({ ...request, fit: undefined }),
-    }
-    const decision = await take(setUp([tokensPerDay(80)], { store }).limiter)
-    expect(decision).toMatchObject({ granted: 10, policies: [{ cost: 15, remaining: 65 }] })
-  })
-
-  it('does not compile with a unit that no policy counts, and throws', async () => {
-    const policy = dailyCap({ name: 'day', limit: 80, ...TOKENS })
-    const limiter = createLimiter({ store: memory(), policies: [policy] })
-    const fit = fitRange({ floor: 1, most: 2, rates: { tokens: 1_000_000 } })
-    // @ts-expect-error -- `tokens` is misspelt
-    await expect(reserve(limiter, ACME, { cost: { token: 1 }, fit })).rejects.toMatchObject({
-      code: 'invalid_cost',
-    })
-    await expect(
-      // @ts-expect-error -- not created by fitRange
-      reserve(limiter, ACME, { fit: { floor: 1, most: 2, rates: PER_TOKEN } }),
-    ).rejects.toMatchObject({ code: 'invalid_cost', input: 'fit' })
-  })
-
-  it.each([
-    ['below 0', { token: -100 }],
-    ['that is null', null],
-    ['that is a list', []],
-  ])('refuses a cost %s, which the cost of the floor must not hide', async (_, cost) => {
-    const limiter = setUp([tokensPerDay(1_000)]).limiter
-    const fit = fitRange({ floor: 200, most: 400, rates: PER_TOKEN })
-    const invalid = { code: 'invalid_cost' }
-    await expect(reserve(limiter, ACME, { cost: cost as never, fit })).rejects.toMatchObject(
-      invalid,
-    )
-    await expect(peekFit(limiter, ACME, { cost: cost as never, fit })).rejects.toMatchObject(
-      invalid,
-    )
-  })
-
-  it('stays exact at the largest rates', async () => {
-    const limit = 10 ** 12
-    const clock = manualClock(0)
-    const policies = [dailyCap({ name: 'money', limit, per: ['tenant'], unit: 'usd' })]
-    const limiter = createLimiter({ store: memory(), policies, clock })
-    const fit = fitRange({ floor: 1, most: 4_503, rates: { usd: 10 ** 12 } })
-    const decision = await reserve(limiter, ACME, { cost: { usd: limit - 10 ** 9 - 1 }, fit })
-    expect(decision).toMatchObject({ granted: 1_000, policies: [{ remaining: 1 }] })
-  })
-})
-
-describe('a mistake in fitRange', () => {
-  const make = loosely(fitRange)
-  const good = { floor: 1, most: 10, rates: PER_TOKEN }
-  mistakesAreNamed([
-    ['an unknown option', () => make({ ...good, max: 5 }), 'fitRange.max', 'unknown_option'],
-    ['no floor', () => make({ most: 10, rates: PER_TOKEN }), 'fitRange.floor'],
-    ['a floor of 0', () => make({ ...good, floor: 0 }), 'fitRange.floor'],
-    ['a floor above the most', () => make({ ...good, floor: 11 }), 'fitRange.floor'],
-    ['a most that is not whole', () => make({ ...good, most: 1.5 }), 'fitRange.most'],
-    ['no rates', () => make({ ...good, rates: {} }), 'fitRange.rates'],
-    ['a rate per token', () => make({ ...good, rates: { usd: 2.5 } }), 'fitRange.rates.usd'],
-    [
-      'a rate of requests',
-      () => make({ ...good, rates: { request: 1 } }),
-      'fitRange.rates.request',
-    ],
-    [
-      'a product past 2^52',
-      () => make({ ...good, most: 10 ** 6, rates: { usd: 10 ** 12 } }),
-      'fitRange.rates.usd',
-    ],
-  ])
 })
