@@ -1,11 +1,10 @@
-import { createHmac, createHash } from 'node:crypto'
-import { fixedWindow, listen, StoreError, type Problem, type Store } from '@sluice/core'
+import { listen, StoreError, type Problem, type Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
-import { flushUsage, recordUsage, type RecordUsageOptions } from '@sluice/usage'
+import { flushUsage } from '@sluice/usage'
 import { usage } from '@sluice/usage/report'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { collectProblems, setUp } from '../support/limiters.ts'
+import { collectProblems } from '../support/limiters.ts'
 import { recording } from './support.ts'
 
 const SUBJECT = { tenant: 'acme' }
@@ -213,82 +212,5 @@ describe('a flush', () => {
     const estimated = rows.reduce((sum, { tokens }) => sum + tokens, 0)
     expect(estimated).toBeGreaterThan(0)
     expect(estimated).toBeLessThan(1_500 * 20_000)
-  })
-})
-
-it('peeks are not counted', async () => {
-  const { limiter } = recording()
-  await limiter.peek(SUBJECT, COST)
-  expect((await usage(limiter)).rows).toEqual([])
-})
-
-it('degraded decisions are counted by what they decided', async () => {
-  const { store } = countedStore()
-  const { limiter } = recording(undefined, {
-    store: {
-      ...store,
-      check: (request) => (request.entries.length > 0 ? down() : store.check(request)),
-    },
-    onStoreError: 'deny',
-    extensions: [listen({ problem: () => {} })],
-  })
-  await limiter.check(SUBJECT, COST)
-  const { rows } = await usage(limiter)
-  expect(rows).toMatchObject([{ outcome: 'unavailable', requests: 1, tokens: 0 }])
-})
-
-describe('tenants are stored', () => {
-  const secret = 'a secret of 32 characters or more'
-
-  it.each([
-    ['hashed by default', {}, createHash('sha256').update('acme').digest('hex').slice(0, 20)],
-    [
-      'as an HMAC, with a secret that is read at a flush',
-      { tenants: { secret: () => secret } },
-      createHmac('sha256', secret).update('acme').digest('hex').slice(0, 20),
-    ],
-    ['as they are, if the option says so', { tenants: 'plain' }, 'acme'],
-  ] as const)('%s', async (_, options: RecordUsageOptions, name) => {
-    const { limiter } = recording(undefined, { usage: options })
-    for (const tenant of ['acme', 'globex']) await limiter.check({ tenant }, COST)
-    const { rows, policies } = await usage(limiter)
-    expect(rows.map(({ tenant }) => tenant)).toContain(name)
-    expect(policies.map(({ tenant }) => tenant)).toContain(name)
-    const own = await usage(limiter, { tenants: ['acme'] })
-    expect(own.rows.map(({ tenant }) => tenant)).toEqual(['acme'])
-  })
-
-  it('by another dimension, if the option says so', async () => {
-    const { limiter } = setUp(
-      [fixedWindow({ name: 'rpm', limit: 9, window: '1m', per: ['user'] })],
-      { extensions: [recordUsage({ tenants: 'plain', by: 'user' })] },
-    )
-    await limiter.check({ tenant: 'acme', user: 'u1' })
-    const { rows, policies } = await usage(limiter)
-    expect([rows[0]?.tenant, policies[0]?.per]).toEqual(['u1', 'user'])
-  })
-})
-
-describe('misuse', () => {
-  it.each([
-    [{ tenants: 'secret' }, 'recordUsage.tenants: must be "plain", "hashed" or { secret }'],
-    [{ tenants: { secret: '' } }, 'recordUsage.tenants'],
-    [{ flushEvery: 'soon' }, 'recordUsage.flushEvery'],
-    [{ maxCells: 0 }, 'recordUsage.maxCells'],
-    [{ waitUntil: true }, 'recordUsage.waitUntil'],
-    [{ every: '5s' }, 'recordUsage'],
-  ])('%j is refused', (options, message) => {
-    expect(() => recordUsage(options as never)).toThrow(message)
-  })
-
-  it('is named when usage is read', async () => {
-    const { limiter } = recording()
-    const { limiter: without } = setUp([
-      fixedWindow({ name: 'rpm', limit: 9, window: '1m', per: ['tenant'] }),
-    ])
-    await expect(usage(without)).rejects.toThrow('must have recordUsage(…) in its extensions')
-    await expect(usage(limiter, { from: 'monday' })).rejects.toThrow('usage.from')
-    await expect(usage(limiter, { from: Date.UTC(2100, 0) })).rejects.toThrow('usage.from')
-    await expect(usage(limiter, { by: 'week' as never })).rejects.toThrow('usage.by')
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { listen, slidingWindow } from '@sluice/core'
+import { listen, slidingWindow, StoreError } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { release, reservation, reserve, sweepUnsettled } from '@sluice/core/reservations'
 import { flushUsage, type TenantForm, type UsageRow } from '@sluice/usage'
@@ -175,4 +175,27 @@ describe('a reservation that another process settles', () => {
       ])
     },
   )
+})
+
+it('peeks are not counted', async () => {
+  const { limiter } = recording()
+  await limiter.peek(SUBJECT, { cost: { token: 1 } })
+  expect((await usage(limiter)).rows).toEqual([])
+})
+
+const down = () => Promise.reject(new StoreError('store_unreachable', 'down'))
+
+it('degraded decisions are counted by what they decided', async () => {
+  const store = memory()
+  const { limiter } = recording(undefined, {
+    store: {
+      ...store,
+      check: (request) => (request.entries.length > 0 ? down() : store.check(request)),
+    },
+    onStoreError: 'deny',
+    extensions: [listen({ problem: () => {} })],
+  })
+  await limiter.check(SUBJECT, { cost: { token: 1 } })
+  const { rows } = await usage(limiter)
+  expect(rows).toMatchObject([{ outcome: 'unavailable', requests: 1, tokens: 0 }])
 })

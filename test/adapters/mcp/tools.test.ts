@@ -1,36 +1,15 @@
-import { createServer } from 'node:http'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
-import { rateLimit as rateLimitHttp } from '@sluice/adapters/express'
-import {
-  decisionOf,
-  rateLimit,
-  reservationOf,
-  type RateLimitOptions,
-  type ToolExtra,
-} from '@sluice/adapters/mcp'
-import {
-  concurrency,
-  createLimiter,
-  fixedWindow,
-  leakyBucket,
-  slidingWindow,
-  type Limiter,
-} from '@sluice/core'
+import type { RateLimitOptions } from '@sluice/adapters/mcp'
+import { concurrency, createLimiter, fixedWindow, leakyBucket, type Limiter } from '@sluice/core'
 import { reserving } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
-import express from 'express'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { z } from 'zod'
-import { perMinute, setUpAtMidnight, subject } from '../core/http/support.ts'
-import { MIDNIGHT } from '../support/times.ts'
-import { ACME } from '../support/limiters.ts'
-import { mistakesAreNamed } from '../support/mistakes.ts'
-import { sharedRedis } from '../support/running-redis.ts'
-import { holdTimers, listen, sameDecision, storeDown } from './support.ts'
+import { perMinute, setUpAtMidnight } from '../../core/http/support.ts'
+import { ACME } from '../../support/limiters.ts'
+import { MIDNIGHT } from '../../support/times.ts'
+import { holdTimers, storeDown } from '../support.ts'
+import { createServerOf, text } from './support.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -38,41 +17,16 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-const text = (words: string) => ({ content: [{ type: 'text' as const, text: words }] })
 const inFlight = concurrency({ name: 'in-flight', limit: 1, per: ['tenant'] })
-
-/** The tools of a server: `search` with an input and an output schema, `now` without, and one that fails. */
-function createServerOf(limiter: Limiter, options: RateLimitOptions, search: () => Promise<void>) {
-  const server = new McpServer({ name: 'tools', version: '1.0.0' })
-  const limited = rateLimit(limiter, options)
-  server.registerTool(
-    'search',
-    { inputSchema: { query: z.string() }, outputSchema: { found: z.string() } },
-    limited('search', async ({ query }) => {
-      await search()
-      return { ...text(query), structuredContent: { found: query } }
-    }),
-  )
-  server.registerTool(
-    'now',
-    {},
-    limited('now', () => text('now')),
-  )
-  server.registerTool(
-    'settle',
-    {},
-    limited('settle', async (extra) => {
-      await sameDecision(reservationOf(extra), decisionOf(extra)).settle({ token: 30 })
-      return text('settled')
-    }),
-  )
-  server.registerTool(
-    'fail',
-    {},
-    limited('fail', () => Promise.reject(new Error('The tool failed'))),
-  )
-  return server
-}
+const cost = reserving({ token: 100 })
+const create = (): Limiter =>
+  createLimiter({
+    store: memory(),
+    policies: [
+      inFlight,
+      fixedWindow({ name: 'tpm', limit: 1_000, window: '366d', per: ['tenant'], unit: 'token' }),
+    ],
+  })
 
 /** A client of these tools, by default over a transport without HTTP. */
 async function connect(
@@ -204,88 +158,3 @@ describe('a tool', () => {
     expect(search).toHaveBeenCalledTimes(2)
   })
 })
-
-/** A server without sessions, behind the adapter of Express. */
-async function connectHttp(tools: Limiter, transports: Limiter) {
-  const app = express().set('env', 'test')
-  const limit = rateLimitHttp(transports, { subject })
-  app.post('/mcp', express.json(), limit, (req, res, next) => {
-    const server = createServerOf(tools, { subject }, async () => {})
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: undefined,
-    } as never)
-    server
-      .connect(transport as never)
-      .then(() => transport.handleRequest(req, res, req.body))
-      .catch(next)
-  })
-  const served = await listen(createServer(app))
-  closing.push(() => served.close())
-  return async () => {
-    const client = new Client({ name: 'client', version: '1.0.0' })
-    closing.push(() => client.close())
-    const headers = { 'x-tenant': 'acme' }
-    const url = new URL(`${served.url}/mcp`)
-    await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
-    return client
-  }
-}
-
-describe('over HTTP', () => {
-  const redis = sharedRedis()
-
-  it('finds the subject in the headers, and denies exactly 5 of 25 calls at a limit of 20', async () => {
-    const policy = slidingWindow({ name: 'rpm', limit: 20, window: '1h', per: ['tenant'] })
-    const { limiter } = redis.setUp([policy], { onStoreError: 'deny' })
-    const client = await (await connectHttp(limiter, perMinute(99)))()
-    const calls = Array.from({ length: 25 }, () => client.callTool({ name: 'now' }))
-    const denied = (await Promise.all(calls)).filter(({ isError }) => isError === true)
-    expect(denied.length).toBe(5)
-  })
-
-  it('answers 429 at the transport, if the endpoint is limited, too', async () => {
-    const open = await connectHttp(perMinute(99), perMinute(3))
-    // To connect takes two requests.
-    const client = await open()
-    await client.callTool({ name: 'now' })
-    await expect(client.callTool({ name: 'now' })).rejects.toMatchObject({ code: 429 })
-  })
-})
-
-it('reads the headers of a transport over HTTP/2', async () => {
-  const tool = rateLimit(perMinute(1), { subject })('now', (_extra: ToolExtra) => text('now'))
-  const requestInfo = { headers: { ':method': 'POST', 'x-tenant': 'acme' } }
-  const { signal } = new AbortController()
-  expect(await tool({ requestInfo, signal } as never)).toMatchObject(text('now'))
-})
-
-describe('options are checked at once', () => {
-  const limited = rateLimit(perMinute(1), { subject })
-  mistakesAreNamed([
-    ['no subject', () => rateLimit(perMinute(1), {} as never), 'subject'],
-    ['no limiter', () => rateLimit(undefined as never, { subject }), 'limiter'],
-    [
-      'a code of words',
-      () => rateLimit(perMinute(1), { subject, code: 'limited' as never }),
-      'code',
-    ],
-    [
-      'an option for HTTP',
-      () => rateLimit(perMinute(1), { subject, format: 'openai' } as never),
-      'rateLimit.format',
-      'unknown_option',
-    ],
-    ['no name', () => limited('', () => text('now')), 'name'],
-    ['no callback', () => limited('now', undefined as never), 'callback'],
-  ])
-})
-
-const cost = reserving({ token: 100 })
-const create = (): Limiter =>
-  createLimiter({
-    store: memory(),
-    policies: [
-      inFlight,
-      fixedWindow({ name: 'tpm', limit: 1_000, window: '366d', per: ['tenant'], unit: 'token' }),
-    ],
-  })
