@@ -9,6 +9,8 @@ export default defineConfig({
     // Next.js builds and browsers take their time; a test that hangs still ends.
     testTimeout: 120_000,
     hookTimeout: 300_000,
+    // On a busy machine a second, the default, may pass before a process has answered.
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: 2,
     sequence: { sequencer: SlowFirst },
   },

@@ -25,7 +25,7 @@ async function chargedFor(
   const response = await handle(ask(body))
   expect(response.status).toBe(200)
   await read(response)
-  await vi.waitFor(() => expect(settled).toHaveBeenCalledOnce())
+  await expect.poll(() => settled).toHaveBeenCalledOnce()
   return used(limiter, 'budget.daily')
 }
 

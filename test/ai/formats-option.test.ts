@@ -8,7 +8,7 @@ import {
 } from '@sluice/ai'
 import * as formats from '@sluice/ai/formats'
 import { bedrock, gemini, ollama, workersAi, type UsageFormat } from '@sluice/ai/formats'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { bytesInUse } from '../support/heap.ts'
 import { loosely, mistakesAreNamed } from '../support/mistakes.ts'
 import { handlerOf, limiterOf, post, PRICES, QUESTION, subject, used } from './doors.ts'
@@ -26,7 +26,7 @@ describe('the formats of a limited call', () => {
     const options = { formats: [workersAi], api: 'openai-chat' }
     const { handle, limiter, usages } = handlerOf(() => new Response(REST?.body), options)
     await (await handle(post(QUESTION))).text()
-    await vi.waitFor(() => expect(usages).toHaveLength(1))
+    await expect.poll(() => usages).toHaveLength(1)
     expect(usages[0]).toMatchObject({ ...REST?.usage, source: 'provider', complete: true })
     expect(await used(limiter, 'budget.daily')).toBe(40 + 3_100)
   })
@@ -43,7 +43,7 @@ describe('the formats of a limited call', () => {
     })
     const init = { method: 'POST', body: JSON.stringify(QUESTION) }
     await (await limited('https://api.example/v1/chat/completions', init)).text()
-    await vi.waitFor(() => expect(usages).toHaveLength(1))
+    await expect.poll(() => usages).toHaveLength(1)
     expect(await used(limiter, 'budget.daily')).toBe(40 + 3_100)
   })
 
@@ -53,7 +53,7 @@ describe('the formats of a limited call', () => {
     const { handle, usages } = handlerOf(() => new Response(claude?.body), options)
     const body = { ...QUESTION, model: 'claude-opus-4-5', max_tokens: 1_000 }
     expect(await (await handle(post(body))).bytes()).toEqual(claude?.body)
-    await vi.waitFor(() => expect(usages).toHaveLength(1))
+    await expect.poll(() => usages).toHaveLength(1)
     expect(usages[0]).toMatchObject({ ...claude?.usage, complete: true })
   })
 
@@ -65,7 +65,7 @@ describe('the formats of a limited call', () => {
     const options = { formats: [gemini], prices }
     const { handle, limiter, usages } = handlerOf(() => new Response(GEMINI.json[0]?.body), options)
     await (await handle(post(QUESTION))).text()
-    await vi.waitFor(() => expect(usages).toHaveLength(1))
+    await expect.poll(() => usages).toHaveLength(1)
     // 216 tokens of input, 1,024 cached ones and 310 of output.
     const micros = Math.ceil(216 * 0.3 + 1_024 * 0.075 + 310 * 2.5)
     expect(await used(limiter, 'budget.daily')).toBe(micros)

@@ -1,6 +1,6 @@
 import { learnedOutput, modelHandler, type LearnedOutput } from '@sluice/ai'
 import type { Limiter } from '@sluice/core'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { loosely, mistakesAreNamed } from '../support/mistakes.ts'
 import { limiterOf, post, PRICES, QUESTION, subject, used } from './doors.ts'
 
@@ -74,8 +74,9 @@ const answerOf = (completion_tokens: number): Response =>
     usage: { prompt_tokens: 20, completion_tokens },
   })
 
-const settled = (limiter: Limiter) =>
-  vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+async function settled(limiter: Limiter): Promise<void> {
+  await expect.poll(() => used(limiter, 'in-flight')).toBe(0)
+}
 
 /** A handler that has seen five answers of 100 tokens. */
 async function trained(answer: () => Response | Promise<Response>) {

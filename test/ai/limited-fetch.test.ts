@@ -49,14 +49,14 @@ describe('a limited fetch', () => {
     const { openai, limiter, settled } = clients()
     const completion = await openai.chat.completions.create({ model, messages })
     expect(completion).toMatchObject(recorded.CHAT_JSON)
-    await vi.waitFor(() => expect(settled).toHaveBeenCalledTimes(1))
+    await expect.poll(() => settled).toHaveBeenCalledTimes(1)
     expect(await used(limiter, 'budget.daily')).toBe(1_204 + 3_100)
 
     const stream = await openai.chat.completions.create({ model, messages, stream: true })
     let text = ''
     for await (const { choices } of stream) text += choices[0]?.delta.content ?? ''
     expect(text).toBe(recorded.TEXTS.join(''))
-    await vi.waitFor(() => expect(settled).toHaveBeenCalledTimes(2))
+    await expect.poll(() => settled).toHaveBeenCalledTimes(2)
     expect(await used(limiter, 'budget.daily')).toBe(2 * (1_204 + 3_100))
     expect(await used(limiter, 'in-flight')).toBe(0)
   })
@@ -67,7 +67,7 @@ describe('a limited fetch', () => {
     expect(await anthropic.messages.create(body)).toMatchObject(recorded.MESSAGES_JSON)
     const final = await anthropic.messages.stream(body).finalMessage()
     expect(final.usage.output_tokens).toBe(310)
-    await vi.waitFor(() => expect(settled).toHaveBeenCalledTimes(2))
+    await expect.poll(() => settled).toHaveBeenCalledTimes(2)
     expect(await used(limiter, 'rpm')).toBe(2)
     expect(await used(limiter, 'tpm')).toBe(2 * 1_514)
   })
@@ -92,7 +92,7 @@ describe('a limited fetch', () => {
     const run = async (): Promise<void> => {
       for (let step = 1; step <= 30; step += 1) {
         await openai.chat.completions.create({ model, messages, max_tokens: 1_000 })
-        await vi.waitFor(() => expect(settled).toHaveBeenCalledTimes(step))
+        await expect.poll(() => settled).toHaveBeenCalledTimes(step)
       }
     }
     await expect(run()).rejects.toMatchObject({ status: 429 })
@@ -155,7 +155,7 @@ describe('a limited fetch', () => {
     await expect(limited('https://provider.example/v1/chat/completions', init)).rejects.toThrow(
       'fetch failed',
     )
-    await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+    await expect.poll(() => used(limiter, 'in-flight')).toBe(0)
     expect(await used(limiter, 'budget.daily')).toBeGreaterThan(10_000)
   })
 
@@ -169,7 +169,7 @@ describe('a limited fetch', () => {
     })
     for await (const _ of stream) break
     stream.controller.abort()
-    await vi.waitFor(() => expect(settled).toHaveBeenCalledOnce())
+    await expect.poll(() => settled).toHaveBeenCalledOnce()
     expect(await used(limiter, 'budget.daily')).toBeGreaterThan(10_000)
     expect(await used(limiter, 'in-flight')).toBe(0)
   })
@@ -179,6 +179,6 @@ describe('a limited fetch', () => {
     const content = WISHES.fail
     const call = openai.chat.completions.create({ model, messages: [{ role: 'user', content }] })
     await expect(call).rejects.toMatchObject({ status: 400 })
-    await vi.waitFor(async () => expect(await used(limiter, 'budget.daily')).toBe(0))
+    await expect.poll(() => used(limiter, 'budget.daily')).toBe(0)
   })
 })

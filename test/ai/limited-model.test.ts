@@ -50,7 +50,7 @@ describe.each(Object.entries(VERSIONS))('a limited model of %s', (_, { sdk, mode
     const stopWhen = sdk.stepCountIs(4)
     const { steps } = await generate({ model, prompt: 'Go on.', tools, stopWhen })
     expect(steps).toHaveLength(4)
-    await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+    await expect.poll(() => used(limiter, 'in-flight')).toBe(0)
     expect(await used(limiter, 'budget.daily')).toBe(4 * (100 + 500))
   })
 
@@ -87,7 +87,7 @@ describe('a limited model', () => {
     const { text, usage } = await ai7.generateText({ model, prompt: 'Why?' })
     expect([text, usage]).toEqual([plain.text, plain.usage])
     expect(await ai7.streamText({ model, prompt: 'Why?' }).text).toBe(plain.text)
-    await vi.waitFor(() => expect(settled).toHaveBeenCalledTimes(2))
+    await expect.poll(() => settled).toHaveBeenCalledTimes(2)
     expect(await used(limiter, 'budget.daily')).toBe(2 * (1_204 + 3_100))
   })
 
@@ -120,7 +120,7 @@ describe('a limited model', () => {
     })
     for await (const _ of result.textStream) break
     controller.abort()
-    await vi.waitFor(() => expect(settled).toHaveBeenCalledOnce())
+    await expect.poll(() => settled).toHaveBeenCalledOnce()
     expect(await used(limiter, 'budget.daily')).toBeGreaterThan(10_000)
     expect(await used(limiter, 'in-flight')).toBe(0)
   })
@@ -139,7 +139,7 @@ describe('a limited model', () => {
     const file = { type: 'file', mediaType: 'application/pdf', data } as const
     const prompt = [{ role: 'user', content: [file] }]
     await model.doGenerate({ prompt, maxOutputTokens: 1 } as never).then(undefined, () => undefined)
-    await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+    await expect.poll(() => used(limiter, 'in-flight')).toBe(0)
     expect(await used(limiter, 'tpm')).toBeLessThan(10_000)
   })
 

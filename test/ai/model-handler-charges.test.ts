@@ -28,7 +28,7 @@ describe('the charge of a model handler', () => {
     const answer = await handle(post({ ...QUESTION, max_tokens: 1_000 }))
     expect(await answer.json()).toEqual(recorded.CHAT_JSON)
     expect(held).toBeGreaterThan(10_000)
-    await vi.waitFor(() => expect(usages).toHaveLength(1))
+    await expect.poll(() => usages).toHaveLength(1)
     expect(await used(limiter, 'budget.daily')).toBe(1_204 + 3_100)
     expect(await used(limiter, 'tpm')).toBe(1_514)
     expect(await used(limiter, 'rpm')).toBe(1)
@@ -38,7 +38,7 @@ describe('the charge of a model handler', () => {
   it('gives back what an error of the provider did not use, and counts the request', async () => {
     const { handle, limiter } = handlerOf(() => Response.json({ error: {} }, { status: 500 }))
     expect((await handle(post(QUESTION))).status).toBe(500)
-    await vi.waitFor(async () => expect(await used(limiter, 'budget.daily')).toBe(0))
+    await expect.poll(() => used(limiter, 'budget.daily')).toBe(0)
     expect(await used(limiter, 'rpm')).toBe(1)
     expect(await used(limiter, 'in-flight')).toBe(0)
   })
@@ -47,7 +47,7 @@ describe('the charge of a model handler', () => {
     const onError = vi.fn<(...heard: unknown[]) => void>()
     const { handle, limiter } = handlerOf(() => Promise.reject(new Error('reset')), { onError })
     expect((await handle(post({ ...QUESTION, max_tokens: 1_000 }))).status).toBe(502)
-    await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+    await expect.poll(() => used(limiter, 'in-flight')).toBe(0)
     expect(await used(limiter, 'budget.daily')).toBeGreaterThan(10_000)
     expect(onError).toHaveBeenCalledOnce()
   })
@@ -64,7 +64,7 @@ describe('the charge of a model handler', () => {
     const reader = answer.body?.getReader()
     await reader?.read()
     await reader?.cancel()
-    await vi.waitFor(() => expect(usages).toMatchObject([{ complete: false }]))
+    await expect.poll(() => usages).toMatchObject([{ complete: false }])
     expect(await used(limiter, 'budget.daily')).toBeGreaterThan(10_000)
     expect(await used(limiter, 'in-flight')).toBe(0)
     expect(handle).toBeTypeOf('function')
@@ -75,7 +75,7 @@ describe('the charge of a model handler', () => {
       Response.json({ ...recorded.CHAT_JSON, usage: { ...recorded.CHAT_USAGE, cost: 0.0161 } }),
     )
     await (await handle(post(QUESTION))).text()
-    await vi.waitFor(() => expect(usages).toHaveLength(1))
+    await expect.poll(() => usages).toHaveLength(1)
     expect(await used(limiter, 'budget.daily')).toBe(16_100)
   })
 
@@ -96,7 +96,7 @@ describe('the charge of a model handler', () => {
       )
       const body = { ...QUESTION, model: 'claude-opus-4-5', max_tokens: 100 }
       await (await handle(post(body))).text()
-      await vi.waitFor(() => expect(usages).toHaveLength(1))
+      await expect.poll(() => usages).toHaveLength(1)
       expect(await used(limiter, 'budget.daily')).toBe(10 + 200 + 100 * price)
     }
   })
@@ -119,7 +119,7 @@ describe('the charge of a model handler', () => {
     expect(calls).toBe(9)
     expect(highest).toBeGreaterThan(90_000)
     expect(highest).toBeLessThanOrEqual(budget)
-    await vi.waitFor(async () => expect(await used(limiter, 'budget.daily')).toBe(9 * 4_304))
+    await expect.poll(() => used(limiter, 'budget.daily')).toBe(9 * 4_304)
   })
 
   it('gives everything back for a client that leaves before its turn, and sends nothing', async () => {
@@ -128,12 +128,12 @@ describe('the charge of a model handler', () => {
     const send = vi.fn<() => Response>(() => Response.json(recorded.CHAT_JSON))
     const handle = modelHandler(limiter, { subject, prices: PRICES }, send)
     await (await handle(post(QUESTION))).text()
-    await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+    await expect.poll(() => used(limiter, 'in-flight')).toBe(0)
     const before = await used(limiter, 'budget.daily')
     const gone = await handle(post(QUESTION, { signal: AbortSignal.abort() }))
     expect(gone.status).toBe(499)
     expect(send).toHaveBeenCalledOnce()
-    await vi.waitFor(async () => expect(await used(limiter, 'budget.daily')).toBe(before))
+    await expect.poll(() => used(limiter, 'budget.daily')).toBe(before)
   })
 
   it('counts all spellings of a model as one', async () => {
@@ -157,7 +157,7 @@ describe('the charge of a model handler', () => {
     const second = await handle(post({ ...QUESTION, stream: true }))
     expect([first.status, second.status]).toEqual([200, 429])
     await first.text()
-    await vi.waitFor(async () => expect(await used(limiter, 'one')).toBe(0))
+    await expect.poll(() => used(limiter, 'one')).toBe(0)
     expect((await handle(post({ ...QUESTION, stream: true }))).status).toBe(200)
   })
 

@@ -58,7 +58,7 @@ describe('a model handler, wrapped by nothing,', () => {
 async function settledBy(call: (parts: object) => Promise<unknown>) {
   const [onUsage, onError] = [vi.fn<() => void>(), vi.fn<(error: unknown) => void>()]
   await call({ ...options, waitUntil: unbound, onUsage, onError })
-  await vi.waitFor(() => expect(onUsage).toHaveBeenCalledOnce())
+  await expect.poll(() => onUsage).toHaveBeenCalledOnce()
   expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError))
 }
 
@@ -100,6 +100,6 @@ describe('an unbound waitUntil is reported and loses nothing, with', () => {
     )
     expect((await handle(post(QUESTION))).status).toBe(502)
     expect(onError).toHaveBeenCalledWith(expect.any(TypeError))
-    await vi.waitFor(async () => expect(await used(limiter, 'in-flight')).toBe(0))
+    await expect.poll(() => used(limiter, 'in-flight')).toBe(0)
   })
 })

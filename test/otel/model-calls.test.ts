@@ -1,5 +1,5 @@
 import { modelTelemetry } from '@sluice/otel'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { handlerOf, post, QUESTION } from '../ai/doors.ts'
 import { CHAT_JSON } from '../ai/recordings.ts'
 import { startSdk, type Sdk } from './support.ts'
@@ -15,9 +15,10 @@ it('a call by modelHandler is reported with the tokens that its provider told', 
   const { usage } = CHAT_JSON as {
     usage: { prompt_tokens: number; completion_tokens: number }
   }
-  await vi.waitFor(async () => {
-    expect(await tokensOf(sdk, 'input_tokens')).toEqual([usage.prompt_tokens])
-    expect(await tokensOf(sdk, 'output_tokens')).toEqual([usage.completion_tokens])
-  })
+  const tokens = async () => [
+    ...(await tokensOf(sdk, 'input_tokens')),
+    ...(await tokensOf(sdk, 'output_tokens')),
+  ]
+  await expect.poll(tokens).toEqual([usage.prompt_tokens, usage.completion_tokens])
   await sdk.stop()
 })

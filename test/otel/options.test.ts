@@ -62,7 +62,7 @@ describe('flush', () => {
     ]
     const { limiter } = setUp([rpm], { extensions })
     expect((await limiter.check(ACME)).allowed).toBe(true)
-    await vi.waitFor(() => expect(problems).toHaveLength(1))
+    await expect.poll(() => problems).toHaveLength(1)
     expect(problems[0]?.message).toContain('telemetry')
   })
 })

@@ -11,7 +11,7 @@ it('a Worker sends its spans and metrics in `waitUntil`, and nothing before its 
     }
   expect(await exported()).toEqual({ spans: [], metrics: [] })
   for (const status of [200, 429]) expect((await get('/api/ai/chat')).status).toBe(status)
-  await vi.waitFor(async () => expect((await exported()).spans).toHaveLength(2))
+  await expect.poll(async () => (await exported()).spans).toHaveLength(2)
   const { spans, metrics } = await exported()
   expect(spans.map(({ name }) => name)).toEqual(['rate_limiter.check', 'rate_limiter.check'])
   expect(spans.map(({ attributes }) => attributes['rate_limiter.outcome'])).toEqual([

@@ -109,7 +109,7 @@ export const chat: readonly Case[] = [
         }
         const before = target.store.requests
         expect(await (await post({})).json()).toMatchObject({ usage: { total_tokens: 15 } })
-        await vi.waitFor(() => expect(target.store.requests - before).toBe(2))
+        await expect.poll(() => target.store.requests - before).toBe(2)
         expect(await used()).toEqual({ ...NOTHING, tpm: 15, 'budget.daily': price(10, 5) })
       }),
   },
