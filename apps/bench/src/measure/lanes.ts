@@ -5,7 +5,7 @@ import type { Sample } from './rounds.ts'
 /** The calls under way at the same time. */
 export const LANES = 64
 
-/** What one call costs: microseconds of CPU, and commands. */
+/** The cost of one call: microseconds of CPU, and commands. */
 interface Taken {
   readonly client: number
   /** Of Redis' main thread. */

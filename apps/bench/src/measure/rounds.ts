@@ -4,7 +4,7 @@ export type Sample = () => number | Promise<number>
 /** Measurements by name, one per round. */
 export type Measurements<Name extends string> = Readonly<Record<Name, readonly number[]>>
 
-/** How many rounds to take, and whom to tell about each. */
+/** The number of rounds to take, and a listener for each. */
 export interface Rounds {
   readonly rounds: number
   /** Called before each round, from 1; 0 while warming up. */

@@ -1,8 +1,8 @@
-/** What a figure counts. */
+/** The unit of a figure. */
 export type Unit =
   'ms' | 'µs' | 'ms/MB' | 'decisions/s' | 'bytes' | 'commands' | 'trips' | 'dollars per million'
 
-/** Whether a larger figure of this unit is the better one. */
+/** Returns true if a larger figure of this unit is better. */
 export const moreIsBetter = (unit: Unit): boolean => unit === 'decisions/s'
 
 /** The measurements of one side: one per round, or a single one for what no round changes. */
@@ -12,7 +12,7 @@ export interface Figure {
   readonly note?: string
 }
 
-/** What Sluice is compared with. */
+/** A side that Sluice is compared with. */
 interface Other extends Figure {
   /** The largest ratio of Sluice's figure to this one, or the smallest where more is better. */
   readonly bar?: number

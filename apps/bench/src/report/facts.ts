@@ -1,7 +1,7 @@
 import { cpus, loadavg, totalmem } from 'node:os'
 import type { Redis } from 'ioredis'
 
-/** What one must know of a machine to read its figures. Neither its name nor a path. */
+/** The facts of a machine that its figures depend on. Neither its name nor a path. */
 export interface Facts {
   /** The day, such as `2026-11-22`. */
   readonly day: string

@@ -13,7 +13,7 @@ export interface Plot {
   readonly svg: string
 }
 
-/** What a plot shows, before it is drawn. */
+/** The contents of a plot, before it is drawn. */
 interface Drawing {
   /** Its figures, for those who cannot see it. */
   readonly description: string
@@ -58,7 +58,7 @@ function drawing(result: Result, rows: readonly Row[]): Drawing {
     : bars(result, unit, rows)
 }
 
-/** What the rows of one plot are about: `microseconds by tenants`. */
+/** The subject of the rows of one plot: `microseconds by tenants`. */
 function topic([row]: readonly Row[]): string {
   if (row === undefined) return ''
   const axis = axisOf(row.at)

@@ -74,7 +74,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** What Upstash bills for decisions, by the commands that a real Redis counts. */
+/** The price of decisions at Upstash, by the commands that a real Redis counts. */
 export const dollarsScenario: Scenario = {
   name: 'dollars',
   title: 'dollars per million decisions at Upstash',

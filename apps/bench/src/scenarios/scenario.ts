@@ -12,7 +12,7 @@ export interface Scenario {
   readonly name: string
   /** One line for `--help`, above the table and under the plot. */
   readonly title: string
-  /** What its plot shows of rows without `at`; default: `figures`. */
+  /** The part of rows without `at` that its plot shows; default: `figures`. */
   readonly plot?: 'figures' | 'ratios'
   run(bench: Bench): Promise<Row[]>
 }

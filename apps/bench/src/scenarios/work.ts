@@ -41,7 +41,7 @@ const ALGORITHMS: Readonly<Record<string, (limit: number) => Policy>> = {
   coarse: (limit) => coarse(slidingWindow({ name: 'limit', limit, ...hour })),
 }
 
-/** What a decision costs Redis, and a tenant its memory, as tenants and limits grow. */
+/** The time of a decision in Redis and the memory of a tenant, as tenants and limits grow. */
 export const workScenario: Scenario = {
   name: 'work',
   title: 'what a decision and a tenant cost Redis',

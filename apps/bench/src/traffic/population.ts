@@ -18,7 +18,7 @@ const BATCH = 5_000
 /** The state of one tenant of a limiter, to be copied. */
 export interface TenantState {
   readonly keys: readonly { readonly key: string; readonly ttl: number; readonly value: Buffer }[]
-  /** What Redis needs for the keys of one tenant, their names included. */
+  /** The memory of Redis for the keys of one tenant, their names included. */
   readonly bytes: number
 }
 
