@@ -125,8 +125,8 @@ describe('a call that is fitted to its budget', () => {
   })
 
   it('is denied if it asks for more tokens than can be counted', async () => {
-    const { calls, handle } = fitting(limiterWith(usd(1)), { maxOutput: 16_384 })
-    const prompt = Array.from({ length: 480_000 }, () => '')
+    const { calls, handle } = fitting(limiterWith(usd(1)), { maxOutput: 65_536 })
+    const prompt = Array.from({ length: 140_000 }, () => '')
     const body = JSON.stringify({ model: 'gpt-4o', prompt, n: 128 })
     const request = new Request('https://app.example/v1/completions', { method: 'POST', body })
     expect((await handle(request)).status).toBe(429)

@@ -1,12 +1,10 @@
 import type { Limiter, Subject, WaitUntil } from '@sluice/core'
-import { InputError } from '@sluice/core'
 import { rateLimitHeaders, withHeaders } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { apiOfPath } from './call/api.ts'
-import { denialResponse, errorResponse, messageFor } from './call/denial.ts'
+import { denialResponse } from './call/denial.ts'
 import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
-import { prepareCall } from './call/prepare.ts'
-import { readBody } from './call/read-body.ts'
+import { readCall } from './call/refused-body.ts'
 
 /** The part of `fetch` that model clients use. */
 export type FetchLike = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
@@ -45,36 +43,31 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
     const signal = init?.signal ?? request?.signal ?? undefined
 
     const source = init?.body === undefined ? request : new Response(init.body)
-    const body = await readBody(source ?? new Response(), options.maxBodyBytes)
-    if (body === 'too large') {
-      const tooLarge = { status: 413, code: 'body_too_large', message: 'The body is too large.' }
-      return errorResponse(tooLarge, api)
-    }
+    const whose = typeof subject === 'function' ? await subject() : subject
+    const call = await readCall(source ?? new Response(), {
+      limiter,
+      subject: whose,
+      options,
+      api,
+      waitUntil,
+    })
+    if ('status' in call) return call
+    const admitted = await admit(limiter, call, whose, options, waitUntil)
+    if ('allowed' in admitted) return denialResponse(admitted, api, options.spentStatus)
     try {
-      const call = prepareCall(body, options, api)
-      const whose = typeof subject === 'function' ? await subject() : subject
-      const admitted = await admit(limiter, call, whose, options, waitUntil)
-      if ('allowed' in admitted) return denialResponse(admitted, api, options.spentStatus)
-      try {
-        const headers = new Headers(init?.headers ?? request?.headers)
-        headers.delete('content-length')
-        const answer = await send(url, {
-          ...initOf(request),
-          ...init,
-          method,
-          headers,
-          body: call.bodyFor(admitted.output),
-        })
-        return withHeaders(admitted.answered(answer, signal), rateLimitHeaders(admitted.decision))
-      } catch (error) {
-        admitted.unanswered()
-        throw error
-      }
+      const headers = new Headers(init?.headers ?? request?.headers)
+      headers.delete('content-length')
+      const answer = await send(url, {
+        ...initOf(request),
+        ...init,
+        method,
+        headers,
+        body: call.bodyFor(admitted.output),
+      })
+      return withHeaders(admitted.answered(answer, signal), rateLimitHeaders(admitted.decision))
     } catch (error) {
-      if (!(error instanceof InputError)) throw error
-      const { code } = error
-      if (code !== 'invalid_body' && code !== 'unknown_model') throw error
-      return errorResponse({ status: 400, code, message: messageFor(error) }, api)
+      admitted.unanswered()
+      throw error
     }
   }
 }

@@ -19,6 +19,7 @@ import {
 import { isFunctionTool } from './call/api.ts'
 import { byteLength, tokensOf, unitsOfCall } from './call/call-units.ts'
 import { countedName, MAX_OUTPUT, modelToCall, type PreparedCall } from './call/prepare.ts'
+import { chargeRefusedBody } from './call/refused-body.ts'
 import { isObject } from './json.ts'
 
 /** Options of `limitedModel`. */
@@ -117,8 +118,8 @@ export function limitedModel<Model extends AiSdkModel>(
   const { subject, waitUntil, onError } = options
 
   async function begin(call: ModelCall): Promise<[ReturnType<typeof meterModel>, ModelCall]> {
-    const prepared = prepareModelCall(model.modelId, call, options)
     const whose = typeof subject === 'function' ? await subject() : subject
+    const prepared = await prepareOrCharge(call, whose)
     const admitted = await admit(limiter, prepared, whose, options, waitUntil)
     if ('allowed' in admitted) throw new ModelCallDenied(admitted, options.spentStatus)
     await waitForTurn(admitted, maxDelayMs, call.abortSignal)
@@ -129,6 +130,15 @@ export function limitedModel<Model extends AiSdkModel>(
       ...(onError && { onError }),
     })
     return [meter, { ...call, maxOutputTokens: admitted.output - prepared.thinking }]
+  }
+
+  async function prepareOrCharge(call: ModelCall, whose: Subject) {
+    try {
+      return prepareModelCall(model.modelId, call, options)
+    } catch (error) {
+      const denied = await chargeRefusedBody(error, limiter, whose, waitUntil)
+      throw denied ? new ModelCallDenied(denied, options.spentStatus) : error
+    }
   }
 
   const limited: AiSdkModel = {

@@ -22,8 +22,7 @@ import {
   type AdmittedCall,
   type CallOptions,
 } from './call/engine.ts'
-import { prepareCall } from './call/prepare.ts'
-import { readBody } from './call/read-body.ts'
+import { readCall } from './call/refused-body.ts'
 import { logError } from './log-error.ts'
 
 /** Options of `modelHandler`. */
@@ -114,13 +113,14 @@ export function modelHandler<Context extends unknown[] = []>(
       return refuse(status, code, message, headers)
     }
     const subject: Subject = { ...found, route: options.route ?? 'model' }
-    const body = await readBody(request, options.maxBodyBytes)
-    if (body === 'too large') return refuse(413, 'body_too_large', 'The body is too large.')
+    const waitUntil = options.waitUntil ?? waitUntilOf(context)
+    const chosen = limiterFor(...context)
 
     try {
-      const call = prepareCall(body, options, api)
-      const waitUntil = options.waitUntil ?? waitUntilOf(context)
-      const admitted = await admit(limiterFor(...context), call, subject, options, waitUntil)
+      const source = { limiter: chosen, subject, options, api, waitUntil }
+      const call = await readCall(request, source)
+      if ('status' in call) return call
+      const admitted = await admit(chosen, call, subject, options, waitUntil)
       if ('allowed' in admitted) return denialResponse(admitted, call.api, options.spentStatus)
       const { signal } = request
       const { api: format, model } = call
@@ -135,17 +135,11 @@ export function modelHandler<Context extends unknown[] = []>(
     } catch (error) {
       if (!(error instanceof InputError)) throw error
       // Any other is a mistake of the resolver's or of the options.
-      if (!CLIENT_ERRORS.has(error.code)) throw error
+      if (error.code !== 'invalid_subject') throw error
       return refuse(400, error.code, messageFor(error))
     }
   }
 }
-
-const CLIENT_ERRORS: ReadonlySet<string> = new Set([
-  'invalid_body',
-  'invalid_subject',
-  'unknown_model',
-])
 
 /** Waits for the turn of a call, sends it and meters its answer. Returns `undefined` if there is none. */
 async function answerOf(

@@ -17,6 +17,7 @@ export type InputErrorCode =
   | 'invalid_cost'
   | 'invalid_reservation'
   | 'invalid_body'
+  | 'body_too_large'
   | 'unknown_model'
 
 /**

@@ -1,4 +1,5 @@
 import type { Scenario } from './scenario.ts'
+import { bodiesScenario } from './bodies.ts'
 import { cpuScenario } from './cpu.ts'
 import { deniedFloodScenario } from './denied-flood.ts'
 import { dollarsScenario } from './dollars.ts'
@@ -27,5 +28,6 @@ export const SCENARIOS: readonly Scenario[] = [
   deniedFloodScenario,
   leasesScenario,
   meterScenario,
+  bodiesScenario,
   nextScenario,
 ]

@@ -1,12 +1,27 @@
+import { InputError } from '@sluice/core'
+import { parsed } from '../json.ts'
+import { bodyScan } from './body-scan.ts'
+
 const MAX_BODY_BYTES = 4_000_000
 
-/** Reads a body as JSON: `undefined` if it is no JSON, `'too large'` if it is longer than `maxBytes`. */
+/**
+ * Reads a body as JSON: `undefined` if it is invalid. A body that would be costly to parse is refused while it
+ * is read.
+ *
+ * @throws InputError `body_too_large` when it is longer than `maxBytes`.
+ * @throws InputError `invalid_body` when it nests too deeply or has too many values.
+ */
 export async function readBody(
   source: Request | Response,
   maxBytes: number = MAX_BODY_BYTES,
 ): Promise<unknown> {
-  if (Number(source.headers.get('content-length') ?? 0) > maxBytes) return 'too large'
+  const assertLength = (length: number): void => {
+    if (length <= maxBytes) return
+    throw new InputError('body_too_large', 'body', `must be at most ${maxBytes} bytes`)
+  }
+  assertLength(Number(source.headers.get('content-length') ?? 0))
   const decoder = new TextDecoder()
+  const scan = bodyScan()
   let text = ''
   let length = 0
   const reader = source.body?.getReader()
@@ -14,15 +29,15 @@ export async function readBody(
     const chunk = await reader?.read()
     if (chunk === undefined || chunk.done) break
     length += chunk.value.byteLength
-    if (length > maxBytes) {
-      await reader?.cancel()
-      return 'too large'
+    try {
+      assertLength(length)
+      scan(chunk.value)
+    } catch (error) {
+      // The rest is not waited for.
+      void reader?.cancel().catch(() => undefined)
+      throw error
     }
     text += decoder.decode(chunk.value, { stream: true })
   }
-  try {
-    return JSON.parse(text + decoder.decode()) as unknown
-  } catch {
-    return undefined
-  }
+  return parsed(text + decoder.decode())
 }

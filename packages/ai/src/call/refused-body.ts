@@ -1,0 +1,67 @@
+import {
+  InputError,
+  type DeniedDecision,
+  type Limiter,
+  type Subject,
+  type WaitUntil,
+} from '@sluice/core'
+import { unitNamesOf } from '@sluice/core/reservations'
+import type { ModelApi } from './api.ts'
+import { denialResponse, errorResponse, messageFor } from './denial.ts'
+import type { CallOptions } from './engine.ts'
+import { prepareCall, type PreparedCall } from './prepare.ts'
+import { readBody } from './read-body.ts'
+
+const STATUSES: Readonly<Record<string, number>> = {
+  invalid_body: 400,
+  unknown_model: 400,
+  body_too_large: 413,
+}
+
+/** The model that refused bodies count under, which name none that can be called. */
+const NO_MODEL = 'other'
+
+/**
+ * Charges a request, and nothing else, for a call that is refused because of its body: such calls are not free
+ * to repeat. Returns the denial if the request does not fit, and `undefined` for any other error.
+ */
+export async function chargeRefusedBody(
+  error: unknown,
+  limiter: Limiter,
+  subject: Subject,
+  waitUntil: WaitUntil | undefined,
+): Promise<DeniedDecision | undefined> {
+  if (!(error instanceof InputError) || !Object.hasOwn(STATUSES, error.code)) return undefined
+  const units = [...unitNamesOf(limiter)]
+  const cost = Object.fromEntries(units.map((unit) => [unit, unit === 'request' ? 1 : 0]))
+  const counted = { ...subject, model: subject.model ?? NO_MODEL }
+  const decision = await limiter.check(counted, { cost, waitUntil })
+  return decision.allowed ? undefined : decision
+}
+
+/** A place that calls come from: whose they are, and what they are held to. */
+export interface CallSource {
+  readonly limiter: Limiter
+  readonly subject: Subject
+  readonly options: CallOptions
+  readonly api: ModelApi | undefined
+  readonly waitUntil: WaitUntil | undefined
+}
+
+/** Reads a call and prepares it. Returns the answer instead if its body is refused. */
+export async function readCall(
+  source: Request | Response,
+  { limiter, subject, options, api, waitUntil }: CallSource,
+): Promise<PreparedCall | Response> {
+  try {
+    return prepareCall(await readBody(source, options.maxBodyBytes), options, api)
+  } catch (error) {
+    const denied = await chargeRefusedBody(error, limiter, subject, waitUntil)
+    const format = api ?? 'openai-chat'
+    if (denied) return denialResponse(denied, format, options.spentStatus)
+    const { code } = error as InputError
+    const status = STATUSES[code]
+    if (status === undefined) throw error
+    return errorResponse({ status, code, message: messageFor(error as InputError) }, format)
+  }
+}
