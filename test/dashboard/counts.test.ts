@@ -150,6 +150,22 @@ describe('the counts of a dashboard', () => {
     expect(dashboard.view()).toMatchObject({ totals: { allowed: 0 }, tenants: [], seconds: [] })
   })
 
+  it('are shared by dashboards of one name, and by no others', async () => {
+    const [first, second, other] = ['shared', 'shared', 'other'].map((name) =>
+      createDashboard({ name }),
+    )
+    const policies = [slidingWindow({ name: 'rpm', limit: 5, window: '1m', per: ['tenant'] })]
+    for (const dashboard of [first, second]) {
+      const extensions = dashboard ? [dashboard.watch()] : []
+      await createLimiter({ store: memory(), policies, extensions }).check(acme)
+    }
+    const counts = [first, second, other, createDashboard()].map(
+      (one) => one?.view().totals.allowed,
+    )
+    expect(counts).toEqual([2, 2, 0, 0])
+    expect(() => createDashboard({ name: 'a name' })).toThrow('createDashboard.name')
+  })
+
   it('stay within bounds: 200 tenants, five minutes of seconds, and totals of all', () => {
     const { clock, dashboard } = setup()
     for (let index = 0; index < 5_000; index += 1) {

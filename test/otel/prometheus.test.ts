@@ -41,6 +41,20 @@ rate_limiter_decisions_total{rate_limiter_route="chat",rate_limiter_outcome="all
     expect(text).not.toContain('secret')
   })
 
+  it('adds up limiters of one name, and says in a comment that nothing is counted', async () => {
+    const limiters = ['one', 'one', 'two'].map((name) => setUpPrometheus({ name }).limiter)
+    await limiters[0]?.check(ACME)
+    await limiters[1]?.check(ACME)
+    const texts = await Promise.all(limiters.map((limiter) => metricsText(limiter)))
+    const [first, second, other] = texts.map((text) =>
+      linesOf(text, 'rate_limiter_decisions_total'),
+    )
+    expect(first).toEqual(['rate_limiter_decisions_total{rate_limiter_outcome="allowed"} 2'])
+    expect(second).toEqual(first)
+    expect(other).toEqual([])
+    expect(texts[2]).toMatch(/^# No decision has been counted here yet\. .*\n$/)
+  })
+
   it('escapes labels', async () => {
     const { limiter } = setUpPrometheus()
     await limiter.check({ ...ACME, route: 'a"b\\c\nd' })
@@ -141,7 +155,7 @@ describe('the use of budgets', () => {
     const error = new StoreError('store_unreachable', 'down')
     const store = { ...memory(), check: () => Promise.reject(error) }
     const { limiter } = setUpPrometheus({}, [rpm], { store })
-    expect(await metricsText(limiter)).toBe('')
+    expect(await metricsText(limiter)).toMatch(/^# .*\n$/)
     await limiter.check(ACME)
     const text = await metricsText(limiter, { budgets: [ACME] })
     expect(text).not.toContain('budget')

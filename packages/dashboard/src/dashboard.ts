@@ -2,12 +2,18 @@ import type { Clock, Extension } from '@sluice/core'
 import type { DashboardRecord, SourceOptions } from './record.ts'
 import type { MakeReport } from './report.ts'
 import type { View } from './view.ts'
-import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { assertFunction, assertKnownOptions, assertName } from '@sluice/core/validation'
+import { processState } from './process-states.ts'
 import { DashboardState } from './state.ts'
 import { watchWith } from './watch.ts'
 
 /** Options of `createDashboard`. */
 export interface DashboardOptions {
+  /**
+   * Dashboards of one name in a process are one: they share their counts, and have the options of the first.
+   * Next.js needs it, because it loads a module once for `proxy.ts` and again for routes. @default shared with none
+   */
+  readonly name?: string
   /** The time, for tests. @default the machine's clock */
   readonly clock?: Clock
   /**
@@ -17,7 +23,7 @@ export interface DashboardOptions {
   readonly report?: MakeReport
 }
 
-/** Counts of what limiters decide, in the memory of this process. */
+/** Counts of the decisions of limiters, in the memory of this process. */
 export interface Dashboard {
   /**
    * Creates an extension that counts the decisions of one limiter of this process.
@@ -45,17 +51,19 @@ const SOURCE_OPTIONS = ['name', 'by', 'retriesBy', 'estimate']
  * Creates a dashboard: counts per second of the last five minutes, per minute of the last three hours, and
  * of the 200 tenants that were active last. Its memory is bounded, and it calls no store.
  *
- * @throws ConfigError When an option is unknown or not a function.
+ * @throws ConfigError When an option is unknown or malformed.
  * @example
- * export const dashboard = createDashboard()
+ * export const dashboard = createDashboard({ name: 'app' })
  * const limiter = createLimiter({ store, policies, extensions: [dashboard.watch()] })
  */
 export function createDashboard(options: DashboardOptions = {}): Dashboard {
-  assertKnownOptions('createDashboard', options, ['clock', 'report'])
-  const { clock = Date.now, report } = options
+  assertKnownOptions('createDashboard', options, ['name', 'clock', 'report'])
+  const { name, clock = Date.now, report } = options
+  if (name !== undefined) assertName('createDashboard.name', name)
   assertFunction('createDashboard.clock', clock)
   if (report !== undefined) assertFunction('createDashboard.report', report)
-  const state = new DashboardState(clock, report)
+  const create = (): DashboardState => new DashboardState(clock, report)
+  const state = name === undefined ? create() : processState(name, create)
   const dashboard: Dashboard = Object.freeze({
     watch(source: SourceOptions = {}) {
       assertKnownOptions('watch', source, SOURCE_OPTIONS)

@@ -5,12 +5,18 @@ import {
   type PolicyRule,
   type WaitUntil,
 } from '@sluice/core'
-import { assertKnownOptions, assertPositiveInteger } from '@sluice/core/validation'
+import { assertKnownOptions, assertName, assertPositiveInteger } from '@sluice/core/validation'
 import { measure, type MeasureOptions } from '../measure.ts'
+import { processCounter } from './process-counters.ts'
 import { SeriesCounter, type SeriesValues } from './series.ts'
 
 /** Options of `prometheus`. */
 export interface PrometheusOptions extends MeasureOptions {
+  /**
+   * Extensions of one name in a process count together. Next.js needs it, because it loads a module once for
+   * `proxy.ts` and again for routes. @default each limiter counts for itself
+   */
+  readonly name?: string
   /** The most series. What comes later is counted without labels. At most 2,000. @default 1_000 */
   readonly maxSeries?: number
   /**
@@ -58,13 +64,15 @@ const MAX_SERIES = 2_000
  * createLimiter({ store, policies, extensions: [prometheus()] })
  */
 export function prometheus(options: PrometheusOptions = {}): Extension {
-  assertKnownOptions('prometheus', options, ['tenants', 'maxValues', 'maxSeries', 'share'])
-  const { maxSeries = 1_000, share } = options
+  assertKnownOptions('prometheus', options, ['name', 'tenants', 'maxValues', 'maxSeries', 'share'])
+  const { name, maxSeries = 1_000, share } = options
+  if (name !== undefined) assertName('prometheus.name', name)
   assertPositiveInteger('prometheus.maxSeries', maxSeries, MAX_SERIES)
   return defineExtension({
     name: EXTENSION,
     connect(context) {
-      const counter = new SeriesCounter(maxSeries)
+      const counter =
+        name === undefined ? new SeriesCounter(maxSeries) : processCounter(name, maxSeries)
       const shared = share?.connect(context, counter, maxSeries)
       const measuring = measure(context, counter, options)
       const handle: PrometheusHandle = {

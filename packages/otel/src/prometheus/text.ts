@@ -14,6 +14,11 @@ export interface GaugeValue {
   readonly value: number
 }
 
+/** The text while nothing is counted. Prometheus skips comments. */
+const NO_DECISION =
+  '# No decision has been counted here yet. If the limiter decides elsewhere: give prometheus() a name where a module ' +
+  'is loaded twice, as by proxy.ts of Next.js; for other processes, isolates and edge middleware, share the series\n'
+
 /** Writes series and gauges in Prometheus' text format. */
 export function formatMetrics(series: SeriesValues, budgets: readonly GaugeValue[]): string {
   const lines: string[] = []
@@ -26,7 +31,7 @@ export function formatMetrics(series: SeriesValues, budgets: readonly GaugeValue
     if (samples.length === 0) continue
     lines.push(`# HELP ${name} ${metric.description}`, `# TYPE ${name} ${metric.kind}`, ...samples)
   }
-  return lines.map((line) => `${line}\n`).join('')
+  return (series.size === 0 ? NO_DECISION : '') + lines.map((line) => `${line}\n`).join('')
 }
 
 function samplesOf(name: string, metric: Metric, family: string, series: SeriesValues): string[] {

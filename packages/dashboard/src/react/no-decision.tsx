@@ -1,0 +1,26 @@
+import type { ReactNode } from 'react'
+import type { View } from '../view.ts'
+
+/** The reasons for which a page hears of nothing, and their remedies. Nothing after the first decision. */
+export function NoDecision({ view }: { readonly view: View | undefined }): ReactNode {
+  if (view?.store.state !== 'unknown') return null
+  return (
+    <section className="sluice-card" aria-labelledby="sluice-no-decision">
+      <h3 id="sluice-no-decision">No decision has reached this page yet</h3>
+      <p className="sluice-hint">If requests have been limited:</p>
+      <ul className="sluice-hint">
+        <li>
+          the limiter needs <code>dashboard.watch()</code> among its <code>extensions</code>;
+        </li>
+        <li>
+          in <code>proxy.ts</code> of Next.js, the dashboard needs a name:{' '}
+          <code>{"createDashboard({ name: 'app' })"}</code>, because routes load its module again;
+        </li>
+        <li>
+          edge middleware, Workers and other processes need <code>relay()</code> instead, with the
+          address and key of this page&apos;s handler.
+        </li>
+      </ul>
+    </section>
+  )
+}

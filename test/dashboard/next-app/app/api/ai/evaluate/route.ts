@@ -1,0 +1,1 @@
+export const POST = () => Response.json({ answer: 42 })

@@ -1,0 +1,7 @@
+'use client'
+
+import { Dashboard } from '@sluice/dashboard/react'
+
+export default function Page() {
+  return <Dashboard url="/api/dashboard" />
+}
