@@ -1,4 +1,4 @@
-import { modelHandler } from '@sluice/ai'
+import { modelHandler, type ModelApi } from '@sluice/ai'
 import { describe, expect, it, vi } from 'vitest'
 import { limiterOf, PRICES, used } from './doors.ts'
 import * as recorded from './recordings.ts'
@@ -7,9 +7,16 @@ import { bytesOf, sourceOf } from './support.ts'
 const subject = (): { tenant: string } => ({ tenant: 'acme' })
 const messages = [{ role: 'user', content: 'Why is the sky blue?' }]
 const CHAT = { model: 'gpt-4o', messages }
+const options = { subject, api: 'openai-chat', prices: PRICES } as const
 
-const ask = (body: object, path = '/v1/chat/completions'): Request =>
-  new Request(`https://app.example${path}`, { method: 'POST', body: JSON.stringify(body) })
+/** The format that these bodies are meant for. */
+const apiOf = (body: { model?: string; input?: unknown }): ModelApi => {
+  if (body.input !== undefined) return 'openai-responses'
+  return body.model?.startsWith('claude') ? 'anthropic-messages' : 'openai-chat'
+}
+
+const ask = (body: object): Request =>
+  new Request('https://app.example/api/model', { method: 'POST', body: JSON.stringify(body) })
 
 /** Asks a provider that answers this, and returns the micro-dollars that were charged. */
 async function chargedFor(
@@ -19,7 +26,7 @@ async function chargedFor(
 ): Promise<number> {
   const limiter = limiterOf()
   const settled = vi.fn<(...heard: unknown[]) => void>()
-  const handle = modelHandler(limiter, { subject, prices: PRICES, onUsage: settled }, (call) =>
+  const handle = modelHandler(limiter, { ...options, onUsage: settled }, (call) =>
     answer(JSON.parse(call.body) as Record<string, unknown>),
   )
   const response = await handle(ask(body))
@@ -73,7 +80,7 @@ describe('a client cannot make a call cheaper than it is by', () => {
   it('naming several maxima, one of which the provider does not know', async () => {
     const limiter = limiterOf()
     const sent: Record<string, unknown>[] = []
-    const handle = modelHandler(limiter, { subject, prices: PRICES }, (call) => {
+    const handle = modelHandler(limiter, options, (call) => {
       sent.push(JSON.parse(call.body) as Record<string, unknown>)
       return new Response(null, { status: 204 })
     })
@@ -88,7 +95,7 @@ describe('a client cannot make a call cheaper than it is by', () => {
   it('asking for many answers', async () => {
     const limiter = limiterOf()
     let held = 0
-    const handle = modelHandler(limiter, { subject, prices: PRICES }, async () => {
+    const handle = modelHandler(limiter, options, async () => {
       held = await used(limiter, 'budget.daily')
       return Response.json(recorded.CHAT_JSON)
     })
@@ -106,7 +113,7 @@ describe('a client cannot make a call cheaper than it is by', () => {
   it('naming a key of the body twice', async () => {
     const limiter = limiterOf()
     const bodies: string[] = []
-    const handle = modelHandler(limiter, { subject, prices: PRICES }, (call) => {
+    const handle = modelHandler(limiter, options, (call) => {
       bodies.push(call.body)
       return Response.json(recorded.CHAT_JSON)
     })
@@ -146,8 +153,8 @@ describe('a client cannot make a call cheaper than it is by', () => {
     ],
   ])('asking for %s, which is refused', async (_, body) => {
     const send = vi.fn<() => Response>(() => Response.json({}))
-    const handle = modelHandler(limiterOf(), { subject, prices: PRICES }, send)
-    const response = await handle(ask(body, '/api/model'))
+    const handle = modelHandler(limiterOf(), { ...options, api: apiOf(body) }, send)
+    const response = await handle(ask(body))
     expect(response.status).toBe(400)
     expect(await response.text()).toMatch(/body\.[a-z_]+: is not allowed here/)
     expect(send).not.toHaveBeenCalled()
@@ -156,7 +163,8 @@ describe('a client cannot make a call cheaper than it is by', () => {
   it('asking for a dearer input: a cache is priced as it is written', async () => {
     const limiter = limiterOf()
     let held = 0
-    const handle = modelHandler(limiter, { subject, prices: PRICES }, async () => {
+    const terms = { ...options, api: 'anthropic-messages' } as const
+    const handle = modelHandler(limiter, terms, async () => {
       held = await used(limiter, 'budget.daily')
       return Response.json(recorded.MESSAGES_JSON)
     })
@@ -165,7 +173,7 @@ describe('a client cannot make a call cheaper than it is by', () => {
     const heldFor = async (part: object): Promise<number> => {
       const before = await used(limiter, 'budget.daily')
       const system = [{ type: 'text', text, ...part }]
-      await (await handle(ask({ ...call, system }, '/v1/messages'))).text()
+      await (await handle(ask({ ...call, system }))).text()
       return held - before
     }
     const plain = await heldFor({})
@@ -177,7 +185,7 @@ it('what is allowed by name is sent', async () => {
   const sent: string[] = []
   const handle = modelHandler(
     limiterOf(),
-    { subject, prices: PRICES, allowFields: ['service_tier'] },
+    { ...options, allowFields: ['service_tier'] },
     (call) => {
       sent.push(call.body)
       return Response.json(recorded.CHAT_JSON)
@@ -207,8 +215,8 @@ it.each([
     { ...CHAT, model: 'claude-opus-4-5', thinking: { type: 'enabled', budget_tokens: 1_024 } },
   ],
 ])('a call with %s is sent', async (_, body) => {
-  const handle = modelHandler(limiterOf(), { subject, prices: PRICES }, () =>
+  const handle = modelHandler(limiterOf(), { ...options, api: apiOf(body) }, () =>
     Response.json(recorded.CHAT_JSON),
   )
-  expect((await handle(ask(body, '/api/model'))).status).toBe(200)
+  expect((await handle(ask(body))).status).toBe(200)
 })

@@ -78,7 +78,13 @@ export function handlerOf(
   const usages: Usage[] = []
   const handle = modelHandler(
     limiter,
-    { subject, prices: PRICES, onUsage: (usage) => usages.push(usage), ...options },
+    {
+      subject,
+      api: 'openai-chat',
+      prices: PRICES,
+      onUsage: (usage) => usages.push(usage),
+      ...options,
+    },
     (call) => {
       calls.push(call)
       return answer(call)

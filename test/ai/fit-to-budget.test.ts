@@ -36,7 +36,14 @@ function fitting(
   const calls: CallToSend[] = []
   const handle = modelHandler(
     limiter,
-    { subject, prices: PRICES, minOutput: 100, maxOutput: 1_000, ...options },
+    {
+      subject,
+      api: 'openai-chat',
+      prices: PRICES,
+      minOutput: 100,
+      maxOutput: 1_000,
+      ...options,
+    },
     (call) => {
       calls.push(call)
       return answer(call)
@@ -93,12 +100,9 @@ describe('a call that is fitted to its budget', () => {
       thinking: { type: 'enabled', budget_tokens: 1_024 },
     }
     const send = async (daily: number) => {
-      const { calls, handle } = fitting(limiterWith(daily), { maxOutput: 4_000 }, () => answerOf(1))
-      const request = new Request('https://app.example/v1/messages', {
-        method: 'POST',
-        body: JSON.stringify(body),
-      })
-      return { status: (await handle(request)).status, sent: calls }
+      const options = { api: 'anthropic-messages', maxOutput: 4_000 }
+      const { calls, handle } = fitting(limiterWith(daily), options, () => answerOf(1))
+      return { status: (await handle(post(body))).status, sent: calls }
     }
     const { sent } = await send(20_000)
     expect(Number(sentTo(sent)['max_tokens'])).toBeGreaterThan(1_900)
@@ -125,11 +129,10 @@ describe('a call that is fitted to its budget', () => {
   })
 
   it('is denied if it asks for more tokens than can be counted', async () => {
-    const { calls, handle } = fitting(limiterWith(usd(1)), { maxOutput: 65_536 })
+    const options = { api: 'openai-completions', maxOutput: 65_536 }
+    const { calls, handle } = fitting(limiterWith(usd(1)), options)
     const prompt = Array.from({ length: 140_000 }, () => '')
-    const body = JSON.stringify({ model: 'gpt-4o', prompt, n: 128 })
-    const request = new Request('https://app.example/v1/completions', { method: 'POST', body })
-    expect((await handle(request)).status).toBe(429)
+    expect((await handle(post({ model: 'gpt-4o', prompt, n: 128 }))).status).toBe(429)
     expect(calls).toHaveLength(0)
   })
 

@@ -86,7 +86,13 @@ async function trained(answer: () => Response | Promise<Response>) {
   let held = 0
   const handle = modelHandler(
     limiter,
-    { subject, prices: PRICES, learn: learnedOutput({ after: 5 }), onError: () => undefined },
+    {
+      subject,
+      api: 'openai-chat' as const,
+      prices: PRICES,
+      learn: learnedOutput({ after: 5 }),
+      onError: () => undefined,
+    },
     async ({ body }) => {
       sent.push(body)
       held = await used(limiter, 'budget.daily')
@@ -135,7 +141,13 @@ describe('a mistake in what is to be learned', () => {
     [
       'together with minOutput',
       () => {
-        const options = { subject, prices: PRICES, learn: learnedOutput(), minOutput: 100 }
+        const options = {
+          subject,
+          api: 'openai-chat' as const,
+          prices: PRICES,
+          learn: learnedOutput(),
+          minOutput: 100,
+        }
         return modelHandler(limiter, options, () => new Response())
       },
       'learn',

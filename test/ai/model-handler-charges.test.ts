@@ -57,7 +57,7 @@ describe('the charge of a model handler', () => {
     const { handle, limiter, usages } = handlerOf(() => sse(''), {})
     const abandoned = modelHandler(
       limiter,
-      { subject, prices: PRICES, onUsage: (usage) => usages.push(usage) },
+      { subject, api: 'openai-chat', prices: PRICES, onUsage: (usage) => usages.push(usage) },
       () => new Response(stream, { headers: { 'content-type': 'text/event-stream' } }),
     )
     const answer = await abandoned(post({ ...QUESTION, stream: true, max_tokens: 1_000 }))
@@ -106,11 +106,15 @@ describe('the charge of a model handler', () => {
     const limiter = limiterWith(budget)
     let highest = 0
     let calls = 0
-    const handle = modelHandler(limiter, { subject, prices: PRICES }, async () => {
-      calls += 1
-      highest = Math.max(highest, await used(limiter, 'budget.daily'))
-      return Response.json(recorded.CHAT_JSON)
-    })
+    const handle = modelHandler(
+      limiter,
+      { subject, api: 'openai-chat', prices: PRICES },
+      async () => {
+        calls += 1
+        highest = Math.max(highest, await used(limiter, 'budget.daily'))
+        return Response.json(recorded.CHAT_JSON)
+      },
+    )
     const body = { ...QUESTION, max_tokens: 1_000 }
     const answers = await Promise.all(Array.from({ length: 64 }, () => handle(post(body))))
     await Promise.all(answers.map((answer) => answer.text()))
@@ -126,7 +130,7 @@ describe('the charge of a model handler', () => {
     const turns = leakyBucket({ name: 'turns', limit: 1, window: '1h', burst: 5, per: ['tenant'] })
     const limiter = limiterOf(turns)
     const send = vi.fn<() => Response>(() => Response.json(recorded.CHAT_JSON))
-    const handle = modelHandler(limiter, { subject, prices: PRICES }, send)
+    const handle = modelHandler(limiter, { subject, api: 'openai-chat', prices: PRICES }, send)
     await (await handle(post(QUESTION))).text()
     await expect.poll(() => used(limiter, 'in-flight')).toBe(0)
     const before = await used(limiter, 'budget.daily')
@@ -140,7 +144,7 @@ describe('the charge of a model handler', () => {
     const limiter = limiterOf(
       slidingWindow({ name: 'model', limit: 3, window: '1h', per: ['tenant', 'model'] }),
     )
-    const handle = modelHandler(limiter, { subject, prices: PRICES }, () =>
+    const handle = modelHandler(limiter, { subject, api: 'openai-chat', prices: PRICES }, () =>
       Response.json(recorded.CHAT_JSON),
     )
     const statuses = []
@@ -152,7 +156,9 @@ describe('the charge of a model handler', () => {
 
   it('counts calls in flight while an answer streams', async () => {
     const limiter = limiterOf(concurrency({ name: 'one', limit: 1, per: ['tenant'] }))
-    const handle = modelHandler(limiter, { subject, prices: PRICES }, () => sse(recorded.CHAT_SSE))
+    const handle = modelHandler(limiter, { subject, api: 'openai-chat', prices: PRICES }, () =>
+      sse(recorded.CHAT_SSE),
+    )
     const first = await handle(post({ ...QUESTION, stream: true }))
     const second = await handle(post({ ...QUESTION, stream: true }))
     expect([first.status, second.status]).toEqual([200, 429])
@@ -162,7 +168,13 @@ describe('the charge of a model handler', () => {
   })
 
   it('gives back a call whose process died, if that is chosen', async () => {
-    const options = { subject, prices: PRICES, maxOutput: 40_000, settleWithin: '10m' } as const
+    const options = {
+      subject,
+      api: 'openai-chat',
+      prices: PRICES,
+      maxOutput: 40_000,
+      settleWithin: '10m',
+    } as const
     const statusAfter = async (unsettled?: Unsettled): Promise<number> => {
       const clock = manualClock(NOON)
       const policies = modelPolicies({ per: ['tenant'], daily: usd(1) })

@@ -75,15 +75,11 @@ describe('a model handler', () => {
 
   it('speaks to clients of Anthropic as Anthropic does', async () => {
     const { handle } = handlerOf(() => Response.json(recorded.MESSAGES_JSON), {
+      api: 'anthropic-messages',
       maxOutput: 1_000_000,
     })
     const body = { ...QUESTION, model: 'claude-opus-4-5', max_tokens: 200_000 }
-    const denied = await handle(
-      new Request('https://app.example/v1/messages', {
-        method: 'POST',
-        body: JSON.stringify(body),
-      }),
-    )
+    const denied = await handle(post(body))
     expect(denied.status).toBe(429)
     expect(await denied.json()).toMatchObject({
       type: 'error',
@@ -146,7 +142,7 @@ describe('a model handler', () => {
   it('says at construction which option is wrong', () => {
     const limiter = limiterOf()
     const made = (options: object) => () =>
-      modelHandler(limiter, { subject, ...options }, () => Response.json({}))
+      modelHandler(limiter, { subject, api: 'openai-chat', ...options }, () => Response.json({}))
     expect(made({ maxOutput: 0 })).toThrow('maxOutput')
     expect(made({ onIncomplete: 'refund' })).toThrow('onIncomplete')
     expect(made({ price: LIST_PRICES })).toThrow('modelHandler.price')
@@ -155,7 +151,9 @@ describe('a model handler', () => {
   })
 
   it('says at the first call that a budget needs prices', async () => {
-    const handle = modelHandler(limiterOf(), { subject }, () => Response.json({}))
+    const handle = modelHandler(limiterOf(), { subject, api: 'openai-chat' }, () =>
+      Response.json({}),
+    )
     await expect(handle(post(QUESTION))).rejects.toThrow('prices: must be given')
   })
 })

@@ -43,6 +43,7 @@ function setUp(...faults: Fault[]) {
     limiter,
     {
       subject,
+      api: 'openai-chat',
       prices: PRICES,
       onUsage: (usage) => usages.push(usage),
       onError: (error) => errors.push(error),

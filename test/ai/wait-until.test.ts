@@ -7,6 +7,7 @@ import * as recorded from './recordings.ts'
 
 const send = async () => Response.json(recorded.CHAT_JSON)
 const options = { subject, prices: PRICES }
+const chat = { ...options, api: 'openai-chat' } as const
 
 /** A platform's context: its method refuses to be called as anything else's, as workerd's does. */
 class Context {
@@ -25,7 +26,7 @@ describe('a model handler, wrapped by nothing,', () => {
   it('is a Worker’s: it settles by ctx.waitUntil, and creates one limiter for all requests', async () => {
     const limiter = limiterOf()
     const make = vi.fn<() => Limiter>(() => limiter)
-    const handle = modelHandler<[object, Context]>(make, options, send)
+    const handle = modelHandler<[object, Context]>(make, chat, send)
     for (let time = 0; time < 2; time += 1) {
       const ctx = new Context()
       await (await handle(post(QUESTION), {}, ctx)).text()
@@ -37,7 +38,7 @@ describe('a model handler, wrapped by nothing,', () => {
   })
 
   it('is a route handler of Next.js, whose context has no waitUntil', async () => {
-    const POST = modelHandler<[context: { params: Promise<object> }]>(limiterOf(), options, send)
+    const POST = modelHandler<[context: { params: Promise<object> }]>(limiterOf(), chat, send)
     const { url, method, headers } = post(QUESTION)
     const request = new NextRequest(url, { method, headers, body: JSON.stringify(QUESTION) })
     const answer = await POST(request, { params: Promise.resolve({}) })
@@ -47,7 +48,7 @@ describe('a model handler, wrapped by nothing,', () => {
   it.each([undefined, null, {}, 'limiter'])(
     'refuses %j as a limiter at construction',
     (limiter) => {
-      expect(() => modelHandler(limiter as never, options, send)).toThrow(
+      expect(() => modelHandler(limiter as never, chat, send)).toThrow(
         expect.objectContaining({ name: 'ConfigError', option: 'limiter' }),
       )
     },
@@ -65,7 +66,7 @@ async function settledBy(call: (parts: object) => Promise<unknown>) {
 describe('an unbound waitUntil is reported and loses nothing, with', () => {
   it('modelHandler', () =>
     settledBy(async (parts) => {
-      const handle = modelHandler(limiterOf(), { ...options, ...parts }, send)
+      const handle = modelHandler(limiterOf(), { ...chat, ...parts }, send)
       expect(await (await handle(post(QUESTION))).json()).toEqual(recorded.CHAT_JSON)
     }))
 
@@ -95,7 +96,7 @@ describe('an unbound waitUntil is reported and loses nothing, with', () => {
   it('a call without an answer', async () => {
     const onError = vi.fn<(error: unknown) => void>()
     const limiter = limiterOf()
-    const handle = modelHandler(limiter, { ...options, waitUntil: unbound, onError }, () =>
+    const handle = modelHandler(limiter, { ...chat, waitUntil: unbound, onError }, () =>
       Promise.reject(new Error('down')),
     )
     expect((await handle(post(QUESTION))).status).toBe(502)

@@ -1,4 +1,4 @@
-import { modelHandler } from '@sluice/ai'
+import { modelHandler, type ModelApi } from '@sluice/ai'
 import { ConfigError } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
 import { redisSettings, type Env } from './env.ts'
@@ -10,13 +10,17 @@ import { redisAt } from './redis.ts'
 import { standIn } from './stand-in.ts'
 import { forward, upstreamsOf } from './upstream.ts'
 
-/** The provider whose format each address speaks. */
-const CALLS: ReadonlyMap<string, Provider> = new Map([
-  ['/v1/chat/completions', 'openai'],
-  ['/v1/responses', 'openai'],
-  ['/v1/embeddings', 'openai'],
-  ['/v1/messages', 'anthropic'],
-])
+/** The format of each address. */
+const CALLS = {
+  '/v1/chat/completions': 'openai-chat',
+  '/v1/responses': 'openai-responses',
+  '/v1/embeddings': 'openai-embeddings',
+  '/v1/messages': 'anthropic-messages',
+} as const satisfies Record<string, ModelApi>
+
+const providerOf = (api: ModelApi): Provider =>
+  api === 'anthropic-messages' ? 'anthropic' : 'openai'
+
 const MODELS = '/v1/models'
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
@@ -48,23 +52,29 @@ function createGateway(env: Env): Gateway {
   const upstreams = upstreamsOf(env)
   const hasUpstream = Object.keys(upstreams).length > 0
 
-  const handlerOf = (provider: Provider) =>
+  const handlerOf = (api: ModelApi) =>
     modelHandler<[ExecutionContext]>(
       limiter,
       {
         subject: verify,
-        models: models[provider],
+        api,
+        models: models[providerOf(api)],
         prices,
         maxOutput: MAX_OUTPUT,
         minOutput: MIN_OUTPUT,
         headers: ['x-ratelimit', 'openai', 'draft'],
       },
       (call, { headers }) => {
-        const upstream = upstreams[provider]
+        const upstream = upstreams[providerOf(api)]
         return upstream ? forward(upstream, call, headers) : standIn(call)
       },
     )
-  const handlers = { openai: handlerOf('openai'), anthropic: handlerOf('anthropic') }
+  const calls = new Map(
+    Object.entries(CALLS).map(([path, api]) => [
+      path,
+      { provider: providerOf(api), handle: handlerOf(api) },
+    ]),
+  )
 
   async function listModels(request: Request, provider: Provider): Promise<Response> {
     const found = await verify(request)
@@ -78,7 +88,8 @@ function createGateway(env: Env): Gateway {
     const path = pathname.replace(/\/+$/, '')
     // Anthropic's clients send this header with every request.
     const client = request.headers.has('anthropic-version') ? 'anthropic' : 'openai'
-    const provider = path === MODELS ? client : CALLS.get(path)
+    const call = calls.get(path)
+    const provider = path === MODELS ? client : call?.provider
     if (provider === undefined) return errorAnswer(404, 'not_found', 'There is nothing here.')
     const method = path === MODELS ? 'GET' : 'POST'
     if (request.method !== method) {
@@ -89,6 +100,6 @@ function createGateway(env: Env): Gateway {
       const name = provider === 'openai' ? 'OPENAI_API_KEY' : 'ANTHROPIC_API_KEY'
       return notConfigured(`${name} is not set, so this gateway has no model to call.`)
     }
-    return path === MODELS ? listModels(request, provider) : handlers[provider](request, ctx)
+    return call ? call.handle(request, ctx) : listModels(request, provider)
   }
 }

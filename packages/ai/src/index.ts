@@ -1,6 +1,7 @@
 // Model calls
 export { modelHandler } from './model-handler.ts'
-export type { CallToSend, ModelHandlerOptions, SendCall, Upstream } from './model-handler.ts'
+export type { CallToSend, ModelHandlerOptions, SendCall } from './model-handler.ts'
+export type { Upstream } from './call/upstream.ts'
 export { limitedFetch } from './limited-fetch.ts'
 export type { FetchLike, LimitedFetchOptions } from './limited-fetch.ts'
 export { limitedModel, ModelCallDenied } from './limited-model.ts'

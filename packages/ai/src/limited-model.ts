@@ -192,7 +192,6 @@ function prepareModelCall(
   const { input } = tokensOf(body, bytes, options)
   const usage = { input, output, cacheWrite: input }
   return {
-    api: 'openai-chat',
     model,
     countedAs: countedName(model, options.prices),
     bodyFor: () => '',

@@ -13,7 +13,7 @@ import {
   type SubjectResolver,
 } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
-import { apiOfPath, isAnthropic, type ModelApi } from './call/api.ts'
+import type { ModelApi } from './call/api.ts'
 import { denialResponse, errorResponse, messageFor } from './call/denial.ts'
 import {
   admit,
@@ -23,6 +23,7 @@ import {
   type CallOptions,
 } from './call/engine.ts'
 import { readCall } from './call/refused-body.ts'
+import { apiOfHandler, callUpstream, type Upstream } from './call/upstream.ts'
 import { logError } from './log-error.ts'
 
 /** Options of `modelHandler`. */
@@ -30,9 +31,9 @@ export interface ModelHandlerOptions<Context extends unknown[] = []> extends Cal
   /** Finds out whose request it is; a request that is nobody's is answered with 401. */
   readonly subject: SubjectResolver<Context>
   /**
-   * The format of requests and answers.
+   * The format of requests and answers. Required with a function, which hides the address of the provider.
    *
-   * @default told by the path (`/v1/messages`, …), else by the body
+   * @default that of the provider's address (`/v1/messages`, …)
    */
   readonly api?: ModelApi
   /** The id of the route, for policies that count by it. @default 'model' */
@@ -63,48 +64,57 @@ export type SendCall<Context extends unknown[] = []> = (
   ...context: Context
 ) => Response | Promise<Response>
 
-/** The address of a provider, and the key to call it with. */
-export interface Upstream {
-  readonly url: string
-  readonly key: string
-}
+type ModelHandler<Context extends unknown[]> = (
+  request: Request,
+  ...context: Context
+) => Promise<Response>
 
 /**
  * A handler for model calls held to a limiter's policies: it reads the body, reserves the most that the
  * call may use, sends it, meters the answer as it passes, and settles what was used. Denials and errors
  * have the shape of the provider's, so that its clients understand them.
  *
- * @param send Sends the call, or names the provider to send it to.
+ * @param send Names the provider to send the call to, or sends it. A function needs the option `api`.
  * @throws ConfigError When an option is unknown, missing or malformed.
  * @example
- * export const POST = modelHandler(limiter, { subject, prices: LIST_PRICES }, ({ body, signal }) =>
- *   fetch('https://api.openai.com/v1/chat/completions', { method: 'POST', headers, body, signal }),
- * )
+ * const openai = { url: 'https://api.openai.com/v1/chat/completions', key }
+ * export const POST = modelHandler(limiter, { subject, prices: LIST_PRICES }, openai)
  */
 export function modelHandler<Context extends unknown[] = []>(
   limiter: LimiterSource<Context>,
   options: ModelHandlerOptions<Context>,
+  send: Upstream,
+): ModelHandler<Context>
+export function modelHandler<Context extends unknown[] = []>(
+  limiter: LimiterSource<Context>,
+  options: ModelHandlerOptions<Context> & { readonly api: ModelApi },
+  send: SendCall<Context>,
+): ModelHandler<Context>
+export function modelHandler<Context extends unknown[]>(
+  limiter: LimiterSource<Context>,
+  options: ModelHandlerOptions<Context>,
   send: SendCall<Context> | Upstream,
-): (request: Request, ...context: Context) => Promise<Response> {
+): ModelHandler<Context> {
   const known = [...CALL_OPTIONS, 'subject', 'api', 'route', 'headers', 'maxDelayMs', 'waitUntil']
   assertKnownOptions('modelHandler', options, known)
   assertCallOptions(options)
   const resolve = assertFunction('modelHandler.subject', options.subject)
   const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
   const report = options.onError ?? logError
+  const api = apiOfHandler(options.api, send)
   const sendCall: SendCall<Context> =
-    typeof send === 'function' ? send : (...[call]) => callUpstream(send, call)
+    typeof send === 'function'
+      ? send
+      : (...[{ body, signal }]) => callUpstream(send, api, body, signal)
   const limiterFor = limiterFrom('limiter', limiter)
 
   return async (request, ...context) => {
-    const path = new URL(request.url).pathname
-    const api = options.api ?? apiOfPath(path)
     const refuse = (
       status: number,
       code: string,
       message: string,
       headers?: HeadersInit,
-    ): Response => errorResponse({ status, code, message }, api ?? 'openai-chat', headers)
+    ): Response => errorResponse({ status, code, message }, api, headers)
 
     const found = await resolve(request, ...context)
     if (!found) return refuse(401, 'invalid_api_key', 'This route needs credentials.')
@@ -121,11 +131,10 @@ export function modelHandler<Context extends unknown[] = []>(
       const call = await readCall(request, source)
       if ('status' in call) return call
       const admitted = await admit(chosen, call, subject, options, waitUntil)
-      if ('allowed' in admitted) return denialResponse(admitted, call.api, options.spentStatus)
+      if ('allowed' in admitted) return denialResponse(admitted, api, options.spentStatus)
       const { signal } = request
-      const { api: format, model } = call
-      const sent = call.bodyFor(admitted.output)
-      const toSend = { body: sent, api: format, model, signal, subject }
+      const { model } = call
+      const toSend = { body: call.bodyFor(admitted.output), api, model, signal, subject }
       const sendIt = () => sendCall(toSend, request, ...context)
       const answer = await answerOf(admitted, sendIt, signal, maxDelayMs, report)
       if (answer === undefined) {
@@ -161,16 +170,4 @@ async function answerOf(
     if (!signal.aborted) report(error)
     return undefined
   }
-}
-
-function callUpstream(
-  { url, key }: Upstream,
-  { body, signal, api }: CallToSend,
-): Promise<Response> {
-  const headers: Record<string, string> = { 'content-type': 'application/json' }
-  if (isAnthropic(api)) {
-    headers['x-api-key'] = key
-    headers['anthropic-version'] = '2023-06-01'
-  } else headers['authorization'] = `Bearer ${key}`
-  return fetch(url, { method: 'POST', headers, body, signal })
 }

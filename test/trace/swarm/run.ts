@@ -88,8 +88,10 @@ function doorsOf(limiter: Limiter, { fits, input }: Tenant): Record<Call['door']
     onError: (error: unknown) => void journey().errors.push(error),
     waitUntil: (work: Promise<unknown>) => void journey().background.push(work),
   }
-  const handle = modelHandler(limiter, { ...options, subject }, ({ body, signal }) =>
-    answer(journey(), body, signal),
+  const handle = modelHandler(
+    limiter,
+    { ...options, subject, api: 'openai-chat' },
+    ({ body, signal }) => answer(journey(), body, signal),
   )
   return {
     modelHandler: (url, init) => handle(new Request(url, init)),

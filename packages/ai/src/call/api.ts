@@ -1,5 +1,4 @@
-import { isClaude } from '../model-name.ts'
-import { isObject, own, type Json } from '../json.ts'
+import { isObject, own } from '../json.ts'
 
 /** The wire format of a model call. */
 export type ModelApi =
@@ -11,8 +10,10 @@ export type ModelApi =
 
 /** The rules that make a request cost no more than its tokens. */
 export interface ApiRules {
-  /** The end of its address, where OpenAI's and Anthropic's clients send it. */
+  /** The end of its address, where OpenAI's and Anthropic's clients send it. Some servers ignore its case. */
   readonly path: RegExp
+  /** The field that every request has, if there is one. */
+  readonly required?: string
   /** The fields that cost nothing beside tokens. */
   readonly fields: ReadonlySet<string>
   /** The fields that cost nothing beside tokens with some values only. */
@@ -70,7 +71,8 @@ const COMMON = 'model stream temperature top_p user metadata'
  */
 export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
   'openai-chat': {
-    path: /\/chat\/completions$/,
+    path: /\/chat\/completions$/i,
+    required: 'messages',
     fields: words(
       `${COMMON} messages max_tokens max_completion_tokens n stop seed stream_options frequency_penalty
        presence_penalty logit_bias logprobs top_logprobs response_format tool_choice parallel_tool_calls
@@ -82,7 +84,7 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
       OPENAI_MODEL.test(model.toLowerCase()) ? 'max_completion_tokens' : 'max_tokens',
   },
   'openai-responses': {
-    path: /\/responses$/,
+    path: /\/responses$/i,
     fields: words(
       `${COMMON} input instructions max_output_tokens stream_options tool_choice parallel_tool_calls
        max_tool_calls reasoning text truncation include store top_logprobs previous_response_id
@@ -92,7 +94,8 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
     maximumOf: () => 'max_output_tokens',
   },
   'openai-completions': {
-    path: /(?<!\/chat)\/completions$/,
+    path: /(?<!\/chat)\/completions$/i,
+    required: 'prompt',
     fields: words(
       `${COMMON} prompt suffix max_tokens n best_of stop seed stream_options frequency_penalty
        presence_penalty logit_bias logprobs echo`,
@@ -101,14 +104,16 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
     maximumOf: () => 'max_tokens',
   },
   'openai-embeddings': {
-    path: /\/embeddings$/,
+    path: /\/embeddings$/i,
+    required: 'input',
     fields: words('model input dimensions encoding_format user'),
     values: {},
     maximumOf: () => undefined,
   },
   'anthropic-messages': {
     // Not the messages of a thread, which OpenAI's assistants have.
-    path: /\/v1\/messages$/,
+    path: /\/v1\/messages$/i,
+    required: 'messages',
     fields: words(
       `${COMMON} messages system max_tokens stop_sequences top_k thinking tool_choice cache_control
        output_config output_format`,
@@ -122,22 +127,12 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
   },
 }
 
-const APIS = Object.entries(API_RULES) as [ModelApi, ApiRules][]
+export const API_NAMES = Object.keys(API_RULES) as ModelApi[]
 
 /** Tells the format of a call by the address that it is sent to. */
 export function apiOfPath(pathname: string): ModelApi | undefined {
   const path = pathname.replace(/\/+$/, '')
-  return APIS.find(([, rules]) => rules.path.test(path))?.[0]
-}
-
-/** Tells the format of a call by its body, where the address says nothing. */
-export function apiOfBody(body: Json): ModelApi {
-  const model = own(body, 'model')
-  if (Object.hasOwn(body, 'messages')) {
-    return typeof model === 'string' && isClaude(model) ? 'anthropic-messages' : 'openai-chat'
-  }
-  if (Object.hasOwn(body, 'prompt')) return 'openai-completions'
-  return /embed/i.test(String(model)) ? 'openai-embeddings' : 'openai-responses'
+  return API_NAMES.find((name) => API_RULES[name].path.test(path))
 }
 
 export const isAnthropic = (api: ModelApi): boolean => api === 'anthropic-messages'

@@ -2,7 +2,7 @@ import { InputError } from '@sluice/core'
 import { isObject, own, type Json } from '../json.ts'
 import { baseName, candidateNames } from '../model-name.ts'
 import { findPrice, type Priced, type Prices } from '../prices.ts'
-import { API_RULES, apiOfBody, isAnthropic, MAXIMA, type ModelApi } from './api.ts'
+import { API_RULES, isAnthropic, MAXIMA, type ModelApi } from './api.ts'
 import { byteLength, tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
 
 /** The parts of the options that say what may be called, and at which price. */
@@ -36,7 +36,6 @@ export interface CallTerms extends InputTerms {
 
 /** A call as it is to be sent, and the most that it is expected to use. */
 export interface PreparedCall extends CallUnits {
-  readonly api: ModelApi
   /** The model to call. */
   readonly model: string
   /** The one name that all spellings of the model are counted under (`subject.model`). */
@@ -67,14 +66,9 @@ const invalid = (field: string, message: string): InputError =>
  * @throws InputError `invalid_body` when a field is malformed or not allowed.
  * @throws InputError `unknown_model` when the model is not offered, or has no price.
  */
-export function prepareCall(
-  body: unknown,
-  terms: CallTerms,
-  address: ModelApi | undefined,
-): PreparedCall {
+export function prepareCall(body: unknown, terms: CallTerms, api: ModelApi): PreparedCall {
   if (!isObject(body)) throw new InputError('invalid_body', 'body', 'must be a JSON object')
   const model = modelToCall(own(body, 'model'), terms)
-  const api = address ?? apiOfBody({ ...body, model })
   const sent = bodyToSend(body, api, model, terms)
   const text = stringify(sent)
   const bytes = byteLength(text)
@@ -83,7 +77,6 @@ export function prepareCall(
   const output = maximum === undefined ? 0 : most
   const answers = maximum === undefined ? 1 : most / Number(sent[maximum])
   return {
-    api,
     model,
     countedAs: countedName(model, terms.prices),
     bodyFor: (granted) =>
@@ -137,7 +130,10 @@ export function modelToCall(name: unknown, { models, prices }: CallTerms): strin
 }
 
 function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms): Json {
-  const { fields, values, maximumOf } = API_RULES[api]
+  const { required, fields, values, maximumOf } = API_RULES[api]
+  if (required !== undefined && isAbsent(own(body, required))) {
+    throw invalid(required, `must be given: calls here have the format ${api}`)
+  }
   const sent: Record<string, unknown> = { model }
   for (const [name, value] of Object.entries(body)) {
     if (name === 'model' || isAbsent(value) || (MAXIMA as readonly string[]).includes(name))

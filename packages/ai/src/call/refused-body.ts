@@ -44,7 +44,7 @@ export interface CallSource {
   readonly limiter: Limiter
   readonly subject: Subject
   readonly options: CallOptions
-  readonly api: ModelApi | undefined
+  readonly api: ModelApi
   readonly waitUntil: WaitUntil | undefined
 }
 
@@ -57,11 +57,10 @@ export async function readCall(
     return prepareCall(await readBody(source, options.maxBodyBytes), options, api)
   } catch (error) {
     const denied = await chargeRefusedBody(error, limiter, subject, waitUntil)
-    const format = api ?? 'openai-chat'
-    if (denied) return denialResponse(denied, format, options.spentStatus)
+    if (denied) return denialResponse(denied, api, options.spentStatus)
     const { code } = error as InputError
     const status = STATUSES[code]
     if (status === undefined) throw error
-    return errorResponse({ status, code, message: messageFor(error as InputError) }, format)
+    return errorResponse({ status, code, message: messageFor(error as InputError) }, api)
   }
 }
