@@ -31,7 +31,13 @@ export interface LimiterEvents {
   /** A shadow policy would have denied the request. */
   readonly shadow: PolicyEvent
   /** A reservation was made. */
-  readonly reserved: { readonly id: string; readonly subject: Subject; readonly decision: Decision }
+  readonly reserved: {
+    readonly id: string
+    readonly subject: Subject
+    readonly decision: Decision
+    /** The time at which the estimate becomes final, in epoch ms. */
+    readonly settleBy: number
+  }
   /** A reservation was settled, which charged or returned units. */
   readonly settled: SettledEvent
   /** A reservation was settled after its `settleWithin`: its estimate is final. */
@@ -123,6 +129,8 @@ export type Emitters = Omit<Listeners, 'threshold' | 'reserved'> & {
   readonly threshold?: (event: PolicyEvent & { readonly capacity: number }) => void
   /** `data`: the data of the reservation, which gets its origin. */
   readonly reserved?: (
-    event: Omit<LimiterEvents['reserved'], 'id'> & { readonly data: { readonly id: string } },
+    event: Pick<LimiterEvents['reserved'], 'subject' | 'decision'> & {
+      readonly data: Pick<LimiterEvents['reserved'], 'id' | 'settleBy'>
+    },
   ) => void
 }

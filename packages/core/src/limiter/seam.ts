@@ -60,7 +60,7 @@ function noteOrigin(emit: Listeners['reserved']): (event: never) => void {
     const limits = Object.fromEntries(policies.map(({ name, limit }) => [name, limit]))
     const origin: ReservationOrigin = { subject, plan, at, limits }
     Object.assign(data, { origin })
-    emit?.({ id: data.id, subject, decision })
+    emit?.({ id: data.id, subject, decision, settleBy: data.settleBy })
   }
 }
 
