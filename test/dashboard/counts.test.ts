@@ -57,23 +57,30 @@ describe('the counts of a dashboard', () => {
     const { policies } = await limiter.check(acme, { cost: { token: 0, usd: 0 } })
     const budget = policies.find(({ unit }) => unit === 'usd')
     if (!budget) throw new Error('The limiter has a budget')
+    const endsAt = NOON + budget.resetMs
     const decide = (remaining: number) =>
       dashboard.take({
         type: 'decision',
         limiter: 'chat',
         tenant: 'acme',
         allowed: true,
-        policies: [{ ...budget, cost: 4_000, remaining, freshMs: budget.resetMs }],
+        at: NOON,
+        policies: [
+          { ...budget, cost: 4_000, charged: true, remaining, freshMs: budget.resetMs, endsAt },
+        ],
         call: 'any',
         estimateUsd: 4_000,
       })
-    const reserved = { type: 'reserved', limiter: 'chat', tenant: 'acme', usd: 4_000 } as const
+    const times = { at: NOON, settleBy: NOON + 60_000, isDegraded: false }
+    const call = { type: 'reserved', limiter: 'chat', tenant: 'acme', usd: 4_000 } as const
+    const reserved = { ...call, ...times }
     decide(6_000)
     dashboard.take({ ...reserved, id: 'first' })
     // The store has given 3,000 back before it decided this one.
     decide(5_000)
     dashboard.take({ ...reserved, id: 'second' })
-    dashboard.take({ type: 'settled', id: 'first', returned: { usd: 3_000 }, overrun: {} })
+    const returned = { usd: 3_000 }
+    dashboard.take({ type: 'settled', id: 'first', tokens: 0, returned, overrun: {} })
     expect(dashboard.view().totals).toMatchObject({ usedUsd: 5_000, heldUsd: 4_000 })
   })
 
@@ -174,6 +181,7 @@ describe('the counts of a dashboard', () => {
         type: 'decision',
         limiter: 'chat',
         tenant: `t${index}`,
+        at: NOON,
         allowed: true,
         policies: [],
         call: `${index}`,

@@ -148,14 +148,28 @@ describe('dashboardHandler', () => {
           }),
         )
       ).status
-    const problem = JSON.stringify([{ type: 'problem', code: 'x', message: 'y' }])
+    const batch = (...records: unknown[]): string =>
+      JSON.stringify({ source: 'edge-1', first: 0, records })
+    const record = { type: 'problem', code: 'x', message: 'y' }
+    const problem = batch(record)
     expect(await post('k'.repeat(31), problem)).toBe(403)
-    expect(await post(KEY, '[{"type":"decision"}]')).toBe(400)
+    expect(await post(KEY, batch({ type: 'decision' }))).toBe(400)
     expect(await post(KEY, '{')).toBe(400)
-    expect(await post(KEY, '[{"type":"constructor"}]')).toBe(400)
+    expect(await post(KEY, batch({ type: 'constructor' }))).toBe(400)
+    const first = [-1, 0.5, 2 ** 53, '0', undefined]
+    for (const wrong of [
+      ...first.map((one) => ({ first: one })),
+      { source: '' },
+      { records: {} },
+    ]) {
+      const fields = { source: 'edge-1', first: 0, records: [record], ...wrong }
+      expect(await post(KEY, JSON.stringify(fields))).toBe(400)
+    }
+    expect(await post(KEY, JSON.stringify([record]))).toBe(400)
     for (const policies of [{}, [null]]) {
-      const fields = { limiter: 'edge', tenant: 'acme', allowed: true, call: '1', estimateUsd: 0 }
-      expect(await post(KEY, JSON.stringify([{ type: 'decision', ...fields, policies }]))).toBe(400)
+      const names = { limiter: 'edge', tenant: 'acme', call: '1' }
+      const decision = { type: 'decision', ...names, at: 0, allowed: true, estimateUsd: 0 }
+      expect(await post(KEY, batch({ ...decision, policies }))).toBe(400)
     }
     expect(await post(KEY, problem)).toBe(204)
     expect(dashboard.view().problems).toHaveLength(1)

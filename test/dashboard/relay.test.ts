@@ -63,7 +63,7 @@ describe('relay', () => {
       await vi.advanceTimersByTimeAsync(300)
     }
     expect(errors).toHaveBeenCalledTimes(1)
-    expect(errors.mock.calls[0]?.[0]).toContain('does not answer')
+    expect(errors.mock.calls[0]?.[0]).toContain('sent again with the next ones')
     errors.mockRestore()
     // It does not send what it says of itself.
     expect(sent.mock.calls.map(([, init]) => init?.body)).toEqual([

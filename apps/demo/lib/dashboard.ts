@@ -4,8 +4,6 @@ import { isUsageRecorded } from './usage'
 
 const WEEK_MS = 7 * 86_400_000
 
-const shared = globalThis as { sluiceDemoDashboard?: Dashboard }
-
 /** Reports on a week of what both limiters have recorded. */
 const makeReport: MakeReport = async () => {
   // Imported only now, because that limiter reports to this dashboard.
@@ -17,4 +15,4 @@ const makeReport: MakeReport = async () => {
 const options = isUsageRecorded ? { report: makeReport } : {}
 
 /** The dashboard of this process. Next.js may load this file once for each route. */
-export const dashboard: Dashboard = (shared.sluiceDemoDashboard ??= createDashboard(options))
+export const dashboard: Dashboard = createDashboard({ name: 'demo', ...options })

@@ -45,7 +45,8 @@ export function dashboardHandler(
   }
   let streams = 0
   return async (request) => {
-    if (request.method === 'POST') return takeRecords(request, relayKey, dashboard)
+    if (request.method === 'POST')
+      return takeRecords(request, relayKey, (batch) => state.takeBatch(batch))
     if (request.method !== 'GET') return refuse(405, 'Send GET for the stream.')
     if (!(await isAuthorized(request))) {
       return refuse(403, 'This dashboard is for those whom the option "authorize" admits.')

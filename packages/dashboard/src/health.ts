@@ -7,6 +7,8 @@ const MAX_PROBLEMS = 20
 export class Health {
   #store: StoreView = { state: 'unknown', since: 0 }
   #problems: readonly ProblemView[] = []
+  /** The time of the latest decision. */
+  #decidedAt = 0
 
   get store(): StoreView {
     return this.#store
@@ -16,8 +18,10 @@ export class Health {
     return this.#problems
   }
 
-  /** Takes over that a decision was made with the store, or without it because of `cause`. */
-  setStore(cause: string | undefined, now: number): void {
+  /** Takes over that a decision was made at `at` with the store, or without it because of `cause`. */
+  setStore(cause: string | undefined, at: number, now: number): void {
+    if (at < this.#decidedAt) return
+    this.#decidedAt = at
     const state = cause === undefined ? 'answering' : 'failing'
     if (this.#store.state === state && this.#store.cause === cause) return
     this.#store = { state, since: now, ...(cause !== undefined && { cause }) }

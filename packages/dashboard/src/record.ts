@@ -1,12 +1,14 @@
-import type { Decision, PolicyState, Subject } from '@sluice/core'
+import type { Decision, LimiterEvents, PolicyState, Subject } from '@sluice/core'
 
 /** A policy's state in one decision, as far as a dashboard shows it. */
 export type PolicyFact = Pick<
   PolicyState,
-  'name' | 'unit' | 'limit' | 'remaining' | 'cost' | 'windowMs' | 'fits' | 'enforced'
+  'name' | 'unit' | 'limit' | 'remaining' | 'cost' | 'charged' | 'windowMs' | 'fits' | 'enforced'
 > & {
   /** Milliseconds after which nothing of what is counted now counts any more. */
   readonly freshMs: number
+  /** The end of the window of a cap, in epoch ms; `undefined` for other policies. */
+  readonly endsAt?: number
   /** The route, if the policy counts by it. */
   readonly route?: string
 }
@@ -20,6 +22,8 @@ export interface DecisionRecord {
   readonly type: 'decision'
   readonly limiter: string
   readonly tenant: string
+  /** The time of the decision by the store's clock, in epoch ms. */
+  readonly at: number
   readonly plan?: string
   readonly allowed: boolean
   /** The code of the store's failure, if it was decided without the store. */
@@ -38,12 +42,20 @@ export interface ReservedRecord {
   readonly tenant: string
   readonly id: string
   readonly usd: number
+  /** The time of the decision, in epoch ms. */
+  readonly at: number
+  /** The time at which the estimate becomes final, in epoch ms. */
+  readonly settleBy: number
+  /** True if the store failed and does not hold the estimate. */
+  readonly isDegraded: boolean
 }
 
 /** A reservation was settled, with the units that this changed. */
 export interface SettledRecord {
   readonly type: 'settled'
   readonly id: string
+  /** The tokens that were used, less those of the estimate. */
+  readonly tokens: number
   readonly returned: Readonly<Record<string, number>>
   readonly overrun: Readonly<Record<string, number>>
 }
@@ -94,7 +106,7 @@ export function decisionRecord(
   options: SourceOptions,
 ): DecisionRecord {
   const { name = 'limits', retriesBy = 'call', estimate } = options
-  const { allowed, plan, degraded, policies } = decision
+  const { allowed, plan, degraded, policies, at } = decision
   const estimateUsd = costIn(decision, 'usd') || (estimate?.(subject) ?? 0)
   const route = dimension(subject, 'route')
   const parts = [name, route, dimension(subject, 'model'), estimateUsd]
@@ -102,8 +114,9 @@ export function decisionRecord(
     type: 'decision',
     limiter: name,
     tenant: tenantOf(subject, options),
+    at,
     allowed,
-    policies: policies.map((policy) => factOf(policy, route)),
+    policies: policies.map((policy) => factOf(policy, at, route)),
     call: dimension(subject, retriesBy) ?? parts.join(' '),
     estimateUsd,
     ...(plan !== undefined && { plan }),
@@ -111,15 +124,30 @@ export function decisionRecord(
   }
 }
 
-function factOf(state: PolicyState, route: string | undefined): PolicyFact {
-  const { name, unit, limit, remaining, cost, windowMs, resetMs, fits, enforced, scope } = state
+function factOf(state: PolicyState, at: number, route: string | undefined): PolicyFact {
+  const { name, unit, limit, remaining, cost, charged, windowMs, resetMs, fits, enforced } = state
   // A cap ends with its day or month. Another window may last from the newest charge on.
   const isCap = /^(daily|monthly)_/.test(state.reason)
   const freshMs = isCap ? resetMs : windowMs
-  const fact = { name, unit, limit, remaining, cost, windowMs, freshMs, fits, enforced }
-  const byRoute = route !== undefined && scope.split('+').includes('route')
-  return byRoute ? { ...fact, route } : fact
+  const fact = { name, unit, limit, remaining, cost, charged, windowMs, freshMs, fits, enforced }
+  const byRoute = route !== undefined && state.scope.split('+').includes('route')
+  return { ...fact, ...(isCap && { endsAt: at + resetMs }), ...(byRoute && { route }) }
 }
+
+/** Returns the record of a settlement. */
+export function settledRecord(event: LimiterEvents['settled']): SettledRecord {
+  const { id, returned, overrun, corrections, wasReleased } = event
+  const moved: Record<string, number> = {}
+  for (const { policy, reserved, actual } of corrections) {
+    // The record of its release has given back the whole estimate.
+    moved[policy.unit] = wasReleased ? actual : actual - reserved
+  }
+  return { type: 'settled', id, returned, overrun, tokens: tokensOf((unit) => moved[unit]) }
+}
+
+/** Returns the tokens among units: `token`, or `input_token` and `output_token` together. */
+export const tokensOf = (units: (unit: string) => number | undefined): number =>
+  units('token') ?? (units('input_token') ?? 0) + (units('output_token') ?? 0)
 
 /** Returns the units of one kind that a decision was about. */
 export const costIn = ({ policies }: Pick<Decision, 'policies'>, unit: string): number =>

@@ -2,7 +2,7 @@ import type { Extension, Problem, WaitUntil } from '@sluice/core'
 import type { DashboardRecord, SourceOptions } from './record.ts'
 import { defineExtension } from '@sluice/core'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
-import { batchesOf } from './batches.ts'
+import { splitBatch, type Batch } from './batches.ts'
 import { listenersOf } from './watch.ts'
 
 /** Options of `relay`. */
@@ -28,13 +28,14 @@ const GATHER_MS = 200
 const TIMEOUT_MS = 5_000
 /** The time after which a sending is taken for dead: its request was over before the platform ran it. */
 const LATE_MS = 1_000
-/** The most records that wait. More are dropped, and a problem says so. */
-const MAX_WAITING = 2_000
+/** The most records that wait. The oldest are dropped, and a problem says so. */
+const MAX_WAITING = 10_000
 
 /**
  * Creates an extension that sends a limiter's events to the dashboard of another process, in batches: for
  * edge isolates, whose memory no page can read. Sending is background work of the requests (`waitUntil`); a
- * dashboard that does not answer delays none. Events go out after 200 ms; an isolate that ends before loses them.
+ * dashboard that does not answer delays none, and gets the events with later ones. Events go out after 200 ms; an
+ * isolate that ends before loses them.
  *
  * @throws ConfigError When an option is unknown, or `target` is not a function.
  * @example
@@ -60,6 +61,12 @@ function createSender(
   problem: (problem: Problem) => void,
 ): (record: DashboardRecord, waitUntil?: WaitUntil) => void {
   let waiting: DashboardRecord[] = []
+  /** The batches that the dashboard may not have. */
+  let unsent: Batch[] = []
+  /** The number of the first record in `waiting`. */
+  let first = 0
+  /** Made at the first use, because Workers have no randomness before a request. */
+  let source: string | undefined
   let dueAt = -Infinity
   let isReporting = false
 
@@ -71,26 +78,51 @@ function createSender(
 
   async function sendLater(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, GATHER_MS))
-    const records = waiting
-    waiting = []
     dueAt = -Infinity
+    const batches = takeBatches()
     try {
       const found = target()
-      if (!found) return
-      for (const batch of batchesOf(records)) {
-        const { ok, status } = await post(found, batch)
-        if (!ok) report(`has answered ${status}: the events of a moment are missing there`)
+      if (!found) throw new Error('It has no address any more')
+      while (batches[0]) {
+        const { ok, status } = await post(found, batches[0])
+        if (!ok) throw new Error(`It has answered ${status}`)
+        batches.shift()
       }
     } catch (error) {
-      report('does not answer: the events of a moment are missing there', error)
+      // A batch that has arrived without an answer counts once.
+      unsent.push(...batches)
+      report('has not taken events: they are sent again with the next ones', error)
+      limitUnsent()
     }
+  }
+
+  /** Returns all batches to send, and forgets them. */
+  function takeBatches(): Batch[] {
+    source ??= crypto.randomUUID()
+    const batches = unsent
+    unsent = []
+    if (waiting.length === 0) return batches
+    batches.push(...splitBatch({ source, first, records: waiting }))
+    first += waiting.length
+    waiting = []
+    return batches
+  }
+
+  function limitUnsent(): void {
+    let count = unsent.reduce((sum, { records }) => sum + records.length, 0)
+    if (count <= MAX_WAITING) return
+    for (; count > MAX_WAITING; unsent.shift()) count -= unsent[0]?.records.length ?? count
+    report('has not taken events for too long: the oldest are missing there')
   }
 
   return (record, waitUntil) => {
     // A problem of the relay itself would go in a circle.
     if (isReporting || !target()) return
-    if (waiting.length < MAX_WAITING) waiting.push(record)
-    else report('gets more events than can be sent')
+    waiting.push(record)
+    if (waiting.length > MAX_WAITING) {
+      first += waiting.splice(0, MAX_WAITING / 2).length
+      report('gets more events than can be sent: some are missing there')
+    }
     const now = Date.now()
     // After a clock that was set back, a sending may seem to be far ahead.
     if (Math.abs(dueAt - now) < GATHER_MS + LATE_MS) return
@@ -100,10 +132,10 @@ function createSender(
   }
 }
 
-const post = ({ url, key }: RelayTarget, body: string): Promise<Response> =>
+const post = ({ url, key }: RelayTarget, batch: Batch): Promise<Response> =>
   fetch(url, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body,
+    body: JSON.stringify(batch),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })

@@ -1,17 +1,25 @@
 import type { Clock } from '@sluice/core'
-import type { DashboardRecord, DecisionRecord, ReservedRecord, SettledRecord } from './record.ts'
+import type { Batch } from './batches.ts'
+import type {
+  AbandonedRecord,
+  DashboardRecord,
+  DecisionRecord,
+  ReservedRecord,
+  SettledRecord,
+} from './record.ts'
 import type { Tenant } from './tenant.ts'
 import type { View } from './view.ts'
+import { Arrivals } from './arrivals.ts'
 import { AvoidedCalls } from './avoided.ts'
+import { Calls } from './calls.ts'
 import { Health } from './health.ts'
+import { tokensOf } from './record.ts'
 import { LatestReport, type MakeReport } from './report.ts'
 import { Series, type PointChange } from './series.ts'
 import { Tenants } from './tenants.ts'
 
 const SECONDS = 300
 const MINUTES = 180
-/** The most calls that are remembered as running. The oldest counts as ended with its estimate. */
-const MAX_RUNNING = 10_000
 
 /** The aggregates of a dashboard, within bounds whatever the traffic. */
 export class DashboardState {
@@ -25,7 +33,8 @@ export class DashboardState {
   #run: string | undefined
   readonly #clock: Clock
   #tenants = new Tenants()
-  #running = new Map<string, ReservedRecord>()
+  #calls = new Calls()
+  readonly #arrivals = new Arrivals()
   #avoided = new AvoidedCalls()
   #seconds = new Series(1_000, SECONDS)
   #minutes = new Series(60_000, MINUTES)
@@ -45,7 +54,15 @@ export class DashboardState {
 
   /** Called while somebody watches. */
   watch(): void {
+    this.#expire()
     void this.#report?.refresh(this.#clock())
+  }
+
+  /** Takes the records of another process that have not arrived before. */
+  takeBatch(batch: Batch): void {
+    const accepted = this.#arrivals.accept(batch)
+    this.version += 1
+    for (const record of accepted) this.take(record)
   }
 
   take(record: DashboardRecord): void {
@@ -53,14 +70,16 @@ export class DashboardState {
     if (record.type === 'decision') this.#decide(record)
     else if (record.type === 'reserved') this.#begin(record)
     else if (record.type === 'problem') this.#health.addProblem(record, this.#clock())
-    else this.#end(record.id, record.type === 'settled' ? record : undefined)
+    else this.#end(record)
   }
 
   #decide(record: DecisionRecord): void {
-    const { tenant, allowed, degraded, call, estimateUsd, plan } = record
+    const { tenant, allowed, degraded, call, estimateUsd, plan, at } = record
     const now = this.#clock()
-    this.#health.setStore(degraded, now)
-    const tokens = allowed ? (record.policies.find(({ unit }) => unit === 'token')?.cost ?? 0) : 0
+    this.#health.setStore(degraded, at, now)
+    const costOf = (wanted: string) => record.policies.find(({ unit }) => unit === wanted)?.cost
+    const tokens = allowed ? tokensOf(costOf) : 0
+    const isComplete = this.#arrivals.missing === 0
     this.#change(
       tenant,
       (state) => {
@@ -69,7 +88,7 @@ export class DashboardState {
         state.denied += allowed ? 0 : 1
         state.degraded += degraded ? 1 : 0
         state.tokens += tokens
-        state.decide(record, now)
+        state.decide(record, now, isComplete)
         if (!allowed && this.#avoided.deny(tenant, call, estimateUsd)) {
           state.avoidedCalls += 1
           state.avoidedUsd += estimateUsd
@@ -84,19 +103,34 @@ export class DashboardState {
   }
 
   #begin(call: ReservedRecord): void {
-    this.#running.set(call.id, call)
+    const end = this.#calls.begin(call)
     this.#change(call.tenant, (state) => state.begin(call.limiter, call.usd))
-    const [oldest] = this.#running.keys()
-    if (oldest !== undefined && this.#running.size > MAX_RUNNING) this.#end(oldest)
+    if (end) this.#end(end)
+    this.#expire()
   }
 
-  #end(id: string, moved?: SettledRecord): void {
-    const call = this.#running.get(id)
-    this.#running.delete(id)
-    // Reserved before this dashboard began, or by a tenant that it has forgotten.
-    if (!call || !this.#tenants.has(call.tenant)) return
-    const tokens = (moved?.overrun['token'] ?? 0) - (moved?.returned['token'] ?? 0)
-    this.#change(call.tenant, (state) => state.end(call.limiter, call.usd, moved), { tokens })
+  #end(end: SettledRecord | AbandonedRecord): void {
+    const found = this.#calls.end(end)
+    // A tenant that was forgotten is not counted anew.
+    if (!found || !this.#tenants.has(found.call.tenant)) return
+    const { call, wasRunning } = found
+    const moved = end.type === 'settled' ? end : undefined
+    this.#change(
+      call.tenant,
+      (state) => {
+        if (wasRunning) state.end(call.limiter, call.usd)
+        if (moved) state.settle(call, moved)
+      },
+      { tokens: moved?.tokens ?? 0 },
+    )
+  }
+
+  /** Ends the calls that nobody settles any more, such as those of a process that died. */
+  #expire(): void {
+    for (const { tenant, limiter, usd } of this.#calls.expire(this.#clock())) {
+      this.version += 1
+      if (this.#tenants.has(tenant)) this.#change(tenant, (state) => state.end(limiter, usd))
+    }
   }
 
   /** Changes a tenant, and the second and minute of now. */
@@ -115,7 +149,7 @@ export class DashboardState {
     this.#report?.forget()
     if (name === undefined) {
       this.#tenants = new Tenants()
-      this.#running = new Map()
+      this.#calls = new Calls()
       this.#avoided = new AvoidedCalls()
       this.#seconds = new Series(1_000, SECONDS)
       this.#minutes = new Series(60_000, MINUTES)
@@ -126,17 +160,19 @@ export class DashboardState {
     this.#avoided.forget(name)
     this.#seconds.forget(name)
     this.#minutes.forget(name)
-    for (const [id, { tenant }] of this.#running) if (tenant === name) this.#running.delete(id)
+    this.#calls.forget(name)
   }
 
   /** Returns what has changed after `version`: everything after -1. */
   since(version: number): View {
+    this.#expire()
     const now = this.#clock()
     return {
       now,
       totals: this.#tenants.totals,
       store: this.#health.store,
       problems: this.#health.problems,
+      missing: this.#arrivals.missing,
       ...this.#report?.latest,
       tenants: this.#tenants.since(version),
       seconds: this.#seconds.since(version, now),

@@ -1,24 +1,23 @@
-import type { Dashboard } from './dashboard.ts'
 import type { DashboardRecord } from './record.ts'
-import { MAX_BATCH_LENGTH } from './batches.ts'
+import { MAX_BATCH_LENGTH, type Batch } from './batches.ts'
 
 /** Counts the records that another process has sent, if it has the key. */
 export async function takeRecords(
   request: Request,
   key: string | undefined,
-  dashboard: Dashboard,
+  take: (batch: Batch) => void,
 ): Promise<Response> {
   const sentKey = /^Bearer (\S+)$/.exec(request.headers.get('authorization') ?? '')?.[1]
   if (key === undefined || sentKey === undefined || !(await isEqual(sentKey, key))) {
     return Response.json({ message: 'Send the key of the option "relayKey".' }, { status: 403 })
   }
   const text = await request.text()
-  const records = text.length > MAX_BATCH_LENGTH ? undefined : parse(text)
-  if (!records?.every(isRecord)) {
-    const message = 'Send a list of records, as relay does.'
+  const batch = text.length > MAX_BATCH_LENGTH ? undefined : parse(text)
+  if (!isBatch(batch)) {
+    const message = 'Send records as relay of the same version does.'
     return Response.json({ message }, { status: 400 })
   }
-  for (const record of records) dashboard.take(record)
+  take(batch)
   return new Response(null, { status: 204 })
 }
 
@@ -31,30 +30,41 @@ async function isEqual(a: string, b: string): Promise<boolean> {
 const digest = async (text: string): Promise<Uint8Array> =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
 
-function parse(text: string): readonly unknown[] | undefined {
+function parse(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value : undefined
+    return JSON.parse(text)
   } catch {
     return undefined
   }
 }
+
+const TIMES = { at: 'number', settleBy: 'number', isDegraded: 'boolean' }
 
 /** The fields of each type of record. Senders have the key: this catches other versions, not attackers. */
 const FIELDS: Readonly<Record<DashboardRecord['type'], Readonly<Record<string, string>>>> = {
   decision: {
     limiter: 'string',
     tenant: 'string',
+    at: 'number',
     allowed: 'boolean',
     policies: 'list',
     call: 'string',
     estimateUsd: 'number',
   },
-  reserved: { limiter: 'string', tenant: 'string', id: 'string', usd: 'number' },
-  settled: { id: 'string', returned: 'object', overrun: 'object' },
+  reserved: { limiter: 'string', tenant: 'string', id: 'string', usd: 'number', ...TIMES },
+  settled: { id: 'string', tokens: 'number', returned: 'object', overrun: 'object' },
   abandoned: { id: 'string' },
   problem: { code: 'string', message: 'string' },
 }
+
+function isBatch(value: unknown): value is Batch {
+  if (!isObject(value)) return false
+  const { source, first, records } = value
+  const isNumbered = Number.isSafeInteger(first) && Number(first) >= 0
+  return isName(source) && isNumbered && Array.isArray(records) && records.every(isRecord)
+}
+
+const isName = (value: unknown): boolean => typeof value === 'string' && /^[\w-]{1,64}$/.test(value)
 
 function isRecord(value: unknown): value is DashboardRecord {
   if (!isObject(value)) return false

@@ -1,6 +1,7 @@
-import type { DecisionRecord, PolicyFact, SettledRecord } from './record.ts'
+import type { DecisionRecord, PolicyFact, ReservedRecord, SettledRecord } from './record.ts'
 import type { Levels } from './totals.ts'
 import type { PolicyView, TenantView } from './view.ts'
+import { CapCount } from './cap-count.ts'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
@@ -8,6 +9,17 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 const MAX_POLICIES = 40
 /** Windows that end within this time of each other are one window. */
 const SAME_WINDOW_MS = 2_000
+/** The time without a record after which none is on its way. */
+const QUIET_MS = 10_000
+
+/** A policy, with what orders its records. */
+interface PolicyEntry {
+  readonly view: Mutable<PolicyView>
+  /** The time of the latest decision. */
+  at: number
+  /** Set for a cap. */
+  cap?: CapCount
+}
 
 /** The state of one tenant. */
 export class Tenant {
@@ -23,7 +35,7 @@ export class Tenant {
   lastAt = 0
   /** The number of the last change. */
   version = 0
-  readonly #policies = new Map<string, Mutable<PolicyView>>()
+  readonly #policies = new Map<string, PolicyEntry>()
   /** The calls that still run, by limiter. */
   readonly #running = new Map<string, number>()
 
@@ -32,46 +44,54 @@ export class Tenant {
   }
 
   get levels(): Levels {
-    const budget = [...this.#policies.values()].find(({ unit }) => unit === 'usd')
+    const budget = [...this.#policies.values()].find(({ view }) => view.unit === 'usd')
     return {
-      usedUsd: budget ? budget.limit - budget.remaining : 0,
-      budgetUsd: budget?.limit ?? 0,
+      usedUsd: budget ? (budget.cap?.used ?? budget.view.limit - budget.view.remaining) : 0,
+      budgetUsd: budget?.view.limit ?? 0,
       heldUsd: this.heldUsd,
       avoidedUsd: this.avoidedUsd,
     }
   }
 
-  /** Takes over the policies' states. Those of a decision without the store are not the store's. */
-  decide({ limiter, policies, allowed, degraded }: DecisionRecord, now: number): void {
+  /**
+   * Takes over the policies' states. Those of a decision without the store are not the store's. `isComplete` says
+   * that no record is known to be missing.
+   */
+  decide(record: DecisionRecord, now: number, isComplete: boolean): void {
+    const { limiter, policies, allowed, degraded } = record
+    const isQuiet = now - this.lastAt > QUIET_MS && !this.#running.get(limiter)
     for (const fact of policies) {
-      const view = this.#viewOf(limiter, fact, now)
-      if (!view) continue
-      if (!fact.fits && !(degraded && allowed)) view.denied += 1
-      if (!degraded) this.#takeOver(view, fact, allowed, now)
+      const entry = this.#entryOf(limiter, fact, now)
+      if (!entry) continue
+      if (!fact.fits && !(degraded && allowed)) entry.view.denied += 1
+      if (fact.endsAt !== undefined) countCap(entry, fact, record, isQuiet && isComplete, now)
+      else if (!degraded && record.at >= entry.at) this.#takeOver(entry.view, fact, now)
+      entry.at = Math.max(entry.at, record.at)
     }
   }
 
-  #viewOf(limiter: string, fact: PolicyFact, now: number): Mutable<PolicyView> | undefined {
+  #entryOf(limiter: string, fact: PolicyFact, now: number): PolicyEntry | undefined {
     const { name, route, unit, limit, remaining, windowMs, freshMs, enforced } = fact
     const key = JSON.stringify([limiter, name, route])
     const known = this.#policies.get(key)
     if (known || this.#policies.size >= MAX_POLICIES) return known
     const counts = { unit, limit, windowMs, enforced, remaining, freshAt: now + freshMs, denied: 0 }
     const view = { limiter, name, ...(route !== undefined && { route }), ...counts }
-    this.#policies.set(key, view)
-    return view
+    const entry = { view, at: 0 }
+    this.#policies.set(key, entry)
+    return entry
   }
 
   /**
    * Takes the store's count, unless a settlement may be on its way: its event and the decision's may
    * come in another order than the store did them. Then adds up what this limiter has charged.
    */
-  #takeOver(view: Mutable<PolicyView>, fact: PolicyFact, allowed: boolean, now: number): void {
+  #takeOver(view: Mutable<PolicyView>, fact: PolicyFact, now: number): void {
     const { limit, remaining, cost, freshMs, windowMs, enforced } = fact
     const freshAt = now + freshMs
     const isSameWindow = Math.abs(freshAt - view.freshAt) < SAME_WINDOW_MS && view.limit === limit
     const isSettling = view.unit === 'usd' && (this.#running.get(view.limiter) ?? 0) > 0
-    const charged = allowed ? cost : 0
+    const charged = fact.charged ? cost : 0
     view.remaining = isSettling && isSameWindow ? Math.max(0, view.remaining - charged) : remaining
     Object.assign(view, { limit, windowMs, enforced, freshAt })
   }
@@ -82,23 +102,28 @@ export class Tenant {
     this.#setRunning(limiter, 1)
   }
 
-  /** Counts a call that has ended, with the units that its settlement has moved. */
-  end(limiter: string, usd: number, moved?: SettledRecord): void {
+  /** Counts a call that has ended. */
+  end(limiter: string, usd: number): void {
     this.heldUsd = Math.max(0, this.heldUsd - usd)
     this.#setRunning(limiter, -1)
-    if (!moved) return
-    const back = (unit: string): number => (moved.returned[unit] ?? 0) - (moved.overrun[unit] ?? 0)
-    this.tokens -= back('token')
-    for (const view of this.#policies.values()) {
+  }
+
+  /** Counts the units that the settlement of a call has moved. */
+  settle({ limiter, at, isDegraded }: ReservedRecord, moved: SettledRecord): void {
+    this.tokens += moved.tokens
+    for (const { view, cap } of this.#policies.values()) {
       if (view.limiter !== limiter || view.unit === 'call') continue
-      view.remaining = Math.min(view.limit, Math.max(0, view.remaining + back(view.unit)))
+      const units = (moved.overrun[view.unit] ?? 0) - (moved.returned[view.unit] ?? 0)
+      cap?.settle(units, at, view.windowMs, isDegraded)
+      if (cap) view.remaining = Math.max(0, view.limit - cap.stored)
+      else if (!isDegraded) view.remaining = within(view.remaining - units, view.limit)
     }
   }
 
   #setRunning(limiter: string, change: number): void {
     const running = Math.max(0, (this.#running.get(limiter) ?? 0) + change)
     this.#running.set(limiter, running)
-    for (const view of this.#policies.values()) {
+    for (const { view } of this.#policies.values()) {
       if (view.limiter !== limiter || view.unit !== 'call') continue
       view.remaining = Math.max(0, view.limit - running)
     }
@@ -117,7 +142,28 @@ export class Tenant {
       ...this.levels,
       avoidedCalls,
       lastAt,
-      policies: structuredClone([...this.#policies.values()]),
+      policies: Array.from(this.#policies.values(), ({ view }) => ({ ...view })),
     }
   }
 }
+
+/** Counts a decision in the window of a cap, unless that is over. */
+function countCap(
+  entry: PolicyEntry,
+  fact: PolicyFact,
+  { at, degraded }: DecisionRecord,
+  isLatest: boolean,
+  now: number,
+): void {
+  const { limit, freshMs, windowMs, enforced, endsAt = 0 } = fact
+  const order = entry.cap?.compare(endsAt) ?? 1
+  if (order < 0) return
+  const cap = order > 0 || !entry.cap ? new CapCount(endsAt) : entry.cap
+  cap.decide(fact, degraded !== undefined, isLatest)
+  entry.cap = cap
+  const { view } = entry
+  if (at >= entry.at) Object.assign(view, { limit, windowMs, enforced, freshAt: now + freshMs })
+  view.remaining = Math.max(0, view.limit - cap.stored)
+}
+
+const within = (units: number, limit: number): number => Math.min(limit, Math.max(0, units))

@@ -112,6 +112,8 @@ export interface View {
   readonly totals: Totals
   readonly store: StoreView
   readonly problems: readonly ProblemView[]
+  /** The events of other processes that have not arrived, though later ones have. */
+  readonly missing: number
   /** `undefined` if the option `report` makes none, and until the first report. */
   readonly findings?: readonly FindingView[]
   /** The policies in shadow; `undefined` as `findings` is. */

@@ -1,7 +1,7 @@
 import type { Extension, Listeners, WaitUntil } from '@sluice/core'
 import type { DashboardRecord, SourceOptions } from './record.ts'
 import { listen, logProblem } from '@sluice/core'
-import { costIn, decisionRecord, tenantOf } from './record.ts'
+import { costIn, decisionRecord, settledRecord, tenantOf } from './record.ts'
 
 /** Takes the record of an event. `waitUntil` keeps work running after the response of its request. */
 type Take = (record: DashboardRecord, waitUntil?: WaitUntil) => void
@@ -14,12 +14,13 @@ export const watchWith = (options: SourceOptions, take: Take): Extension =>
 export const listenersOf = (options: SourceOptions, take: Take): Listeners => ({
   decision: ({ decision, subject, call }) =>
     take(decisionRecord(decision, subject, options), call.waitUntil),
-  reserved: ({ id, subject, decision }) => {
-    const usd = costIn(decision, 'usd')
+  reserved: ({ id, subject, decision, settleBy }) => {
     const { name: limiter = 'limits' } = options
-    take({ type: 'reserved', limiter, tenant: tenantOf(subject, options), id, usd })
+    const { at, degraded } = decision
+    const call = { id, usd: costIn(decision, 'usd'), at, settleBy, isDegraded: !!degraded }
+    take({ type: 'reserved', limiter, tenant: tenantOf(subject, options), ...call })
   },
-  settled: ({ id, returned, overrun }) => take({ type: 'settled', id, returned, overrun }),
+  settled: (event) => take(settledRecord(event)),
   abandoned: ({ id }) => take({ type: 'abandoned', id }),
   problem(problem) {
     const { code, message } = problem

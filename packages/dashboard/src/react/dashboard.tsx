@@ -5,7 +5,7 @@ import { Figures } from './figures.tsx'
 import { Findings } from './findings.tsx'
 import { Health } from './health.tsx'
 import { Limits } from './limits.tsx'
-import { NoDecision } from './no-decision.tsx'
+import { MissingEvents, NoDecision } from './silence.tsx'
 import { Problems } from './problems.tsx'
 import type { RANGES } from './series.ts'
 import { Shadow } from './shadow.tsx'
@@ -63,6 +63,7 @@ export function Dashboard(props: DashboardProps): ReactNode {
         </label>
       </div>
       <NoDecision view={view} />
+      <MissingEvents view={view} />
       <Figures view={view} tenant={wanted} now={now} />
       {children}
       <Charts view={view} tenant={wanted} now={now} range={range} />

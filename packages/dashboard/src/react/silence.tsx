@@ -1,5 +1,18 @@
 import type { ReactNode } from 'react'
 import type { View } from '../view.ts'
+import { countOf } from './words.ts'
+
+/** The number of events that have not arrived. Nothing if there are none. */
+export function MissingEvents({ view }: { readonly view: View | undefined }): ReactNode {
+  const missing = view?.missing ?? 0
+  if (missing === 0) return null
+  return (
+    <p className="sluice-card" role="status">
+      {missing === 1 ? 'One event' : `${countOf(missing)} events`} of other processes{' '}
+      {missing === 1 ? 'is' : 'are'} missing: the figures lack them until they arrive.
+    </p>
+  )
+}
 
 /** The reasons for which a page hears of nothing, and their remedies. Nothing after the first decision. */
 export function NoDecision({ view }: { readonly view: View | undefined }): ReactNode {
