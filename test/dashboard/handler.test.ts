@@ -35,6 +35,9 @@ const isAdmin = (request: Request): boolean => request.headers.get('cookie') ===
 
 const viewIn = (event: { data: unknown } | undefined): View => event?.data as View
 
+const batch = (...records: unknown[]): string =>
+  JSON.stringify({ source: 'edge-1', first: 0, records })
+
 const hasEvents = (count: number) => (text: string) => eventsIn(text).length >= count
 
 describe('dashboardHandler', () => {
@@ -148,8 +151,6 @@ describe('dashboardHandler', () => {
           }),
         )
       ).status
-    const batch = (...records: unknown[]): string =>
-      JSON.stringify({ source: 'edge-1', first: 0, records })
     const record = { type: 'problem', code: 'x', message: 'y' }
     const problem = batch(record)
     expect(await post('k'.repeat(31), problem)).toBe(403)

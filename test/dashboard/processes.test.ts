@@ -37,7 +37,7 @@ function slowNetwork(isReplyLost: () => boolean = () => false) {
     dashboard,
     sent,
     /** Delivers all that was sent, in the order of `order`. */
-    async deliver(order: (requests: Request[]) => Request[]) {
+    deliver: async (order: (requests: Request[]) => Request[]) => {
       for (const request of order(sent.splice(0))) {
         expect((await handler(request)).status).toBe(204)
       }

@@ -167,10 +167,10 @@ describe('the event', () => {
       await reserve(limiter, ACME, { cost: 2, settleWithin: '1m' }),
     ]
     const data = calls.map((call) => (call.allowed ? call.toJSON() : undefined))
-    const ids = data.map((own) => own?.id)
     expect(eventsNamed('reserved')).toEqual(
-      ids.map((id) => ({
-        id,
+      data.map((own) => ({
+        id: own?.id,
+        settleBy: own?.settleBy,
         subject: ACME,
         decision: expect.objectContaining({ allowed: true }),
       })),
