@@ -4,6 +4,7 @@ export type { CallToSend, ModelHandlerOptions, SendCall } from './model-handler.
 export type { Upstream } from './call/upstream.ts'
 export { limitedFetch } from './limited-fetch.ts'
 export type { FetchLike, LimitedFetchOptions } from './limited-fetch.ts'
+export type { PassThrough, UnpricedRequest } from './call/pass-through.ts'
 export { limitedModel, ModelCallDenied } from './limited-model.ts'
 export type { AiSdkModel, LimitedModelOptions } from './limited-model.ts'
 export { modelPolicies } from './model-policies.ts'

@@ -2,8 +2,9 @@ import type { Limiter, Subject, WaitUntil } from '@sluice/core'
 import { rateLimitHeaders, withHeaders } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { apiOfPath } from './call/api.ts'
-import { denialResponse } from './call/denial.ts'
+import { denialResponse, errorResponse } from './call/denial.ts'
 import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
+import { compilePassThrough, type PassThrough } from './call/pass-through.ts'
 import { readCall } from './call/refused-body.ts'
 
 /** The part of `fetch` that model clients use. */
@@ -13,6 +14,14 @@ export type FetchLike = (input: string | URL | Request, init?: RequestInit) => P
 export interface LimitedFetchOptions extends CallOptions {
   /** The one whose calls these are, or a function that finds out at each call. */
   readonly subject: Subject | (() => Subject | Promise<Subject>)
+  /**
+   * The requests that may pass without a charge, beside those that cost nothing: a list of paths, with a
+   * method or without (`'POST /v1/files'`, `'/oauth/token'`), or a function that returns true for them. `*`
+   * stands for one segment of a path, `**` for any number. Model calls that have a price are always charged.
+   *
+   * @default none: anything but model calls, GET, HEAD and what is free is refused with 403
+   */
+  readonly passThrough?: PassThrough
   /** Sends what is allowed. @default fetch */
   readonly fetch?: FetchLike
   /** Keeps work alive past the response: `(promise) => ctx.waitUntil(promise)`. @default none */
@@ -22,24 +31,32 @@ export interface LimitedFetchOptions extends CallOptions {
 /**
  * A `fetch` for model clients, held to a limiter's policies: each call reserves the most that it may use,
  * and settles what it used. A denial is a 429 in the provider's shape, on which the official clients wait
- * or stop. Requests that are no model call pass unchanged.
+ * or stop. A request that is no model call with a price passes if it reads (GET, HEAD), is free, or is named
+ * in `passThrough`, and else is refused with 403.
  *
  * @throws ConfigError When an option is unknown, missing or malformed.
  * @example
  * const openai = new OpenAI({ fetch: limitedFetch(limiter, { subject: { tenant }, prices: LIST_PRICES }) })
  */
 export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): FetchLike {
-  assertKnownOptions('limitedFetch', options, [...CALL_OPTIONS, 'subject', 'fetch', 'waitUntil'])
+  const known = [...CALL_OPTIONS, 'subject', 'passThrough', 'fetch', 'waitUntil']
+  assertKnownOptions('limitedFetch', options, known)
   assertCallOptions(options)
   const { subject, fetch: send = (input, init) => fetch(input, init), waitUntil } = options
   assertFunction('limitedFetch.fetch', send)
+  const mayPass = compilePassThrough(options.passThrough)
 
   return async (input, init) => {
     const request = input instanceof Request ? input : undefined
-    const method = init?.method ?? request?.method ?? 'GET'
+    const method = (init?.method ?? request?.method ?? 'GET').toUpperCase()
+    const headers = new Headers(init?.headers ?? request?.headers)
     const url = new URL(input instanceof Request ? input.url : input)
-    const api = method.toUpperCase() === 'POST' ? apiOfPath(url.pathname) : undefined
-    if (api === undefined) return send(input, init)
+    const api = method === 'POST' ? apiOfPath(url.pathname) : undefined
+    if (api === undefined) {
+      return (await mayPass({ method, url }, headers))
+        ? send(input, init)
+        : refusal(method, headers)
+    }
     const signal = init?.signal ?? request?.signal ?? undefined
 
     const source = init?.body === undefined ? request : new Response(init.body)
@@ -55,7 +72,6 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
     const admitted = await admit(limiter, call, whose, options, waitUntil)
     if ('allowed' in admitted) return denialResponse(admitted, api, options.spentStatus)
     try {
-      const headers = new Headers(init?.headers ?? request?.headers)
       headers.delete('content-length')
       const answer = await send(url, {
         ...initOf(request),
@@ -70,6 +86,17 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
       throw error
     }
   }
+}
+
+/** Answers a request that may cost something that nobody counts. The official clients do not repeat it. */
+function refusal(method: string, headers: Headers): Response {
+  const message =
+    `limitedFetch refuses this ${method}: it is no model call that has a price, and may cost something. ` +
+    'To send it without a charge, name its method and path in the option passThrough.'
+  const error = { status: 403, code: 'unpriced_request', message }
+  // Anthropic's clients send this header with every request.
+  const api = headers.has('anthropic-version') ? 'anthropic-messages' : 'openai-chat'
+  return errorResponse(error, api, { 'x-should-retry': 'false' })
 }
 
 /** The parts of a request that are sent on as they are. */

@@ -108,14 +108,10 @@ export function modelHandler<Context extends unknown[]>(
       : (...[{ body, signal }]) => callUpstream(send, api, body, signal)
   const limiterFor = limiterFrom('limiter', limiter)
 
-  return async (request, ...context) => {
-    const refuse = (
-      status: number,
-      code: string,
-      message: string,
-      headers?: HeadersInit,
-    ): Response => errorResponse({ status, code, message }, api, headers)
+  const refuse = (status: number, code: string, message: string, headers?: HeadersInit): Response =>
+    errorResponse({ status, code, message }, api, headers)
 
+  return async (request, ...context) => {
     const found = await resolve(request, ...context)
     if (!found) return refuse(401, 'invalid_api_key', 'This route needs credentials.')
     if (found instanceof Refusal) {

@@ -13,6 +13,7 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
   402: 'billing_error',
+  403: 'permission_error',
   413: 'request_too_large',
   429: 'rate_limit_error',
   503: 'overloaded_error',
