@@ -32,10 +32,21 @@ const ROW: UsageRow = {
 describe('the CSV export', () => {
   it('has a line for each row, with times, and dollars to the last digit', () => {
     expect(usageCsv([ROW, { ...ROW, usd: -1_000_001 }])).toBe(
-      'start,tenant,route,model,plan,outcome,requests,tokens,usd,dollars\r\n' +
-        '2026-01-15T12:00:00.000Z,acme,chat,gpt-4o,growth,allowed,3,1200,4200,0.004200\r\n' +
-        '2026-01-15T12:00:00.000Z,acme,chat,gpt-4o,growth,allowed,3,1200,-1000001,-1.000001\r\n',
+      'start,tenant,route,model,plan,outcome,requests,tokens,usd,dollars,' +
+        'prevented_tokens,prevented_usd,prevented_dollars\r\n' +
+        '2026-01-15T12:00:00.000Z,acme,chat,gpt-4o,growth,allowed,3,1200,4200,0.004200,0,0,0.000000\r\n' +
+        '2026-01-15T12:00:00.000Z,acme,chat,gpt-4o,growth,allowed,3,1200,-1000001,-1.000001,0,0,0.000000\r\n',
     )
+  })
+
+  it('has no dollars that were prevented in a column of dollars that were spent', () => {
+    const file = usageCsv([ROW, { ...ROW, outcome: 'denied', usd: 600_000 }])
+    const sum = file
+      .split('\r\n')
+      .slice(1, -1)
+      .reduce((total, line) => total + Number(line.split(',')[9]), 0)
+    expect(sum).toBe(0.0042)
+    expect(file).toContain(',denied,3,0,0,0.000000,1200,600000,0.600000\r\n')
   })
 
   it('is a log that replay reads', async () => {
@@ -50,7 +61,20 @@ describe('the CSV export', () => {
     ['+1', `'+1`],
     ['-1', `'-1`],
     ['@SUM(A1)', `'@SUM(A1)`],
-    ['\t=1', `'\t=1`],
+    ['\t=1', `"'\t=1"`],
+    ['\n=1', `"'\n=1"`],
+    ['\0=1', `"'\0=1"`],
+    ['\n', `"'\n"`],
+    ['  =1', `"'  =1"`],
+    ['\u00A0=1', `"'\u00A0=1"`],
+    ['\u200B=1', `'\u200B=1`],
+    ['\uFEFF@a', `"'\uFEFF@a"`],
+    ['＝1', `'＝1`],
+    ['＋1', `'＋1`],
+    ['－1', `'－1`],
+    ['＠a', `'＠a`],
+    ['a;=1', '"a;=1"'],
+    ['a=1', 'a=1'],
     ['\r=1', `"'\r=1"`],
     ['a,b', '"a,b"'],
     ['a\nb', '"a\nb"'],

@@ -13,7 +13,7 @@ import { createFacts, type LogFacts } from './facts.ts'
 import { detectFormat, FORMATS, namesIn, rowsOf, type LogFormat } from './formats.ts'
 import { openBytes, readStart } from './bytes.ts'
 import { reorder } from './reorder.ts'
-import { isUsageExport, spreadRows, USAGE_COLUMNS } from './usage-calls.ts'
+import { isUsageExport, spreadRows, usageColumns } from './usage-calls.ts'
 
 /** Options of `openLog`. */
 export interface LogOptions {
@@ -87,7 +87,7 @@ export async function openLog(path: string, options: LogOptions = {}): Promise<L
   const format = assertOneOf('format', options.format ?? detectFormat(start), FORMATS)
   const names = namesIn(start, format, delimiter)
   const isUsage = isUsageExport(names)
-  const map = mapColumns(names, isUsage ? { ...USAGE_COLUMNS, ...columns } : columns)
+  const map = mapColumns(names, isUsage ? { ...usageColumns(names), ...columns } : columns)
   if (map.fields['tenant'] === undefined && tenants === undefined) {
     const message = 'must name the tenant, such as "tenant=org_id"; "tenants" assigns some'
     throw optionError('columns', message)

@@ -1,11 +1,17 @@
 import type { Call } from '../call.ts'
 
-/** The columns of a usage export of `@sluice/usage`, whose rows each count the requests of an hour or day. */
-export const USAGE_COLUMNS: Readonly<Record<string, string>> = {
+/** The estimates of what denied requests would have used. A CSV export has them in columns of their own. */
+const PREVENTED = ['prevented_tokens', 'prevented_usd']
+
+/** Returns the columns of a usage export of `@sluice/usage`, whose rows each count the requests of an hour or day. */
+export const usageColumns = (names: readonly string[]): Record<string, string> => ({
   time: 'start',
   'unit:usd': 'usd',
   'unit:requests': 'requests',
-}
+  ...Object.fromEntries(
+    PREVENTED.filter((name) => names.includes(name)).map((name) => [`unit:${name}`, name]),
+  ),
+})
 
 /** Returns true if a log with these columns is a usage export. */
 export const isUsageExport = (names: readonly string[]): boolean =>
@@ -35,7 +41,13 @@ const callsOf = (rows: readonly Call[], periodMs: number): Call[] =>
   rows.flatMap((row) => spread(row, periodMs)).toSorted((a, b) => a.at - b.at)
 
 function spread(row: Call, periodMs: number): Call[] {
-  const { requests: count = 0, ...units } = row.units
+  const {
+    requests: count = 0,
+    prevented_tokens: tokens = 0,
+    prevented_usd: usd = 0,
+    ...own
+  } = row.units
+  const units = { ...own, token: (own['token'] ?? 0) + tokens, usd: (own['usd'] ?? 0) + usd }
   return Array.from({ length: count }, (_, index) => {
     const at = row.at + Math.floor(((index + 0.5) * periodMs) / count)
     const shares = Object.entries(units).map(([unit, sum]) => [unit, shareOf(sum, index, count)])

@@ -8,8 +8,14 @@ interface Decimal {
 /** A cell. Numbers are written as they are, even with a minus in front. */
 type Cell = string | number | Decimal
 
-/** Characters with which a spreadsheet's formula may begin. */
-const FORMULA = /^[=+\-@\t\r]/
+/**
+ * The start of text that a spreadsheet may run as a formula. Some skip blanks and invisible characters before the
+ * sign, and take a full-width sign for a plain one.
+ */
+const FORMULA = /^(?:[\t\r\n\0]|[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠])/u
+
+/** Text that has to be in quotes. A spreadsheet may take semicolons and tabs for the ends of cells, too. */
+const QUOTED = /[",;\s\p{Cc}]/u
 
 /** Writes one line of CSV. Text that a spreadsheet would run as a formula gets an apostrophe in front. */
 export function csvLine(cells: readonly Cell[]): string {
@@ -20,7 +26,7 @@ function writeCell(cell: Cell): string {
   if (typeof cell === 'number') return String(cell)
   if (typeof cell === 'object') return cell.decimal
   const safe = FORMULA.test(cell) ? `'${cell}` : cell
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 /** Converts micro-dollars to dollars, exactly: 0.004200. */
@@ -40,17 +46,24 @@ const COLUMNS = [
   'tokens',
   'usd',
   'dollars',
+  'prevented_tokens',
+  'prevented_usd',
+  'prevented_dollars',
 ] as const
 
 /**
  * Yields the lines of a CSV file of usage: a header with the names of a row, then a line for each row. `start` is ISO
- * 8601 (UTC), `usd` is in micro-dollars, and `dollars` is the same in dollars.
+ * 8601 (UTC), `usd` is in micro-dollars, and `dollars` is the same in dollars. All three are of what was used: the
+ * estimates of denied requests are in columns of their own, `prevented_…`.
  */
 export function* usageCsvLines(rows: Iterable<UsageRow>): Generator<string> {
   yield csvLine(COLUMNS)
   for (const { start, tenant, route, model, plan, outcome, requests, tokens, usd } of rows) {
     const names = [new Date(start).toISOString(), tenant, route, model, plan, outcome]
-    yield csvLine([...names, requests, tokens, usd, dollars(usd)])
+    const amounts = [tokens, usd, dollars(usd)]
+    const nothing = [0, 0, dollars(0)]
+    const [used, prevented] = outcome === 'denied' ? [nothing, amounts] : [amounts, nothing]
+    yield csvLine([...names, requests, ...used, ...prevented])
   }
 }
 
