@@ -1,10 +1,13 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { SlowFirst } from './test/support/slow-first.ts'
+import { filesOf, running } from './test/suites.ts'
+
+const { include, exclude } = filesOf(running)
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, 'test/observability/**'],
+    include,
+    exclude: [...configDefaults.exclude, ...exclude],
     globalSetup: ['test/support/global-setup.ts'],
     // Next.js builds and browsers take their time; a test that hangs still ends.
     testTimeout: 120_000,
@@ -13,5 +16,7 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     maxWorkers: 2,
     sequence: { sequencer: SlowFirst },
+    // The built packages are loaded as their users load them: by Node, without a transformation.
+    server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
   },
 })

@@ -1,7 +1,16 @@
-// Installs and builds what the tests need, then runs them. Arguments go to vitest:
-// `npm test -- test/docs`.
+// Installs and builds what the tests need, then runs them: `npm test`, or a suite of test/suites.ts by its
+// name. Further arguments go to vitest: `npm test -- test/docs`.
 import { spawnSync } from 'node:child_process'
-import { ensureRedis } from './ensure.mjs'
+import { SUITES } from '../test/suites.ts'
+import { ensure, ensureRedis } from './ensure.mjs'
+
+const [first, ...rest] = process.argv.slice(2)
+const suite = Object.hasOwn(SUITES, first) ? first : undefined
+const args = suite ? rest : process.argv.slice(2)
+const env = { ...process.env }
+// Files that are named run whatever suite they are of.
+const named = args.some((arg) => arg.startsWith('test/'))
+if (named || suite) env.TEST_SUITE = named ? 'all' : suite
 
 try {
   ensureRedis()
@@ -9,10 +18,21 @@ try {
   console.error(error.message)
   process.exit(1)
 }
-run('turbo', ['run', 'build', '--output-logs=errors-only'])
-run('vitest', ['run', ...process.argv.slice(2)])
+const missing = []
+for (const need of SUITES[suite]?.needs ?? []) {
+  try {
+    // `test/observability/support.ts` reads these.
+    env[`TEST_${need.toUpperCase()}`] = ensure(need)
+  } catch (error) {
+    missing.push(error.message)
+  }
+}
+const status =
+  run('turbo', ['run', 'build', '--output-logs=errors-only']) || run('vitest', ['run', ...args])
+for (const message of missing) console.error(`NOT TESTED. ${message}`)
+process.exit(status)
 
-function run(command, args) {
-  const { status } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] })
-  if (status !== 0) process.exit(status ?? 1)
+function run(command, commandArgs) {
+  const options = { stdio: ['ignore', 'inherit', 'inherit'], env }
+  return spawnSync(command, commandArgs, options).status ?? 1
 }

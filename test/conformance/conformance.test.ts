@@ -11,7 +11,7 @@ import {
   tokenBucket,
   type Policy,
 } from '@sluice/core'
-import { STORES, storesOf, type StoreName } from '../support/stores.ts'
+import { storesOf, STORES_TO_TEST, type StoreName } from '../support/stores.ts'
 import { bucketLimits } from './cases/bucket-limits.ts'
 import { buckets } from './cases/buckets.ts'
 import { logs } from './cases/logs.ts'
@@ -46,7 +46,7 @@ const TWENTY: readonly (readonly [what: string, policies: readonly Policy[], tim
 ]
 const FEWER: Partial<Record<StoreName, number>> = { 'embedded engine, built-in transport': 0.2 }
 
-describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
+describe.each(STORES_TO_TEST)('%s', (name) => {
   const make = storesOf(name)
 
   windows(make)

@@ -3,7 +3,6 @@ import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { ownRedis } from '../support/running-redis.ts'
 import { snapshot } from '../support/redis.ts'
-import { runs } from '../support/runs.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { events, start } from './model/history.ts'
 import { replay } from './model/replay.ts'
@@ -26,7 +25,7 @@ describe('random histories of checks and peeks', () => {
       fc.asyncProperty(rules(5), start, events(60), (list, startMs, history) =>
         replay({ stores: [memory()] }, list, startMs, history),
       ),
-      { seed: SEED, numRuns: runs(1_000) },
+      { seed: SEED, numRuns: 1_000 },
     )
   })
 
@@ -41,7 +40,7 @@ describe('random histories of checks and peeks', () => {
         await replay({ stores, state, realExpiryMs: REDIS_LEAST_MS }, list, startMs, history)
         await own.redis.flushall()
       }),
-      { seed: SEED, numRuns: runs(250) },
+      { seed: SEED, numRuns: 250 },
     )
   })
 })
@@ -72,12 +71,12 @@ describe('random histories by clocks that step back', () => {
     'by up to %i ms get the same decisions from memory and Redis, and a shorter window never overflows',
     async (skewMs) => {
       expect.hasAssertions()
-      await liveThrough(skewMs, skewedEvents(skewMs), runs(80))
+      await liveThrough(skewMs, skewedEvents(skewMs), 80)
     },
   )
 
   it('while limits change all the time get the same decisions from memory and Redis', async () => {
     expect.hasAssertions()
-    await liveThrough(2_000, skewedEvents(2_000, [0.3, 0.5, 1, 2, 5]), runs(60))
+    await liveThrough(2_000, skewedEvents(2_000, [0.3, 0.5, 1, 2, 5]), 60)
   })
 })

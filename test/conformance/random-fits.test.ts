@@ -4,11 +4,10 @@ import { fitRange, peekFit, reserve } from '@sluice/core/reservations'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ownRedis } from '../support/running-redis.ts'
-import { runs } from '../support/runs.ts'
 import { policiesOf, rules, type Rule } from './model/rules.ts'
 
 const SEED = 20_261_122
-const LIMITERS = runs(1_000)
+const LIMITERS = 1_000
 /** In Redis keys expire by the real clock: windows long enough for a history to end well before. */
 const REDIS_LEAST_MS = 10_000
 const NOON = Date.UTC(2026, 0, 15, 12)

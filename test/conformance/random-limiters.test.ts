@@ -2,13 +2,12 @@ import { memory } from '@sluice/core/memory'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ownRedis } from '../support/running-redis.ts'
-import { runs } from '../support/runs.ts'
 import { events, start } from './model/history.ts'
 import { replay } from './model/replay.ts'
 import { rules } from './model/rules.ts'
 
 const SEED = 20_260_116
-const LIMITERS = runs(3_000)
+const LIMITERS = 3_000
 /** In Redis keys expire by the real clock: windows long enough for a history to end well before. */
 const REDIS_LEAST_MS = 10_000
 

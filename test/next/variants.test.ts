@@ -8,7 +8,6 @@ import { describeRequests } from './cases/requests.ts'
 import { describeReserving } from './cases/reserving.ts'
 import { describeServerFunctions } from './cases/server-functions.ts'
 import { describeSpellings } from './cases/spellings.ts'
-import { MAKES_ALL } from '../support/runs.ts'
 import { build, start, type RunningApp, type Variant } from './support/build.ts'
 import type { SetUp } from './support/set-up.ts'
 
@@ -18,12 +17,12 @@ const SECRET = 'a secret that middleware and handlers share'
 const SECOND_CHARGE =
   /charges the route "both" a second time|"(both|once)" charges a request in spite of its hand-off/
 
-const VARIANTS: readonly (Variant & { basePath?: string; trailingSlash?: true })[] = MAKES_ALL
-  ? [{ name: 'edge middleware' }, { name: 'proxy on Node', proxy: true }]
-  : [
-      { name: 'edge middleware under a basePath', basePath: '/app' },
-      { name: 'proxy on Node with trailing slashes', proxy: true, trailingSlash: true },
-    ]
+const VARIANTS: readonly (Variant & { basePath?: string; trailingSlash?: true })[] = [
+  { name: 'edge middleware' },
+  { name: 'edge middleware under a basePath', basePath: '/app' },
+  { name: 'proxy on Node', proxy: true },
+  { name: 'proxy on Node with trailing slashes', proxy: true, trailingSlash: true },
+]
 
 describe.each(VARIANTS)('next start, $name:', ({ basePath = '', trailingSlash, ...variant }) => {
   const running: RunningApp[] = []

@@ -7,6 +7,7 @@ import { upstashRedis } from '@sluice/core/upstash-redis'
 import { startLocal } from '@sluice/local'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { afterAll, beforeAll, inject } from 'vitest'
+import { MAIN_STORES, running } from '../suites.ts'
 import { overTcp, type TcpClientName } from './tcp-clients.ts'
 
 /** Makes stores of one kind; each has its own keys. */
@@ -47,6 +48,11 @@ export const STORES = {
 } satisfies Record<string, () => Promise<StoreMaker>>
 
 export type StoreName = keyof typeof STORES
+
+/** The kinds that this run tests: `npm test` the main ones, `npm run test:stores` all others. */
+export const STORES_TO_TEST = (Object.keys(STORES) as StoreName[]).filter(
+  (name) => running === 'all' || MAIN_STORES.includes(name) === (running !== 'stores'),
+)
 
 /** Stores of one kind, each with its own keys, for the file or `describe` this is called in. */
 export function storesOf(name: StoreName): () => Store {

@@ -7,7 +7,6 @@ import { describe, expect, inject, it } from 'vitest'
 import { capacity, policiesOf, type Rule } from '../conformance/model/rules.ts'
 import { usageOf, type Charge } from '../conformance/model/usage.ts'
 import { tableOf } from '../support/markdown.ts'
-import { runs } from '../support/runs.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { HEAVY, readTrace, shareOfBusiest } from './trace.ts'
 
@@ -160,7 +159,7 @@ describe('a trace of real traffic', () => {
     const local = await startLocal({ redisUrl: inject('redisUrl') })
     const { url, token } = local
     const store = upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000 })
-    const passed = await replay(store, runs(rows.length))
+    const passed = await replay(store, rows.length)
     await local.close()
     for (const [index, own] of defined.entries()) {
       // By the real clock the last milliseconds of a fixed window may be over before they are here.

@@ -4,7 +4,7 @@ import { flushUsage, forgetUsage, type TenantForm } from '@sluice/usage'
 import { usage, type Usage } from '@sluice/usage/report'
 import { describe, expect, it } from 'vitest'
 import { setUp } from '../support/limiters.ts'
-import { STORES, storesOf, type StoreName } from '../support/stores.ts'
+import { storesOf, STORES_TO_TEST } from '../support/stores.ts'
 import { recording, TWO_RPM } from './support.ts'
 
 const cost = { token: 10 }
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 const tenantsIn = ({ rows, policies }: Usage): string[] =>
   [...new Set([...rows, ...policies].map(({ tenant }) => tenant))].toSorted()
 
-describe.each(Object.keys(STORES) as StoreName[])('forgetUsage in %s', (name) => {
+describe.each(STORES_TO_TEST)('forgetUsage in %s', (name) => {
   const makeStore = storesOf(name)
 
   it.each<TenantForm>(['plain', 'hashed', { secret: 'salt' }])(

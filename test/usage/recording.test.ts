@@ -5,7 +5,7 @@ import { release, reservation, reserve, sweepUnsettled } from '@sluice/core/rese
 import { flushUsage, type TenantForm, type UsageRow } from '@sluice/usage'
 import { usage } from '@sluice/usage/report'
 import { setUp } from '../support/limiters.ts'
-import { STORES, storesOf, type StoreName } from '../support/stores.ts'
+import { storesOf, STORES_TO_TEST } from '../support/stores.ts'
 import { NOON } from '../support/times.ts'
 import { recording } from './support.ts'
 
@@ -33,7 +33,7 @@ function tokensBy(rows: readonly UsageRow[]): Record<string, number> {
   return sums
 }
 
-describe.each(Object.keys(STORES) as StoreName[])('usage in %s', (name) => {
+describe.each(STORES_TO_TEST)('usage in %s', (name) => {
   const makeStore = storesOf(name)
 
   it('counts requests and tokens by tenant, route, model and outcome', async () => {

@@ -7,11 +7,11 @@ import {
 } from '@sluice/core/configuration'
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
-import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
+import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { limitsIn } from '../../support/decisions.ts'
 import { ALLOW, app, limitOf, FRESH_MS } from './support.ts'
 
-describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
+describe.each(STORES_TO_TEST)('%s', (name) => {
   const make = storesOf(name)
 
   it('a changed limit applies at once in its isolate, and within 5 s in all others', async () => {

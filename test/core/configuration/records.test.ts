@@ -9,13 +9,13 @@ import {
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
 import { countAllowed, limitsIn } from '../../support/decisions.ts'
-import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
+import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { app, FRESH_MS, limitOf, recordsApp } from './support.ts'
 
 const OTHER = { tenant: 'other' }
 const U1 = { tenant: 'acme', user: 'u1' }
 
-describe.each(Object.keys(STORES) as StoreName[])('%s: a record for each partition', (name) => {
+describe.each(STORES_TO_TEST)('%s: a record for each partition', (name) => {
   const make = storesOf(name)
 
   it('a limit applies at once in its isolate, and within 5 s in all others', async () => {

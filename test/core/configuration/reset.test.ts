@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { ACME, setUp } from '../../support/limiters.ts'
 import { snapshot } from '../../support/redis.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
-import { freshPrefix, STORES, storesOf, type StoreName } from '../../support/stores.ts'
+import { freshPrefix, storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { app, limitOf } from './support.ts'
 
 /** Units left, by policy. */
@@ -17,7 +17,7 @@ async function left(limiter: Limiter, subject: object): Promise<Record<string, n
 
 const U1 = { tenant: 'acme', user: 'u1' }
 
-describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
+describe.each(STORES_TO_TEST)('%s', (name) => {
   const make = storesOf(name)
 
   it('a reset covers all policies except global ones, or the named ones', async () => {

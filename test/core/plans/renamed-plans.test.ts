@@ -9,7 +9,7 @@ import { invalidatePlan } from '@sluice/core/plans'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
-import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
+import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { callsOf } from '../../support/watched-store.ts'
 import { flood, isolates, planOf, plansOf, untilPlan, type Isolates } from './support.ts'
 
@@ -29,7 +29,7 @@ async function deployed(count: number, inner: Store): Promise<{ old: Isolates; n
   return { old, now }
 }
 
-describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
+describe.each(STORES_TO_TEST)('%s', (name) => {
   const make = storesOf(name)
 
   it('a plan that a deployment has renamed is looked up at once, and then found in the store', async () => {

@@ -3,10 +3,10 @@ import { invalidatePlan } from '@sluice/core/plans'
 import { describe, expect, it } from 'vitest'
 import { Answer } from '../../support/answer.ts'
 import { ACME } from '../../support/limiters.ts'
-import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
+import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { flood, isolates, planOf, plansOf, FRESH_MS, untilPlan } from './support.ts'
 
-describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
+describe.each(STORES_TO_TEST)('%s', (name) => {
   const make = storesOf(name)
 
   describe('a throttled tenant that buys a larger plan', () => {

@@ -20,7 +20,7 @@ import { reservation, reserve, type ReserveDecision } from '@sluice/core/reserva
 import { describe, expect, it } from 'vitest'
 import { remaining } from '../../support/decisions.ts'
 import { ACME, setUp } from '../../support/limiters.ts'
-import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
+import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { mustReserve, setUpTokens } from './support.ts'
 
 const common = { limit: 100, per: ['tenant'], unit: 'token' } as const
@@ -55,7 +55,7 @@ const FREE = { name: 'free', limit: 10 ** 6, window: '1d', per: ['tenant'] } as 
 /** Reserves so many tokens. */
 const tokens = (limiter: Limiter, token: number) => mustReserve(limiter, ACME, { cost: { token } })
 
-describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
+describe.each(STORES_TO_TEST)('%s', (name) => {
   const make = storesOf(name)
 
   describe.each(Object.entries(KINDS))('%s', (_, policy) => {

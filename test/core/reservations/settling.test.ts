@@ -18,7 +18,7 @@ import { reservation, reserve, type Settled } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
 import { ACME, setUp, collectProblems } from '../../support/limiters.ts'
-import { STORES, storesOf, type StoreName } from '../../support/stores.ts'
+import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { MINUTE, DAY } from '../../support/times.ts'
 import { mustReserve, setUpTokens } from './support.ts'
 
@@ -57,7 +57,7 @@ async function why(settled: Promise<Settled>): Promise<Settled['why']> {
 const overrun = (token: number): Settled => ({ applied: true, returned: {}, overrun: { token } })
 const NOTHING: Settled = { applied: true, returned: {}, overrun: {} }
 
-describe.each(Object.keys(STORES) as StoreName[])('%s', (name) => {
+describe.each(STORES_TO_TEST)('%s', (name) => {
   const make = storesOf(name)
 
   describe.each(Object.entries(BUCKETS))('%s', (_, policy) => {

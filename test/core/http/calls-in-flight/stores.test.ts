@@ -1,10 +1,10 @@
 import { reservationOf } from '@sluice/core/http'
 import { describe, expect, it } from 'vitest'
-import { STORES, storesOf, type StoreName } from '../../../support/stores.ts'
+import { storesOf, STORES_TO_TEST } from '../../../support/stores.ts'
 import { app } from '../support.ts'
 import { cost, endless, failing, oneAtATime } from './support.ts'
 
-describe.each(Object.keys(STORES) as StoreName[])('a call in flight, with %s', (name) => {
+describe.each(STORES_TO_TEST)('a call in flight, with %s', (name) => {
   const make = storesOf(name)
 
   it('ends with its response, and leaves the estimate to be settled afterwards', async () => {

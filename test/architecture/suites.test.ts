@@ -1,0 +1,39 @@
+import { globSync, readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { MAIN_STORES, SUITES, type SuiteName } from '../suites.ts'
+import { STORES } from '../support/stores.ts'
+import { tableOf } from '../support/markdown.ts'
+
+const root = new URL('../../', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+const filesIn = (patterns: readonly string[]): string[] =>
+  globSync([...patterns], { cwd: root.pathname })
+
+const names = Object.keys(SUITES) as SuiteName[]
+
+it.each(names)('each pattern of the suite %s matches a file', (name) => {
+  expect(SUITES[name].files.filter((pattern) => filesIn([pattern]).length === 0)).toEqual([])
+})
+
+it('no file is in two suites', () => {
+  const files = names.flatMap((name) => filesIn(SUITES[name].files))
+  expect(files.filter((file, index) => files.indexOf(file) < index)).toEqual([])
+})
+
+it.each(names)('the suite %s has a command, a part of the gate and a row of the table', (name) => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  expect(scripts[`test:${name}`]).toBe(`node scripts/test.mjs ${name}`)
+  expect(/set -- (.+)/.exec(read('.ci/run'))?.[1]?.split(' ')).toContain(name)
+  expect([...tableOf(read('test/README.md'), 'suite').keys()]).toContain(`\`npm run test:${name}\``)
+})
+
+it('a test that runs in every kind of store is in the suite of stores', () => {
+  const all = filesIn(['test/**/*.test.ts']).filter((file) => /each\(STORES_TO_TEST\)/.test(read(file)))
+  expect(all.length).toBeGreaterThan(9)
+  expect(filesIn(SUITES.stores.files).toSorted()).toEqual(all.toSorted())
+})
+
+it('npm test has three rows of the table of stores', () => {
+  expect(MAIN_STORES).toHaveLength(3)
+  expect(Object.keys(STORES)).toEqual(expect.arrayContaining([...MAIN_STORES]))
+})

@@ -1,0 +1,77 @@
+/** What a suite needs on the machine beside Redis; `scripts/ensure.mjs` installs it. */
+export type Need = 'browser' | 'prometheus'
+
+/** A command of its own, `npm run test:<name>`, for files that take too long for `npm test`. */
+export interface Suite {
+  /** The test files, as globs. */
+  readonly files: readonly string[]
+  readonly needs?: readonly Need[]
+}
+
+/** The suites beside `npm test`, which runs every file that none of them names. */
+export const SUITES = {
+  /** Apps, packages and commands as users build, pack and start them. */
+  apps: {
+    files: [
+      'test/next/variants.test.ts',
+      'test/e2e/{demo,demo-safety,overspend}.test.ts',
+      'test/e2e/gateway-*.test.ts',
+      'test/packaging/{consumer,packages}.test.ts',
+      'test/bench/run.test.ts',
+    ],
+  },
+  /** The table of stores: `npm test` has three rows of it, this suite all others. */
+  stores: {
+    files: [
+      'test/conformance/conformance.test.ts',
+      'test/core/configuration/{configure,records,reset}.test.ts',
+      'test/core/http/calls-in-flight/stores.test.ts',
+      'test/core/plans/{renamed-plans,upgrade}.test.ts',
+      'test/core/reservations/{cases,settling}.test.ts',
+      'test/usage/{forgetting,recording}.test.ts',
+    ],
+  },
+  /** Long random histories, beside oracles that share no code with the product. */
+  proofs: {
+    files: [
+      'test/ai/random-fits.test.ts',
+      'test/conformance/!(conformance|peer-mistakes).test.ts',
+      'test/core/algorithms/{fragments,key-memory,log,packed-histories}.test.ts',
+      'test/core/leases/never-above.test.ts',
+      'test/core/policies/stripes.test.ts',
+      'test/core/reservations/{crowded-log,invariants}.test.ts',
+      'test/core/stores/cache-denials/memory.test.ts',
+      'test/faults/memory-bounds.test.ts',
+      'test/leases/swarm.test.ts',
+      'test/trace/**/*.test.ts',
+      'test/usage/findings.test.ts',
+    ],
+  },
+  /** What operators see: the dashboard in a browser, Prometheus, a million lines of a log. */
+  observability: {
+    files: ['test/observability/**/*.test.ts'],
+    needs: ['browser', 'prometheus'],
+  },
+} as const satisfies Record<string, Suite>
+
+export type SuiteName = keyof typeof SUITES
+
+/** The kinds of stores that `npm test` runs the table of stores on. */
+export const MAIN_STORES: readonly string[] = [
+  'memory',
+  'redis, built-in transport',
+  'embedded engine, built-in transport',
+]
+
+/** The suite that runs: one of `SUITES`, `'all'` for files that were named, or else `npm test`. */
+export const running: string | undefined = process.env['TEST_SUITE']
+
+/** The files to run and to leave out, for vitest. */
+export function filesOf(suite: string | undefined): { include: string[]; exclude: string[] } {
+  const every = 'test/**/*.test.ts'
+  if (suite === 'all') return { include: [every], exclude: [] }
+  if (suite !== undefined) return { include: [...SUITES[suite as SuiteName].files], exclude: [] }
+  // The table of stores is in both, with other rows.
+  const { stores: _, ...others } = SUITES
+  return { include: [every], exclude: Object.values(others).flatMap(({ files }) => [...files]) }
+}
