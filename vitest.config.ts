@@ -16,7 +16,7 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     maxWorkers: 2,
     sequence: { sequencer: SlowFirst },
-    // The built packages are loaded as their users load them: by Node, without a transformation.
-    server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
+    // Node loads the built packages, as for their users. Only workerd has the modules that one of them imports.
+    server: { deps: { external: [/\/packages\/(?!cloudflare)[^/]+\/dist\//] } },
   },
 })

@@ -28,7 +28,9 @@ it.each(names)('the suite %s has a command, a part of the gate and a row of the 
 })
 
 it('a test that runs in every kind of store is in the suite of stores', () => {
-  const all = filesIn(['test/**/*.test.ts']).filter((file) => /each\(STORES_TO_TEST\)/.test(read(file)))
+  const all = filesIn(['test/**/*.test.ts']).filter((file) =>
+    /each\(STORES_TO_TEST\)/.test(read(file)),
+  )
   expect(all.length).toBeGreaterThan(9)
   expect(filesIn(SUITES.stores.files).toSorted()).toEqual(all.toSorted())
 })
