@@ -1,11 +1,9 @@
-/** What a suite needs on the machine beside Redis; `scripts/ensure.mjs` installs it. */
-export type Need = 'browser' | 'prometheus'
-
 /** A command of its own, `npm run test:<name>`, for files that take too long for `npm test`. */
 export interface Suite {
   /** The test files, as globs. */
   readonly files: readonly string[]
-  readonly needs?: readonly Need[]
+  /** What it needs on the machine beside Redis; `scripts/ensure.mjs` installs it. */
+  readonly needs?: readonly ('browser' | 'prometheus')[]
 }
 
 /** The suites beside `npm test`, which runs every file that none of them names. */
@@ -13,6 +11,7 @@ export const SUITES = {
   /** Apps, packages and commands as users build, pack and start them. */
   apps: {
     files: [
+      'test/dashboard/next.test.ts',
       'test/next/variants.test.ts',
       'test/e2e/{demo,demo-safety,overspend}.test.ts',
       'test/e2e/gateway-*.test.ts',
@@ -73,5 +72,5 @@ export function filesOf(suite: string | undefined): { include: string[]; exclude
   if (suite !== undefined) return { include: [...SUITES[suite as SuiteName].files], exclude: [] }
   // The table of stores is in both, with other rows.
   const { stores: _, ...others } = SUITES
-  return { include: [every], exclude: Object.values(others).flatMap(({ files }) => [...files]) }
+  return { include: [every], exclude: Object.values(others).flatMap(({ files }) => files) }
 }
