@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ConfigError } from '@sluice/core'
 import { assertProtected, unprotectedRoutes } from '@sluice/next/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { routes } from './fixture/limits.ts'
@@ -216,6 +217,19 @@ describe('unprotectedRoutes', () => {
     app({ 'api/ai/[...path]/route.ts': POST })
     expect(unprotected('/api/ai/:path')).toEqual(['/api/ai/[...path]'])
     expect(unprotected('/api/ai/**')).toEqual([])
+  })
+
+  it.each(['/api/ai/(.*)', '/api/ai/:path*', '/api/ai/:path+', '/api/ai/:path(.*)'])(
+    'takes a catch-all for covered by %s, as the matcher of Next.js writes it',
+    (path) => {
+      app({ 'api/ai/[...path]/route.ts': POST })
+      expect(unprotected(path)).toEqual([])
+    },
+  )
+
+  it('refuses the name of a folder as a route', () => {
+    app({ 'api/ai/[model]/route.ts': POST })
+    expect(() => unprotected('/api/ai/[model]')).toThrow(ConfigError)
   })
 
   it('requires an optional catch-all to be covered without a segment, too', () => {

@@ -133,10 +133,10 @@ export const MISUSE: Record<string, Misuse> = {
   ],
   'a memory without room': [() => memory({ maxKeys: 0 }), 'memory.maxKeys', '0'],
   'routes as text': [() => guarded({ routes: '/api' }), 'routes', '"/api"'],
-  'a route as Next.js writes it': [
-    () => guarded({ routes: ['/a', '/api/:path*'] }),
+  'a route as a folder of Next.js': [
+    () => guarded({ routes: ['/a', '/api/[model]'] }),
     'routes[1].path',
-    '"/api/:path*"',
+    '"/api/[model]"',
   ],
   'a cost below 0': [
     () => guarded({ routes: ['/a', { path: '/b', cost: -1 }] }),

@@ -3,9 +3,9 @@ import * as fc from 'fast-check'
 import { addRoute, createRouter, findRoute } from 'rou3'
 import { describe, expect, it, vi } from 'vitest'
 
-const word = fc.constantFrom('a', 'b', 'ab', 'c-d', 'e.f', '0', 'x+y')
+const word = fc.constantFrom('a', 'b', 'ab', 'c-d', 'e.f', '0', 'x~y')
 const open = fc.constantFrom(':id', ':other')
-const part = fc.constantFrom('a:id', ':id-b', ':id.f', ':n(\\d+)', '(a|b)')
+const part = fc.constantFrom('a:id', ':id\\-b', ':id.f', ':n(\\d+)', '(a|b)')
 const segment = fc.oneof(
   { weight: 4, arbitrary: word },
   { weight: 2, arbitrary: open },
@@ -68,7 +68,7 @@ describe('a route', () => {
 })
 
 describe('the work to match a pattern', () => {
-  it.each(['/**/b', '/a/**/b/:id', '/:x/**/:y', '/a*', '/**', '/**/:n(\\d+)/b:x'])(
+  it.each(['/**/b', '/a/**/b/:id', '/:x/**/:y', '/a:x', '/**', '/**/:n(\\d+)/b:x'])(
     '%s looks at each segment once, however many there are',
     (route) => {
       const match = compileRoutes([route])

@@ -167,11 +167,11 @@ function compileRoute<Context extends unknown[], PlatformRequest extends Request
   }))
 }
 
-/** Text that no path contains when it is matched: escapes, parameters, empty or dot segments, upper case. */
-const UNMATCHABLE = /[%;]|\/\/|\/\.\.?(\/|$)|\([^)]*[A-Z]/
+/** Text that no path contains when it is matched: escapes, parameters, fragments, empty or dot segments, upper case. */
+const UNMATCHABLE = /[%;#]|\/\/|\/\.\.?(\/|$)|\([^)]*[A-Z]/
 
 const MUST_BE_PATTERN =
-  'must start with "/" and have no "%", ";", "//", dot segment or upper case in a group, and at most one "**", and one ":name" or "*" per segment'
+  'must start with "/"; ":id" is one segment, ":id?" one or none, ":id(\\d+)" or "(a|b)" one of such lower-case text, "{text}?" text or none, and "**" any depth; at most one ":id" or group per segment and one "**"; other signs with "\\", as in ":id\\-text"; no "%", ";", "#", "//" or dot segment'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']
 

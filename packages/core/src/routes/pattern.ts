@@ -1,7 +1,4 @@
-/** One segment of a pattern: literal text, an expression for a part of it, or any one segment. */
-type Segment = string | RegExp | typeof ANY
-
-const ANY = null
+import { ANY, compileSegment, type Segment } from './segment.ts'
 
 /** A compiled pattern. */
 export interface Pattern {
@@ -17,58 +14,35 @@ export interface Pattern {
  */
 export function compilePattern(path: string): Pattern[] | undefined {
   let patterns: Pattern[] = [{ head: [], tail: undefined }]
+  const add = (segment: Segment): Pattern[] =>
+    patterns.map(({ head, tail }) =>
+      tail ? { head, tail: [...tail, segment] } : { head: [...head, segment], tail },
+    )
   const texts = path.split('/').filter((text) => text !== '')
   for (const [index, text] of texts.entries()) {
-    // At the end, `*` matches the same as `**`.
-    if (text === '**' || (text === '*' && index === texts.length - 1)) {
+    const isDeep = ANY_DEPTH.test(text) || (text === '*' && index === texts.length - 1)
+    const isBelow = ONE_OR_MORE.test(text)
+    if (isDeep || isBelow) {
       if (patterns.some(({ tail }) => tail)) return undefined
+      if (isBelow) patterns = add(ANY)
       patterns = patterns.map(({ head }) => ({ head, tail: [] }))
       continue
     }
     const optional = OPTIONAL.test(text)
-    const segment = compileSegment(optional ? text.slice(0, -1) : text)
+    const segment = compileSegment(optional ? text.replace(/^\{|\}?\?$/g, '') : text)
     if (segment === undefined) return undefined
-    const longer = patterns.map(({ head, tail }) =>
-      tail ? { head, tail: [...tail, segment] } : { head: [...head, segment], tail },
-    )
-    patterns = optional ? [...longer, ...patterns] : longer
+    patterns = optional ? [...add(segment), ...patterns] : add(segment)
   }
   return patterns
 }
 
+/** Any number of segments, as routers write it: `**`, `:path*`, `(.*)`, `:path(.*)`, `{*path}`. */
+const ANY_DEPTH = /^(?:\*\*|:\w+\*|(?::\w+)?\(\.\*\)|\{\*\w+\})$/
+
+/** One segment or more: `:path+`, `(.+)`, `:path(.+)`, `*path`, `**:path`. */
+const ONE_OR_MORE = /^(?::\w+\+|(?::\w+)?\(\.\+\)|\*\w+|\*\*:\w+)$/
+
 const OPTIONAL = /^(?::\w+(?:\([^()]+\))?|\{[^{}]+\})\?$/
-
-/** One part of a segment: an escape, a parameter, `*`, a group, an optional part, or literal text. */
-const PART =
-  /\\(.)|:[a-z_]\w*(?:\(([^()]+)\))?|\*|\(([^()]+)\)|\{([^{}:*()\\]+)\}(\??)|[^\\:*(){}?]+/giy
-
-function compileSegment(text: string): Segment | undefined {
-  if (/^(\*|:[a-z_]\w*)$/i.test(text)) return ANY
-  let [literal, source, open, end]: [string | undefined, string, number, number] = ['', '', 0, 0]
-  for (const [part, escape, constraint, group, words, optional] of text.matchAll(PART)) {
-    end += part.length
-    const expression = constraint ?? group ?? (part === '*' ? '.*' : part.startsWith(':') && '.+')
-    if (expression) {
-      open += 1
-      literal = undefined
-      source += `(?:${expression})`
-      continue
-    }
-    const plain = (escape ?? words ?? part).toLowerCase()
-    if (optional) literal = undefined
-    else if (literal !== undefined) literal += plain
-    const quoted = plain.replace(/[^\w\s]/g, '\\$&')
-    source += optional ? `(?:${quoted})?` : quoted
-  }
-  // Two open parts could match the same text, and matching would not be linear.
-  if (end !== text.length || open > 1) return undefined
-  if (literal !== undefined) return literal
-  try {
-    return new RegExp(`^${source}$`, 's')
-  } catch {
-    return undefined
-  }
-}
 
 /** Returns true if a pattern matches these segments of a path. Reads each segment once. */
 export function matches(
