@@ -50,7 +50,8 @@ export function usageOfAiSdk(event: unknown, known: Known = {}): Usage {
 
 /** A middleware for `wrapLanguageModel` of the AI SDK; `ai` itself is not imported. */
 export interface MeterModel {
-  readonly specificationVersion: 'v4'
+  // eslint-disable-next-line typescript/no-explicit-any -- 'v3' for version 6 of the SDK, 'v4' for 7; neither reads it
+  readonly specificationVersion: any
   wrapGenerate<Result extends object>(call: {
     doGenerate: () => PromiseLike<Result>
     model: { readonly modelId: string }

@@ -1,10 +1,4 @@
-import {
-  ConfigError,
-  type DeniedDecision,
-  type Limiter,
-  type Subject,
-  type WaitUntil,
-} from '@sluice/core'
+import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { assertMaxDelay, delay } from '@sluice/core/http'
 import { assertKnownOptions } from '@sluice/core/validation'
 import { meterModel } from './ai-sdk.ts'
@@ -19,6 +13,7 @@ import {
 import { isFunctionTool } from './call/api.ts'
 import { byteLength, tokensOf, unitsOfCall } from './call/call-units.ts'
 import { countedName, MAX_OUTPUT, modelToCall, type PreparedCall } from './call/prepare.ts'
+import { readProviderOptions, toolRefusal, type CallWithOptions } from './call/provider-options.ts'
 import { chargeRefusedBody } from './call/refused-body.ts'
 import { isObject } from './json.ts'
 
@@ -44,12 +39,9 @@ export interface AiSdkModel {
 }
 
 /** The options of one call, as versions 5 to 7 of the AI SDK pass them. */
-interface ModelCall {
-  readonly prompt: readonly unknown[]
+interface ModelCall extends CallWithOptions {
   readonly maxOutputTokens?: number
-  readonly tools?: readonly unknown[]
   readonly responseFormat?: unknown
-  readonly providerOptions?: unknown
   readonly abortSignal?: AbortSignal
 }
 
@@ -174,23 +166,23 @@ async function waitForTurn(
 
 function prepareModelCall(
   modelId: string,
-  { prompt, tools = [], responseFormat, maxOutputTokens, providerOptions }: ModelCall,
+  call: ModelCall,
   options: LimitedModelOptions,
 ): PreparedCall & { readonly thinking: number } {
+  const { prompt, tools = [], responseFormat, maxOutputTokens } = call
   const model = modelToCall(modelId, options)
   if (!tools.every(isFunctionTool) && options.allowFields?.includes('tools') !== true) {
-    const message =
-      'are run by the provider, which bills them beside tokens; allow them with allowFields: ["tools"]'
-    throw new ConfigError('invalid_option', 'limitedModel.tools', message)
+    throw toolRefusal('tools')
   }
+  const { fields, thinking, cachesLong } = readProviderOptions(model, call, options.allowFields)
   const most = options.maxOutput ?? MAX_OUTPUT
-  const thinking = thinkingBudget(providerOptions)
   // The SDK sends the sum of both as the maximum.
   const output = Math.min(maxOutputTokens ?? most, most) + thinking
-  const body = { model, messages: prompt.map(messageToCount), tools, format: responseFormat }
+  const messages = prompt.map(messageToCount)
+  const body = { ...fields, model, messages, tools, format: responseFormat }
   const bytes = byteLength(JSON.stringify(body))
   const { input } = tokensOf(body, bytes, options)
-  const usage = { input, output, cacheWrite: input }
+  const usage = { input, output, cacheWrite: input, longCacheWrite: cachesLong ? input : 0 }
   return {
     model,
     countedAs: countedName(model, options.prices),
@@ -201,14 +193,6 @@ function prepareModelCall(
     thinking,
     ...unitsOfCall(model, usage, Math.max(input, bytes), options.prices),
   }
-}
-
-/** Returns the tokens that a model of Anthropic's may think, beside those of its answer. */
-function thinkingBudget(providerOptions: unknown): number {
-  const { anthropic } = isObject(providerOptions) ? providerOptions : {}
-  const { thinking } = isObject(anthropic) ? anthropic : {}
-  const budget = isObject(thinking) ? thinking['budgetTokens'] : 0
-  return Number.isSafeInteger(budget) && Number(budget) > 0 ? Number(budget) : 0
 }
 
 /** A message of the SDK as one that can be estimated. */

@@ -8,6 +8,9 @@ export type ModelApi =
   | 'openai-embeddings'
   | 'anthropic-messages'
 
+/** Returns true for values of a field that cost nothing beside tokens. */
+type ValueRule = (value: unknown) => boolean
+
 /** The rules that make a request cost no more than its tokens. */
 export interface ApiRules {
   /** The end of its address, where OpenAI's and Anthropic's clients send it. Some servers ignore its case. */
@@ -17,7 +20,7 @@ export interface ApiRules {
   /** The fields that cost nothing beside tokens. */
   readonly fields: ReadonlySet<string>
   /** The fields that cost nothing beside tokens with some values only. */
-  readonly values: Readonly<Record<string, (value: unknown) => boolean>>
+  readonly values: Readonly<Record<string, ValueRule>>
   /** Returns the field that holds the most output tokens of one answer, or `undefined` if it has none. */
   readonly maximumOf: (model: string) => string | undefined
 }
@@ -122,12 +125,21 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
       service_tier: oneOf('standard_only'),
       tools: listOf(isClientTool),
       mcp_servers: isEmptyList,
+      speed: oneOf('standard'),
     },
     maximumOf: () => 'max_tokens',
   },
 }
 
 export const API_NAMES = Object.keys(API_RULES) as ModelApi[]
+
+/** Returns true if a field of some format costs nothing beside tokens with this value. */
+export function costsTokensOnly(field: string, value: unknown): boolean {
+  return Object.values(API_RULES).some(
+    ({ fields, values }) =>
+      fields.has(field) || (own(values, field) as ValueRule | undefined)?.(value) === true,
+  )
+}
 
 /** Tells the format of a call by the address that it is sent to. */
 export function apiOfPath(pathname: string): ModelApi | undefined {
