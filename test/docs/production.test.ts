@@ -23,7 +23,7 @@ import { invalidatePlan, planResolver } from '@sluice/core/plans'
 import { release, reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { startLocal, startRedisServer } from '@sluice/local'
-import { recordUsage } from '@sluice/usage'
+import { flushUsage, recordUsage } from '@sluice/usage'
 import { usage } from '@sluice/usage/report'
 import { describe, expect, it } from 'vitest'
 import { tableOf } from '../support/markdown.ts'
@@ -118,6 +118,21 @@ async function useEveryFeature(store: Store): Promise<void> {
   await configure(limiter, { tpm: { limit: 80 } }, { tenant: 'acme' })
   expect(await readConfiguration(limiter)).toHaveLength(1)
   expect((await usage(limiter)).rows).not.toEqual([])
+  await useMoreCellsThanFit(store)
   await invalidatePlan(limiter, 'acme')
   await limiter.reset(subject)
+}
+
+/** Records a large tenant after small ones, which gives a cell of theirs to it. */
+async function useMoreCellsThanFit(store: Store): Promise<void> {
+  const limiter = createLimiter({
+    store,
+    policies: [slidingWindow({ name: 'all', limit: 1_000, window: '1m', per: 'global' })],
+    extensions: [recordUsage({ maxCells: 4, tenants: 'plain' })],
+  })
+  const tenants = ['a', 'b', 'c', 'd', 'e', 'large', 'large']
+  for (const tenant of [...tenants, ...tenants]) {
+    await limiter.check({ tenant })
+    await flushUsage(limiter)
+  }
 }

@@ -1,6 +1,7 @@
 /* The operation that adds a batch of counters: its TypeScript and its Lua, side by side. */
 import type { Operation, StateMap } from '@sluice/core'
 import { formatValues, parseValues, type Counter, type CounterBatch } from './counter.ts'
+import { Room } from './room.ts'
 
 /** The result of adding a batch: done, done with some in their family's rest, or done before. */
 export type Added = 'added' | 'overflowed' | 'known'
@@ -15,7 +16,9 @@ const MARK_MS = RESEND_MS + 60_000
 
 /**
  * Creates the operation that adds a batch of counters, once. On Redis it takes an EVALSHA, a SET for the mark,
- * and for each hash an HMGET and an HSET; an HLEN more if a counter is new, and a PEXPIRE if the hash is.
+ * and for each hash an HMGET and an HSET; an HLEN more if a counter is new, and a PEXPIRE if the hash is. If the hash
+ * is full, a HGET for each family that is not in the batch; an HRANDFIELD if counters have ranks, and an HDEL if some
+ * have given way.
  */
 export function addCounters(all: CounterBatch, now: number, startedAt: number): Operation<Added> {
   const batch = withoutExpired(all, now)
@@ -49,8 +52,9 @@ function scriptArgs({ maxCounters, groups }: CounterBatch, now: number): string[
   for (const { hashes, counters } of groups) {
     args.push(String(hashes.length), ...hashes.map(({ expiresAt }) => String(expiresAt - now)))
     args.push(String(counters.length))
-    for (const { name, claim, values } of counters) {
+    for (const { name, claim, values, rank } of counters) {
       args.push(name, claim ? String(claim.at) : '', formatValues(stored(claim, values)))
+      args.push(rank && (values[0] ?? 0) > 0 ? `${rank.by + 1} ${rank.size} ${rank.pool}` : '')
     }
   }
   return args
@@ -69,9 +73,12 @@ function addInMemory(states: StateMap, batch: CounterBatch, now: number): Added 
     for (const [index, { key, expiresAt }] of hashes.entries()) {
       const known = states.get(key, now) as Map<string, string> | undefined
       const hash = known ?? new Map<string, string>()
+      const room = new Room(hash, counters)
       for (const counter of counters) {
         if (rejected.has(counter)) continue
-        const name = nameIn(hash, counter.name, batch.maxCounters)
+        const hasRoom =
+          hash.has(counter.name) || hash.size < batch.maxCounters || room.make(counter)
+        const name = hasRoom ? counter.name : counter.name.slice(0, 1)
         hasOverflowed ||= name !== counter.name
         const sum = add(hash.get(name), counter, index === 0)
         if (sum) hash.set(name, formatValues(sum))
@@ -82,10 +89,6 @@ function addInMemory(states: StateMap, batch: CounterBatch, now: number): Added 
   }
   return hasOverflowed ? 'overflowed' : 'added'
 }
-
-/** Returns the name to count under: the family's, if the hash is full and does not have `name`. */
-const nameIn = (hash: ReadonlyMap<string, string>, name: string, max: number): string =>
-  hash.has(name) || hash.size < max ? name : name.slice(0, 1)
 
 /** Returns the sum, or `undefined` if an earlier claim still lasts. */
 function add(
@@ -102,10 +105,13 @@ function add(
   )
 }
 
+/** The number of counters among which the smallest is looked for: a full hash has too many to look at all. */
+const SAMPLE = 100
+
 /**
  * Adds counters. ARGV: the time to keep the mark, the most counters in a hash; for each group the number of its
- * hashes and their TTLs, the number of its counters, and for each its name, the time of its claim or '', and
- * its values.
+ * hashes and their TTLs, the number of its counters, and for each its name, the time of its claim or '', its values,
+ * and its rank or ''.
  */
 const SCRIPT = `if not redis.call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[1]) then return 0 end
 local max, result, key, at = tonumber(ARGV[2]), 1, 2, 3
@@ -121,27 +127,73 @@ local function sum(old, new, claim)
   end
   return table.concat(total, ',')
 end
+local function candidatesIn(sample, inBatch, family, by, pool)
+  local found = {}
+  for f = 1, #sample, 2 do
+    local name = sample[f]
+    if #name > 1 and string.sub(name, 1, 1) == family and not inBatch[name]
+        and string.find(name, pool, 1, true) then
+      local i, size = 0, 0
+      for number in string.gmatch(sample[f + 1], '[^,]+') do
+        i = i + 1
+        if i == by then size = tonumber(number) end
+      end
+      found[#found + 1] = { name = name, size = size, values = sample[f + 1] }
+    end
+  end
+  table.sort(found, function(a, b) return a.size > b.size or (a.size == b.size and a.name > b.name) end)
+  return found
+end
 while at <= #ARGV do
   local hashes = tonumber(ARGV[at])
   local count, first = tonumber(ARGV[at + hashes + 1]), at + hashes + 2
-  local names, rejected = {}, {}
-  for i = 1, count do names[i] = ARGV[first + 3 * i - 3] end
+  local names, rejected, inBatch = {}, {}, {}
+  for i = 1, count do
+    names[i] = ARGV[first + 4 * i - 4]
+    inBatch[names[i]] = true
+  end
   for h = 1, hashes do
     local held = redis.call('HMGET', KEYS[key], unpack(names))
-    local values, changed, size, isNew = {}, {}, nil, false
+    local values, changed, removed, size, isNew = {}, {}, {}, nil, false
+    local sample, candidates = nil, {}
     for i = 1, count do if held[i] then values[names[i]] = held[i] end end
+    local function rest(family)
+      if not values[family] then values[family] = redis.call('HGET', KEYS[key], family) or nil end
+      if not values[family] then size = size + 1 end
+      return values[family]
+    end
+    local function makeRoom(name, rank)
+      local by, weight, pool = string.match(rank, '^(%S+) (%S+) (.*)$')
+      by, weight = tonumber(by), tonumber(weight)
+      local family = string.sub(name, 1, 1)
+      local kind = family .. by .. pool
+      if not candidates[kind] then
+        sample = sample or redis.call('HRANDFIELD', KEYS[key], ${SAMPLE}, 'WITHVALUES')
+        candidates[kind] = candidatesIn(sample, inBatch, family, by, pool)
+      end
+      local smallest = candidates[kind][#candidates[kind]]
+      if not smallest or weight <= smallest.size then return false end
+      table.remove(candidates[kind])
+      values[family] = sum(rest(family), smallest.values, false)
+      changed[family] = true
+      removed[#removed + 1] = smallest.name
+      size = size - 1
+      return true
+    end
     for i = 1, count do if not rejected[i] then
-      local name, claim, added = names[i], ARGV[first + 3 * i - 2], ARGV[first + 3 * i - 1]
+      local name, claim = names[i], ARGV[first + 4 * i - 3]
+      local added, rank = ARGV[first + 4 * i - 2], ARGV[first + 4 * i - 1]
       if not values[name] then
         if not size then
           size = redis.call('HLEN', KEYS[key])
           isNew = size == 0
         end
-        if size >= max then
+        if size >= max and not (rank ~= '' and makeRoom(name, rank)) then
           name, result = string.sub(name, 1, 1), 2
-          values[name] = values[name] or redis.call('HGET', KEYS[key], name) or nil
+          rest(name)
+        else
+          size = size + 1
         end
-        if not values[name] then size = size + 1 end
       end
       local old = values[name]
       if claim ~= '' and h == 1 and old and tonumber(claim) < tonumber(string.match(old, '^[^,]+')) then
@@ -156,13 +208,14 @@ while at <= #ARGV do
       fields[#fields + 1] = name
       fields[#fields + 1] = values[name]
     end
+    if #removed > 0 then redis.call('HDEL', KEYS[key], unpack(removed)) end
     if #fields > 0 then
       redis.call('HSET', KEYS[key], unpack(fields))
       if isNew then redis.call('PEXPIRE', KEYS[key], ARGV[at + h]) end
     end
     key = key + 1
   end
-  at = first + 3 * count
+  at = first + 4 * count
 end
 return result
 `

@@ -1,6 +1,6 @@
 import type { Problem, Records, WaitUntil } from '@sluice/core'
-import type { CounterGroup } from './counter.ts'
-import { addCounters, RESEND_MS } from './add-counters.ts'
+import type { CounterBatch, CounterGroup } from './counter.ts'
+import { addCounters, RESEND_MS, type Added } from './add-counters.ts'
 
 /** Options of `CounterFlush`. */
 export interface CounterFlushOptions {
@@ -20,6 +20,8 @@ export interface CounterFlushOptions {
   readonly everyMs: number
   /** Forgets what was counted, and returns the way to get it as counters to save, if there is any. */
   readonly take: () => TakenCounters | undefined
+  /** Called when a hash is full. @default nothing */
+  readonly onOverflow?: () => void
 }
 
 /** Returns counters that were taken: the same at each call. */
@@ -29,15 +31,20 @@ export type TakenCounters = () => readonly CounterGroup[] | Promise<readonly Cou
 interface UnsavedBatch {
   readonly mark: string
   readonly counters: TakenCounters
-  /** The time of the first attempt, in epoch ms. */
-  sentAt?: number
+  /** The time of the first attempt at the part that comes next, in epoch ms. */
+  sentAt: number | undefined
+  /** The number of parts that the store has. */
+  savedParts: number
 }
+
+/** The most counters in one call, which takes the store a few milliseconds. */
+const PART_LENGTH = 250
 
 /** The time after which a flush is taken for dead: its request was over before the platform ran it. */
 const LATE_MS = 10_000
 
 /**
- * Saves counters in the background: `everyMs` after the first of them was counted, in one call to the store.
+ * Saves counters in the background: `everyMs` after the first of them was counted, in a call for each 250 of them.
  * A batch whose reply was lost is sent again, and counts once. While the store fails, later counts gather in
  * memory. An isolate that ends loses what it has counted since its last flush.
  */
@@ -71,22 +78,35 @@ export class CounterFlush {
     while (this.#unsaved) await this.#send(this.#unsaved)
     const counters = this.#options.take()
     if (!counters) return
-    this.#unsaved = { mark: `${this.#options.key}:batch:${crypto.randomUUID()}`, counters }
+    const mark = `${this.#options.key}:batch:${crypto.randomUUID()}`
+    this.#unsaved = { mark, counters, sentAt: undefined, savedParts: 0 }
     await this.#send(this.#unsaved)
   }
 
-  /** Sends a batch: without its counters if they might count twice, to learn that the store answers again. */
+  /** Sends a batch, part by part: one without its counters if they might count twice, to learn what became of it. */
   async #send(batch: UnsavedBatch): Promise<void> {
+    const parts = partsOf(await batch.counters())
+    let hasOverflowed = false
+    while (batch.savedParts < parts.length) {
+      const part = batch.savedParts
+      const isTooOld = Date.now() - (batch.sentAt ?? Infinity) >= RESEND_MS
+      const added = await this.#add(batch, isTooOld ? [] : (parts[part] ?? []))
+      hasOverflowed ||= added === 'overflowed'
+      if (added === 'added' && isTooOld) this.#reportLoss()
+      // Another flush may have sent the same part meanwhile.
+      if (batch.savedParts === part)
+        Object.assign(batch, { savedParts: part + 1, sentAt: undefined })
+    }
+    if (this.#unsaved === batch) this.#unsaved = undefined
+    if (hasOverflowed) this.#reportOverflow()
+  }
+
+  #add(batch: UnsavedBatch, groups: CounterBatch['groups']): Promise<Added> {
     const { records, clock, maxCounters } = this.#options
-    const { mark, counters, sentAt = Infinity } = batch
-    const isTooOld = Date.now() - sentAt >= RESEND_MS
-    const groups = isTooOld ? [] : await counters()
+    const mark = `${batch.mark}:${batch.savedParts}`
     const startedAt = Date.now()
     batch.sentAt ??= startedAt
-    const added = await records.run(addCounters({ mark, maxCounters, groups }, clock(), startedAt))
-    if (this.#unsaved === batch) this.#unsaved = undefined
-    if (added === 'overflowed') this.#reportOverflow()
-    if (added === 'added' && isTooOld) this.#reportLoss()
+    return records.run(addCounters({ mark, maxCounters, groups }, clock(), startedAt))
   }
 
   async #flushLater(): Promise<void> {
@@ -118,8 +138,28 @@ export class CounterFlush {
   }
 
   #reportOverflow(): void {
-    const { title, maxCounters, problem } = this.#options
+    const { title, maxCounters, problem, onOverflow } = this.#options
+    onOverflow?.()
     const message = `${title} has more than ${maxCounters} counters at a time: the rest shares one`
     problem({ code: 'usage_incomplete', message })
   }
+}
+
+/** Splits groups into parts of at most `PART_LENGTH` counters. */
+function partsOf(groups: readonly CounterGroup[]): CounterGroup[][] {
+  const parts: CounterGroup[][] = []
+  let room = 0
+  for (const { hashes, counters } of groups) {
+    for (let start = 0; start < counters.length;) {
+      if (room === 0) {
+        parts.push([])
+        room = PART_LENGTH
+      }
+      const taken = counters.slice(start, start + room)
+      parts.at(-1)?.push({ hashes, counters: taken })
+      start += taken.length
+      room -= taken.length
+    }
+  }
+  return parts
 }

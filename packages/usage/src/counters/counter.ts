@@ -12,7 +12,26 @@ export interface Counter {
    * ms). The counter then has `until` before its values. @default it always adds
    */
   readonly claim?: { readonly at: number; readonly until: number } | undefined
+  /**
+   * Lets it take the place of a smaller counter of its family when a hash is full. That one is added to the counter
+   * of the family. @default none gives way
+   */
+  readonly rank?: CounterRank | undefined
 }
+
+/** The size of a counter among others. */
+export interface CounterRank {
+  /** The index of the value by which counters are compared. */
+  readonly by: number
+  /** A text that the names of those have which it is compared with. */
+  readonly pool: string
+  /** The size that it has, with what was added to the family's counter before. */
+  readonly size: number
+}
+
+/** Returns true if a counter may be compared with those of a pool. */
+export const isInPool = (name: string, pool: string): boolean =>
+  name.length > 1 && name.includes(pool)
 
 /** A hash that counters are added to. */
 export interface CounterHash {

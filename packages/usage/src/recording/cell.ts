@@ -52,6 +52,23 @@ export function policyCell(
   }
 }
 
+/**
+ * Returns how cells of a kind are compared: by dollars, if the limiter counts any, else by requests; and policies with
+ * those of the same name only. `undefined` for estimates, which must not be forgotten while their wait lasts.
+ */
+export function rankOf(
+  { family, parts }: CellId,
+  hasDollars: boolean,
+): { readonly by: number; readonly pool: string } | undefined {
+  if (family === 'e' || parts.length === 0) return undefined
+  if (family !== 'p') return { by: family === 'a' && hasDollars ? 2 : 0, pool: '' }
+  const [, , policy, per, unit] = parts
+  return {
+    by: unit === 'usd' ? 1 : 0,
+    pool: `,${JSON.stringify([policy, per, unit]).slice(1, -1)},`,
+  }
+}
+
 /** Returns the cost of a decision by unit: the largest if policies of one unit differ. */
 export function costOf({ policies }: Decision): UnitAmounts {
   const amounts: Record<string, number> = {}

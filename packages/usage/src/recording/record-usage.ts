@@ -37,7 +37,7 @@ export interface RecordUsageOptions {
    * `@sluice/core/vercel` or `@sluice/cloudflare/wait-until`. @default that of the call
    */
   readonly waitUntil?: WaitUntil
-  /** The most cells for an hour, and for a day. Requests that need more share `'(other)'`. @default 10_000 */
+  /** The most cells for an hour, and for a day. Above that, the small ones share `'(other)'`. @default 10_000 */
   readonly maxCells?: number
   /** The time for which hours are kept after their end. @default '8d' */
   readonly keepHours?: Duration
@@ -92,10 +92,13 @@ export function recordUsage(options: RecordUsageOptions = {}): Extension {
   ]
 
   function connect({ policies, records, clock, problem }: ExtensionContext): ExtensionHooks {
-    const cells = new Cells()
+    const cells = new Cells(policies.some(({ unit }) => unit === 'usd'))
     const recorder = new Recorder(cells, by, policies)
     const take = () => cells.take(hashesOf, tenants)
-    const counts = { key: NAME, maxCounters, everyMs, take }
+    const onOverflow = (): void => {
+      cells.isStoreFull = true
+    }
+    const counts = { key: NAME, maxCounters, everyMs, take, onOverflow }
     const flush = new CounterFlush({ title: 'Usage', records, clock, problem, ...counts })
     const handle: UsageHandle = { records, clock, tenants, keptMs, flush: () => flush.flush() }
     return {

@@ -20,12 +20,14 @@ const OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
  */
 export function rowsOf(cells: CounterValues, start: number): PeriodRows {
   const found: PeriodRows = { rows: [], policies: [] }
+  const unpaired = unpairedEstimates(cells)
   for (const [name, text] of cells) {
     const [family = '', parts] = [name[0], name.slice(1)]
     const values = parseValues(text)
     const outcome = OUTCOMES.get(family)
     if (outcome) {
-      const estimate = parseValues(cells.get(`e${parts}`) ?? '').slice(1)
+      const own = parseValues(cells.get(`e${parts}`) ?? '').slice(1)
+      const estimate = parts === '' ? addValues(unpaired, own) : own
       found.rows.push(
         usageRow(start, outcome, parts, outcome === 'denied' ? [...values, ...estimate] : values),
       )
@@ -34,6 +36,18 @@ export function rowsOf(cells: CounterValues, start: number): PeriodRows {
   }
   return { rows: found.rows.filter(isComplete), policies: found.policies.filter(isComplete) }
 }
+
+/** Returns the sum of the estimates whose denials are counted in the rest of their family. */
+function unpairedEstimates(cells: CounterValues): readonly number[] {
+  const unpaired = [...cells].filter(
+    ([name]) => name.startsWith('e') && name !== 'e' && !cells.has(`d${name.slice(1)}`),
+  )
+  const estimates = unpaired.map(([, text]) => parseValues(text).slice(1))
+  return estimates.reduce<readonly number[]>(addValues, [0, 0])
+}
+
+const addValues = (a: readonly number[], b: readonly number[]): readonly number[] =>
+  a.map((value, index) => value + (b[index] ?? 0))
 
 /** Returns true unless a tenant's row has corrections only. */
 const isComplete = ({ tenant, requests }: Pick<UsageRow, 'tenant' | 'requests'>): boolean =>

@@ -35,6 +35,16 @@ export const hashCommands: Definitions = {
     arity: 2,
     run: (keyspace, args) => [...(keyspace.hash(at(args, 0)) ?? [])].flat(),
   },
+  HRANDFIELD: {
+    arity: -2,
+    run: (keyspace, [key = '', count = '', option = '']) => {
+      const number = Number(count)
+      if (!Number.isSafeInteger(number) || number < 0 || option.toUpperCase() !== 'WITHVALUES')
+        throw new Fault('ERR HRANDFIELD needs a count that is not negative, and WITHVALUES, here')
+      const fields = [...(keyspace.hash(key) ?? [])]
+      return shuffled(fields).slice(0, number).flat()
+    },
+  },
   HKEYS: { arity: 2, run: (keyspace, args) => [...(keyspace.hash(at(args, 0))?.keys() ?? [])] },
   HVALS: { arity: 2, run: (keyspace, args) => [...(keyspace.hash(at(args, 0))?.values() ?? [])] },
   HLEN: { arity: 2, run: (keyspace, args) => keyspace.hash(at(args, 0))?.size ?? 0 },
@@ -64,6 +74,11 @@ export const hashCommands: Definitions = {
       return integer(value)
     },
   },
+}
+
+function shuffled<T>(items: readonly T[]): T[] {
+  const drawn = items.map((item) => ({ item, order: Math.random() }))
+  return drawn.toSorted((a, b) => a.order - b.order).map(({ item }) => item)
 }
 
 function store(keyspace: Keyspace, [key = '', ...rest]: string[], name: string): number {
