@@ -269,7 +269,7 @@ describe('a mistake in what tells the format is an error that names it:', () => 
     const options = { subject, prices: PRICES }
     // @ts-expect-error -- a function hides the address of its provider
     expect(() => modelHandler(limiterOf(), options, () => new Response())).toThrow(
-      'a function hides',
+      'modelHandler.api: must be one of',
     )
     expectTypeOf(modelHandler(limiterOf(), options, { url: responses, key: 'k' })).toBeFunction()
   })

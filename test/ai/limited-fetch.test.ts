@@ -110,7 +110,7 @@ describe('a limited fetch', () => {
       seen.push([`${request.method} ${pathname}`, await request.text()])
       return Response.json({ data: [], object: 'list' })
     })
-    const passThrough = ['POST /v1/images/*', 'POST /v1/threads/**']
+    const passThrough = ['POST /v1/images/*', 'POST /v1/threads/*']
     const { openai, limiter } = clients({ passThrough }, server.url)
     await openai.models.list()
     await openai.images.generate({ prompt: 'a sky', model: 'x' })

@@ -115,7 +115,7 @@ describe('a limited fetch charges a model call however its path is written:', ()
   })
 
   it('a pattern that names it changes nothing', async () => {
-    const { limiter, ask } = limited({ passThrough: ['/**'] })
+    const { limiter, ask } = limited({ passThrough: ['/*'] })
     await (await ask('POST https://api.openai.com/v1/chat/completions')).text()
     expect(await used(limiter, 'rpm')).toBe(1)
   })
@@ -154,10 +154,9 @@ describe('a limited fetch passes unchanged', () => {
     [['POST /v1/files'], 'POST /x/v1/files', 403],
     [['POST /v1/f.les'], 'POST /v1/files', 403],
     [['/v1/files/*'], 'DELETE /v1/files/f', 200],
-    [['/v1/files/*'], 'DELETE /v1/files/f/content', 403],
-    [['/v1/files/**'], 'DELETE /v1/files/f/content', 200],
-    [['/v1/files/**'], 'POST /v1/files', 200],
-    [['/v1/files/**'], 'POST /v1/filesystem', 403],
+    [['/v1/files/*'], 'DELETE /v1/files/f/content', 200],
+    [['/v1/files/*'], 'POST /v1/files', 403],
+    [['/v1/files/*'], 'POST /v1/filesystem/x', 403],
     [['/v1/*/cancel'], 'POST /v1/x/cancel', 200],
     [[], 'POST /v1/files', 403],
     [({ method, url }) => method === 'POST' && url.host === 'api.example', 'POST /v1/files', 200],

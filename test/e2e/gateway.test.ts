@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { APIError } from 'openai'
 import { chunk } from './support/chat.ts'
 import {
   chat,
@@ -206,6 +207,19 @@ describe('the provider', () => {
     const error = await failureOf(openai.chat.completions.create(chat))
     expect(error).toMatchObject({ status: 502, code: 'upstream_unauthorized', requestID: 'req_1' })
     expect(JSON.stringify(error)).not.toContain(OPERATOR.openai)
+  })
+
+  it('get a provider’s error without the operator’s organisation, project and key', async () => {
+    const { openai } = clientsOf(stack.url, (await keys.create('enterprise')).key)
+    const text = `No: org-Ab3dEfGh1jKl, proj_AbC123dEf456, ${OPERATOR.openai}.`
+    const headers = { 'openai-organization': 'the-operator', 'x-request-id': 'req_1' }
+    provider.respond = () =>
+      Response.json({ error: { message: text, code: 'model_not_found' } }, { status: 403, headers })
+    const error = (await failureOf(openai.chat.completions.create(chat))) as APIError
+    expect(error).toMatchObject({ status: 403, code: 'model_not_found', requestID: 'req_1' })
+    expect(error.message).toContain('No: [redacted], [redacted], ')
+    expect(error.message).not.toContain(OPERATOR.openai)
+    expect(error.headers?.get('openai-organization')).toBeNull()
   })
 })
 

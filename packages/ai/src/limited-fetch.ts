@@ -2,6 +2,7 @@ import type { Limiter, Subject, WaitUntil } from '@sluice/core'
 import { rateLimitHeaders, withHeaders } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { apiOfPath } from './call/api.ts'
+import { chargedSignal, hasCharged } from './call/charged-signal.ts'
 import { denialResponse, errorResponse } from './call/denial.ts'
 import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
 import { compilePassThrough, type PassThrough } from './call/pass-through.ts'
@@ -17,7 +18,7 @@ export interface LimitedFetchOptions extends CallOptions {
   /**
    * The requests that may pass without a charge, beside those that cost nothing: a list of paths, with a
    * method or without (`'POST /v1/files'`, `'/oauth/token'`), or a function that returns true for them. `*`
-   * stands for one segment of a path, `**` for any number. Model calls that have a price are always charged.
+   * stands for any text. Model calls that have a price are always charged.
    *
    * @default none: anything but model calls, GET, HEAD and what is free is refused with 403
    */
@@ -53,11 +54,11 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
     const url = new URL(input instanceof Request ? input.url : input)
     const api = method === 'POST' ? apiOfPath(url.pathname) : undefined
     if (api === undefined) {
-      return (await mayPass({ method, url }, headers))
-        ? send(input, init)
-        : refusal(method, headers)
+      if (await mayPass({ method, url }, headers)) return send(input, init)
+      return refuse(403, 'unpriced_request', unpriced(method), headers)
     }
     const signal = init?.signal ?? request?.signal ?? undefined
+    if (hasCharged(limiter, signal)) return refuse(400, 'charged_twice', CHARGED_TWICE, headers)
 
     const source = init?.body === undefined ? request : new Response(init.body)
     const whose = typeof subject === 'function' ? await subject() : subject
@@ -78,6 +79,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
         ...init,
         method,
         headers,
+        signal: chargedSignal(limiter, signal),
         body: call.bodyFor(admitted.output),
       })
       return withHeaders(admitted.answered(answer, signal), rateLimitHeaders(admitted.decision))
@@ -88,15 +90,19 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
   }
 }
 
-/** Answers a request that may cost something that nobody counts. The official clients do not repeat it. */
-function refusal(method: string, headers: Headers): Response {
-  const message =
-    `limitedFetch refuses this ${method}: it is no model call that has a price, and may cost something. ` +
-    'To send it without a charge, name its method and path in the option passThrough.'
-  const error = { status: 403, code: 'unpriced_request', message }
+const unpriced = (method: string): string =>
+  `limitedFetch refuses this ${method}: it is no model call that has a price, and may cost something. ` +
+  'To send it without a charge, name its method and path in the option passThrough.'
+
+const CHARGED_TWICE =
+  'limitedFetch refuses this call: its limiter has charged it already. Limit a call in one place: by ' +
+  'limitedFetch, or by the modelHandler, limitedModel or limitedFetch that sends it.'
+
+/** Answers a request that is not sent. The official clients do not repeat it. */
+function refuse(status: number, code: string, message: string, headers: Headers): Response {
   // Anthropic's clients send this header with every request.
   const api = headers.has('anthropic-version') ? 'anthropic-messages' : 'openai-chat'
-  return errorResponse(error, api, { 'x-should-retry': 'false' })
+  return errorResponse({ status, code, message }, api, { 'x-should-retry': 'false' })
 }
 
 /** The parts of a request that are sent on as they are. */

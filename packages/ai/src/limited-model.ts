@@ -2,6 +2,7 @@ import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { assertMaxDelay, delay } from '@sluice/core/http'
 import { assertKnownOptions } from '@sluice/core/validation'
 import { meterModel } from './ai-sdk.ts'
+import { chargedSignal } from './call/charged-signal.ts'
 import { denialResponse } from './call/denial.ts'
 import {
   admit,
@@ -121,7 +122,8 @@ export function limitedModel<Model extends AiSdkModel>(
       ...(waitUntil && { waitUntil }),
       ...(onError && { onError }),
     })
-    return [meter, { ...call, maxOutputTokens: admitted.output - prepared.thinking }]
+    const abortSignal = chargedSignal(limiter, call.abortSignal)
+    return [meter, { ...call, abortSignal, maxOutputTokens: admitted.output - prepared.thinking }]
   }
 
   async function prepareOrCharge(call: ModelCall, whose: Subject) {

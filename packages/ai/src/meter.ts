@@ -67,14 +67,23 @@ const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputToke
 export function meter(response: Response, options: MeterResponseOptions): Response {
   const { chargeErrors, ...rest } = validOptions('meter', options, ['formats', 'chargeErrors'])
   mustBeUnread('meter.response', typeof response?.bodyUsed !== 'boolean')
-  const { body, bodyUsed, headers, ok } = response
+  const { body, ok } = response
   if (!body || (!ok && !chargeErrors)) {
     settling(rest)(nothing(rest.model))
     return response
   }
-  mustBeUnread('meter.response', body.locked || bodyUsed)
-  const type = headers.get('content-type') ?? ''
-  return new Response(bytesMetered(body, rest, type), response)
+  return meterBody(response, body, rest)
+}
+
+/** As `meter`, for a response with this body, and for options that are known to be valid. */
+export function meterBody(
+  response: Response,
+  body: ReadableStream<Uint8Array>,
+  options: MeterStreamOptions,
+): Response {
+  mustBeUnread('meter.response', body.locked || response.bodyUsed)
+  const type = response.headers.get('content-type') ?? ''
+  return new Response(bytesMetered(body, options, type), response)
 }
 
 /**

@@ -14,6 +14,7 @@ import {
 } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import type { ModelApi } from './call/api.ts'
+import { chargedSignal } from './call/charged-signal.ts'
 import { denialResponse, errorResponse, messageFor } from './call/denial.ts'
 import {
   admit,
@@ -22,8 +23,9 @@ import {
   type AdmittedCall,
   type CallOptions,
 } from './call/engine.ts'
+import { hideOperator } from './call/redaction.ts'
 import { readCall } from './call/refused-body.ts'
-import { apiOfHandler, callUpstream, type Upstream } from './call/upstream.ts'
+import { apiOfHandler, assertKey, callUpstream, type Upstream } from './call/upstream.ts'
 import { logError } from './log-error.ts'
 
 /** Options of `modelHandler`. */
@@ -102,6 +104,7 @@ export function modelHandler<Context extends unknown[]>(
   const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
   const report = options.onError ?? logError
   const api = apiOfHandler(options.api, send)
+  const upstream = typeof send === 'function' ? undefined : send
   const sendCall: SendCall<Context> =
     typeof send === 'function'
       ? send
@@ -112,6 +115,7 @@ export function modelHandler<Context extends unknown[]>(
     errorResponse({ status, code, message }, api, headers)
 
   return async (request, ...context) => {
+    if (upstream) assertKey(upstream)
     const found = await resolve(request, ...context)
     if (!found) return refuse(401, 'invalid_api_key', 'This route needs credentials.')
     if (found instanceof Refusal) {
@@ -130,9 +134,10 @@ export function modelHandler<Context extends unknown[]>(
       if ('allowed' in admitted) return denialResponse(admitted, api, options.spentStatus)
       const { signal } = request
       const { model } = call
-      const toSend = { body: call.bodyFor(admitted.output), api, model, signal, subject }
+      const body = call.bodyFor(admitted.output)
+      const toSend = { body, signal: chargedSignal(chosen, signal), api, model, subject }
       const sendIt = () => sendCall(toSend, request, ...context)
-      const answer = await answerOf(admitted, sendIt, signal, maxDelayMs, report)
+      const answer = await answerOf(admitted, sendIt, upstream?.key, signal, maxDelayMs, report)
       if (answer === undefined) {
         return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
       }
@@ -150,6 +155,7 @@ export function modelHandler<Context extends unknown[]>(
 async function answerOf(
   admitted: AdmittedCall,
   send: () => Response | Promise<Response>,
+  key: string | undefined,
   signal: AbortSignal,
   maxDelayMs: number,
   report: (error: unknown) => void,
@@ -160,7 +166,7 @@ async function answerOf(
     return new Response(null, { status: 499 })
   }
   try {
-    return admitted.answered(await send(), signal)
+    return await hideOperator(admitted.answered(await send(), signal), key)
   } catch (error) {
     admitted.unanswered()
     if (!signal.aborted) report(error)

@@ -19,7 +19,7 @@ import { assertFunction, assertOneOf, assertPositiveInteger } from '@sluice/core
 import type { UsageFormat } from '../formats/format.ts'
 import type { LearnedOutput } from '../learned-output.ts'
 import { logError } from '../log-error.ts'
-import { assertFormats, meter } from '../meter.ts'
+import { assertFormats, meterBody } from '../meter.ts'
 import type { Usage } from '../usage.ts'
 import type { Units } from './call-units.ts'
 import { MAX_OUTPUT, type CallTerms, type PreparedCall } from './prepare.ts'
@@ -220,7 +220,7 @@ function admittedCall(
         inBackground(settleSurely(decision, nothing))
         return response
       }
-      const metered = meter(response, {
+      const metered = meterBody(response, response.body, {
         model: call.model,
         inputTokens: call.input,
         settle,

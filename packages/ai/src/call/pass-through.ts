@@ -58,9 +58,7 @@ function patternOf(pattern: unknown, index: number): (request: UnpricedRequest) 
     const option = `limitedFetch.passThrough[${index}]`
     throw new ConfigError('invalid_option', option, message, pattern)
   }
-  const source = path
-    .replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&')
-    .replaceAll(/(\/?)\*\*|\*/g, (stars, slash) => (stars === '*' ? '[^/]*' : `(?:${slash}.*)?`))
+  const source = path.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')
   const matching = new RegExp(`^${source}$`)
   return (request) =>
     (method === undefined || method === request.method) && matching.test(request.url.pathname)

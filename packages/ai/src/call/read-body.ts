@@ -20,8 +20,20 @@ export async function readBody(
     throw new InputError('body_too_large', 'body', `must be at most ${maxBytes} bytes`)
   }
   assertLength(Number(source.headers.get('content-length') ?? 0))
-  const decoder = new TextDecoder()
   const scan = bodyScan()
+  const text = await readText(source, (length, chunk) => {
+    assertLength(length)
+    scan(chunk)
+  })
+  return parsed(text)
+}
+
+/** Reads a text. Stops at what `check` throws, which gets the length so far and each chunk. */
+export async function readText(
+  source: Request | Response,
+  check: (length: number, chunk: Uint8Array) => void,
+): Promise<string> {
+  const decoder = new TextDecoder()
   let text = ''
   let length = 0
   const reader = source.body?.getReader()
@@ -30,8 +42,7 @@ export async function readBody(
     if (chunk === undefined || chunk.done) break
     length += chunk.value.byteLength
     try {
-      assertLength(length)
-      scan(chunk.value)
+      check(length, chunk.value)
     } catch (error) {
       // The rest is not waited for.
       void reader?.cancel().catch(() => undefined)
@@ -39,5 +50,5 @@ export async function readBody(
     }
     text += decoder.decode(chunk.value, { stream: true })
   }
-  return parsed(text + decoder.decode())
+  return text + decoder.decode()
 }

@@ -1,5 +1,5 @@
 import { ConfigError } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/validation'
+import { assertKnownOptions, assertOneOf } from '@sluice/core/validation'
 import { API_NAMES, apiOfPath, isAnthropic, type ModelApi } from './api.ts'
 
 /** The address of a provider, and the key to call it with. */
@@ -17,26 +17,28 @@ export interface Upstream {
  * @throws ConfigError When neither tells it, or both do and differ.
  */
 export function apiOfHandler(api: ModelApi | undefined, send: unknown): ModelApi {
-  const isFunction = typeof send === 'function'
-  const spoken = isFunction ? undefined : apiOfPath(addressOf(send as Upstream).pathname)
-  const allowed = spoken ? [spoken] : API_NAMES
-  const name = api ?? spoken
-  if (name !== undefined && allowed.includes(name)) return name
-  const why = isFunction ? 'a function hides the address' : 'the address does not tell it'
-  const message = spoken
-    ? `must be "${spoken}", the format of the address, or be left out`
-    : `must be one of "${allowed.join('", "')}": ${why}`
-  throw new ConfigError('invalid_option', 'modelHandler.api', message, api)
+  const spoken = typeof send === 'function' ? undefined : apiOfPath(pathOf(send as Upstream))
+  return assertOneOf('modelHandler.api', api ?? spoken, spoken ? [spoken] : API_NAMES)
 }
 
-function addressOf(upstream: Upstream): URL {
+function pathOf(upstream: Upstream): string {
   assertKnownOptions('modelHandler.send', upstream, ['url', 'key'])
   const { url } = upstream
-  if (typeof url === 'string' && /^https?:\/\/[^/@]+(\/|$)/.test(url) && URL.canParse(url)) {
-    return new URL(url)
-  }
+  // A `fetch` that refuses credentials in an address quotes them.
+  if (URL.canParse(url) && /^https?:\/\/[^/@]+(\/|$)/.test(url)) return new URL(url).pathname
   const message = 'must be an http(s) URL without credentials'
   throw new ConfigError('invalid_option', 'modelHandler.send.url', message)
+}
+
+/**
+ * Throws unless there is a key to send. Called at each call: a build has no secrets.
+ *
+ * @throws ConfigError `missing_credentials`. Without it, an invalid header would quote the key.
+ */
+export function assertKey({ key }: Upstream): void {
+  if (typeof key === 'string' && /^[!-~]+$/.test(key.trim())) return
+  const message = 'must be the key of the provider: set the variable that it is read from'
+  throw new ConfigError('missing_credentials', 'modelHandler.send.key', message)
 }
 
 /** Sends a body to a provider. */
@@ -48,8 +50,9 @@ export function callUpstream(
 ): Promise<Response> {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (isAnthropic(api)) {
-    headers['x-api-key'] = key
+    headers['x-api-key'] = key.trim()
     headers['anthropic-version'] = '2023-06-01'
-  } else headers['authorization'] = `Bearer ${key}`
-  return fetch(url, { method: 'POST', headers, body, signal })
+  } else headers['authorization'] = `Bearer ${key.trim()}`
+  // A redirect would take the key to another host.
+  return fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
 }

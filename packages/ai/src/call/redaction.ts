@@ -1,0 +1,48 @@
+/* What a provider's answers say about the operator, whom its clients are not to know. */
+import { readText } from './read-body.ts'
+
+/** The longest error of a provider that is passed on, in bytes. */
+const MAX_ERROR_BYTES = 65_536
+
+/** Headers that name the operator's account, set cookies for the provider, or send clients there. */
+const PRIVATE_HEADER = /organi[sz]ation|project|account|cookie|^location$/
+
+/** `fetch` has unpacked a body, and its length changes. */
+const UNPACKED = /^content-(encoding|length)$/
+
+/**
+ * Ids of organisations, projects, users and accounts, and keys, also shortened ones, as providers quote them.
+ * An id has a digit, is long or begins with `sk`, so that words such as `project_not_found` stay. A word begins also after
+ * `\n`, which in JSON ends with a letter.
+ */
+const PRIVATE =
+  /(?<=\b|\\n)(?:(?:org|proj\w*|user|g?sk|xai|key)[-_:/]|AIza|arn:aws)(?:(?<=sk.)|(?=[\w*.:/-]{0,64}[\d*]|[a-z]{16}))[\w*.:/-]{5,200}[\w*]|[\w-]{0,64}\*{3}[\w*-]*|\b[\da-f-]{32,36}\b/gi
+
+const REDACTED = '[redacted]'
+
+/**
+ * Returns a provider's answer without what it says about the operator: headers that name the account, and,
+ * in errors, ids and keys. Status, retry headers and the words that clients act by stay. Throws if an error
+ * is too long or breaks off.
+ *
+ * @param key The operator's key, if it is known.
+ */
+export async function hideOperator(answer: Response, key: string = REDACTED): Promise<Response> {
+  const { status, statusText, ok } = answer
+  // A 101 carries a WebSocket, and a network error cannot be copied.
+  if (status < 200) return answer
+  const isError = !ok && answer.body !== null
+  const headers = new Headers(answer.headers)
+  for (const name of answer.headers.keys()) {
+    if (PRIVATE_HEADER.test(name) || (isError && UNPACKED.test(name))) headers.delete(name)
+  }
+  const body = isError ? await readError(answer, key) : answer.body
+  return new Response(body, { status, statusText, headers })
+}
+
+async function readError(answer: Response, key: string): Promise<string> {
+  const text = await readText(answer, (length) => {
+    if (length > MAX_ERROR_BYTES) throw new Error('The error of the provider is too long')
+  })
+  return text.replaceAll(key.trim(), REDACTED).replaceAll(PRIVATE, REDACTED)
+}
