@@ -72,6 +72,10 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
     if ('status' in call) return call
     const admitted = await admit(limiter, call, whose, options, waitUntil)
     if ('allowed' in admitted) return denialResponse(admitted, api, options.spentStatus)
+    if (signal?.aborted) {
+      admitted.cancel()
+      throw signal.reason
+    }
     try {
       headers.delete('content-length')
       const answer = await send(url, {
@@ -84,7 +88,8 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
       })
       return withHeaders(admitted.answered(answer, signal), rateLimitHeaders(admitted.decision))
     } catch (error) {
-      admitted.unanswered()
+      // Another `fetch` may have tried before.
+      admitted.unanswered(options.fetch ? undefined : error)
       throw error
     }
   }

@@ -137,7 +137,7 @@ export function modelHandler<Context extends unknown[]>(
       const body = call.bodyFor(admitted.output)
       const toSend = { body, signal: chargedSignal(chosen, signal), api, model, subject }
       const sendIt = () => sendCall(toSend, request, ...context)
-      const answer = await answerOf(admitted, sendIt, upstream?.key, signal, maxDelayMs, report)
+      const answer = await answerOf(admitted, sendIt, upstream, signal, maxDelayMs, report)
       if (answer === undefined) {
         return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
       }
@@ -155,20 +155,23 @@ export function modelHandler<Context extends unknown[]>(
 async function answerOf(
   admitted: AdmittedCall,
   send: () => Response | Promise<Response>,
-  key: string | undefined,
+  upstream: Upstream | undefined,
   signal: AbortSignal,
   maxDelayMs: number,
   report: (error: unknown) => void,
 ): Promise<Response | undefined> {
   const delayMs = Math.min(maxDelayMs, admitted.decision.delayMs)
-  if (delayMs > 0 && !(await delay(delayMs, signal))) {
+  if (delayMs > 0) await delay(delayMs, signal)
+  // The client is gone, and nothing was sent.
+  if (signal.aborted) {
     admitted.cancel()
     return new Response(null, { status: 499 })
   }
   try {
-    return await hideOperator(admitted.answered(await send(), signal), key)
+    return await hideOperator(admitted.answered(await send(), signal), upstream?.key)
   } catch (error) {
-    admitted.unanswered()
+    // A function of the user's may have tried before.
+    admitted.unanswered(upstream && error)
     if (!signal.aborted) report(error)
     return undefined
   }

@@ -22,6 +22,7 @@ import { logError } from '../log-error.ts'
 import { assertFormats, meterBody } from '../meter.ts'
 import type { Usage } from '../usage.ts'
 import type { Units } from './call-units.ts'
+import { wasNeverSent } from './never-sent.ts'
 import { MAX_OUTPUT, type CallTerms, type PreparedCall } from './prepare.ts'
 import { SETTLED_UNITS, settleSurely, unitsUsed } from './settling.ts'
 
@@ -88,8 +89,12 @@ export interface AdmittedCall {
   readonly output: number
   /** Returns the provider's answer unchanged, and settles when its usage is known. */
   answered(response: Response, signal?: AbortSignal): Response
-  /** Settles a call of which no answer came: the provider may have been at work, so the estimate stays. */
-  unanswered(): void
+  /**
+   * Settles a call of which no answer came. The provider may have been at work, so the estimate stays, unless the
+   * error proves that nothing was sent. Pass it only if it is of one `fetch`: what a user's function does before
+   * it fails cannot be seen.
+   */
+  unanswered(error?: unknown): void
   /** Gives back everything that was charged for a call that was never sent. */
   cancel(): void
   /** Settles a usage that is known. */
@@ -236,6 +241,7 @@ function admittedCall(
       return metered
     },
     cancel: () => inBackground(decision.cancel()),
-    unanswered: () => inBackground(settleSurely(decision, kept)),
+    unanswered: (error) =>
+      inBackground(wasNeverSent(error) ? decision.cancel() : settleSurely(decision, kept)),
   }
 }

@@ -1,0 +1,40 @@
+import { objectOf } from '../json.ts'
+
+/** What fails before there is a connection: the system call that Node.js names in its error. */
+const BEFORE_A_CONNECTION: ReadonlySet<unknown> = /* @__PURE__ */ new Set([
+  'connect',
+  'getaddrinfo',
+])
+
+/**
+ * Codes of errors before a request is written: a connection that takes too long, and certificates that are refused.
+ * https://nodejs.org/api/tls.html#x509-certificate-error-codes
+ */
+const BEFORE_A_REQUEST: ReadonlySet<unknown> = /* @__PURE__ */ new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
+
+/**
+ * Returns true if an error of `fetch` proves that nothing of its request was sent. In doubt it returns false: a
+ * connection that ends early may have carried the request. Runtimes other than Node.js prove nothing.
+ */
+export function wasNeverSent(error: unknown): boolean {
+  const failure = objectOf(objectOf(error)['cause'])
+  const { errors } = failure
+  // One for each address that was tried.
+  return Array.isArray(errors) && errors.length > 0
+    ? errors.every(isBeforeRequest)
+    : isBeforeRequest(failure)
+}
+
+function isBeforeRequest(failure: unknown): boolean {
+  const { code, syscall } = objectOf(failure)
+  return BEFORE_A_CONNECTION.has(syscall) || BEFORE_A_REQUEST.has(code)
+}
