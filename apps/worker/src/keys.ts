@@ -79,7 +79,8 @@ export function keyVerifier(redis: Redis, clock: () => number = Date.now): KeyVe
     }
     if (!record) return null
     const { id, tenant, team, user, plan } = record
-    return { tenant, plan, key: id, ...(team && { team }), ...(user && { user }) }
+    // Named even if undefined: their policies skip a key without them on purpose.
+    return { tenant, plan, key: id, team, user, run: undefined }
   }
 
   const resolve = firstOf(apiKeySubject({ lookup }), apiKeySubject({ header: 'x-api-key', lookup }))

@@ -196,6 +196,7 @@ export const MISUSE: Record<string, Misuse> = {
     '"starter"',
   ],
   'an empty range': [() => fitRange({ floor: 5, most: 1, rates: { token: 1 } }), 'fitRange.floor'],
+  'a share for a percentage': [() => core.rollout({ enforced: 0.5 }), 'rollout.enforced', '0.5'],
   'a share of nothing': [() => reserve(limiter, { tenant: 'a' }, { maxShare: 0 }), 'maxShare', '0'],
   'a manifest without routes': [() => loosely(defineManifest)({ routes: [] }), 'manifest.routes'],
   'a policy that is not there': [

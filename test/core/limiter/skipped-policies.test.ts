@@ -12,7 +12,7 @@ function setUpUsers(per: readonly string[]) {
     policies: [user],
     extensions: [listen({ problem })],
   })
-  const check = async (times: number, subject: Record<string, string>) => {
+  const check = async (times: number, subject: Record<string, string | undefined>) => {
     for (let time = 0; time < times; time += 1) await limiter.check(subject)
   }
   return { problems, check }
@@ -32,5 +32,11 @@ it('a policy that any subject before has every dimension of is not reported', as
   await check(10, { tenant: 'acme' })
   await check(1, { tenant: 'acme', user: 'u_17' })
   await check(100, { tenant: 'acme' })
+  expect(problems).toEqual([])
+})
+
+it('a policy that subjects name every dimension of, as undefined, is not reported', async () => {
+  const { problems, check } = setUpUsers(['tenant', 'user'])
+  await check(100, { tenant: 'acme', user: undefined })
   expect(problems).toEqual([])
 })

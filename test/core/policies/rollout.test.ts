@@ -94,7 +94,7 @@ describe('a percentage of partitions', () => {
     return { enabled, enforced }
   }
 
-  it.each([0, 0.5, 10, 50, 99, 100])('of %d selects that share of them', async (percent) => {
+  it.each([0, 1, 1.5, 10, 50, 99, 100])('of %d selects that share of them', async (percent) => {
     const { enabled } = await chosen({ enabled: percent })
     expect(Math.abs(enabled.size / 100 - percent)).toBeLessThan(1.5)
     const { enforced } = await chosen({ enforced: percent })

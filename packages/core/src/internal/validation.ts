@@ -67,10 +67,11 @@ export function assertLimit(option: string, value: unknown, hint = ''): Units {
   )
 }
 
-/** Returns `value` if it is a percentage, else throws. */
+/** Returns `value` if it is a percentage, else throws. One below 1 is likely to be a share. */
 export function assertPercentage(option: string, value: unknown): number {
-  if (typeof value === 'number' && value >= 0 && value <= 100) return value
-  throw new ConfigError('invalid_option', option, 'must be a percentage from 0 to 100', value)
+  if (value === 0 || (typeof value === 'number' && value >= 1 && value <= 100)) return value
+  const message = 'must be a percentage: 0, or from 1 to 100 (50 for a half)'
+  throw new ConfigError('invalid_option', option, message, value)
 }
 
 /** Returns `value` if it is one of `allowed`, else throws. */

@@ -1,3 +1,4 @@
+import type { Cost } from '../cost.ts'
 import type { Decision } from '../decision.ts'
 import type { Subject } from '../subject.ts'
 import type { LimiterOptions } from './options.ts'
@@ -81,12 +82,26 @@ export function createLimiter<
     return (await decide(runtime, call)).decision
   }
 
+  let mayKeepSlots = runtime.program.policies.some(({ algorithm }) => algorithm.id === 'slots')
+
   const limiter: Limiter = {
-    check: (subject, callOptions) => evaluate(subject, callOptions, true),
+    check(subject, callOptions) {
+      if (mayKeepSlots && takesSlot(callOptions?.cost)) {
+        mayKeepSlots = false
+        console.warn(KEEPS_SLOT)
+      }
+      return evaluate(subject, callOptions, true)
+    },
     peek: (subject, callOptions) => evaluate(subject, callOptions, false),
     reset: (subject, resetOptions) => reset(runtime, subject, resetOptions),
   }
   return withRuntime(limiter, runtime)
 }
+
+const takesSlot = (cost: Cost | undefined): boolean =>
+  (cost as { call?: number } | null)?.call !== 0
+
+const KEEPS_SLOT =
+  'Sluice: check takes a slot of concurrency for all of maxDuration; reserve gives it back (behind an adapter: cost: reserving(…))'
 
 const CHECK_OPTIONS = ['cost', 'waitUntil']

@@ -15,6 +15,7 @@ import { assertFunction, assertKnownOptions, assertOneOf } from '../internal/val
 import { compile } from './compile.ts'
 import { NO_LIMITS } from './plan.ts'
 import { logProblem, throttleProblems } from './problems.ts'
+import { warnOfSharedCounts } from './shared-counts.ts'
 
 /** Options of `createLimiter`. */
 export interface LimiterOptions<
@@ -74,6 +75,7 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   events = seam?.createEmitters(instances, clock) ?? {
     problem: throttleProblems(logProblem, clock),
   }
+  warnOfSharedCounts(store, policies)
   if (seam && events.storeCall) host.store = seam.observeStore(store, events.storeCall)
   return {
     program: compile(policies),

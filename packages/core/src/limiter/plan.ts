@@ -1,5 +1,5 @@
 import type { PlanSource } from '../decision.ts'
-import type { PlanLimits } from '../policies/plans.ts'
+import type { PlanLimits, Plans } from '../policies/plans.ts'
 import type { Subject } from '../subject.ts'
 import type { Contribution } from './extensions.ts'
 import type { LimiterRuntime } from './runtime.ts'
@@ -32,10 +32,22 @@ export function resolvePlan(
     if (limits) return { plan: name, planSource: 'subject', limits }
     events.problem(unknownPlan(name))
   }
+  if (name === undefined && !contributed && plans.isDefaultImplied) warnOfImpliedPlan(plans)
   const plan = contributed?.name ?? plans.defaultPlan
   return {
     plan,
     planSource: contributed?.source ?? 'default',
     limits: plans.get(plan) ?? NO_LIMITS,
   }
+}
+
+/** The plans that a subject without a plan has been reported for. */
+const reported = new WeakSet<Plans>()
+
+function warnOfImpliedPlan(plans: Plans): void {
+  if (reported.has(plans)) return
+  reported.add(plans)
+  console.warn(
+    `Sluice: a subject without plan gets "${plans.defaultPlan}", the first; if that is meant, set defaultPlan in definePlans`,
+  )
 }

@@ -75,10 +75,12 @@ function reasonToSkip(
   const { routes, onMissing, per, name } = compiledPolicy.policy
   if (routes && !routes.includes(limits.route ?? '')) return 'other_route'
   if (onMissing !== 'skip') return undefined
-  if (!lacksDimension(subject, per)) {
+  const isLacking = lacksDimension(subject, per)
+  // A subject that has a dimension as `undefined` knows its name, and leaves it out on purpose.
+  if (!isLacking || (per as readonly string[]).every((dimension) => dimension in subject)) {
     compiledPolicy.lacking = Infinity
-    return undefined
   }
+  if (!isLacking) return undefined
   compiledPolicy.lacking += 1
   if (compiledPolicy.lacking === MANY_LACKING) {
     const message = `policies.${name} limits nobody: ${MANY_LACKING} lack ${String(per)}`

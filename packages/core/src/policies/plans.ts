@@ -10,6 +10,8 @@ export interface Plans<Plan extends string = string, Name extends string = strin
   readonly names: readonly Plan[]
   /** The plan of a subject without a plan, or with one that is not defined. */
   readonly defaultPlan: Plan
+  /** True if the default plan is the first only because no option names it. */
+  readonly isDefaultImplied: boolean
   /** Returns the limits of a plan, or `undefined` if no plan has this name. */
   get(name: string): PlanLimits<Name> | undefined
 }
@@ -62,5 +64,10 @@ export function definePlans<Plan extends string, Name extends string>(
       defaultPlan,
     )
   }
-  return Object.freeze({ names, defaultPlan, get: (name: string) => byName.get(name) })
+  return Object.freeze({
+    names,
+    defaultPlan,
+    isDefaultImplied: options.defaultPlan === undefined && names.length > 1,
+    get: (name: string) => byName.get(name),
+  })
 }

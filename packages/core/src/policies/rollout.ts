@@ -26,7 +26,7 @@ export interface Rollout {
  * policy's name selects them, so they are always the same, and a larger percentage includes those of a
  * smaller one.
  *
- * @throws ConfigError When an option is unknown or not a percentage from 0 to 100.
+ * @throws ConfigError When an option is unknown or not a percentage: 0, or from 1 to 100.
  * @example
  * slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'], rollout: rollout({ enforced: 10 }) })
  */

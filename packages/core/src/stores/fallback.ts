@@ -1,7 +1,7 @@
 import type { Degraded } from '../decision.ts'
 import type { Entry, Operation, Store, StoreProblem, StoreReply, StoreRequest } from './store.ts'
 import { SluiceError, StoreError } from '../errors.ts'
-import { memory } from './memory.ts'
+import { createMemory } from './memory.ts'
 import { badReply, isDenied } from './store.ts'
 
 /**
@@ -40,7 +40,7 @@ export function withFallback(
   onStoreError: OnStoreError = localExceptMoney,
   report: (problem: StoreProblem) => void,
 ): Store {
-  const local = memory()
+  const local = createMemory()
 
   async function fallbackReply(request: StoreRequest, error: unknown): Promise<StoreReply> {
     const isOwn = error instanceof StoreError

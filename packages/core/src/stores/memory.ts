@@ -44,7 +44,24 @@ type MutableVerdict = { -readonly [Name in keyof Verdict]: Verdict[Name] }
  */
 export function memory(options: MemoryOptions = {}): Store {
   assertKnownOptions('memory', options, ['maxKeys'])
-  const maxKeys = assertPositiveInteger('memory.maxKeys', options.maxKeys ?? 10_000)
+  const maxKeys = assertPositiveInteger('memory.maxKeys', options.maxKeys ?? MAX_KEYS)
+  storeCount += 1
+  if (storeCount === MANY_STORES) {
+    console.warn(
+      `Sluice: memory() was called ${MANY_STORES} times, and each store counts alone: create limiters once, not for each request`,
+    )
+  }
+  return createMemory(maxKeys)
+}
+
+const MAX_KEYS = 10_000
+
+/** The number of stores after which they are likely to be made for each request, and so to limit nobody. */
+const MANY_STORES = 1_000
+let storeCount = 0
+
+/** Creates a store in memory that is part of a limiter. */
+export function createMemory(maxKeys: number = MAX_KEYS): Store {
   const counts: Items = new Map()
   const records: Items = new Map()
   // Records without an end, such as a configuration: only your code makes them, and none may be dropped.
