@@ -13,15 +13,32 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { setUpAtMidnight, perMinute, subject } from '../core/http/support.ts'
 import { ACME } from '../support/limiters.ts'
 import { sharedRedis } from '../support/running-redis.ts'
+import { hangUpCases } from './hang-ups.ts'
 import { createApp, holdTimers, storeDown, type App, type Serve, type Served } from './support.ts'
 
 /** Ways to write `/api/ai/chat` that a framework routes to one handler. */
 export interface CaseOptions {
   readonly spellings: readonly string[]
+  /** Serves an app over HTTP/2, without TLS. @default the framework does not speak it */
+  readonly serveHttp2?: Serve
+  /**
+   * The status of each answer to HEAD, and the requests that are left: to nobody, to the first request of acme, and
+   * to one that is denied. @default as for GET
+   */
+  readonly headAnswers?: readonly (readonly [status: number, remaining: string | null])[]
 }
 
+const HEAD_ANSWERS = [
+  [401, null],
+  [200, '0'],
+  [429, '0'],
+] as const
+
 /** The cases that every adapter is held to, on the framework's real server. */
-export function adapterCases(serve: Serve, { spellings }: CaseOptions): void {
+export function adapterCases(
+  serve: Serve,
+  { spellings, serveHttp2, headAnswers = HEAD_ANSWERS }: CaseOptions,
+): void {
   const running: Served[] = []
   afterEach(async () => {
     vi.restoreAllMocks()
@@ -35,6 +52,8 @@ export function adapterCases(serve: Serve, { spellings }: CaseOptions): void {
     return (path = '/api/ai/chat', init: RequestInit = {}) =>
       fetch(served.url + path, { method: 'POST', headers: { 'x-tenant': 'acme' }, ...init })
   }
+
+  hangUpCases(serve, { serveHttp2 })
 
   describe('limits', () => {
     it('adds the headers to allowed responses, and denies what is beyond the limit', async () => {
@@ -59,6 +78,20 @@ export function adapterCases(serve: Serve, { spellings }: CaseOptions): void {
       expect(answer.status).toBe(401)
       expect(await answer.json()).toMatchObject({ error: 'unauthenticated' })
       expect((await limiter.peek(ACME, { cost: 0 })).policies[0]?.remaining).toBe(2)
+    })
+
+    it('answers HEAD as it would answer GET, without a body', async () => {
+      const chat = vi.fn<() => string>(() => 'chat')
+      const send = await start(perMinute(1), { chat })
+      const head = async (headers = {}) => {
+        const answer = await send('/api/ai/chat', { method: 'HEAD', headers })
+        expect(await answer.text()).toBe('')
+        return [answer.status, answer.headers.get('x-ratelimit-remaining')]
+      }
+      const acme = { 'x-tenant': 'acme' }
+      const answers = [await head(), await head(acme), await head(acme)]
+      expect(answers).toEqual(headAnswers)
+      expect(chat).toHaveBeenCalledTimes(headAnswers[1]?.[0] === 200 ? 1 : 0)
     })
 
     it('leaves other routes alone', async () => {
@@ -88,6 +121,13 @@ export function adapterCases(serve: Serve, { spellings }: CaseOptions): void {
       const answer = await send('/api/ai/fail')
       expect(answer.status).toBe(500)
       expect(answer.headers.get('x-ratelimit-remaining')).toBe('1')
+    })
+
+    it('does not go on if finding the subject fails without an error', async () => {
+      const chat = vi.fn<() => string>(() => 'chat')
+      const send = await start(perMinute(2), { chat, options: { subject: rejectWithNothing } })
+      expect((await send()).status).toBe(500)
+      expect(chat).not.toHaveBeenCalled()
     })
 
     it('still limits without the store, each process by itself', async () => {
@@ -217,6 +257,9 @@ export function adapterCases(serve: Serve, { spellings }: CaseOptions): void {
     })
   })
 }
+
+/** As `new Promise((_, reject) => verify(token, () => reject()))` does it. */
+const rejectWithNothing = () => Promise.reject<null>(undefined)
 
 const inFlight = concurrency({ name: 'in-flight', limit: 1, per: ['tenant'] })
 

@@ -1,4 +1,5 @@
 import { createServer, request as sendRequest } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
 import { Readable } from 'node:stream'
 import { decisionOf, reservationOf, rateLimit } from '@sluice/adapters/express'
 import { reserving } from '@sluice/core/http'
@@ -28,7 +29,7 @@ async function serveApp(app: Express): Promise<Served> {
 const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free }) => {
   const app = quiet()
   const limit = rateLimit(limiter, options)
-  app.post('/api/ai/chat', limit, (_, res) => void res.send(chat()))
+  app.all('/api/ai/chat', limit, (_, res) => void res.send(chat()))
   app.post('/api/ai/settle', limit, (req, res, next) => {
     settle(sameDecision(reservationOf(req), decisionOf(req))).then((text) => res.send(text), next)
   })
@@ -41,7 +42,17 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
   return listen(createServer(app))
 }
 
-adapterCases(serve, { spellings: ['/API/ai/Chat', '/api/ai/chat/'] })
+/** The adapter by itself: Express does not speak HTTP/2. */
+const serveHttp2: Serve = async ({ limiter, options, chat }) => {
+  const limit = rateLimit(limiter, options)
+  return listen(
+    createHttp2Server((req, res) => {
+      limit(req as never, res as never, () => void res.end(chat()))
+    }),
+  )
+}
+
+adapterCases(serve, { spellings: ['/API/ai/Chat', '/api/ai/chat/'], serveHttp2 })
 
 const headers = { 'x-tenant': 'acme' }
 

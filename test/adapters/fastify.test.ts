@@ -7,18 +7,26 @@ import {
 } from '@sluice/adapters/fastify'
 import { createLimiter, listen, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import fastify from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { perMinute, subject } from '../core/http/support.ts'
 import { mistakesAreNamed } from '../support/mistakes.ts'
 import { adapterCases } from './cases.ts'
-import { sameDecision, type Serve } from './support.ts'
+import { sameDecision, type App, type Serve, type Served } from './support.ts'
 
-const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free }) => {
-  const app = fastify({ forceCloseConnections: true, routerOptions: { ignoreTrailingSlash: true } })
+const serve: Serve = async (parts) =>
+  serveOn(
+    fastify({ forceCloseConnections: true, routerOptions: { ignoreTrailingSlash: true } }),
+    parts,
+  )
+
+async function serveOn(
+  app: FastifyInstance,
+  { limiter, options, chat, settle, stream, fail, free }: App,
+): Promise<Served> {
   app.register(async (ai) => {
     ai.register(rateLimit(limiter, options))
-    ai.post('/api/ai/chat', async () => chat())
+    ai.route({ method: ['GET', 'POST'], url: '/api/ai/chat', handler: async () => chat() })
     ai.post('/api/ai/settle', (request) =>
       settle(sameDecision(reservationOf(request), decisionOf(request))),
     )
@@ -30,7 +38,10 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
   return { url, close: () => app.close() }
 }
 
-adapterCases(serve, { spellings: ['/api/ai/%63hat', '/%61pi/ai/chat', '/api/ai/chat/'] })
+adapterCases(serve, {
+  spellings: ['/api/ai/%63hat', '/%61pi/ai/chat', '/api/ai/chat/'],
+  serveHttp2: (parts) => serveOn(fastify({ http2: true }) as never, parts),
+})
 
 /** Serves one route with this `config.rateLimit`. Returns a function that sends a request to it. */
 async function route(options: Partial<RateLimitOptions>, config?: RouteRateLimit | false) {

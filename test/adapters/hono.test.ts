@@ -4,26 +4,36 @@ import type { Limiter } from '@sluice/core'
 import { decisionOf, reservationOf } from '@sluice/core/http'
 import { Hono, type Context } from 'hono'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Server } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
 import { perMinute, subject } from '../core/http/support.ts'
 import { mistakesAreNamed } from '../support/mistakes.ts'
 import { adapterCases } from './cases.ts'
-import { listen, sameDecision, type Serve } from './support.ts'
+import { listen, sameDecision, type App, type Serve } from './support.ts'
 
-const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free }) => {
+function createHono({ limiter, options, chat, settle, stream, fail, free }: App): Hono {
   const app = new Hono()
   app.use('/api/ai/*', rateLimit(limiter, options))
-  app.post('/api/ai/chat', (c) => c.text(chat()))
+  app.on(['GET', 'POST'], '/api/ai/chat', (c) => c.text(chat()))
   app.post('/api/ai/settle', async (c) =>
     c.text(await settle(sameDecision(reservationOf(c.req.raw), decisionOf(c.req.raw)))),
   )
   app.post('/api/ai/stream', (c) => c.body(stream()))
   app.post('/api/ai/fail', () => fail())
   app.post('/free', (c) => c.text(free()))
-  return listen(createAdaptorServer(app) as Server)
+  return app
 }
 
-adapterCases(serve, { spellings: ['/api/ai/%63hat', '/%61pi/ai/chat'] })
+const serve: Serve = (parts) => listen(createAdaptorServer(createHono(parts)))
+
+const serveHttp2: Serve = (parts) => {
+  const { fetch } = createHono(parts)
+  return listen(createAdaptorServer({ fetch, createServer: createHttp2Server }))
+}
+
+adapterCases(serve, {
+  spellings: ['/api/ai/%63hat', '/%61pi/ai/chat'],
+  serveHttp2,
+})
 
 const post = { method: 'POST', headers: { 'x-tenant': 'acme' } }
 
@@ -104,7 +114,7 @@ describe('the execution context', () => {
     })
     app.use(rateLimit(perMinute(9), { subject }))
     app.post('/chat', (c) => c.text('chat'))
-    const served = await listen(createAdaptorServer(app) as Server)
+    const served = await listen(createAdaptorServer(app))
     for (let time = 0; time < 3; time += 1) await fetch(`${served.url}/chat`, post)
     await served.close()
     expect(get).toHaveBeenCalledOnce()

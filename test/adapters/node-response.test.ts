@@ -4,7 +4,7 @@ import { connect, createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { rateLimit } from '@sluice/adapters/express'
 import { rateLimit as limitFastify } from '@sluice/adapters/fastify'
-import { concurrency, fixedWindow } from '@sluice/core'
+import { concurrency, fixedWindow, type Limiter } from '@sluice/core'
 import { reserving } from '@sluice/core/http'
 import express, { type RequestHandler } from 'express'
 import fastify from 'fastify'
@@ -79,6 +79,57 @@ describe('a request that others answer while it is decided', () => {
     goOn()
     await expect.poll(left).toEqual(CHARGED_AND_FREE)
   })
+})
+
+/** Apps whose answer others begin, and end when the limiter has refused the request. */
+const LATE: readonly {
+  readonly framework: string
+  serve(
+    limiter: Limiter,
+    options: { readonly subject: typeof subject },
+    end: Promise<void>,
+  ): Promise<string>
+}[] = [
+  {
+    framework: 'Express',
+    async serve(limiter, options, end) {
+      const app = express().set('env', 'test')
+      app.use((_, res, next) => {
+        res.write('begun ')
+        next()
+        void end.then(() => res.end('ended'))
+      })
+      app.use(rateLimit(limiter, options))
+      const served = await listen(createServer(app))
+      closing.push(() => served.close())
+      return served.url
+    },
+  },
+  {
+    framework: 'Fastify',
+    async serve(limiter, options, end) {
+      const app = fastify()
+      app.addHook('onRequest', async (_, { raw }) => {
+        raw.write('begun ')
+        void end.then(() => raw.end('ended'))
+      })
+      app.register(limitFastify(limiter, options))
+      app.get('/', async () => 'page')
+      closing.push(() => app.close())
+      return app.listen({ port: 0, host: '127.0.0.1' })
+    },
+  },
+]
+
+it.each(LATE)('leaves the answer that others have begun alone in $framework', async (app) => {
+  const limiter = perMinute(0)
+  const check = vi.spyOn(limiter, 'check')
+  let end: (() => void) | undefined
+  const url = await app.serve(limiter, { subject }, new Promise((resolve) => (end = resolve)))
+  const answer = await fetch(url, { headers })
+  await expect.poll(() => check.mock.settledResults.length).toBe(1)
+  setImmediate(() => end?.())
+  expect(await answer.text()).toBe('begun ended')
 })
 
 /** Serves requests. Returns the stream of one request over HTTP/2. */

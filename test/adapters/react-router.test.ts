@@ -3,7 +3,6 @@ import { decisionOf, rateLimit, reservationOf } from '@sluice/adapters/react-rou
 import { createRequestHandler, type ActionFunctionArgs, type ServerBuild } from 'react-router'
 import { adapterCases } from './cases.ts'
 import { listen, sameDecision, type Serve } from './support.ts'
-import type { Server } from 'node:http'
 
 type Action = (args: ActionFunctionArgs) => BodyInit | Promise<BodyInit>
 
@@ -21,11 +20,12 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
       path,
       parentId: 'ai',
       action,
+      loader: action,
     })),
     { id: 'free', path: 'free', action: free },
   ])
   const handle = createRequestHandler(build, 'test')
-  return listen(createAdaptorServer({ fetch: (request) => handle(request) }) as Server)
+  return listen(createAdaptorServer({ fetch: (request) => handle(request) }))
 }
 
 adapterCases(serve, { spellings: ['/api/ai/%63hat', '/API/ai/chat', '/api/ai/chat/'] })
@@ -35,14 +35,23 @@ interface RouteFile {
   readonly path: string
   readonly parentId?: string
   readonly action?: Action
+  readonly loader?: Action
   readonly middleware?: NonNullable<ServerBuild['routes'][string]>['module']['middleware']
 }
 
+const respondWith = (handle: Action | undefined) =>
+  handle && (async (args: ActionFunctionArgs) => new Response(await handle(args)))
+
 /** The build of an app of these routes, as React Router's compiler writes it. */
 function createBuild(files: readonly RouteFile[]): ServerBuild {
-  const routes = files.map(({ id, path, parentId, action, middleware }) => {
-    const run = action && (async (args: ActionFunctionArgs) => new Response(await action(args)))
-    return { id, path, parentId, module: { default: undefined, action: run, middleware } }
+  const routes = files.map(({ id, path, parentId, action, loader, middleware }) => {
+    const module = {
+      default: undefined,
+      action: respondWith(action),
+      loader: respondWith(loader),
+      middleware,
+    }
+    return { id, path, parentId, module }
   })
   return {
     entry: { module: { default: () => new Response(null, { status: 500 }) } },

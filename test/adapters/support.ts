@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
+import type { Http2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import {
   createLimiter,
@@ -12,11 +13,15 @@ import type { RequestReservation, ReservedCost } from '@sluice/core/http'
 import { expect, vi } from 'vitest'
 import { subject } from '../core/http/support.ts'
 
+type AppSubject = (
+  request: Request,
+) => ReturnType<typeof subject> | Promise<ReturnType<typeof subject>>
+
 /** The app that each framework serves: the adapter before four routes, and one route without it. */
 export interface App {
   readonly limiter: Limiter
-  readonly options: { readonly subject: typeof subject; readonly cost?: ReservedCost }
-  /** Answers `POST /api/ai/chat`. */
+  readonly options: { readonly subject: AppSubject; readonly cost?: ReservedCost }
+  /** Answers `GET` and `POST /api/ai/chat`. */
   readonly chat: () => string
   /** Answers `POST /api/ai/settle`, which settles what is reserved for it. */
   readonly settle: (reservation: RequestReservation) => Promise<string>
@@ -55,7 +60,7 @@ export function createApp(limiter: Limiter, parts: Partial<App> = {}): App {
 }
 
 /** Listens on a free port. */
-export async function listen(server: Server): Promise<Served> {
+export async function listen(server: Server | Http2Server): Promise<Served> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -63,7 +68,7 @@ export async function listen(server: Server): Promise<Served> {
     url: `http://127.0.0.1:${port}`,
     async close() {
       server.close()
-      server.closeAllConnections()
+      if ('closeAllConnections' in server) server.closeAllConnections()
       await once(server, 'close')
     },
   }

@@ -32,7 +32,8 @@ const FILES: Readonly<Record<string, string>> = {
     ['api/ai/chat', 'api/ai/settle', 'api/ai/stream', 'api/ai/fail', 'api/ai/[model]', 'free'].map(
       (route) => [
         `src/routes/(app)/${route}/+server.js`,
-        `export const POST = (event) => globalThis.underTest.handlers['${route}'](event)`,
+        `export const GET = (event) => globalThis.underTest.handlers['${route}'](event)
+         export const POST = GET`,
       ],
     ),
   ),

@@ -10,7 +10,6 @@ import { setUpAtMidnight, subject } from '../core/http/support.ts'
 import { ACME } from '../support/limiters.ts'
 import { adapterCases } from './cases.ts'
 import { listen, type Serve } from './support.ts'
-import type { Server } from 'node:http'
 
 interface Context {
   readonly req: Request
@@ -45,10 +44,14 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
     })
     return asAnswer(response)
   }
-  return listen(createAdaptorServer({ fetch }) as Server)
+  return listen(createAdaptorServer({ fetch }))
 }
 
-adapterCases(serve, { spellings: ['/api/ai/%63hat', '/api/ai/chat/'] })
+adapterCases(serve, {
+  spellings: ['/api/ai/%63hat', '/api/ai/chat/'],
+  // By itself, tRPC calls no procedure for HEAD.
+  headAnswers: Array.from({ length: 3 }, () => [204, null] as const),
+})
 
 describe('a slot of a subscription', () => {
   const { limiter } = setUpAtMidnight(concurrency({ name: 'in-flight', limit: 1, per: ['tenant'] }))
@@ -85,7 +88,8 @@ describe('a slot of a subscription', () => {
 
 /** Writes a request of the cases as tRPC's client does. */
 function asCall(request: Request): Request {
-  const { url, headers, signal } = request
+  const { url, method, headers, signal } = request
+  if (method === 'HEAD') return request
   if (url.endsWith('/stream')) return new Request(url, { headers, signal })
   const json = new Headers(headers)
   json.set('content-type', 'application/json')
@@ -95,6 +99,7 @@ function asCall(request: Request): Request {
 /** Reads an answer as tRPC's client does: the result, the denial, or the bytes that are streamed. */
 async function asAnswer(response: Response): Promise<Response> {
   const { status, headers } = response
+  if (response.body === null) return response
   if (headers.get('content-type')?.startsWith('text/event-stream')) {
     return new Response(response.body?.pipeThrough(eventBytes()), { headers })
   }

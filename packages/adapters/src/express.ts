@@ -6,6 +6,7 @@ import type {
   RequestHandler,
   Response as ExpressResponse,
 } from 'express'
+import { asError } from './internal/as-error.ts'
 import { decisionOfNode, requestOf, reservationOfNode } from './internal/node-request.ts'
 import {
   endWithResponse,
@@ -36,19 +37,22 @@ export function rateLimit(
   const guard = createGuard(limiter, guardOptions)
 
   /** Returns true if a request goes on; answers any other. */
-  async function goesOn(req: ExpressRequest, res: ExpressResponse): Promise<boolean> {
+  async function shouldContinue(req: ExpressRequest, res: ExpressResponse): Promise<boolean> {
     const request = requestOf(req, res)
     const outcome = await guard({ id: route ?? routePath(req), cost: undefined }, request, req)
     if (outcome.kind === 'allow') endWithResponse(outcome.call, res)
-    // Others may have answered meanwhile, such as a middleware for timeouts.
-    if (res.writableEnded) return false
+    // Others may answer meanwhile, such as a middleware for timeouts.
+    if (res.headersSent || res.writableEnded) return false
     if (outcome.kind === 'allow') setHeaders(res, headersToSet(res, outcome.headers))
     if (outcome.kind === 'refuse') await sendResponse(res, outcome.response)
     return outcome.kind !== 'refuse'
   }
 
   return (req, res, next) => {
-    goesOn(req, res).then((isAdmitted) => isAdmitted && next(), next)
+    shouldContinue(req, res).then(
+      (continues) => continues && next(),
+      (error: unknown) => next(asError(error)),
+    )
   }
 }
 

@@ -9,6 +9,7 @@ import {
 } from '@sluice/core/http'
 import { assertKnownOptions, assertOneOf, assertOptions } from '@sluice/core/validation'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import { asError } from './internal/as-error.ts'
 import { decisionOfNode, requestOf, reservationOfNode } from './internal/node-request.ts'
 import { endWithResponse, headersToRemove, headersToSet } from './internal/node-response.ts'
 import { assertRouteId } from './internal/route-option.ts'
@@ -61,20 +62,28 @@ export function rateLimit(
   assertOneOf('hook', hook, ['onRequest', 'preHandler'])
   const guard = createGuard(limiter, guardOptions)
 
-  const limit = async (request: FastifyRequest, reply: FastifyReply) => {
+  /** Resolves to true if a request goes on; answers any other. */
+  async function shouldContinue(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
     const { url, config } = request.routeOptions
     // No handler runs for a request that matches no route.
-    if (url === undefined || config.rateLimit === false) return undefined
+    if (url === undefined || config.rateLimit === false) return true
     const { id = url, cost } = routeRateLimit(config.rateLimit)
     const outcome = await guard({ id, cost }, requestOf(request.raw, reply.raw), request, reply)
-    if (outcome.kind === 'refuse') {
-      for (const name of headersToRemove(reply.raw, outcome.response)) reply.removeHeader(name)
-      return reply.send(outcome.response)
+    if (outcome.kind === 'refuse') await sendRefusal(reply, outcome.response)
+    if (outcome.kind === 'allow') {
+      endWithResponse(outcome.call, reply.raw)
+      addHeaders(reply, headersToSet(reply.raw, outcome.headers))
     }
-    if (outcome.kind === 'pass') return undefined
-    endWithResponse(outcome.call, reply.raw)
-    addHeaders(reply, headersToSet(reply.raw, outcome.headers))
-    return undefined
+    return outcome.kind !== 'refuse'
+  }
+
+  // A callback, which a refusal does not call. After the promise of a hook, Fastify continues unless the reply
+  // counts as sent, which it may not when the client is gone.
+  const limit = (request: FastifyRequest, reply: FastifyReply, done: DoneFunction): void => {
+    shouldContinue(request, reply).then(
+      (continues) => continues && done(),
+      (error: unknown) => done(asError(error)),
+    )
   }
 
   const plugin: FastifyPluginCallback = (app, _, done) => {
@@ -86,7 +95,19 @@ export function rateLimit(
   return Object.assign(plugin, PLUGIN_METADATA)
 }
 
-function addHeaders(reply: FastifyReply, headers: readonly [string, string][]): void {
+type DoneFunction = (error?: Error) => void
+
+/** Sends the response to a refused request, unless others have begun to answer. */
+async function sendRefusal(reply: FastifyReply, response: Response): Promise<void> {
+  // Fastify cannot answer `HEAD` with a stream.
+  const body = response.body === null ? undefined : Buffer.from(await response.arrayBuffer())
+  if (reply.sent || reply.raw.headersSent) return
+  for (const name of headersToRemove(reply.raw, response)) reply.removeHeader(name)
+  addHeaders(reply, response.headers)
+  reply.code(response.status).send(body)
+}
+
+function addHeaders(reply: FastifyReply, headers: Iterable<[string, string]>): void {
   for (const [name, value] of headers) {
     // Another plugin may expose headers of its own to scripts.
     const isExposing = name.toLowerCase() === 'access-control-expose-headers'
