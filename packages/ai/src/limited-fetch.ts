@@ -2,6 +2,7 @@ import type { Limiter, Subject, WaitUntil } from '@sluice/core'
 import { rateLimitHeaders, withHeaders } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import { apiOfPath } from './call/api.ts'
+import { meterAnswer } from './call/answered.ts'
 import { chargedSignal, hasCharged } from './call/charged-signal.ts'
 import { denialResponse, errorResponse } from './call/denial.ts'
 import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
@@ -86,7 +87,8 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
         signal: chargedSignal(limiter, signal),
         body: call.bodyFor(admitted.output),
       })
-      return withHeaders(admitted.answered(answer, signal), rateLimitHeaders(admitted.decision))
+      const metered = meterAnswer(answer, { admitted, call, options, waitUntil, signal })
+      return withHeaders(metered, rateLimitHeaders(admitted.decision))
     } catch (error) {
       // Another `fetch` may have tried before.
       admitted.unanswered(options.fetch ? undefined : error)

@@ -14,15 +14,10 @@ import {
 } from '@sluice/core/http'
 import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
 import type { ModelApi } from './call/api.ts'
+import { meterAnswer, type SentCall } from './call/answered.ts'
 import { chargedSignal } from './call/charged-signal.ts'
 import { denialResponse, errorResponse, messageFor } from './call/denial.ts'
-import {
-  admit,
-  assertCallOptions,
-  CALL_OPTIONS,
-  type AdmittedCall,
-  type CallOptions,
-} from './call/engine.ts'
+import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
 import { hideOperator } from './call/redaction.ts'
 import { readCall } from './call/refused-body.ts'
 import { apiOfHandler, assertKey, callUpstream, type Upstream } from './call/upstream.ts'
@@ -137,7 +132,8 @@ export function modelHandler<Context extends unknown[]>(
       const body = call.bodyFor(admitted.output)
       const toSend = { body, signal: chargedSignal(chosen, signal), api, model, subject }
       const sendIt = () => sendCall(toSend, request, ...context)
-      const answer = await answerOf(admitted, sendIt, upstream, signal, maxDelayMs, report)
+      const sent = { admitted, call, options, waitUntil, signal }
+      const answer = await answerOf(sent, sendIt, upstream, maxDelayMs, report)
       if (answer === undefined) {
         return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
       }
@@ -153,13 +149,13 @@ export function modelHandler<Context extends unknown[]>(
 
 /** Waits for the turn of a call, sends it and meters its answer. Returns `undefined` if there is none. */
 async function answerOf(
-  admitted: AdmittedCall,
+  sent: SentCall & { readonly signal: AbortSignal },
   send: () => Response | Promise<Response>,
   upstream: Upstream | undefined,
-  signal: AbortSignal,
   maxDelayMs: number,
   report: (error: unknown) => void,
 ): Promise<Response | undefined> {
+  const { admitted, signal } = sent
   const delayMs = Math.min(maxDelayMs, admitted.decision.delayMs)
   if (delayMs > 0) await delay(delayMs, signal)
   // The client is gone, and nothing was sent.
@@ -168,7 +164,7 @@ async function answerOf(
     return new Response(null, { status: 499 })
   }
   try {
-    return await hideOperator(admitted.answered(await send(), signal), upstream?.key)
+    return await hideOperator(meterAnswer(await send(), sent), upstream?.key)
   } catch (error) {
     // A function of the user's may have tried before.
     admitted.unanswered(upstream && error)

@@ -19,7 +19,7 @@ import { assertFunction, assertOneOf, assertPositiveInteger } from '@sluice/core
 import type { UsageFormat } from '../formats/format.ts'
 import type { LearnedOutput } from '../learned-output.ts'
 import { logError } from '../log-error.ts'
-import { assertFormats, meterBody } from '../meter.ts'
+import { assertFormats } from '../meter.ts'
 import type { Usage } from '../usage.ts'
 import type { Units } from './call-units.ts'
 import { wasNeverSent } from './never-sent.ts'
@@ -87,8 +87,8 @@ export interface AdmittedCall {
   readonly decision: AllowedDecision
   /** The output tokens that it may use, over all answers. */
   readonly output: number
-  /** Returns the provider's answer unchanged, and settles when its usage is known. */
-  answered(response: Response, signal?: AbortSignal): Response
+  /** Gives back what a call used that the provider answered with an error. */
+  failed(): void
   /**
    * Settles a call of which no answer came. The provider may have been at work, so the estimate stays, unless the
    * error proves that nothing was sent. Pass it only if it is of one `fetch`: what a user's function does before
@@ -186,7 +186,6 @@ export async function admit(
   return admittedCall(
     { decision, output: learned ? output : granted, settle },
     { nothing, kept: learned ? only(cost) : {} },
-    call,
     options,
     waitUntil,
   )
@@ -202,7 +201,6 @@ function admittedCall(
     readonly decision: AllowedDecision & Reservation
   },
   { nothing, kept }: { readonly nothing: Cost; readonly kept: Cost },
-  call: PreparedCall,
   options: CallOptions,
   waitUntil: WaitUntil | undefined,
 ): AdmittedCall {
@@ -217,29 +215,10 @@ function admittedCall(
     }
   }
 
-  const { decision, settle } = admitted
+  const { decision } = admitted
   return {
     ...admitted,
-    answered(response, signal) {
-      if (!response.ok || response.body === null) {
-        inBackground(settleSurely(decision, nothing))
-        return response
-      }
-      const metered = meterBody(response, response.body, {
-        model: call.model,
-        inputTokens: call.input,
-        settle,
-        onError: report,
-        ...(options.count && { count: options.count }),
-        ...(options.formats && { formats: options.formats }),
-        ...(waitUntil && { waitUntil }),
-        ...(signal && { signal }),
-      })
-      // `fetch` has unpacked the body, and says still how long it was.
-      metered.headers.delete('content-encoding')
-      metered.headers.delete('content-length')
-      return metered
-    },
+    failed: () => inBackground(settleSurely(decision, nothing)),
     cancel: () => inBackground(decision.cancel()),
     unanswered: (error) =>
       inBackground(wasNeverSent(error) ? decision.cancel() : settleSurely(decision, kept)),

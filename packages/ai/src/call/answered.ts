@@ -1,0 +1,40 @@
+import type { WaitUntil } from '@sluice/core'
+import { logError } from '../log-error.ts'
+import { meterBody } from '../meter.ts'
+import type { AdmittedCall, CallOptions } from './engine.ts'
+import type { PreparedCall } from './prepare.ts'
+
+/** A call that was sent, and what its answer is metered by. */
+export interface SentCall {
+  readonly admitted: AdmittedCall
+  readonly call: PreparedCall
+  readonly options: CallOptions
+  readonly waitUntil: WaitUntil | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** Returns the provider's answer unchanged, and settles when its usage is known. */
+export function meterAnswer(
+  response: Response,
+  { admitted, call, options, waitUntil, signal }: SentCall,
+): Response {
+  if (!response.ok || response.body === null) {
+    admitted.failed()
+    return response
+  }
+  const { count, formats, onError = logError } = options
+  const metered = meterBody(response, response.body, {
+    model: call.model,
+    inputTokens: call.input,
+    settle: admitted.settle,
+    onError,
+    ...(count && { count }),
+    ...(formats && { formats }),
+    ...(waitUntil && { waitUntil }),
+    ...(signal && { signal }),
+  })
+  // `fetch` has unpacked the body, and says still how long it was.
+  metered.headers.delete('content-encoding')
+  metered.headers.delete('content-length')
+  return metered
+}
