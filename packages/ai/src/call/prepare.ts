@@ -1,5 +1,5 @@
 import { InputError } from '@sluice/core'
-import { isObject, own, type Json } from '../json.ts'
+import { isObject, objectOf, own, type Json } from '../json.ts'
 import { baseName, candidateNames } from '../model-name.ts'
 import { findPrice, type Priced, type Prices } from '../prices.ts'
 import { API_RULES, isAnthropic, MAXIMA, type ModelApi } from './api.ts'
@@ -16,8 +16,11 @@ export interface CallTerms extends InputTerms {
   /** Prices by model, such as `LIST_PRICES`. Needed if a policy counts `usd`. */
   readonly prices?: Prices
   /**
-   * The most output tokens of one answer. A request that sets a lower maximum keeps it; any other is
-   * sent with this one. @default 4_096
+   * The most output tokens of one answer, with its thinking. A request that sets a lower maximum keeps it; any
+   * other is sent with this one, and refused if its thinking budget leaves no room for an answer.
+   * `limitedModel` adds the thinking budget, as the AI SDK does.
+   *
+   * @default 4_096, and the thinking budget of the request
    */
   readonly maxOutput?: number
   /**
@@ -100,10 +103,10 @@ function floorOf(
   return Math.min(output, Math.max(minOutput, thinking + 1) * answers)
 }
 
-/** Returns the tokens that Anthropic's model may think, which must be fewer than its maximum. */
-function thinkingBudget({ thinking }: Json): number {
-  const budget = isObject(thinking) ? own(thinking, 'budget_tokens') : undefined
-  return isCount(budget) ? budget : 0
+/** Returns the tokens that a model may think, of which Anthropic and OpenRouter want fewer than the maximum. */
+function thinkingBudget({ thinking, reasoning }: Json): number {
+  const budgets = [objectOf(thinking)['budget_tokens'], objectOf(reasoning)['max_tokens']]
+  return Math.max(0, ...budgets.filter(isCount))
 }
 
 function stringify(body: Json): string {
@@ -150,8 +153,7 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
   assertMessages(sent)
   assertCounts(sent)
   const maximum = maximumOf(model)
-  if (maximum !== undefined)
-    sent[maximum] = maximumFor(body, maximum, terms.maxOutput ?? MAX_OUTPUT)
+  if (maximum !== undefined) sent[maximum] = maximumFor(body, maximum, terms, thinkingBudget(sent))
   const { stream } = sent
   if (stream !== undefined && typeof stream !== 'boolean')
     throw invalid('stream', 'must be true or false')
@@ -180,13 +182,17 @@ function assertCounts(sent: Json): void {
   }
 }
 
-/** Returns the maximum to send: the client's own under the name that counts, or another one's, up to `most`. */
-function maximumFor(body: Json, field: string, most: number): number {
+/** Returns the maximum to send: the client's own under the name that counts, or another one's, up to the most. */
+function maximumFor(body: Json, field: string, { maxOutput }: CallTerms, thinking: number): number {
   const name = [field, ...MAXIMA].find((one) => !isAbsent(own(body, one)))
-  if (name === undefined) return most
-  const value = own(body, name)
-  if (!isCount(value)) throw invalid(name, 'must be a whole number from 1')
-  return Math.min(value, most)
+  const value = name === undefined ? Infinity : own(body, name)
+  if (name !== undefined && !isCount(value)) throw invalid(name, 'must be a whole number from 1')
+  const most = maxOutput ?? MAX_OUTPUT + thinking
+  // What the client itself asks for is between it and the provider.
+  if (most <= thinking && Number(value) > thinking) {
+    throw invalid(field, `is at most ${most} here: lower the thinking budget below that`)
+  }
+  return Math.min(Number(value), most)
 }
 
 const isCount = (value: unknown): value is number =>
