@@ -70,6 +70,14 @@ describe('a metered stream', () => {
     await reader?.cancel()
   })
 
+  it('has the headers of its source but those of a packed body, which fetch has unpacked', async () => {
+    const headers = { 'content-encoding': 'gzip', 'content-length': '7', 'x-request-id': 'r1' }
+    const source = new Response(EVENT, { status: 203, statusText: 'Passed on', headers })
+    const { status, statusText, headers: passed } = meter(source, ledgerOptions())
+    expect([status, statusText]).toEqual([203, 'Passed on'])
+    expect(Object.fromEntries(passed)).toEqual({ 'x-request-id': 'r1' })
+  })
+
   it('passes on ten megabytes unchanged and keeps none of them', async () => {
     let given = 0
     let taken = 0

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startWorker, type TestWorker } from './support.ts'
 
@@ -37,5 +38,14 @@ describe('through a limited Worker', () => {
     await once(incoming, 'end')
     expect(incoming.statusCode).toBe(200)
     expect(incoming.headers['ratelimit']).toMatch(/^"yearly";r=1;t=\d+$/)
+  })
+
+  it('a body that the handler has packed itself is not packed again', async () => {
+    const headers = { 'x-packed': 'gzip', 'accept-encoding': 'gzip' }
+    const body = gzipSync('hello')
+    const answer = await fetch(new URL('/packed', worker.url), { method: 'POST', headers, body })
+    expect(answer.headers.get('content-encoding')).toBe('gzip')
+    expect(await answer.text()).toBe('hello')
+    expect(answer.headers.get('ratelimit')).toMatch(/^"yearly";r=1;t=\d+$/)
   })
 })

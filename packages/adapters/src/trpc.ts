@@ -128,7 +128,8 @@ const CODES: Readonly<Record<number, TRPC_ERROR_CODE_KEY>> = {
 
 /** Makes the error of a response that turns a call away, and sets its headers. */
 async function refusalError(context: RequestContext, response: Response): Promise<TRPCError> {
-  const { status, headers } = response
+  const { status } = response
+  const headers = new Headers(response.headers)
   const code = CODES[status] ?? (status < 500 ? 'BAD_REQUEST' : 'INTERNAL_SERVER_ERROR')
   headers.delete('content-type')
   setHeaders(context, headers)

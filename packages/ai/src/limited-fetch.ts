@@ -49,10 +49,11 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
   const mayPass = compilePassThrough(options.passThrough)
 
   return async (input, init) => {
-    const request = input instanceof Request ? input : undefined
+    // Not by its class, which servers replace.
+    const request = typeof input === 'object' && 'method' in input ? input : undefined
     const method = (init?.method ?? request?.method ?? 'GET').toUpperCase()
     const headers = new Headers(init?.headers ?? request?.headers)
-    const url = new URL(input instanceof Request ? input.url : input)
+    const url = new URL(request?.url ?? (input as string | URL))
     const api = method === 'POST' ? apiOfPath(url.pathname) : undefined
     if (api === undefined) {
       if (await mayPass({ method, url }, headers)) return send(input, init)

@@ -48,11 +48,11 @@ export interface MeterResponseOptions extends MeterStreamOptions {
 const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputTokens', 'count']
 
 /**
- * A provider's response, unchanged, that settles what it has used by itself. Reads OpenAI's chat
- * completions and responses and Anthropic's messages, as JSON and as server-sent events, and any other
- * format that `formats` has. Bytes are passed
- * on as they come, and read from the provider only as fast as they are read here. Where the provider does
- * not tell the usage, or the answer breaks off, the text that has passed is counted.
+ * A provider's response that settles what it has used by itself. Reads OpenAI's chat completions and
+ * responses and Anthropic's messages, as JSON and as server-sent events, and any other format that `formats`
+ * has. Bytes are passed on as they come, and read from the provider only as fast as they are read here. Of the
+ * headers, `content-encoding` and `content-length` are left out, because `fetch` has unpacked the body. Where
+ * the provider does not tell the usage, or the answer breaks off, the text that has passed is counted.
  *
  * An error of the provider (a status outside 200 to 299) has used nothing.
  *
@@ -82,8 +82,13 @@ export function meterBody(
   options: MeterStreamOptions,
 ): Response {
   mustBeUnread('meter.response', body.locked || response.bodyUsed)
-  const type = response.headers.get('content-type') ?? ''
-  return new Response(bytesMetered(body, options, type), response)
+  const { status, statusText } = response
+  const headers = new Headers(response.headers)
+  // `fetch` has unpacked the body, and says still how it was packed and how long it was.
+  headers.delete('content-encoding')
+  headers.delete('content-length')
+  const passed = bytesMetered(body, options, headers.get('content-type') ?? '')
+  return new Response(passed, { status, statusText, headers })
 }
 
 /**

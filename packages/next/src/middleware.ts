@@ -5,6 +5,7 @@ import {
   createHandoff,
   HANDOFF_HEADER,
   respond,
+  withHeaders,
   type AdapterOptions,
   type AllowOutcome,
   type GuardOutcome,
@@ -154,14 +155,14 @@ const OVERRIDE = 'x-middleware-request-'
  */
 function withRequestHeaders(response: Response, next: Response): Response {
   const overridden = response.headers.get(OVERRIDES)
-  const copy = new Response(response.body, response)
+  const headers: Record<string, string> = {}
   for (const [name, value] of next.headers) {
     if (!name.startsWith(OVERRIDE)) continue
-    if (overridden === null || name === OVERRIDE + HANDOFF_HEADER) copy.headers.set(name, value)
+    if (overridden === null || name === OVERRIDE + HANDOFF_HEADER) headers[name] = value
   }
   const names = overridden === null ? next.headers.get(OVERRIDES) : addHandoffName(overridden, next)
-  if (names) copy.headers.set(OVERRIDES, names)
-  return copy
+  if (names) headers[OVERRIDES] = names
+  return withHeaders(response, headers)
 }
 
 function addHandoffName(overridden: string, next: Response): string {

@@ -13,7 +13,7 @@ export interface SentCall {
   readonly signal: AbortSignal | undefined
 }
 
-/** Returns the provider's answer unchanged, and settles when its usage is known. */
+/** Returns the provider's answer with the same bytes, and settles when its usage is known. */
 export function meterAnswer(
   response: Response,
   { admitted, call, options, waitUntil, signal }: SentCall,
@@ -23,7 +23,7 @@ export function meterAnswer(
     return response
   }
   const { count, formats, onError = logError } = options
-  const metered = meterBody(response, response.body, {
+  return meterBody(response, response.body, {
     model: call.model,
     inputTokens: call.input,
     settle: admitted.settle,
@@ -33,8 +33,4 @@ export function meterAnswer(
     ...(waitUntil && { waitUntil }),
     ...(signal && { signal }),
   })
-  // `fetch` has unpacked the body, and says still how long it was.
-  metered.headers.delete('content-encoding')
-  metered.headers.delete('content-length')
-  return metered
 }

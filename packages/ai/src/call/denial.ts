@@ -23,7 +23,7 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
 export function errorResponse(
   { status, code, message }: CallError,
   api: ModelApi,
-  headers: HeadersInit = {},
+  init: HeadersInit = {},
 ): Response {
   const isClients = status < 500
   const error = isAnthropic(api)
@@ -36,9 +36,9 @@ export function errorResponse(
           code,
         },
       }
-  const answer = Response.json(error, { status, headers })
-  answer.headers.set('Cache-Control', 'no-store')
-  return answer
+  const headers = new Headers(init)
+  headers.set('Cache-Control', 'no-store')
+  return Response.json(error, { status, headers })
 }
 
 /** Words an error of the input for the client, which does not configure prices. */

@@ -3,7 +3,7 @@ import { systemClock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
 import { assertMaxDelay, delay } from '../http/delay.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
-import { canSendAgain, copyOf, isIdempotent } from './repeatable.ts'
+import { canSendAgain, copyOf, isIdempotent, requestOf } from './repeatable.ts'
 import { statedWaitMs } from './wait.ts'
 
 /** The part of `fetch` that clients of APIs use. */
@@ -86,7 +86,7 @@ export function retryingFetch(options: RetryingFetchOptions = {}): FetchLike {
   }
 
   return async (input, init) => {
-    const signal = (init?.signal === undefined && input instanceof Request ? input : init)?.signal
+    const signal = init?.signal === undefined ? requestOf(input)?.signal : init.signal
     const retries = canSendAgain(input, init) ? maxRetries : 0
     let leftMs = maxWaitMs
     for (let retry = 1; retry <= retries; retry++) {

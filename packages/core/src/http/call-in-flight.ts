@@ -1,5 +1,6 @@
 import type { WaitUntil } from '../internal/background.ts'
 import { runInBackground } from '../internal/background.ts'
+import { copyResponse } from './copy-response.ts'
 
 /** A call in flight: it holds a slot of a `concurrency` policy until its response is over. */
 export interface CallInFlight {
@@ -46,7 +47,7 @@ export function createCallInFlight(
         const { body, status } = response
         // Nobody reads a body of these. A 101 carries a WebSocket, which a copy would lose.
         if (body !== null && status !== 101 && request.method !== 'HEAD') {
-          return new Response(withEnd(body, endOfResponse), response)
+          return copyResponse(response, withEnd(body, endOfResponse))
         }
         await endOfResponse()
         return response

@@ -1,6 +1,7 @@
 import type { Decision, PolicyState } from '../decision.ts'
 import { ConfigError } from '../errors.ts'
 import { assertOneOf } from '../internal/validation.ts'
+import { copyResponse } from './copy-response.ts'
 
 /**
  * A family of headers that report the limits to a client:
@@ -221,7 +222,7 @@ export function withHeaders(
 ): Response {
   // A 101 carries a WebSocket, which a copy would lose. A network error cannot be copied.
   if (response.status === 101 || response.status === 0) return response
-  const copy = new Response(response.body, response)
+  const copy = copyResponse(response)
   for (const [name, value] of Object.entries(headers)) {
     if (name === EXPOSE) copy.headers.append(name, value)
     else copy.headers.set(name, value)
