@@ -84,7 +84,8 @@ export const http2: Transport = (url) => {
   }
 }
 
-function asText(host: string, { path, headers, body }: Message): string {
+/** Writes a request as HTTP/1.1 has it. */
+export function asText(host: string, { path, headers, body }: Message): string {
   const all = { host, ...headers, 'content-length': Buffer.byteLength(body) }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`

@@ -12,6 +12,7 @@ import { describe, expect, it } from 'vitest'
 import { perMinute, subject } from '../core/http/support.ts'
 import { mistakesAreNamed } from '../support/mistakes.ts'
 import { adapterCases } from './cases.ts'
+import { hangUpCases } from './hang-ups.ts'
 import { sameDecision, type App, type Serve, type Served } from './support.ts'
 
 const serve: Serve = async (parts) =>
@@ -23,9 +24,10 @@ const serve: Serve = async (parts) =>
 async function serveOn(
   app: FastifyInstance,
   { limiter, options, chat, settle, stream, fail, free }: App,
+  hook?: RateLimitOptions['hook'],
 ): Promise<Served> {
   app.register(async (ai) => {
-    ai.register(rateLimit(limiter, options))
+    ai.register(rateLimit(limiter, { ...options, hook }))
     ai.route({ method: ['GET', 'POST'], url: '/api/ai/chat', handler: async () => chat() })
     ai.post('/api/ai/settle', (request) =>
       settle(sameDecision(reservationOf(request), decisionOf(request))),
@@ -41,6 +43,10 @@ async function serveOn(
 adapterCases(serve, {
   spellings: ['/api/ai/%63hat', '/%61pi/ai/chat', '/api/ai/chat/'],
   serveHttp2: (parts) => serveOn(fastify({ http2: true }) as never, parts),
+})
+
+describe('in the hook preHandler', () => {
+  hangUpCases((parts) => serveOn(fastify({ forceCloseConnections: true }), parts, 'preHandler'))
 })
 
 /** Serves one route with this `config.rateLimit`. Returns a function that sends a request to it. */

@@ -4,11 +4,13 @@ import { concurrency } from '@sluice/core'
 import { reserving } from '@sluice/core/http'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { createHTTPServer, type CreateHTTPContextOptions } from '@trpc/server/adapters/standalone'
 import { observable, type Observable } from '@trpc/server/observable'
 import { describe, expect, it } from 'vitest'
 import { setUpAtMidnight, subject } from '../core/http/support.ts'
 import { ACME } from '../support/limiters.ts'
 import { adapterCases } from './cases.ts'
+import { hangUpCases } from './hang-ups.ts'
 import { listen, type Serve } from './support.ts'
 
 interface Context {
@@ -51,6 +53,18 @@ adapterCases(serve, {
   spellings: ['/api/ai/%63hat', '/api/ai/chat/'],
   // By itself, tRPC calls no procedure for HEAD.
   headAnswers: Array.from({ length: 3 }, () => [204, null] as const),
+})
+
+const serveNode: Serve = ({ limiter, options, chat }) => {
+  const tNode = initTRPC.context<CreateHTTPContextOptions>().create()
+  const limited = tNode.procedure.use(rateLimit<CreateHTTPContextOptions>(limiter, options))
+  const router = tNode.router({ chat: limited.mutation(chat) })
+  return listen(createHTTPServer({ router, createContext: (context) => context }))
+}
+
+describe('behind the adapter of tRPC for node:http', () => {
+  const headers = { 'content-type': 'application/json' }
+  hangUpCases(serveNode, { message: { path: '/chat', headers, body: '' } })
 })
 
 describe('a slot of a subscription', () => {

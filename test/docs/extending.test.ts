@@ -19,6 +19,8 @@ import { memory } from '@sluice/core/memory'
 import { algorithmConformance, storeConformance } from '@sluice/core/testing'
 import { startLocal } from '@sluice/local'
 import { afterAll, describe, expect, inject, it } from 'vitest'
+import { hangUpCases } from '../adapters/hang-ups.ts'
+import { listen } from '../adapters/support.ts'
 import { storesOf } from '../support/stores.ts'
 import { typeCheck } from '../support/type-check.ts'
 
@@ -204,6 +206,15 @@ describe('the adapter', () => {
     } finally {
       server.close()
     }
+  })
+})
+
+describe('the adapter, on the server of node:http', () => {
+  hangUpCases(({ limiter, options, chat }) => {
+    const listener = rateLimit(limiter, { routes: ['/api/**'], ...options }, (_, res) => {
+      res.end(chat())
+    })
+    return listen(createServer((req, res) => void listener(req, res)))
   })
 })
 
