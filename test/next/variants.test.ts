@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { describeChaining } from './cases/chaining.ts'
 import { describeConcurrency } from './cases/concurrency.ts'
 import { describeHandoff } from './cases/handoff.ts'
+import { describeHangUps } from './cases/hang-ups.ts'
 import { describeHolding } from './cases/holding.ts'
 import { describeRequests } from './cases/requests.ts'
 import { describeReserving } from './cases/reserving.ts'
@@ -73,6 +74,7 @@ describe.each(VARIANTS)('next start, $name:', ({ basePath = '', trailingSlash, .
   )
   describeConcurrency(() => setUp)
   describeChaining(() => setUp)
+  describeHangUps(() => setUp)
   describeHolding(() => setUp)
   describeReserving(() => setUp)
   describeServerFunctions(() => setUp)
