@@ -152,7 +152,7 @@ it('limitedModel reserves what the AI SDK adds to its maximum', async () => {
     const { limiter, seen, answer } = setUp()
     const fetch = async (__: unknown, init?: RequestInit) =>
       answer(init?.body as string, 'max_tokens')
-    const inner = createAnthropic({ apiKey: 'none', fetch: fetch as never })('claude-opus-4-5')
+    const inner = createAnthropic({ apiKey: 'none', fetch })('claude-opus-4-5')
     const model = limitedModel(inner, limiter, {
       subject: subject(),
       prices: PRICES,

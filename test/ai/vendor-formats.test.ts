@@ -5,6 +5,7 @@ import type { UsageFormat } from '@sluice/ai/formats'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { tableOf } from '../support/markdown.ts'
+import { FOREIGN } from './samples/formats/foreign.ts'
 import { PROVIDERS } from './samples/formats/index.ts'
 import { TEXT, type Sample } from './samples/formats/sample.ts'
 import { bytesOf, ledger, sourceOf } from './support.ts'
@@ -103,6 +104,27 @@ describe.each(Object.entries(PROVIDERS))('the usage of %s', (_, provider) => {
     expect(found.output).toBeGreaterThanOrEqual(estimateTokens(TEXT))
     // What is counted are texts, and not what they are wrapped in.
     expect(found.output).toBeLessThan(estimateTokens(TEXT) * 3)
+  })
+})
+
+describe.each(Object.entries(formats))('the format %s', (_, format) => {
+  it.each(Object.entries(FOREIGN))('takes no text from %s', async (__, body) => {
+    for (const accepted of [[format], ALL, ALL.toReversed()]) {
+      const { output } = await usageOf(whole(body), accepted)
+      expect(output).toBeGreaterThanOrEqual(estimateTokens(TEXT))
+    }
+  })
+
+  const others = Object.entries(PROVIDERS).filter(([, { formats: own }]) => !own.includes(format))
+  it.each(others)('changes nothing for %s', async (__, provider) => {
+    const bodies = [...provider.json, ...provider.stream].flatMap(({ body, cut }) => [body, cut])
+    for (const body of [...bodies, provider.silent]) {
+      if (body === undefined) continue
+      for (const own of [[], provider.formats]) {
+        const without = await usageOf(whole(body), own)
+        expect(await usageOf(whole(body), [format, ...own])).toEqual(without)
+      }
+    }
   })
 })
 

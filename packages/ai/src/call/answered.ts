@@ -26,7 +26,7 @@ export function meterAnswer(
   return meterBody(response, response.body, {
     model: call.model,
     inputTokens: call.input,
-    settle: admitted.settle,
+    settle: (usage) => admitted.settle(usage),
     onError,
     ...(count && { count }),
     ...(formats && { formats }),

@@ -4,6 +4,9 @@ import type { AnswerEvent, ReportedUsage, UsageFormat } from './format.ts'
 import { textsOf } from './tool-arguments.ts'
 
 const V2_EVENT = /^(message|content|tool-plan|tool-call|citation)-(start|delta|end)$/
+/** Google's interactions have an `event_type`, too. */
+const V1_EVENT =
+  /^(stream-(start|end)|search-(queries-generation|results)|(text|citation|tool-calls)-generation|tool-calls-chunk)$/
 
 /**
  * Answers of Cohere, version 2 and 1: chat, as JSON and as a stream, and embeddings. The tokens are those
@@ -14,19 +17,20 @@ export const cohere: UsageFormat = {
   fields: ['meta', 'delta.usage', 'event_type', 'response.meta'],
   read(event): AnswerEvent | undefined {
     const { type, usage, meta, message, text } = event
-    if (typeof type === 'string' && V2_EVENT.test(type)) {
-      const { message: said, usage: total } = objectOf(event['delta'])
+    const { message: said, usage: total } = objectOf(event['delta'])
+    const isWhole = isObject(said) || /end$/.test(String(type))
+    if (typeof type === 'string' && V2_EVENT.test(type) && isWhole) {
       return { text: messageTexts(said), usage: usageIn(total), isLast: type === 'message-end' }
     }
-    if (typeof event['event_type'] === 'string') {
-      const isLast = event['event_type'] === 'stream-end'
-      const total = objectOf(event['response'])['meta']
+    const { event_type: v1 } = event
+    if (typeof v1 === 'string' && V1_EVENT.test(v1)) {
+      const isLast = v1 === 'stream-end'
       const calls = [event['tool_calls'], event['tool_call_delta']].map(textsOf)
-      return { text: [text, calls], usage: usageIn(total), isLast }
+      return { text: [text, calls], usage: usageIn(objectOf(event['response'])['meta']), isLast }
     }
-    const total = usageIn(usage) ?? usageIn(meta)
-    if (total === undefined) return undefined
-    return { text: [text, messageTexts(message), textsOf(event['tool_calls'])], usage: total }
+    const billed = usageIn(usage) ?? usageIn(meta)
+    if (billed === undefined) return undefined
+    return { text: [text, messageTexts(message), textsOf(event['tool_calls'])], usage: billed }
   },
 }
 

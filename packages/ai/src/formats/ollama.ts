@@ -8,11 +8,12 @@ import { textsOf } from './tool-arguments.ts'
  * https://docs.ollama.com/api/chat
  */
 export const ollama: UsageFormat = {
-  fields: ['done', 'prompt_eval_count', 'eval_count'],
+  fields: ['done', 'created_at', 'prompt_eval_count', 'eval_count'],
   read(event): AnswerEvent | undefined {
     const { model, done, message, response, thinking, prompt_eval_count: input } = event
     const isEmbedding = done === undefined && isCount(input)
-    if (typeof done !== 'boolean' && !isEmbedding) return undefined
+    const isAnswer = typeof done === 'boolean' && 'created_at' in event
+    if (!isAnswer && !isEmbedding) return undefined
     const output = isEmbedding ? 0 : event['eval_count']
     const calls = objectOf(message)['tool_calls']
     const inputs = objectsIn(calls).map((call) => textsOf(objectOf(call['function'])['arguments']))

@@ -15,6 +15,8 @@ export const uiMessageStream: UsageFormat = {
   fields: ['messageMetadata'],
   read({ type, delta, inputTextDelta, toolName, input, messageMetadata }): AnswerEvent | undefined {
     if (typeof type !== 'string' || !CHUNK.test(type)) return undefined
+    // The parts of `fullStream` have types of these names, and other members.
+    if (/-delta$/.test(type) && typeof (delta ?? inputTextDelta) !== 'string') return undefined
     const { model, usage, totalUsage } = objectOf(messageMetadata)
     return {
       model,
