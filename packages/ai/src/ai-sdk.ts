@@ -8,7 +8,7 @@ import {
   type ChunkReader,
   type MeterOptions,
 } from './meter.ts'
-import { isObject, objectOf, objectsIn, type Json } from './json.ts'
+import { isObject, objectOf, objectsIn, parsed, type Json } from './json.ts'
 import { reportedIn, units } from './provider-usage.ts'
 import { Tally, type Known } from './tally.ts'
 import type { Usage } from './usage.ts'
@@ -100,7 +100,7 @@ export function meterModel(options: MeterOptions): MeterModel {
   }
 }
 
-/** The usage of a call that failed: nothing if the provider refused it. */
+/** Settles a call that fails, and throws its error. */
 async function orSettled<Result>(
   call: () => PromiseLike<Result>,
   known: MeterOptions,
@@ -109,10 +109,31 @@ async function orSettled<Result>(
   try {
     return await call()
   } catch (error) {
-    const turnedAway = Number(objectOf(error)['statusCode']) >= 400
-    settle(turnedAway ? nothing(known.model) : new Tally(known).usage(false))
+    settle(usageOfFailure(objectOf(error), known))
     throw error
   }
+}
+
+/** Errors of the SDK before it sends anything: of its settings, and of what a provider cannot take. */
+const BEFORE_SENDING =
+  /^AI_(Load(APIKey|Setting)|UnsupportedFunctionality|Invalid(Argument|Prompt))Error$/
+
+/**
+ * The usage of a call that failed: nothing if it was not sent, or if the provider refused it. An answer that
+ * begins with an error has a status in the SDK as if it was refused, but is billed.
+ */
+function usageOfFailure(error: Json, known: MeterOptions): Usage {
+  const { name, statusCode, responseHeaders, responseBody } = error
+  // Of some errors it is text, of others an object.
+  const body = objectOf(typeof responseBody === 'string' ? parsed(responseBody) : responseBody)
+  const answer = objectOf(body['response'] ?? body)
+  const type = objectOf(responseHeaders)['content-type']
+  const isAnswer = String(type).includes('text/event-stream') || answer['object'] === 'response'
+  const isRefused = Number(statusCode) >= 400 && !isAnswer
+  if (isRefused || BEFORE_SENDING.test(String(name))) return nothing(known.model)
+  const tally = new Tally(known)
+  tally.reported(reportedIn(answer['usage']))
+  return tally.usage(true)
 }
 
 function partReader(tally: Tally): ChunkReader<unknown> {
