@@ -12,6 +12,7 @@ export const SUITES = {
   apps: {
     files: [
       'test/dashboard/next.test.ts',
+      'test/docs/start-calls.test.ts',
       'test/next/variants.test.ts',
       'test/e2e/{demo,demo-safety,overspend}.test.ts',
       'test/e2e/gateway-*.test.ts',

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { basename } from 'node:path'
 
 const START_TIMEOUT_MS = 60_000
 const STOP_TIMEOUT_MS = 5_000
@@ -32,7 +33,13 @@ export async function startApp(folder, { local, model }) {
     OPENAI_API_KEY: 'unused',
   })
   const url = `http://127.0.0.1:${port}`
-  const app = { url, secret, request: readJson(`${folder}/example.json`), stop: () => stop(child) }
+  const app = {
+    url,
+    secret,
+    request: readJson(`${folder}/example.json`),
+    page: readFileSync(new URL(`../../docs/start/${basename(folder)}.md`, import.meta.url), 'utf8'),
+    stop: () => stop(child),
+  }
   try {
     await answering(url, child)
     return app

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
 
 /** The claims that each app must keep: 20 requests a minute for each tenant of a verified token. */
 const CLAIMS = {
@@ -10,6 +12,15 @@ const CLAIMS = {
   'refuses a token of another secret': async (app) => {
     const response = await send(app, tokenFor({ tenant: randomUUID() }, `${app.secret}!`))
     assert.equal(response.status, 401)
+  },
+  'answers the first call of its page': async (app) => {
+    const [call = ''] = /^curl [^`]*?[^\\](?=\n)/m.exec(app.page) ?? []
+    const command = call
+      .replace(/^curl/, "curl -s -o /dev/null -w '%{http_code}'")
+      .replace(/http:\/\/localhost:\d+/, app.url)
+    const env = { PATH: process.env.PATH, JWT: tokenOfNewTenant(app) }
+    const { stdout } = await promisify(execFile)('bash', ['-c', command], { env, timeout: 60_000 })
+    assert.equal(stdout, '200')
   },
   'denies exactly 5 of 25 requests at once': async (app) => {
     const token = tokenOfNewTenant(app)

@@ -16,6 +16,7 @@ import {
   vi,
 } from 'vitest'
 import { CHAT_SSE } from '../ai/recordings.ts'
+import { answersOn, expectShown } from './shown-answers.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
 /** A module that only workerd has. */
@@ -58,29 +59,10 @@ function pageOf(name: string) {
   return {
     files: blocks(/```ts\n\/\/ (\S+)\n([^]*?)```/g) as [string, string][],
     /** The answers that it shows: to the first request, and to a denied one. */
-    answers: blocks(/```http\n([^]*?)\n\n([^]*?)```/g) as [head: string, body: string][],
+    answers: answersOn(text),
     texts: blocks(/```text\n([^]*?)\n```/g).map(([lines = '']) => lines),
   }
 }
-
-/** Compares an answer with what a page shows of it. Times differ from run to run. */
-async function expectShown(answer: Response, [head, body]: [string, string]): Promise<void> {
-  const [status = '', ...lines] = head.split('\n')
-  expect(answer.status).toBe(Number(status.split(' ')[1]))
-  for (const line of lines) {
-    const [, name = '', value = ''] = /^([\w-]+): (.*)$/.exec(line) ?? []
-    const real = answer.headers.get(name) ?? ''
-    expect(timeless(`${name}: ${real}`)).toBe(timeless(`${name}: ${value}`))
-  }
-  expect(timeless(await answer.text())).toBe(timeless(body.trim()))
-}
-
-/** Replaces seconds and times. */
-const timeless = (text: string): string =>
-  text.replaceAll(
-    /t=\d+|(?<=Retry in |retry-after: )\d+|(?<="(?:retryAfter|resetAt)":)\d+/g,
-    'TIME',
-  )
 
 const token = () =>
   new SignJWT({ tenant: `start-${crypto.randomUUID()}` })
@@ -122,11 +104,11 @@ describe.each([
     const send = (headers: Record<string, string> = { authorization }) =>
       handler(new Request('http://localhost:3000/api/ai/chat', { method: 'POST', headers }))
     const { answers, texts } = pageOf(name)
-    await expectShown(await send(), answers[0] ?? ['', ''])
+    await expectShown(await send(), answers[0])
     const statuses: number[] = []
     for (let sent = 0; sent < 24; sent += 1) statuses.push((await send()).status)
     expect(statuses.join(' ')).toBe(texts[0])
-    await expectShown(await send(), answers[1] ?? ['', ''])
+    await expectShown(await send(), answers[1])
     expect((await send({})).status).toBe(401)
   })
 })
