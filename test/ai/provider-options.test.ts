@@ -26,7 +26,6 @@ const COSTLY: Readonly<Record<string, Body>> = {
     serviceTier: 'priority',
     maxCompletionTokens: 100_000,
     prediction: { type: 'content', content: 'x' },
-    conversation: 'conv_1',
     reasoningMode: 'pro',
     contextManagement: [{ type: 'compaction', compactThreshold: 1_000 }],
     promptCacheOptions: { mode: 'explicit' },

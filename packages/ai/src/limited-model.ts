@@ -16,7 +16,7 @@ import { byteLength, tokensOf, unitsOfCall } from './call/call-units.ts'
 import { countedName, MAX_OUTPUT, modelToCall, type PreparedCall } from './call/prepare.ts'
 import { readProviderOptions, toolRefusal, type CallWithOptions } from './call/provider-options.ts'
 import { chargeRefusedBody } from './call/refused-body.ts'
-import { isObject } from './json.ts'
+import { isObject, objectOf, type Json } from './json.ts'
 
 /** Options of `limitedModel`. */
 export interface LimitedModelOptions extends Omit<CallOptions, 'maxBodyBytes' | 'formats'> {
@@ -206,12 +206,27 @@ function messageToCount(message: unknown): unknown {
 /** A part of a message: files are images, or of a size that nobody knows. A tool may return some, too. */
 function partToCount(part: unknown): unknown {
   if (!isObject(part)) return part
-  const { type, mediaType, output } = part
-  if (isObject(output) && output['type'] === 'content' && Array.isArray(output['value'])) {
-    return { ...part, output: output['value'].map(partToCount) }
+  const { type, mediaType, output, data } = part
+  if (isObject(output)) {
+    const { value } = output
+    const isParts = output['type'] === 'content' && Array.isArray(value)
+    // Names in the data of a tool mean nothing here.
+    return { ...part, output: isParts ? value.map(partToCount) : JSON.stringify(value) }
   }
   if (!/^(reasoning-)?(file|media|image)/.test(String(type))) return part
-  return String(type).startsWith('image') || String(mediaType).startsWith('image/')
-    ? { type: 'input_image', image_url: '' }
-    : { type: 'input_file', file_id: '' }
+  if (String(type).startsWith('image') || /^image(\/|$)/.test(String(mediaType))) {
+    return { type: 'input_image', image_url: '' }
+  }
+  const text = objectOf(data)['text']
+  if (typeof text === 'string') return { type: 'text', text }
+  return isStoredFile(part)
+    ? { type: 'input_file', file_id: 'file' }
+    : { type: 'input_file', file_data: '' }
+}
+
+/** Returns true if a file is named by an address, or by an id: a short text that is no base64. */
+function isStoredFile({ type, data }: Json): boolean {
+  if (/-(url|id|reference)$/.test(String(type)) || data instanceof URL) return true
+  if (typeof data === 'string') return data.length < 256 && /[^A-Za-z0-9+/=]/.test(data)
+  return /^(url|reference)$/.test(String(objectOf(data)['type']))
 }

@@ -9,10 +9,14 @@ import { CLAUDE_FACTOR, estimateTokens } from './tokens.ts'
 /** The options of `estimateRequest`, completed. */
 export interface EstimateSettings {
   readonly count: ((text: string) => number) | undefined
-  readonly defaultOutput: number
   readonly imageTokens: number | undefined
   readonly unseenTokens: number
+  /** Called for each part of the input, with the field by which it names input that is stored elsewhere. */
+  readonly inspect?: Inspect | undefined
 }
+
+/** Looks at a part of the input, and throws where it may not be sent. */
+export type Inspect = (part: Json, reference: string | undefined) => void
 
 /** A body of more values than this is refused; one of a megabyte has some ten thousand. */
 const MAX_VALUES = 1_000_000
@@ -25,7 +29,7 @@ const CLAUDE_TOOLS = 804
 
 /** Parameters that the model does not read. */
 const NOT_READ: ReadonlySet<string> = /* @__PURE__ */ new Set(
-  'audio background conversation include logit_bias max_completion_tokens max_output_tokens max_tokens mcp_servers metadata modalities model n best_of previous_response_id prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier stop stop_sequences store stream stream_options thinking user verbosity'.split(
+  'audio background conversation include logit_bias max_completion_tokens max_output_tokens max_tokens mcp_servers metadata modalities model n best_of previous_response_id prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier stop stop_sequences store stream stream_options thinking thread user verbosity'.split(
     ' ',
   ),
 )
@@ -43,34 +47,16 @@ const NOT_SAID: ReadonlySet<string> = /* @__PURE__ */ new Set(
     ' ',
   ),
 )
-/** Finds the picture in a part of this type. */
-const PICTURE_IN: Places = /* @__PURE__ */ new Map([
-  ['image_url', ['image_url']],
-  ['input_image', ['image_url', 'file_id']],
-  ['computer_screenshot', ['image_url', 'file_id']],
-  ['image', ['source']],
-])
-/** Finds input whose size only the provider knows. */
-const UNSEEN_IN: Places = /* @__PURE__ */ new Map([
-  ['file', ['file']],
-  ['input_file', ['file_data', 'file_id', 'file_url']],
-  ['input_audio', ['input_audio']],
-  ['audio_url', ['audio_url']],
-  ['document_url', ['document_url']],
-  ['video_url', ['video_url']],
-  ['document', ['source']],
-  ['container_upload', ['file_id']],
-  ['item_reference', ['id']],
-])
-/** The number of things of that kind that a parameter brings in. */
-const UNSEEN_PARAMETERS: ReadonlyMap<string, (value: unknown) => number> = /* @__PURE__ */ new Map([
-  ['previous_response_id', given],
-  ['conversation', given],
-  ['mcp_servers', (value: unknown) => (Array.isArray(value) ? value.length : given(value))],
-  ['tools', (value: unknown) => (Array.isArray(value) ? value.filter(isMcp).length : 0)],
-])
-
-type Places = ReadonlyMap<unknown, readonly string[]>
+/** Types of parts that are pictures, however they name them. */
+const PICTURE = /^(image(_url)?|input_image|computer_screenshot)$/
+/** Fields that name input by its id or address. */
+const STORED = /^(file_id|(file|pdf|audio|video|document)_url)$/
+/** Fields of parts that are no text. */
+const MEDIA = /^(source|(input_)?audio|file(_data|_id)?|(image|file|pdf|audio|video|document)_url)$/
+/** Types of parts that name where an answer was found. */
+const CITATION = /(citation|location|path)$/
+/** Parameters that bring in what is stored. */
+const STORED_PARAMETERS = ['previous_response_id', 'conversation', 'thread']
 
 /** The input tokens of a body: what is said in it, its data, and what it brings in besides. */
 export function inputTokens(
@@ -90,14 +76,15 @@ export function inputTokens(
   const said = (part: Json): void => {
     const type = own(part, 'type')
     if (type !== 'text') text += PER_ITEM
-    const picture = placeIn(part, PICTURE_IN)
-    // A document may be plain text, or parts like those of a message.
-    const plain = type === 'document' && isSpelledOut(own(part, 'source'))
-    const unseen = plain ? undefined : (placeIn(part, UNSEEN_IN) ?? referenceIn(part))
-    if (picture !== undefined) other += settings.imageTokens ?? pictureTokens(part, model)
-    else if (unseen !== undefined) other += settings.unseenTokens
+    const isPicture =
+      isGiven(part['image_url']) || (PICTURE.test(textOf(type)) && Object.keys(part).length > 1)
+    const reference = isPicture ? undefined : referenceIn(part)
+    settings.inspect?.(part, reference)
+    const isMedia = isPicture || reference !== undefined || isInline(part)
+    if (isPicture) other += settings.imageTokens ?? pictureTokens(part, model)
+    else if (isMedia) other += settings.unseenTokens
     for (const key of Object.keys(part)) {
-      if (NOT_SAID.has(key) || key === picture || key === unseen) continue
+      if (NOT_SAID.has(key) || (isMedia && MEDIA.test(key))) continue
       // What a tool was called with is sent as JSON.
       ;(key === 'input' ? data : texts).push(part[key])
     }
@@ -119,8 +106,15 @@ export function inputTokens(
 
   for (const key of Object.keys(body)) {
     const value = body[key]
-    other += (UNSEEN_PARAMETERS.get(key)?.(value) ?? 0) * settings.unseenTokens
-    if (TEXTS.has(key)) texts.push(value)
+    const isPrompt = key === 'prompt' && isObject(value)
+    if (isPrompt || (STORED_PARAMETERS.includes(key) && isGiven(value))) {
+      settings.inspect?.(body, key)
+      other += settings.unseenTokens
+    }
+    if (key === 'mcp_servers' || key === 'tools') {
+      other += serversIn(key, value) * settings.unseenTokens
+    }
+    if (TEXTS.has(key)) texts.push(isPrompt ? value['variables'] : value)
     else if (!NOT_READ.has(key)) data.push(value)
   }
   const tools = own(body, 'tools')
@@ -144,15 +138,42 @@ export function inputTokens(
   return Math.ceil(text * factor) + other
 }
 
-function placeIn(part: Json, places: Places): string | undefined {
-  return places.get(own(part, 'type'))?.find((key) => Object.hasOwn(part, key))
+/** Returns the field by which a part names input that only the provider has. */
+function referenceIn(part: Json): string | undefined {
+  const { id, type, source, file, audio } = part
+  const { file_id: fileId, file_data: data } = objectOf(file)
+  if (isGiven(fileId) || textOf(data).includes('://')) return 'file'
+  if (/^(file|url)$/.test(typeOf(source))) return 'source'
+  if (isGiven(objectOf(audio)['id'])) return 'audio'
+  // Without its encrypted content, OpenAI finds reasoning by its id.
+  const isReasoning = type === 'reasoning' && !textOf(part['encrypted_content'])
+  const isBare = Object.keys(part).every((key) => NOT_SAID.has(key))
+  if (isGiven(id) && (isReasoning || isBare || type === 'item_reference')) return 'id'
+  return storedIn(part, (address) => !address.startsWith('data:'))
 }
 
-/** A stored prompt, or an item that is named by its id: it may leave out its type. */
-function referenceIn(part: Json): string | undefined {
-  const isOther = ['role', 'content'].some((key) => Object.hasOwn(part, key))
-  return !isOther && Object.hasOwn(part, 'id') && !own(part, 'type') ? 'id' : undefined
+/** Returns the field of a part that has an address or an id for which `matches` returns true. */
+function storedIn(part: Json, matches: (address: string) => boolean): string | undefined {
+  if (CITATION.test(typeOf(part))) return undefined
+  return Object.keys(part).find((key) => {
+    const value = part[key]
+    return STORED.test(key) && isGiven(value) && matches(textOf(objectOf(value)['url'] ?? value))
+  })
 }
+
+/** Returns true for a file, a sound or a document in the body itself, unless it is plain text. */
+function isInline(part: Json): boolean {
+  const { source } = part
+  // A document may be text, or parts like those of a message.
+  if (isObject(source)) return !/^(text|content)$/.test(typeOf(source))
+  const places = [part['file'], part['file_data'], part['input_audio'], storedIn(part, Boolean)]
+  return places.some(isGiven)
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** Returns the type of an object. Not `String(…)`, which fails for objects that override it. */
+const typeOf = (value: unknown): string => textOf(objectOf(value)['type'])
 
 function pictureTokens(part: Json, model: string | undefined): number {
   if (own(part, 'type') === 'image' || isClaude(model)) return CLAUDE_IMAGE_TOKENS
@@ -160,19 +181,18 @@ function pictureTokens(part: Json, model: string | undefined): number {
   return openAiImageTokens(model, own(isObject(image) ? image : part, 'detail'))
 }
 
-function isSpelledOut(source: unknown): boolean {
-  const { type } = objectOf(source)
-  return type === 'text' || type === 'content'
+/** Returns the number of MCP servers, whose tools the model reads. */
+function serversIn(key: string, value: unknown): number {
+  if (Array.isArray(value)) return key === 'tools' ? value.filter(isMcp).length : value.length
+  return key === 'tools' || !isGiven(value) ? 0 : 1
 }
 
 /** OpenAI's way to name an MCP server; the model reads what tools it has. */
 function isMcp(tool: unknown): boolean {
-  return objectOf(tool)['type'] === 'mcp'
+  return typeOf(tool) === 'mcp'
 }
 
-function given(value: unknown): number {
-  return value === null || value === undefined ? 0 : 1
-}
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
 function counted(count: (text: string) => number, text: string): number {
   const tokens = count(text)

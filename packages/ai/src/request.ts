@@ -7,7 +7,7 @@ import {
 } from '@sluice/core/validation'
 import { isObject, own, type Json } from './json.ts'
 import { units } from './provider-usage.ts'
-import { inputTokens, type EstimateSettings } from './request-input.ts'
+import { inputTokens, type Inspect } from './request-input.ts'
 
 /** The most that a request may use. */
 export interface RequestEstimate {
@@ -40,6 +40,11 @@ export interface EstimateRequestOptions {
   readonly unseenTokens?: number
 }
 
+/** Options that may be `undefined`, as they come from others. */
+type EstimateTerms = {
+  readonly [Name in keyof EstimateRequestOptions]?: EstimateRequestOptions[Name] | undefined
+}
+
 /**
  * The tokens that a request may use, from its parsed JSON body: OpenAI's chat completions, responses and
  * legacy completions, Anthropic's messages, and what is compatible with them. Made for a reservation, so
@@ -56,7 +61,20 @@ export function estimateRequest(
   body: unknown,
   options: EstimateRequestOptions = {},
 ): RequestEstimate {
-  const settings = validOptions(options)
+  return estimated(body, validOptions(options))
+}
+
+/** As `estimateRequest`, for options that are known to be valid. */
+export function estimated(
+  body: unknown,
+  {
+    count,
+    defaultOutput = 4_096,
+    imageTokens,
+    unseenTokens = 20_000,
+    inspect,
+  }: EstimateTerms & { readonly inspect?: Inspect },
+): RequestEstimate {
   if (!isObject(body)) {
     throw new InputError('invalid_body', 'body', 'must be a JSON object')
   }
@@ -71,8 +89,11 @@ export function estimateRequest(
   )
   return {
     model,
-    input: Math.min(MAX_UNITS, inputTokens(body, model, settings)),
-    output: Math.min(MAX_UNITS, (most || settings.defaultOutput) * answers),
+    input: Math.min(
+      MAX_UNITS,
+      inputTokens(body, model, { count, imageTokens, unseenTokens, inspect }),
+    ),
+    output: Math.min(MAX_UNITS, (most || defaultOutput) * answers),
   }
 }
 
@@ -88,17 +109,17 @@ function limitOf(body: Json, key: string): number {
   return units(typeof value === 'string' ? Number(value) : value)
 }
 
-function validOptions(options: EstimateRequestOptions): EstimateSettings {
+function validOptions(options: EstimateRequestOptions): EstimateRequestOptions {
   assertKnownOptions('estimateRequest', options, [
     'count',
     'defaultOutput',
     'imageTokens',
     'unseenTokens',
   ])
-  const { count, defaultOutput = 4_096, imageTokens, unseenTokens = 20_000 } = options
+  const { count, defaultOutput = 1, imageTokens, unseenTokens = 1 } = options
   if (count !== undefined) assertFunction('estimateRequest.count', count)
   if (imageTokens !== undefined) assertPositiveInteger('estimateRequest.imageTokens', imageTokens)
   assertPositiveInteger('estimateRequest.defaultOutput', defaultOutput)
   assertPositiveInteger('estimateRequest.unseenTokens', unseenTokens)
-  return { count, defaultOutput, imageTokens, unseenTokens }
+  return options
 }

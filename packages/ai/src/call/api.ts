@@ -42,6 +42,9 @@ const isClientTool = (tool: unknown): boolean => {
   return type === undefined || (typeof type === 'string' && CLIENT_TOOL.test(type))
 }
 
+/** Returns true if the client runs a tool, whatever the format. */
+export const isCallersTool = (tool: unknown): boolean => isFunctionTool(tool) || isClientTool(tool)
+
 const listOf =
   (isAllowed: (item: unknown) => boolean) =>
   (value: unknown): boolean =>
@@ -90,7 +93,7 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
     path: /\/responses$/i,
     fields: words(
       `${COMMON} input instructions max_output_tokens stream_options tool_choice parallel_tool_calls
-       max_tool_calls reasoning text truncation include store top_logprobs previous_response_id
+       max_tool_calls reasoning text truncation include store top_logprobs previous_response_id conversation
        safety_identifier prompt_cache_key prompt_cache_retention`,
     ),
     values: OPENAI_VALUES,

@@ -1,7 +1,7 @@
 import { InputError } from '@sluice/core'
 import { isObject, own, type Json } from '../json.ts'
 import { isClaude } from '../model-name.ts'
-import { estimateRequest } from '../request.ts'
+import { estimated } from '../request.ts'
 
 /** Returns the input tokens to reserve for a body that is sent as JSON of `bytes` bytes. */
 export type CountInput = (body: Readonly<Record<string, unknown>>, bytes: number) => number
@@ -29,7 +29,7 @@ const NO_BOUND = 100_000_000_000
  */
 export const boundInput: CountInput = (body, bytes) => {
   const unbounded = { count: () => 0, imageTokens: NO_BOUND, unseenTokens: NO_BOUND }
-  const { input, model } = estimateRequest(body, unbounded)
+  const { input, model } = estimated(body, unbounded)
   if (input >= NO_BOUND || hasReference(body)) {
     const message = 'must not have images, files or references here: their tokens have no bound'
     throw new InputError('invalid_body', 'body', message)

@@ -2,11 +2,19 @@
 import { MAX_UNITS } from '@sluice/core/validation'
 import type { Json } from '../json.ts'
 import { findPrice, priceOf, type Priced, type Prices } from '../prices.ts'
-import { estimateRequest, type EstimateRequestOptions, type RequestEstimate } from '../request.ts'
+import { estimated, type EstimateRequestOptions, type RequestEstimate } from '../request.ts'
 import type { CountInput } from './bound-input.ts'
+import { hiddenInput, type HiddenTerms } from './hidden-input.ts'
 
 /** The parts of the options that say how to count the input. */
-export interface InputTerms extends Omit<EstimateRequestOptions, 'defaultOutput'> {
+export interface InputTerms extends Omit<EstimateRequestOptions, 'defaultOutput' | 'unseenTokens'> {
+  /**
+   * Allows files by id or address, earlier answers and stored prompts, whose tokens only the provider sees, and
+   * counts each as so many. Files and sounds in the body itself count as many, too.
+   *
+   * @default such references are refused with 400; what is in the body counts as 20_000
+   */
+  readonly unseenTokens?: number
   /**
    * Counts the input to reserve. `boundInput` returns a number that it cannot exceed, and refuses with 400
    * what has no bound, such as images and files. A budget is never exceeded then.
@@ -62,14 +70,17 @@ function outputRate(model: string, reach: number, prices: Prices): number {
   return long && reach > long.above ? Math.max(output, long.output) : output
 }
 
-/** Returns the tokens of a body of `bytes` bytes. @throws InputError `invalid_body` As the option `input` does. */
-export function tokensOf(body: Json, bytes: number, terms: InputTerms): RequestEstimate {
-  const { count, imageTokens, unseenTokens } = terms
-  const estimate = estimateRequest(body, {
-    ...(count && { count }),
-    ...(imageTokens !== undefined && { imageTokens }),
-    ...(unseenTokens !== undefined && { unseenTokens }),
-  })
+/**
+ * Returns the tokens of a body of `bytes` bytes.
+ *
+ * @throws InputError `invalid_body` When it has hidden input, or as the option `input` does.
+ */
+export function tokensOf(
+  body: Json,
+  bytes: number,
+  terms: HiddenTerms & InputTerms,
+): RequestEstimate {
+  const estimate = estimated(body, { ...terms, inspect: hiddenInput(terms) })
   return terms.input ? { ...estimate, input: terms.input(body, bytes) } : estimate
 }
 

@@ -18,7 +18,7 @@ export const cohere: UsageFormat = {
   read(event): AnswerEvent | undefined {
     const { type, usage, meta, message, text } = event
     const { message: said, usage: total } = objectOf(event['delta'])
-    const isWhole = isObject(said) || /end$/.test(String(type))
+    const isWhole = isObject(said) || String(type).endsWith('end')
     if (typeof type === 'string' && V2_EVENT.test(type) && isWhole) {
       return { text: messageTexts(said), usage: usageIn(total), isLast: type === 'message-end' }
     }

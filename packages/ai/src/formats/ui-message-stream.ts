@@ -16,7 +16,7 @@ export const uiMessageStream: UsageFormat = {
   read({ type, delta, inputTextDelta, toolName, input, messageMetadata }): AnswerEvent | undefined {
     if (typeof type !== 'string' || !CHUNK.test(type)) return undefined
     // The parts of `fullStream` have types of these names, and other members.
-    if (/-delta$/.test(type) && typeof (delta ?? inputTextDelta) !== 'string') return undefined
+    if (type.endsWith('-delta') && typeof (delta ?? inputTextDelta) !== 'string') return undefined
     const { model, usage, totalUsage } = objectOf(messageMetadata)
     return {
       model,

@@ -1,0 +1,25 @@
+import { InputError } from '@sluice/core'
+import { objectOf, objectsIn } from '../json.ts'
+import type { Inspect } from '../request-input.ts'
+import { isCallersTool } from './api.ts'
+
+/** The parts of the options that allow input that is not in the body. */
+export interface HiddenTerms {
+  readonly unseenTokens?: number
+  readonly allowFields?: readonly string[]
+}
+
+/** Returns a function that refuses input that only the provider sees, and tools among the messages that it runs. */
+export function hiddenInput({ unseenTokens, allowFields }: HiddenTerms): Inspect {
+  return (part, reference) => {
+    if (reference !== undefined && unseenTokens === undefined) {
+      const message =
+        'names input that only the provider has: send all of it, or allow it with the option unseenTokens'
+      throw new InputError('invalid_body', `body.${reference}`, message)
+    }
+    const tools = [...objectsIn(part['tools']), objectOf(part['definition'])]
+    if (tools.every(isCallersTool) || allowFields?.includes('tools') === true) return
+    const message = 'has a tool among the messages that may cost more than tokens'
+    throw new InputError('invalid_body', 'body.tools', message)
+  }
+}
