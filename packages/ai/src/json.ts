@@ -25,3 +25,6 @@ export function parsed(json: string): unknown {
     return undefined
   }
 }
+
+/** Returns the length of a text in UTF-8. */
+export const byteLength = (text: string): number => new TextEncoder().encode(text).length

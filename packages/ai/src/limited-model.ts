@@ -12,11 +12,11 @@ import {
   type CallOptions,
 } from './call/engine.ts'
 import { isFunctionTool } from './call/api.ts'
-import { byteLength, tokensOf, unitsOfCall } from './call/call-units.ts'
+import { tokensOf, unitsOfCall } from './call/call-units.ts'
 import { countedName, MAX_OUTPUT, modelToCall, type PreparedCall } from './call/prepare.ts'
 import { readProviderOptions, toolRefusal, type CallWithOptions } from './call/provider-options.ts'
 import { chargeRefusedBody } from './call/refused-body.ts'
-import { isObject, objectOf, type Json } from './json.ts'
+import { byteLength, isObject, objectOf, type Json } from './json.ts'
 
 /** Options of `limitedModel`. */
 export interface LimitedModelOptions extends Omit<CallOptions, 'maxBodyBytes' | 'formats'> {

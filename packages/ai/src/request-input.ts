@@ -56,7 +56,7 @@ const MEDIA = /^(source|(input_)?audio|file(_data|_id)?|(image|file|pdf|audio|vi
 /** Types of parts that name where an answer was found. */
 const CITATION = /(citation|location|path)$/
 /** Parameters that bring in what is stored. */
-const STORED_PARAMETERS = ['previous_response_id', 'conversation', 'thread']
+const STORED_PARAMETER = /^(previous_response_id|conversation|thread)$/
 
 /** The input tokens of a body: what is said in it, its data, and what it brings in besides. */
 export function inputTokens(
@@ -107,7 +107,7 @@ export function inputTokens(
   for (const key of Object.keys(body)) {
     const value = body[key]
     const isPrompt = key === 'prompt' && isObject(value)
-    if (isPrompt || (STORED_PARAMETERS.includes(key) && isGiven(value))) {
+    if (isPrompt || (STORED_PARAMETER.test(key) && isGiven(value))) {
       settings.inspect?.(body, key)
       other += settings.unseenTokens
     }

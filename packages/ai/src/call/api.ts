@@ -1,4 +1,4 @@
-import { isObject, own } from '../json.ts'
+import { isObject, objectOf, own } from '../json.ts'
 
 /** The wire format of a model call. */
 export type ModelApi =
@@ -64,6 +64,15 @@ const OPENAI_VALUES = {
   background: oneOf(false),
 }
 
+const REASONING = words('effort summary generate_summary context max_tokens enabled exclude')
+
+/** Returns false for the mode `pro`, in which a model runs several times, and for what is not known. */
+const isReasonedOnce: ValueRule = (value) =>
+  Object.entries(objectOf(value)).every(
+    ([name, member]) =>
+      REASONING.has(name) || member === null || (name === 'mode' && member === 'standard'),
+  )
+
 /** OpenAI's own models; others that speak its format know `max_tokens` only. */
 const OPENAI_MODEL = /^(?:openai\/)?(?:gpt-|chatgpt-|o\d|ft:gpt-)/
 
@@ -93,10 +102,10 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
     path: /\/responses$/i,
     fields: words(
       `${COMMON} input instructions max_output_tokens stream_options tool_choice parallel_tool_calls
-       max_tool_calls reasoning text truncation include store top_logprobs previous_response_id conversation
+       max_tool_calls text truncation include store top_logprobs previous_response_id conversation
        safety_identifier prompt_cache_key prompt_cache_retention`,
     ),
-    values: OPENAI_VALUES,
+    values: { ...OPENAI_VALUES, reasoning: isReasonedOnce },
     maximumOf: () => 'max_output_tokens',
   },
   'openai-completions': {

@@ -1,6 +1,5 @@
 import { InputError } from '@sluice/core'
-import { isObject, own, type Json } from '../json.ts'
-import { isClaude } from '../model-name.ts'
+import { byteLength, isObject, own, type Json } from '../json.ts'
 import { estimated } from '../request.ts'
 
 /** Returns the input tokens to reserve for a body that is sent as JSON of `bytes` bytes. */
@@ -9,11 +8,23 @@ export type CountInput = (body: Readonly<Record<string, unknown>>, bytes: number
 /** Tokens that providers add to a call, beside those of its JSON: a few for each message, and a preamble. */
 const TEMPLATE_TOKENS = 128
 
+/** Fields from which providers write a prompt of their own. */
+const SCHEMAS = [
+  'tools',
+  'functions',
+  'response_format',
+  'text',
+  'output_config',
+  'output_format',
+  'format',
+]
+
 /**
- * More than Anthropic adds for all tools that it defines, whose names are unique: 804 for any, 245 for `bash`,
- * 700 for an editor, 735 for `computer` and 499 for its prompt (its page of prices, as of 2026-07).
+ * More than providers add where there are tools or a format. Anthropic adds, for all tools that it defines, whose
+ * names are unique: 804 for any, 245 for `bash`, 700 for an editor, 735 for `computer` and 499 for its prompt (its
+ * page of prices, as of 2026-07). Some hosts make a tool of a format.
  */
-const CLAUDE_TOOLS = 4_096
+const SCHEMA_TOKENS = 4_096
 
 /** More tokens than any call has. */
 const NO_BOUND = 100_000_000_000
@@ -29,14 +40,23 @@ const NO_BOUND = 100_000_000_000
  */
 export const boundInput: CountInput = (body, bytes) => {
   const unbounded = { count: () => 0, imageTokens: NO_BOUND, unseenTokens: NO_BOUND }
-  const { input, model } = estimated(body, unbounded)
+  const { input } = estimated(body, unbounded)
   if (input >= NO_BOUND || hasReference(body)) {
     const message = 'must not have images, files or references here: their tokens have no bound'
     throw new InputError('invalid_body', 'body', message)
   }
-  const ofTools = isClaude(model) && body['tools'] ? CLAUDE_TOOLS : 0
-  return bytes + TEMPLATE_TOKENS + ofTools
+  return bytes + TEMPLATE_TOKENS + schemaTokens(body)
 }
+
+/** Returns the most tokens of a provider's prompt for tools and formats: some write their JSON again, and indented. */
+function schemaTokens(body: Json): number {
+  const schemas = SCHEMAS.map((name) => own(body, name)).filter(hasContent)
+  const indented = schemas.map((schema) => byteLength(JSON.stringify(schema, null, 4)))
+  return indented.reduce((sum, length) => sum + length, schemas.length > 0 ? SCHEMA_TOKENS : 0)
+}
+
+const hasContent = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length > 0 : isObject(value) && own(value, 'type') !== 'text'
 
 /** Items of OpenAI's responses that hold what they say. All others may name something by its id. */
 const WHOLE_ITEM = /^(message|(function|custom_tool)_call(_output)?)$/

@@ -83,6 +83,3 @@ export function tokensOf(
   const estimate = estimated(body, { ...terms, inspect: hiddenInput(terms) })
   return terms.input ? { ...estimate, input: terms.input(body, bytes) } : estimate
 }
-
-/** Returns the length of a text in UTF-8. */
-export const byteLength = (text: string): number => new TextEncoder().encode(text).length

@@ -1,9 +1,9 @@
 import { InputError } from '@sluice/core'
-import { isObject, objectOf, own, type Json } from '../json.ts'
+import { byteLength, isObject, objectOf, own, type Json } from '../json.ts'
 import { baseName, candidateNames } from '../model-name.ts'
 import { findPrice, type Priced, type Prices } from '../prices.ts'
 import { API_RULES, isAnthropic, MAXIMA, type ModelApi } from './api.ts'
-import { byteLength, tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
+import { tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
 
 /** The parts of the options that say what may be called, and at which price. */
 export interface CallTerms extends InputTerms {
