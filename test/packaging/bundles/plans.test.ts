@@ -71,6 +71,7 @@ describe('a Worker loads', () => {
         'reservations/reservation.js',
         'reservations/reserve.js',
         'reservations/settle-operation.js',
+        'reservations/settle-with-retry.js',
         'reservations/settle.js',
         'reservations/settlements.js',
       ],

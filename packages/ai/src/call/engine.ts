@@ -11,9 +11,11 @@ import {
 import {
   fitRange,
   reserve,
+  settleWithRetry,
   unitNamesOf,
   type Reservation,
   type ReserveOptions,
+  type Settled,
 } from '@sluice/core/reservations'
 import { assertFunction, assertOneOf, assertPositiveInteger } from '@sluice/core/validation'
 import type { UsageFormat } from '../formats/format.ts'
@@ -24,7 +26,7 @@ import type { Usage } from '../usage.ts'
 import type { Units } from './call-units.ts'
 import { wasNeverSent } from './never-sent.ts'
 import { MAX_OUTPUT, type CallTerms, type PreparedCall } from './prepare.ts'
-import { SETTLED_UNITS, settleSurely, unitsUsed } from './settling.ts'
+import { SETTLED_UNITS, unitsUsed } from './settling.ts'
 
 /** Options of every way to make a limited model call. */
 export interface CallOptions
@@ -171,8 +173,9 @@ export async function admit(
         ? Math.max(learned ? (cost[unit] ?? 0) : reservedOf(decision, unit), used[unit])
         : used[unit],
     ])
+    const settled = Object.fromEntries(actual) as Cost
     try {
-      await settleSurely(decision as Reservation, Object.fromEntries(actual) as Cost)
+      await settleWithRetry(() => (decision as Reservation).settle(settled))
     } finally {
       if (usage.complete) learn?.observe(subject, call.countedAs, usage.output)
       // The provider bills it, also if the store does not know.
@@ -206,8 +209,9 @@ function admittedCall(
 ): AdmittedCall {
   const report = options.onError ?? logError
 
-  function inBackground(work: Promise<unknown>): void {
-    const safe = work.catch(report)
+  /** Settles in the background. */
+  function end(settle: () => Promise<Settled>): void {
+    const safe = settleWithRetry(settle).catch(report)
     try {
       waitUntil?.(safe)
     } catch (error) {
@@ -218,9 +222,9 @@ function admittedCall(
   const { decision } = admitted
   return {
     ...admitted,
-    failed: () => inBackground(settleSurely(decision, nothing)),
-    cancel: () => inBackground(decision.cancel()),
+    failed: () => end(() => decision.settle(nothing)),
+    cancel: () => end(() => decision.cancel()),
     unanswered: (error) =>
-      inBackground(wasNeverSent(error) ? decision.cancel() : settleSurely(decision, kept)),
+      end(() => (wasNeverSent(error) ? decision.cancel() : decision.settle(kept))),
   }
 }

@@ -1,6 +1,4 @@
-/* The end of a call: what its answer used, and the attempts to settle it. */
-import { StoreError, type Cost } from '@sluice/core'
-import type { Reservation } from '@sluice/core/reservations'
+/* The end of a call: what its answer used. */
 import { findPrice, priceOf, type Prices } from '../prices.ts'
 import type { ModelUsage, Usage } from '../usage.ts'
 import type { PreparedCall } from './prepare.ts'
@@ -9,25 +7,6 @@ import type { PreparedCall } from './prepare.ts'
 export const SETTLED_UNITS = ['token', 'input_token', 'output_token', 'usd'] as const
 
 type SettledUnit = (typeof SETTLED_UNITS)[number]
-
-/** The attempts to settle, and the pause before the second in milliseconds; before later ones it is longer. */
-const ATTEMPTS = 3
-const PAUSE_MS = 200
-
-/** Settles, again if the store fails: the first settlement counts, so that repeating it is harmless. */
-export async function settleSurely(reservation: Reservation, actual: Cost): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const { storeFailed = false } = await reservation.settle(actual)
-      if (!storeFailed || attempt === ATTEMPTS) return
-    } catch (error) {
-      if (!(error instanceof StoreError) || attempt === ATTEMPTS) throw error
-    }
-    await new Promise((resolve) => {
-      setTimeout(resolve, PAUSE_MS * attempt)
-    })
-  }
-}
 
 /** Returns the units that an answer used. */
 export function unitsUsed(

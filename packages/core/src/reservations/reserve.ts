@@ -18,6 +18,7 @@ import { createReservation } from './reservation.ts'
 import { explainDenial } from './held.ts'
 import { withMaxShare } from './max-share.ts'
 import { settle } from './settle.ts'
+import { settleWithRetry } from './settle-with-retry.ts'
 import { settlementOf } from './settlements.ts'
 
 /** Options of one reservation. */
@@ -115,14 +116,21 @@ export async function reserve<
   const { decision } = outcome
   const data = reservationData(outcome, decision.at + settleWithinMs, unsettled)
   if (!decision.allowed) {
-    // The store may have charged what was then denied without it.
-    const cancelling = decision.degraded && settle(data, runtime, () => 0)
-    if (cancelling) runInBackground(cancelling, call.waitUntil)
+    if (decision.degraded) runInBackground(cancelDenied(data, runtime), call.waitUntil)
     return explainDenial(decision)
   }
   runtime.events.reserved?.({ data, subject, decision })
   const reserved = { ...createReservation<Unit>(data, own), ...grantedOf(call, outcome) }
   return { ...decision, ...reserved }
+}
+
+/** Cancels what the store may have charged before the reservation was denied without it. */
+async function cancelDenied(data: ReservationData, runtime: LimiterRuntime): Promise<void> {
+  const { storeFailed } = await settleWithRetry(() => settle(data, runtime, () => 0))
+  if (!storeFailed) return
+  const message =
+    'A reservation was denied without the store, which has failed for three attempts to cancel it; if only the reply was lost, its estimate stays charged'
+  runtime.events.problem({ code: 'reservation_lost', message })
 }
 
 const RESERVE_OPTIONS = ['cost', 'waitUntil', 'settleWithin', 'fit', 'unsettled', 'maxShare']
