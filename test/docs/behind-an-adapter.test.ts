@@ -44,11 +44,11 @@ async function left(tenant: string, of: Limiter = limiter): Promise<number[]> {
 }
 
 const body = { model: 'gpt-4o', max_tokens: 4_000, messages: [{ role: 'user', content: 'Why?' }] }
-const post = (tenant: string) =>
+const post = (tenant: string, sent: object = body) =>
   new Request('https://app.example/api/ai/chat', {
     method: 'POST',
     headers: { 'x-tenant': tenant },
-    body: JSON.stringify(body),
+    body: JSON.stringify(sent),
   })
 const { input } = estimateRequest(body)
 // The recorded answer reports its usage.
@@ -80,6 +80,38 @@ it('a route handler reserves and settles with the lines of the page on reservati
   await expect(POST(post('next'), {})).rejects.toThrow('no answer')
   await Promise.all(kept)
   expect(await left('next')).toEqual([8, 9_000 - used - 4_000 - input, 1])
+})
+
+it('a body that must not be sent costs a request on both pages', async () => {
+  const ask = vi.fn<() => Promise<Response>>(answer)
+  for (const [name, value] of Object.entries({
+    ask,
+    limiter,
+    limiterFor: () => limiter,
+    tenantFromJwt,
+    after: keep,
+  })) {
+    vi.stubGlobal(name, value)
+  }
+  const next = await load<{ POST: (request: Request, context: object) => Promise<Response> }>(
+    'reservations',
+    'app/api/ai/chat/route.ts',
+  )
+  const { default: worker } = await load<{
+    default: { fetch: (request: Request, env: object, ctx: object) => Promise<Response> }
+  }>('llm', 'worker.ts')
+  const dear = { ...body, service_tier: 'priority' }
+  for (const send of [
+    () => next.POST(post('refused', dear), {}),
+    () => worker.fetch(post('refused', dear), {}, { waitUntil: keep }),
+  ]) {
+    const response = await send()
+    expect(response.status).toBe(400)
+    expect(await response.text()).toContain('body.service_tier')
+    await Promise.all(kept)
+  }
+  expect(await left('refused')).toEqual([8, 9_000, 1])
+  expect(ask).not.toHaveBeenCalled()
 })
 
 it('a Worker reserves and settles with the lines of the page on model calls', async () => {

@@ -6,6 +6,7 @@ import {
   type WaitUntil,
 } from '@sluice/core'
 import { unitNamesOf } from '@sluice/core/reservations'
+import { own } from '../json.ts'
 import type { ModelApi } from './api.ts'
 import { denialResponse, errorResponse, messageFor } from './denial.ts'
 import type { CallOptions } from './engine.ts'
@@ -39,6 +40,15 @@ export async function chargeRefusedBody(
   return decision.allowed ? undefined : decision
 }
 
+/** Answers the error of a refused body in the shape of the provider. Returns `undefined` for any other error. */
+export function refusalOf(error: unknown, api: ModelApi): Response | undefined {
+  if (!(error instanceof InputError)) return undefined
+  const { code } = error
+  const status = own(STATUSES, code) as number | undefined
+  if (status === undefined) return undefined
+  return errorResponse({ status, code, message: messageFor(error) }, api)
+}
+
 /** A place that calls come from: whose they are, and what they are held to. */
 export interface CallSource {
   readonly limiter: Limiter
@@ -58,9 +68,8 @@ export async function readCall(
   } catch (error) {
     const denied = await chargeRefusedBody(error, limiter, subject, waitUntil)
     if (denied) return denialResponse(denied, api, options.spentStatus)
-    const { code } = error as InputError
-    const status = STATUSES[code]
-    if (status === undefined) throw error
-    return errorResponse({ status, code, message: messageFor(error as InputError) }, api)
+    const refusal = refusalOf(error, api)
+    if (refusal === undefined) throw error
+    return refusal
   }
 }

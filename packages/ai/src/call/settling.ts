@@ -6,7 +6,8 @@ import type { PreparedCall } from './prepare.ts'
 /** The units of a call that are known once it is over. */
 export const SETTLED_UNITS = ['token', 'input_token', 'output_token', 'usd'] as const
 
-type SettledUnit = (typeof SETTLED_UNITS)[number]
+/** The name of such a unit. */
+export type SettledUnit = (typeof SETTLED_UNITS)[number]
 
 /** Returns the units that an answer used. */
 export function unitsUsed(
