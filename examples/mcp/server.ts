@@ -1,13 +1,14 @@
 import { serve } from '@hono/node-server'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { rateLimit } from '@sluice/adapters/hono'
+import { countMessages } from '@sluice/adapters/mcp'
 import { Hono } from 'hono'
 import { tenantFromJwt } from './auth.ts'
 import { limiter } from './limits.ts'
 import { createTools } from './tools.ts'
 
 const app = new Hono()
-app.use('/mcp', rateLimit(limiter, { subject: tenantFromJwt }))
+app.use('/mcp', rateLimit(limiter, { subject: tenantFromJwt, cost: countMessages() }))
 app.post('/mcp', async (context) => {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
   await createTools().connect(transport)

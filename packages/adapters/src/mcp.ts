@@ -18,6 +18,9 @@ import { headersOf } from './internal/fetch-headers.ts'
 import { assertRouteId } from './internal/route-option.ts'
 import { assertCode, refusedResult, withHeaders } from './internal/tool-result.ts'
 
+export { countMessages } from './internal/count-messages.ts'
+export type { CountMessagesOptions, MessageCost } from './internal/count-messages.ts'
+
 /** The last argument of a tool's callback: who calls, and over which transport. */
 export type ToolExtra = RequestHandlerExtra<ServerRequest, ServerNotification>
 

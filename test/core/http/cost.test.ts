@@ -4,6 +4,7 @@ import {
   HANDOFF_HEADER,
   limitGuesses,
   rateLimit,
+  reserving,
   type RouteCost,
   type RouteInput,
 } from '@sluice/core/http'
@@ -138,6 +139,24 @@ describe('an invalid cost', () => {
     expect((error as Error).message).toMatch(/^Sluice: cost[\w.]*: .+, on the route "chat" \(docs/)
     expect(handle).not.toHaveBeenCalled()
     expect(await left()).toEqual([10, 1_000])
+  })
+
+  it.each([
+    ['invalid_body', 400],
+    ['body_too_large', 413],
+  ] as const)('may refuse a body as %s with %i, which costs a request', async (code, status) => {
+    const { limiter, left } = counting(2)
+    const handle = vi.fn<() => Response>(() => new Response())
+    const cost = () => Promise.reject(new InputError(code, 'body', 'must be another'))
+    for (const option of [cost, reserving(cost)]) {
+      const ask = app(limiter, { cost: option }, handle)
+      const answer = await ask()
+      expect(answer.status).toBe(status)
+      expect(await answer.json()).toEqual({ error: code, message: 'body: must be another' })
+    }
+    expect(await left()).toEqual([0, 1_000])
+    expect((await app(limiter, { cost }, handle)()).status).toBe(429)
+    expect(handle).not.toHaveBeenCalled()
   })
 
   it('rethrows what the cost function throws, even an error of ours', async () => {

@@ -2,6 +2,7 @@ import type { Cost } from '../cost.ts'
 import type { AllowedDecision } from '../decision.ts'
 import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter } from '../limiter/limiter.ts'
+import { runtimeOf } from '../limiter/runtime.ts'
 import type { Subject } from '../subject.ts'
 import type { CallInFlight } from './call-in-flight.ts'
 import type { RequestReservation, ReservedCost, ReservedRequest } from './reserving.ts'
@@ -18,7 +19,7 @@ import { delay } from './delay.ts'
 import { resolveGuardOptions, type GuardOptions } from './guard-options.ts'
 import { denyRequest, refuseRequest } from './guard-responses.ts'
 import { headersFor, withHeaders } from './headers.ts'
-import { costError, orRefusal } from './input-refusal.ts'
+import { costError, orRefusal, refusedBody } from './input-refusal.ts'
 import { isPreflight } from './preflight.ts'
 import { Refusal, refuse, UNAUTHENTICATED } from './refusal.ts'
 import { warnOfUnknownRoutes } from './unknown-routes.ts'
@@ -109,9 +110,13 @@ export function createGuard<Context extends unknown[], PlatformRequest extends R
     }
 
     const option = route.cost ?? settings.cost ?? 1
-    const cost = await costOf(option, id, request, context)
+    const cost = await costOf(option, id, request, context).catch(refusedBody)
     const terms = { limiter: limiterFor(...context), subject: { ...subject, route: id } }
-    const charge = chargeRequest(option, request, terms, { waitUntil, cost })
+    // A refused body costs a request, so that it is not free to repeat.
+    const charge =
+      cost instanceof Refusal
+        ? chargeRequest(1, request, terms, { waitUntil, cost: oneRequest(terms.limiter) })
+        : chargeRequest(option, request, terms, { waitUntil, cost })
     const charged = await orRefusal(id, charge)
     await refund
     if (charged instanceof Refusal) return refuseRequest(charged, request, settings)
@@ -121,6 +126,7 @@ export function createGuard<Context extends unknown[], PlatformRequest extends R
       const answer = await onDenied?.(decision, request, ...context)
       return denyRequest(decision, request, settings, answer)
     }
+    if (cost instanceof Refusal) return refuseRequest(cost, request, settings)
 
     const delayMs = Math.min(maxDelayMs, decision.delayMs)
     // The client is gone: nobody reads the answer, and no handler runs.
@@ -167,6 +173,12 @@ async function chargeRequest(
   const { reserveFor } = cost as Partial<ReservedCost>
   if (reserveFor) return reserveFor(request, limiter, subject, options)
   return { decision: await limiter.check(subject, options) }
+}
+
+/** Returns the cost of a request and of nothing else, in the units that a limiter counts. */
+function oneRequest(limiter: Limiter): Cost {
+  const units = [...runtimeOf(limiter).program.units]
+  return Object.fromEntries(units.map((unit) => [unit, unit === 'request' ? 1 : 0]))
 }
 
 /** Returns the cost of a request. @throws InputError When a function returns `undefined`. */

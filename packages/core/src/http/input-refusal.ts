@@ -1,6 +1,16 @@
 import { InputError } from '../errors.ts'
 import { refuse, type Refusal } from './refusal.ts'
 
+const BODY_STATUSES: Readonly<Record<string, number>> = { invalid_body: 400, body_too_large: 413 }
+
+/** Returns the refusal for an error of the client's body, which a cost has read. Throws any other error again. */
+export function refusedBody(error: unknown): Refusal {
+  const { code, input, reason } = error as InputError
+  const status = error instanceof InputError ? BODY_STATUSES[code] : undefined
+  if (status === undefined) throw error
+  return refuse({ status, code, message: `${input}: ${reason}` })
+}
+
 /** Resolves to the result of `decide`, or to a refusal when a client's id cannot be counted. */
 export async function orRefusal<T>(route: string, decide: Promise<T>): Promise<T | Refusal> {
   try {

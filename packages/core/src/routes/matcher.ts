@@ -11,7 +11,8 @@ export type RouteInput<Context extends unknown[] = [], PlatformRequest extends R
 
 /**
  * The cost of a request: units, or a function of the request that returns them. A function that reads
- * the body must clone the request, because the handler reads it later. An exception is not caught.
+ * the body must clone the request, because the handler reads it later. An exception is not caught, but an
+ * `InputError` of the body (`invalid_body`, `body_too_large`): it is answered with 400 or 413, and costs a request.
  *
  * @example
  * const cost: RouteCost = async (request) => {
