@@ -48,7 +48,7 @@ async function start(name: string, page: string): Promise<Run> {
     UPSTASH_REDIS_REST_URL: local.url,
     UPSTASH_REDIS_REST_TOKEN: local.token,
   }
-  server = spawn('node', ['server.ts'], { cwd: app, env: settings, stdio: 'inherit' })
+  server = spawn(process.execPath, ['server.ts'], { cwd: app, env: settings, stdio: 'inherit' })
   const url = `http://localhost:${port}`
   await expect
     .poll(() =>
