@@ -18,6 +18,7 @@ beforeAll(async () => {
   vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
   vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
   vi.stubEnv('JWT_SECRET', SECRET)
+  vi.stubEnv('OPENAI_API_KEY', 'sk-of-a-test')
   // Inside the workspace, so that the packages are found as a user's would be.
   folder = mkdtempSync(fileURLToPath(new URL('readme-', import.meta.url)))
   const blocks = readme.matchAll(/```ts\n\/\/ ([\w-]+\.ts)\n([\s\S]*?)```/g)

@@ -3,7 +3,7 @@ import { forgetUsage } from '@sluice/usage'
 import { tenants } from '../auth/tenants'
 import { dashboard } from '../dashboard'
 import { chatLimiter } from '../limits/chat'
-import { limiter, routes } from '../limits/ai-routes'
+import { DENIAL_AGE_MS, limiter, routes } from '../limits/ai-routes'
 import { isUsageRecorded, USAGE_FLUSH_MS } from '../usage'
 import { isClockAhead, restoreClock } from './clock'
 
@@ -32,6 +32,8 @@ export async function resetTenants(names?: readonly string[]): Promise<void> {
       ...routes.map(({ id: route }) => limiter.reset({ ...subject, route })),
     ]),
   )
+  // The middleware caches denials in an isolate of its own.
+  await delay(DENIAL_AGE_MS)
   if (names === undefined) dashboard.forget()
   else for (const { tenant } of chosen) dashboard.forget(tenant)
 }

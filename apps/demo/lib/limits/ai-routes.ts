@@ -1,4 +1,5 @@
 import { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
+import { cacheDenials } from '@sluice/core/cache-denials'
 import { upstash } from '@sluice/core/upstash'
 import { relay } from '@sluice/dashboard/relay'
 import { usageRecords } from '../usage'
@@ -29,11 +30,17 @@ const dashboardTarget = () => {
   return key && PORT ? { url: `http://127.0.0.1:${PORT}/api/dashboard`, key } : undefined
 }
 
+/** The time for which an instance may deny what another one has reset. Short, for the demo's resets. */
+export const DENIAL_AGE_MS = 1_000
+
 /** The app's limiter. */
 export const limiter = createLimiter({
   // The address is in UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN. If the store takes longer
-  // than the timeout, each instance of the app limits on its own.
-  store: upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }),
+  // than the timeout, each instance of the app limits on its own. A flood of denied requests must not slow
+  // the store, so whoever is denied stays denied in memory.
+  store: cacheDenials(upstash({ timeoutMs: Number(process.env['STORE_TIMEOUT_MS'] ?? 1_000) }), {
+    maxAgeMs: DENIAL_AGE_MS,
+  }),
   plans,
   policies: [
     dailyCap({ name: 'daily', limit: ({ plan }) => plan.daily, per: ['tenant'] }),

@@ -43,8 +43,8 @@ export interface LimiterEvents {
   /** A reservation was settled after its `settleWithin`: its estimate is final. */
   readonly abandoned: ReservedUnits
   /**
-   * Something is wrong that does not stop decisions, such as an unknown plan or a store that fails. The
-   * same problem is emitted once a minute; with the code of a store's error, only one. At most ten unknown
+   * Something is wrong that does not stop decisions, such as an unknown plan or a store that fails, or
+   * the store answers again. The same problem is emitted once a minute; with the code of a store's error, only one. At most ten unknown
    * plans are, from each `source`.
    */
   readonly problem: Problem
@@ -108,6 +108,7 @@ export interface Problem {
     | 'policy_skipped'
     | 'reservation_lost'
     | 'usage_incomplete'
+    | 'store_recovered'
     | StoreErrorCode
   /** A sentence for the log. Contains no id of a tenant or user. */
   readonly message: string

@@ -10,15 +10,21 @@ export function unknownPlan(name: unknown, source: 'subject' | 'resolver' = 'sub
 
 /**
  * Passes each problem on once a minute, and a hundred of one kind at most: ten unknown plans, one fault of
- * the store.
+ * the store. That the store answers again is passed on once after faults that were.
  */
 export function throttleProblems(
   emit: (problem: Problem) => void,
   clock: Clock,
 ): (problem: Problem) => void {
   const kinds: Record<string, Map<string, number>> = {}
+  let isStoreFailing = false
   return (problem) => {
     const { code, source, message } = problem
+    if (code === 'store_recovered') {
+      if (isStoreFailing) emit(problem)
+      isStoreFailing = false
+      return
+    }
     const now = clock()
     // Counted by kind, so that a flood of names from outside does not hide other problems.
     const times = (kinds[code + source] ??= new Map())
@@ -27,6 +33,7 @@ export function throttleProblems(
     const most = code.startsWith('store') ? 1 : source ? 10 : 100
     if (times.has(message) || times.size >= most) return
     times.set(message, now)
+    isStoreFailing ||= code.startsWith('store')
     emit(problem)
   }
 }

@@ -1,4 +1,5 @@
 import type { Degraded } from '../decision.ts'
+import type { StoreErrorCode } from '../errors.ts'
 import type { Entry, Operation, Store, StoreProblem, StoreReply, StoreRequest } from './store.ts'
 import { SluiceError, StoreError } from '../errors.ts'
 import { createMemory } from './memory.ts'
@@ -29,18 +30,38 @@ const localReservations = new Map<Operation<unknown>['localMark'], Store>()
 /** The most reservations to remember. More are not expected to be open while a store is down. */
 const MAX_LOCAL_RESERVATIONS = 10_000
 
+/** A store has failed, or answers again. */
+type StoreReport = Omit<StoreProblem, 'code'> & {
+  readonly code: StoreErrorCode | 'store_recovered'
+}
+
 /**
  * Wraps `primary`; when it fails to decide, decides according to `onStoreError`. Only `check` falls back:
  * `run` and `reset` throw.
  *
- * @param report Hears of each decision that is made without the store.
+ * @param report Called for each decision that is made without the store, and for the first after these that the
+ * store has made.
  */
 export function withFallback(
   primary: Store,
   onStoreError: OnStoreError = localExceptMoney,
-  report: (problem: StoreProblem) => void,
+  report: (problem: StoreReport) => void,
 ): Store {
   const local = createMemory()
+  /** Set from the first decision without the store until the store has made one. */
+  let outage: { readonly since: number } | undefined
+
+  function reportFailure(problem: StoreProblem, { now }: StoreRequest): void {
+    outage ??= { since: now }
+    report(problem)
+  }
+
+  function endOutage(since: number, { now }: StoreRequest): void {
+    outage = undefined
+    const seconds = Math.max(1, Math.ceil((now - since) / 1_000))
+    const message = `The store answers again. Decisions were made without it for ${seconds} s`
+    report({ code: 'store_recovered', message })
+  }
 
   async function fallbackReply(request: StoreRequest, error: unknown): Promise<StoreReply> {
     const isOwn = error instanceof StoreError
@@ -50,11 +71,8 @@ export function withFallback(
     const outcome = typeof onStoreError === 'function' ? onStoreError(request) : onStoreError
     const mode = typeof outcome === 'string' ? outcome : 'local'
     const means = mode === 'local' ? ': N processes allow N times as much' : ''
-    report({
-      code,
-      message: `${message}. Meanwhile onStoreError is '${mode}'${means}`,
-      ...(!isOwn && { error }),
-    })
+    const problem = { code, message: `${message}. Meanwhile onStoreError is '${mode}'${means}` }
+    reportFailure(isOwn ? problem : { ...problem, error }, request)
     const degraded = { cause: code, mode }
     if (mode !== 'local') {
       return { source: 'memory', now: request.now, verdicts: [], values: [], degraded }
@@ -71,11 +89,16 @@ export function withFallback(
   return {
     async check(request) {
       if (request.failure !== undefined) return fallbackReply(request, request.failure)
+      const known = outage
       try {
         const reply = await primary.check(request)
-        if (reply.problem) report(reply.problem)
-        if (reply.degraded || isComplete(reply, request)) return reply
-        throw badReply()
+        if (reply.problem) reportFailure(reply.problem, request)
+        if (!reply.degraded) {
+          if (!isComplete(reply, request)) throw badReply()
+          // The answer to a request from before the outage does not prove that it has ended.
+          if (known && known === outage && isFromStore(reply)) endOutage(known.since, request)
+        }
+        return reply
       } catch (error) {
         return fallbackReply(request, error)
       }
@@ -101,6 +124,9 @@ function rememberReservation(mark: string, store: Store): void {
   const [oldest] = localReservations.keys()
   if (localReservations.size > MAX_LOCAL_RESERVATIONS) localReservations.delete(oldest)
 }
+
+/** Returns false if a store around the store has decided by itself. */
+const isFromStore = ({ source }: StoreReply): boolean => source !== 'cache' && source !== 'lease'
 
 /** Returns true if the reply answers every entry and every read. A custom store may not. */
 function isComplete(

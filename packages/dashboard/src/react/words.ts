@@ -68,14 +68,17 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   extension_failed: 'An addition to a limiter failed: it went on without it',
   policy_skipped: 'A limit applies to nobody: requests lack what it counts by',
   reservation_lost: 'A call could not be settled: its estimate counts',
+  store_recovered: 'The store answers again',
   usage_incomplete: 'Some usage is recorded late, or without its tenant',
   report_failed: 'Findings could not be made',
 }
 
 /** Says what a problem means for those who watch. The log has the details. */
 export function problemText({ code, message }: ProblemView): string {
+  const text = PROBLEMS[code]
+  if (text !== undefined) return text
   if (code.startsWith('store_')) return `A request was decided without the store: ${causeOf(code)}`
-  return PROBLEMS[code] ?? message.replace(/ \(docs\/[^)]*\)/g, '')
+  return message.replace(/ \(docs\/[^)]*\)/g, '')
 }
 
 /** Formats a share of a whole: `12 %`. */

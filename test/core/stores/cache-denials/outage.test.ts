@@ -1,7 +1,10 @@
-import { fixedWindow, listen, type Degraded } from '@sluice/core'
+import { fixedWindow, listen, type Degraded, type Store } from '@sluice/core'
+import { cacheDenials } from '@sluice/core/cache-denials'
+import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { spend } from '../../../support/decisions.ts'
-import { ACME, collectProblems } from '../../../support/limiters.ts'
+import { ACME, collectProblems, setUp } from '../../../support/limiters.ts'
+import { Watched } from '../../../support/watched-store.ts'
 import { exhaust, setUpCache } from './support.ts'
 
 const hourly = fixedWindow({ name: 'hourly', limit: 2, window: '1h', per: ['tenant'] })
@@ -117,3 +120,29 @@ describe('while the store fails', () => {
     expect(await limiter.check(ACME)).toMatchObject({ allowed: true })
   })
 })
+
+it.each([
+  ['without cacheDenials', 80, (store: Store) => store],
+  ['with cacheDenials', 0, (store: Store) => cacheDenials(store)],
+])(
+  'a flood that brings the store down, %s, lets %d more requests pass than a limit of 20 in four processes',
+  async (_, more, wrap) => {
+    const store = new Watched(memory())
+    const minute = fixedWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'] })
+    const processes = Array.from(
+      { length: 4 },
+      () => setUp([minute], { store: wrap(store), onStoreError: 'local' }).limiter,
+    )
+    /** The requests that are allowed when each process is sent 50. */
+    const flood = async (): Promise<number> => {
+      let allowed = 0
+      for (let sent = 0; sent < 50; sent += 1) {
+        for (const limiter of processes) allowed += Number((await limiter.check(ACME)).allowed)
+      }
+      return allowed
+    }
+    expect(await flood()).toBe(20)
+    store.isDown = true
+    expect(await flood()).toBe(more)
+  },
+)
