@@ -155,6 +155,6 @@ describe('a mistake in the formats is an error that names the option', () => {
     ['a name', () => of({ settle, formats: ['gemini'] }), 'meter.formats'],
     ['nothing', () => stream({ settle, formats: null }), 'meterStream.formats'],
     ['a list of nothing', () => stream({ settle, formats: [undefined] }), 'meterStream.formats'],
-    ['a handler with a name', () => door({ formats: 'gemini' }), 'formats'],
+    ['a handler with a name', () => door({ formats: 'gemini' }), 'modelHandler.formats'],
   ])
 })

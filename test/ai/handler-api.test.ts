@@ -217,14 +217,14 @@ describe('a request that lacks what its format has is answered with 400:', () =>
     const handle = modelHandler(limiterOf(), { subject, prices: PRICES, api }, send)
     const answer = await handle(new Request('https://app.example/', ask({})))
     expect(answer.status).toBe(400)
-    expect(await answer.text()).toMatch(/body\.\w+: must be given: calls here have the format /)
+    expect(await answer.text()).toMatch(/body\.\w+: must be given in the format /)
     expect(send).not.toHaveBeenCalled()
   })
 })
 
 /** A handler whose provider has this address. */
 const at = (url: unknown, options: object = {}) =>
-  modelHandler(limiterOf(), { subject, ...options }, { url, key: 'k' } as Upstream)
+  modelHandler(limiterOf(), { subject, prices: PRICES, ...options }, { url, key: 'k' } as Upstream)
 
 describe('a mistake in what tells the format is an error that names it:', () => {
   const made = loosely((options: ModelHandlerOptions & { api: ModelApi }) =>

@@ -150,7 +150,7 @@ describe('a mistake in what is to be learned', () => {
         }
         return modelHandler(limiter, options, () => new Response())
       },
-      'learn',
+      'modelHandler.learn',
     ],
   ])
 })

@@ -150,10 +150,12 @@ describe('a model handler', () => {
     expect(made({ maxBodyBytes: -1 })).toThrow('maxBodyBytes')
   })
 
-  it('says at the first call that a budget needs prices', async () => {
-    const handle = modelHandler(limiterOf(), { subject, api: 'openai-chat' }, () =>
-      Response.json({}),
+  it('says at the first call that a budget of a limiter that is created then needs prices', async () => {
+    const handle = modelHandler(
+      () => limiterOf(),
+      { subject, api: 'openai-chat' },
+      () => Response.json({}),
     )
-    await expect(handle(post(QUESTION))).rejects.toThrow('prices: must be given')
+    await expect(handle(post(QUESTION))).rejects.toThrow('modelHandler.prices: must be given')
   })
 })

@@ -257,7 +257,7 @@ describe('a refusal reaches the users of official clients with its remedy, after
 
 describe('a mistake in passThrough is an error that names it:', () => {
   const make = loosely((options: { passThrough: PassThrough }) =>
-    limitedFetch(limiterOf(), { subject: subject(), ...options }),
+    limitedFetch(limiterOf(), { subject: subject(), prices: PRICES, ...options }),
   )
   mistakesAreNamed([
     [

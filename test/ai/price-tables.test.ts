@@ -17,12 +17,12 @@ const codeOf = (work: () => unknown): unknown => {
 describe('a table of prices', () => {
   it('extends another and replaces the models that it lists itself', () => {
     const own = definePrices(
-      { 'gpt-4o': { input: 2_000_000, output: 8_000_000 }, mine: { input: 1, output: 2 } },
+      { 'gpt-4o': { input: 2_000_000, output: 8_000_000 }, mine: { input: 1_000, output: 2_000 } },
       { base: LIST_PRICES },
     )
     expect(findPrice('gpt-4o-2024-08-06', own).input).toBe(2_000_000)
     expect(findPrice('openai/gpt-4o-mini', own).input).toBe(150_000)
-    expect(findPrice('mine', own)).toEqual({ input: 1, output: 2 })
+    expect(findPrice('mine', own)).toEqual({ input: 1_000, output: 2_000 })
     expect(findPrice('gpt-4o', LIST_PRICES).input).toBe(2_500_000)
   })
 
@@ -45,16 +45,16 @@ describe('a table of prices', () => {
   })
 
   it('may list names that every object has', () => {
-    const own = definePrices(JSON.parse('{"__proto__":{"input":1,"output":2}}') as never)
-    expect(findPrice('__proto__', own)).toEqual({ input: 1, output: 2 })
+    const own = definePrices(JSON.parse('{"__proto__":{"input":1000,"output":2000}}') as never)
+    expect(findPrice('__proto__', own)).toEqual({ input: 1_000, output: 2_000 })
     expect(codeOf(() => findPrice('constructor', own))).toBe('unknown_model')
   })
 
   it('does not change when its source object changes', () => {
-    const mine = { input: 1, output: 2 }
+    const mine = { input: 1_000, output: 2_000 }
     const own = definePrices({ mine })
     mine.input = 0
-    expect(findPrice('mine', own).input).toBe(1)
+    expect(findPrice('mine', own).input).toBe(1_000)
     expect(() => {
       ;(findPrice('mine', own) as { input: number }).input = 0
     }).toThrow(TypeError)
@@ -72,14 +72,20 @@ describe('a table of prices', () => {
   const withOptions = loosely((options: never) => definePrices({}, options))
   const model = (price: unknown) => () => table({ m: price })
   const find = loosely((prices: never) => priceOf({ input: 1, output: 1 }, 'm', prices))
-  const good = { input: 1, output: 2 }
+  const good = { input: 1_000, output: 2_000 }
   mistakesAreNamed([
     ['no table', () => table(undefined), 'definePrices'],
     ['a list', () => table([good]), 'definePrices'],
     ['a price that is a number', model(5), 'definePrices.m'],
-    ['no price of output', model({ input: 1 }), 'definePrices.m.output'],
-    ['no price of input', model({ output: 1 }), 'definePrices.m.input'],
-    ['dollars', model({ ...good, input: 2.5 }), 'definePrices.m.input'],
+    ['no price of output', model({ input: 1_000 }), 'definePrices.m.output'],
+    ['no price of input', model({ output: 1_000 }), 'definePrices.m.input'],
+    ['dollars and cents', model({ ...good, input: 2.5 }), 'definePrices.m.input'],
+    ['dollars', model({ ...good, output: 15 }), 'definePrices.m.output'],
+    [
+      'dollars of a long input',
+      model({ ...good, long: { ...good, above: 1, cachedInput: 999 } }),
+      'definePrices.m.long.cachedInput',
+    ],
     ['a negative price', model({ ...good, output: -1 }), 'definePrices.m.output'],
     ['a price in quotes', model({ ...good, cachedInput: '1' }), 'definePrices.m.cachedInput'],
     ['null', model({ ...good, cacheWrite: null }), 'definePrices.m.cacheWrite'],
@@ -89,7 +95,7 @@ describe('a table of prices', () => {
     ['long without a length', model({ ...good, long: good }), 'definePrices.m.long.above'],
     [
       'long without output',
-      model({ ...good, long: { above: 1, input: 1 } }),
+      model({ ...good, long: { above: 1, input: 1_000 } }),
       'definePrices.m.long.output',
     ],
     ['a date that is none', model({ ...good, asOf: new Date() }), 'definePrices.m.asOf'],

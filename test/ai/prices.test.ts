@@ -11,7 +11,7 @@ const dear: ModelPrice = {
   longCacheWrite: 20_000_000,
   output: 50_000_000,
 }
-const prices = definePrices({ dear, plain: { input: 3, output: 7 } })
+const prices = definePrices({ dear, plain: { input: 3_000, output: 7_000 } })
 
 const codeOf = (work: () => unknown): unknown => {
   try {
@@ -32,10 +32,10 @@ describe('a price', () => {
   })
 
   it('of cached tokens is the price of input if none is listed', () => {
-    const usage = { input: 900_000, cachedInput: 300_000, cacheWrite: 300_000, longCacheWrite: 100 }
+    const usage = { input: 900, cachedInput: 300, cacheWrite: 300, longCacheWrite: 100 }
     expect(priceOf({ ...usage, output: 0 }, 'plain', prices)).toBe(3)
-    const written = definePrices({ m: { input: 1, cacheWrite: 4, output: 0 } })
-    const long = { input: 1_000_000, cacheWrite: 1_000_000, longCacheWrite: 1_000_000, output: 0 }
+    const written = definePrices({ m: { input: 1_000, cacheWrite: 4_000, output: 0 } })
+    const long = { input: 1_000, cacheWrite: 1_000, longCacheWrite: 1_000, output: 0 }
     expect(priceOf(long, 'm', written)).toBe(4)
   })
 
@@ -60,12 +60,12 @@ describe('a price', () => {
 
   it('is rounded up, and 0 for nothing', () => {
     expect(priceOf({ input: 1, output: 0 }, 'plain', prices)).toBe(1)
-    expect(priceOf({ input: 333_334, output: 0 }, 'plain', prices)).toBe(2)
+    expect(priceOf({ input: 334, output: 0 }, 'plain', prices)).toBe(2)
     expect(priceOf({ input: 0, output: 0 }, 'dear', prices)).toBe(0)
   })
 
   it('loses no micro-dollar at large numbers and stops at 10^12', () => {
-    const odd = definePrices({ odd: { input: 999_999_937, output: 1 } })
+    const odd = definePrices({ odd: { input: 999_999_937, output: 1_000 } })
     // 999_999_937 * 1_000_000_007 is beyond what a double holds exactly.
     expect(priceOf({ input: 1_000_000_007, output: 0 }, 'odd', odd)).toBe(999_999_944_000)
     expect(priceOf({ input: MAX, output: MAX }, 'dear', prices)).toBe(MAX)

@@ -116,7 +116,12 @@ describe.each(Object.keys(DOORS))('%s', (name) => {
 })
 
 describe('limitedModel', () => {
-  const inner = { specificationVersion: 'v3', provider: 'p', modelId: 'gpt-99' }
+  const inner = {
+    specificationVersion: 'v3',
+    provider: 'p',
+    modelId: 'gpt-99',
+    doGenerate: () => Promise.resolve({}),
+  }
   const limiter = limiterOf(
     fixedWindow({ name: 'two', limit: 2, window: '1h', per: ['tenant'] }),
     concurrency({ name: 'slots', limit: 9, per: ['tenant'] }),

@@ -49,7 +49,7 @@ describe('a model handler, wrapped by nothing,', () => {
     'refuses %j as a limiter at construction',
     (limiter) => {
       expect(() => modelHandler(limiter as never, chat, send)).toThrow(
-        expect.objectContaining({ name: 'ConfigError', option: 'limiter' }),
+        expect.objectContaining({ name: 'ConfigError', option: 'modelHandler.limiter' }),
       )
     },
   )

@@ -69,6 +69,7 @@ describe("the README's code", () => {
   })
 
   it('holds a model call to a budget', async () => {
+    vi.stubEnv('OPENAI_API_KEY', 'sk-test')
     const { POST } = (await import(join(folder, 'chat.ts'))) as {
       POST: (request: Request) => Promise<Response>
     }

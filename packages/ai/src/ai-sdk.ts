@@ -1,13 +1,7 @@
 import { ConfigError } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/validation'
-import {
-  metered,
-  nothing,
-  settling,
-  validOptions,
-  type ChunkReader,
-  type MeterOptions,
-} from './meter.ts'
+import { assertOptionRules } from '@sluice/core/validation'
+import { KNOWN_RULES, METER_RULES, type MeterOptions } from './meter-options.ts'
+import { metered, nothing, settling, type ChunkReader } from './meter.ts'
 import { isObject, objectOf, objectsIn, parsed, type Json } from './json.ts'
 import { reportedIn, units } from './provider-usage.ts'
 import { Tally, type Known } from './tally.ts'
@@ -27,7 +21,7 @@ import type { Usage } from './usage.ts'
  * streamText({ model, prompt, onEnd: (event) => settle(usageOfAiSdk(event)) })
  */
 export function usageOfAiSdk(event: unknown, known: Known = {}): Usage {
-  assertKnownOptions('usageOfAiSdk', known, ['model', 'inputTokens', 'count'])
+  assertOptionRules('usageOfAiSdk', known, KNOWN_RULES)
   const tally = new Tally(known)
   const fields = objectOf(event)
   const { response, model, steps } = fields
@@ -71,12 +65,16 @@ export interface MeterModel {
  * const model = wrapLanguageModel({ model: openai('gpt-4o'), middleware: meterModel({ settle }) })
  */
 export function meterModel(options: MeterOptions): MeterModel {
-  const valid = validOptions('meterModel', options)
+  assertOptionRules('meterModel', options, METER_RULES, 'settle')
+  return modelMeter(options)
+}
 
+/** As `meterModel`, for options that are known to be valid. */
+export function modelMeter(options: MeterOptions): MeterModel {
   return {
     specificationVersion: 'v4',
     async wrapGenerate({ doGenerate, model }) {
-      const known = { model: model.modelId, ...valid }
+      const known = { ...options, model: options.model ?? model.modelId }
       const settle = settling(known)
       const result = await orSettled(doGenerate, known, settle)
       const { usage, response, content } = result as Readonly<Record<string, unknown>>
@@ -92,7 +90,7 @@ export function meterModel(options: MeterOptions): MeterModel {
       return result
     },
     async wrapStream({ doStream, model }) {
-      const known = { model: model.modelId, ...valid }
+      const known = { ...options, model: options.model ?? model.modelId }
       const settle = settling(known)
       const result = await orSettled(doStream, known, settle)
       return { ...result, stream: metered(result.stream, known, settle, partReader) }

@@ -18,6 +18,7 @@ export function budgetBelow(
   subject: Subject,
   amounts: Readonly<Record<string, number>>,
 ): () => Promise<boolean> {
+  assertOptions('budgetBelow.subject', subject)
   assertOptions('budgetBelow', amounts)
   const cost = Object.fromEntries(Array.from(unitNamesOf(limiter), (unit) => [unit, 0]))
   const entries = Object.entries(amounts)

@@ -8,7 +8,7 @@ import {
   type PolicyOptions,
   type PolicyRule,
 } from '@sluice/core'
-import { MAX_UNITS, assertKnownOptions, assertLimit } from '@sluice/core/validation'
+import { MAX_UNITS, assertKnownOptions, assertLimit, assertName } from '@sluice/core/validation'
 import { withOwnOptions } from './own-options.ts'
 
 // eslint-disable-next-line typescript/no-explicit-any -- stands for names of limits that are not known, which only `any` fits
@@ -67,6 +67,7 @@ export function budget<const Partition extends Per, Name extends string = AnyLim
     'rollout',
   ])
   const { daily, monthly, name = 'budget', ...common } = options
+  assertName('budget.name', name)
   const rules: PolicyRule[] = []
   const add = (
     option: 'daily' | 'monthly',

@@ -30,7 +30,7 @@ export type { ModelLimits, ModelLimitsOptions, ModelLimitPolicies } from './mode
 export { estimateTokens, tokenCounter } from './tokens.ts'
 export type { TokenCounter } from './tokens.ts'
 export { estimateRequest } from './request.ts'
-export type { EstimateRequestOptions, RequestEstimate } from './request.ts'
+export type { EstimateRequestOptions, RequestEstimate } from './estimate.ts'
 
 // Prices
 export { definePrices, findPrice, priceOf } from './prices.ts'
@@ -39,7 +39,7 @@ export { LIST_PRICES } from './price-list.ts'
 
 // Metering
 export { meter, meterStream } from './meter.ts'
-export type { MeterOptions, MeterResponseOptions, MeterStreamOptions } from './meter.ts'
+export type { MeterOptions, MeterResponseOptions, MeterStreamOptions } from './meter-options.ts'
 export { meterModel, usageOfAiSdk } from './ai-sdk.ts'
 export type { MeterModel } from './ai-sdk.ts'
 export type { ModelUsage, Settle, Usage } from './usage.ts'

@@ -1,5 +1,11 @@
-import { ConfigError, type Subject } from '@sluice/core'
-import { assertKnownOptions, assertPositiveInteger } from '@sluice/core/validation'
+import type { Subject } from '@sluice/core'
+import {
+  assertOptionRules,
+  assertPositiveInteger,
+  assertTexts,
+  optionRule,
+  type OptionRules,
+} from '@sluice/core/validation'
 
 /** Options of `learnedOutput`. */
 export interface LearnedOutputOptions {
@@ -53,15 +59,13 @@ const lengthOf = (step: number): number => Math.ceil(2 ** (step / 4))
  * modelHandler(limiter, { subject, prices: LIST_PRICES, learn: learnedOutput() }, openai)
  */
 export function learnedOutput(options: LearnedOutputOptions = {}): LearnedOutput {
-  assertKnownOptions('learnedOutput', options, ['per', 'percentile', 'after'])
-  const { per = ['tenant'], percentile = 99 } = options
-  const after = assertPositiveInteger('learnedOutput.after', options.after ?? 50)
-  if (!Array.isArray(per)) {
-    throw new ConfigError('invalid_option', 'learnedOutput.per', 'must be a list of dimensions')
+  const rules: OptionRules<LearnedOutputOptions> = {
+    per: assertTexts,
+    percentile: optionRule(isPercentile, 'a number from 50 to 100'),
+    after: assertPositiveInteger,
   }
-  if (!(percentile >= 50 && percentile <= 100)) {
-    throw new ConfigError('invalid_option', 'learnedOutput.percentile', 'must be from 50 to 100')
-  }
+  assertOptionRules('learnedOutput', options, rules)
+  const { per = ['tenant'], percentile = 99, after = 50 } = options
   const known = new Map<string, Lengths>()
 
   const keyOf = (subject: Subject, model: string): string =>
@@ -107,6 +111,9 @@ export function learnedOutput(options: LearnedOutputOptions = {}): LearnedOutput
     },
   }
 }
+
+const isPercentile = (value: unknown): boolean =>
+  typeof value === 'number' && value >= 50 && value <= 100
 
 function halve(lengths: Lengths): void {
   lengths.total = 0

@@ -1,13 +1,21 @@
 import type { Limiter, Subject, WaitUntil } from '@sluice/core'
 import { rateLimitHeaders, withHeaders } from '@sluice/core/http'
-import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { assertFunction, type OptionRules } from '@sluice/core/validation'
 import { apiOfPath } from './call/api.ts'
 import { meterAnswer } from './call/answered.ts'
 import { chargedSignal, hasCharged } from './call/charged-signal.ts'
 import { denialResponse, errorResponse } from './call/denial.ts'
-import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
+import { admit, type CallOptions } from './call/engine.ts'
 import { compilePassThrough, type PassThrough } from './call/pass-through.ts'
 import { readCall } from './call/refused-body.ts'
+import {
+  assertCallOptions,
+  assertLimiter,
+  assertPriced,
+  assertSubject,
+  BODY_RULES,
+  CALL_RULES,
+} from './call/rules.ts'
 
 /** The part of `fetch` that model clients use. */
 export type FetchLike = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
@@ -41,11 +49,19 @@ export interface LimitedFetchOptions extends CallOptions {
  * const openai = new OpenAI({ fetch: limitedFetch(limiter, { subject: { tenant }, prices: LIST_PRICES }) })
  */
 export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): FetchLike {
-  const known = [...CALL_OPTIONS, 'subject', 'passThrough', 'fetch', 'waitUntil']
-  assertKnownOptions('limitedFetch', options, known)
-  assertCallOptions(options)
+  const rules: OptionRules<LimitedFetchOptions> = {
+    ...CALL_RULES,
+    ...BODY_RULES,
+    subject: assertSubject,
+    // Compiled below.
+    passThrough: () => undefined,
+    fetch: assertFunction,
+    waitUntil: assertFunction,
+  }
+  assertCallOptions('limitedFetch', options, rules)
+  assertLimiter('limitedFetch.limiter', limiter)
+  assertPriced('limitedFetch', limiter, options)
   const { subject, fetch: send = (input, init) => fetch(input, init), waitUntil } = options
-  assertFunction('limitedFetch.fetch', send)
   const mayPass = compilePassThrough(options.passThrough)
 
   return async (input, init) => {

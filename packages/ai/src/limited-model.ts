@@ -1,21 +1,22 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { assertMaxDelay, delay } from '@sluice/core/http'
-import { assertKnownOptions } from '@sluice/core/validation'
-import { meterModel } from './ai-sdk.ts'
+import { assertFunction, hasMethod, type OptionRules } from '@sluice/core/validation'
+import { modelMeter, type MeterModel } from './ai-sdk.ts'
 import { chargedSignal } from './call/charged-signal.ts'
 import { denialResponse } from './call/denial.ts'
-import {
-  admit,
-  assertCallOptions,
-  CALL_OPTIONS,
-  type AdmittedCall,
-  type CallOptions,
-} from './call/engine.ts'
+import { admit, type AdmittedCall, type CallOptions } from './call/engine.ts'
 import { isFunctionTool } from './call/api.ts'
 import { tokensOf, unitsOfCall } from './call/call-units.ts'
 import { countedName, MAX_OUTPUT, modelToCall, type PreparedCall } from './call/prepare.ts'
 import { readProviderOptions, toolRefusal, type CallWithOptions } from './call/provider-options.ts'
 import { chargeRefusedBody } from './call/refused-body.ts'
+import {
+  assertCallOptions,
+  assertLimiter,
+  assertPriced,
+  assertSubject,
+  CALL_RULES,
+} from './call/rules.ts'
 import { byteLength, isObject, objectOf, type Json } from './json.ts'
 
 /** Options of `limitedModel`. */
@@ -100,27 +101,32 @@ export function limitedModel<Model extends AiSdkModel>(
   limiter: Limiter,
   options: LimitedModelOptions,
 ): Model {
-  assertKnownOptions('limitedModel', options, [
-    ...CALL_OPTIONS,
-    'subject',
-    'maxDelayMs',
-    'waitUntil',
-  ])
-  assertCallOptions(options)
-  const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
-  const { subject, waitUntil, onError } = options
+  const rules: OptionRules<LimitedModelOptions> = {
+    ...CALL_RULES,
+    subject: assertSubject,
+    maxDelayMs: assertMaxDelay,
+    waitUntil: assertFunction,
+  }
+  assertCallOptions('limitedModel', options, rules)
+  hasMethod('doGenerate', 'a model of the AI SDK, such as openai("gpt-4o")')(
+    'limitedModel.model',
+    model,
+  )
+  assertLimiter('limitedModel.limiter', limiter)
+  assertPriced('limitedModel', limiter, options)
+  const { maxDelayMs = 30_000, subject, waitUntil, onError } = options
 
-  async function begin(call: ModelCall): Promise<[ReturnType<typeof meterModel>, ModelCall]> {
+  async function begin(call: ModelCall): Promise<[MeterModel, ModelCall]> {
     const whose = typeof subject === 'function' ? await subject() : subject
     const prepared = await prepareOrCharge(call, whose)
     const admitted = await admit(limiter, prepared, whose, options, waitUntil)
     if ('allowed' in admitted) throw new ModelCallDenied(admitted, options.spentStatus)
     await waitForTurn(admitted, maxDelayMs, call.abortSignal)
-    const meter = meterModel({
+    const meter = modelMeter({
       settle: (usage) => admitted.settle(usage),
       inputTokens: prepared.input,
-      ...(waitUntil && { waitUntil }),
-      ...(onError && { onError }),
+      waitUntil,
+      onError,
     })
     const abortSignal = chargedSignal(limiter, call.abortSignal)
     return [meter, { ...call, abortSignal, maxOutputTokens: admitted.output - prepared.thinking }]

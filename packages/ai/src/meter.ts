@@ -1,51 +1,19 @@
 import { ConfigError } from '@sluice/core'
-import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/validation'
+import { assertOptionRules } from '@sluice/core/validation'
 import { answerReader } from './answer.ts'
-import type { AnswerDecoder, UsageFormat } from './formats/format.ts'
+import type { AnswerDecoder } from './formats/format.ts'
 import { logError } from './log-error.ts'
+import {
+  RESPONSE_RULES,
+  STREAM_RULES,
+  type MeterOptions,
+  type MeterResponseOptions,
+  type MeterStreamOptions,
+} from './meter-options.ts'
 import { watched } from './pipe.ts'
 import { NO_NUMBERS } from './provider-usage.ts'
-import { Tally, type Known } from './tally.ts'
-import type { Settle, Usage } from './usage.ts'
-
-/** Options of `meterModel`, and, with their own, of `meterStream` and `meter`. */
-export interface MeterOptions extends Known {
-  /**
-   * Receives the usage, once: when the answer has come to its end, and else as soon as it breaks off. The
-   * answer does not wait for it; what it throws goes to `onError`.
-   */
-  readonly settle: Settle
-  /**
-   * Keeps the platform's request alive until the usage is settled: `(promise) => ctx.waitUntil(promise)`.
-   * On Cloudflare Workers, without it, nothing is settled when the client goes away.
-   */
-  readonly waitUntil?: (promise: Promise<unknown>) => void
-  /** Gives the answer up: settles what is known, cancels the source, and breaks what is passed on. */
-  readonly signal?: AbortSignal
-  /** Hears of what `settle` throws, and of faults in here. @default console.error */
-  readonly onError?: (error: unknown) => void
-}
-
-/** Options of `meterStream`, and, with its own, of `meter`. */
-export interface MeterStreamOptions extends MeterOptions {
-  /**
-   * The formats that the answer may have beside those of OpenAI and Anthropic, from `@sluice/ai/formats`.
-   *
-   * @default none
-   */
-  readonly formats?: readonly UsageFormat[]
-}
-
-/** Options of `meter`. */
-export interface MeterResponseOptions extends MeterStreamOptions {
-  /**
-   * True to meter an answer with a status outside 200 to 299 like any other, and not to settle it as
-   * nothing. @default false
-   */
-  readonly chargeErrors?: boolean
-}
-
-const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputTokens', 'count']
+import { Tally } from './tally.ts'
+import type { Usage } from './usage.ts'
 
 /**
  * A provider's response that settles what it has used by itself. Reads OpenAI's chat completions and
@@ -65,7 +33,8 @@ const OPTIONS = ['settle', 'waitUntil', 'signal', 'onError', 'model', 'inputToke
  * })
  */
 export function meter(response: Response, options: MeterResponseOptions): Response {
-  const { chargeErrors, ...rest } = validOptions('meter', options, ['formats', 'chargeErrors'])
+  assertOptionRules('meter', options, RESPONSE_RULES, 'settle')
+  const { chargeErrors, ...rest } = options
   mustBeUnread('meter.response', typeof response?.bodyUsed !== 'boolean')
   const { body, ok } = response
   if (!body || (!ok && !chargeErrors)) {
@@ -105,9 +74,9 @@ export function meterStream(
   options: MeterStreamOptions,
   contentType = '',
 ): ReadableStream<Uint8Array> {
-  const valid = validOptions('meterStream', options, ['formats'])
+  assertOptionRules('meterStream', options, STREAM_RULES, 'settle')
   mustBeUnread('meterStream.stream', stream?.locked)
-  return bytesMetered(stream, valid, contentType)
+  return bytesMetered(stream, options, contentType)
 }
 
 /** Fails before the platform is told to wait for what would never be settled. */
@@ -213,31 +182,4 @@ function report({ onError }: MeterOptions, error: unknown): void {
   } catch {
     // There is nobody left to tell.
   }
-}
-
-export function validOptions<T extends MeterStreamOptions>(
-  where: string,
-  options: T,
-  more: readonly string[] = [],
-): T {
-  assertKnownOptions(where, options, [...OPTIONS, ...more])
-  const { inputTokens, signal } = options
-  assertFormats(`${where}.formats`, options.formats)
-  assertFunction(`${where}.settle`, options.settle)
-  for (const name of ['waitUntil', 'onError', 'count'] as const) {
-    if (options[name] !== undefined) assertFunction(`${where}.${name}`, options[name])
-  }
-  // One of another realm is none of ours by its class.
-  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
-    throw new ConfigError('invalid_option', `${where}.signal`, 'must be an AbortSignal')
-  }
-  if ((inputTokens ?? 0) !== 0) assertPositiveInteger(`${where}.inputTokens`, inputTokens)
-  return options
-}
-
-/** Throws unless `formats` is a list of formats. */
-export function assertFormats(option: string, formats: readonly UsageFormat[] = []): void {
-  // Of anything but a list, `every` is missing.
-  if (formats?.every?.((format) => typeof format?.read === 'function')) return
-  throw new ConfigError('invalid_option', option, 'must be a list of formats')
 }

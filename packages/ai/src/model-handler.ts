@@ -1,6 +1,7 @@
-import type { Subject, WaitUntil } from '@sluice/core'
+import type { Limiter, Subject, WaitUntil } from '@sluice/core'
 import { InputError } from '@sluice/core'
 import {
+  assertHeaderStyles,
   assertMaxDelay,
   delay,
   limiterFrom,
@@ -12,14 +13,15 @@ import {
   type LimiterSource,
   type SubjectResolver,
 } from '@sluice/core/http'
-import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { assertFunction, assertText, type OptionRules } from '@sluice/core/validation'
 import type { ModelApi } from './call/api.ts'
 import { meterAnswer, type SentCall } from './call/answered.ts'
 import { chargedSignal } from './call/charged-signal.ts'
 import { denialResponse, errorResponse, messageFor } from './call/denial.ts'
-import { admit, assertCallOptions, CALL_OPTIONS, type CallOptions } from './call/engine.ts'
+import { admit, type CallOptions } from './call/engine.ts'
 import { hideOperator } from './call/redaction.ts'
 import { readCall } from './call/refused-body.ts'
+import { assertCallOptions, assertPriced, BODY_RULES, CALL_RULES } from './call/rules.ts'
 import { apiOfHandler, assertKey, callUpstream, type Upstream } from './call/upstream.ts'
 import { logError } from './log-error.ts'
 
@@ -92,34 +94,42 @@ export function modelHandler<Context extends unknown[]>(
   options: ModelHandlerOptions<Context>,
   send: SendCall<Context> | Upstream,
 ): ModelHandler<Context> {
-  const known = [...CALL_OPTIONS, 'subject', 'api', 'route', 'headers', 'maxDelayMs', 'waitUntil']
-  assertKnownOptions('modelHandler', options, known)
-  assertCallOptions(options)
-  const resolve = assertFunction('modelHandler.subject', options.subject)
-  const maxDelayMs = assertMaxDelay('maxDelayMs', options.maxDelayMs)
-  const report = options.onError ?? logError
+  const rules: OptionRules<ModelHandlerOptions> = {
+    ...CALL_RULES,
+    ...BODY_RULES,
+    subject: assertFunction,
+    api: assertText,
+    route: assertText,
+    headers: assertHeaderStyles,
+    maxDelayMs: assertMaxDelay,
+    waitUntil: assertFunction,
+  }
+  assertCallOptions('modelHandler', options, rules)
+  const { maxDelayMs = 30_000, onError = logError } = options
   const api = apiOfHandler(options.api, send)
   const upstream = typeof send === 'function' ? undefined : send
   const sendCall: SendCall<Context> =
     typeof send === 'function'
       ? send
       : (...[{ body, signal }]) => callUpstream(send, api, body, signal)
-  const limiterFor = limiterFrom('limiter', limiter)
+  const limiterFor = limiterFrom('modelHandler.limiter', limiter)
+  const checked = (one: Limiter): Limiter => assertPriced('modelHandler', one, options)
+  // A function may need what there is only at a request.
+  if (typeof limiter !== 'function') checked(limiter)
 
-  const refuse = (status: number, code: string, message: string, headers?: HeadersInit): Response =>
-    errorResponse({ status, code, message }, api, headers)
+  const refuse = (status: number, code: string, message: string): Response =>
+    errorResponse({ status, code, message }, api)
 
   return async (request, ...context) => {
     if (upstream) assertKey(upstream)
-    const found = await resolve(request, ...context)
+    const found = await options.subject(request, ...context)
     if (!found) return refuse(401, 'invalid_api_key', 'This route needs credentials.')
     if (found instanceof Refusal) {
-      const { status, code, message, headers } = found.options
-      return refuse(status, code, message, headers)
+      return errorResponse(found.options, api, found.options.headers)
     }
     const subject: Subject = { ...found, route: options.route ?? 'model' }
     const waitUntil = options.waitUntil ?? waitUntilOf(context)
-    const chosen = limiterFor(...context)
+    const chosen = checked(limiterFor(...context))
 
     try {
       const source = { limiter: chosen, subject, options, api, waitUntil }
@@ -133,15 +143,14 @@ export function modelHandler<Context extends unknown[]>(
       const toSend = { body, signal: chargedSignal(chosen, signal), api, model, subject }
       const sendIt = () => sendCall(toSend, request, ...context)
       const sent = { admitted, call, options, waitUntil, signal }
-      const answer = await answerOf(sent, sendIt, upstream, maxDelayMs, report)
+      const answer = await answerOf(sent, sendIt, upstream, maxDelayMs, onError)
       if (answer === undefined) {
         return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
       }
       return withHeaders(answer, rateLimitHeaders(admitted.decision, options.headers))
     } catch (error) {
-      if (!(error instanceof InputError)) throw error
       // Any other is a mistake of the resolver's or of the options.
-      if (error.code !== 'invalid_subject') throw error
+      if (!(error instanceof InputError && error.code === 'invalid_subject')) throw error
       return refuse(400, error.code, messageFor(error))
     }
   }

@@ -1,7 +1,13 @@
-import { assertKnownOptions, assertOneOf, assertPositiveInteger } from '@sluice/core/validation'
+import {
+  assertOptionRules,
+  assertPositiveInteger,
+  oneOf,
+  type OptionRules,
+} from '@sluice/core/validation'
 import { API_NAMES, type ModelApi } from './call/api.ts'
 import { prepareCall, type CallTerms } from './call/prepare.ts'
 import { readBody } from './call/read-body.ts'
+import { TERM_RULES } from './call/rules.ts'
 import { refusalOf } from './call/refused-body.ts'
 import { unitsUsed, type SettledUnit } from './call/settling.ts'
 import type { Usage } from './usage.ts'
@@ -40,18 +46,11 @@ export interface RefusedCall {
   readonly cost: ModelUnits
 }
 
-const OPTIONS = [
-  'api',
-  'maxBodyBytes',
-  'models',
-  'prices',
-  'maxOutput',
-  'allowFields',
-  'input',
-  'count',
-  'imageTokens',
-  'unseenTokens',
-]
+const RULES: OptionRules<PrepareOptions> = {
+  ...TERM_RULES,
+  api: oneOf(...API_NAMES),
+  maxBodyBytes: assertPositiveInteger,
+}
 
 const NOTHING: ModelUnits = { token: 0, input_token: 0, output_token: 0, usd: 0 }
 
@@ -68,11 +67,8 @@ const NOTHING: ModelUnits = { token: 0, input_token: 0, output_token: 0, usd: 0 
 export function prepareModelCalls(
   options: PrepareOptions,
 ): (request: Request) => Promise<ReadyCall | RefusedCall> {
-  assertKnownOptions('prepareModelCalls', options, OPTIONS)
-  const api = assertOneOf('prepareModelCalls.api', options.api, API_NAMES)
-  const { maxOutput = 1, maxBodyBytes = 1 } = options
-  assertPositiveInteger('prepareModelCalls.maxOutput', maxOutput)
-  assertPositiveInteger('prepareModelCalls.maxBodyBytes', maxBodyBytes)
+  assertOptionRules('prepareModelCalls', options, RULES, 'api')
+  const { api } = options
   const calls = new WeakMap<Request, Promise<ReadyCall | RefusedCall>>()
 
   async function prepare(request: Request): Promise<ReadyCall | RefusedCall> {

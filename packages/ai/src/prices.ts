@@ -1,6 +1,6 @@
 import { ConfigError, InputError } from '@sluice/core'
 import { MAX_UNITS, MUST_BE_UNITS, assertKnownOptions, isUnits } from '@sluice/core/validation'
-import { isObject } from './json.ts'
+import { isObject, objectOf } from './json.ts'
 import { candidateNames } from './model-name.ts'
 import type { Usage } from './usage.ts'
 
@@ -50,8 +50,9 @@ export type Priced = Pick<Usage, 'input' | 'output'> &
   Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite' | 'otherModels'>>
 
 const RATES = ['input', 'cachedInput', 'cacheWrite', 'longCacheWrite', 'output'] as const
+/** The least price, a tenth of a cent: less is a price in dollars. */
+const LEAST = 1_000
 const TEXTS = ['asOf', 'source'] as const
-const PRICE = [...RATES, 'long', ...TEXTS]
 
 /**
  * A table of prices by model, in micro-dollars per million tokens. A name covers its dated snapshots and
@@ -73,7 +74,7 @@ export function definePrices(
     throw invalid('definePrices', 'must be prices by model')
   }
   const { base, unknownModel = base?.unknownModel ?? 'deny' } = options
-  if (base !== undefined) aTable('definePrices.base', base)
+  if (base !== undefined) assertPrices('definePrices.base', base)
   if (typeof unknownModel !== 'object' && unknownModel !== 'deny') {
     throw invalid('definePrices.unknownModel', 'must be a price or "deny"')
   }
@@ -140,28 +141,26 @@ export function priceOf(usage: Priced, model: string | undefined, prices: Prices
  * findPrice('gpt-4o-2024-08-06', LIST_PRICES).output // 10_000_000: 10 dollars a million tokens
  */
 export function findPrice(model: string | undefined, prices: Prices): ModelPrice {
-  aTable('prices', prices)
+  assertPrices('prices', prices)
   for (const name of typeof model === 'string' ? candidateNames(model) : []) {
     const price = prices.models.get(name)
     if (price !== undefined) return price
   }
   if (prices.unknownModel !== 'deny') return prices.unknownModel
-  throw new InputError(
-    'unknown_model',
-    'model',
-    'has no price; list it with definePrices or set unknownModel',
-  )
+  throw new InputError('unknown_model', 'model', 'has no price: list it, or set unknownModel')
 }
 
 const times = (tokens: number, rate: number): bigint => BigInt(tokens) * BigInt(rate)
 
-function aTable(option: string, value: Partial<Prices> | null | undefined): void {
-  if (value?.models instanceof Map && value.unknownModel !== undefined) return
+/** Throws a `ConfigError` unless `value` is a table of prices. */
+export function assertPrices(option: string, value: unknown): void {
+  const { models, unknownModel } = objectOf(value)
+  if (models instanceof Map && unknownModel !== undefined) return
   throw invalid(option, 'must be made by definePrices')
 }
 
 function validPrice(where: string, price: unknown): ModelPrice {
-  assertKnownOptions(where, price, PRICE)
+  assertKnownOptions(where, price, [...RATES, 'long', ...TEXTS])
   const given = price as ModelPrice
   const { long } = given
   const valid: Record<string, unknown> = validRates(where, given)
@@ -183,6 +182,10 @@ function validRates(where: string, rates: Rates): Record<string, number> {
   const valid: Record<string, number> = {}
   for (const name of RATES) {
     const rate = rates[name]
+    if (isUnits(rate) && rate > 0 && rate < LEAST) {
+      const message = `is in micro-dollars per million tokens, 0 or from ${LEAST}; $3 are 3_000_000`
+      throw invalid(`${where}.${name}`, message)
+    }
     if (isUnits(rate)) valid[name] = rate
     else if (rate !== undefined || name === 'input' || name === 'output')
       throw invalid(`${where}.${name}`)

@@ -1,49 +1,12 @@
 import { InputError } from '@sluice/core'
 import {
-  MAX_UNITS,
   assertFunction,
-  assertKnownOptions,
+  assertOptionRules,
   assertPositiveInteger,
+  type OptionRules,
 } from '@sluice/core/validation'
-import { isObject, own, type Json } from './json.ts'
-import { units } from './provider-usage.ts'
-import { inputTokens, type Inspect } from './request-input.ts'
-
-/** The most that a request may use. */
-export interface RequestEstimate {
-  /** The model that the body names. */
-  readonly model: string | undefined
-  /** Input tokens, estimated. */
-  readonly input: number
-  /** The most output tokens that the body allows, over all the answers that it asks for. */
-  readonly output: number
-}
-
-/** Options of `estimateRequest`: what to count with, and what to assume where a body does not tell. */
-export interface EstimateRequestOptions {
-  /**
-   * Counts the tokens of a text.
-   *
-   * @default `estimateTokens`, times 1.5 for a Claude model
-   */
-  readonly count?: (text: string) => number
-  /** Output tokens of one answer where the body sets no maximum. @default 4_096 */
-  readonly defaultOutput?: number
-  /** Tokens of an image. @default the most that the model can make of one */
-  readonly imageTokens?: number
-  /**
-   * Tokens of something that is billed as input and is not in the body to be counted: a file, a PDF, a
-   * sound, an earlier response, a stored prompt, the tools of an MCP server.
-   *
-   * @default 20_000
-   */
-  readonly unseenTokens?: number
-}
-
-/** Options that may be `undefined`, as they come from others. */
-type EstimateTerms = {
-  readonly [Name in keyof EstimateRequestOptions]?: EstimateRequestOptions[Name] | undefined
-}
+import { estimated, type EstimateRequestOptions, type RequestEstimate } from './estimate.ts'
+import { isObject } from './json.ts'
 
 /**
  * The tokens that a request may use, from its parsed JSON body: OpenAI's chat completions, responses and
@@ -61,65 +24,16 @@ export function estimateRequest(
   body: unknown,
   options: EstimateRequestOptions = {},
 ): RequestEstimate {
-  return estimated(body, validOptions(options))
-}
-
-/** As `estimateRequest`, for options that are known to be valid. */
-export function estimated(
-  body: unknown,
-  {
-    count,
-    defaultOutput = 4_096,
-    imageTokens,
-    unseenTokens = 20_000,
-    inspect,
-  }: EstimateTerms & { readonly inspect?: Inspect },
-): RequestEstimate {
+  assertOptionRules('estimateRequest', options, RULES)
   if (!isObject(body)) {
     throw new InputError('invalid_body', 'body', 'must be a JSON object')
   }
-  const named = own(body, 'model')
-  const model = typeof named === 'string' ? named : undefined
-  const perPrompt = Math.max(1, limitOf(body, 'n'), limitOf(body, 'best_of'))
-  const answers = promptsOf(own(body, 'prompt')) * perPrompt
-  const most = Math.max(
-    limitOf(body, 'max_completion_tokens'),
-    limitOf(body, 'max_output_tokens'),
-    limitOf(body, 'max_tokens'),
-  )
-  return {
-    model,
-    input: Math.min(
-      MAX_UNITS,
-      inputTokens(body, model, { count, imageTokens, unseenTokens, inspect }),
-    ),
-    output: Math.min(MAX_UNITS, (most || defaultOutput) * answers),
-  }
+  return estimated(body, options)
 }
 
-/** A legacy completion has answers of their own for each prompt of a list; one of numbers is a prompt. */
-function promptsOf(prompt: unknown): number {
-  const isList = Array.isArray(prompt) && prompt.some((item) => typeof item !== 'number')
-  return isList ? prompt.length : 1
-}
-
-/** A maximum that a provider would accept, rounded up, else 0. Some read a number out of a string. */
-function limitOf(body: Json, key: string): number {
-  const value = own(body, key)
-  return units(typeof value === 'string' ? Number(value) : value)
-}
-
-function validOptions(options: EstimateRequestOptions): EstimateRequestOptions {
-  assertKnownOptions('estimateRequest', options, [
-    'count',
-    'defaultOutput',
-    'imageTokens',
-    'unseenTokens',
-  ])
-  const { count, defaultOutput = 1, imageTokens, unseenTokens = 1 } = options
-  if (count !== undefined) assertFunction('estimateRequest.count', count)
-  if (imageTokens !== undefined) assertPositiveInteger('estimateRequest.imageTokens', imageTokens)
-  assertPositiveInteger('estimateRequest.defaultOutput', defaultOutput)
-  assertPositiveInteger('estimateRequest.unseenTokens', unseenTokens)
-  return options
+const RULES: OptionRules<EstimateRequestOptions> = {
+  count: assertFunction,
+  defaultOutput: assertPositiveInteger,
+  imageTokens: assertPositiveInteger,
+  unseenTokens: assertPositiveInteger,
 }

@@ -8,11 +8,11 @@ import type { Usage } from './usage.ts'
 /** Facts that a meter knows without the answer. */
 export interface Known {
   /** The model, where the answer does not name it. */
-  readonly model?: string
+  readonly model?: string | undefined
   /** Input tokens, where the provider does not tell them; `estimateRequest(body).input`, say. */
-  readonly inputTokens?: number
+  readonly inputTokens?: number | undefined
   /** Counts the tokens of a text that passes. @default an estimate, as `estimateTokens` */
-  readonly count?: (text: string) => number
+  readonly count?: ((text: string) => number) | undefined
 }
 
 /** Gathers what is known of the usage of one request while its answer passes. */

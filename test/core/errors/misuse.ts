@@ -205,7 +205,11 @@ export const MISUSE: Record<string, Misuse> = {
     '"q"',
   ],
   'a budget below 0': [() => ai.budget({ daily: -1, per: ['tenant'] }), 'budget.daily', '-1'],
-  'a maximum of 0': [() => ai.limitedFetch(limiter, { subject, maxOutput: 0 }), 'maxOutput', '0'],
+  'a maximum of 0': [
+    () => ai.limitedFetch(limiter, { subject, prices: ai.LIST_PRICES, maxOutput: 0 }),
+    'limitedFetch.maxOutput',
+    '0',
+  ],
   'routes of middleware': [
     () => rateLimitNext(limiter, { routes: ['/a', 'b'], subject }),
     'routes[1].path',

@@ -28,9 +28,9 @@ export function meterAnswer(
     inputTokens: call.input,
     settle: (usage) => admitted.settle(usage),
     onError,
-    ...(count && { count }),
-    ...(formats && { formats }),
-    ...(waitUntil && { waitUntil }),
-    ...(signal && { signal }),
+    count,
+    formats,
+    waitUntil,
+    signal,
   })
 }

@@ -40,13 +40,14 @@ export function bodyScan(): (chunk: Uint8Array) => void {
       else if (byte === 91 || byte === 123) {
         values += 1
         depth += 1
-        if (depth > MAX_DEPTH) throw tooComplex(`nest at most ${MAX_DEPTH} levels deep`)
+        if (depth > MAX_DEPTH) throw tooComplex()
       } else if (byte === 93 || byte === 125) depth -= 1
     }
-    if (values > MAX_VALUES) throw tooComplex(`hold at most ${MAX_VALUES} values`)
-    if (strings > MAX_STRINGS) throw tooComplex(`hold at most ${MAX_STRINGS} strings`)
+    if (values > MAX_VALUES || strings > MAX_STRINGS) throw tooComplex()
   }
 }
 
-const tooComplex = (message: string): InputError =>
-  new InputError('invalid_body', 'body', `must ${message}`)
+const tooComplex = (): InputError => {
+  const most = `${MAX_VALUES} values and ${MAX_STRINGS} strings, ${MAX_DEPTH} levels deep`
+  return new InputError('invalid_body', 'body', `must hold at most ${most}`)
+}

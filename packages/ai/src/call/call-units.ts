@@ -2,7 +2,7 @@
 import { MAX_UNITS } from '@sluice/core/validation'
 import type { Json } from '../json.ts'
 import { findPrice, priceOf, type Priced, type Prices } from '../prices.ts'
-import { estimated, type EstimateRequestOptions, type RequestEstimate } from '../request.ts'
+import { estimated, type EstimateRequestOptions, type RequestEstimate } from '../estimate.ts'
 import type { CountInput } from './bound-input.ts'
 import { hiddenInput, type HiddenTerms } from './hidden-input.ts'
 

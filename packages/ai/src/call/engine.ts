@@ -1,12 +1,11 @@
-import {
-  ConfigError,
-  type AllowedDecision,
-  type Cost,
-  type Decision,
-  type DeniedDecision,
-  type Limiter,
-  type Subject,
-  type WaitUntil,
+import type {
+  AllowedDecision,
+  Cost,
+  Decision,
+  DeniedDecision,
+  Limiter,
+  Subject,
+  WaitUntil,
 } from '@sluice/core'
 import {
   fitRange,
@@ -17,15 +16,13 @@ import {
   type ReserveOptions,
   type Settled,
 } from '@sluice/core/reservations'
-import { assertFunction, assertOneOf, assertPositiveInteger } from '@sluice/core/validation'
 import type { UsageFormat } from '../formats/format.ts'
 import type { LearnedOutput } from '../learned-output.ts'
 import { logError } from '../log-error.ts'
-import { assertFormats } from '../meter.ts'
 import type { Usage } from '../usage.ts'
 import type { Units } from './call-units.ts'
 import { wasNeverSent } from './never-sent.ts'
-import { MAX_OUTPUT, type CallTerms, type PreparedCall } from './prepare.ts'
+import type { CallTerms, PreparedCall } from './prepare.ts'
 import { SETTLED_UNITS, unitsUsed } from './settling.ts'
 
 /** Options of every way to make a limited model call. */
@@ -62,28 +59,6 @@ export interface CallOptions
   readonly onError?: (error: unknown) => void
 }
 
-export const CALL_OPTIONS: readonly string[] = [
-  'models',
-  'prices',
-  'maxOutput',
-  'minOutput',
-  'learn',
-  'input',
-  'allowFields',
-  'count',
-  'imageTokens',
-  'unseenTokens',
-  'onIncomplete',
-  'settleWithin',
-  'unsettled',
-  'maxShare',
-  'spentStatus',
-  'maxBodyBytes',
-  'formats',
-  'onUsage',
-  'onError',
-]
-
 /** A call that a limiter has let in, charged at its estimate. */
 export interface AdmittedCall {
   readonly decision: AllowedDecision
@@ -103,29 +78,9 @@ export interface AdmittedCall {
   settle(usage: Usage): Promise<void>
 }
 
-/** Throws unless the options of a call are usable. */
-export function assertCallOptions(options: CallOptions): void {
-  const { maxOutput = MAX_OUTPUT, minOutput = maxOutput, maxBodyBytes = 1 } = options
-  const { onIncomplete = 'keep', spentStatus = 429 } = options
-  assertPositiveInteger('maxOutput', maxOutput)
-  assertPositiveInteger('minOutput', minOutput, maxOutput)
-  assertPositiveInteger('maxBodyBytes', maxBodyBytes)
-  assertOneOf('onIncomplete', onIncomplete, ['keep', 'counted'])
-  assertFormats('formats', options.formats)
-  for (const name of ['input', 'onUsage', 'onError'] as const) {
-    if (options[name] !== undefined) assertFunction(name, options[name])
-  }
-  if (options.learn && options.minOutput) {
-    throw new ConfigError('invalid_option', 'learn', 'must be left out with minOutput')
-  }
-  if (spentStatus === 402 || spentStatus === 429) return
-  throw new ConfigError('invalid_option', 'spentStatus', 'must be 402 or 429')
-}
-
 /**
  * Reserves the most that a call may use, in one decision with every policy of the limiter.
  *
- * @throws ConfigError When a policy counts `usd` and there are no prices.
  * @throws InputError As `limiter.check` does.
  */
 export async function admit(
@@ -136,10 +91,6 @@ export async function admit(
   waitUntil: WaitUntil | undefined,
 ): Promise<AdmittedCall | DeniedDecision> {
   const units = unitNamesOf(limiter)
-  if (units.has('usd') && options.prices === undefined) {
-    const message = 'must be given, such as LIST_PRICES: a policy counts usd'
-    throw new ConfigError('invalid_option', 'prices', message)
-  }
   const counted = SETTLED_UNITS.filter((unit) => units.has(unit))
   const only = (amounts: Units): Units =>
     Object.fromEntries(counted.map((unit) => [unit, amounts[unit] ?? 0]))

@@ -73,7 +73,7 @@ export function prepareCall(body: unknown, terms: CallTerms, api: ModelApi): Pre
   if (!isObject(body)) throw new InputError('invalid_body', 'body', 'must be a JSON object')
   const model = modelToCall(own(body, 'model'), terms)
   const sent = bodyToSend(body, api, model, terms)
-  const text = stringify(sent)
+  const text = JSON.stringify(sent)
   const bytes = byteLength(text)
   const { input, output: most } = tokensOf(sent, bytes, terms)
   const maximum = API_RULES[api].maximumOf(model)
@@ -85,7 +85,7 @@ export function prepareCall(body: unknown, terms: CallTerms, api: ModelApi): Pre
     bodyFor: (granted) =>
       maximum === undefined || granted >= most
         ? text
-        : stringify({ ...sent, [maximum]: Math.floor(granted / answers) }),
+        : JSON.stringify({ ...sent, [maximum]: Math.floor(granted / answers) }),
     input,
     output,
     floor: floorOf(output, answers, thinkingBudget(sent), terms),
@@ -109,15 +109,6 @@ function thinkingBudget({ thinking, reasoning }: Json): number {
   return Math.max(0, ...budgets.filter(isCount))
 }
 
-function stringify(body: Json): string {
-  try {
-    return JSON.stringify(body)
-  } catch {
-    // What was parsed can be written again, unless it nests deeper than the stack.
-    throw new InputError('invalid_body', 'body', 'must not nest so deeply')
-  }
-}
-
 /** Returns the model to call by the name that a client uses. @throws InputError When it is not offered, or has no price. */
 export function modelToCall(name: unknown, { models, prices }: CallTerms): string {
   if (typeof name !== 'string' || name === '') throw invalid('model', 'must name a model')
@@ -135,7 +126,7 @@ export function modelToCall(name: unknown, { models, prices }: CallTerms): strin
 function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms): Json {
   const { required, fields, values, maximumOf } = API_RULES[api]
   if (required !== undefined && isAbsent(own(body, required))) {
-    throw invalid(required, `must be given: calls here have the format ${api}`)
+    throw invalid(required, `must be given in the format ${api}`)
   }
   const sent: Record<string, unknown> = { model }
   for (const [name, value] of Object.entries(body)) {

@@ -4,11 +4,11 @@ import { readText } from './read-body.ts'
 /** The longest error of a provider that is passed on, in bytes. */
 const MAX_ERROR_BYTES = 65_536
 
-/** Headers that name the operator's account, set cookies for the provider, or send clients there. */
-const PRIVATE_HEADER = /organi[sz]ation|project|account|cookie|^location$/
-
-/** `fetch` has unpacked a body, and its length changes. */
-const UNPACKED = /^content-(encoding|length)$/
+/**
+ * Headers that name the operator's account, set cookies for the provider, or send clients there; and what is no
+ * longer true of a body, which `fetch` has unpacked.
+ */
+const LEFT_OUT = /organi[sz]ation|project|account|cookie|^(location|content-(encoding|length))$/
 
 /**
  * Ids of organisations, projects, users and accounts, and keys, also shortened ones, as providers quote them.
@@ -31,12 +31,11 @@ export async function hideOperator(answer: Response, key: string = REDACTED): Pr
   const { status, statusText, ok } = answer
   // A 101 carries a WebSocket, and a network error cannot be copied.
   if (status < 200) return answer
-  const isError = !ok && answer.body !== null
   const headers = new Headers(answer.headers)
   for (const name of answer.headers.keys()) {
-    if (PRIVATE_HEADER.test(name) || (isError && UNPACKED.test(name))) headers.delete(name)
+    if (LEFT_OUT.test(name)) headers.delete(name)
   }
-  const body = isError ? await readError(answer, key) : answer.body
+  const body = ok || answer.body === null ? answer.body : await readError(answer, key)
   return new Response(body, { status, statusText, headers })
 }
 

@@ -37,7 +37,7 @@ function pathOf(upstream: Upstream): string {
  */
 export function assertKey({ key }: Upstream): void {
   if (typeof key === 'string' && /^[!-~]+$/.test(key.trim())) return
-  const message = 'must be the key of the provider: set the variable that it is read from'
+  const message = 'must be the key of the provider'
   throw new ConfigError('missing_credentials', 'modelHandler.send.key', message)
 }
 

@@ -1,3 +1,5 @@
+import { ConfigError } from '@sluice/core'
+import type { OptionRule } from '@sluice/core/validation'
 import type { Usage } from '../usage.ts'
 
 /** Tokens as a provider reports them, without the numbers that it does not report. */
@@ -39,3 +41,12 @@ export interface UsageFormat {
   /** Returns a decoder for answers that begin with this byte, if they are not text. */
   readonly decoder?: (firstByte: number) => AnswerDecoder | undefined
 }
+
+/** A rule that allows lists of formats. */
+export const assertFormats: OptionRule = (option, formats) => {
+  if (Array.isArray(formats) && formats.every(isFormat)) return
+  throw new ConfigError('invalid_option', option, 'must be a list of formats')
+}
+
+const isFormat = (format: Partial<UsageFormat> | null): boolean =>
+  typeof format?.read === 'function'

@@ -71,7 +71,7 @@ const STYLE_NAMES = Object.keys(STYLES) as HeaderStyle[]
 /** Returns a copy of `styles` if they are known, `false` or left out, else throws. */
 export function assertHeaderStyles(
   option: string,
-  styles: readonly HeaderStyle[] | false | undefined,
+  styles: unknown,
 ): readonly HeaderStyle[] | false | undefined {
   if (styles === undefined || styles === false) return styles
   if (Array.isArray(styles)) {

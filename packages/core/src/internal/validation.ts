@@ -29,9 +29,75 @@ export function assertKnownOptions(option: string, value: unknown, known: readon
   assertOptions(option, value)
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue
-    const message = `unknown option; expected "${known.join('", "')}"`
+    const names = known.toSorted((one, other) => likeness(other, key) - likeness(one, key))
+    const message = `unknown option; expected (nearest first) "${names.join('", "')}"`
     throw new ConfigError('unknown_option', `${option}.${key}`, message)
   }
+}
+
+/** Returns how much a name is like what was written, by its pairs of letters. */
+function likeness(name: string, key: string): number {
+  const pairs = Array.from(name, (_, index) => name.slice(index, index + 2).toLowerCase())
+  const found = pairs.filter((pair) => key.toLowerCase().includes(pair)).length
+  return found / (name.length + key.length)
+}
+
+/** Throws a `ConfigError` that names `option`, unless `value` is allowed. */
+export type OptionRule = (option: string, value: unknown) => unknown
+
+/** The rule of each option of a function. */
+export type OptionRules<Options> = Readonly<Record<keyof Options, OptionRule>>
+
+/**
+ * Throws a `ConfigError` unless `options` is an object whose options all have a rule and keep it. An option that
+ * is left out keeps every rule, unless it is `required`.
+ */
+export function assertOptionRules(
+  option: string,
+  options: unknown,
+  rules: Readonly<Record<string, OptionRule>>,
+  required?: string,
+): void {
+  assertKnownOptions(option, options, Object.keys(rules))
+  for (const [name, rule] of Object.entries(rules)) {
+    const value = (options as Readonly<Record<string, unknown>>)[name]
+    if (value !== undefined || name === required) rule(`${option}.${name}`, value)
+  }
+}
+
+/** Creates a rule from what it allows, and the end of an error's text: `must be ${mustBe}`. */
+export function optionRule(isAllowed: (value: unknown) => boolean, mustBe: string): OptionRule {
+  return (option, value) => {
+    if (isAllowed(value)) return
+    throw new ConfigError('invalid_option', option, `must be ${mustBe}`, value)
+  }
+}
+
+/** Creates a rule that allows these values. */
+export const oneOf = (...values: readonly unknown[]): OptionRule =>
+  optionRule(
+    (value) => values.includes(value),
+    values.map((value) => JSON.stringify(value)).join(' or '),
+  )
+
+/** Creates a rule that allows objects with this method. */
+export const hasMethod = (method: string, mustBe: string): OptionRule =>
+  optionRule(
+    (value) => typeof (value as Readonly<Record<string, unknown>> | null)?.[method] === 'function',
+    mustBe,
+  )
+
+/** A rule that allows texts that are not empty. */
+export const assertText: OptionRule = /* @__PURE__ */ optionRule(isText, 'a text')
+
+/** A rule that allows lists of texts that are not empty. */
+export const assertTexts: OptionRule = /* @__PURE__ */ optionRule(
+  (value) => Array.isArray(value) && value.every(isText),
+  'a list of texts',
+)
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
 }
 
 /** Returns `value` if it is a function, else throws. */
@@ -65,6 +131,12 @@ export function assertLimit(option: string, value: unknown, hint = ''): Units {
     `${MUST_BE_UNITS}, or "unlimited"; 0 allows nothing${hint}`,
     value,
   )
+}
+
+/** Throws unless `value` is a part of the whole: a number above 0, up to 1. */
+export function assertShare(option: string, value: unknown): void {
+  if (typeof value === 'number' && value > 0 && value <= 1) return
+  throw new ConfigError('invalid_option', option, 'must be a number above 0, up to 1', value)
 }
 
 /** Returns `value` if it is a percentage, else throws. One below 1 is likely to be a share. */

@@ -1,6 +1,6 @@
 import type { Finding } from '../algorithms/algorithm.ts'
 import type { Entry, Fit, Store, StoreRequest } from '../stores/store.ts'
-import { ConfigError } from '../errors.ts'
+import { assertShare } from '../internal/validation.ts'
 
 /**
  * Wraps a store so that no reservation holds more than a share of any limit. Requests and calls in flight are
@@ -9,14 +9,7 @@ import { ConfigError } from '../errors.ts'
  * @throws ConfigError When `maxShare` is not a number above 0, up to 1.
  */
 export function withMaxShare(store: Store, maxShare: number): Store {
-  if (!(maxShare > 0 && maxShare <= 1)) {
-    throw new ConfigError(
-      'invalid_option',
-      'maxShare',
-      'must be a number above 0, up to 1',
-      maxShare,
-    )
-  }
+  assertShare('maxShare', maxShare)
   return { ...store, check: (request) => store.check(limitShare(request, maxShare)) }
 }
 

@@ -1,0 +1,87 @@
+import { ConfigError, durationMs, type Limiter } from '@sluice/core'
+import { unitNamesOf } from '@sluice/core/reservations'
+import {
+  assertFunction,
+  assertOptionRules,
+  assertPositiveInteger,
+  assertShare,
+  assertTexts,
+  hasMethod,
+  oneOf,
+  type OptionRule,
+  type OptionRules,
+} from '@sluice/core/validation'
+import { assertFormats } from '../formats/format.ts'
+import { isObject } from '../json.ts'
+import { assertPrices } from '../prices.ts'
+import type { CallOptions } from './engine.ts'
+import { MAX_OUTPUT, type CallTerms } from './prepare.ts'
+
+type BodyOptions = Pick<CallOptions, 'maxBodyBytes' | 'formats'>
+
+/** The rules of the options of calls that come as a body of JSON. */
+export const BODY_RULES: OptionRules<BodyOptions> = {
+  maxBodyBytes: assertPositiveInteger,
+  formats: assertFormats,
+}
+
+/** The rules of what may be called, and at which price. */
+export const TERM_RULES: OptionRules<Omit<CallTerms, 'minOutput'>> = {
+  models: (option, value) => assertTexts(option, isObject(value) ? Object.values(value) : value),
+  prices: assertPrices,
+  maxOutput: assertPositiveInteger,
+  input: assertFunction,
+  allowFields: assertTexts,
+  count: assertFunction,
+  imageTokens: assertPositiveInteger,
+  unseenTokens: assertPositiveInteger,
+}
+
+/** The rules of the options that every way to make a limited call has. */
+export const CALL_RULES: OptionRules<Omit<CallOptions, keyof BodyOptions>> = {
+  ...TERM_RULES,
+  minOutput: assertPositiveInteger,
+  learn: hasMethod('expect', 'created by learnedOutput'),
+  onIncomplete: oneOf('keep', 'counted'),
+  settleWithin: durationMs,
+  unsettled: hasMethod('mark', 'created by release'),
+  maxShare: assertShare,
+  spentStatus: oneOf(402, 429),
+  onUsage: assertFunction,
+  onError: assertFunction,
+}
+
+/** Throws a `ConfigError` unless the options of a call are usable. */
+export function assertCallOptions(
+  door: string,
+  options: CallOptions,
+  rules: Readonly<Record<string, OptionRule>>,
+): void {
+  assertOptionRules(door, options, rules, 'subject')
+  const { maxOutput = MAX_OUTPUT, minOutput = maxOutput, learn } = options
+  assertPositiveInteger(`${door}.minOutput`, minOutput, maxOutput)
+  if (learn && options.minOutput) {
+    throw new ConfigError('invalid_option', `${door}.learn`, 'must be left out with minOutput')
+  }
+}
+
+/** A rule that allows limiters. */
+export const assertLimiter: OptionRule = /* @__PURE__ */ hasMethod('check', 'a limiter')
+
+/** Returns the limiter unless it counts dollars and there are no prices. @throws ConfigError */
+export function assertPriced(
+  door: string,
+  limiter: Limiter,
+  { prices }: Pick<CallOptions, 'prices'>,
+): Limiter {
+  if (prices || !unitNamesOf(limiter).has('usd')) return limiter
+  const message = 'must be given, such as LIST_PRICES: a policy counts usd'
+  throw new ConfigError('invalid_option', `${door}.prices`, message)
+}
+
+/** The rule of a subject that is the same for all calls, or found at each. */
+export const assertSubject: OptionRule = (option, value) => {
+  if (typeof value === 'function' || isObject(value)) return
+  const message = 'must be a subject, such as { tenant }, or a function that returns one'
+  throw new ConfigError('invalid_option', option, message, value)
+}

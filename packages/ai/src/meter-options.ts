@@ -1,0 +1,81 @@
+import {
+  assertFunction,
+  assertPositiveInteger,
+  assertText,
+  hasMethod,
+  oneOf,
+  type OptionRules,
+} from '@sluice/core/validation'
+import { assertFormats, type UsageFormat } from './formats/format.ts'
+import type { Known } from './tally.ts'
+import type { Settle } from './usage.ts'
+
+/** Options of `meterModel`, and, with their own, of `meterStream` and `meter`. */
+export interface MeterOptions extends Known {
+  /**
+   * Receives the usage, once: when the answer has come to its end, and else as soon as it breaks off. The
+   * answer does not wait for it; what it throws goes to `onError`.
+   */
+  readonly settle: Settle
+  /**
+   * Keeps the platform's request alive until the usage is settled: `(promise) => ctx.waitUntil(promise)`.
+   * On Cloudflare Workers, without it, nothing is settled when the client goes away.
+   */
+  readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined
+  /** Gives the answer up: settles what is known, cancels the source, and breaks what is passed on. */
+  readonly signal?: AbortSignal | undefined
+  /** Hears of what `settle` throws, and of faults in here. @default console.error */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+/** Options of `meterStream`, and, with its own, of `meter`. */
+export interface MeterStreamOptions extends MeterOptions {
+  /**
+   * The formats that the answer may have beside those of OpenAI and Anthropic, from `@sluice/ai/formats`.
+   *
+   * @default none
+   */
+  readonly formats?: readonly UsageFormat[] | undefined
+}
+
+/** Options of `meter`. */
+export interface MeterResponseOptions extends MeterStreamOptions {
+  /**
+   * True to meter an answer with a status outside 200 to 299 like any other, and not to settle it as
+   * nothing. @default false
+   */
+  readonly chargeErrors?: boolean
+}
+
+/** The rules of what a meter knows without the answer. */
+export const KNOWN_RULES: OptionRules<Known> = {
+  model: assertText,
+  inputTokens: assertTokens,
+  count: assertFunction,
+}
+
+/** The rules of the options that every meter has. */
+export const METER_RULES: OptionRules<MeterOptions> = {
+  ...KNOWN_RULES,
+  settle: assertFunction,
+  waitUntil: assertFunction,
+  // One of another realm is none of ours by its class.
+  signal: hasMethod('addEventListener', 'an AbortSignal'),
+  onError: assertFunction,
+}
+
+/** The rules of the options of `meterStream`. */
+export const STREAM_RULES: OptionRules<MeterStreamOptions> = {
+  ...METER_RULES,
+  formats: assertFormats,
+}
+
+/** The rules of the options of `meter`. */
+export const RESPONSE_RULES: OptionRules<MeterResponseOptions> = {
+  ...STREAM_RULES,
+  chargeErrors: oneOf(true, false),
+}
+
+function assertTokens(option: string, value: unknown): void {
+  if (value !== 0) assertPositiveInteger(option, value)
+}
