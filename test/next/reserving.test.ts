@@ -1,4 +1,4 @@
-import { backpressure, concurrency, fixedWindow, type Limiter } from '@sluice/core'
+import { backpressure, concurrency, fixedWindow, InputError, type Limiter } from '@sluice/core'
 import { HANDOFF_HEADER, limitGuesses, reservationOf, reserving } from '@sluice/core/http'
 import { rateLimit, withRateLimit, type RouteLimitOptions } from '@sluice/next'
 import { describe, expect, it, vi } from 'vitest'
@@ -71,6 +71,19 @@ describe('a wrapped handler that reserves', () => {
     expect(await answer.json()).toMatchObject({ policy: 'tpm' })
     expect(handle).not.toHaveBeenCalled()
     expect(await left(limiter)).toEqual([9, 1_000, 2])
+  })
+
+  it('charges one request for a body that the cost refuses, also behind the middleware', async () => {
+    const { limiter } = setUp(policies)
+    const cost = reserving(() => {
+      throw new InputError('invalid_body', 'body', 'must be another')
+    })
+    const { ask, handle } = pair(limiter, { cost })
+    expect((await ask('400')).status).toBe(400)
+    expect(await left(limiter)).toEqual([9, 1_000, 2])
+    expect((await ask('400', true)).status).toBe(400)
+    expect(await left(limiter)).toEqual([8, 1_000, 2])
+    expect(handle).not.toHaveBeenCalled()
   })
 
   it('lets the last request in that the middleware has charged', async () => {

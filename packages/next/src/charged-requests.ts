@@ -33,10 +33,11 @@ export function guardOfTheRest(
     const isByUnit = typeof units === 'object' && units !== null && !Array.isArray(units)
     return isByUnit ? { ...units, request: 0 } : typeof units === 'number' ? 0 : units
   }
-  return createGuard<[unknown, Subject], NextRequest>(limiterFor, {
+  const guardOptions: GuardOptions<[unknown, Subject], NextRequest> = {
     ...options,
     unauthenticated: undefined,
     subject: (_request, _context, charged) => charged,
     cost: Object.assign(rest, { reserveFor: cost.reserveFor }),
-  })
+  }
+  return createGuard<[unknown, Subject], NextRequest>(limiterFor, guardOptions, { isCharged: true })
 }

@@ -60,6 +60,8 @@ export interface GuardHooks<Context extends unknown[] = []> {
   /** Refuses a request whose subject is known, before the limits are checked. @default none */
   readonly before?:
     ((subject: Subject, ...context: Context) => Promise<Refusal | undefined>) | undefined
+  /** True if the requests have been charged already: a refused body costs nothing more. @default false */
+  readonly isCharged?: boolean | undefined
 }
 
 /**
@@ -80,7 +82,7 @@ export interface GuardHooks<Context extends unknown[] = []> {
 export function createGuard<Context extends unknown[], PlatformRequest extends Request = Request>(
   limiter: LimiterSource<Context>,
   options: GuardOptions<Context, PlatformRequest>,
-  { keep = keepFirst, before }: GuardHooks<Context> = {},
+  { keep = keepFirst, before, isCharged = false }: GuardHooks<Context> = {},
 ): Guard<Context, PlatformRequest> {
   const settings = resolveGuardOptions(options)
   const { subject: findSubject, onDenied, maxDelayMs } = settings
@@ -115,7 +117,10 @@ export function createGuard<Context extends unknown[], PlatformRequest extends R
     // A refused body costs a request, so that it is not free to repeat.
     const charge =
       cost instanceof Refusal
-        ? chargeRequest(1, request, terms, { waitUntil, cost: oneRequest(terms.limiter) })
+        ? chargeRequest(1, request, terms, {
+            waitUntil,
+            cost: requestsOnly(terms.limiter, isCharged ? 0 : 1),
+          })
         : chargeRequest(option, request, terms, { waitUntil, cost })
     const charged = await orRefusal(id, charge)
     await refund
@@ -175,10 +180,10 @@ async function chargeRequest(
   return { decision: await limiter.check(subject, options) }
 }
 
-/** Returns the cost of a request and of nothing else, in the units that a limiter counts. */
-function oneRequest(limiter: Limiter): Cost {
+/** Returns the cost of so many requests and of nothing else, in the units that a limiter counts. */
+function requestsOnly(limiter: Limiter, requests: number): Cost {
   const units = [...runtimeOf(limiter).program.units]
-  return Object.fromEntries(units.map((unit) => [unit, unit === 'request' ? 1 : 0]))
+  return Object.fromEntries(units.map((unit) => [unit, unit === 'request' ? requests : 0]))
 }
 
 /** Returns the cost of a request. @throws InputError When a function returns `undefined`. */
