@@ -39,7 +39,9 @@ describe('npm run demo -- --drive', () => {
     const { code, output } = await demo(['--drive', '--engine', 'redis-server'])
     expect(output).toContain('with a redis-server of its own')
     for (const line of TABLE) expect(output).toMatch(line)
-    expect(output).toContain('✓ each decision is one request to the store')
+    expect(output).toContain(
+      '✓ an allowed request is one request to the store, and a denied one at',
+    )
     expect(output).toContain('✓ a model call is two requests to the store')
     expect(output).toContain('All 27 checks held.')
     expect(code).toBe(0)

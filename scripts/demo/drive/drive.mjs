@@ -27,10 +27,12 @@ async function runScenarios({ url, secret, storeRequests }, deadline) {
   const requestsBefore = storeRequests()
   const results = new Map()
   let sent = 0
+  let allowed = 0
   for (const scenario of scenarios) {
     const run = async () => {
       const records = await runScenario(scenario, send, secret)
       sent += records.length
+      allowed += records.filter(({ status }) => status === 200).length
       return records
     }
     const canRepeat = () => scenario.countsDays && sent < MAX_REQUESTS
@@ -40,8 +42,11 @@ async function runScenarios({ url, secret, storeRequests }, deadline) {
   const checks = [...results].flatMap(([scenario, records]) => checkScenario(scenario, records))
   // Requests to Upstash cannot be counted from here.
   if (!Number.isNaN(storeCount)) {
-    const problem = storeCount === sent ? undefined : `${storeCount} requests for ${sent} decisions`
-    checks.push({ claim: 'each decision is one request to the store', problem })
+    // Denials are cached: most of a flood never reaches the store.
+    const holds = storeCount >= allowed && storeCount <= sent
+    const counts = `${storeCount} requests for ${allowed} allowed of ${sent}`
+    const claim = 'an allowed request is one request to the store, and a denied one at most one'
+    checks.push({ claim, problem: holds ? undefined : counts })
   }
   return { results, checks }
 }
