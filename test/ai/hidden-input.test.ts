@@ -21,9 +21,12 @@ const ofTool = (...content: object[]): Body =>
 /** Input that only the provider has, and the field by which an error names it. */
 const HIDDEN: Readonly<Partial<Record<ModelApi, Readonly<Record<string, [string, Body]>>>>> = {
   'openai-chat': {
-    'a file by its id': ['file', ofUser({ type: 'file', file: { file_id: 'file-1' } })],
-    'a file by its address': ['file', ofUser({ type: 'file', file: { file_data: 'https://a/b' } })],
-    'a file without a type': ['file', ofUser({ file: { file_id: 'file-1' } })],
+    'a file by its id': ['file_id', ofUser({ type: 'file', file: { file_id: 'file-1' } })],
+    'a file by its address': [
+      'file_data',
+      ofUser({ type: 'file', file: { file_data: 'https://a/b' } }),
+    ],
+    'a file without a type': ['file_id', ofUser({ file: { file_id: 'file-1' } })],
     'a document by its address': [
       'document_url',
       ofUser({ type: 'document_url', document_url: 'https://a/b' }),
@@ -31,7 +34,7 @@ const HIDDEN: Readonly<Partial<Record<ModelApi, Readonly<Record<string, [string,
     'a file of Mistral': ['file_id', ofUser({ type: 'file', file_id: 'f' })],
     'a sound by its address': ['audio_url', ofUser({ type: 'audio_url', audio_url: { url: 'u' } })],
     'a film': ['video_url', ofUser({ type: 'video_url', video_url: { url: 'https://a/b' } })],
-    'an earlier sound': ['audio', { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }],
+    'an earlier sound': ['id', { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }],
   },
   'openai-responses': {
     'an earlier response': ['previous_response_id', { input: 'And?', previous_response_id: 'r_1' }],
@@ -50,15 +53,15 @@ const HIDDEN: Readonly<Partial<Record<ModelApi, Readonly<Record<string, [string,
   },
   'anthropic-messages': {
     'a document by its id': [
-      'source',
+      'file_id',
       ofUser({ type: 'document', source: { type: 'file', file_id: 'f' } }),
     ],
     'a document by its address': [
-      'source',
+      'url',
       ofUser({ type: 'document', source: { type: 'url', url: 'https://a/b' } }),
     ],
     'a document of a tool': [
-      'source',
+      'file_id',
       ofTool({ type: 'document', source: { type: 'file', file_id: 'f' } }),
     ],
     'a file for a container': ['file_id', ofUser({ type: 'container_upload', file_id: 'f' })],

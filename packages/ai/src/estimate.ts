@@ -3,6 +3,13 @@ import { own, type Json } from './json.ts'
 import { units } from './provider-usage.ts'
 import { inputTokens, type Inspect } from './request-input.ts'
 
+/** The fields that hold a maximum, in one format or another. */
+export const MAXIMA: readonly string[] = [
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+]
+
 /** The most that a request may use. */
 export interface RequestEstimate {
   /** The model that the body names. */
@@ -52,13 +59,8 @@ export function estimated(
 ): RequestEstimate {
   const named = own(body, 'model')
   const model = typeof named === 'string' ? named : undefined
-  const perPrompt = Math.max(1, limitOf(body, 'n'), limitOf(body, 'best_of'))
-  const answers = promptsOf(own(body, 'prompt')) * perPrompt
-  const most = Math.max(
-    limitOf(body, 'max_completion_tokens'),
-    limitOf(body, 'max_output_tokens'),
-    limitOf(body, 'max_tokens'),
-  )
+  const answers = promptsOf(own(body, 'prompt')) * Math.max(1, limitOf(body, ['n', 'best_of']))
+  const most = limitOf(body, MAXIMA)
   return {
     model,
     input: Math.min(
@@ -75,8 +77,8 @@ function promptsOf(prompt: unknown): number {
   return isList ? prompt.length : 1
 }
 
-/** A maximum that a provider would accept, rounded up, else 0. Some read a number out of a string. */
-function limitOf(body: Json, key: string): number {
-  const value = own(body, key)
-  return units(typeof value === 'string' ? Number(value) : value)
+/** The largest that a provider would accept, rounded up, else 0. Some read a number out of a string. */
+function limitOf(body: Json, keys: readonly string[]): number {
+  const values = keys.map((key) => own(body, key))
+  return Math.max(...values.map((one) => units(typeof one === 'string' ? Number(one) : one)))
 }

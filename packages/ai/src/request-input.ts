@@ -1,7 +1,8 @@
-import { ConfigError, InputError } from '@sluice/core'
+import { ConfigError } from '@sluice/core'
 import { MAX_UNITS } from '@sluice/core/validation'
+import { invalidBody } from './invalid-body.ts'
 import { CLAUDE_IMAGE_TOKENS, openAiImageTokens } from './images.ts'
-import { isObject, objectOf, own, type Json } from './json.ts'
+import { isObject, objectOf, objectsIn, own, type Json } from './json.ts'
 import { isClaude } from './model-name.ts'
 import { isCount } from './provider-usage.ts'
 import { CLAUDE_FACTOR, estimateTokens } from './tokens.ts'
@@ -49,10 +50,8 @@ const NOT_SAID: ReadonlySet<string> = /* @__PURE__ */ new Set(
 )
 /** Types of parts that are pictures, however they name them. */
 const PICTURE = /^(image(_url)?|input_image|computer_screenshot)$/
-/** Fields that name input by its id or address. */
-const STORED = /^(file_id|(file|pdf|audio|video|document)_url)$/
-/** Fields of parts that are no text. */
-const MEDIA = /^(source|(input_)?audio|file(_data|_id)?|(image|file|pdf|audio|video|document)_url)$/
+/** Fields of files and sounds, in the body or by id or address. */
+const MEDIA = /^(input_audio|file_(id|data)|(file|pdf|audio|video|document)_url)$/
 /** Types of parts that name where an answer was found. */
 const CITATION = /(citation|location|path)$/
 /** Parameters that bring in what is stored. */
@@ -78,13 +77,14 @@ export function inputTokens(
     if (type !== 'text') text += PER_ITEM
     const isPicture =
       isGiven(part['image_url']) || (PICTURE.test(textOf(type)) && Object.keys(part).length > 1)
-    const reference = isPicture ? undefined : referenceIn(part)
+    const media = mediaIn(part)
+    const reference = isPicture ? undefined : referenceIn(part, media)
     settings.inspect?.(part, reference)
-    const isMedia = isPicture || reference !== undefined || isInline(part)
     if (isPicture) other += settings.imageTokens ?? pictureTokens(part, model)
-    else if (isMedia) other += settings.unseenTokens
+    else if (reference !== undefined || media.length > 0) other += settings.unseenTokens
     for (const key of Object.keys(part)) {
-      if (NOT_SAID.has(key) || (isMedia && MEDIA.test(key))) continue
+      if (NOT_SAID.has(key) || media.includes(key)) continue
+      if (isPicture && /^(image_url|source)$/.test(key)) continue
       // What a tool was called with is sent as JSON.
       ;(key === 'input' ? data : texts).push(part[key])
     }
@@ -111,9 +111,10 @@ export function inputTokens(
       settings.inspect?.(body, key)
       other += settings.unseenTokens
     }
-    if (key === 'mcp_servers' || key === 'tools') {
-      other += serversIn(key, value) * settings.unseenTokens
-    }
+    // The model reads what tools MCP servers have. OpenAI names these servers among the tools.
+    const servers =
+      key === 'mcp_servers' ? [value].flat() : key === 'tools' ? toolsOfMcp(value) : []
+    other += servers.filter(isGiven).length * settings.unseenTokens
     if (TEXTS.has(key)) texts.push(isPrompt ? value['variables'] : value)
     else if (!NOT_READ.has(key)) data.push(value)
   }
@@ -121,9 +122,7 @@ export function inputTokens(
   if (isClaude(model) && Array.isArray(tools) && tools.length > 0) other += CLAUDE_TOOLS
   while (texts.length > 0 || data.length > 0) {
     values += 1
-    if (values > MAX_VALUES) {
-      throw new InputError('invalid_body', 'body', `must hold at most ${MAX_VALUES} values`)
-    }
+    if (values > MAX_VALUES) throw invalidBody(`must hold at most ${MAX_VALUES} values`)
     if (data.length > 0) {
       sent(data.pop())
       continue
@@ -138,42 +137,34 @@ export function inputTokens(
   return Math.ceil(text * factor) + other
 }
 
+/** Returns the fields of a part with a file or a sound. */
+function mediaIn(part: Json): string[] {
+  const type = textOf(part['type'])
+  if (CITATION.test(type)) return []
+  const source = type === 'base64' ? 'data' : type
+  return Object.keys(part).filter(
+    (key) =>
+      (MEDIA.test(key) || (key === source && /^(data|url)$/.test(key))) && isGiven(part[key]),
+  )
+}
+
 /** Returns the field by which a part names input that only the provider has. */
-function referenceIn(part: Json): string | undefined {
-  const { id, type, source, file, audio } = part
-  const { file_id: fileId, file_data: data } = objectOf(file)
-  if (isGiven(fileId) || textOf(data).includes('://')) return 'file'
-  if (/^(file|url)$/.test(typeOf(source))) return 'source'
-  if (isGiven(objectOf(audio)['id'])) return 'audio'
+function referenceIn(part: Json, media: readonly string[]): string | undefined {
+  const { id, type } = part
   // Without its encrypted content, OpenAI finds reasoning by its id.
   const isReasoning = type === 'reasoning' && !textOf(part['encrypted_content'])
   const isBare = Object.keys(part).every((key) => NOT_SAID.has(key))
   if (isGiven(id) && (isReasoning || isBare || type === 'item_reference')) return 'id'
-  return storedIn(part, (address) => !address.startsWith('data:'))
-}
-
-/** Returns the field of a part that has an address or an id for which `matches` returns true. */
-function storedIn(part: Json, matches: (address: string) => boolean): string | undefined {
-  if (CITATION.test(typeOf(part))) return undefined
-  return Object.keys(part).find((key) => {
+  return media.find((key) => {
     const value = part[key]
-    return STORED.test(key) && isGiven(value) && matches(textOf(objectOf(value)['url'] ?? value))
+    const address = textOf(objectOf(value)['url'] ?? value)
+    const isData = key === 'file_data' ? !address.includes('://') : address.startsWith('data:')
+    return !isData && !/^(input_audio|data)$/.test(key)
   })
 }
 
-/** Returns true for a file, a sound or a document in the body itself, unless it is plain text. */
-function isInline(part: Json): boolean {
-  const { source } = part
-  // A document may be text, or parts like those of a message.
-  if (isObject(source)) return !/^(text|content)$/.test(typeOf(source))
-  const places = [part['file'], part['file_data'], part['input_audio'], storedIn(part, Boolean)]
-  return places.some(isGiven)
-}
-
+/** Not `String(…)`, which fails for objects that override it. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-
-/** Returns the type of an object. Not `String(…)`, which fails for objects that override it. */
-const typeOf = (value: unknown): string => textOf(objectOf(value)['type'])
 
 function pictureTokens(part: Json, model: string | undefined): number {
   if (own(part, 'type') === 'image' || isClaude(model)) return CLAUDE_IMAGE_TOKENS
@@ -181,16 +172,8 @@ function pictureTokens(part: Json, model: string | undefined): number {
   return openAiImageTokens(model, own(isObject(image) ? image : part, 'detail'))
 }
 
-/** Returns the number of MCP servers, whose tools the model reads. */
-function serversIn(key: string, value: unknown): number {
-  if (Array.isArray(value)) return key === 'tools' ? value.filter(isMcp).length : value.length
-  return key === 'tools' || !isGiven(value) ? 0 : 1
-}
-
-/** OpenAI's way to name an MCP server; the model reads what tools it has. */
-function isMcp(tool: unknown): boolean {
-  return typeOf(tool) === 'mcp'
-}
+const toolsOfMcp = (tools: unknown): Json[] =>
+  objectsIn(tools).filter((tool) => tool['type'] === 'mcp')
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 

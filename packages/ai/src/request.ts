@@ -1,4 +1,3 @@
-import { InputError } from '@sluice/core'
 import {
   assertFunction,
   assertOptionRules,
@@ -6,6 +5,7 @@ import {
   type OptionRules,
 } from '@sluice/core/validation'
 import { estimated, type EstimateRequestOptions, type RequestEstimate } from './estimate.ts'
+import { invalidBody } from './invalid-body.ts'
 import { isObject } from './json.ts'
 
 /**
@@ -25,9 +25,7 @@ export function estimateRequest(
   options: EstimateRequestOptions = {},
 ): RequestEstimate {
   assertOptionRules('estimateRequest', options, RULES)
-  if (!isObject(body)) {
-    throw new InputError('invalid_body', 'body', 'must be a JSON object')
-  }
+  if (!isObject(body)) throw invalidBody('must be a JSON object')
   return estimated(body, options)
 }
 

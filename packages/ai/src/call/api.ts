@@ -25,9 +25,6 @@ export interface ApiRules {
   readonly maximumOf: (model: string) => string | undefined
 }
 
-/** The fields that hold a maximum, in one format or another. */
-export const MAXIMA = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
-
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/))
 
 /** Returns true if a tool is run by the client. */

@@ -1,4 +1,4 @@
-import { InputError } from '@sluice/core'
+import { invalidBody } from '../invalid-body.ts'
 
 /** Deeper than any schema, document or tool call nests. */
 const MAX_DEPTH = 128
@@ -47,7 +47,7 @@ export function bodyScan(): (chunk: Uint8Array) => void {
   }
 }
 
-const tooComplex = (): InputError => {
+const tooComplex = (): Error => {
   const most = `${MAX_VALUES} values and ${MAX_STRINGS} strings, ${MAX_DEPTH} levels deep`
-  return new InputError('invalid_body', 'body', `must hold at most ${most}`)
+  return invalidBody(`must hold at most ${most}`)
 }

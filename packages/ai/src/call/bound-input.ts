@@ -1,4 +1,4 @@
-import { InputError } from '@sluice/core'
+import { invalidBody } from '../invalid-body.ts'
 import { byteLength, isObject, own, type Json } from '../json.ts'
 import { estimated } from '../estimate.ts'
 
@@ -43,7 +43,7 @@ export const boundInput: CountInput = (body, bytes) => {
   const { input } = estimated(body, unbounded)
   if (input >= NO_BOUND || hasReference(body)) {
     const message = 'must not have images, files or references here: their tokens have no bound'
-    throw new InputError('invalid_body', 'body', message)
+    throw invalidBody(message)
   }
   return bytes + TEMPLATE_TOKENS + schemaTokens(body)
 }

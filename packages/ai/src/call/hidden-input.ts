@@ -1,4 +1,4 @@
-import { InputError } from '@sluice/core'
+import { invalidBody } from '../invalid-body.ts'
 import { objectOf, objectsIn } from '../json.ts'
 import type { Inspect } from '../request-input.ts'
 import { isCallersTool } from './api.ts'
@@ -15,11 +15,11 @@ export function hiddenInput({ unseenTokens, allowFields }: HiddenTerms): Inspect
     if (reference !== undefined && unseenTokens === undefined) {
       const message =
         'names input that only the provider has: send all of it, or allow it with the option unseenTokens'
-      throw new InputError('invalid_body', `body.${reference}`, message)
+      throw invalidBody(message, reference)
     }
     const tools = [...objectsIn(part['tools']), objectOf(part['definition'])]
     if (tools.every(isCallersTool) || allowFields?.includes('tools') === true) return
     const message = 'has a tool among the messages that may cost more than tokens'
-    throw new InputError('invalid_body', 'body.tools', message)
+    throw invalidBody(message, 'tools')
   }
 }

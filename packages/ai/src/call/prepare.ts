@@ -1,8 +1,10 @@
 import { InputError } from '@sluice/core'
+import { invalidBody } from '../invalid-body.ts'
 import { byteLength, isObject, objectOf, own, type Json } from '../json.ts'
 import { baseName, candidateNames } from '../model-name.ts'
 import { findPrice, type Priced, type Prices } from '../prices.ts'
-import { API_RULES, isAnthropic, MAXIMA, type ModelApi } from './api.ts'
+import { API_RULES, isAnthropic, type ModelApi } from './api.ts'
+import { MAXIMA } from '../estimate.ts'
 import { tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
 
 /** The parts of the options that say what may be called, and at which price. */
@@ -59,9 +61,6 @@ export const MAX_OUTPUT = 4_096
 /** Returns true if a value says nothing, as clients write it. */
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
 
-const invalid = (field: string, message: string): InputError =>
-  new InputError('invalid_body', `body.${field.slice(0, 64)}`, message)
-
 /**
  * Makes of a client's body the one to send: with a known model and a maximum, a stream that tells its
  * usage, and no field that costs anything beside tokens.
@@ -70,7 +69,7 @@ const invalid = (field: string, message: string): InputError =>
  * @throws InputError `unknown_model` when the model is not offered, or has no price.
  */
 export function prepareCall(body: unknown, terms: CallTerms, api: ModelApi): PreparedCall {
-  if (!isObject(body)) throw new InputError('invalid_body', 'body', 'must be a JSON object')
+  if (!isObject(body)) throw invalidBody('must be a JSON object')
   const model = modelToCall(own(body, 'model'), terms)
   const sent = bodyToSend(body, api, model, terms)
   const text = JSON.stringify(sent)
@@ -111,7 +110,7 @@ function thinkingBudget({ thinking, reasoning }: Json): number {
 
 /** Returns the model to call by the name that a client uses. @throws InputError When it is not offered, or has no price. */
 export function modelToCall(name: unknown, { models, prices }: CallTerms): string {
-  if (typeof name !== 'string' || name === '') throw invalid('model', 'must name a model')
+  if (typeof name !== 'string' || name === '') throw invalidBody('must name a model', 'model')
   const isList = Array.isArray(models)
   const aliases = (isList ? {} : (models ?? {})) as Json
   const model = isList
@@ -126,17 +125,16 @@ export function modelToCall(name: unknown, { models, prices }: CallTerms): strin
 function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms): Json {
   const { required, fields, values, maximumOf } = API_RULES[api]
   if (required !== undefined && isAbsent(own(body, required))) {
-    throw invalid(required, `must be given in the format ${api}`)
+    throw invalidBody(`must be given in the format ${api}`, required)
   }
   const sent: Record<string, unknown> = { model }
   for (const [name, value] of Object.entries(body)) {
-    if (name === 'model' || isAbsent(value) || (MAXIMA as readonly string[]).includes(name))
-      continue
+    if (name === 'model' || isAbsent(value) || MAXIMA.includes(name)) continue
     if (!fields.has(name) && terms.allowFields?.includes(name) !== true) {
       const isHarmless = own(values, name) as (typeof values)[string] | undefined
       if (!isHarmless?.(value)) {
         const which = isHarmless ? ' with this value' : ''
-        throw invalid(name, `is not allowed here${which}: it may cost more than tokens`)
+        throw invalidBody(`is not allowed here${which}: it may cost more than tokens`, name)
       }
     }
     sent[name] = value
@@ -147,7 +145,7 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
   if (maximum !== undefined) sent[maximum] = maximumFor(body, maximum, terms, thinkingBudget(sent))
   const { stream } = sent
   if (stream !== undefined && typeof stream !== 'boolean')
-    throw invalid('stream', 'must be true or false')
+    throw invalidBody('must be true or false', 'stream')
   // Without it a stream tells no usage, and reasoning that is hidden could not be counted.
   if (stream === true && (api === 'openai-chat' || api === 'openai-completions')) {
     const { stream_options: options } = sent
@@ -159,7 +157,7 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
 function assertMessages({ messages }: Json): void {
   if (messages === undefined) return
   if (Array.isArray(messages) && messages.length > 0 && messages.every(isObject)) return
-  throw invalid('messages', 'must be a list of at least one message')
+  throw invalidBody('must be a list of at least one message', 'messages')
 }
 
 /** The most answers to one request, as OpenAI allows. */
@@ -169,7 +167,7 @@ function assertCounts(sent: Json): void {
   for (const name of ['n', 'best_of']) {
     const value = own(sent, name)
     if (value === undefined || (isCount(value) && value <= MAX_ANSWERS)) continue
-    throw invalid(name, `must be a whole number from 1 to ${MAX_ANSWERS}`)
+    throw invalidBody(`must be a whole number from 1 to ${MAX_ANSWERS}`, name)
   }
 }
 
@@ -177,11 +175,12 @@ function assertCounts(sent: Json): void {
 function maximumFor(body: Json, field: string, { maxOutput }: CallTerms, thinking: number): number {
   const name = [field, ...MAXIMA].find((one) => !isAbsent(own(body, one)))
   const value = name === undefined ? Infinity : own(body, name)
-  if (name !== undefined && !isCount(value)) throw invalid(name, 'must be a whole number from 1')
+  if (name !== undefined && !isCount(value))
+    throw invalidBody('must be a whole number from 1', name)
   const most = maxOutput ?? MAX_OUTPUT + thinking
   // What the client itself asks for is between it and the provider.
   if (most <= thinking && Number(value) > thinking) {
-    throw invalid(field, `is at most ${most} here: lower the thinking budget below that`)
+    throw invalidBody(`is at most ${most} here: lower the thinking budget below that`, field)
   }
   return Math.min(Number(value), most)
 }
