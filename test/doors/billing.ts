@@ -202,7 +202,7 @@ function dollarsBeside({ body }: Call): number {
  * @throws Invalid When the provider refuses the call.
  */
 export function billOf(call: Call, dearest: boolean): Bill {
-  const { kind, body } = call
+  const { kind, vendor, body } = call
   const models = [body['model'], ...listOf(body['models']), ...listOf(body['fallbacks'])].map(
     String,
   )
@@ -227,7 +227,8 @@ export function billOf(call: Call, dearest: boolean): Bill {
   const hasWrites = base[3] !== undefined && isCached
   const cacheWrite = hasWrites ? (dearest ? input : Math.floor(input / 3)) : 0
   const isLong = hasWrites && base[4] !== undefined && text.includes('"1h"')
-  const cached = !dearest && isCached && base[1] < base[0] ? Math.floor(input / 4) : 0
+  const hasReads = isCached && base[1] < base[0] && !/^(mistral|cohere|perplexity)$/.test(vendor)
+  const cached = !dearest && hasReads ? Math.floor(input / 4) : 0
 
   const [above, ...long] = LONG[model] ?? [Infinity]
   const [perInput, perCached, perOutput, perWrite = perInput, perHour = perWrite] =

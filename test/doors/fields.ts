@@ -153,6 +153,9 @@ const CHAT_MORE: Rows = {
   'a picture': user({ type: 'image_url', image_url: { url: URL } }),
   'a picture in full': user({ type: 'image_url', image_url: { url: DATA, detail: 'low' } }),
   'browser search': { tools: [{ type: 'browser_search' }, { type: 'code_interpreter' }] },
+  'a picture without a type': user({ image_url: { url: URL } }),
+  'a file without a type': user({ file_id: 'file_1' }),
+  'reasoning.mode: pro': { reasoning: { mode: 'pro' } },
   'a picture as text': user({ type: 'image_url', image_url: URL }),
   'an answer in sound': {
     messages: [
@@ -211,6 +214,8 @@ const RESPONSES_MORE: Rows = {
   ...wrongMaxima('max_output_tokens'),
   ...EXTENSIONS,
   'a picture': item({ type: 'input_image', image_url: URL }),
+  'reasoning.mode: pro': { reasoning: { mode: 'pro', effort: 'high' } },
+  'a picture without a type': item({ image_url: URL }),
   'a picture by its id': item({ type: 'input_image', file_id: 'file_1' }),
   'a file': item({ type: 'input_file', file_id: 'file_1' }),
   'a file at an address': item({ type: 'input_file', file_url: URL }),

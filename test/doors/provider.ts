@@ -40,6 +40,10 @@ const VENDORS: readonly (readonly [RegExp, string])[] = [
   [/together\.(ai|xyz)$/, 'together'],
 ]
 
+/** What costs nothing, though it is posted. */
+const FREE =
+  /^https:\/\/(api\.anthropic\.com\/v1\/messages\/count_tokens|api\.openai\.com\/v1\/moderations)$/
+
 const find = <T>(table: readonly (readonly [RegExp, T])[], text: string): T | undefined =>
   table.find(([pattern]) => pattern.test(text))?.[1]
 
@@ -60,7 +64,8 @@ export function createProvider({ told = true, cutAfter }: ProviderOptions = {}):
       const kind = find(KINDS, url.pathname.replace(/\/$/, ''))
       if (kind === undefined || method !== 'POST') {
         // Anything else costs a dollar, so that nobody passes it on by mistake.
-        bills.push({ ...NOTHING, microDollars: method === 'POST' ? 1_000_000 : 0 })
+        const isFree = /^(GET|HEAD)$/.test(method) || FREE.test(url.origin + url.pathname)
+        bills.push({ ...NOTHING, microDollars: isFree ? 0 : 1_000_000 })
         return Response.json({ object: 'list', data: [] })
       }
       const call: Call = { kind, vendor: find(VENDORS, url.hostname) ?? 'local', body }
