@@ -41,7 +41,7 @@ export const SUITES = {
       'test/core/policies/stripes.test.ts',
       'test/core/reservations/{crowded-log,invariants}.test.ts',
       'test/core/stores/cache-denials/memory.test.ts',
-      'test/doors/{bodies,models}.test.ts',
+      'test/doors/{bodies,clients,models}.test.ts',
       'test/faults/memory-bounds.test.ts',
       'test/leases/swarm.test.ts',
       'test/trace/**/*.test.ts',

@@ -210,6 +210,7 @@ export function billOf(call: Call, dearest: boolean): Bill {
   const base = PRICES[model.replace(/^[a-z-]+\//, '')]
   if (base === undefined) throw new Invalid(`The model ${model} does not exist`)
 
+  if (Number(body['temperature']) > 2) throw new Invalid('temperature must be at most 2')
   const maximum = maximumOf(call)
   const thinking = isObject(body['thinking']) ? Number(body['thinking']['budget_tokens'] ?? 0) : 0
   if (thinking >= maximum && thinking > 0) throw new Invalid('max_tokens must exceed budget_tokens')

@@ -14,6 +14,8 @@ export interface ProviderOptions {
   readonly told?: boolean
   /** The events of a stream after which the connection breaks. @default it does not */
   readonly cutAfter?: number
+  /** The requests that it refuses at first, as overloaded. @default 0 */
+  readonly overloadedFor?: number
 }
 
 const KINDS: readonly (readonly [RegExp, Kind])[] = [
@@ -48,7 +50,11 @@ const find = <T>(table: readonly (readonly [RegExp, T])[], text: string): T | un
   table.find(([pattern]) => pattern.test(text))?.[1]
 
 /** Creates a provider whose `fetch` answers at every address. */
-export function createProvider({ told = true, cutAfter }: ProviderOptions = {}): Provider {
+export function createProvider({
+  told = true,
+  cutAfter,
+  overloadedFor = 0,
+}: ProviderOptions = {}): Provider {
   const requests: Provider['requests'] = []
   const bills: Bill[] = []
   return {
@@ -69,6 +75,7 @@ export function createProvider({ told = true, cutAfter }: ProviderOptions = {}):
         return Response.json({ object: 'list', data: [] })
       }
       const call: Call = { kind, vendor: find(VENDORS, url.hostname) ?? 'local', body }
+      if (requests.length <= overloadedFor) return refusal(kind, 'Overloaded', 503)
       let bill: Bill
       try {
         bill = billOf(call, !told)
@@ -83,7 +90,7 @@ export function createProvider({ told = true, cutAfter }: ProviderOptions = {}):
         const json = typeof data === 'string' ? data : JSON.stringify(data)
         return `${name === undefined ? '' : `event: ${name}\n`}data: ${json}\n\n`
       })
-      return new Response(streamOf(events, cutAfter), {
+      return new Response(streamOf(events, request.signal, cutAfter), {
         headers: { 'content-type': 'text/event-stream' },
       })
     },
@@ -103,18 +110,26 @@ const NOTHING: Bill = {
   microDollars: 0,
 }
 
-function refusal(kind: Kind, message: string): Response {
+function refusal(kind: Kind, message: string, status = 400): Response {
   const error = { type: 'invalid_request_error', message, param: null, code: null }
-  return Response.json(kind === 'messages' ? { type: 'error', error } : { error }, { status: 400 })
+  return Response.json(kind === 'messages' ? { type: 'error', error } : { error }, {
+    status,
+    headers: { 'retry-after-ms': '1' },
+  })
 }
 
-/** A stream of events, which breaks after some of them. */
-function streamOf(events: readonly string[], cutAfter = Infinity): ReadableStream<Uint8Array> {
+/** A stream of events, which breaks after some of them, and when it is aborted. */
+function streamOf(
+  events: readonly string[],
+  signal: AbortSignal,
+  cutAfter = Infinity,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let at = 0
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
+        if (signal.aborted) return controller.error(signal.reason)
         if (at >= cutAfter) return controller.error(new TypeError('terminated'))
         const event = events[at]
         at += 1

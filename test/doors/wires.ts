@@ -80,7 +80,7 @@ function chat(call: Call, bill: Bill, told: boolean): Answer {
   const message = tool
     ? { role: 'assistant', content: null, tool_calls: [call1] }
     : { role: 'assistant', content: TEXT.join(''), refusal: null }
-  const finish_reason = tool ? 'tool_calls' : 'length'
+  const finish_reason = tool ? 'tool_calls' : 'stop'
   const chunk = (choices: readonly Json[], more: Json = {}): readonly [undefined, Json] => [
     undefined,
     { ...head, object: 'chat.completion.chunk', choices, ...more },
@@ -152,7 +152,7 @@ function completions({ vendor, body }: Call, bill: Bill, told: boolean): Answer 
   return {
     json: {
       ...head,
-      choices: indexes.map((index) => textChoice(index, TEXT.join(''), 'length')),
+      choices: indexes.map((index) => textChoice(index, TEXT.join(''), 'stop')),
       ...(told && { usage }),
     },
     events: [
@@ -161,7 +161,7 @@ function completions({ vendor, body }: Call, bill: Bill, told: boolean): Answer 
           (index) => [undefined, { ...head, choices: [textChoice(index, text, null)] }] as const,
         ),
       ),
-      [undefined, { ...head, choices: indexes.map((index) => textChoice(index, '', 'length')) }],
+      [undefined, { ...head, choices: indexes.map((index) => textChoice(index, '', 'stop')) }],
       ...(tells ? [[undefined, { ...head, choices: [], usage }] as const] : []),
       [undefined, '[DONE]'],
     ],
@@ -276,7 +276,7 @@ function messages(call: Call, bill: Bill, told: boolean): Answer {
     ? { type: 'tool_use', id: ID, name: tool, input: JSON.parse(ARGUMENTS) as Json }
     : { type: 'text', text: TEXT.join('') }
   const head = { id: 'msg_1', type: 'message', role: 'assistant', model: bill.model }
-  const stop = { stop_reason: tool ? 'tool_use' : 'max_tokens', stop_sequence: null }
+  const stop = { stop_reason: tool ? 'tool_use' : 'end_turn', stop_sequence: null }
   const json = {
     ...head,
     content: [block],
