@@ -318,12 +318,11 @@ describe.each(DOORS)('%s names a mistake in the options of a call:', (door, make
 const TERMS = /models|prices|maxOutput|allowFields|input|count|Tokens/
 
 describe('prepareModelCalls names a mistake in the terms of a call:', () => {
-  const make = (options: object) => prepareModelCalls({ api: 'openai-chat', ...options })
   mistakesAreNamed(
     MISUSES.filter(([, options]) => TERMS.test(Object.keys(options).join())).map(
       ([mistake, options]): Mistake => [
         mistake,
-        () => make(options),
+        () => prepareModelCalls({ api: 'openai-chat', ...options }),
         `prepareModelCalls.${Object.keys(options).join()}`,
       ],
     ),

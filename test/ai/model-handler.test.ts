@@ -150,6 +150,23 @@ describe('a model handler', () => {
     expect(made({ maxBodyBytes: -1 })).toThrow('maxBodyBytes')
   })
 
+  it.each([
+    ['gpt-4o', 200],
+    ['gpt-4o-2024-08-06', 200],
+    ['claude-opus-4-5-20251101', 200],
+    ['gpt-4o-mini', 400],
+    ['gpt-4o-audio-preview-2024-12-17', 400],
+    ['gpt-4o-latest', 400],
+    ['gpt-4o-2024-08-06-x', 400],
+    ['openai/gpt-4o', 400],
+    ['gpt-4o-20240806-20240806', 400],
+  ])('with a list of models answers %s with %i', async (model, status) => {
+    const models = ['gpt-4o', 'claude-opus-4-5']
+    const options = { subject, prices: PRICES, models, api: 'openai-chat' as const }
+    const handle = modelHandler(limiterOf(), options, () => Response.json({}))
+    expect((await handle(post({ ...QUESTION, model }))).status).toBe(status)
+  })
+
   it('says at the first call that a budget of a limiter that is created then needs prices', async () => {
     const handle = modelHandler(
       () => limiterOf(),

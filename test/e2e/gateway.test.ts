@@ -80,6 +80,72 @@ describe('the official clients, with a key and a baseURL', () => {
       expect(provider.requests.at(-1)?.body['model']).toBe(model)
     }
   })
+
+  it.each(['gpt-4o-2024-08-06', 'gpt-4.1-mini-2025-04-14'])(
+    'call and retrieve the dated snapshot %s',
+    async (model) => {
+      await clients.openai.chat.completions.create({ ...chat, model })
+      expect(provider.requests.at(-1)?.body['model']).toBe(model)
+      expect(await clients.openai.models.retrieve(model)).toMatchObject({ id: model })
+    },
+  )
+
+  it.each(['claude-sonnet-4-5-20250929', 'claude-haiku-4-5-20251001'])(
+    'call and retrieve the dated snapshot %s',
+    async (model) => {
+      await clients.anthropic.messages.create({ ...message, model })
+      expect(provider.requests.at(-1)?.body['model']).toBe(model)
+      expect(await clients.anthropic.models.retrieve(model)).toMatchObject({ id: model })
+    },
+  )
+
+  it('are refused a model that is not offered, and a variant that is no snapshot', async () => {
+    const before = provider.requests.length
+    for (const model of ['gpt-4o-audio-preview', 'gpt-4o-2024', 'openai/gpt-4o', '%', 'a/b']) {
+      await expect(
+        clients.openai.chat.completions.create({ ...chat, model }),
+      ).rejects.toMatchObject({ status: 400, code: 'unknown_model' })
+      await expect(clients.openai.models.retrieve(model)).rejects.toMatchObject({ status: 404 })
+    }
+    await expect(clients.anthropic.models.retrieve('gpt-4o')).rejects.toMatchObject({ status: 404 })
+    expect(provider.requests.length).toBe(before)
+  })
+
+  it('have tokens counted by the provider, for a request and nothing else', async () => {
+    provider.respond = () => Response.json({ input_tokens: 14 })
+    const { anthropic } = clientsOf(stack.url, (await keys.create('growth')).key)
+    const { model, messages } = message
+    const counted = anthropic.messages.countTokens({ model, messages })
+    const { data, response } = await counted.withResponse()
+    expect(data).toEqual({ input_tokens: 14 })
+    expect(provider.requests.at(-1)).toMatchObject({
+      path: '/v1/messages/count_tokens',
+      body: { model, messages },
+      headers: { 'x-api-key': OPERATOR.anthropic },
+    })
+    const left = response.headers.get('ratelimit')
+    for (const part of ['"rpm";r=59', '"tpm";r=200000', '"budget.daily";r=5000000']) {
+      expect(left).toContain(part)
+    }
+  })
+
+  it('wait with counting tokens once the requests of a minute are used up', async () => {
+    const { anthropic } = clientsOf(stack.url, (await keys.create('starter')).key)
+    provider.respond = () => Response.json({ input_tokens: 14 })
+    const { model, messages } = message
+    const count = () => anthropic.messages.countTokens({ model, messages }, { maxRetries: 0 })
+    for (let time = 0; time < 20; time += 1) await count()
+    await expect(count()).rejects.toMatchObject({
+      status: 429,
+      error: { error: { type: 'rate_limit_error' } },
+    })
+    const before = provider.requests.length
+    const wrong = clientsOf(stack.url, 'sk-none').anthropic
+    await expect(wrong.messages.countTokens({ model, messages })).rejects.toMatchObject({
+      status: 401,
+    })
+    expect(provider.requests.length).toBe(before)
+  })
 })
 
 it('passes a stream on while the provider is still speaking', async () => {

@@ -13,6 +13,8 @@ export function errorAnswer(
 const TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
 }
 
 /** Answers that the gateway lacks a setting. A client has no reason to try again. */

@@ -1,11 +1,12 @@
 import { modelHandler, type ModelApi } from '@sluice/ai'
 import { ConfigError } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
+import { tokenCounting } from './count-tokens.ts'
 import { redisSettings, type Env } from './env.ts'
 import { errorAnswer, notConfigured } from './errors.ts'
 import { keyVerifier } from './keys.ts'
 import { limiterFor, MAX_OUTPUT, MIN_OUTPUT } from './limits.ts'
-import { modelList, offeredModels, prices, type Provider } from './models.ts'
+import { modelList, modelNamed, offeredModels, prices, type Provider } from './models.ts'
 import { redisAt } from './redis.ts'
 import { standIn } from './stand-in.ts'
 import { forward, upstreamsOf } from './upstream.ts'
@@ -22,6 +23,7 @@ const providerOf = (api: ModelApi): Provider =>
   api === 'anthropic-messages' ? 'anthropic' : 'openai'
 
 const MODELS = '/v1/models'
+const COUNT_TOKENS = '/v1/messages/count_tokens'
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
@@ -69,18 +71,26 @@ function createGateway(env: Env): Gateway {
         return upstream ? forward(upstream, call, headers) : standIn(call)
       },
     )
-  const calls = new Map(
+  const calls = new Map<string, { provider: Provider; handle: Gateway }>(
     Object.entries(CALLS).map(([path, api]) => [
       path,
       { provider: providerOf(api), handle: handlerOf(api) },
     ]),
   )
+  const handle = tokenCounting(limiter, verify, upstreams.anthropic)
+  calls.set(COUNT_TOKENS, { provider: 'anthropic', handle })
 
-  async function listModels(request: Request, provider: Provider): Promise<Response> {
+  /** Answers with the model of this name, or with all models without one. */
+  async function showModels(request: Request, provider: Provider, id: string): Promise<Response> {
     const found = await verify(request)
-    if (!(found instanceof Refusal)) return Response.json(modelList(models[provider], provider))
-    const { status, code, message, headers } = found.options
-    return errorAnswer(status, code, message, headers)
+    if (found instanceof Refusal) {
+      const { status, code, message, headers } = found.options
+      return errorAnswer(status, code, message, headers)
+    }
+    const names = models[provider]
+    const answer = id === '' ? modelList(names, provider) : modelNamed(id, names, provider)
+    if (answer) return Response.json(answer)
+    return errorAnswer(404, 'model_not_found', 'This model is not offered.')
   }
 
   return (request, ctx) => {
@@ -89,9 +99,10 @@ function createGateway(env: Env): Gateway {
     // Anthropic's clients send this header with every request.
     const client = request.headers.has('anthropic-version') ? 'anthropic' : 'openai'
     const call = calls.get(path)
-    const provider = path === MODELS ? client : call?.provider
+    const id = modelIn(path)
+    const provider = id === undefined ? call?.provider : client
     if (provider === undefined) return errorAnswer(404, 'not_found', 'There is nothing here.')
-    const method = path === MODELS ? 'GET' : 'POST'
+    const method = id === undefined ? 'POST' : 'GET'
     if (request.method !== method) {
       return errorAnswer(405, 'method_not_allowed', `Use ${method}.`, { allow: method })
     }
@@ -100,6 +111,17 @@ function createGateway(env: Env): Gateway {
       const name = provider === 'openai' ? 'OPENAI_API_KEY' : 'ANTHROPIC_API_KEY'
       return notConfigured(`${name} is not set, so this gateway has no model to call.`)
     }
-    return call ? call.handle(request, ctx) : listModels(request, provider)
+    return call ? call.handle(request, ctx) : showModels(request, provider, id ?? '')
+  }
+}
+
+/** Returns the name in the path of a model, nothing for that of the list, and `undefined` for any other path. */
+function modelIn(path: string): string | undefined {
+  if (path === MODELS) return ''
+  if (!path.startsWith(`${MODELS}/`)) return undefined
+  try {
+    return decodeURIComponent(path.slice(MODELS.length + 1))
+  } catch {
+    return undefined
   }
 }

@@ -55,17 +55,33 @@ function assertPrice(name: string): void {
   }
 }
 
+/** A date at the end of a name: a snapshot of a model is offered with it. */
+const DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/
+
+/** Describes a model, or returns `undefined` if it is not offered. */
+export function modelNamed(
+  id: string,
+  names: readonly string[],
+  owner: Provider,
+): object | undefined {
+  const isOffered = names.includes(id) || names.includes(id.replace(DATE, ''))
+  return isOffered ? described(id, owner) : undefined
+}
+
+/** Describes a model in a shape that OpenAI's and Anthropic's clients both read. */
+const described = (id: string, owner: Provider): object => ({
+  id,
+  object: 'model',
+  created: 0,
+  owned_by: owner,
+  type: 'model',
+  display_name: id,
+  created_at: '1970-01-01T00:00:00Z',
+})
+
 /** Lists models in a shape that OpenAI's and Anthropic's clients both read. */
 export function modelList(names: readonly string[], owner: Provider): object {
-  const data = names.map((id) => ({
-    id,
-    object: 'model',
-    created: 0,
-    owned_by: owner,
-    type: 'model',
-    display_name: id,
-    created_at: '1970-01-01T00:00:00Z',
-  }))
+  const data = names.map((id) => described(id, owner))
   return {
     object: 'list',
     data,

@@ -61,13 +61,21 @@ const PASSED = [
   'x-should-retry',
 ]
 
-/** Sends a call to its provider, and returns the answer with the headers that clients may see. */
+/** A call to forward. */
+export type CallToForward = Pick<CallToSend, 'api' | 'body' | 'signal'>
+
+/**
+ * Sends a call to its provider, and returns the answer with the headers that clients may see.
+ *
+ * @param below The rest of the path, below that of the format.
+ */
 export async function forward(
   { baseUrl, key }: Upstream,
-  { api, body, signal }: CallToSend,
+  { api, body, signal }: CallToForward,
   client: Headers,
+  below = '',
 ): Promise<Response> {
-  const answer = await fetch(baseUrl + PATHS[api], {
+  const answer = await fetch(baseUrl + PATHS[api] + below, {
     method: 'POST',
     headers:
       api === 'anthropic-messages' ? anthropicHeaders(key, client) : openaiHeaders(key, client),

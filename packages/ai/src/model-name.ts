@@ -21,5 +21,9 @@ export function candidateNames(model: string): readonly string[] {
   return [model.toLowerCase(), withoutVendor(model), base, dashed, ordered]
 }
 
+/** Returns true if `name` is that of the model, or of one of its dated snapshots. */
+export const isNamed = (name: string, model: string): boolean =>
+  name.startsWith(model) && /^(-(\d{4}-\d{2}-\d{2}|\d{8}))?$/.test(name.slice(model.length))
+
 /** Returns true if `name` is one of Anthropic's models, wherever it runs. */
 export const isClaude = (model: string | undefined): boolean => /claude/i.test(model ?? '')

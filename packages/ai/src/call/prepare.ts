@@ -1,7 +1,7 @@
 import { InputError } from '@sluice/core'
 import { invalidBody } from '../invalid-body.ts'
 import { byteLength, isObject, objectOf, own, type Json } from '../json.ts'
-import { baseName, candidateNames } from '../model-name.ts'
+import { baseName, candidateNames, isNamed } from '../model-name.ts'
 import { findPrice, type Priced, type Prices } from '../prices.ts'
 import { API_RULES, isAnthropic, type ModelApi } from './api.ts'
 import { MAXIMA } from '../estimate.ts'
@@ -10,7 +10,8 @@ import { tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-u
 /** The parts of the options that say what may be called, and at which price. */
 export interface CallTerms extends InputTerms {
   /**
-   * The models that may be called: a list of names, or the model to call by the name that clients use.
+   * The models that may be called: a list of names, which cover dated snapshots, or the model to call by the name
+   * that clients use.
    *
    * @default every model that has a price
    */
@@ -113,9 +114,8 @@ export function modelToCall(name: unknown, { models, prices }: CallTerms): strin
   if (typeof name !== 'string' || name === '') throw invalidBody('must name a model', 'model')
   const isList = Array.isArray(models)
   const aliases = (isList ? {} : (models ?? {})) as Json
-  const model = isList
-    ? models.find((one) => one === name)
-    : (own(aliases, name) ?? (models ? undefined : name))
+  const isOffered = isList ? models.some((one: string) => isNamed(name, one)) : !models
+  const model = own(aliases, name) ?? (isOffered ? name : undefined)
   if (typeof model !== 'string')
     throw new InputError('unknown_model', 'model', 'is not offered here')
   if (prices) findPrice(model, prices)
