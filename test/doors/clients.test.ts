@@ -248,7 +248,7 @@ const CALLS: Readonly<Record<string, Ask>> = {
     }),
   'anthropic, messages, refused': (way) =>
     anthropic(way)
-      .messages.create({ ...claude, temperature: 3 })
+      .messages.create({ ...claude, ...HOT })
       .catch(failure),
   'anthropic, messages, aborted': (way) =>
     aborted((signal) => anthropic(way).messages.create({ ...claude, stream }, { signal })),
