@@ -28,3 +28,6 @@ export function parsed(json: string): unknown {
 
 /** Returns the length of a text in UTF-8. */
 export const byteLength = (text: string): number => new TextEncoder().encode(text).length
+
+/** Returns false for a value that says nothing, as clients write it. */
+export const isGiven = (value: unknown): boolean => value !== undefined && value !== null

@@ -2,7 +2,7 @@ import { ConfigError } from '@sluice/core'
 import { MAX_UNITS } from '@sluice/core/validation'
 import { invalidBody } from './invalid-body.ts'
 import { CLAUDE_IMAGE_TOKENS, openAiImageTokens } from './images.ts'
-import { isObject, objectOf, objectsIn, own, type Json } from './json.ts'
+import { isGiven, isObject, objectOf, objectsIn, own, type Json } from './json.ts'
 import { isClaude } from './model-name.ts'
 import { isCount } from './provider-usage.ts'
 import { CLAUDE_FACTOR, estimateTokens } from './tokens.ts'
@@ -174,8 +174,6 @@ function pictureTokens(part: Json, model: string | undefined): number {
 
 const toolsOfMcp = (tools: unknown): Json[] =>
   objectsIn(tools).filter((tool) => tool['type'] === 'mcp')
-
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
 function counted(count: (text: string) => number, text: string): number {
   const tokens = count(text)

@@ -21,8 +21,8 @@ export interface ApiRules {
   readonly fields: ReadonlySet<string>
   /** The fields that cost nothing beside tokens with some values only. */
   readonly values: Readonly<Record<string, ValueRule>>
-  /** Returns the field that holds the most output tokens of one answer, or `undefined` if it has none. */
-  readonly maximumOf: (model: string) => string | undefined
+  /** The field that holds the most output tokens of one answer, if there is one. */
+  readonly maximum?: string
 }
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/))
@@ -71,7 +71,7 @@ const isReasonedOnce: ValueRule = (value) =>
   )
 
 /** OpenAI's own models; others that speak its format know `max_tokens` only. */
-const OPENAI_MODEL = /^(?:openai\/)?(?:gpt-|chatgpt-|o\d|ft:gpt-)/
+const OPENAI_MODEL = /^(?:openai\/)?(?:gpt-|chatgpt-|o\d|ft:gpt-)/i
 
 const COMMON = 'model stream temperature top_p user metadata'
 
@@ -92,8 +92,7 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
        prompt_cache_retention`,
     ),
     values: OPENAI_VALUES,
-    maximumOf: (model) =>
-      OPENAI_MODEL.test(model.toLowerCase()) ? 'max_completion_tokens' : 'max_tokens',
+    maximum: 'max_tokens',
   },
   'openai-responses': {
     path: /\/responses$/i,
@@ -103,7 +102,7 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
        safety_identifier prompt_cache_key prompt_cache_retention`,
     ),
     values: { ...OPENAI_VALUES, reasoning: isReasonedOnce },
-    maximumOf: () => 'max_output_tokens',
+    maximum: 'max_output_tokens',
   },
   'openai-completions': {
     path: /(?<!\/chat)\/completions$/i,
@@ -113,14 +112,13 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
        presence_penalty logit_bias logprobs echo`,
     ),
     values: OPENAI_VALUES,
-    maximumOf: () => 'max_tokens',
+    maximum: 'max_tokens',
   },
   'openai-embeddings': {
     path: /\/embeddings$/i,
     required: 'input',
     fields: words('model input dimensions encoding_format user'),
     values: {},
-    maximumOf: () => undefined,
   },
   'anthropic-messages': {
     // Not the messages of a thread, which OpenAI's assistants have.
@@ -136,9 +134,15 @@ export const API_RULES: Readonly<Record<ModelApi, ApiRules>> = {
       mcp_servers: isEmptyList,
       speed: oneOf('standard'),
     },
-    maximumOf: () => 'max_tokens',
+    maximum: 'max_tokens',
   },
 }
+
+/** Returns the field that holds the most output tokens of one answer of a model, if there is one. */
+export const maximumField = (api: ModelApi, model: string): string | undefined =>
+  api === 'openai-chat' && OPENAI_MODEL.test(model)
+    ? 'max_completion_tokens'
+    : API_RULES[api].maximum
 
 export const API_NAMES = Object.keys(API_RULES) as ModelApi[]
 

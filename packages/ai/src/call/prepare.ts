@@ -1,9 +1,9 @@
 import { InputError } from '@sluice/core'
 import { invalidBody } from '../invalid-body.ts'
-import { byteLength, isObject, objectOf, own, type Json } from '../json.ts'
+import { byteLength, isGiven, isObject, objectOf, own, type Json } from '../json.ts'
 import { baseName, candidateNames, isNamed } from '../model-name.ts'
 import { findPrice, type Priced, type Prices } from '../prices.ts'
-import { API_RULES, isAnthropic, type ModelApi } from './api.ts'
+import { API_RULES, isAnthropic, maximumField, type ModelApi } from './api.ts'
 import { MAXIMA } from '../estimate.ts'
 import { tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
 
@@ -59,9 +59,6 @@ export interface PreparedCall extends CallUnits {
 /** The default of `maxOutput`. */
 export const MAX_OUTPUT = 4_096
 
-/** Returns true if a value says nothing, as clients write it. */
-const isAbsent = (value: unknown): boolean => value === undefined || value === null
-
 /**
  * Makes of a client's body the one to send: with a known model and a maximum, a stream that tells its
  * usage, and no field that costs anything beside tokens.
@@ -76,7 +73,7 @@ export function prepareCall(body: unknown, terms: CallTerms, api: ModelApi): Pre
   const text = JSON.stringify(sent)
   const bytes = byteLength(text)
   const { input, output: most } = tokensOf(sent, bytes, terms)
-  const maximum = API_RULES[api].maximumOf(model)
+  const maximum = maximumField(api, model)
   const output = maximum === undefined ? 0 : most
   const answers = maximum === undefined ? 1 : most / Number(sent[maximum])
   return {
@@ -123,13 +120,13 @@ export function modelToCall(name: unknown, { models, prices }: CallTerms): strin
 }
 
 function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms): Json {
-  const { required, fields, values, maximumOf } = API_RULES[api]
-  if (required !== undefined && isAbsent(own(body, required))) {
+  const { required, fields, values } = API_RULES[api]
+  if (required !== undefined && !isGiven(own(body, required))) {
     throw invalidBody(`must be given in the format ${api}`, required)
   }
   const sent: Record<string, unknown> = { model }
   for (const [name, value] of Object.entries(body)) {
-    if (name === 'model' || isAbsent(value) || MAXIMA.includes(name)) continue
+    if (name === 'model' || !isGiven(value) || MAXIMA.includes(name)) continue
     if (!fields.has(name) && terms.allowFields?.includes(name) !== true) {
       const isHarmless = own(values, name) as (typeof values)[string] | undefined
       if (!isHarmless?.(value)) {
@@ -141,7 +138,7 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
   }
   assertMessages(sent)
   assertCounts(sent)
-  const maximum = maximumOf(model)
+  const maximum = maximumField(api, model)
   if (maximum !== undefined) sent[maximum] = maximumFor(body, maximum, terms, thinkingBudget(sent))
   const { stream } = sent
   if (stream !== undefined && typeof stream !== 'boolean')
@@ -173,7 +170,7 @@ function assertCounts(sent: Json): void {
 
 /** Returns the maximum to send: the client's own under the name that counts, or another one's, up to the most. */
 function maximumFor(body: Json, field: string, { maxOutput }: CallTerms, thinking: number): number {
-  const name = [field, ...MAXIMA].find((one) => !isAbsent(own(body, one)))
+  const name = [field, ...MAXIMA].find((one) => isGiven(own(body, one)))
   const value = name === undefined ? Infinity : own(body, name)
   if (name !== undefined && !isCount(value))
     throw invalidBody('must be a whole number from 1', name)
