@@ -243,6 +243,7 @@ const CALLS: Readonly<Record<string, Ask>> = {
   'anthropic, messages that think': (way) =>
     anthropic(way).messages.create({
       ...claude,
+      model: 'claude-sonnet-4-5',
       max_tokens: 1_025,
       thinking: { type: 'enabled', budget_tokens: 1_024 },
     }),

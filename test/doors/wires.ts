@@ -2,7 +2,7 @@
 import type { Bill, Call, Json } from './billing.ts'
 
 /** The text of every answer. */
-export const TEXT: readonly string[] = ['Hello', ' there']
+const TEXT: readonly string[] = ['Hello', ' there']
 
 const ID = 'call_0001'
 const ARGUMENTS = '{"city":"Paris"}'
