@@ -184,6 +184,8 @@ describe('a setting that is missing or wrong', () => {
     ['MODELS', 'gpt-4o, gpt-none'],
     ['STORE_TIMEOUT_MS', 'soon'],
     ['UPSTASH_REDIS_REST_URL', 'redis.example'],
+    ['OPENAI_BASE_URL', 'api.openai.com/v1'],
+    ['ANTHROPIC_BASE_URL', 'https://u:p@anthropic.example'],
   ])('%s is named if it is %j', async (name, value) => {
     expect.hasAssertions()
     const variables = { ...upstreamsAt(provider), ...settingsOf(keys.store), [name]: value }

@@ -29,14 +29,18 @@ export interface RedisSettings {
 /** Returns the settings of Redis. Throws a `ConfigError` that names the variable at fault. */
 export function redisSettings(env: Env): RedisSettings {
   const url = required(env, 'UPSTASH_REDIS_REST_URL')
-  if (!/^https?:\/\/[^/@]/.test(url) || !URL.canParse(url)) {
-    throw new ConfigError('invalid_option', 'UPSTASH_REDIS_REST_URL', 'must be an http(s) URL')
-  }
+  assertUrl('UPSTASH_REDIS_REST_URL', url)
   const timeoutMs = Number(env.STORE_TIMEOUT_MS ?? 1_000)
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1) {
     throw new ConfigError('invalid_option', 'STORE_TIMEOUT_MS', 'must be a whole number from 1')
   }
   return { url, token: required(env, 'UPSTASH_REDIS_REST_TOKEN'), timeoutMs }
+}
+
+/** Throws a `ConfigError` that names the variable, unless `url` is an address without credentials. */
+export function assertUrl(name: keyof Env, url: string): void {
+  if (/^https?:\/\/[^/@]+(\/|$)/.test(url) && URL.canParse(url)) return
+  throw new ConfigError('invalid_option', name, 'must be an http(s) URL without credentials')
 }
 
 function required(env: Env, name: 'UPSTASH_REDIS_REST_URL' | 'UPSTASH_REDIS_REST_TOKEN'): string {

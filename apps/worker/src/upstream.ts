@@ -1,5 +1,5 @@
 import type { CallToSend, ModelApi } from '@sluice/ai'
-import type { Env } from './env.ts'
+import { assertUrl, type Env } from './env.ts'
 import { errorAnswer } from './errors.ts'
 import type { Provider } from './models.ts'
 
@@ -13,15 +13,20 @@ export interface Upstream {
 export function upstreamsOf(env: Env): Readonly<Partial<Record<Provider, Upstream>>> {
   const { OPENAI_API_KEY: openai, ANTHROPIC_API_KEY: anthropic } = env
   const { OPENAI_BASE_URL, ANTHROPIC_BASE_URL } = env
+  const openaiUrl = OPENAI_BASE_URL || 'https://api.openai.com/v1'
+  const anthropicUrl = ANTHROPIC_BASE_URL || 'https://api.anthropic.com'
+  assertUrl('OPENAI_BASE_URL', openaiUrl)
+  assertUrl('ANTHROPIC_BASE_URL', anthropicUrl)
   return {
-    ...(openai && { openai: upstream(openai, OPENAI_BASE_URL || 'https://api.openai.com/v1') }),
-    ...(anthropic && {
-      anthropic: upstream(anthropic, ANTHROPIC_BASE_URL || 'https://api.anthropic.com'),
-    }),
+    ...(openai && { openai: upstream(openai, openaiUrl) }),
+    ...(anthropic && { anthropic: upstream(anthropic, anthropicUrl) }),
   }
 }
 
-const upstream = (key: string, url: string): Upstream => ({ key, baseUrl: url.replace(/\/+$/, '') })
+const upstream = (key: string, url: string): Upstream => ({
+  key: key.trim(),
+  baseUrl: url.replace(/\/+$/, ''),
+})
 
 /** The addresses below the base URL. */
 const PATHS: Readonly<Partial<Record<ModelApi, string>>> = {
