@@ -239,6 +239,8 @@ export function billOf(call: Call, dearest: boolean): Bill {
     cached * perCached +
     cacheWrite * (isLong ? perHour : perWrite) +
     output * perOutput
+  // The tier of `auto` is what the project is set to.
+  const { service_tier: tier = 'default' } = body as { readonly service_tier?: string }
   // Products of prices in cents and whole tokens: what is beyond a billionth is of the arithmetic.
   const microDollars = tokens * surcharge(body) + dollarsBeside(call) * 1e6
   return {
@@ -250,7 +252,7 @@ export function billOf(call: Call, dearest: boolean): Bill {
     output,
     reasoning: kind === 'embeddings' ? 0 : Math.max(0, output - 2 * answers),
     answers,
-    tier: (body['service_tier'] as string | undefined) ?? 'default',
+    tier: tier === 'auto' ? 'priority' : tier,
     microDollars: Math.ceil(Number(microDollars.toFixed(6))),
   }
 }
