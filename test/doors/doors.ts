@@ -4,12 +4,16 @@ import {
   definePrices,
   limitedFetch,
   LIST_PRICES,
+  meter,
   modelHandler,
+  prepareModelCalls,
   type LimitedFetchOptions,
   type ModelApi,
+  type ModelUnits,
 } from '@sluice/ai'
 import { createLimiter, dailyCap, manualClock, type Limiter } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
+import { reserve } from '@sluice/core/reservations'
 import { vi } from 'vitest'
 import { NOON } from '../support/times.ts'
 import { createProvider, type Provider, type ProviderOptions } from './provider.ts'
@@ -71,6 +75,8 @@ const post = (body: string): RequestInit => ({
 /** A handler's client asks at a path that says nothing. */
 const asked = (body: string): Request => new Request('https://app.example/api/ai', post(body))
 const subject = () => ({ tenant: 'acme' })
+/** The units that `roomyLimiter` counts. */
+const units = ({ usd, token }: ModelUnits) => ({ usd, token })
 
 export const DOORS: Readonly<Record<string, Door>> = {
   'modelHandler with an address': (limiter, options, { url }, { fetch }) => {
@@ -94,6 +100,22 @@ export const DOORS: Readonly<Record<string, Door>> = {
     vi.stubGlobal('fetch', fetch)
     const send = limitedFetch(limiter, options)
     return async (body) => send(new Request(url, post(body)))
+  },
+  'prepareModelCalls behind an adapter': (limiter, options, { url, api }, { fetch }) => {
+    const { prices, input, waitUntil } = options
+    const prepare = prepareModelCalls({ api, ...(prices && { prices }), ...(input && { input }) })
+    return async (body) => {
+      const call = await prepare(asked(body))
+      if (call.refusal) return call.refusal
+      const held = await reserve(limiter, subject(), { cost: units(call.cost) })
+      if (!held.allowed) return new Response(null, { status: 429 })
+      return meter(await fetch(url, post(call.body)), {
+        model: call.model,
+        inputTokens: call.inputTokens,
+        settle: async (usage) => void (await held.settle(units(call.unitsOf(usage)))),
+        ...(waitUntil && { waitUntil }),
+      })
+    }
   },
 }
 
