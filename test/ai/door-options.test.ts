@@ -261,8 +261,7 @@ const DOORS: readonly [door: string, make: (options: object) => unknown][] = [
   ['limitedModel', (options) => limitedModel(model, limiter, { ...good, ...options })],
 ]
 
-const nearest = (name: string): RegExp =>
-  new RegExp(`unknown option; expected \\(nearest first\\) "${name}", "`)
+const listed = (name: string): RegExp => new RegExp(`unknown option; expected .*"${name}"`)
 
 describe.each(DOORS)('%s names a mistake in the options of a call:', (door, make) => {
   mistakesAreNamed(
@@ -273,7 +272,7 @@ describe.each(DOORS)('%s names a mistake in the options of a call:', (door, make
     }),
   )
 
-  it('shows the nearest name for one that it does not know', () => {
+  it('lists the names that there are for one that it does not know', () => {
     for (const [slip, name] of [
       ['spendStatus', 'spentStatus'],
       ['MaxOutputs', 'maxOutput'],
@@ -284,7 +283,7 @@ describe.each(DOORS)('%s names a mistake in the options of a call:', (door, make
       ['maxshare', 'maxShare'],
       ['tenantSubject', 'subject'],
     ]) {
-      expect(() => make({ [slip as string]: 1 })).toThrow(nearest(name as string))
+      expect(() => make({ [slip as string]: 1 })).toThrow(listed(name as string))
     }
   })
 

@@ -24,7 +24,8 @@ async function maxima(body: object, options: object = {}) {
 describe('a model handler', () => {
   it('passes a stream on as it comes, with the headers of the limits', async () => {
     const { handle, calls } = handlerOf(() => sse(recorded.CHAT_SSE))
-    const answer = await handle(post({ ...QUESTION, stream: true }))
+    const asking = { stream: true, stream_options: { include_usage: true } }
+    const answer = await handle(post({ ...QUESTION, ...asking }))
     expect(answer.headers.get('content-type')).toBe('text/event-stream')
     expect(answer.headers.get('ratelimit')).toContain('"budget.daily"')
     expect(await answer.text()).toBe(recorded.CHAT_SSE)

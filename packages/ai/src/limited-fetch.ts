@@ -85,6 +85,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
       subject: whose,
       options,
       api,
+      host: url.hostname,
       waitUntil,
     })
     if ('status' in call) return call

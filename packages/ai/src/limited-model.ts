@@ -20,7 +20,10 @@ import {
 import { byteLength, isObject, objectOf, type Json } from './json.ts'
 
 /** Options of `limitedModel`. */
-export interface LimitedModelOptions extends Omit<CallOptions, 'maxBodyBytes' | 'formats'> {
+export interface LimitedModelOptions extends Omit<
+  CallOptions,
+  'maxBodyBytes' | 'formats' | 'includeUsage'
+> {
   /** The one whose calls these are, or a function that finds out at each call. */
   readonly subject: Subject | (() => Subject | Promise<Subject>)
   /** The longest that an allowed call is delayed where a policy asks for it, in milliseconds. @default 30_000 */

@@ -1,4 +1,5 @@
 import { ConfigError } from '@sluice/core'
+import { watchStream } from '@sluice/core/http'
 import { assertOptionRules } from '@sluice/core/validation'
 import { answerReader } from './answer.ts'
 import type { AnswerDecoder } from './formats/format.ts'
@@ -10,7 +11,6 @@ import {
   type MeterResponseOptions,
   type MeterStreamOptions,
 } from './meter-options.ts'
-import { watched } from './pipe.ts'
 import { NO_NUMBERS } from './provider-usage.ts'
 import { Tally } from './tally.ts'
 import type { Usage } from './usage.ts'
@@ -128,22 +128,20 @@ export function metered<T>(
 ): ReadableStream<T> {
   const tally = new Tally(options)
   const reader = read(tally)
-  return watched<T>(
-    stream,
-    {
-      see(chunk) {
-        if (tally.ended) return
-        safely(options, () => reader.see(chunk))
-        if (tally.ended) settle(tally.usage(false))
-      },
-      end(how) {
-        const closed = how === 'closed'
-        safely(options, () => reader.end(closed))
-        settle(tally.usage(closed))
-      },
+  const { signal } = options
+  return watchStream<T>(stream, {
+    see(chunk) {
+      if (tally.ended) return
+      safely(options, () => reader.see(chunk))
+      if (tally.ended) settle(tally.usage(false))
     },
-    options.signal,
-  )
+    end(how) {
+      const closed = how === 'closed'
+      safely(options, () => reader.end(closed))
+      settle(tally.usage(closed))
+    },
+    signal,
+  })
 }
 
 /** Calls `settle` the first time only, and never lets it disturb the caller. */

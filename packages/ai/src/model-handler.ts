@@ -22,7 +22,7 @@ import { admit, type CallOptions } from './call/engine.ts'
 import { hideOperator } from './call/redaction.ts'
 import { readCall } from './call/refused-body.ts'
 import { assertCallOptions, assertPriced, BODY_RULES, CALL_RULES } from './call/rules.ts'
-import { apiOfHandler, assertKey, callUpstream, type Upstream } from './call/upstream.ts'
+import { addressOf, apiOfHandler, assertKey, callUpstream, type Upstream } from './call/upstream.ts'
 import { logError } from './log-error.ts'
 
 /** Options of `modelHandler`. */
@@ -106,7 +106,8 @@ export function modelHandler<Context extends unknown[]>(
   }
   assertCallOptions('modelHandler', options, rules)
   const { maxDelayMs = 30_000, onError = logError } = options
-  const api = apiOfHandler(options.api, send)
+  const address = addressOf(send)
+  const api = apiOfHandler(options.api, address)
   const upstream = typeof send === 'function' ? undefined : send
   const sendCall: SendCall<Context> =
     typeof send === 'function'
@@ -132,7 +133,7 @@ export function modelHandler<Context extends unknown[]>(
     const chosen = checked(limiterFor(...context))
 
     try {
-      const source = { limiter: chosen, subject, options, api, waitUntil }
+      const source = { limiter: chosen, subject, options, api, host: address?.hostname, waitUntil }
       const call = await readCall(request, source)
       if ('status' in call) return call
       const admitted = await admit(chosen, call, subject, options, waitUntil)

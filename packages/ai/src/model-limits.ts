@@ -8,7 +8,7 @@ import {
   type PolicyOptions,
 } from '@sluice/core'
 import { assertKnownOptions, assertLimit, assertOptions } from '@sluice/core/validation'
-import { candidateNames } from './model-name.ts'
+import { listedName } from './model-name.ts'
 import { withOwnOptions } from './own-options.ts'
 
 /** One line of a provider's table of limits; what is left out has none. */
@@ -119,9 +119,7 @@ export function modelLimits(options: ModelLimitsOptions): ModelLimitPolicies {
   if (policies.length === 0) {
     throw new ConfigError('invalid_option', 'modelLimits.models', 'must limit something')
   }
-  const modelOf = (name: string | undefined): string => {
-    const names = typeof name === 'string' ? [name, ...candidateNames(name)] : []
-    return names.find((one) => lines.has(one)) ?? OTHER
-  }
+  const modelOf = (name: string | undefined): string =>
+    name !== undefined && lines.has(name) ? name : (listedName(name, lines) ?? OTHER)
   return { policies, modelOf }
 }

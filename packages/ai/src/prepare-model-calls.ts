@@ -50,6 +50,7 @@ const RULES: OptionRules<PrepareOptions> = {
   ...TERM_RULES,
   api: oneOf(...API_NAMES),
   maxBodyBytes: assertPositiveInteger,
+  includeUsage: oneOf(true, false),
 }
 
 const NOTHING: ModelUnits = { token: 0, input_token: 0, output_token: 0, usd: 0 }

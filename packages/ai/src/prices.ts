@@ -1,7 +1,14 @@
 import { ConfigError, InputError } from '@sluice/core'
-import { MAX_UNITS, MUST_BE_UNITS, assertKnownOptions, isUnits } from '@sluice/core/validation'
-import { isObject, objectOf } from './json.ts'
-import { candidateNames } from './model-name.ts'
+import {
+  MAX_UNITS,
+  MUST_BE_UNITS,
+  assertKnownOptions,
+  hasMethod,
+  isUnits,
+  type OptionRule,
+} from '@sluice/core/validation'
+import { isObject } from './json.ts'
+import { listedName } from './model-name.ts'
 import type { Usage } from './usage.ts'
 
 /** Prices in micro-dollars per million tokens: 2.50 dollars are 2_500_000. Whole numbers. */
@@ -31,6 +38,10 @@ export interface Prices {
   readonly models: ReadonlyMap<string, ModelPrice>
   /** The price of a model that is not listed; `deny` throws. */
   readonly unknownModel: ModelPrice | 'deny'
+  /** Does what `findPrice` does, with this table. Limits that count no dollars load no code of prices so. */
+  readonly findPrice: (model: string | undefined) => ModelPrice
+  /** Does what `priceOf` does, with this table. */
+  readonly priceOf: (usage: Priced, model: string | undefined) => number
 }
 
 /** Options of `definePrices`. */
@@ -86,13 +97,16 @@ export function definePrices(
     }
     table.set(name, validPrice(`definePrices.${model}`, price))
   }
-  return {
+  const prices: Prices = {
     models: new Map([...(base?.models ?? []), ...table]),
     unknownModel:
       unknownModel === 'deny'
         ? unknownModel
         : validPrice('definePrices.unknownModel', unknownModel),
+    findPrice: (model) => priceIn(prices, model),
+    priceOf: (usage, model) => priceOfUsage(usage, model, prices),
   }
+  return prices
 }
 
 /**
@@ -108,7 +122,12 @@ export function definePrices(
  * priceOf({ input: 1_000, output: 200 }, 'gpt-4o', LIST_PRICES) // 4_500: 0.0045 dollars
  */
 export function priceOf(usage: Priced, model: string | undefined, prices: Prices): number {
-  const price = findPrice(model, prices)
+  assertPrices('prices', prices)
+  return prices.priceOf(usage, model)
+}
+
+function priceOfUsage(usage: Priced, model: string | undefined, prices: Prices): number {
+  const price = prices.findPrice(model)
   const { cachedInput = 0, cacheWrite = 0, longCacheWrite = 0, otherModels = [] } = usage
   const own = { input: usage.input, cachedInput, cacheWrite, longCacheWrite, output: usage.output }
   for (const name of RATES) {
@@ -116,7 +135,7 @@ export function priceOf(usage: Priced, model: string | undefined, prices: Prices
   }
   let others = 0
   for (const other of otherModels) {
-    others += priceOf(other, other.model, prices)
+    others += prices.priceOf(other, other.model)
     for (const name of RATES) own[name] = Math.max(0, own[name] - other[name])
   }
   const rates = price.long !== undefined && own.input > price.long.above ? price.long : price
@@ -142,10 +161,12 @@ export function priceOf(usage: Priced, model: string | undefined, prices: Prices
  */
 export function findPrice(model: string | undefined, prices: Prices): ModelPrice {
   assertPrices('prices', prices)
-  for (const name of typeof model === 'string' ? candidateNames(model) : []) {
-    const price = prices.models.get(name)
-    if (price !== undefined) return price
-  }
+  return prices.findPrice(model)
+}
+
+function priceIn(prices: Prices, model: string | undefined): ModelPrice {
+  const price = prices.models.get(listedName(model, prices.models) ?? '')
+  if (price !== undefined) return price
   if (prices.unknownModel !== 'deny') return prices.unknownModel
   throw new InputError('unknown_model', 'model', 'has no price: list it, or set unknownModel')
 }
@@ -153,11 +174,7 @@ export function findPrice(model: string | undefined, prices: Prices): ModelPrice
 const times = (tokens: number, rate: number): bigint => BigInt(tokens) * BigInt(rate)
 
 /** Throws a `ConfigError` unless `value` is a table of prices. */
-export function assertPrices(option: string, value: unknown): void {
-  const { models, unknownModel } = objectOf(value)
-  if (models instanceof Map && unknownModel !== undefined) return
-  throw invalid(option, 'must be made by definePrices')
-}
+const assertPrices: OptionRule = /* @__PURE__ */ hasMethod('priceOf', 'made by definePrices')
 
 function validPrice(where: string, price: unknown): ModelPrice {
   assertKnownOptions(where, price, [...RATES, 'long', ...TEXTS])

@@ -1,4 +1,5 @@
-import { ConfigError, InputError } from '@sluice/core'
+import { ConfigError } from '@sluice/core'
+import { readChunks } from '@sluice/core/http'
 import { assertKnownOptions, assertPositiveInteger } from '@sluice/core/validation'
 import { createMessageScan } from './message-scan.ts'
 
@@ -31,17 +32,10 @@ export function countMessages(options: CountMessagesOptions = {}): MessageCost {
   assertPositiveInteger('countMessages.maxBodyBytes', maxBodyBytes)
 
   return async (request, platform) => {
-    const length = Number(request.headers.get('content-length') ?? 0)
-    assertLength(length, maxBodyBytes)
     return request.body === null
       ? parsedCount(request.headers, platform)
       : readCount(request.clone(), maxBodyBytes)
   }
-}
-
-function assertLength(length: number, maxBodyBytes: number): void {
-  if (length <= maxBodyBytes) return
-  throw new InputError('body_too_large', 'body', `must be at most ${maxBodyBytes} bytes`)
 }
 
 /** Counts the messages of a body that the framework has parsed, such as that of Express. */
@@ -57,20 +51,8 @@ function parsedCount(headers: Headers, platform: unknown): number {
   throw new ConfigError('invalid_option', 'countMessages', message)
 }
 
-async function readCount({ body }: Request, maxBodyBytes: number): Promise<number> {
+async function readCount(request: Request, maxBodyBytes: number): Promise<number> {
   const scan = createMessageScan()
-  const reader = body?.getReader()
-  let length = 0
-  try {
-    for (;;) {
-      const chunk = await reader?.read()
-      if (chunk === undefined || chunk.done) return scan.count()
-      length += chunk.value.byteLength
-      assertLength(length, maxBodyBytes)
-      scan.push(chunk.value)
-    }
-  } finally {
-    // Not awaited: one copy of a stream is cancelled only when the other is, too.
-    reader?.cancel().catch(() => undefined)
-  }
+  await readChunks(request, maxBodyBytes, (chunk) => scan.push(chunk))
+  return scan.count()
 }

@@ -1,8 +1,10 @@
 import type { WaitUntil } from '@sluice/core'
+import { copyResponse, watchStream } from '@sluice/core/http'
 import { logError } from '../log-error.ts'
 import { meterBody } from '../meter.ts'
 import type { AdmittedCall, CallOptions } from './engine.ts'
 import type { PreparedCall } from './prepare.ts'
+import { stripUsage } from './strip-usage.ts'
 
 /** A call that was sent, and what its answer is metered by. */
 export interface SentCall {
@@ -23,7 +25,7 @@ export function meterAnswer(
     return response
   }
   const { count, formats, onError = logError } = options
-  return meterBody(response, response.body, {
+  const metered = meterBody(response, response.body, {
     model: call.model,
     inputTokens: call.input,
     settle: (usage) => admitted.settle(usage),
@@ -33,4 +35,8 @@ export function meterAnswer(
     waitUntil,
     signal,
   })
+  const isStream = metered.headers.get('content-type')?.startsWith('text/event-stream')
+  return call.addsUsage && isStream && metered.body
+    ? copyResponse(metered, watchStream(metered.body, { filter: stripUsage() }))
+    : metered
 }

@@ -1,7 +1,7 @@
 /* The units of a call: tokens and money, of its input and of its output. */
 import { MAX_UNITS } from '@sluice/core/validation'
 import type { Json } from '../json.ts'
-import { findPrice, priceOf, type Priced, type Prices } from '../prices.ts'
+import type { Priced, Prices } from '../prices.ts'
 import { estimated, type EstimateRequestOptions, type RequestEstimate } from '../estimate.ts'
 import type { CountInput } from './bound-input.ts'
 import { hiddenInput, type HiddenTerms } from './hidden-input.ts'
@@ -43,7 +43,7 @@ function costOf(model: string, usage: Priced, prices: Prices | undefined): Units
   // A cost above what can be counted would be an error, and not too much for the budgets.
   const token = Math.min(MAX_UNITS, input + output)
   const tokens = { token, input_token: input, output_token: output }
-  return prices ? { ...tokens, usd: priceOf(usage, model, prices) } : tokens
+  return prices ? { ...tokens, usd: prices.priceOf(usage, model) } : tokens
 }
 
 /**
@@ -66,7 +66,7 @@ export function unitsOfCall(
 }
 
 function outputRate(model: string, reach: number, prices: Prices): number {
-  const { output, long } = findPrice(model, prices)
+  const { output, long } = prices.findPrice(model)
   return long && reach > long.above ? Math.max(output, long.output) : output
 }
 

@@ -14,7 +14,7 @@ export function hiddenInput({ unseenTokens, allowFields }: HiddenTerms): Inspect
   return (part, reference) => {
     if (reference !== undefined && unseenTokens === undefined) {
       const message =
-        'names input that only the provider has: send all of it, or allow it with the option unseenTokens'
+        'names input that only the provider has: send it, or set the option unseenTokens'
       throw invalidBody(message, reference)
     }
     const tools = [...objectsIn(part['tools']), objectOf(part['definition'])]

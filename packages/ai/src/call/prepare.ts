@@ -1,11 +1,12 @@
 import { InputError } from '@sluice/core'
 import { invalidBody } from '../invalid-body.ts'
 import { byteLength, isGiven, isObject, objectOf, own, type Json } from '../json.ts'
-import { baseName, candidateNames, isNamed } from '../model-name.ts'
-import { findPrice, type Priced, type Prices } from '../prices.ts'
+import { baseName, isNamed, listedName } from '../model-name.ts'
+import type { Priced, Prices } from '../prices.ts'
 import { API_RULES, isAnthropic, maximumField, type ModelApi } from './api.ts'
 import { MAXIMA } from '../estimate.ts'
 import { tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
+import { hasTierSetting, refusesStreamOptions } from './hosts.ts'
 
 /** The parts of the options that say what may be called, and at which price. */
 export interface CallTerms extends InputTerms {
@@ -38,6 +39,14 @@ export interface CallTerms extends InputTerms {
    * count. @default none
    */
   readonly allowFields?: readonly string[]
+  /**
+   * True to ask each stream of chat completions for its usage (`stream_options.include_usage`). Clients that did
+   * not ask themselves do not see it. False for a provider that refuses the field: where it does not tell
+   * the usage by itself, the estimate stays charged.
+   *
+   * @default true, but false for `api.mistral.ai`
+   */
+  readonly includeUsage?: boolean
 }
 
 /** A call as it is to be sent, and the most that it is expected to use. */
@@ -48,6 +57,8 @@ export interface PreparedCall extends CallUnits {
   readonly countedAs: string
   /** Returns the body to send, as JSON text, with a maximum of so many output tokens over all answers. */
   readonly bodyFor: (output: number) => string
+  /** True if the answer tells a usage that the client did not ask for. */
+  readonly addsUsage?: boolean
   /** Input tokens, estimated or bounded. */
   readonly input: number
   /** The most output tokens, over all answers. */
@@ -63,13 +74,24 @@ export const MAX_OUTPUT = 4_096
  * Makes of a client's body the one to send: with a known model and a maximum, a stream that tells its
  * usage, and no field that costs anything beside tokens.
  *
+ * @param host The provider's, if it is known.
  * @throws InputError `invalid_body` when a field is malformed or not allowed.
  * @throws InputError `unknown_model` when the model is not offered, or has no price.
  */
-export function prepareCall(body: unknown, terms: CallTerms, api: ModelApi): PreparedCall {
+export function prepareCall(
+  body: unknown,
+  terms: CallTerms,
+  api: ModelApi,
+  host?: string,
+): PreparedCall {
   if (!isObject(body)) throw invalidBody('must be a JSON object')
   const model = modelToCall(own(body, 'model'), terms)
   const sent = bodyToSend(body, api, model, terms)
+  // A project's settings may choose a dearer tier.
+  if (hasTierSetting(host) && /chat|responses/.test(api) && !allows(terms, 'service_tier')) {
+    sent['service_tier'] = 'default'
+  }
+  const addsUsage = asksForUsage(sent, api, terms, host)
   const text = JSON.stringify(sent)
   const bytes = byteLength(text)
   const { input, output: most } = tokensOf(sent, bytes, terms)
@@ -83,6 +105,7 @@ export function prepareCall(body: unknown, terms: CallTerms, api: ModelApi): Pre
       maximum === undefined || granted >= most
         ? text
         : JSON.stringify({ ...sent, [maximum]: Math.floor(granted / answers) }),
+    addsUsage,
     input,
     output,
     floor: floorOf(output, answers, thinkingBudget(sent), terms),
@@ -115,11 +138,20 @@ export function modelToCall(name: unknown, { models, prices }: CallTerms): strin
   const model = own(aliases, name) ?? (isOffered ? name : undefined)
   if (typeof model !== 'string')
     throw new InputError('unknown_model', 'model', 'is not offered here')
-  if (prices) findPrice(model, prices)
+  prices?.findPrice(model)
   return model
 }
 
-function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms): Json {
+/** Returns true if the user allows a field that is refused otherwise. */
+const allows = ({ allowFields }: CallTerms, field: string): boolean =>
+  allowFields?.includes(field) === true
+
+function bodyToSend(
+  body: Json,
+  api: ModelApi,
+  model: string,
+  terms: CallTerms,
+): Record<string, unknown> {
   const { required, fields, values } = API_RULES[api]
   if (required !== undefined && !isGiven(own(body, required))) {
     throw invalidBody(`must be given in the format ${api}`, required)
@@ -127,7 +159,7 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
   const sent: Record<string, unknown> = { model }
   for (const [name, value] of Object.entries(body)) {
     if (name === 'model' || !isGiven(value) || MAXIMA.includes(name)) continue
-    if (!fields.has(name) && terms.allowFields?.includes(name) !== true) {
+    if (!fields.has(name) && !allows(terms, name)) {
       const isHarmless = own(values, name) as (typeof values)[string] | undefined
       if (!isHarmless?.(value)) {
         const which = isHarmless ? ' with this value' : ''
@@ -143,12 +175,24 @@ function bodyToSend(body: Json, api: ModelApi, model: string, terms: CallTerms):
   const { stream } = sent
   if (stream !== undefined && typeof stream !== 'boolean')
     throw invalidBody('must be true or false', 'stream')
-  // Without it a stream tells no usage, and reasoning that is hidden could not be counted.
-  if (stream === true && (api === 'openai-chat' || api === 'openai-completions')) {
-    const { stream_options: options } = sent
-    sent['stream_options'] = { ...(isObject(options) ? options : {}), include_usage: true }
-  }
   return sent
+}
+
+/**
+ * Asks a stream for its usage, without which reasoning that is hidden could not be counted. Returns true if the
+ * client did not ask.
+ */
+function asksForUsage(
+  sent: Record<string, unknown>,
+  api: ModelApi,
+  { includeUsage }: CallTerms,
+  host: string | undefined,
+): boolean {
+  if (sent['stream'] !== true || !/chat|completions/.test(api)) return false
+  if (!(includeUsage ?? !refusesStreamOptions(host))) return false
+  const options = objectOf(sent['stream_options'])
+  sent['stream_options'] = { ...options, include_usage: true }
+  return options['include_usage'] !== true
 }
 
 function assertMessages({ messages }: Json): void {
@@ -191,7 +235,7 @@ const isCount = (value: unknown): value is number =>
  */
 export function countedName(model: string, prices: Prices | undefined): string {
   if (prices === undefined) return baseName(model)
-  return candidateNames(model).find((name) => prices.models.has(name)) ?? 'other'
+  return listedName(model, prices.models) ?? 'other'
 }
 
 /** The usage to take the price of: input is written to a cache where that may happen and costs more. */

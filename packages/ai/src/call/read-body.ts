@@ -1,4 +1,4 @@
-import { InputError } from '@sluice/core'
+import { readChunks } from '@sluice/core/http'
 import { parsed } from '../json.ts'
 import { bodyScan } from './body-scan.ts'
 
@@ -15,40 +15,20 @@ export async function readBody(
   source: Request | Response,
   maxBytes: number = MAX_BODY_BYTES,
 ): Promise<unknown> {
-  const assertLength = (length: number): void => {
-    if (length <= maxBytes) return
-    throw new InputError('body_too_large', 'body', `must be at most ${maxBytes} bytes`)
-  }
-  assertLength(Number(source.headers.get('content-length') ?? 0))
-  const scan = bodyScan()
-  const text = await readText(source, (length, chunk) => {
-    assertLength(length)
-    scan(chunk)
-  })
-  return parsed(text)
+  return parsed(await readText(source, maxBytes, bodyScan()))
 }
 
-/** Reads a text. Stops at what `check` throws, which gets the length so far and each chunk. */
+/** Reads a text of at most so many bytes. Stops at what `see` throws. @throws InputError `body_too_large` */
 export async function readText(
   source: Request | Response,
-  check: (length: number, chunk: Uint8Array) => void,
+  maxBytes: number,
+  see?: (chunk: Uint8Array) => void,
 ): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
-  let length = 0
-  const reader = source.body?.getReader()
-  for (;;) {
-    const chunk = await reader?.read()
-    if (chunk === undefined || chunk.done) break
-    length += chunk.value.byteLength
-    try {
-      check(length, chunk.value)
-    } catch (error) {
-      // The rest is not waited for.
-      void reader?.cancel().catch(() => undefined)
-      throw error
-    }
-    text += decoder.decode(chunk.value, { stream: true })
-  }
+  await readChunks(source, maxBytes, (chunk) => {
+    see?.(chunk)
+    text += decoder.decode(chunk, { stream: true })
+  })
   return text + decoder.decode()
 }

@@ -1,4 +1,5 @@
 /* What a provider's answers say about the operator, whom its clients are not to know. */
+import { copyResponse } from '@sluice/core/http'
 import { readText } from './read-body.ts'
 
 /** The longest error of a provider that is passed on, in bytes. */
@@ -28,20 +29,17 @@ const REDACTED = '[redacted]'
  * @param key The operator's key, if it is known.
  */
 export async function hideOperator(answer: Response, key: string = REDACTED): Promise<Response> {
-  const { status, statusText, ok } = answer
+  const { status, ok, body } = answer
   // A 101 carries a WebSocket, and a network error cannot be copied.
   if (status < 200) return answer
-  const headers = new Headers(answer.headers)
-  for (const name of answer.headers.keys()) {
-    if (LEFT_OUT.test(name)) headers.delete(name)
+  const copy = copyResponse(answer, ok || !body ? body : await readError(answer, key))
+  for (const name of [...copy.headers.keys()]) {
+    if (LEFT_OUT.test(name)) copy.headers.delete(name)
   }
-  const body = ok || answer.body === null ? answer.body : await readError(answer, key)
-  return new Response(body, { status, statusText, headers })
+  return copy
 }
 
 async function readError(answer: Response, key: string): Promise<string> {
-  const text = await readText(answer, (length) => {
-    if (length > MAX_ERROR_BYTES) throw new Error('The error of the provider is too long')
-  })
+  const text = await readText(answer, MAX_ERROR_BYTES)
   return text.replaceAll(key.trim(), REDACTED).replaceAll(PRIVATE, REDACTED)
 }

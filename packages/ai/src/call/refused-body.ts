@@ -5,19 +5,16 @@ import {
   type Subject,
   type WaitUntil,
 } from '@sluice/core'
-import { unitNamesOf } from '@sluice/core/reservations'
-import { own } from '../json.ts'
+import { requestsOnly } from '@sluice/core/http'
 import type { ModelApi } from './api.ts'
 import { denialResponse, errorResponse, messageFor } from './denial.ts'
 import type { CallOptions } from './engine.ts'
 import { prepareCall, type PreparedCall } from './prepare.ts'
 import { readBody } from './read-body.ts'
 
-const STATUSES: Readonly<Record<string, number>> = {
-  invalid_body: 400,
-  unknown_model: 400,
-  body_too_large: 413,
-}
+/** Returns true for an error of a body. Others are mistakes of the options or of the resolver. */
+const isOfBody = (error: unknown): error is InputError =>
+  error instanceof InputError && /body|unknown_model/.test(error.code)
 
 /** The model that refused bodies count under, which name none that can be called. */
 const NO_MODEL = 'other'
@@ -32,20 +29,17 @@ export async function chargeRefusedBody(
   subject: Subject,
   waitUntil: WaitUntil | undefined,
 ): Promise<DeniedDecision | undefined> {
-  if (!(error instanceof InputError) || !Object.hasOwn(STATUSES, error.code)) return undefined
-  const units = [...unitNamesOf(limiter)]
-  const cost = Object.fromEntries(units.map((unit) => [unit, unit === 'request' ? 1 : 0]))
+  if (!isOfBody(error)) return undefined
   const counted = { ...subject, model: subject.model ?? NO_MODEL }
-  const decision = await limiter.check(counted, { cost, waitUntil })
+  const decision = await limiter.check(counted, { cost: requestsOnly(limiter, 1), waitUntil })
   return decision.allowed ? undefined : decision
 }
 
 /** Answers the error of a refused body in the shape of the provider. Returns `undefined` for any other error. */
 export function refusalOf(error: unknown, api: ModelApi): Response | undefined {
-  if (!(error instanceof InputError)) return undefined
+  if (!isOfBody(error)) return undefined
   const { code } = error
-  const status = own(STATUSES, code) as number | undefined
-  if (status === undefined) return undefined
+  const status = code === 'body_too_large' ? 413 : 400
   return errorResponse({ status, code, message: messageFor(error) }, api)
 }
 
@@ -55,16 +49,18 @@ export interface CallSource {
   readonly subject: Subject
   readonly options: CallOptions
   readonly api: ModelApi
+  /** The provider's host, if it is known. */
+  readonly host: string | undefined
   readonly waitUntil: WaitUntil | undefined
 }
 
 /** Reads a call and prepares it. Returns the answer instead if its body is refused. */
 export async function readCall(
   source: Request | Response,
-  { limiter, subject, options, api, waitUntil }: CallSource,
+  { limiter, subject, options, api, host, waitUntil }: CallSource,
 ): Promise<PreparedCall | Response> {
   try {
-    return prepareCall(await readBody(source, options.maxBodyBytes), options, api)
+    return prepareCall(await readBody(source, options.maxBodyBytes), options, api, host)
   } catch (error) {
     const denied = await chargeRefusedBody(error, limiter, subject, waitUntil)
     if (denied) return denialResponse(denied, api, options.spentStatus)

@@ -13,22 +13,22 @@ import {
 } from '@sluice/core/validation'
 import { assertFormats } from '../formats/format.ts'
 import { isObject } from '../json.ts'
-import { assertPrices } from '../prices.ts'
 import type { CallOptions } from './engine.ts'
 import { MAX_OUTPUT, type CallTerms } from './prepare.ts'
 
-type BodyOptions = Pick<CallOptions, 'maxBodyBytes' | 'formats'>
+type BodyOptions = Pick<CallOptions, 'maxBodyBytes' | 'formats' | 'includeUsage'>
 
 /** The rules of the options of calls that come as a body of JSON. */
 export const BODY_RULES: OptionRules<BodyOptions> = {
   maxBodyBytes: assertPositiveInteger,
+  includeUsage: oneOf(true, false),
   formats: assertFormats,
 }
 
 /** The rules of what may be called, and at which price. */
-export const TERM_RULES: OptionRules<Omit<CallTerms, 'minOutput'>> = {
+export const TERM_RULES: OptionRules<Omit<CallTerms, 'minOutput' | 'includeUsage'>> = {
   models: (option, value) => assertTexts(option, isObject(value) ? Object.values(value) : value),
-  prices: assertPrices,
+  prices: hasMethod('priceOf', 'made by definePrices'),
   maxOutput: assertPositiveInteger,
   input: assertFunction,
   allowFields: assertTexts,

@@ -1,5 +1,6 @@
 /* The end of a call: what its answer used. */
-import { findPrice, priceOf, type Prices } from '../prices.ts'
+import { listedName } from '../model-name.ts'
+import type { Prices } from '../prices.ts'
 import type { ModelUsage, Usage } from '../usage.ts'
 import type { PreparedCall } from './prepare.ts'
 
@@ -27,15 +28,14 @@ function priceOfAnswer(usage: Usage, call: PreparedCall, prices: Prices): number
     model: pricedModel(one, call, prices),
   })
   const otherModels = (usage.otherModels ?? []).map(priced)
-  return priceOf({ ...usage, otherModels }, pricedModel(usage, call, prices), prices)
+  return prices.priceOf({ ...usage, otherModels }, pricedModel(usage, call, prices))
 }
 
 /** The model to price an answer by: the one that it names, else the one that was asked for. */
-function pricedModel({ model }: Pick<Usage, 'model'>, call: PreparedCall, prices: Prices): string {
-  try {
-    findPrice(model, { ...prices, unknownModel: 'deny' })
-    return model as string
-  } catch {
-    return call.model
-  }
+function pricedModel(
+  { model }: Pick<Usage, 'model'>,
+  call: PreparedCall,
+  { models }: Prices,
+): string {
+  return model !== undefined && listedName(model, models) ? model : call.model
 }

@@ -10,24 +10,26 @@ export interface Upstream {
   readonly key: string
 }
 
+/** Returns the URL of a provider, and `undefined` for a function, which hides it. @throws ConfigError */
+export function addressOf(send: unknown): URL | undefined {
+  if (typeof send === 'function') return undefined
+  assertKnownOptions('modelHandler.send', send, ['url', 'key'])
+  const { url } = send as Upstream
+  // A `fetch` that refuses credentials in an address quotes them.
+  if (URL.canParse(url) && /^https?:\/\/[^/@]+(\/|$)/.test(url)) return new URL(url)
+  const message = 'must be an http(s) URL without credentials'
+  throw new ConfigError('invalid_option', 'modelHandler.send.url', message)
+}
+
 /**
  * Returns the format of a handler's calls: that of the provider's address, or else the option `api`. A
  * client never decides it, because a call is charged by it.
  *
  * @throws ConfigError When neither tells it, or both do and differ.
  */
-export function apiOfHandler(api: ModelApi | undefined, send: unknown): ModelApi {
-  const spoken = typeof send === 'function' ? undefined : apiOfPath(pathOf(send as Upstream))
+export function apiOfHandler(api: ModelApi | undefined, address: URL | undefined): ModelApi {
+  const spoken = address && apiOfPath(address.pathname)
   return assertOneOf('modelHandler.api', api ?? spoken, spoken ? [spoken] : API_NAMES)
-}
-
-function pathOf(upstream: Upstream): string {
-  assertKnownOptions('modelHandler.send', upstream, ['url', 'key'])
-  const { url } = upstream
-  // A `fetch` that refuses credentials in an address quotes them.
-  if (URL.canParse(url) && /^https?:\/\/[^/@]+(\/|$)/.test(url)) return new URL(url).pathname
-  const message = 'must be an http(s) URL without credentials'
-  throw new ConfigError('invalid_option', 'modelHandler.send.url', message)
 }
 
 /**

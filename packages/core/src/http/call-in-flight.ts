@@ -1,6 +1,7 @@
 import type { WaitUntil } from '../internal/background.ts'
 import { runInBackground } from '../internal/background.ts'
 import { copyResponse } from './copy-response.ts'
+import { watchStream } from './watch-stream.ts'
 
 /** A call in flight: it holds a slot of a `concurrency` policy until its response is over. */
 export interface CallInFlight {
@@ -31,9 +32,9 @@ export function createCallInFlight(
       .catch(() => undefined)
       .then(() => letGo?.()))
   // The platform waits for the slot by itself if it can, else the end of the response does.
-  const endOfResponse = (): Promise<void> | undefined => {
+  const endOfResponse = async (): Promise<void> => {
     const ended = end()
-    return waitUntil ? undefined : ended
+    if (!waitUntil) await ended
   }
 
   return {
@@ -47,7 +48,7 @@ export function createCallInFlight(
         const { body, status } = response
         // Nobody reads a body of these. A 101 carries a WebSocket, which a copy would lose.
         if (body !== null && status !== 101 && request.method !== 'HEAD') {
-          return copyResponse(response, withEnd(body, endOfResponse))
+          return copyResponse(response, watchStream(body, { end: endOfResponse }))
         }
         await endOfResponse()
         return response
@@ -57,38 +58,4 @@ export function createCallInFlight(
       }
     },
   }
-}
-
-/** Passes a stream on unchanged, one chunk for each that is asked for, and calls `end` when it is over. */
-function withEnd(
-  source: ReadableStream<Uint8Array>,
-  end: () => Promise<void> | undefined,
-): ReadableStream<Uint8Array> {
-  const reader = source.getReader()
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        let result
-        try {
-          result = await reader.read()
-        } catch (error) {
-          await end()
-          throw error
-        }
-        if (!result.done) {
-          controller.enqueue(result.value)
-          return
-        }
-        await end()
-        controller.close()
-      },
-      async cancel(reason) {
-        // First the source: a meter in it settles now, and then there is nothing left to free.
-        const cancelled = reader.cancel(reason)
-        await end()
-        await cancelled
-      },
-    },
-    { highWaterMark: 0 },
-  )
 }

@@ -2,7 +2,7 @@ import type { Cost } from '../cost.ts'
 import type { AllowedDecision } from '../decision.ts'
 import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter } from '../limiter/limiter.ts'
-import { runtimeOf } from '../limiter/runtime.ts'
+import { requestsOnly } from './requests-only.ts'
 import type { Subject } from '../subject.ts'
 import type { CallInFlight } from './call-in-flight.ts'
 import type { RequestReservation, ReservedCost, ReservedRequest } from './reserving.ts'
@@ -178,12 +178,6 @@ async function chargeRequest(
   const { reserveFor } = cost as Partial<ReservedCost>
   if (reserveFor) return reserveFor(request, limiter, subject, options)
   return { decision: await limiter.check(subject, options) }
-}
-
-/** Returns the cost of so many requests and of nothing else, in the units that a limiter counts. */
-function requestsOnly(limiter: Limiter, requests: number): Cost {
-  const units = [...runtimeOf(limiter).program.units]
-  return Object.fromEntries(units.map((unit) => [unit, unit === 'request' ? requests : 0]))
 }
 
 /** Returns the cost of a request. @throws InputError When a function returns `undefined`. */

@@ -29,17 +29,9 @@ export function assertKnownOptions(option: string, value: unknown, known: readon
   assertOptions(option, value)
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue
-    const names = known.toSorted((one, other) => likeness(other, key) - likeness(one, key))
-    const message = `unknown option; expected (nearest first) "${names.join('", "')}"`
+    const message = `unknown option; expected "${known.join('", "')}"`
     throw new ConfigError('unknown_option', `${option}.${key}`, message)
   }
-}
-
-/** Returns how much a name is like what was written, by its pairs of letters. */
-function likeness(name: string, key: string): number {
-  const pairs = Array.from(name, (_, index) => name.slice(index, index + 2).toLowerCase())
-  const found = pairs.filter((pair) => key.toLowerCase().includes(pair)).length
-  return found / (name.length + key.length)
 }
 
 /** Throws a `ConfigError` that names `option`, unless `value` is allowed. */
