@@ -33,7 +33,7 @@ export async function hideOperator(answer: Response, key: string = REDACTED): Pr
   // A 101 carries a WebSocket, and a network error cannot be copied.
   if (status < 200) return answer
   const copy = copyResponse(answer, ok || !body ? body : await readError(answer, key))
-  for (const name of [...copy.headers.keys()]) {
+  for (const name of answer.headers.keys()) {
     if (LEFT_OUT.test(name)) copy.headers.delete(name)
   }
   return copy
