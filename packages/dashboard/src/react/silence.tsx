@@ -19,7 +19,10 @@ export function NoDecision({ view }: { readonly view: View | undefined }): React
   if (view?.store.state !== 'unknown') return null
   return (
     <section className="sluice-card" aria-labelledby="sluice-no-decision">
-      <h3 id="sluice-no-decision">No decision has reached this page yet</h3>
+      {/* No heading: it comes before those of the page's own parts. */}
+      <p id="sluice-no-decision">
+        <strong>No decision has reached this page yet</strong>
+      </p>
       <p className="sluice-hint">If requests have been limited:</p>
       <ul className="sluice-hint">
         <li>
