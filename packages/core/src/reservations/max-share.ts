@@ -1,16 +1,20 @@
 import type { Finding } from '../algorithms/algorithm.ts'
 import type { Entry, Fit, Store, StoreRequest } from '../stores/store.ts'
+import type { LimiterRuntime } from '../limiter/runtime.ts'
 import { assertShare } from '../internal/validation.ts'
 
 /**
- * Wraps a store so that no reservation holds more than a share of any limit. Requests and calls in flight are
- * left out: a reservation has one of each.
+ * Returns a limiter's runtime in which no reservation holds more than a share of any limit. Requests and calls in
+ * flight are left out: a reservation has one of each.
  *
  * @throws ConfigError When `maxShare` is not a number above 0, up to 1.
  */
-export function withMaxShare(store: Store, maxShare: number): Store {
+export function limitedToShare(runtime: LimiterRuntime, maxShare = 1): LimiterRuntime {
   assertShare('maxShare', maxShare)
-  return { ...store, check: (request) => store.check(limitShare(request, maxShare)) }
+  if (maxShare === 1) return runtime
+  const { store } = runtime
+  const check: Store['check'] = (request) => store.check(limitShare(request, maxShare))
+  return { ...runtime, store: { ...store, check } }
 }
 
 function limitShare(request: StoreRequest, maxShare: number): StoreRequest {

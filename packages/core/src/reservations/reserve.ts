@@ -16,7 +16,7 @@ import { keepingMark, type Unsettled } from './mark.ts'
 import type { Charge, ReservationData } from './reservation-data.ts'
 import { createReservation } from './reservation.ts'
 import { explainDenial } from './held.ts'
-import { withMaxShare } from './max-share.ts'
+import { limitedToShare } from './max-share.ts'
 import { settle } from './settle.ts'
 import { settleWithRetry } from './settle-with-retry.ts'
 import { settlementOf } from './settlements.ts'
@@ -76,13 +76,11 @@ export async function reserve<
   subject: Subject<NoInfer<Dimension>, PlanName<Literal, NoInfer<Plan>>>,
   options: ReserveOptions<NoInfer<Unit>> & { readonly fit?: Fit } = {},
 ): Promise<ReserveDecision<Unit, Fit>> {
-  const own = runtimeOf(limiter)
-  const { maxShare } = options
+  const own = limitedToShare(runtimeOf(limiter), options.maxShare)
   const { seam } = own
   let report: (() => void) | undefined
   const runtime: LimiterRuntime = {
     ...own,
-    store: maxShare === undefined ? own.store : withMaxShare(own.store, maxShare),
     // A denial that is decided again after a sweep is not the answer, so only the last decision is reported.
     seam: seam && { ...seam, report: (...facts) => void (report = () => seam.report(...facts)) },
   }

@@ -154,6 +154,26 @@ describe.each(['memory', 'redis, built-in transport'] as const)('in %s, a fit', 
     })
   })
 
+  it.each([undefined, 1, 0.5, 0.25, 0.2, 0.05])(
+    'is foreseen by peekFit, with a share of %s at most',
+    async (maxShare) => {
+      const limiter = limiterOf(
+        tokensPerDay(1_000),
+        slidingWindow({ name: 'minute', limit: 200, window: '1m', ...TOKENS }),
+      )
+      const fit = fitRange({ floor: 10, most: 100, rates: PER_TOKEN })
+      const options = { cost: { token: 5 }, fit, ...(maxShare && { maxShare }) }
+      for (let call = 0; call < 4; call += 1) {
+        const foreseen = await peekFit(limiter, ACME, options)
+        const decision = await reserve(limiter, ACME, options)
+        const granted = decision.allowed ? decision.granted : undefined
+        expect([foreseen.allowed, foreseen.granted]).toEqual([decision.allowed, granted])
+      }
+      const invalid = { ...options, maxShare: 0 }
+      await expect(peekFit(limiter, ACME, invalid)).rejects.toMatchObject({ option: 'maxShare' })
+    },
+  )
+
   it('is settled at what was used, wherever it was charged', async () => {
     const limiter = limiterOf(
       tokensPerDay(80),
