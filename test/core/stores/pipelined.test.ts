@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { createLimiter, slidingWindow, type Limiter } from '@sluice/core'
 import { pipelined } from '@sluice/core/pipelined'
+import { reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { startLocal, type LocalServer } from '@sluice/local'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -72,6 +73,32 @@ describe('pipelined', () => {
     expect(JSON.parse(sent[0]?.body ?? '')).toHaveLength(64)
     expect(causes(decisions).filter(Boolean)).toEqual([])
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(40)
+  })
+
+  it('sends seven calls of one moment in one request, whatever they are', async () => {
+    const { limiter, make, sent } = setUp()
+    const other = make()
+    const [toSettle, toCancel] = await Promise.all([
+      reserve(limiter, { tenant: 'a' }),
+      reserve(limiter, { tenant: 'b' }),
+    ])
+    if (!toSettle.allowed || !toCancel.allowed) throw new Error('Both fit')
+    await Promise.all([limiter.peek({ tenant: 'a' }), limiter.reset({ tenant: 'd' })])
+    await toCancel.settle({ request: 1 })
+    sent.length = 0
+    const decisions = await Promise.all([
+      limiter.check({ tenant: 'a' }),
+      limiter.peek({ tenant: 'b' }),
+      reserve(limiter, { tenant: 'c' }),
+      other.check({ tenant: 'd' }),
+      reserve(other, { tenant: 'e' }),
+      toSettle.settle({ request: 0 }),
+      limiter.reset({ tenant: 'f' }),
+    ])
+    expect(decisions).toHaveLength(7)
+    expect(sent.map(({ path, body }) => [path, (JSON.parse(body) as unknown[]).length])).toEqual([
+      ['/pipeline', 7],
+    ])
   })
 
   it('goes on to share requests when all callers continue at once', async () => {

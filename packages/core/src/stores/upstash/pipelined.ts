@@ -30,10 +30,13 @@ interface Batch {
 const MAX_CALLS = 128
 const MAX_LENGTH = 256_000
 
+/** The microtask turns without another call after which a moment is over. A reservation takes more turns than a check. */
+const TURNS = 16
+
 /**
  * Creates a `fetch` for `upstash` that sends concurrent calls to `/pipeline`, in one HTTP request. It waits
- * for nothing: calls share a request if they begin in the same microtask turn, so a call by itself is sent
- * as always. Each call keeps its own reply, error and deadline, and none is sent twice. In a runtime that is no
+ * for nothing but other code that is ready to run: calls share a request if they begin at the same moment, and
+ * a call by itself is sent as always. Each call keeps its own reply, error and deadline, and none is sent twice. In a runtime that is no
  * server process, such as Cloudflare Workers, each call is sent by itself. See `docs/fewer-trips.md`.
  *
  * @throws ConfigError When an option is unknown or malformed.
@@ -72,13 +75,22 @@ export function pipelined(options: PipelinedOptions = {}): Fetch {
       const batch = batches.get(key) ?? { calls: [], length: 0 }
       if (batch.calls.length === 0) {
         batches.set(key, batch)
-        void Promise.resolve().then(() => flush(key, batch, url))
+        void endOfMoment(batch).then(() => flush(key, batch, url))
       }
       batch.calls.push({ init, resolve, reject })
       batch.length += init.body.length
       if (batch.calls.length >= MAX_CALLS) flush(key, batch, url)
     })
   }
+}
+
+/** Resolves when no call has come for some turns. No timer: whoever is ready to run has run by then. */
+async function endOfMoment({ calls }: Batch): Promise<void> {
+  let count
+  do {
+    count = calls.length
+    for (let turn = 0; turn < TURNS; turn += 1) await undefined
+  } while (calls.length > count)
 }
 
 /** Sends calls in one request, which is aborted only when all of them are. */
