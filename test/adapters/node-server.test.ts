@@ -41,7 +41,11 @@ describe.each(Object.keys(VERSIONS))('@hono/node-server %s', (version) => {
   afterAll(() => void child.kill())
 
   /** Sends a call through a door, as a tenant of its own. */
-  async function send(door: Door, tenant: string, options: { readonly stream?: true } = {}) {
+  async function send(
+    door: Door,
+    tenant: string,
+    options: { readonly stream?: true; readonly stream_options?: object } = {},
+  ) {
     const messages = [{ role: 'user', content: 'Why?' }]
     const answer = await fetch(`${url}/chat`, {
       method: 'POST',
@@ -72,7 +76,10 @@ describe.each(Object.keys(VERSIONS))('@hono/node-server %s', (version) => {
     })
 
     it.skipIf(door === 'trpc')('passes a stream on', async () => {
-      const { answer, body } = await send(door, `${door}, stream`, { stream: true })
+      const { answer, body } = await send(door, `${door}, stream`, {
+        stream: true,
+        stream_options: { include_usage: true },
+      })
       expect([answer.status, body]).toEqual([200, CHAT_SSE])
       expect(answer.headers.get('content-type')).toBe('text/event-stream')
       expect(answer.headers.get('x-ratelimit-remaining')).toBe('2')

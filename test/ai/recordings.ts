@@ -50,7 +50,10 @@ export const CHAT_SSE: string = [
   chunk(null, { usage: CHAT_USAGE }),
   'data: [DONE]\n\n',
 ].join('')
-export const CHAT_SSE_WITHOUT_USAGE: string = [...CHAT_DELTAS, 'data: [DONE]\n\n'].join('')
+/** Only a stream that is asked for its usage has a member for it. */
+export const CHAT_SSE_WITHOUT_USAGE: string = [...CHAT_DELTAS, 'data: [DONE]\n\n']
+  .join('')
+  .replaceAll(',"usage":null', '')
 const CHAT_TOOLS = [
   chunk({
     role: 'assistant',

@@ -68,7 +68,14 @@ describe("the demo's /api/chat with the openai client", () => {
       const stream = completions.stream({ model: 'gpt-4o', messages })
       const answer = await stream.finalChatCompletion()
       expect(answer.choices[0]?.message.content).toMatch(/last word\.$/)
-      await expectSettled(tenant, await stream.totalUsage())
+      // The client hears of a usage only if it asks. The model answers everyone alike.
+      expect(await stream.totalUsage()).toMatchObject({ total_tokens: 0 })
+      const asking = clientOf((await newTenant()).token).chat.completions.stream({
+        model: 'gpt-4o',
+        messages,
+        stream_options: { include_usage: true },
+      })
+      await expectSettled(tenant, await asking.totalUsage())
     }))
 
   it('answers at most max_tokens and reports the cut', () =>

@@ -22,10 +22,9 @@ export const chat: readonly Case[] = [
   },
   {
     claim:
-      'answers 400 to a model without a price and to an invalid chat, and calls neither store nor model',
+      'answers 400 to a model without a price and to an invalid chat, charges a request, and calls no model',
     async check(target) {
       const { post } = await newChatter(target)
-      const before = [target.store.requests, target.upstream.requests.length]
       const unknown = await post({ model: 'gpt-none' })
       expect(unknown.status).toBe(400)
       expect(await unknown.json()).toEqual({
@@ -36,6 +35,7 @@ export const chat: readonly Case[] = [
           code: 'unknown_model',
         },
       })
+      const before = [target.store.requests, target.upstream.requests.length] as const
       const odd = [
         { model: 4 },
         { model: '__proto__' },
@@ -53,7 +53,9 @@ export const chat: readonly Case[] = [
       }
       const long = await post({ messages: [{ role: 'user', content: 'x'.repeat(200_000) }] })
       expect(long.status).toBe(413)
-      expect([target.store.requests, target.upstream.requests.length]).toEqual(before)
+      const [requests, calls] = before
+      const now = [target.store.requests, target.upstream.requests.length]
+      expect(now).toEqual([requests + odd.length + 1, calls])
     },
   },
   {

@@ -47,16 +47,17 @@ export async function startProvider(): Promise<GatewayProvider> {
 }
 
 function answerAsRecorded({ path, body }: ProviderRequest): Response {
-  const [json, events] = recordingOf(path)
+  // As OpenAI, it tells the usage of a stream only if it is asked.
+  const [json, events] = recordingOf(path, body['stream_options'] !== undefined)
   if (body['stream'] !== true) return Response.json(json)
   return new Response(events, { headers: { 'content-type': 'text/event-stream' } })
 }
 
-function recordingOf(path: string): [json: object, events: string] {
+function recordingOf(path: string, tellsUsage: boolean): [json: object, events: string] {
   if (path.endsWith('/responses')) return [recorded.RESPONSES_JSON, recorded.responsesSse()]
   if (path.endsWith('/messages')) return [recorded.MESSAGES_JSON, recorded.MESSAGES_SSE]
   if (path.endsWith('/embeddings')) return [EMBEDDINGS, '']
-  return [recorded.CHAT_JSON, recorded.CHAT_SSE]
+  return [recorded.CHAT_JSON, tellsUsage ? recorded.CHAT_SSE : recorded.CHAT_SSE_WITHOUT_USAGE]
 }
 
 const EMBEDDINGS = {
