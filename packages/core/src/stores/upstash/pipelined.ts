@@ -89,7 +89,7 @@ async function endOfMoment({ calls }: Batch): Promise<void> {
   let count
   do {
     count = calls.length
-    for (let turn = 0; turn < TURNS; turn += 1) await undefined
+    for (let turn = 0; turn < TURNS; turn += 1) await Promise.resolve()
   } while (calls.length > count)
 }
 
