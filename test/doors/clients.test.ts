@@ -134,6 +134,18 @@ const CALLS: Readonly<Record<string, Ask>> = {
     openai(way).chat.completions.create({ ...gpt, messages: TOOL, tools }),
   'openai, chat, streamed': async (way) =>
     listOf(await openai(way).chat.completions.create({ ...gpt, stream, stream_options })),
+  'openai, chat, streamed, without asking for its usage': async (way) =>
+    listOf(await openai(way).chat.completions.create({ ...gpt, stream })),
+  'openai, chat, by its stream helper, without asking for its usage': (way) =>
+    openai(way)
+      .chat.completions.stream({ ...gpt, messages: TOOL, tools })
+      .finalChatCompletion(),
+  'openai, completions, streamed, without asking for its usage': async (way) =>
+    listOf(
+      await openai(way).completions.create({ model: 'gpt-4o', prompt: 'Why?', max_tokens, stream }),
+    ),
+  'langchain, streamed, without asking for its usage': async (way) =>
+    listOf(await langchain(way, { streamUsage: false }).stream('Why?')),
   'openai, chat, tools, streamed': async (way) =>
     listOf(
       await openai(way).chat.completions.create({
