@@ -18,6 +18,7 @@ export function chatClient(url, token, deadline) {
       body: JSON.stringify({
         model: MODEL,
         stream: true,
+        stream_options: { include_usage: true },
         messages: [{ role: 'user', content: 'What is a budget?' }],
         ...body,
       }),
