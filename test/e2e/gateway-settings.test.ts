@@ -105,7 +105,10 @@ describe('without a provider', () => {
     const text = choices[0]?.message.content ?? ''
     expect(text).toContain('stand-in')
     expect(usage).toMatchObject(usageOf(chat, text))
-    const run = clients.openai.chat.completions.stream(chat)
+    const run = clients.openai.chat.completions.stream({
+      ...chat,
+      stream_options: { include_usage: true },
+    })
     const streamed = await run.finalChatCompletion()
     expect(streamed.choices[0]?.message.content).toBe(text)
     expect(streamed.usage).toEqual(usage)

@@ -18,7 +18,7 @@ export async function readBody(
   return parsed(await readText(source, maxBytes, bodyScan()))
 }
 
-/** Reads a text of at most so many bytes. Stops at what `see` throws. @throws InputError `body_too_large` */
+/** Reads a text of at most so many bytes. Throws what `see` throws. @throws InputError `body_too_large` */
 export async function readText(
   source: Request | Response,
   maxBytes: number,

@@ -1,7 +1,8 @@
 import { InputError } from '../errors.ts'
 
 /**
- * Reads a body in the chunks that it comes in, up to a length. Stops at what `see` throws; the rest is not read.
+ * Reads a body in the chunks that it comes in, up to a length. What `see` throws is thrown once the rest has been
+ * read, unseen: a server that leaves a body unread resets the connection, and the client loses its answer.
  *
  * @param maxBytes The longest body, in bytes.
  * @throws InputError `body_too_large` when it is longer, or its `Content-Length` says so.
@@ -19,17 +20,23 @@ export async function readChunks(
   }
   assertLength(Number(headers.get('content-length') ?? 0))
   let length = 0
+  let failure: { readonly error: unknown } | undefined
   const reader = body?.getReader()
   try {
     for (;;) {
       const chunk = await reader?.read()
-      if (chunk === undefined || chunk.done) return
+      if (chunk === undefined || chunk.done) break
       length += chunk.value.byteLength
       assertLength(length)
-      see(chunk.value)
+      try {
+        if (!failure) see(chunk.value)
+      } catch (error) {
+        failure = { error }
+      }
     }
   } finally {
     // Not awaited: one copy of a stream is cancelled only when the other is, too.
     reader?.cancel().catch(() => undefined)
   }
+  if (failure) throw failure.error
 }
