@@ -1,4 +1,11 @@
-import { createLimiter, listen, logProblem, slidingWindow, type Store } from '@sluice/core'
+import {
+  createLimiter,
+  listen,
+  logProblem,
+  manualClock,
+  slidingWindow,
+  type Store,
+} from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { createDashboard } from '@sluice/dashboard'
@@ -105,6 +112,24 @@ describe('the counts of a dashboard', () => {
     for (let call = 0; call < 4; call += 1) await limiter.check(acme, { cost })
     expect(dashboard.view().totals).toMatchObject({ denied: 3, avoidedCalls: 1, avoidedUsd: 1_000 })
   })
+
+  it.each([-86_400_000, 0, 86_400_000])(
+    'say that the store fails after a limiter with a clock of %i ms has decided',
+    async (ms) => {
+      const dashboard = createDashboard({ clock: manualClock(NOON) })
+      const policies = [slidingWindow({ name: 'rpm', limit: 5, window: '1m', per: ['tenant'] })]
+      const extensions = [dashboard.watch()]
+      const check = async (store: Store, now: number): Promise<string> => {
+        const clock = manualClock(now)
+        await createLimiter({ store, policies, extensions, clock }).check(acme)
+        return dashboard.view().store.state
+      }
+      const down: Store = { ...memory(), check: () => Promise.reject(new Error('refused')) }
+      expect(await check(memory(), NOON + ms)).toBe('answering')
+      expect(await check(down, NOON)).toBe('failing')
+      expect(await check(memory(), NOON)).toBe('answering')
+    },
+  )
 
   it('say that the store fails, why, and that it answers again', async () => {
     const dashboard = createDashboard()

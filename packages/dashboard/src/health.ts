@@ -20,8 +20,10 @@ export class Health {
 
   /** Takes over that a decision was made at `at` with the store, or without it because of `cause`. */
   setStore(cause: string | undefined, at: number, now: number): void {
-    if (at < this.#decidedAt) return
-    this.#decidedAt = at
+    // A limiter whose clock is ahead must not outdate the decisions of all others until then.
+    const decidedAt = Math.min(at, now)
+    if (decidedAt < this.#decidedAt) return
+    this.#decidedAt = decidedAt
     const state = cause === undefined ? 'answering' : 'failing'
     if (this.#store.state === state && this.#store.cause === cause) return
     this.#store = { state, since: now, ...(cause !== undefined && { cause }) }
