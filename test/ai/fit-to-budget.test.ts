@@ -3,6 +3,7 @@ import * as ai from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { describe, expect, it } from 'vitest'
 import { handlerOf, limiterWith, post, PRICES, QUESTION, sentTo, used } from './doors.ts'
+import { MODEL_ANSWER } from './recordings.ts'
 import { answerOf, fitting, maximumOf } from './fitting.ts'
 
 describe('a call that is fitted to its budget', () => {
@@ -108,16 +109,7 @@ describe('a call that is fitted to its budget', () => {
 
     const inner = new MockLanguageModelV4({
       modelId: 'claude-opus-4-5',
-      doGenerate: async () =>
-        ({
-          finishReason: { unified: 'stop', raw: 'stop' },
-          content: [{ type: 'text', text: 'Because.' }],
-          warnings: [],
-          usage: {
-            inputTokens: { total: 20, noCache: 20, cacheRead: 0, cacheWrite: 0 },
-            outputTokens: { total: 5, text: 5, reasoning: 0 },
-          },
-        }) as never,
+      doGenerate: async () => MODEL_ANSWER as never,
     })
     const options = { subject: { tenant: 'acme' }, prices: PRICES, minOutput: 100 }
     const model = limitedModel(inner, limiterWith(15_000), options)

@@ -9,6 +9,7 @@ import {
 import { MockLanguageModelV4 } from 'ai/test'
 import { describe, expect, it } from 'vitest'
 import { limiterOf, PRICES, subject, used } from './doors.ts'
+import { MODEL_ANSWER } from './recordings.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -292,15 +293,7 @@ async function heldByModel(prompt: unknown, options: object = {}, call: object =
     modelId: 'gpt-4o',
     doGenerate: async () => {
       tokens = await used(limiter, 'tpm')
-      return {
-        finishReason: { unified: 'stop', raw: 'stop' },
-        content: [{ type: 'text', text: 'Because.' }],
-        warnings: [],
-        usage: {
-          inputTokens: { total: 20, noCache: 20, cacheRead: 0, cacheWrite: 0 },
-          outputTokens: { total: 5, text: 5, reasoning: 0 },
-        },
-      } as never
+      return MODEL_ANSWER as never
     },
   })
   const settings = { subject: subject(), prices: PRICES, maxOutput: 1, ...options }

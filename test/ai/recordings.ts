@@ -279,3 +279,14 @@ export const MESSAGES_TOOLS_JSON: object = {
   content: [{ ...TOOL_USE, input: { place: 'Utrecht', days: 2 } }],
   stop_reason: 'tool_use',
 }
+
+/** An answer of a language model of the AI SDK 7, of twenty tokens of input and five of output. */
+export const MODEL_ANSWER: object = {
+  finishReason: { unified: 'stop', raw: 'stop' },
+  content: [{ type: 'text', text: 'Because.' }],
+  warnings: [],
+  usage: {
+    inputTokens: { total: 20, noCache: 20, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 5, text: 5, reasoning: 0 },
+  },
+}

@@ -1,9 +1,3 @@
-import { createAnthropic } from '@ai-sdk/anthropic'
-import { createOpenAI } from '@ai-sdk/openai'
-import Anthropic from '@anthropic-ai/sdk'
-import { HumanMessage } from '@langchain/core/messages'
-import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai'
-import { HTTPClient, Mistral } from '@mistralai/mistralai'
 import {
   limitedFetch,
   modelHandler,
@@ -11,26 +5,13 @@ import {
   type LimitedFetchOptions,
   type ModelApi,
 } from '@sluice/ai'
-import * as ai7 from 'ai'
-import * as ai5 from 'ai5'
-import { createAnthropic as createAnthropic5 } from 'ai5-anthropic'
-import { createOpenAI as createOpenAI5 } from 'ai5-openai'
-import * as ai6 from 'ai6'
-import { createAnthropic as createAnthropic6 } from 'ai6-anthropic'
-import { createOpenAI as createOpenAI6 } from 'ai6-openai'
-import Groq from 'groq-sdk'
-import OpenAI from 'openai'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { chargedBy, PRICES, roomyLimiter } from './doors.ts'
+import { CLIENT_CALLS, type Ask } from './client-calls.ts'
+import { chargedBy, roomyDoor, type roomyLimiter } from './doors.ts'
 import { createProvider, type Provider, type ProviderOptions } from './provider.ts'
 
 // The SDK says what a model ignores, once a call.
 beforeAll(() => void vi.stubGlobal('AI_SDK_LOG_WARNINGS', false))
-
-/** The way to a provider: its own `fetch`, or one of the doors. */
-interface Way {
-  readonly fetch: FetchLike
-}
 
 const APIS: readonly (readonly [string, ModelApi])[] = [
   ['/chat/completions', 'openai-chat'],
@@ -63,317 +44,12 @@ const WAYS: Readonly<Record<string, Door>> = {
     },
 }
 
-const key = 'no-key-is-needed'
-const max_tokens = 50
-const user = (content: string) => ({ role: 'user' as const, content })
-const WHY = [user('Why is the sky blue?')]
-const TOOL = [user('Call a tool.')]
-const SCHEMA = { type: 'object' as const, properties: { city: { type: 'string' as const } } }
-const weather = { type: 'function' as const, function: { name: 'weather', parameters: SCHEMA } }
-const tools = [weather]
-const stream = true as const
-const stream_options = { include_usage: true }
-
-async function listOf(items: AsyncIterable<unknown>): Promise<unknown[]> {
-  const list: unknown[] = []
-  for await (const item of items) list.push(item)
-  return list
-}
-
-/** The events up to an abort after the first, and the error that the abort makes. */
-async function aborted(start: (signal: AbortSignal) => PromiseLike<AsyncIterable<unknown>>) {
-  const controller = new AbortController()
-  const list: unknown[] = []
-  try {
-    for await (const item of await start(controller.signal)) {
-      list.push(item)
-      controller.abort()
-    }
-    return list
-  } catch (error) {
-    return [...list, (error as Error).name]
-  }
-}
-
-const failure = (error: unknown): unknown => {
-  const { name, message, status, statusCode } = error as Record<string, unknown>
-  return { name, message, status: status ?? statusCode }
-}
-
-const openai = ({ fetch }: Way) => new OpenAI({ apiKey: key, fetch })
-const anthropic = ({ fetch }: Way) => new Anthropic({ apiKey: key, fetch })
-const groq = ({ fetch }: Way) => new Groq({ apiKey: key, fetch })
-const BACKOFF = {
-  strategy: 'backoff' as const,
-  backoff: { initialInterval: 1, maxInterval: 5, exponent: 1, maxElapsedTime: 5_000 },
-}
-const mistral = ({ fetch }: Way) =>
-  new Mistral({
-    apiKey: key,
-    httpClient: new HTTPClient({ fetcher: fetch }),
-    retryConfig: BACKOFF,
-  })
-const langchain = ({ fetch }: Way, more: object = {}) =>
-  new ChatOpenAI({ model: 'gpt-4o', apiKey: key, maxTokens: 50, configuration: { fetch }, ...more })
-
-type Ask = (way: Way) => Promise<unknown>
-
-const gpt = { model: 'gpt-4o', max_tokens, messages: WHY }
-const claude = { model: 'claude-opus-4-6', max_tokens, messages: WHY }
-/** A field that the types have no more. */
-const HOT: object = { temperature: 3 }
-const claudeTools = [{ name: 'weather', input_schema: SCHEMA }]
-const llama = { model: 'llama-3.3-70b-versatile', max_tokens, messages: WHY }
-const large = { model: 'mistral-large-latest', maxTokens: 50, messages: WHY }
-
-/** The calls of the official clients. */
-const CALLS: Readonly<Record<string, Ask>> = {
-  'openai, chat': (way) => openai(way).chat.completions.create(gpt),
-  'openai, chat, three answers': (way) => openai(way).chat.completions.create({ ...gpt, n: 3 }),
-  'openai, chat, tools': (way) =>
-    openai(way).chat.completions.create({ ...gpt, messages: TOOL, tools }),
-  'openai, chat, streamed': async (way) =>
-    listOf(await openai(way).chat.completions.create({ ...gpt, stream, stream_options })),
-  'openai, chat, streamed, without asking for its usage': async (way) =>
-    listOf(await openai(way).chat.completions.create({ ...gpt, stream })),
-  'openai, chat, by its stream helper, without asking for its usage': (way) =>
-    openai(way)
-      .chat.completions.stream({ ...gpt, messages: TOOL, tools })
-      .finalChatCompletion(),
-  'openai, completions, streamed, without asking for its usage': async (way) =>
-    listOf(
-      await openai(way).completions.create({ model: 'gpt-4o', prompt: 'Why?', max_tokens, stream }),
-    ),
-  'langchain, streamed, without asking for its usage': async (way) =>
-    listOf(await langchain(way, { streamUsage: false }).stream('Why?')),
-  'openai, chat, tools, streamed': async (way) =>
-    listOf(
-      await openai(way).chat.completions.create({
-        ...gpt,
-        messages: TOOL,
-        tools,
-        stream,
-        stream_options,
-      }),
-    ),
-  'openai, chat, by its stream helper': (way) =>
-    openai(way)
-      .chat.completions.stream({ ...gpt, messages: TOOL, tools, stream_options })
-      .finalChatCompletion(),
-  'openai, chat, by its parser': (way) =>
-    openai(way).chat.completions.parse({ ...gpt, response_format: { type: 'text' } }),
-  'openai, chat, by its runner of tools': (way) => {
-    const run = openai(way).chat.completions.runTools({
-      ...gpt,
-      messages: TOOL,
-      tools: [
-        {
-          type: 'function',
-          function: {
-            name: 'weather',
-            parameters: SCHEMA,
-            function: () => 'Sunny.',
-            parse: (text: string) => JSON.parse(text) as object,
-            description: 'Tells the weather.',
-          },
-        },
-      ],
-    })
-    return run.finalContent()
-  },
-  'openai, chat, with its response': async (way) => {
-    const { data, response } = await openai(way).chat.completions.create(gpt).withResponse()
-    return { data, status: response.status, type: response.headers.get('content-type') }
-  },
-  'openai, chat, refused': (way) =>
-    openai(way)
-      .chat.completions.create({ ...gpt, temperature: 3 })
-      .catch(failure),
-  'openai, chat, aborted': (way) =>
-    aborted((signal) =>
-      openai(way).chat.completions.create({ ...gpt, stream, stream_options }, { signal }),
-    ),
-  'openai, chat, aborted before': (way) =>
-    openai(way).chat.completions.create(gpt, { signal: AbortSignal.abort() }).catch(failure),
-  'openai, responses': (way) =>
-    openai(way).responses.create({ model: 'gpt-5.4', input: 'Why?', max_output_tokens: 50 }),
-  'openai, responses, tools': (way) =>
-    openai(way).responses.create({
-      model: 'gpt-5.4',
-      input: 'Call a tool.',
-      max_output_tokens: 50,
-      tools: [{ type: 'function', name: 'weather', parameters: SCHEMA, strict: null }],
-    }),
-  'openai, responses, streamed': async (way) =>
-    listOf(
-      await openai(way).responses.create({
-        model: 'gpt-5.4',
-        input: 'Why?',
-        max_output_tokens: 50,
-        stream,
-      }),
-    ),
-  'openai, responses, by its stream helper': (way) =>
-    openai(way)
-      .responses.stream({ model: 'gpt-5.4', input: 'Why?', max_output_tokens: 50 })
-      .finalResponse(),
-  'openai, responses, aborted': (way) =>
-    aborted((signal) =>
-      openai(way).responses.create(
-        { model: 'gpt-5.4', input: 'Why?', max_output_tokens: 50, stream },
-        { signal },
-      ),
-    ),
-  'openai, completions': (way) =>
-    openai(way).completions.create({ model: 'gpt-3.5-turbo-instruct', prompt: 'Why?', max_tokens }),
-  'openai, completions, streamed': async (way) =>
-    listOf(
-      await openai(way).completions.create({
-        model: 'gpt-3.5-turbo-instruct',
-        prompt: 'Why?',
-        max_tokens,
-        stream,
-        stream_options,
-      }),
-    ),
-  'openai, embeddings': (way) =>
-    openai(way).embeddings.create({
-      model: 'text-embedding-3-small',
-      input: 'Why?',
-      encoding_format: 'float',
-    }),
-  'anthropic, messages': (way) => anthropic(way).messages.create(claude),
-  'anthropic, messages, tools': (way) =>
-    anthropic(way).messages.create({ ...claude, messages: TOOL, tools: claudeTools }),
-  'anthropic, messages, streamed': async (way) =>
-    listOf(await anthropic(way).messages.create({ ...claude, stream })),
-  'anthropic, messages, tools, by its stream helper': (way) =>
-    anthropic(way)
-      .messages.stream({ ...claude, messages: TOOL, tools: claudeTools })
-      .finalMessage(),
-  'anthropic, beta messages': (way) => anthropic(way).beta.messages.create(claude),
-  'anthropic, messages that think': (way) =>
-    anthropic(way).messages.create({
-      ...claude,
-      model: 'claude-sonnet-4-5',
-      max_tokens: 1_025,
-      thinking: { type: 'enabled', budget_tokens: 1_024 },
-    }),
-  'anthropic, messages, refused': (way) =>
-    anthropic(way)
-      .messages.create({ ...claude, ...HOT })
-      .catch(failure),
-  'anthropic, messages, aborted': (way) =>
-    aborted((signal) => anthropic(way).messages.create({ ...claude, stream }, { signal })),
-  'groq, chat': (way) => groq(way).chat.completions.create(llama),
-  'groq, chat, tools': (way) =>
-    groq(way).chat.completions.create({ ...llama, messages: TOOL, tools }),
-  'groq, chat, aborted': (way) =>
-    aborted((signal) => groq(way).chat.completions.create({ ...llama, stream }, { signal })),
-  'mistral, chat': (way) => mistral(way).chat.complete(large),
-  'mistral, chat, tools': (way) => mistral(way).chat.complete({ ...large, messages: TOOL, tools }),
-  'mistral, chat, streamed': async (way) => listOf(await mistral(way).chat.stream(large)),
-  'langchain, chat': (way) => langchain(way).invoke([new HumanMessage('Why?')]),
-  'langchain, chat, tools': (way) =>
-    langchain(way)
-      .bindTools([weather])
-      .invoke([new HumanMessage('Call a tool.')]),
-  'langchain, chat, streamed': async (way) =>
-    listOf(await langchain(way).stream([new HumanMessage('Why?')])),
-  'langchain, responses': (way) =>
-    langchain(way, { useResponsesApi: true }).invoke([new HumanMessage('Why?')]),
-  'langchain, embeddings': (way) =>
-    new OpenAIEmbeddings({
-      model: 'text-embedding-3-small',
-      apiKey: key,
-      configuration: { fetch: way.fetch },
-      encodingFormat: 'float',
-    }).embedQuery('Why?'),
-}
-
-/** The part of the AI SDK that all versions share. */
-interface Sdk {
-  generateText(options: object): PromiseLike<Record<string, unknown>>
-  streamText(options: object): { readonly fullStream: AsyncIterable<Record<string, unknown>> }
-}
-
-const SDKS = {
-  'ai 5': { sdk: ai5, openai: createOpenAI5, anthropic: createAnthropic5 },
-  'ai 6': { sdk: ai6, openai: createOpenAI6, anthropic: createAnthropic6 },
-  'ai 7': { sdk: ai7, openai: createOpenAI, anthropic: createAnthropic },
-} as const
-
-/** What a program gets of the AI SDK, without the ids and times that it makes up. */
-const shown = ({
-  text,
-  toolCalls,
-  usage,
-  totalUsage,
-  finishReason,
-  type,
-  input,
-  toolName,
-}: Record<string, unknown>) => ({
-  text,
-  toolCalls,
-  usage: usage ?? totalUsage,
-  finishReason,
-  type,
-  input,
-  toolName,
-})
-
-function callsOfSdk(name: keyof typeof SDKS): Record<string, Ask> {
-  const version = SDKS[name]
-  const sdk = version.sdk as unknown as Sdk
-  const models: Readonly<Record<string, (way: Way) => unknown>> = {
-    'openai, chat': ({ fetch }) => version.openai({ apiKey: key, fetch }).chat('gpt-4o'),
-    'openai, responses': ({ fetch }) => version.openai({ apiKey: key, fetch }).responses('gpt-5.4'),
-    anthropic: ({ fetch }) => version.anthropic({ apiKey: key, fetch })('claude-opus-4-6'),
-  }
-  const questions = {
-    text: { prompt: 'Why?' },
-    tools: { prompt: 'Call a tool.', tools: { weather: { inputSchema: ai7.jsonSchema(SCHEMA) } } },
-  }
-  const calls: Record<string, Ask> = {}
-  for (const [model, create] of Object.entries(models)) {
-    for (const [what, question] of Object.entries(questions)) {
-      const options = (way: Way) => ({
-        ...question,
-        model: create(way),
-        maxOutputTokens: 50,
-        maxRetries: 2,
-      })
-      calls[`${name}, ${model}, ${what}`] = async (way) =>
-        shown(await sdk.generateText(options(way)))
-      calls[`${name}, ${model}, ${what}, streamed`] = async (way) =>
-        ((await listOf(sdk.streamText(options(way)).fullStream)) as Record<string, unknown>[]).map(
-          shown,
-        )
-    }
-  }
-  return calls
-}
-
-const ALL: Readonly<Record<string, Ask>> = {
-  ...CALLS,
-  ...callsOfSdk('ai 5'),
-  ...callsOfSdk('ai 6'),
-  ...callsOfSdk('ai 7'),
-}
-
 /** Makes a call by a door, and returns its result and what became of the charge. */
 async function through(door: Door, ask: Ask, behaviour: ProviderOptions) {
   const provider = createProvider(behaviour)
-  const limiter = roomyLimiter()
-  const background: Promise<unknown>[] = []
-  const options: LimitedFetchOptions = {
-    subject: { tenant: 'acme' },
-    prices: PRICES,
-    waitUntil: (promise) => void background.push(promise),
-  }
+  const { limiter, options, settled } = roomyDoor()
   const result = await ask({ fetch: door(provider, options, limiter) })
-  while (background.length > 0) await background.shift()
+  await settled()
   const { requests, bills } = provider
   // Each attempt is a call of its own; those that the provider refuses cost nothing.
   const billed = { requests: requests.slice(-bills.length), bills, fetch: provider.fetch }
@@ -383,7 +59,7 @@ async function through(door: Door, ask: Ask, behaviour: ProviderOptions) {
 const plain = (result: unknown): unknown => JSON.parse(JSON.stringify(result ?? null)) as unknown
 
 const CELLS = Object.keys(WAYS).flatMap((way) =>
-  Object.entries(ALL).map(([call, ask]) => ({ way, call, ask })),
+  Object.entries(CLIENT_CALLS).map(([call, ask]) => ({ way, call, ask })),
 )
 
 describe.each(CELLS)('$call, through $way', ({ way, call, ask }) => {

@@ -146,6 +146,21 @@ export async function chargedBy(limiter: Limiter): Promise<{ usd: number; token:
  */
 export type Outcome = 'sent' | 'refused' | (string & {})
 
+/** A limiter with room for every call, the options of a door to it, and a promise of all that the door does later. */
+export function roomyDoor(bounded = false) {
+  const background: Promise<unknown>[] = []
+  const options = {
+    subject: { tenant: 'acme' },
+    prices: PRICES,
+    waitUntil: (promise: Promise<unknown>) => void background.push(promise),
+    ...(bounded && { input: boundInput }),
+  }
+  const settled = async (): Promise<void> => {
+    while (background.length > 0) await background.shift()
+  }
+  return { limiter: roomyLimiter(), options, settled }
+}
+
 /** Sends a body through a door, and compares what is charged with what is billed. */
 export async function judge(
   door: Door,
@@ -154,21 +169,14 @@ export async function judge(
   { provider: behaviour, bounded, hangsUp }: Terms,
 ): Promise<Outcome> {
   const provider = createProvider(behaviour)
-  const limiter = roomyLimiter()
-  const background: Promise<unknown>[] = []
-  const options: LimitedFetchOptions = {
-    subject: { tenant: 'acme' },
-    prices: PRICES,
-    waitUntil: (promise) => void background.push(promise),
-    ...(bounded && { input: boundInput }),
-  }
+  const { limiter, options, settled } = roomyDoor(bounded)
   const answer = await door(limiter, options, address, provider)(body)
   if (hangsUp) {
     const reader = answer.body?.getReader()
     await reader?.read()
     await reader?.cancel()
   } else await answer.text().catch(() => '')
-  while (background.length > 0) await background.shift()
+  await settled()
   return verdict(answer.status, provider, await chargedBy(limiter), behaviour.told !== false)
 }
 

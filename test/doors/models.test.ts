@@ -1,7 +1,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { boundInput, limitedModel, type AiSdkModel } from '@sluice/ai'
+import { limitedModel, type AiSdkModel } from '@sluice/ai'
 import * as ai7 from 'ai'
 import * as ai5 from 'ai5'
 import { createAnthropic as createAnthropic5 } from 'ai5-anthropic'
@@ -12,15 +12,7 @@ import { createAnthropic as createAnthropic6 } from 'ai6-anthropic'
 import { createOpenAI as createOpenAI6 } from 'ai6-openai'
 import { createOpenAICompatible as createCompatible6 } from 'ai6-openai-compatible'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import {
-  chargedBy,
-  PRICES,
-  roomyLimiter,
-  TERMS,
-  verdict,
-  type Outcome,
-  type Terms,
-} from './doors.ts'
+import { chargedBy, roomyDoor, TERMS, verdict, type Outcome, type Terms } from './doors.ts'
 import { createProvider, type Provider } from './provider.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -211,14 +203,8 @@ async function judge(
   { provider: behaviour, bounded, hangsUp }: Terms,
 ): Promise<Outcome> {
   const provider = createProvider(behaviour)
-  const limiter = roomyLimiter()
-  const background: Promise<unknown>[] = []
-  const model = limitedModel(kind.model(version, provider) as AiSdkModel, limiter, {
-    subject: { tenant: 'acme' },
-    prices: PRICES,
-    waitUntil: (promise) => void background.push(promise),
-    ...(bounded && { input: boundInput }),
-  })
+  const { limiter, options: own, settled } = roomyDoor(bounded)
+  const model = limitedModel(kind.model(version, provider) as AiSdkModel, limiter, own)
   const sdk = version.sdk as unknown as Sdk
   const call = { model, prompt: WORDS, maxRetries: 0, onError: () => undefined, ...options }
   try {
@@ -230,7 +216,7 @@ async function judge(
   } catch {
     // Refused, or an answer that the SDK does not understand: the figures tell.
   }
-  while (background.length > 0) await background.shift()
+  await settled()
   const status = provider.requests.length === 0 ? 400 : 200
   return verdict(status, provider, await chargedBy(limiter), behaviour.told !== false)
 }
