@@ -58,6 +58,14 @@ describe('a price', () => {
     )
   })
 
+  it('is that of a copy of a table with another price for models without one', () => {
+    const unknownModel = { input: 7_000_000, output: 7_000_000 }
+    const copy = { ...LIST_PRICES, unknownModel }
+    expect(() => findPrice('mine', LIST_PRICES)).toThrow('has no price')
+    expect(findPrice('mine', copy)).toEqual(unknownModel)
+    expect(priceOf({ input: 1_000_000, output: 0 }, 'mine', copy)).toBe(7_000_000)
+  })
+
   it('is rounded up, and 0 for nothing', () => {
     expect(priceOf({ input: 1, output: 0 }, 'plain', prices)).toBe(1)
     expect(priceOf({ input: 334, output: 0 }, 'plain', prices)).toBe(2)

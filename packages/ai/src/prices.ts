@@ -39,9 +39,9 @@ export interface Prices {
   /** The price of a model that is not listed; `deny` throws. */
   readonly unknownModel: ModelPrice | 'deny'
   /** Does what `findPrice` does, with this table. Limits that count no dollars load no code of prices so. */
-  readonly findPrice: (model: string | undefined) => ModelPrice
+  findPrice(model: string | undefined): ModelPrice
   /** Does what `priceOf` does, with this table. */
-  readonly priceOf: (usage: Priced, model: string | undefined) => number
+  priceOf(usage: Priced, model: string | undefined): number
 }
 
 /** Options of `definePrices`. */
@@ -97,16 +97,20 @@ export function definePrices(
     }
     table.set(name, validPrice(`definePrices.${model}`, price))
   }
-  const prices: Prices = {
+  return {
     models: new Map([...(base?.models ?? []), ...table]),
     unknownModel:
       unknownModel === 'deny'
         ? unknownModel
         : validPrice('definePrices.unknownModel', unknownModel),
-    findPrice: (model) => priceIn(prices, model),
-    priceOf: (usage, model) => priceOfUsage(usage, model, prices),
+    // By `this`, so that a copy of the table with another part has the prices of the copy.
+    findPrice(model) {
+      return priceIn(this, model)
+    },
+    priceOf(usage, model) {
+      return priceOfUsage(usage, model, this)
+    },
   }
-  return prices
 }
 
 /**
