@@ -106,8 +106,8 @@ describe('by the clocks of callers that differ by seconds', () => {
     const rules = rulesOf(policy)
     const entries = entriesOf(rules, { limit: 5 })
     const start = Date.UTC(2026, 0, 15, 12)
-    const ask = (now: number) => store.check(storeRequest(rules, entries, { now }))
-    for (let time = 0; time < 5; time += 1) await ask(start + 4_900)
+    const ask = (now: number, id = 'late') => store.check(storeRequest(rules, entries, { now, id }))
+    for (let time = 0; time < 5; time += 1) await ask(start + 4_900, `id${time}`)
     // The slow caller's window is not over when the fast one's is: its key outlives both.
     const [key = ''] = await keysUnder(redis, prefix)
     expect(await redis.pttl(key)).toBeGreaterThan(10_000)

@@ -117,7 +117,10 @@ if go then
   if charge_2 then
     local key, cost = key_2, charge_2
     if prune_2 then redis.call('ZREMRANGEBYSCORE', key, 0, now - 60000) end
-    redis.call('ZADD', key, -(total_2 + cost), '#', now, cost == 1 and id or id .. ':' .. cost)
+    -- A call that is repeated on its way adds no member: it must not count twice.
+    if redis.call('ZADD', key, -(total_2 + cost), '#', now, cost == 1 and id or id .. ':' .. cost) == 0 then
+      redis.call('ZADD', key, -total_2, '#')
+    end
     if expire_2 then redis.call('PEXPIRE', key, 180000 + slack) end
     if ARGV[7] ~= '-' then reply[6] = reply[6] + 2 end
   end

@@ -106,7 +106,10 @@ end${fitWindow('(first or now) - cutoff', '(freed_at or now) - cutoff')}
 $prune = expired >= ${PRUNE_AT} or oldest and oldest <= now - ${2 * window}
 $total, $expire = $prune and used or total, $prune or not oldest or skewed`,
     add: `if $prune then redis.call('ZREMRANGEBYSCORE', key, 0, now - ${window}) end
-redis.call('ZADD', key, -($total + cost), '#', now, cost == 1 and id or id .. ':' .. cost)
+-- A call that is repeated on its way adds no member: it must not count twice.
+if redis.call('ZADD', key, -($total + cost), '#', now, cost == 1 and id or id .. ':' .. cost) == 0 then
+  redis.call('ZADD', key, -$total, '#')
+end
 if $expire then redis.call('PEXPIRE', key, ${3 * window} + slack) end`,
     position: 'now',
   }),

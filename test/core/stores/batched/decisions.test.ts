@@ -127,6 +127,17 @@ describe('batched', () => {
     }
   })
 
+  it('gives an error to those who are denied by charges that Redis does not write', async () => {
+    const { limiter } = await setUp(own)
+    await own.redis.config('SET', 'maxmemory', '1')
+    try {
+      const decisions = await checks(limiter, 30, 1)
+      expect(causes(decisions)).toEqual(Array.from({ length: 30 }, () => 'store_refused'))
+    } finally {
+      await own.redis.config('SET', 'maxmemory', '0')
+    }
+  })
+
   it.each([
     ['a lost reply', () => Promise.reject(new Error('reset')), 'store_unreachable'],
     ['too few replies', () => Promise.resolve(Response.json({ result: [[1]] })), 'store_bad_reply'],

@@ -16,13 +16,24 @@ local time, failure, writing
 local function textOf(problem)
   return type(problem) == 'table' and problem.err or 'ERR ' .. tostring(problem)
 end
+-- Writes the total anew. Of a call that is repeated on its way, some or all members are there already.
+local function recount(key)
+  local total = 0
+  for _, member in ipairs(server.call('ZRANGE', key, 1, -1)) do
+    total = total + (tonumber(string.match(member, ':(%d+)$')) or 1)
+  end
+  server.call('ZADD', key, -total, '#')
+end
 local function flush(key)
   local state = held[key]
   held[key] = nil
   if not state then return end
   local done, problem = pcall(function()
     if state.option then server.call('SET', key, state.value, state.option, state.expiry) end
-    if state.added then server.call('ZADD', key, unpack(state.added)) end
+    if state.added then
+      local members = #state.added / 2 - (state.isNew and 0 or 1)
+      if server.call('ZADD', key, unpack(state.added)) < members then recount(key) end
+    end
     if state.ttl then server.call('PEXPIRE', key, state.ttl) end
   end)
   if not done then
@@ -38,7 +49,7 @@ local function append(state, total, mark, at, member)
   if mark ~= '#' or type(at) ~= 'number' then return false end
   if size > 0 and (rows[1] ~= '#' or newest > at) then return false end
   if size < state.full then
-    if size == 0 then rows[1], size = '#', 2 end
+    if size == 0 then rows[1], size, state.isNew = '#', 2, true end
     rows[size + 1], rows[size + 2] = member, at
   elseif newest == at then
     -- Members of one time are in the order of their names, so it may be one of the first.
@@ -92,10 +103,13 @@ function passing.pcall(command, ...)
 end
 local holding = setmetatable({}, { __index = server })
 function holding.call(command, key, ...)
-  writing = writing or command ~= 'GET' and command ~= 'ZRANGE'
+  local state = held[key]
+  -- What an earlier decision has changed may yet fail to be written.
+  local isChanged = state and (state.option or state.added) ~= nil
+  writing = writing or isChanged or command ~= 'GET' and command ~= 'ZRANGE'
   if not isShared[key] then return server.call(command, key, ...) end
   local hold = commands[command]
-  local reply = hold and hold(key, held[key], ...)
+  local reply = hold and hold(key, state, ...)
   if reply ~= nil then return reply end
   flush(key)
   return server.call(command, key, ...)
