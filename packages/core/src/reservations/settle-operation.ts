@@ -26,7 +26,7 @@ export type SettleResult =
       /** True if all of it had been given back before, by a release. */
       readonly wasReleased: boolean
     }
-  /** … or the units that an earlier settlement reported, by position in the limiter that reserved. */
+  /** … or the units that an earlier settlement has charged so, by position in the limiter that reserved. */
   | { readonly before: ReadonlyMap<number, number> }
 
 /** Charges to correct in one step. */
@@ -59,7 +59,7 @@ const RELEASED_MS = 86_400_000
 const RELEASED = 'r'
 
 /**
- * Creates the operation that corrects the charges of a mark, and leaves in the mark what was used. Its result
+ * Creates the operation that corrects the charges of a mark, and leaves in the mark what it has done. Its result
  * is `undefined` if there was no mark and nothing was done.
  */
 export function settleOperation(request: SettleRequest): Operation<SettleResult | undefined> {
@@ -113,12 +113,8 @@ function settleInMemory(
     const before = latest.get(mark)
     return before && { before }
   }
-  if (isRelease) {
-    states.set(mark, { state: RELEASED, expiresAt: now + RELEASED_MS })
-  } else {
-    states.delete(mark)
-    remember(mark, new Map(corrections.map(({ markIndex, actual }) => [markIndex, actual])))
-  }
+  if (isRelease) states.set(mark, { state: RELEASED, expiresAt: now + RELEASED_MS })
+  else states.delete(mark)
   const applied = corrections.map((correction) => {
     const { key, policy, markIndex, actual } = correction
     const charge = wasReleased ? undefined : marked.find(({ index }) => index === markIndex)
@@ -129,6 +125,9 @@ function settleInMemory(
     if (corrected) states.set(key, corrected)
     return corrected?.applied ?? 0
   })
+  if (!isRelease) {
+    remember(mark, new Map(corrections.map(({ markIndex }, at) => [markIndex, applied[at] ?? 0])))
+  }
   return { applied, wasReleased }
 }
 
@@ -144,7 +143,10 @@ function scriptArgs(request: SettleRequest): string[] {
     ({ policy, reserved, actual }) =>
       isLocal || openKey || actual > reserved || settlementOf(policy).needsTime,
   )
-  const settled = corrections.map(({ markIndex, actual }) => `${markIndex}:${actual}`)
+  // What is likely to be done, in the order of the script, which writes it again only if it does something else.
+  const settled = corrections
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ markIndex, reserved, actual }) => `${markIndex}:${actual - reserved}`)
   const clock = clockIsInjected ? 'injected' : needsTime ? 'own' : 'none'
   const left = isRelease ? RELEASED : `s${settled.join()}`
   const args = [String(now), clock, id, left, openKey ? '1' : '0']
@@ -165,7 +167,7 @@ function parseReply(
   { policies, corrections }: SettleRequest,
 ): { readonly result: SettleResult | undefined } | undefined {
   if (typeof reply === 'string') {
-    const pairs = [...reply.matchAll(/(\d+):(\d+)/g)]
+    const pairs = [...reply.matchAll(/(\d+):(-?\d+)/g)]
     return {
       result: { before: new Map(pairs.map(([, at, units]) => [Number(at), Number(units)])) },
     }
@@ -200,6 +202,7 @@ function settlingScript({ policies, settlementOf }: SettleRequest): string {
   end)
   failed = failed or not done
   reply[${index + 2}] = applied
+  settled[#settled + 1] = string.format('%s:%.0f', ARGV[${at + 3}], applied)
 end`
   })
   const placeholders = policies.map(() => '0')
@@ -217,11 +220,13 @@ if string.sub(mark, 1, 1) == 's' or mark == ARGV[4] then
   return mark
 end
 local reply = { mark == 'r' and 2 or 1, ${placeholders.join(', ')} }
-local charges = {}
+local charges, settled = {}, {}
 for index, units, position in string.gmatch(mark, '(%d+)=(%d+):(%d+)') do
   charges[index] = { tonumber(units), tonumber(position) }
 end
 ${parts.join('\n')}
+settled = 's' .. table.concat(settled, ',')
+if ARGV[4] ~= 'r' and settled ~= ARGV[4] then redis.call('SET', KEYS[1], settled, 'PX', ${REMEMBERED_MS}) end
 if failed then return redis.error_reply('ERR a charge could not be corrected') end
 return reply
 `

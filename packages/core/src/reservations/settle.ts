@@ -135,16 +135,16 @@ const notApplied = (why: Settled['why'] & string): Settled => ({
 
 type Moved = Pick<Settled, 'returned' | 'overrun'>
 
-/** Returns the units that the first settlement moved, by what it reported. */
+/** Returns the units that the first settlement moved. */
 function unitsBefore(
   { charges }: ReservationData,
   before: ReadonlyMap<number, number>,
   { program }: LimiterRuntime,
 ): Moved {
   return unitsMoved(
-    charges.map(({ policy: name, index, units }) => {
+    charges.map(({ policy: name, index }) => {
       const policy = program.policies.find((candidate) => candidate.name === name)
-      return [policy?.unit ?? '', (before.get(index) ?? units) - units]
+      return [policy?.unit ?? '', before.get(index) ?? 0]
     }),
   )
 }
