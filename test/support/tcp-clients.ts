@@ -16,10 +16,16 @@ export interface TcpClient {
 const local = createRequire(new URL('../../packages/local/package.json', import.meta.url))
 const { Redis: NewestRedis } = local('ioredis') as { Redis: typeof Redis }
 
+/** The pause before each attempt to connect again. Not one of Sluice's own pauses, which tests may hold back. */
+const RECONNECT_MS = 20
+
 const ioredis =
   (Client: typeof Redis) =>
   (url: string): TcpClient => {
-    const client = new Client(url, { maxRetriesPerRequest: 0 })
+    const client = new Client(url, {
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => RECONNECT_MS,
+    })
     client.on('error', () => {})
     return { client, close: () => client.disconnect() }
   }
@@ -29,7 +35,7 @@ export const TCP_CLIENTS = {
   'ioredis 5': ioredis(Redis),
   'ioredis 6': ioredis(NewestRedis),
   'node-redis': (url: string): TcpClient => {
-    const client = createClient({ url })
+    const client = createClient({ url, socket: { reconnectStrategy: RECONNECT_MS } })
     client.on('error', () => {})
     // A test may end before there is a connection.
     client.connect().catch(() => {})
