@@ -14,6 +14,8 @@ const OPENAI: Usage = {
   source: 'provider',
   complete: true,
 }
+/** The recorded answer that is no stream names its service tier. */
+const OPENAI_JSON: Usage = { ...OPENAI, tier: 'default' }
 const RESPONSES: Usage = { ...OPENAI, model: 'gpt-5.6-terra', cacheWrite: 100 }
 const ANTHROPIC: Usage = {
   ...OPENAI,
@@ -26,7 +28,7 @@ const said = estimateTokens(recorded.SAID)
 const lines = (body: string, end: string): string => body.replaceAll('\n', end)
 
 const ANSWERS: Readonly<Record<string, readonly [string | object, Usage]>> = {
-  'chat completions, JSON': [recorded.CHAT_JSON, OPENAI],
+  'chat completions, JSON': [recorded.CHAT_JSON, OPENAI_JSON],
   'chat completions, stream': [recorded.CHAT_SSE, OPENAI],
   'responses, JSON': [recorded.RESPONSES_JSON, RESPONSES],
   'responses, stream': [recorded.responsesSse(), RESPONSES],
@@ -52,9 +54,9 @@ describe('the usage of an answer', () => {
   it('is read by the first bytes of the answer, whatever its content-type', async () => {
     const text = { 'content-type': 'text/plain' }
     expect((await readMetered(recorded.MESSAGES_SSE, {}, text)).usage).toEqual(ANTHROPIC)
-    expect((await readMetered(recorded.CHAT_JSON, {}, text)).usage).toEqual(OPENAI)
+    expect((await readMetered(recorded.CHAT_JSON, {}, text)).usage).toEqual(OPENAI_JSON)
     const indented = ` \n\t${JSON.stringify(recorded.CHAT_JSON, null, 2)}\n`
-    expect((await readMetered(indented, {}, text)).usage).toEqual(OPENAI)
+    expect((await readMetered(indented, {}, text)).usage).toEqual(OPENAI_JSON)
     expect((await readMetered(`\uFEFF${recorded.CHAT_SSE}`, {}, text)).usage).toEqual(OPENAI)
     const json = { 'content-type': 'application/json' }
     expect((await readMetered(recorded.CHAT_SSE, {}, json)).usage).toEqual(OPENAI)

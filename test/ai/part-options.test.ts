@@ -133,13 +133,13 @@ describe('a mistake in the options of a part is an error that names it:', () => 
       'a base that is no table',
       // @ts-expect-error -- no table
       () => definePrices({}, { base: new Map() }),
-      'definePrices.base',
+      'definePrices.options.base',
     ],
     [
       'an unknown model that is free in words',
       // @ts-expect-error -- no price
       () => definePrices({}, { base: LIST_PRICES, unknownModel: 'free' }),
-      'definePrices.unknownModel',
+      'definePrices.options.unknownModel',
     ],
     [
       'dimensions without a list',

@@ -64,7 +64,7 @@ describe('a table of prices', () => {
     expect(() => definePrices(new Map() as never)).toThrow('must be prices by model')
     expect(() => findPrice('x', { models: new Map() } as never)).toThrow('made by definePrices')
     expect(() => definePrices({}, { unknownModel: 'allow' as 'deny' })).toThrow(
-      'definePrices.unknownModel: must be a price or "deny"',
+      'definePrices.options.unknownModel: must be a price or "deny"',
     )
   })
 
@@ -100,11 +100,11 @@ describe('a table of prices', () => {
     ],
     ['a date that is none', model({ ...good, asOf: new Date() }), 'definePrices.m.asOf'],
     ['a name twice', () => table({ m: good, M: good }), 'definePrices.M'],
-    ['a base that is none', () => withOptions({ base: { m: good } }), 'definePrices.base'],
-    ['null as a base', () => withOptions({ base: null }), 'definePrices.base'],
+    ['a base that is none', () => withOptions({ base: { m: good } }), 'definePrices.options.base'],
+    ['null as a base', () => withOptions({ base: null }), 'definePrices.options.base'],
     ['no table to find a price in', () => find({ m: good }), 'prices'],
     ['null to find a price in', () => find(null), 'prices'],
-    ['a wish', () => withOptions({ unknownModel: 'free' }), 'definePrices.unknownModel'],
+    ['a wish', () => withOptions({ unknownModel: 'free' }), 'definePrices.options.unknownModel'],
     [
       'an unknown option',
       () => withOptions({ default: good }),

@@ -166,18 +166,19 @@ function reported(usage: unknown, calls: readonly unknown[], tally: Tally): void
   const parts = isObject(input) ? input : details
   const { cacheRead, cacheReadTokens, cacheWrite, cacheWriteTokens } = objectOf(parts)
   const metadata = calls.map((call) => objectOf(objectOf(call)['providerMetadata']))
-  const anthropic = metadata.map((told) => told['anthropic']).filter(isObject)
-  const bedrock = metadata.map((told) => objectOf(told['bedrock'])['usage']).filter(isObject)
+  const anthropic = objectsIn(metadata.map((told) => told['anthropic']))
+  const bedrock = objectsIn(metadata.map((told) => objectOf(told['bedrock'])['usage']))
+  const openai = objectOf(metadata[0]?.['openai'])
   // Without parts, version 5 tells their input beside the cache, and by call what was written there.
   const isBeside = !isObject(parts) && anthropic.length + bedrock.length > 0
   const written =
     sumOf(anthropic, 'cacheCreationInputTokens') + sumOf(bedrock, 'cacheWriteInputTokens')
   // Only there does Anthropic tell how long a cache is kept: of each call, or of all.
-  const raw = anthropic.map((told) => told['usage']).filter(isObject)
-  const kept = (raw.length > 0 ? raw : [objectOf(usage['raw'])]).map((told) =>
-    objectOf(told['cache_creation']),
-  )
+  const ofCalls = objectsIn(anthropic.map((told) => told['usage']))
+  const raw = ofCalls.length > 0 ? ofCalls : [objectOf(usage['raw'])]
+  const kept = raw.map((told) => objectOf(told['cache_creation']))
   const reportedUsage = {
+    service_tier: raw[0]?.['service_tier'] ?? openai['serviceTier'],
     [isBeside ? 'input_tokens' : 'prompt_tokens']: isObject(input) ? input['total'] : input,
     output_tokens: isObject(output) ? output['total'] : output,
     cache_read_input_tokens: cacheRead ?? cacheReadTokens ?? usage['cachedInputTokens'],

@@ -10,7 +10,15 @@ import type { TokenCounter } from './tokens.ts'
 const MAX_EVENT = 65_536
 
 /** The members that are read of an event that is not kept, or of no known format. */
-const FIELDS = ['usage', 'model', 'type', 'response.usage', 'response.model']
+const FIELDS = [
+  'type',
+  'model',
+  'usage',
+  'service_tier',
+  'response.model',
+  'response.usage',
+  'response.service_tier',
+]
 
 /** The members of a delta or a message that have what the model says. */
 const SAID =
@@ -41,7 +49,7 @@ export function eventReader(tally: Tally, formats: readonly UsageFormat[]): Even
     const event = objectOf(value)
     const known = contentOf(event)
     const { model, type } = event
-    const content: AnswerEvent = known ?? { model, usage: reportedIn(event['usage']) }
+    const content: AnswerEvent = known ?? { model, usage: reportedIn(event['usage'], event) }
     const { usage } = content
     // In no known format, a usage does not speak of what follows it, unless that is empty.
     if (!known && hasUsage) tally.hasMore ||= tokens !== undefined || !isEmpty(value)

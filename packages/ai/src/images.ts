@@ -11,7 +11,7 @@ import { baseName } from './model-name.ts'
  */
 export function openAiImageTokens(model: string | undefined, detail: unknown): number {
   const name = baseName(model ?? '')
-  if (TILE_MODELS.has(name)) return detail === 'low' ? 85 : 1_445
+  if (TILE_MODEL.test(name)) return detail === 'low' ? 85 : 1_445
   // A name that is no vendor's may stand for the dearest.
   if (!/^(gpt-(?!4o-mini)|o\d)/.test(name)) return detail === 'low' ? 2_833 : 48_169
   if (detail === 'low') return 630
@@ -19,16 +19,7 @@ export function openAiImageTokens(model: string | undefined, detail: unknown): n
 }
 
 /** Their smaller siblings count patches. */
-const TILE_MODELS: ReadonlySet<string> = /* @__PURE__ */ new Set([
-  'gpt-4-turbo',
-  'gpt-4o',
-  'gpt-4.1',
-  'gpt-4.5-preview',
-  'gpt-5',
-  'gpt-5.1',
-  'o1',
-  'o3',
-])
+const TILE_MODEL = /^(gpt-(4-turbo|4o|4\.1|4\.5-preview|5(\.1)?)|o[13])$/
 
 /**
  * The most that Claude makes of an image: patches of 28 × 28 pixels, at most 4784 of them (1568 before

@@ -7,7 +7,13 @@ import { denialResponse } from './call/denial.ts'
 import { admit, type AdmittedCall, type CallOptions } from './call/engine.ts'
 import { isFunctionTool } from './call/api.ts'
 import { tokensOf, unitsOfCall } from './call/call-units.ts'
-import { countedName, MAX_OUTPUT, modelToCall, type PreparedCall } from './call/prepare.ts'
+import {
+  countedName,
+  MAX_OUTPUT,
+  modelToCall,
+  tierAsked,
+  type PreparedCall,
+} from './call/prepare.ts'
 import { readProviderOptions, toolRefusal, type CallWithOptions } from './call/provider-options.ts'
 import { chargeRefusedBody } from './call/refused-body.ts'
 import {
@@ -193,7 +199,13 @@ function prepareModelCall(
   const body = { ...fields, model, messages, tools, format: responseFormat }
   const bytes = byteLength(JSON.stringify(body))
   const { input } = tokensOf(body, bytes, options)
-  const usage = { input, output, cacheWrite: input, longCacheWrite: cachesLong ? input : 0 }
+  const usage = {
+    input,
+    output,
+    cacheWrite: input,
+    longCacheWrite: cachesLong ? input : 0,
+    tier: tierAsked(fields),
+  }
   return {
     model,
     countedAs: countedName(model, options.prices),

@@ -78,15 +78,13 @@ export function prepareModelCalls(
       const call = prepareCall(body, options, api)
       const cost = { ...NOTHING, ...call.cost }
       const unitsOf = (usage: Usage): ModelUnits => {
-        const used = unitsUsed(usage, call, options.prices)
+        const used = unitsUsed(usage, call, options)
         return usage.complete ? used : larger(cost, used)
       }
       const { model, input, output } = call
       return { cost, body: call.bodyFor(output), model, inputTokens: input, unitsOf }
     } catch (error) {
-      const refusal = refusalOf(error, api)
-      if (refusal === undefined) throw error
-      return { refusal, cost: NOTHING }
+      return { refusal: refusalOf(error, api), cost: NOTHING }
     }
   }
 

@@ -2,10 +2,12 @@ import { ConfigError, InputError } from '@sluice/core'
 import {
   MAX_UNITS,
   MUST_BE_UNITS,
-  assertKnownOptions,
+  assertOptionRules,
+  assertText,
   hasMethod,
   isUnits,
   type OptionRule,
+  type OptionRules,
 } from '@sluice/core/validation'
 import { isObject } from './json.ts'
 import { listedName } from './model-name.ts'
@@ -39,9 +41,15 @@ export interface Prices {
   /** The price of a model that is not listed; `deny` throws. */
   readonly unknownModel: ModelPrice | 'deny'
   /** Does what `findPrice` does, with this table. Limits that count no dollars load no code of prices so. */
-  findPrice(model: string | undefined): ModelPrice
-  /** Does what `priceOf` does, with this table. */
-  priceOf(usage: Priced, model: string | undefined): number
+  findPrice(model: string | undefined, tier?: string): ModelPrice
+  /**
+   * Does what `priceOf` does, with this table.
+   *
+   * @param fallback The model whose price those have that are not listed. @default none: `unknownModel` decides
+   */
+  priceOf(usage: Priced, model: string | undefined, fallback?: string): number
+  /** Returns true if answers in this service tier have a price of their own, or that of the list. */
+  hasTier(tier: string, model: string | undefined): boolean
 }
 
 /** Options of `definePrices`. */
@@ -58,12 +66,14 @@ export interface DefinePricesOptions {
 
 /** A usage, or an estimate of one. */
 export type Priced = Pick<Usage, 'input' | 'output'> &
-  Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite' | 'otherModels'>>
+  Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite' | 'otherModels' | 'tier'>>
 
 const RATES = ['input', 'cachedInput', 'cacheWrite', 'longCacheWrite', 'output'] as const
 /** The least price, a tenth of a cent: less is a price in dollars. */
 const LEAST = 1_000
-const TEXTS = ['asOf', 'source'] as const
+
+/** The tier that prices are for, as OpenAI, Anthropic and Groq name it. */
+const STANDARD_TIER = /^(default|standard|on_demand)/
 
 /**
  * A table of prices by model, in micro-dollars per million tokens. A name covers its dated snapshots and
@@ -80,43 +90,43 @@ export function definePrices(
   models: Readonly<Record<string, ModelPrice>>,
   options: DefinePricesOptions = {},
 ): Prices {
-  assertKnownOptions('definePrices.options', options, ['base', 'unknownModel'])
+  assertOptionRules('definePrices.options', options, TABLE_RULES)
   if (!isObject(models) || models instanceof Map) {
     throw invalid('definePrices', 'must be prices by model')
   }
   const { base, unknownModel = base?.unknownModel ?? 'deny' } = options
-  if (base !== undefined) assertPrices('definePrices.base', base)
-  if (typeof unknownModel !== 'object' && unknownModel !== 'deny') {
-    throw invalid('definePrices.unknownModel', 'must be a price or "deny"')
-  }
   const table = new Map<string, ModelPrice>()
   for (const [model, price] of Object.entries(models)) {
     const name = model.toLowerCase()
     if (table.has(name)) {
       throw invalid(`definePrices.${model}`, 'is listed twice')
     }
-    table.set(name, validPrice(`definePrices.${model}`, price))
+    assertPrice(`definePrices.${model}`, price)
+    table.set(name, frozen(price))
   }
   return {
     models: new Map([...(base?.models ?? []), ...table]),
-    unknownModel:
-      unknownModel === 'deny'
-        ? unknownModel
-        : validPrice('definePrices.unknownModel', unknownModel),
+    unknownModel: unknownModel === 'deny' ? unknownModel : frozen(unknownModel),
     // By `this`, so that a copy of the table with another part has the prices of the copy.
     findPrice(model) {
-      return priceIn(this, model)
+      const { models: listed, unknownModel: unlisted } = this
+      const price = listed.get(listedName(model, listed) ?? '')
+      if (price) return price
+      if (unlisted !== 'deny') return unlisted
+      throw new InputError('unknown_model', 'model', 'has no price: list it, or set unknownModel')
     },
-    priceOf(usage, model) {
-      return priceOfUsage(usage, model, this)
+    priceOf(usage, model, fallback) {
+      return priceOfUsage(this, usage, model, fallback)
     },
+    hasTier: (tier) => STANDARD_TIER.test(tier),
   }
 }
 
 /**
  * The price of a usage, in whole micro-dollars, rounded up; at most 10^12. What other models used
- * (`usage.otherModels`) has their prices. Discounts and surcharges beside
- * the list are not in it: batches, service tiers, regions, tools that cost extra.
+ * (`usage.otherModels`) has their prices, and so has a service tier
+ * (`usage.tier`) of a table with tiers. Discounts and surcharges beside the list are not in it: batches,
+ * regions, tools that cost extra.
  *
  * @param model The model's name, as asked for or as answered.
  * @throws InputError `unknown_model` when it is not listed and the table names no price for such.
@@ -130,8 +140,14 @@ export function priceOf(usage: Priced, model: string | undefined, prices: Prices
   return prices.priceOf(usage, model)
 }
 
-function priceOfUsage(usage: Priced, model: string | undefined, prices: Prices): number {
-  const price = prices.findPrice(model)
+function priceOfUsage(
+  prices: Prices,
+  usage: Priced,
+  model: string | undefined,
+  fallback: string | undefined,
+): number {
+  const isListed = fallback === undefined || listedName(model, prices.models)
+  const price = prices.findPrice(isListed ? model : fallback, usage.tier)
   const { cachedInput = 0, cacheWrite = 0, longCacheWrite = 0, otherModels = [] } = usage
   const own = { input: usage.input, cachedInput, cacheWrite, longCacheWrite, output: usage.output }
   for (const name of RATES) {
@@ -139,10 +155,10 @@ function priceOfUsage(usage: Priced, model: string | undefined, prices: Prices):
   }
   let others = 0
   for (const other of otherModels) {
-    others += prices.priceOf(other, other.model)
+    others += prices.priceOf(other, other.model, fallback)
     for (const name of RATES) own[name] = Math.max(0, own[name] - other[name])
   }
-  const rates = price.long !== undefined && own.input > price.long.above ? price.long : price
+  const rates = price.long && own.input > price.long.above ? price.long : price
   const writeRate = rates.cacheWrite ?? rates.input
   const written = Math.max(own.cacheWrite, own.longCacheWrite)
   // Products of these exceed what a double holds exactly.
@@ -168,50 +184,50 @@ export function findPrice(model: string | undefined, prices: Prices): ModelPrice
   return prices.findPrice(model)
 }
 
-function priceIn(prices: Prices, model: string | undefined): ModelPrice {
-  const price = prices.models.get(listedName(model, prices.models) ?? '')
-  if (price !== undefined) return price
-  if (prices.unknownModel !== 'deny') return prices.unknownModel
-  throw new InputError('unknown_model', 'model', 'has no price: list it, or set unknownModel')
-}
-
 const times = (tokens: number, rate: number): bigint => BigInt(tokens) * BigInt(rate)
 
 /** Throws a `ConfigError` unless `value` is a table of prices. */
-const assertPrices: OptionRule = /* @__PURE__ */ hasMethod('priceOf', 'made by definePrices')
+export const assertPrices: OptionRule = /* @__PURE__ */ hasMethod('priceOf', 'made by definePrices')
 
-function validPrice(where: string, price: unknown): ModelPrice {
-  assertKnownOptions(where, price, [...RATES, 'long', ...TEXTS])
-  const given = price as ModelPrice
-  const { long } = given
-  const valid: Record<string, unknown> = validRates(where, given)
-  if (long !== undefined) {
-    assertKnownOptions(`${where}.long`, long, [...RATES, 'above'])
-    const { above } = long
-    if (!isUnits(above)) throw invalid(`${where}.long.above`)
-    valid['long'] = Object.freeze({ above, ...validRates(`${where}.long`, long) })
-  }
-  for (const name of TEXTS) {
-    const text = given[name]
-    if (typeof text === 'string') valid[name] = text
-    else if (text !== undefined) throw invalid(`${where}.${name}`, 'must be a text')
-  }
-  return Object.freeze(valid) as unknown as ModelPrice
+const assertUnits: OptionRule = (option, value) => {
+  if (!isUnits(value)) throw invalid(option)
 }
 
-function validRates(where: string, rates: Rates): Record<string, number> {
-  const valid: Record<string, number> = {}
-  for (const name of RATES) {
-    const rate = rates[name]
-    if (isUnits(rate) && rate > 0 && rate < LEAST) {
-      const message = `is in micro-dollars per million tokens, 0 or from ${LEAST}; $3 are 3_000_000`
-      throw invalid(`${where}.${name}`, message)
-    }
-    if (isUnits(rate)) valid[name] = rate
-    else if (rate !== undefined || name === 'input' || name === 'output')
-      throw invalid(`${where}.${name}`)
+const assertRate: OptionRule = (option, rate) => {
+  assertUnits(option, rate)
+  if (Number(rate) > 0 && Number(rate) < LEAST) {
+    const message = `is in micro-dollars per million tokens, 0 or from ${LEAST}; $3 are 3_000_000`
+    throw invalid(option, message)
   }
-  return valid
+}
+
+const RATE_RULES = /* @__PURE__ */ Object.fromEntries(RATES.map((name) => [name, assertRate]))
+
+/** A rule that allows prices with the parts that these rules allow. */
+const priceRule =
+  (rules: Readonly<Record<string, OptionRule>>): OptionRule =>
+  (option, price) =>
+    assertOptionRules(option, price, { ...RATE_RULES, ...rules }, 'input', 'output', 'above')
+
+const assertPrice = /* @__PURE__ */ priceRule({
+  long: /* @__PURE__ */ priceRule({ above: assertUnits }),
+  asOf: assertText,
+  source: assertText,
+})
+
+const TABLE_RULES: OptionRules<DefinePricesOptions> = {
+  base: assertPrices,
+  unknownModel(option, price) {
+    if (price === 'deny') return
+    if (!isObject(price)) throw invalid(option, 'must be a price or "deny"')
+    assertPrice(option, price)
+  },
+}
+
+function frozen(price: ModelPrice): ModelPrice {
+  const copy = structuredClone(price)
+  Object.freeze(copy.long)
+  return Object.freeze(copy)
 }
 
 const invalid = (option: string, message: string = MUST_BE_UNITS): ConfigError =>

@@ -27,10 +27,15 @@ export function combined(
   return numbers as unknown as Numbers
 }
 
-/** Reads a usage as OpenAI, Anthropic, Bedrock and those like them write it. */
-export function reportedIn(usage: unknown): ReportedUsage | undefined {
+/**
+ * Reads a usage as OpenAI, Anthropic, Bedrock and those like them write it.
+ *
+ * @param answer What it is a part of, where OpenAI names the service tier. Anthropic names it in the usage.
+ */
+export function reportedIn(usage: unknown, answer?: Json): ReportedUsage | undefined {
   if (!isObject(usage)) return undefined
-  const { iterations } = usage
+  const { iterations, speed, service_tier: named } = usage
+  const tier = speed === 'fast' ? speed : (answer?.['service_tier'] ?? named)
   const cost = microDollars(usage['cost'])
   // Anthropic's sum leaves out what compacting the conversation used, and what an advisor did, a model of its own.
   const outside = (Array.isArray(iterations) ? iterations : [])
@@ -43,6 +48,7 @@ export function reportedIn(usage: unknown): ReportedUsage | undefined {
       numbersIn(usage),
     ),
     ...(cost > 0 && { cost }),
+    ...(typeof tier === 'string' && { tier }),
     ...(otherModels.length > 0 && { otherModels }),
   }
 }
@@ -82,7 +88,7 @@ function numbersIn(usage: Json): Partial<Numbers> {
 /** Reads dollars as OpenRouter tells them (`cost`), or Perplexity (`cost.total_cost`); 0 where none are told. */
 function microDollars(cost: unknown): number {
   const dollars = isObject(cost) ? cost['total_cost'] : cost
-  return isCount(dollars) ? units(dollars * 1e6) : 0
+  return units(Number(dollars) * 1e6)
 }
 
 export function isCount(value: unknown): value is number {

@@ -35,13 +35,7 @@ const NOT_READ: ReadonlySet<string> = /* @__PURE__ */ new Set(
   ),
 )
 /** Names of fields that hold texts; the others hold data that is sent as JSON. */
-const TEXTS: ReadonlySet<string> = /* @__PURE__ */ new Set([
-  'messages',
-  'input',
-  'instructions',
-  'system',
-  'prompt',
-])
+const TEXTS = /^(messages|input|instructions|system|prompt)$/
 /** Parts of a message that are not sent as text. */
 const NOT_SAID: ReadonlySet<string> = /* @__PURE__ */ new Set(
   'type role id call_id tool_call_id tool_use_id cache_control prompt_cache_breakpoint status signature detail media_type'.split(
@@ -104,8 +98,7 @@ export function inputTokens(
     }
   }
 
-  for (const key of Object.keys(body)) {
-    const value = body[key]
+  for (const [key, value] of Object.entries(body)) {
     const isPrompt = key === 'prompt' && isObject(value)
     if (isPrompt || (STORED_PARAMETER.test(key) && isGiven(value))) {
       settings.inspect?.(body, key)
@@ -115,7 +108,7 @@ export function inputTokens(
     const servers =
       key === 'mcp_servers' ? [value].flat() : key === 'tools' ? toolsOfMcp(value) : []
     other += servers.filter(isGiven).length * settings.unseenTokens
-    if (TEXTS.has(key)) texts.push(isPrompt ? value['variables'] : value)
+    if (TEXTS.test(key)) texts.push(isPrompt ? value['variables'] : value)
     else if (!NOT_READ.has(key)) data.push(value)
   }
   const tools = own(body, 'tools')

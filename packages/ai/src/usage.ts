@@ -20,6 +20,8 @@ export interface Usage extends Omit<ModelUsage, 'model'> {
   readonly model: string | undefined
   /** The parts of these numbers that other models used, as Anthropic's advisor does. */
   readonly otherModels?: readonly ModelUsage[]
+  /** The service tier, as the provider names it, if it does; `fast` for Anthropic's fast mode. */
+  readonly tier?: string | undefined
   /** Micro-dollars that the provider says the request cost, if it says so (OpenRouter, Perplexity). */
   readonly cost?: number
   /**

@@ -61,12 +61,17 @@ export function unitsOfCall(
   return {
     cost: costOf(model, most, prices),
     inputCost: costOf(model, { ...most, output: 0 }, prices),
-    outputRates: prices ? { ...rates, usd: outputRate(model, reach, prices) } : rates,
+    outputRates: prices ? { ...rates, usd: outputRate(model, reach, prices, most.tier) } : rates,
   }
 }
 
-function outputRate(model: string, reach: number, prices: Prices): number {
-  const { output, long } = prices.findPrice(model)
+function outputRate(
+  model: string,
+  reach: number,
+  prices: Prices,
+  tier: string | undefined,
+): number {
+  const { output, long } = prices.findPrice(model, tier)
   return long && reach > long.above ? Math.max(output, long.output) : output
 }
 

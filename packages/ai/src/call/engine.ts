@@ -12,7 +12,6 @@ import {
   reserve,
   settleWithRetry,
   unitNamesOf,
-  type Reservation,
   type ReserveOptions,
   type Settled,
 } from '@sluice/core/reservations'
@@ -97,7 +96,7 @@ export async function admit(
   const { cost, inputCost, outputRates, floor, output } = call
   // A maximum that no model has is reserved in full: products of it may not be exact.
   const isExact = Object.values(outputRates).every((rate) => rate * output <= 2 ** 52)
-  const { settleWithin, unsettled, maxShare, learn } = options
+  const { settleWithin, unsettled, maxShare, learn, onError = logError } = options
   const learned = learn?.expect(subject, call.countedAs, output)
   const [least, most] = learned ? [learned, learned] : [floor, output]
   const isFitted = least < output && isExact && counted.some((unit) => unit in outputRates)
@@ -115,8 +114,8 @@ export async function admit(
   )
   if (!decision.allowed) return decision
 
-  async function settle(usage: Usage): Promise<void> {
-    const used = unitsUsed(usage, call, options.prices)
+  const settle = async (usage: Usage): Promise<void> => {
+    const used = unitsUsed(usage, call, options)
     const keeps = !usage.complete && options.onIncomplete !== 'counted'
     const actual = counted.map((unit) => [
       unit,
@@ -126,7 +125,7 @@ export async function admit(
     ])
     const settled = Object.fromEntries(actual) as Cost
     try {
-      await settleWithRetry(() => (decision as Reservation).settle(settled))
+      await settleWithRetry(() => decision.settle(settled))
     } finally {
       if (usage.complete) learn?.observe(subject, call.countedAs, usage.output)
       // The provider bills it, also if the store does not know.
@@ -134,48 +133,31 @@ export async function admit(
     }
   }
 
-  // The request itself stays counted: errors are not free to repeat.
-  const nothing = only({})
-  const { granted = output } = decision as { readonly granted?: number }
-  return admittedCall(
-    { decision, output: learned ? output : granted, settle },
-    { nothing, kept: learned ? only(cost) : {} },
-    options,
-    waitUntil,
-  )
+  /** Settles in the background. */
+  function end(settleIt: () => Promise<Settled>): void {
+    const safe = settleWithRetry(settleIt).catch(onError)
+    try {
+      waitUntil?.(safe)
+    } catch (error) {
+      onError(error)
+    }
+  }
+
+  return {
+    decision,
+    output: learned ? output : ((decision as { readonly granted?: number }).granted ?? output),
+    settle,
+    // The request itself stays counted: errors are not free to repeat.
+    failed: () => end(() => decision.settle(only({}))),
+    cancel: () => end(() => decision.cancel()),
+    unanswered: (error) =>
+      end(() =>
+        wasNeverSent(error) ? decision.cancel() : decision.settle(learned ? only(cost) : {}),
+      ),
+  }
 }
 
 /** Returns the most that a policy has charged of this unit. */
 function reservedOf({ policies }: Decision, unit: string): number {
   return Math.max(0, ...policies.filter((one) => one.unit === unit).map(({ cost }) => cost))
-}
-
-function admittedCall(
-  admitted: Pick<AdmittedCall, 'output' | 'settle'> & {
-    readonly decision: AllowedDecision & Reservation
-  },
-  { nothing, kept }: { readonly nothing: Cost; readonly kept: Cost },
-  options: CallOptions,
-  waitUntil: WaitUntil | undefined,
-): AdmittedCall {
-  const report = options.onError ?? logError
-
-  /** Settles in the background. */
-  function end(settle: () => Promise<Settled>): void {
-    const safe = settleWithRetry(settle).catch(report)
-    try {
-      waitUntil?.(safe)
-    } catch (error) {
-      report(error)
-    }
-  }
-
-  const { decision } = admitted
-  return {
-    ...admitted,
-    failed: () => end(() => decision.settle(nothing)),
-    cancel: () => end(() => decision.cancel()),
-    unanswered: (error) =>
-      end(() => (wasNeverSent(error) ? decision.cancel() : decision.settle(kept))),
-  }
 }

@@ -109,9 +109,18 @@ export function prepareCall(
     input,
     output,
     floor: floorOf(output, answers, thinkingBudget(sent), terms),
-    ...unitsOfCall(model, dearest(input, output, api, text), Math.max(input, bytes), terms.prices),
+    ...unitsOfCall(
+      model,
+      { ...dearest(input, output, api, text), tier: tierAsked(sent) },
+      Math.max(input, bytes),
+      terms.prices,
+    ),
   }
 }
+
+/** Returns the service tier that a call asks for, which the user has allowed. */
+export const tierAsked = ({ speed, service_tier: tier }: Json): string | undefined =>
+  (speed === 'fast' ? speed : tier) as string | undefined
 
 /** Returns the fewest output tokens to send a call for: at least one more than it may think. */
 function floorOf(

@@ -12,16 +12,17 @@ import type { CallOptions } from './engine.ts'
 import { prepareCall, type PreparedCall } from './prepare.ts'
 import { readBody } from './read-body.ts'
 
-/** Returns true for an error of a body. Others are mistakes of the options or of the resolver. */
-const isOfBody = (error: unknown): error is InputError =>
-  error instanceof InputError && /body|unknown_model/.test(error.code)
+/** Throws any other error than that of a body: a mistake of the options or of the resolver. */
+function assertOfBody(error: unknown): asserts error is InputError {
+  if (!(error instanceof InputError && /body|unknown_model/.test(error.code))) throw error
+}
 
 /** The model that refused bodies count under, which name none that can be called. */
 const NO_MODEL = 'other'
 
 /**
  * Charges a request, and nothing else, for a call that is refused because of its body: such calls are not free
- * to repeat. Returns the denial if the request does not fit, and `undefined` for any other error.
+ * to repeat. Returns the denial if the request does not fit. Throws any other error.
  */
 export async function chargeRefusedBody(
   error: unknown,
@@ -29,15 +30,15 @@ export async function chargeRefusedBody(
   subject: Subject,
   waitUntil: WaitUntil | undefined,
 ): Promise<DeniedDecision | undefined> {
-  if (!isOfBody(error)) return undefined
+  assertOfBody(error)
   const counted = { ...subject, model: subject.model ?? NO_MODEL }
   const decision = await limiter.check(counted, { cost: requestsOnly(limiter, 1), waitUntil })
   return decision.allowed ? undefined : decision
 }
 
-/** Answers the error of a refused body in the shape of the provider. Returns `undefined` for any other error. */
-export function refusalOf(error: unknown, api: ModelApi): Response | undefined {
-  if (!isOfBody(error)) return undefined
+/** Answers the error of a refused body in the shape of the provider. Throws any other error. */
+export function refusalOf(error: unknown, api: ModelApi): Response {
+  assertOfBody(error)
   const { code } = error
   const status = code === 'body_too_large' ? 413 : 400
   return errorResponse({ status, code, message: messageFor(error) }, api)
@@ -63,9 +64,6 @@ export async function readCall(
     return prepareCall(await readBody(source, options.maxBodyBytes), options, api, host)
   } catch (error) {
     const denied = await chargeRefusedBody(error, limiter, subject, waitUntil)
-    if (denied) return denialResponse(denied, api, options.spentStatus)
-    const refusal = refusalOf(error, api)
-    if (refusal === undefined) throw error
-    return refusal
+    return denied ? denialResponse(denied, api, options.spentStatus) : refusalOf(error, api)
   }
 }

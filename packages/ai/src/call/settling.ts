@@ -1,7 +1,8 @@
 /* The end of a call: what its answer used. */
-import { listedName } from '../model-name.ts'
-import type { Prices } from '../prices.ts'
-import type { ModelUsage, Usage } from '../usage.ts'
+import { ConfigError } from '@sluice/core'
+import { logError } from '../log-error.ts'
+import type { CallOptions } from './engine.ts'
+import type { Usage } from '../usage.ts'
 import type { PreparedCall } from './prepare.ts'
 
 /** The units of a call that are known once it is over. */
@@ -10,32 +11,23 @@ export const SETTLED_UNITS = ['token', 'input_token', 'output_token', 'usd'] as 
 /** The name of such a unit. */
 export type SettledUnit = (typeof SETTLED_UNITS)[number]
 
-/** Returns the units that an answer used. */
+/** The service tiers that were reported: once each, because every answer may name the same. */
+const reported = new Set<string>()
+
+/** Returns the units that an answer used. Reports a service tier that has no price. */
 export function unitsUsed(
   usage: Usage,
   call: PreparedCall,
-  prices: Prices | undefined,
+  { prices, onError = logError }: Pick<CallOptions, 'prices' | 'onError'>,
 ): Record<SettledUnit, number> {
-  const { input, output, cost = 0 } = usage
-  const usd = prices ? Math.max(cost, priceOfAnswer(usage, call, prices)) : cost
+  const { input, output, cost = 0, model, tier } = usage
+  if (prices && tier && !reported.has(tier) && !prices.hasTier(tier, model ?? call.model)) {
+    reported.add(tier)
+    onError(
+      new ConfigError('invalid_option', 'prices', `lack the service tier ${tier}: see withTiers`),
+    )
+  }
+  // What has no price of its own has that of the model that was asked for.
+  const usd = prices ? Math.max(cost, prices.priceOf(usage, model, call.model)) : cost
   return { token: input + output, input_token: input, output_token: output, usd }
-}
-
-/** The price of an answer: each model at its own price, and one without a price at that of the call's model. */
-function priceOfAnswer(usage: Usage, call: PreparedCall, prices: Prices): number {
-  const priced = (one: ModelUsage): ModelUsage => ({
-    ...one,
-    model: pricedModel(one, call, prices),
-  })
-  const otherModels = (usage.otherModels ?? []).map(priced)
-  return prices.priceOf({ ...usage, otherModels }, pricedModel(usage, call, prices))
-}
-
-/** The model to price an answer by: the one that it names, else the one that was asked for. */
-function pricedModel(
-  { model }: Pick<Usage, 'model'>,
-  call: PreparedCall,
-  { models }: Prices,
-): string {
-  return model !== undefined && listedName(model, models) ? model : call.model
 }

@@ -23,7 +23,7 @@ export function readStandard(event: Json): AnswerEvent | undefined {
     return {
       model: event['model'],
       text: parts.map((part) => [part['text'], part['delta'] ?? part['message']]),
-      usage: reportedIn(parts.map((part) => part['usage']).find(isObject)),
+      usage: reportedIn(parts.map((part) => part['usage']).find(isObject), event),
     }
   }
   const type = String(event['type'])
@@ -39,7 +39,7 @@ export function readStandard(event: Json): AnswerEvent | undefined {
     model: answer['model'],
     // The same text comes again, whole, in events that end in `.done`.
     text: [isDelta && delta, isBegun && [name, text]],
-    usage: reportedIn(answer['usage']),
+    usage: reportedIn(answer['usage'], answer),
     // Its output is that of the first token.
     isFinal: message === undefined ? undefined : false,
     isLast: LAST.test(type),

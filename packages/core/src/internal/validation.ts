@@ -48,12 +48,12 @@ export function assertOptionRules(
   option: string,
   options: unknown,
   rules: Readonly<Record<string, OptionRule>>,
-  required?: string,
+  ...required: readonly string[]
 ): void {
   assertKnownOptions(option, options, Object.keys(rules))
   for (const [name, rule] of Object.entries(rules)) {
     const value = (options as Readonly<Record<string, unknown>>)[name]
-    if (value !== undefined || name === required) rule(`${option}.${name}`, value)
+    if (value !== undefined || required.includes(name)) rule(`${option}.${name}`, value)
   }
 }
 
