@@ -49,7 +49,7 @@ describe('dollars', () => {
   ])('%d are %i micro-dollars', (dollars, micro) => {
     expect(usd(dollars)).toBe(micro)
   })
-  it.each([-1, 1_000_001, Number.NaN, Infinity, '5' as unknown as number])(
+  it.each([-1, 100_000_001, Number.NaN, Infinity, '5' as unknown as number])(
     '%s are invalid',
     (bad) => {
       expect(() => usd(bad)).toThrow(expect.objectContaining({ option: 'usd' }))

@@ -36,14 +36,14 @@ export interface BudgetOptions<
 /**
  * Dollars as micro-dollars, the whole numbers in which limits and costs of the unit `usd` are given.
  *
- * @throws ConfigError Unless it is an amount from 0 to a million dollars.
+ * @throws ConfigError Unless it is an amount from 0 to a hundred million dollars.
  * @example
  * usd(12.5) // 12_500_000
  */
 export function usd(dollars: number): number {
   const micro = Math.round(dollars * PER_DOLLAR)
   if (typeof dollars === 'number' && micro >= 0 && micro <= MAX_UNITS) return micro
-  throw new ConfigError('invalid_option', 'usd', 'must be dollars from 0 to a million')
+  throw new ConfigError('invalid_option', 'usd', 'must be dollars from 0 to a hundred million')
 }
 
 /**

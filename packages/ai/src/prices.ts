@@ -123,14 +123,14 @@ export function definePrices(
 }
 
 /**
- * The price of a usage, in whole micro-dollars, rounded up; at most 10^12. What other models used
+ * The price of a usage, in whole micro-dollars, rounded up; at most 10^14. What other models used
  * (`usage.otherModels`) has their prices, and so has a service tier
  * (`usage.tier`) of a table with tiers. Discounts and surcharges beside the list are not in it: batches,
  * regions, tools that cost extra.
  *
  * @param model The model's name, as asked for or as answered.
  * @throws InputError `unknown_model` when it is not listed and the table names no price for such.
- * @throws InputError `invalid_cost` when a number of tokens is no whole number from 0 to 10^12.
+ * @throws InputError `invalid_cost` when a number of tokens is no whole number from 0 to 10^14.
  * @throws ConfigError When `prices` is not made by `definePrices`.
  * @example
  * priceOf({ input: 1_000, output: 200 }, 'gpt-4o', LIST_PRICES) // 4_500: 0.0045 dollars

@@ -17,7 +17,7 @@ export type Cost<Unit extends string = string> =
  *
  * @param units The units that the limiter's policies count.
  * @throws InputError `invalid_cost` when no policy counts a unit, or a number is not a whole number from
- * 0 to 10^12.
+ * 0 to 10^14.
  */
 export function assertCost(cost: Cost | undefined, units: ReadonlySet<string>): void {
   if (cost === undefined) return

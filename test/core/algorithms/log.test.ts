@@ -9,7 +9,7 @@ import { NOON } from '../../support/times.ts'
 const SEED = 20_260_118
 /** The value at which the sums in a log wrap around. */
 const TURN = 8_000_000_000_000_000
-const LIMIT = 1_000_000_000_000
+const LIMIT = 100_000_000_000_000
 
 const RULES = rulesOf(
   slidingWindows({

@@ -29,7 +29,7 @@ const POLICIES: readonly (readonly [what: string, policy: Policy])[] = [
   ['a log', slidingWindows({ name: 'p', per: 'global', windows: { w: one } })],
 ]
 
-const BAD = [Number.NaN, Infinity, -1, 0.5, 10 ** 12 + 1, 'nan', '', 'one']
+const BAD = [Number.NaN, Infinity, -1, 0.5, 10 ** 14 + 1, 'nan', '', 'one']
 
 function setUp(policy: Policy) {
   const prefix = freshPrefix()

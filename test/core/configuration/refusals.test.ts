@@ -108,7 +108,7 @@ const REFUSED: Record<string, readonly [changes: unknown, option: string, subjec
   'a limit below 0': [{ rpm: { limit: -1 } }, 'configure.rpm.limit'],
   'a limit with a fraction': [{ rpm: { limit: 1.5 } }, 'configure.rpm.limit'],
   'an infinite limit': [{ rpm: { limit: Infinity } }, 'configure.rpm.limit'],
-  'a limit above 10^12': [{ rpm: { limit: 1e12 + 1 } }, 'configure.rpm.limit'],
+  'a limit above 10^14': [{ rpm: { limit: 1e14 + 1 } }, 'configure.rpm.limit'],
   'a limit that a bucket cannot count': [{ bucket: { limit: 1e12 } }, 'configure.bucket.limit'],
   'a burst of 0': [{ bucket: { burst: 0 } }, 'configure.bucket.burst'],
   'a burst that a bucket cannot count': [{ bucket: { burst: 1e12 } }, 'configure.bucket.burst'],

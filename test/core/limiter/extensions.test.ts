@@ -45,7 +45,7 @@ const FAULTS: Record<string, unknown> = {
   'sets a limit that is NaN': setting({ limit: Number.NaN }),
   'sets a limit below 0': setting({ limit: -1 }),
   'sets a limit that is text': setting({ limit: '9' }),
-  'sets a limit that nothing can count': setting({ limit: 1e13 }),
+  'sets a limit that nothing can count': setting({ limit: 1e15 }),
   'sets a limit that is a function': setting({ limit: () => 5 }),
   'sets a limit to be configured': setting({ limit: 'configured' }),
   'sets a burst below 0': setting({ burst: -1 }),

@@ -29,7 +29,7 @@ const COSTS: Row[] = [
     0.5,
     Infinity,
     -Infinity,
-    10 ** 12 + 1,
+    10 ** 14 + 1,
     2 ** 63,
     '5',
     null,

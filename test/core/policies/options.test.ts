@@ -6,7 +6,7 @@ const window = loosely(slidingWindow)
 const fixed = loosely(fixedWindow)
 const good = { name: 'p', limit: 1, window: '1m', per: ['tenant'] }
 
-const limits = [Number.NaN, -1, -1.5, 1.5, Infinity, '5', undefined, null, 10 ** 12 + 1, true, [5]]
+const limits = [Number.NaN, -1, -1.5, 1.5, Infinity, '5', undefined, null, 10 ** 14 + 1, true, [5]]
 const windows = [
   '1 fortnight',
   '1  m',

@@ -25,7 +25,7 @@ describe('malformed data of a reservation', () => {
     { ...good, charges: [{ ...charge, index: 0.5 }] },
     { ...good, charges: [{ ...charge, key: 7 }] },
     { ...good, charges: [null] },
-    { ...good, charges: [{ ...charge, units: 10 ** 13 }] },
+    { ...good, charges: [{ ...charge, units: 10 ** 15 }] },
     { ...good, origin: null },
     { ...good, origin: { subject: {}, at: 0 } },
     { ...good, origin: { subject: null, at: 0, limits: {} } },

@@ -22,7 +22,7 @@ if ARGV[4] ~= '-' then
   if ARGV[4] ~= '-' then
     -- daily: fixed 86400000
     local enforced, limit, cost = ARGV[4] == 'e', tonumber(ARGV[5]), tonumber(ARGV[6])
-    if not (limit >= 0 and limit <= 1000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 1000000000000 and cost % 1 == 0) then error('bad argument') end
+    if not (limit >= 0 and limit <= 100000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 100000000000000 and cost % 1 == 0) then error('bad argument') end
     local fits, available, reset, retry, wait = false, 0, 0, 0, 0
     local finish = now - now % 86400000 + 86400000
     -- A clock may have stepped back: a stored window that ends later counts.
@@ -54,7 +54,7 @@ if ARGV[7] ~= '-' then
   if ARGV[7] ~= '-' then
     -- rpm: sliding 60000
     local enforced, limit, cost = ARGV[7] == 'e', tonumber(ARGV[8]), tonumber(ARGV[9])
-    if not (limit >= 0 and limit <= 1000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 1000000000000 and cost % 1 == 0) then error('bad argument') end
+    if not (limit >= 0 and limit <= 100000000000000 and limit % 1 == 0 and cost >= 0 and cost <= 100000000000000 and cost % 1 == 0) then error('bad argument') end
     local fits, available, reset, retry, wait = false, 0, 0, 0, 0
     local cutoff, rows = now - 60000, redis.call('ZRANGE', key, 0, 16, 'WITHSCORES')
     -- The score of the member # is minus the total.
@@ -118,7 +118,7 @@ if go then
     local key, cost = key_2, charge_2
     if prune_2 then redis.call('ZREMRANGEBYSCORE', key, 0, now - 60000) end
     -- A call that is repeated on its way adds no member: it must not count twice.
-    if redis.call('ZADD', key, -(total_2 + cost), '#', now, cost == 1 and id or id .. ':' .. cost) == 0 then
+    if redis.call('ZADD', key, -(total_2 + cost), '#', now, cost == 1 and id or string.format('%s:%.0f', id, cost)) == 0 then
       redis.call('ZADD', key, -total_2, '#')
     end
     if expire_2 then redis.call('PEXPIRE', key, 180000 + slack) end

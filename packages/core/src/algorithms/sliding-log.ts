@@ -21,6 +21,10 @@ const NO_TOTAL = `rows[1] ~= '#' or total < 1 or total % 1 ~= 0`
 /** The Lua pattern of a request's member: its id, and its units unless they are 1. */
 const MEMBER = '^%w+:?(%d*)$'
 
+/** Lua: the member of a request of so many units. */
+const memberOf = (units: string): string =>
+  `${units} == 1 and id or string.format('%s:%.0f', id, ${units})`
+
 /** One allowed request. */
 interface Member {
   readonly at: number
@@ -107,7 +111,7 @@ $prune = expired >= ${PRUNE_AT} or oldest and oldest <= now - ${2 * window}
 $total, $expire = $prune and used or total, $prune or not oldest or skewed`,
     add: `if $prune then redis.call('ZREMRANGEBYSCORE', key, 0, now - ${window}) end
 -- A call that is repeated on its way adds no member: it must not count twice.
-if redis.call('ZADD', key, -($total + cost), '#', now, cost == 1 and id or id .. ':' .. cost) == 0 then
+if redis.call('ZADD', key, -($total + cost), '#', now, ${memberOf('cost')}) == 0 then
   redis.call('ZADD', key, -$total, '#')
 end
 if $expire then redis.call('PEXPIRE', key, ${3 * window} + slack) end`,
@@ -140,7 +144,7 @@ export const slidingLogSettlement: SettlementTwins<LogState> = {
 
   // The expiry is moved here too when the charge is removed: it may have been the oldest member, whose age
   // would have moved it.
-  lua: ([window = 0]) => `local member = reserved == 1 and id or id .. ':' .. reserved
+  lua: ([window = 0]) => `local member = ${memberOf('reserved')}
 local total, exists = unpack(redis.call('ZMSCORE', key, '#', member))
 local units, at, expired = actual, position, position <= now - ${window}
 total, applied = total and -total or 0, actual - reserved
@@ -156,7 +160,7 @@ if exists or applied > 0 then
     total = total - reserved
   end
   if units > 0 then
-    redis.call('ZADD', key, -(total + units), '#', at, units == 1 and id or id .. ':' .. units)
+    redis.call('ZADD', key, -(total + units), '#', at, ${memberOf('units')})
   elseif total > 0 then
     redis.call('ZADD', key, -total, '#')
   else

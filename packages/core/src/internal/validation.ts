@@ -1,12 +1,13 @@
 import { ConfigError } from '../errors.ts'
 
 /**
- * The largest limit or cost: 10^12, which is a million dollars in micro-dollars. Sums of such numbers stay
- * far below 2^53, up to which doubles, and so Redis' Lua, are exact.
+ * The largest limit or cost: 10^14, which is a hundred million dollars in micro-dollars. Sums of such numbers stay
+ * far below 2^53, up to which doubles, and so Redis' Lua, are exact. Lua's own way to print a number has fourteen
+ * digits, so scripts write numbers with `%.0f`.
  */
-export const MAX_UNITS = 1_000_000_000_000
+export const MAX_UNITS = 100_000_000_000_000
 
-/** A number of units allowed: a whole number from 0 (which allows nothing) to 10^12, or `'unlimited'`. */
+/** A number of units allowed: a whole number from 0 (which allows nothing) to 10^14, or `'unlimited'`. */
 export type Units = number | 'unlimited'
 
 /** The rule that `isUnits` checks, as a part of an error text. */

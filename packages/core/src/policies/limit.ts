@@ -19,7 +19,7 @@ export interface LimitContext<Name extends string = string> {
 }
 
 /**
- * The units that a policy allows per window: a whole number from 0 (which allows nothing) to 10^12,
+ * The units that a policy allows per window: a whole number from 0 (which allows nothing) to 10^14,
  * `'unlimited'`, or a function of plan, route and model. A function is called for every plan at
  * construction, which finds a misspelt limit. `'configured'` counts nothing until a limit is configured
  * at run time.
@@ -28,7 +28,7 @@ export type Limit<Name extends string = string> =
   Units | 'configured' | ((context: LimitContext<Name>) => Units | undefined)
 
 /**
- * The most units that a bucket holds: a whole number from 1 to 10^12, `'limit'` for the same number as
+ * The most units that a bucket holds: a whole number from 1 to 10^14, `'limit'` for the same number as
  * its limit, or a function as in `Limit`. A function may also return 0, which allows nothing.
  */
 export type Burst<Name extends string = string> =

@@ -20,7 +20,7 @@ export interface Plans<Plan extends string = string, Name extends string = strin
  * Defines plans and their limits. Every plan must have the same limits. A subject without a plan, or
  * with one that is not defined here, gets the default plan.
  *
- * @param plans The limits of each plan, by name: a whole number from 0 (which allows nothing) to 10^12,
+ * @param plans The limits of each plan, by name: a whole number from 0 (which allows nothing) to 10^14,
  * or `'unlimited'`.
  * @param options.defaultPlan The plan for subjects without one. @default the first plan
  * @throws ConfigError `invalid_option` when a plan lacks a limit or a limit is invalid,

@@ -114,7 +114,7 @@ export interface AlgorithmConfig<State> {
   readonly reason?: PolicyReason
   /** The most units at once, if it is a bucket. */
   readonly burst?: Burst
-  /** The most units that it can count exactly. @default 10^12 */
+  /** The most units that it can count exactly. @default 10^14 */
   readonly maxUnits?: number
   /** The start of its keys. @default the policy's name and params */
   readonly keyspace?: Keyspace
