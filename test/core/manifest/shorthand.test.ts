@@ -61,15 +61,78 @@ describe('rpm of a route', () => {
         { path: '/c', id: 'c', rpm: 2 },
       ],
     })
-    expect(rulesIn(manifest).map(({ name }) => name)).toEqual([
-      'rpm-per-user-route',
-      'rpm-per-route',
+    expect(rulesIn(manifest).map(({ name, scope }) => [name, scope])).toEqual([
+      ['rpm-per-route', 'route'],
+      ['rpm-per-user-route', 'user'],
     ])
     const limiter = limiterOf(manifest)
     expect(await countAllowed(limiter, { user: 'ann', route: 'a' })).toBe(3)
     expect(await countAllowed(limiter, { user: 'bob', route: 'a' })).toBe(3)
     expect(await countAllowed(limiter, { user: 'ann', route: 'b' })).toBe(1)
     expect(await countAllowed(limiter, { route: 'c' })).toBe(2)
+  })
+
+  it('denies by the limit of the route before that of a user, and says which', async () => {
+    const manifest = defineManifest({
+      policies: [
+        {
+          algorithm: 'slidingWindow',
+          name: 'mine',
+          limit: 2,
+          window: '1m',
+          per: ['user'],
+          onMissing: 'skip',
+        },
+      ],
+      routes: [{ path: '/a', id: 'a', rpm: 3 }],
+    })
+    const limiter = limiterOf(manifest)
+    const scopeOf = async (user?: string) => {
+      const { violated } = await limiter.check({ route: 'a', ...(user && { user }) })
+      return violated?.scope
+    }
+    expect([await scopeOf('ann'), await scopeOf('ann'), await scopeOf('ann')]).toEqual([
+      undefined,
+      undefined,
+      'user',
+    ])
+    expect([await scopeOf(), await scopeOf(), await scopeOf('ann')]).toEqual([
+      undefined,
+      'route',
+      'route',
+    ])
+  })
+
+  it('of a user leaves out who has none, where another policy limits the route', async () => {
+    const ofRoute = {
+      algorithm: 'fixedWindow',
+      name: 'all',
+      limit: 5,
+      window: '1h',
+      per: ['route'],
+    } as const
+    const route = { path: '/a', id: 'a', rpm: 2, per: ['user'] } as const
+    const both = limiterOf(defineManifest({ policies: [ofRoute], routes: [route] }))
+    expect(await countAllowed(both, { user: 'ann', route: 'a' })).toBe(2)
+    expect(await countAllowed(both, { route: 'a' })).toBe(3)
+    // On one of these two routes, nothing would limit it.
+    const own = {
+      algorithm: 'fixedWindow',
+      name: 'own',
+      limit: 5,
+      window: '1h',
+      per: 'global',
+    } as const
+    const routes = [
+      { ...route, policies: [own] },
+      { ...route, path: '/b', id: 'b' },
+    ]
+    const limiter = limiterOf(defineManifest({ routes }))
+    const refused = { code: 'missing_dimension', input: 'subject.user' }
+    await expect(limiter.check({ route: 'a' })).rejects.toMatchObject(refused)
+    await expect(
+      limiterOf(defineManifest({ routes: [route] })).check({ route: 'a' }),
+    ).rejects.toMatchObject(refused)
   })
 
   it('may be a limit of the plan, and is an error of the limiter if it is missing', async () => {

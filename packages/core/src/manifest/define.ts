@@ -1,4 +1,4 @@
-import type { Policy } from '../policies/policy.ts'
+import type { Policy, PolicyRule } from '../policies/policy.ts'
 import type { RouteCost, RouteOptions } from '../routes/matcher.ts'
 import type { Manifest } from './types.ts'
 import { ConfigError } from '../errors.ts'
@@ -15,8 +15,8 @@ export interface DefinedManifest<Context extends unknown[] = []> {
   /** The `routes` of every adapter. */
   readonly routes: readonly RouteOptions<Context>[]
   /**
-   * The `policies` of a limiter, in the order in which a denial names them: those for every route, those
-   * of each route, and those that `rpm` stands for.
+   * The `policies` of a limiter, in the order in which a denial names them: the limits of one route that count
+   * everyone together, the policies for every route, and the other ones of each route.
    */
   readonly policies: readonly Policy[]
   /**
@@ -57,10 +57,19 @@ export function defineManifest<Context extends unknown[] = []>(
   const ofRoutes = entries.flatMap(({ path, options, route }) =>
     parsePolicies(`${path}.policies`, options.policies).map((entry) => onlyOn(route.id, entry)),
   )
-  const others = [...ofRoutes, ...shorthandRules(entries)]
+  const sharedRules = applyOverrides(
+    shared.map(({ rule }) => rule),
+    entries,
+  )
+  const ofShorthand = shorthandRules(entries, [...sharedRules, ...ofRoutes.map(({ rule }) => rule)])
+  const others = [...ofRoutes, ...ofShorthand]
   assertDistinctNames([...shared, ...others])
-  const sharedRules = shared.map(({ rule }) => rule)
-  const rules = [...applyOverrides(sharedRules, entries), ...others.map(({ rule }) => rule)]
+  const otherRules = others.map(({ rule }) => rule)
+  const rules = [
+    ...otherRules.filter(countsEveryone),
+    ...sharedRules,
+    ...otherRules.filter((rule) => !countsEveryone(rule)),
+  ]
   for (const entry of entries) assertFixedCost(entry, rules)
   const byId = new Map(entries.map(({ route }) => [route.id, route]))
   return Object.freeze({
@@ -76,6 +85,10 @@ export function defineManifest<Context extends unknown[] = []>(
     },
   })
 }
+
+/** Returns true if all requests to a route count together, whosever they are. */
+const countsEveryone = ({ per }: PolicyRule): boolean =>
+  per === 'global' || per.every((dimension) => dimension === 'route')
 
 function parsePolicies(path: string, policies: Manifest['policies'] = []): readonly RuleEntry[] {
   if (!Array.isArray(policies)) throw new ConfigError('invalid_option', path, 'must be a list')

@@ -7,9 +7,15 @@ import { tokenBucket } from '../policies/token-bucket.ts'
 import { assertPer } from '../subject.ts'
 import { parseRouteLimits, withRouteLimits, type RouteLimits } from './limits.ts'
 
-/** Creates the policies that `rpm` stands for: one for all routes with the same `per`. */
+/**
+ * Creates the policies that `rpm` stands for: one for all routes with the same `per`.
+ *
+ * @param others The other policies of the manifest. Where they limit a route for those without a user, say, a policy
+ * per user leaves these out. Where nothing does, such a request is an error: it would have no limit.
+ */
 export function shorthandRules<Context extends unknown[]>(
   entries: readonly RouteEntry<Context>[],
+  others: readonly PolicyRule[],
 ): readonly RuleEntry[] {
   const groups = new Map<string, RpmGroup>()
   for (const { path, options, route } of entries) {
@@ -26,7 +32,7 @@ export function shorthandRules<Context extends unknown[]>(
     group.limits.set(route.id, parseRouteLimits(paths, limit, burst))
     groups.set(key, group)
   }
-  return Array.from(groups.values(), (group) => ({ path: group.path, rule: ruleOf(group) }))
+  return Array.from(groups.values(), (group) => ({ path: group.path, rule: ruleOf(group, others) }))
 }
 
 /** The routes whose `rpm` counts the same subjects. */
@@ -37,15 +43,25 @@ interface RpmGroup {
   readonly limits: Map<string, RouteLimits>
 }
 
-function ruleOf({ per, limits }: RpmGroup): PolicyRule {
+function ruleOf({ per, limits }: RpmGroup, others: readonly PolicyRule[]): PolicyRule {
+  const routes = [...limits.keys()]
+  const own = per.filter((dimension) => dimension !== 'route')
+  const isLimitedWithout = (route: string): boolean =>
+    others.some(
+      (other) =>
+        other.routes?.includes(route) !== false &&
+        (other.per === 'global' || !other.per.some((dimension) => own.includes(dimension))),
+    )
   const [rule] = tokenBucket({
     name: `rpm-per-${per.join('-')}`,
     limit: 'unlimited',
     window: '1m',
     per,
-    routes: [...limits.keys()],
+    routes,
+    onMissing: own.length > 0 && routes.every(isLimitedWithout) ? 'skip' : 'error',
   })() as [PolicyRule]
-  return withRouteLimits(rule, limits)
+  const scope = own.join('+') || 'route'
+  return withRouteLimits(Object.freeze({ ...rule, scope }), limits)
 }
 
 type RpmOptions = Pick<ManifestRoute, 'rpm' | 'burst' | 'per'>
