@@ -1,5 +1,6 @@
 import { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
 import { cacheDenials } from '@sluice/core/cache-denials'
+import { PLAN_TIERS } from '@sluice/core/plans'
 import { upstash } from '@sluice/core/upstash'
 import { relay } from '@sluice/dashboard/relay'
 import { usageRecords } from '../usage'
@@ -13,10 +14,7 @@ export const routes = [
 ]
 
 const plans = definePlans({
-  starter: { rpm: 20, daily: 500 },
-  growth: { rpm: 60, daily: 2_000 },
-  professional: { rpm: 150, daily: 8_000 },
-  enterprise: { rpm: 400, daily: 30_000 },
+  ...PLAN_TIERS,
   // For the demo: a daily quota that a few clicks use up.
   trial: { rpm: 20, daily: 50 },
 })
