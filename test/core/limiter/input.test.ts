@@ -140,7 +140,10 @@ describe('invalid input', () => {
     },
   )
 
-  it.each(SUBJECTS.map(([claim, ...row]) => ({ claim, row })))(
+  // Without a route, a reset is of all that are known.
+  const resets = SUBJECTS.filter(([claim]) => claim !== 'a missing dimension')
+
+  it.each(resets.map(([claim, ...row]) => ({ claim, row })))(
     '$claim: is refused by reset, too',
     async ({ row: [subject, , code, input] }) => {
       await expect(limiter.reset(subject as Subject)).rejects.toMatchObject({ code, input })

@@ -3,7 +3,7 @@ import type { Limiter } from '../limiter/limiter.ts'
 import type { ConfigurationHandle } from './runtime-configuration.ts'
 import type { Change } from './settings.ts'
 import { assertSubject } from '../limiter/call.ts'
-import { policiesToReset, type ResetOptions } from '../limiter/reset.ts'
+import { onRoutes, policiesToReset, type ResetOptions } from '../limiter/reset.ts'
 import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
 import { encodePartitionAsync, lacksDimension, type Subject } from '../subject.ts'
 import { makeChanges, parseChanges, type ConfigurationChanges } from './changes.ts'
@@ -80,12 +80,33 @@ export async function removeConfiguration(
   assertSubject(subject)
   const handle = handleOf(limiter)
   const policies = policiesToReset(runtimeOf(limiter).program.policies, subject, options)
-  const changes = policies.flatMap(({ name, per }) => {
-    const configurable = handle.cache.policies.get(name)
-    const hasPartition = per !== 'global' && !lacksDimension(subject, per)
-    return configurable && hasPartition ? [{ configurable, subject, changes: null }] : []
+  const changes = policies.flatMap((policy) => {
+    const configurable = handle.cache.policies.get(policy.name)
+    const { per } = policy
+    if (!configurable || per === 'global') return []
+    const subjects = onRoutes(subject, policy, options).filter((one) => !lacksDimension(one, per))
+    return subjects.map((one) => ({ configurable, subject: one, changes: null }))
   })
   if (changes.length > 0) await makeAll(handle, changes)
+}
+
+/**
+ * Removes the settings and then the counts of the subject's partitions: `removeConfiguration` and `limiter.reset`
+ * in one call, so that a tenant starts anew.
+ *
+ * @throws StoreError When the store fails. It is safe to repeat.
+ * @throws InputError As `limiter.reset` does.
+ * @throws ConfigError As `limiter.reset` does.
+ * @example
+ * await resetAll(limiter, { tenant: 'acme' })
+ */
+export async function resetAll(
+  limiter: Limiter,
+  subject: Subject,
+  options: ResetOptions = {},
+): Promise<void> {
+  await removeConfiguration(limiter, subject, options)
+  await limiter.reset(subject, options)
 }
 
 async function makeAll(

@@ -65,15 +65,20 @@ export class ConnectedRecords {
    */
   async change(changes: readonly Change[]): Promise<void> {
     for (const { per, policies } of this.#groups) {
-      const ofGroup = changes.filter(({ configurable }) => policies.has(configurable.policy.name))
-      const [change] = ofGroup
-      if (change?.subject === undefined) continue
-      const field = this.#fieldOf(await encodePartitionAsync(change.subject, per))
-      try {
-        await retryWrite(() => this.#write(field, ofGroup))
-      } finally {
-        // Even after a failure: the change may have been made.
-        this.#partitions.expire(field.key)
+      const ofPartitions = new Map<string, Change[]>()
+      for (const change of changes) {
+        if (!change.subject || !policies.has(change.configurable.policy.name)) continue
+        const partition = await encodePartitionAsync(change.subject, per)
+        ofPartitions.set(partition, [...(ofPartitions.get(partition) ?? []), change])
+      }
+      for (const [partition, ofPartition] of ofPartitions) {
+        const field = this.#fieldOf(partition)
+        try {
+          await retryWrite(() => this.#write(field, ofPartition))
+        } finally {
+          // Even after a failure: the change may have been made.
+          this.#partitions.expire(field.key)
+        }
       }
     }
   }

@@ -44,8 +44,9 @@ export interface Limiter<
   ): Promise<Decision>
   /**
    * Removes the counts of the subject's partitions, and of no others: in the policies that `options`
-   * names, or in all except those with per `'global'`. A policy with `onMissing: 'skip'` is left out if
-   * the subject lacks one of its dimensions.
+   * names, or in all except those with per `'global'`. Without a route in the subject, policies that count by route
+   * are reset on each route that is known. A policy with `onMissing: 'skip'` is left out if the subject lacks
+   * another of its dimensions.
    *
    * @throws StoreError When the store fails.
    * @throws InputError As `check` does.
