@@ -4,10 +4,10 @@ import { PUBLIC_PACKAGES } from './public-packages.ts'
 
 const PAGES = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
 
-/** Error messages name sections of the page of errors; users import the dashboard and the alerts. */
+/** Error messages and alerts name sections of a page; users import the dashboard and the alerts. */
 const OWN_PAGES: Readonly<Record<string, readonly string[]>> = {
   '@sluice/core': ['docs/errors.md'],
-  '@sluice/otel': ['grafana/sluice.json', 'prometheus/alerts.yml'],
+  '@sluice/otel': ['docs/operate/alerts.md', 'grafana/sluice.json', 'prometheus/alerts.yml'],
 }
 
 describe.each(PUBLIC_PACKAGES)('publishing $manifest.name', ({ cwd, manifest }) => {
