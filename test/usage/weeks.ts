@@ -7,7 +7,7 @@ export const DAY_MS = 24 * HOUR_MS
 const MONDAY: number = Date.UTC(2026, 5, 15)
 
 /** Draws that a seed determines. */
-class Dice {
+export class Dice {
   #state: number
 
   constructor(seed: number) {
@@ -50,7 +50,7 @@ interface PlanOfTenant {
 }
 
 /** One hour of a tenant's traffic. */
-interface Hour {
+export interface Hour {
   allowed: number
   denied: number
   tokens: number
@@ -58,7 +58,7 @@ interface Hour {
 }
 
 /** A tenant and its week, hour by hour. */
-interface SimulatedTenant {
+export interface SimulatedTenant {
   readonly name: string
   readonly plan: PlanOfTenant
   /** The part of the month before this week, in micro-dollars, day by day. */
@@ -66,8 +66,12 @@ interface SimulatedTenant {
   readonly hours: Hour[]
 }
 
-/** A change of one tenant's week, by the draws of its seed. */
-type Plant = (tenant: SimulatedTenant, dice: Dice) => SimulatedTenant
+/**
+ * A change of one tenant's week, by the draws of its seed.
+ *
+ * @param fleetUsd What all others use in a usual hour, in micro-dollars.
+ */
+export type Plant = (tenant: SimulatedTenant, dice: Dice, fleetUsd: number) => SimulatedTenant
 
 /** Rates per minute that plans are sold with. */
 const PLANS = [5, 10, 20, 60, 150, 400, 1_000, 3_000, 10_000]
@@ -88,9 +92,10 @@ export function simulateWeek(
   const calls = dice.between(150_000, 900_000)
   const shares = heavyTailed(count, dice)
   const tenants = shares.map((share, index) => ordinary(`t${index}`, share * calls, dice))
+  const used = tenants.flatMap(({ hours }) => hours).reduce((sum, { usd }) => sum + usd, 0)
   for (const [name, plant] of Object.entries(plants)) {
     const base = ordinary(name, (calls * dice.between(0.5, 2)) / count, dice)
-    tenants.push(plant(base, dice))
+    tenants.push(plant(base, dice, used / 168))
   }
   return usageOf(tenants)
 }

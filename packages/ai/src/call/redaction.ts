@@ -41,5 +41,5 @@ export async function hideOperator(answer: Response, key: string = REDACTED): Pr
 
 async function readError(answer: Response, key: string): Promise<string> {
   const text = await readText(answer, MAX_ERROR_BYTES)
-  return text.replaceAll(key.trim(), REDACTED).replaceAll(PRIVATE, REDACTED)
+  return text.replaceAll(PRIVATE, REDACTED).replaceAll(key.trim(), REDACTED)
 }

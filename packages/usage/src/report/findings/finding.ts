@@ -5,7 +5,7 @@ import type { Usage } from '../../rows.ts'
  * `abnormal-usage-detected` for it.
  */
 export type FindingKind =
-  'near-cap' | 'abnormal-usage' | 'retry-storm' | 'outsized-share' | 'over-budget'
+  'near-cap' | 'abnormal-usage' | 'retry-storm' | 'runaway' | 'outsized-share' | 'over-budget'
 
 /** An observation about one tenant that somebody should look at. */
 export interface Finding {

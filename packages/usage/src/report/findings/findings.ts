@@ -6,9 +6,11 @@ import { nearCap } from './near-cap.ts'
 import { outsizedShare } from './outsized-share.ts'
 import { overBudget } from './over-budget.ts'
 import { retryStorm } from './retry-storm.ts'
+import { runaway } from './runaway.ts'
 
 const DETECTORS: readonly Detector[] = [
   retryStorm,
+  runaway,
   abnormalUsage,
   outsizedShare,
   overBudget,
@@ -16,7 +18,7 @@ const DETECTORS: readonly Detector[] = [
 ]
 
 /**
- * Finds what somebody should look at: retry storms, scrapers, tenants that suddenly use much of everything, budgets
+ * Finds what somebody should look at: retry storms, runaways, scrapers, tenants that suddenly use much of everything, budgets
  * that will not last the month, and limits of a day that are nearly used up. Each is a sentence with its evidence.
  *
  * @throws ConfigError When an option is unknown, or `hours` or `days` has other rows.
