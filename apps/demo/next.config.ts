@@ -4,6 +4,11 @@ const headers = [
   { key: 'x-content-type-options', value: 'nosniff' },
   { key: 'x-frame-options', value: 'DENY' },
   { key: 'referrer-policy', value: 'no-referrer' },
+  { key: 'cross-origin-opener-policy', value: 'same-origin' },
+  {
+    key: 'permissions-policy',
+    value: 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+  },
 ]
 // The pages have a policy with a nonce, from the middleware; nothing else needs scripts.
 const noScripts = {

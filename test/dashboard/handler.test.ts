@@ -31,6 +31,8 @@ function reading(response: Response) {
   }
 }
 
+const adminIn = (request: Request): string | false => request.headers.get('x-admin') ?? false
+
 const isAdmin = (request: Request): boolean => request.headers.get('cookie') === 'session=admin'
 
 const viewIn = (event: { data: unknown } | undefined): View => event?.data as View
@@ -136,6 +138,61 @@ describe('dashboardHandler', () => {
     const response = await handler(new Request(URL_OF_STREAM, { headers }))
     await response.body?.cancel()
     expect(response.status).toBe(status)
+  })
+
+  it.each([
+    [{ 'x-forwarded-for': '127.0.0.1' }, 200],
+    [{ 'x-forwarded-for': '::1' }, 200],
+    [{ 'x-forwarded-for': '::ffff:127.0.0.1' }, 200],
+    [{ 'x-forwarded-for': '192.168.1.7' }, 403],
+    [{ 'x-forwarded-for': '127.0.0.1, 192.168.1.7' }, 403],
+    [{ 'x-real-ip': '10.0.0.3' }, 403],
+    [{ forwarded: 'for="[2001:db8::7]:4711";proto=http' }, 403],
+    [{ forwarded: 'for=127.0.0.1;proto=http' }, 200],
+  ])(
+    'in development believes no host that another machine sends: %j is %i',
+    async (sender, status) => {
+      vi.stubEnv('NODE_ENV', 'development')
+      const handler = dashboardHandler(createDashboard(), { authorize: 'development' })
+      const headers = { host: 'localhost:3000', ...sender } as Record<string, string>
+      const response = await handler(new Request(URL_OF_STREAM, { headers }))
+      await response.body?.cancel()
+      expect(response.status).toBe(status)
+    },
+  )
+
+  it('gives each name ten streams, so that the tabs of one leave room for others', async () => {
+    const handler = dashboardHandler(createDashboard(), { authorize: adminIn })
+    const open = (admin: string) =>
+      handler(new Request(URL_OF_STREAM, { headers: { 'x-admin': admin } }))
+    const tabs = await Promise.all(Array.from({ length: 12 }, () => open('ann')))
+    expect(tabs.map(({ status }) => status)).toEqual([...Array<number>(10).fill(200), 429, 429])
+    const other = await open('bob')
+    expect(other.status).toBe(200)
+    await tabs[0]?.body?.cancel()
+    const again = await open('ann')
+    expect(again.status).toBe(200)
+    for (const { body } of [...tabs, other, again]) await body?.cancel()
+    expect((await open('')).status).toBe(403)
+  })
+
+  it('sends long names cut, and still apart', async () => {
+    const { dashboard, limiter } = setup()
+    const long = 'x'.repeat(100_000)
+    for (let number = 0; number < 200; number += 1) {
+      const call = {
+        tenant: `${long}${number}`,
+        route: `${long}${number}`,
+        call: `${long}${number}`,
+      }
+      await limiter.check(call, { cost })
+    }
+    const stream = reading(await dashboardHandler(dashboard, allow)(new Request(URL_OF_STREAM)))
+    const text = await stream.until(hasEvents(1))
+    await stream.stop()
+    const tenants = viewIn(eventsIn(text)[0]).tenants.map(({ tenant }) => tenant)
+    expect(new Set(tenants).size).toBe(200)
+    expect(text.length).toBeLessThan(1_000_000)
   })
 
   it('takes records only with the key, and only what relay sends', async () => {

@@ -164,6 +164,8 @@ describe('the demo', () => {
       const { headers } = await fetch(demo.url + path)
       expect(headers.get('x-content-type-options')).toBe('nosniff')
       expect(headers.get('x-frame-options')).toBe('DENY')
+      expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
+      expect(headers.get('permissions-policy')).toContain('camera=()')
       expect(headers.get('referrer-policy')).toBe('no-referrer')
       expect(headers.get('content-security-policy')).toMatch(/default-src '(none|self)'/)
       expect(headers.get('x-powered-by')).toBeNull()

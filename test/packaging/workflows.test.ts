@@ -6,6 +6,7 @@ interface Job {
   uses?: string
   needs?: string
   permissions?: Record<string, string>
+  env?: Record<string, string>
   'timeout-minutes'?: number | string
   strategy?: { matrix: { include: { part: string; minutes: number }[] } }
   steps?: { uses?: string; run?: string; env?: Record<string, string>; if?: string }[]
@@ -50,12 +51,22 @@ describe('the workflow of the gate', () => {
 
 describe('the workflow of releases', () => {
   const publish = release.jobs['publish']
-  const step = publish?.steps?.find(({ run }) => run?.includes('npm run release'))
+  const step = publish?.steps?.find(({ run }) => run?.includes('changeset publish'))
 
   it('publishes only from main, and only what has passed .ci/run', () => {
     expect(release.on).toEqual({ push: { branches: ['main'] } })
     expect(release.jobs['gate']?.uses).toBe('./.github/workflows/ci.yml')
-    expect(publish?.needs).toBe('gate')
+    expect(publish?.needs).toBe('build')
+    expect(release.jobs['build']?.needs).toBe('gate')
+  })
+
+  it('runs no script of a dependency where it may write', () => {
+    const writers = Object.values(release.jobs).filter(({ permissions = {} }) =>
+      Object.values(permissions).includes('write'),
+    )
+    expect(writers).toEqual([publish])
+    expect(publish?.env?.['NPM_CONFIG_IGNORE_SCRIPTS']).toBe('true')
+    expect(release.permissions).toEqual({ contents: 'read' })
   })
 
   it('publishes with provenance', () => {
@@ -78,9 +89,11 @@ describe('the workflow of releases', () => {
 it('no job runs for longer than twenty minutes', () => {
   const jobs = [...Object.values(ci.jobs), ...Object.values(release.jobs)]
   const own = jobs.filter(({ steps }) => steps)
-  expect(own).toHaveLength(2)
+  expect(own).toHaveLength(3)
   expect(ci.jobs['gate']?.['timeout-minutes']).toBe('${{ matrix.minutes }}')
-  expect(release.jobs['publish']?.['timeout-minutes']).toBeLessThanOrEqual(20)
+  for (const name of ['build', 'publish']) {
+    expect(release.jobs[name]?.['timeout-minutes']).toBeLessThanOrEqual(20)
+  }
   for (const { minutes } of PARTS) expect(minutes).toBeLessThanOrEqual(20)
 })
 

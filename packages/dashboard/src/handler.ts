@@ -8,17 +8,20 @@ import { takeRecords } from './take-records.ts'
 /** Options of `dashboardHandler`. */
 export interface HandlerOptions {
   /**
-   * Returns true if the request may see every tenant's counts: check the session of an administrator.
-   * `'development'` shows them to requests to this machine while `NODE_ENV` is `development`, and to nobody
-   * elsewhere.
+   * Returns true if the request may see every tenant's counts, or, better, the name of the administrator whose session
+   * it has: each name may have 10 streams, so that nobody's tabs use up those of all. `'development'` shows the counts
+   * to requests from this machine to this machine while `NODE_ENV` is `development`, and to nobody elsewhere.
    */
-  readonly authorize: ((request: Request) => boolean | Promise<boolean>) | 'development'
+  readonly authorize:
+    ((request: Request) => boolean | string | Promise<boolean | string>) | 'development'
   /** The key of `relay`, with which other processes send their records by POST. @default none is taken */
   readonly relayKey?: string | undefined
 }
 
 /** The most streams at once. Each costs a timer and a connection. */
 const MAX_STREAMS = 100
+/** The most streams of one name. */
+const MAX_STREAMS_EACH = 10
 const MIN_KEY_LENGTH = 32
 
 /**
@@ -44,27 +47,54 @@ export function dashboardHandler(
     throw invalid('relayKey', `must have ${MIN_KEY_LENGTH} characters or more`)
   }
   let streams = 0
+  const streamsOf = new Map<string, number>()
   return async (request) => {
     if (request.method === 'POST')
       return takeRecords(request, relayKey, (batch) => state.takeBatch(batch))
     if (request.method !== 'GET') return refuse(405, 'Send GET for the stream.')
-    if (!(await isAuthorized(request))) {
+    const name = await isAuthorized(request)
+    if (!name) {
       return refuse(403, 'This dashboard is for those whom the option "authorize" admits.')
     }
     if (streams >= MAX_STREAMS) return refuse(503, 'Too many people watch this dashboard.')
+    if (typeof name !== 'string') {
+      streams += 1
+      return streamView(state, request, () => (streams -= 1))
+    }
+    const own = streamsOf.get(name) ?? 0
+    if (own >= MAX_STREAMS_EACH) {
+      return refuse(429, `You watch this dashboard ${MAX_STREAMS_EACH} times: close a tab.`)
+    }
     streams += 1
-    return streamView(state, request, () => (streams -= 1))
+    streamsOf.set(name, own + 1)
+    return streamView(state, request, () => {
+      streams -= 1
+      const left = (streamsOf.get(name) ?? 1) - 1
+      if (left > 0) streamsOf.set(name, left)
+      else streamsOf.delete(name)
+    })
   }
 }
 
 const LOCAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i
 
+/** Where servers and proxies say whose request they pass on, such as the server of Next.js while you develop. */
+const SENDER_HEADERS = ['x-forwarded-for', 'x-real-ip', 'forwarded']
+const LOCAL_SENDER =
+  /^(?:for="?)?\[?(?:127\.0\.0\.1|::1|::ffff:127\.0\.0\.1)\]?(?::\d+)?"?(?:;.*)?$/i
+
 declare const process: { readonly env?: { readonly NODE_ENV?: string } } | undefined
 
 function isLocalDevelopment(request: Request): boolean {
   const mode = typeof process === 'undefined' ? undefined : process.env?.NODE_ENV
-  // A site that makes its name point to this machine sends that name.
-  return mode === 'development' && LOCAL_HOST.test(request.headers.get('host') ?? '')
+  const { headers } = request
+  const senders = SENDER_HEADERS.flatMap((name) => headers.get(name)?.split(',') ?? [])
+  // A site that makes its name point to this machine sends that name. Other machines may send any.
+  return (
+    mode === 'development' &&
+    LOCAL_HOST.test(headers.get('host') ?? '') &&
+    senders.every((sender) => LOCAL_SENDER.test(sender.trim()))
+  )
 }
 
 const refuse = (status: number, message: string): Response => Response.json({ message }, { status })

@@ -3,6 +3,9 @@ import type { DashboardRecord, SourceOptions } from './record.ts'
 import { listen, logProblem } from '@sluice/core'
 import { costIn, decisionRecord, settledRecord, tenantOf } from './record.ts'
 
+/** The longest message of a problem that is shown, in UTF-16 units. The log has the whole. */
+const MAX_MESSAGE = 1_000
+
 /** Takes the record of an event. `waitUntil` keeps work running after the response of its request. */
 type Take = (record: DashboardRecord, waitUntil?: WaitUntil) => void
 
@@ -26,6 +29,6 @@ export const listenersOf = (options: SourceOptions, take: Take): Listeners => ({
     const { code, message } = problem
     // A limiter logs its problems only if nobody listens, and they belong in the log, too.
     logProblem(problem)
-    take({ type: 'problem', code, message })
+    take({ type: 'problem', code, message: message.slice(0, MAX_MESSAGE) })
   },
 })
