@@ -35,6 +35,14 @@ export function expectTruthfulHeaders(decision: Decision, headers: Record<string
   } else {
     expect(headers).not.toHaveProperty('Retry-After')
   }
+  // Of the same policy, with the seconds from now.
+  expect(headers['RateLimit-Limit']).toBe(headers['X-RateLimit-Limit'])
+  expect(headers['RateLimit-Remaining']).toBe(headers['X-RateLimit-Remaining'])
+  const left = Number(headers['RateLimit-Reset'])
+  expect(Math.abs(reset - decision.at / 1000 - left)).toBeLessThan(1)
+  if (!decision.allowed && decision.retryAfterMs !== null) {
+    expect(String(left)).toBe(headers['Retry-After'])
+  }
   // None of them may make `Headers` throw.
   expect(() => new Headers(headers)).not.toThrow()
 }

@@ -6,7 +6,7 @@ import { MIDNIGHT } from '../../support/times.ts'
 import { allowed, denied, setUpAtMidnight, outage, state } from './support.ts'
 import { items, expectTruthfulHeaders } from './expect-headers.ts'
 
-const ALL: HeaderStyle[] = ['x-ratelimit', 'draft', 'openai']
+const ALL: HeaderStyle[] = ['x-ratelimit', 'draft', 'draft-6', 'openai']
 
 describe('whatever the history', () => {
   const step = fc.record({
@@ -144,6 +144,7 @@ describe('the header styles', () => {
   it.each([
     { styles: ['x-ratelimit'] as const, names: /^x-ratelimit-(limit|remaining|reset|scope)$/i },
     { styles: ['draft'] as const, names: /^ratelimit(-policy)?$/i },
+    { styles: ['draft-6'] as const, names: /^RateLimit-(Limit|Remaining|Reset)$/ },
     { styles: ['openai'] as const, names: /^x-ratelimit-\w+-requests$/ },
     { styles: [] as const, names: /^$/ },
   ])('$styles sends exactly its own headers', ({ styles, names }) => {

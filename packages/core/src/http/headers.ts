@@ -10,13 +10,15 @@ import { copyResponse } from './copy-response.ts'
  *   policy that denied, or that would deny first;
  * - `draft`: `RateLimit-Policy` of every policy, and `RateLimit` of every policy (on a denial, of
  *   those that deny), as in draft-ietf-httpapi-ratelimit-headers-11;
+ * - `draft-6`: `RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the same policy as `x-ratelimit`, as
+ *   in draft-ietf-httpapi-ratelimit-headers-06, which Kong and express-rate-limit (`standardHeaders: true`) send;
  * - `openai`: `x-ratelimit-limit-requests`, `-remaining-requests`, `-reset-requests` (a duration such
  *   as `6m0s`), and the same for `-tokens`, as OpenAI's API sends them.
  *
  * The limit reported for a bucket is its burst, the most that can remain. Policies that are not enforced
  * (shadows) are not reported.
  */
-export type HeaderStyle = 'x-ratelimit' | 'draft' | 'openai'
+export type HeaderStyle = 'x-ratelimit' | 'draft' | 'draft-6' | 'openai'
 
 const DEFAULT_HEADERS: readonly HeaderStyle[] = ['x-ratelimit', 'draft']
 
@@ -63,6 +65,7 @@ type Style = (decision: Decision, policies: readonly PolicyState[]) => Record<st
 const STYLES: Readonly<Record<HeaderStyle, Style>> = {
   'x-ratelimit': xRateLimitHeaders,
   draft: draftHeaders,
+  'draft-6': draft6Headers,
   openai: openAiHeaders,
 }
 
@@ -85,18 +88,37 @@ export function assertHeaderStyles(
   )
 }
 
+/** Returns the policy that denied, or that would deny first, and the time until units come back. */
+function nextToDeny(decision: Decision, policies: readonly PolicyState[]) {
+  const policy = decision.violated ?? tightestPolicy(policies)
+  const resetMs = (decision.allowed ? undefined : decision.retryAfterMs) ?? policy?.resetMs ?? 0
+  return { policy, resetMs }
+}
+
 function xRateLimitHeaders(
   decision: Decision,
   policies: readonly PolicyState[],
 ): Record<string, string> {
-  const policy = decision.violated ?? tightestPolicy(policies)
+  const { policy, resetMs } = nextToDeny(decision, policies)
   if (policy === undefined) return {}
-  const resetMs = (decision.allowed ? undefined : decision.retryAfterMs) ?? policy.resetMs
   return {
     'X-RateLimit-Limit': String(policy.burst),
     'X-RateLimit-Remaining': String(policy.remaining),
     'X-RateLimit-Reset': String(Math.ceil((decision.at + resetMs) / 1000)),
     'X-RateLimit-Scope': policy.scope,
+  }
+}
+
+function draft6Headers(
+  decision: Decision,
+  policies: readonly PolicyState[],
+): Record<string, string> {
+  const { policy, resetMs } = nextToDeny(decision, policies)
+  if (policy === undefined) return {}
+  return {
+    'RateLimit-Limit': String(policy.burst),
+    'RateLimit-Remaining': String(policy.remaining),
+    'RateLimit-Reset': String(Math.ceil(resetMs / 1000)),
   }
 }
 
