@@ -1,0 +1,78 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startLocal, type LocalServer } from '@sluice/local'
+import { EdgeRuntime } from 'edge-runtime'
+import { build } from 'esbuild'
+import { SignJWT } from 'jose'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+
+const SECRET = 'a secret of at least thirty-two bytes'
+const page = readFileSync(new URL('../../docs/vercel.md', import.meta.url), 'utf8')
+
+// Inside the workspace, so that the packages are found as a user's would be.
+const folder = mkdtempSync(fileURLToPath(new URL('vercel-', import.meta.url)))
+let local: LocalServer
+beforeAll(async () => {
+  local = await startLocal({ redisUrl: inject('redisUrl') })
+  for (const [, file = '', code = ''] of page.matchAll(/```ts\n\/\/ (\S+)\n([^]*?)```/g)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), code)
+  }
+})
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await local.close()
+})
+
+/** Bundles a file of the page as Vercel does, and loads it into its runtime. */
+async function deploy(file: string): Promise<EdgeRuntime> {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `import handle from ${JSON.stringify(join(folder, file))}
+        addEventListener('fetch', (event) => event.respondWith(handle(event.request, event)))`,
+      resolveDir: folder,
+    },
+    bundle: true,
+    write: false,
+    format: 'iife',
+    platform: 'browser',
+    conditions: ['edge-light', 'worker', 'import'],
+  })
+  const env = {
+    JWT_SECRET: SECRET,
+    UPSTASH_REDIS_REST_URL: local.url,
+    UPSTASH_REDIS_REST_TOKEN: local.token,
+  }
+  return new EdgeRuntime({
+    initialCode: outputFiles[0]?.text ?? '',
+    extend: (context) => Object.assign(context, { process: { env } }),
+  })
+}
+
+it.each([
+  ['api/chat.ts', 'https://app.example/api/chat', '{"answer":42}', null],
+  ['middleware.ts', 'https://app.example/api/models/chat', '', '1'],
+])('%s limits a tenant in the runtime of Vercel’s edge', async (file, url, body, next) => {
+  const runtime = await deploy(file)
+  const token = await new SignJWT({ tenant: `vercel-${crypto.randomUUID()}` })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('5m')
+    .sign(new TextEncoder().encode(SECRET))
+  const send = (headers: Record<string, string>) =>
+    runtime.dispatchFetch(url, { method: 'POST', headers })
+  expect((await send({})).status).toBe(401)
+
+  const authorization = `Bearer ${token}`
+  for (let sent = 1; sent <= 20; sent += 1) {
+    const answer = await send({ authorization })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-ratelimit-remaining')).toBe(String(20 - sent))
+    expect(answer.headers.get('x-middleware-next')).toBe(next)
+    expect(await answer.text()).toBe(body)
+  }
+  const denied = await send({ authorization })
+  expect(denied.status).toBe(429)
+  expect(denied.headers.get('x-middleware-next')).toBe(null)
+  expect(Number(denied.headers.get('retry-after'))).toBeGreaterThan(0)
+})
