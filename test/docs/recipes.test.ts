@@ -5,6 +5,7 @@ import { usd } from '@sluice/ai'
 import type { Limiter } from '@sluice/core'
 import { jsonSchema, tool, type ToolSet } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
+import { SignJWT } from 'jose'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { limitsIn } from '../support/decisions.ts'
 import { importBlock } from '../support/docs-block.ts'
@@ -63,6 +64,42 @@ describe('a free tier by address', () => {
     expect(await passed({ 'x-real-ip': '192.0.2.7', 'x-tenant': 'acme' }, 65)).toBe(60)
     expect(await passed({ 'x-real-ip': '192.0.2.8' }, 25)).toBe(20)
     expect(await passed({}, 1)).toBe(0)
+  })
+})
+
+describe('who is not limited', () => {
+  it('is an administrator by a signed role, and a health check, and nobody else', async () => {
+    const secret = 'a secret of at least thirty-two bytes'
+    vi.stubGlobal('handle', () => new Response('answer'))
+    vi.stubEnv('JWT_SECRET', secret)
+    const { serve } = await blockOf<{ serve: (request: Request) => Promise<Response> }>(
+      'recipes/exemptions.md',
+      'exemptions.ts',
+    )
+    const passed = async (claims: object | undefined, path = '/api/x', method = 'GET') => {
+      const jwt =
+        claims &&
+        (await new SignJWT({ ...claims })
+          .setProtectedHeader({ alg: 'HS256' })
+          .setExpirationTime('5m')
+          .sign(new TextEncoder().encode(secret)))
+      const headers = { role: 'admin', ...(jwt && { authorization: `Bearer ${jwt}` }) }
+      let count = 0
+      for (let sent = 0; sent < 65; sent += 1) {
+        const url = `https://app.example${path}`
+        if ((await serve(new Request(url, { method, headers }))).ok) count += 1
+      }
+      return count
+    }
+    expect(await passed({ sub: 'ann', role: 'admin' })).toBe(65)
+    expect(await passed({ sub: 'bob', role: 'member' })).toBe(60)
+    expect(await passed({ sub: 'eve', role: 'guest' })).toBe(60)
+    expect(await passed({ sub: 'fay' })).toBe(0)
+    expect(await passed(undefined, '/api/health')).toBe(65)
+    expect(await passed(undefined, '/api/health', 'POST')).toBe(0)
+    expect(await passed(undefined, '/api/health/../x')).toBe(0)
+    expect(await passed(undefined)).toBe(0)
+    vi.unstubAllEnvs()
   })
 })
 
