@@ -176,6 +176,12 @@ describe('findings of a limiter', () => {
     expect(texts).toEqual(['acme used 90 % of "daily" (10 requests a day) on 15 January.'])
   })
 
+  it.each([3, 7, 14])('name nobody for a first request, in rows of %i days', async (days) => {
+    const { limiter } = recording()
+    await limiter.check({ tenant: 'acme' }, { cost: { token: 1 } })
+    expect(findings({ hours: await usage(limiter, { from: NOON - days * DAY_MS }) })).toEqual([])
+  })
+
   it('name budgets that will not last the month, of a tenant and of everyone', async () => {
     const { limiter, clock } = recording([
       monthlyCap({ name: 'own', unit: 'usd', limit: 20_000_000, per: ['tenant'] }),

@@ -33,6 +33,7 @@ export const outsizedShare: Detector = ({ hours }) => {
     const peak = own.indexOf(Math.max(...own))
     const others = own.filter((_, index) => index % 4 === peak % 4 && index !== peak)
     const [used = 0, all = 0, usual] = [own[peak], everyone[peak], median(others)]
+    if (used === 0) return []
     const isNew = usual === 0
     if (others.length < LEAST_DAYS || used < (isNew ? LEAST_SHARE_OF_NEW : LEAST_SHARE) * all)
       return []
