@@ -1,10 +1,16 @@
 import { findings, type Finding } from '@sluice/usage/report'
 import { describe, expect, it } from 'vitest'
+import { hoursOf, PLANTS as FLEET_PLANTS, simulateFleet } from './fleets.ts'
 import * as plants from './plants.ts'
 import { agent, heavyUser, retryStorm, scraper, simulateWeek, type Plant } from './weeks.ts'
 
+const seedsFrom = (first: number): number[] =>
+  Array.from({ length: 20 }, (_, index) => first + index)
+
 /** Seeds that were not looked at while the findings were built. */
-const SEEDS = Array.from({ length: 20 }, (_, index) => 7_001 + index)
+const SEEDS = seedsFrom(7_001)
+const CLEAN_FLEETS = seedsFrom(1_750_001)
+const PLANTED_FLEETS = seedsFrom(1_860_001)
 
 const PLANTS = { scraper, storm: retryStorm, agent, heavy: heavyUser }
 
@@ -63,8 +69,8 @@ describe('findings', () => {
 
   it.each<[name: string, plant: Plant, kind: string]>([
     ['paces itself through the day of the smallest plan', plants.pacedScraper, 'abnormal-usage'],
-    ['pauses for 20 minutes now and then', plants.pausingScraper, 'abnormal-usage'],
-    ['is new, and has 80 % of all dollars', plants.newcomer, 'outsized-share'],
+    ['pauses for 20 minutes now and then', plants.pausingScraper, 'round-the-clock'],
+    ['is new, and has 80 % of all dollars', plants.newcomer, 'runaway'],
     ['has run away for a quarter of an hour', plants.lastMinutes, 'runaway'],
   ])('name one who %s', (_, plant, kind) => {
     for (const seed of [43_001, 43_002, 43_003]) {
@@ -75,7 +81,7 @@ describe('findings', () => {
   it('name a scraper after 24 hours', () => {
     const { hours, days } = simulateWeek(44_001, { scraper })
     const text = findings({ hours, days }).find(({ kind }) => kind === 'abnormal-usage')?.evidence
-    const from = Number(text?.['from']) - 3_600_000
+    const from = Number(text?.['from'])
     const until = (hoursLater: number) => {
       const to = from + hoursLater * 3_600_000
       const before = <Row extends { start: number }>(rows: readonly Row[]): Row[] =>
@@ -95,7 +101,7 @@ describe('findings', () => {
     ]
     const hours = { by: 'hour' as const, from: start, to: start + 3_600_000, rows, policies: [] }
     expect(findings({ hours }).map(({ text }) => text)).toEqual([
-      'acme was denied 200 requests of 260 in the hour from 14 January, 12:00: its client retries without waiting.',
+      'acme was denied 200 requests of 260 in the hour from 14 January, 12:00, where 0 an hour are usual: its client retries without waiting.',
     ])
   })
 
@@ -108,5 +114,34 @@ describe('findings', () => {
     const { hours, days } = simulateWeek(1)
     expect(() => findings({ hours: days })).toThrow('findings.hours: must be usage by hour')
     expect(() => findings({ hours, days: hours })).toThrow('findings.days: must be usage by day')
+  })
+})
+
+describe('findings in weeks of offices, agents, jobs, growth and new tenants', () => {
+  it('name nobody in 20 weeks in which nothing is planted', () => {
+    const named = CLEAN_FLEETS.flatMap((seed) =>
+      findings({ hours: hoursOf(simulateFleet(seed)) }).map(({ text }) => [seed, text]),
+    )
+    expect(named).toEqual([])
+  })
+
+  it('name at least 18 of 20 that are planted, two of each kind, and nobody else', () => {
+    const kinds = Object.entries(FLEET_PLANTS)
+    const weeks = PLANTED_FLEETS.map((seed, index) => {
+      const [kind, plant] = kinds[index % kinds.length] ?? kinds[0] ?? []
+      const fleet = simulateFleet(seed)
+      const planted = plant?.(fleet)
+      const tenants = findings({ hours: hoursOf(fleet) }).map(({ tenant }) => tenant)
+      return {
+        seed,
+        kind,
+        isNamed: tenants.includes(planted?.tenant ?? ''),
+        others: tenants.filter((tenant) => tenant !== planted?.tenant),
+      }
+    })
+    expect(kinds).toHaveLength(10)
+    expect(weeks.filter(({ others }) => others.length > 0)).toEqual([])
+    const missed = weeks.filter(({ isNamed }) => !isNamed)
+    expect(missed.length).toBeLessThanOrEqual(2)
   })
 })

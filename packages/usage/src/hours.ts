@@ -1,8 +1,17 @@
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 
+/** The length of a quarter of an hour in milliseconds. */
+export const QUARTER_MS = 900_000
+
+/** The quarters of an hour that a cell has counts of, beside those of its hour. */
+export const QUARTERS = 4
+
 /** The start of the hour that contains `at` (UTC), in epoch ms. */
 export const hourOf = (at: number): number => at - (at % HOUR_MS)
+
+/** The number of the quarter of its hour that contains `at`, from 0. */
+export const quarterOf = (at: number): number => Math.floor((at % HOUR_MS) / QUARTER_MS)
 
 /** The start of the day that contains `at` (UTC), in epoch ms. */
 export const dayOf = (at: number): number => at - (at % DAY_MS)

@@ -77,5 +77,7 @@ export interface Usage {
   /** The end, in epoch ms. */
   readonly to: number
   readonly rows: readonly UsageRow[]
+  /** The allowed and denied requests of `rows` by quarter-hour, if they are by hour. Denied ones are counted only. */
+  readonly quarters?: readonly UsageRow[]
   readonly policies: readonly PolicyUsageRow[]
 }

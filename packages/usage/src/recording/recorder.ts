@@ -1,6 +1,6 @@
 import type { Decision, LimiterEvents, PolicyRule, Subject } from '@sluice/core'
 import type { Cells } from './cells.ts'
-import { dayOf, hourOf, PERIOD_MS } from '../hours.ts'
+import { dayOf, hourOf, PERIOD_MS, quarterOf, QUARTERS } from '../hours.ts'
 import { UNKNOWN } from '../rows.ts'
 import { costOf, tenantOf, policyCell, requestCell, tokensAndUsd, type CellId } from './cell.ts'
 
@@ -27,9 +27,9 @@ export class Recorder {
     const cell = (family: CellId['family']): CellId =>
       requestCell(family, tenant, subject, decision)
     if (decision.allowed) {
-      this.#cells.add(hour, cell('a'), [1, tokens, usd])
+      this.#cells.add(hour, cell('a'), withQuarters(decision.at, [1, tokens, usd]))
     } else if (decision.violated) {
-      this.#cells.add(hour, cell('d'), [1])
+      this.#cells.add(hour, cell('d'), withQuarters(decision.at, [1]))
       if (tokens || usd) this.#cells.addOnce(hour, cell('e'), [tokens, usd], waitOf(decision))
     } else {
       this.#cells.add(hour, cell('x'), [1])
@@ -57,20 +57,20 @@ export class Recorder {
       units[policy.unit] = actual - reserved
       estimate[policy.unit] = reserved
     }
-    const correct = (hour: number, cell: CellId, [tokens, usd]: [number, number]): void => {
-      if (tokens || usd) this.#cells.add(hour, cell, [0, tokens, usd])
+    const correct = (at: number, cell: CellId, [tokens, usd]: [number, number]): void => {
+      if (tokens || usd) this.#cells.add(hourOf(at), cell, withQuarters(at, [0, tokens, usd]))
     }
     // Its release has given back the estimate for an unknown request.
-    if (wasReleased) correct(hourOf(now), UNKNOWN_REQUEST, tokensAndUsd(estimate))
+    if (wasReleased) correct(now, UNKNOWN_REQUEST, tokensAndUsd(estimate))
     const difference = tokensAndUsd(units)
     if (!origin) {
-      correct(hourOf(now), UNKNOWN_REQUEST, difference)
+      correct(now, UNKNOWN_REQUEST, difference)
       return
     }
     const { subject, limits } = origin
     const hour = hourOf(origin.at)
     const tenant = tenantOf(subject, this.#dimension)
-    correct(hour, requestCell('a', tenant, subject, origin), difference)
+    correct(origin.at, requestCell('a', tenant, subject, origin), difference)
     for (const { policy: name } of charges) {
       const rule = this.#rules.get(name)
       const corrected = rule && units[rule.unit]
@@ -80,6 +80,14 @@ export class Recorder {
       this.#cells.add(hour, cell, [0, corrected, 0, 0, 0, 0, 0])
     }
   }
+}
+
+/** Adds to the values of an hour the same ones for each quarter of it: 0 but for the quarter of `at`. */
+function withQuarters(at: number, values: readonly number[]): number[] {
+  const all = [...values, ...Array<number>(values.length * QUARTERS).fill(0)]
+  const first = values.length * (1 + quarterOf(at))
+  for (const [index, value] of values.entries()) all[first + index] = value
+  return all
 }
 
 /**

@@ -1,10 +1,13 @@
 import type { CounterValues } from '../counters/read-counters.ts'
 import { parseValues } from '../counters/counter.ts'
+import { QUARTER_MS, QUARTERS } from '../hours.ts'
 import { OTHER, UNKNOWN, type Outcome, type PolicyUsageRow, type UsageRow } from '../rows.ts'
 
 /** The rows of one hour or day. */
 interface PeriodRows {
   readonly rows: UsageRow[]
+  /** The rows of each quarter of an hour. Those of a day mean nothing. */
+  readonly quarters: UsageRow[]
   readonly policies: PolicyUsageRow[]
 }
 
@@ -19,7 +22,7 @@ const OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
  * corrections without their request: it was forgotten meanwhile, or is not saved yet.
  */
 export function rowsOf(cells: CounterValues, start: number): PeriodRows {
-  const found: PeriodRows = { rows: [], policies: [] }
+  const found: PeriodRows = { rows: [], quarters: [], policies: [] }
   const unpaired = unpairedEstimates(cells)
   for (const [name, text] of cells) {
     const [family = '', parts] = [name[0], name.slice(1)]
@@ -29,12 +32,20 @@ export function rowsOf(cells: CounterValues, start: number): PeriodRows {
       const own = parseValues(cells.get(`e${parts}`) ?? '').slice(1)
       const estimate = parts === '' ? addValues(unpaired, own) : own
       found.rows.push(
-        usageRow(start, outcome, parts, outcome === 'denied' ? [...values, ...estimate] : values),
+        usageRow(start, outcome, parts, [
+          values[0] ?? 0,
+          ...(outcome === 'denied' ? estimate : values.slice(1)),
+        ]),
       )
+      found.quarters.push(...quarterRows(start, outcome, parts, values))
     }
     if (family === 'p') found.policies.push(policyRow(start, parts, values))
   }
-  return { rows: found.rows.filter(isComplete), policies: found.policies.filter(isComplete) }
+  return {
+    rows: found.rows.filter(isComplete),
+    quarters: found.quarters,
+    policies: found.policies.filter(isComplete),
+  }
 }
 
 /** Returns the sum of the estimates whose denials are counted in the rest of their family. */
@@ -61,6 +72,26 @@ function usageRow(
 ): UsageRow {
   const [tenant = OTHER, route = OTHER, model = OTHER, plan = OTHER] = parseParts(parts) as string[]
   return { start, tenant, route, model, plan, outcome, requests, tokens, usd }
+}
+
+/** Returns the rows of quarters in which something was used. A cell has the values of its hour, then theirs. */
+function quarterRows(
+  start: number,
+  outcome: Outcome,
+  parts: string,
+  values: readonly number[],
+): UsageRow[] {
+  const width = values.length / (QUARTERS + 1)
+  // An earlier version has written none.
+  if (!Number.isInteger(width)) return []
+  return Array.from({ length: QUARTERS }, (_, quarter) =>
+    usageRow(
+      start + quarter * QUARTER_MS,
+      outcome,
+      parts,
+      values.slice((quarter + 1) * width, (quarter + 2) * width),
+    ),
+  ).filter(({ requests }) => requests > 0)
 }
 
 function policyRow(start: number, parts: string, values: readonly number[]): PolicyUsageRow {

@@ -57,6 +57,12 @@ export async function usage(limiter: Limiter, options: UsageOptions = {}): Promi
       read.flatMap(({ rows }) => rows),
       rename,
     ),
+    ...(by === 'hour' && {
+      quarters: select<UsageRow>(
+        read.flatMap(({ quarters }) => quarters),
+        rename,
+      ),
+    }),
     policies: select<PolicyUsageRow>(
       read.flatMap(({ policies }) => policies),
       rename,

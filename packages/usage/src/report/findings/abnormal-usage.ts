@@ -1,90 +1,89 @@
-import type { Detector, Finding } from './finding.ts'
-import { PERIOD_MS } from '../../hours.ts'
+import type { UsageRow } from '../../rows.ts'
+import { PERIOD_MS, QUARTER_MS } from '../../hours.ts'
 import { budgetsOf, type Budget } from './budgets.ts'
-import { sum, sumByTime, variation } from './series.ts'
+import type { Detector, Finding } from './finding.ts'
+import { flatDay, hourWindows, sum, sumByTime } from './series.ts'
 import { amount, percent, timeName } from './words.ts'
 
-/** The hours in a row, day and night. The first and the last are parts of an hour. */
-const HOURS = 24
-const WHOLE_HOURS = HOURS - 2
+/** The least share of a limit that a scraper uses. One that backs off uses almost all of it. */
+const LEAST_SHARE = 0.85
 
-/** The least share of the limit in each whole hour: a scraper that pauses for 20 minutes has two thirds. */
-const LEAST_OF_HOUR = 0.4
+/** The share of the quarters of a day, and the hours, in which one with pauses uses almost all. */
+const FULL_QUARTERS = 0.3
+const FULL_HOURS = 20
 
-/** The least share of the limit in all, for limits of a day, and for shorter ones, which pauses leave unused. */
-const LEAST_OF_DAY = 0.85
-const LEAST_OF_SHORT = 0.7
+const AMOUNTS = { request: 'requests', token: 'tokens', usd: 'usd' } as const
 
-/** The most that quarters of the day differ, and hours. People sleep, and their traffic with them. */
-const MOST_OF_QUARTERS = 0.05
-const MOST_OF_HOURS = 0.2
-
-/**
- * Finds those who use almost all of a limit day and night: so does a scraper that knows the limit. A limit of a day is
- * used up as evenly by one that has paced itself.
- */
+/** Finds those who use almost all of a limit around the clock: so does a scraper that knows the limit. */
 export const abnormalUsage: Detector = ({ hours, by }) =>
   budgetsOf(hours, by, (windowMs) => windowMs <= PERIOD_MS.day).flatMap((budget): Finding[] => {
     const { tenant, route, policy, unit, limit, windowMs } = budget
     if (tenant === '') return []
-    const capacity = (limit * PERIOD_MS.hour) / windowMs
-    const run = longestFlatRun(budget, capacity)
-    if (run === undefined) return []
-    const share = sum(run.values) / run.values.length / capacity
-    const where = route === '' ? '' : ` on ${route}`
-    const window = windowMs === PERIOD_MS.day ? 'a day' : `in ${windowMs / 1_000} s`
-    return [
-      {
-        kind: 'abnormal-usage',
-        tenant,
-        text: `${tenant} used ${percent(share)} of "${policy}" (${amount(limit, unit)} ${window})${where} in ${run.values.length} hours in a row, day and night alike, from ${timeName(run.start)}: a scraper does so.`,
-        evidence: { policy, route, unit, limit, share, hours: run.values.length, from: run.start },
-      },
-    ]
-  })
+    const window = windowMs / 1_000 < 3_600 ? `${windowMs / 1_000} s` : `${windowMs / 3_600_000} h`
+    const ofWhat = `"${policy}" (${amount(limit, unit)} in ${window})${route === '' ? '' : ` on ${route}`}`
+    const finding = (text: string, start: number, evidence: Finding['evidence']): Finding => ({
+      kind: 'abnormal-usage',
+      tenant,
+      text: `${tenant} used ${text} from ${timeName(start)}: a scraper does so.`,
+      evidence: { policy, route, unit, limit, ...evidence, from: start },
+    })
 
-interface Run {
-  readonly start: number
-  /** The units of whole hours. */
-  readonly values: readonly number[]
-}
-
-/** Returns the longest run of hours whose every day is flat and near the capacity, if there is one. */
-function longestFlatRun({ rows, windowMs }: Budget, capacity: number): Run | undefined {
-  const least = windowMs === PERIOD_MS.day ? LEAST_OF_DAY : LEAST_OF_SHORT
-  const units = sumByTime(rows, (row) => row.units)
-  const at = (hour: number): number => units.get(hour) ?? 0
-  let run: { start: number; values: number[] } | undefined
-  let longest: Run | undefined
-  for (const start of [...units.keys()].toSorted((a, b) => a - b)) {
-    const end = start + WHOLE_HOURS * PERIOD_MS.hour
-    const values = Array.from({ length: WHOLE_HOURS }, (_, hour) =>
-      at(start + hour * PERIOD_MS.hour),
-    )
-    const isWithin = at(start - PERIOD_MS.hour) > 0 && at(end) > 0
-    if (!isWithin || !isFlat(values, capacity, least)) {
-      run = undefined
-      continue
+    const day = nearLimit(budget)
+    if (day) {
+      const { start, share, hours: count } = day
+      const text = `${percent(share)} of ${ofWhat}, day and night alike, in the ${count} hours`
+      return [finding(text, start, { share, hours: count })]
     }
-    // Each flat day is a day of the one before it, an hour later.
-    if (run) run.values.push(values.at(-1) ?? 0)
-    else run = { start, values }
-    if (run.values.length > (longest?.values.length ?? 0)) longest = run
-  }
-  return longest
+    const pausing = nearLimitWithPauses(budget, hours.quarters ?? [])
+    if (!pausing) return []
+    const { start, full, share } = pausing
+    const text = `${percent(LEAST_SHARE)} or more of ${ofWhat} in ${full} of 96 quarter-hours, with pauses by day and night,`
+    return [finding(text, start, { share, fullQuarters: full, hours: 24 })]
+  })
+
+/** Returns the first 24 hours that are alike and near the limit, with the hours after them that are, too. */
+function nearLimit({ rows, limit, windowMs }: Budget) {
+  const capacity = (limit * PERIOD_MS.hour) / windowMs
+  const units = sumByTime(rows, (row) => row.units)
+  const near = hourWindows(units).filter(
+    ({ values }) => sum(values) >= LEAST_SHARE * capacity * values.length && flatDay(values),
+  )
+  const [first] = near
+  if (!first) return undefined
+  const starts = new Set(near.map(({ start }) => start))
+  let last = first.start
+  while (starts.has(last + PERIOD_MS.hour)) last += PERIOD_MS.hour
+  const hours = (last - first.start) / PERIOD_MS.hour + first.values.length
+  let used = 0
+  for (let hour = 0; hour < hours; hour += 1)
+    used += units.get(first.start + hour * PERIOD_MS.hour) ?? 0
+  return { start: first.start, share: used / capacity / hours, hours }
 }
 
-function isFlat(values: readonly number[], capacity: number, least: number): boolean {
-  const mean = sum(values) / values.length
-  if (mean < least * capacity || Math.min(...values) < LEAST_OF_HOUR * capacity) return false
-  const quarters = Array.from({ length: 4 }, (_, quarter) => {
-    const part = values.filter((_value, hour) => Math.floor((hour * 4) / values.length) === quarter)
-    return sum(part) / part.length
-  })
-  // Counts of a few differ by chance.
-  const chance = 1 / mean
-  return (
-    variation(quarters) <= Math.hypot(MOST_OF_QUARTERS, Math.sqrt((4 * chance) / values.length)) &&
-    variation(values) <= Math.hypot(MOST_OF_HOURS, Math.sqrt(chance))
+/** Returns the first 24 hours in which quarters near the limit alternate with pauses. */
+function nearLimitWithPauses(budget: Budget, quarters: readonly UsageRow[]) {
+  const { tenant, route, unit, limit, windowMs } = budget
+  const name = AMOUNTS[unit as keyof typeof AMOUNTS] as (typeof AMOUNTS)['usd'] | undefined
+  if (name === undefined || windowMs > QUARTER_MS) return undefined
+  const capacity = (limit * QUARTER_MS) / windowMs
+  const own = quarters.filter(
+    (row) =>
+      row.tenant === tenant && row.outcome === 'allowed' && (route === '' || row.route === route),
   )
+  const full = [...sumByTime(own, (row) => row[name])]
+    .filter(([, used]) => used >= LEAST_SHARE * capacity)
+    .map(([start]) => ({ start }))
+  const perHour = sumByTime(
+    full,
+    () => 1,
+    (start) => start - (start % PERIOD_MS.hour),
+  )
+  const found = hourWindows(perHour, 0).find(
+    ({ values }) =>
+      sum(values) >= FULL_QUARTERS * 4 * values.length &&
+      values.filter((count) => count > 0).length >= FULL_HOURS,
+  )
+  if (!found) return undefined
+  const count = sum(found.values)
+  return { start: found.start, full: count, share: count / 4 / found.values.length }
 }

@@ -5,7 +5,15 @@ import type { Usage } from '../../rows.ts'
  * `abnormal-usage-detected` for it.
  */
 export type FindingKind =
-  'near-cap' | 'abnormal-usage' | 'retry-storm' | 'runaway' | 'outsized-share' | 'over-budget'
+  | 'runaway'
+  | 'retry-storm'
+  | 'abnormal-usage'
+  | 'round-the-clock'
+  | 'outsized-share'
+  | 'shifted-use'
+  | 'steady-rise'
+  | 'over-budget'
+  | 'near-cap'
 
 /** An observation about one tenant that somebody should look at. */
 export interface Finding {

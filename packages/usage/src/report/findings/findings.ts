@@ -6,19 +6,25 @@ import { nearCap } from './near-cap.ts'
 import { outsizedShare } from './outsized-share.ts'
 import { overBudget } from './over-budget.ts'
 import { retryStorm } from './retry-storm.ts'
+import { roundTheClock } from './round-the-clock.ts'
 import { runaway } from './runaway.ts'
+import { shiftedUse } from './shifted-use.ts'
+import { steadyRise } from './steady-rise.ts'
 
 const DETECTORS: readonly Detector[] = [
-  retryStorm,
   runaway,
+  retryStorm,
   abnormalUsage,
+  roundTheClock,
   outsizedShare,
+  shiftedUse,
+  steadyRise,
   overBudget,
   nearCap,
 ]
 
 /**
- * Finds what somebody should look at: retry storms, runaways, scrapers, tenants that suddenly use much of everything, budgets
+ * Finds what somebody should look at: runaways, retry storms, scrapers, tenants that change what they use, budgets
  * that will not last the month, and limits of a day that are nearly used up. Each is a sentence with its evidence.
  *
  * @throws ConfigError When an option is unknown, or `hours` or `days` has other rows.

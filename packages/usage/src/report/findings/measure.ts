@@ -1,12 +1,21 @@
-import type { UsageRow } from '../../rows.ts'
+import type { Usage, UsageRow } from '../../rows.ts'
 
-/** What use is measured in. */
+/** The amount by which tenants are compared. */
 export type Measure = 'usd' | 'tokens' | 'requests'
 
-/** Returns what to measure use in: dollars if any are counted, or else tokens, or else requests. */
-export const measureOf = (rows: readonly UsageRow[]): Measure | undefined =>
-  (['usd', 'tokens', 'requests'] as const).find((name) => rows.some((row) => row[name] > 0))
+/** The allowed requests of rows, and how they are compared: by dollars if any are known, else tokens, else requests. */
+export function measured(rows: Usage['rows'] = []): {
+  readonly allowed: readonly UsageRow[]
+  readonly measure: Measure
+} {
+  const allowed = rows.filter(({ outcome }) => outcome === 'allowed')
+  const known = (['usd', 'tokens'] as const).find((name) => allowed.some((row) => row[name] > 0))
+  return { allowed, measure: known ?? 'requests' }
+}
 
-/** Returns the unit of a measure, as `amount` takes it. */
+/** The unit of a measure, for `amount`. */
 export const unitOf = (measure: Measure): string =>
   measure === 'usd' ? measure : measure.slice(0, -1)
+
+/** A measure in a sentence. */
+export const measureName = (measure: Measure): string => (measure === 'usd' ? 'dollars' : measure)

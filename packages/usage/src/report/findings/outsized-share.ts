@@ -1,15 +1,12 @@
 import type { UsageRow } from '../../rows.ts'
 import type { Detector, Finding } from './finding.ts'
 import { PERIOD_MS } from '../../hours.ts'
-import { measureOf, unitOf, type Measure } from './measure.ts'
+import { measured, measureName, unitOf, type Measure } from './measure.ts'
 import { groupBy, median, sumByTime } from './series.ts'
 import { amount, isOneTenant, percent, timeName, times } from './words.ts'
 
 /** The share of all that is outsized, if it is not usual. Some tenants are large, and stay so. */
 const LEAST_SHARE = 0.2
-
-/** The same for a tenant that has no usual day: a new one may be as large as any other. */
-const LEAST_SHARE_OF_NEW = 0.5
 
 /** The factor over a usual day. */
 const LEAST_FACTOR = 5
@@ -23,9 +20,7 @@ const STEP_MS = PERIOD_MS.day / 4
 /** Finds those who used much of all that was used in 24 hours, and far more than they usually do. */
 export const outsizedShare: Detector = ({ hours }) => {
   const { from, to } = hours
-  const allowed = hours.rows.filter(({ outcome }) => outcome === 'allowed')
-  const measure = measureOf(allowed)
-  if (measure === undefined) return []
+  const { allowed, measure } = measured(hours.rows)
   const everyone = daySums(allowed, measure, from, to)
   return [...groupBy(allowed, ({ tenant }) => tenant)].flatMap(([tenant, rows]): Finding[] => {
     if (!isOneTenant(tenant)) return []
@@ -33,20 +28,14 @@ export const outsizedShare: Detector = ({ hours }) => {
     const peak = own.indexOf(Math.max(...own))
     const others = own.filter((_, index) => index % 4 === peak % 4 && index !== peak)
     const [used = 0, all = 0, usual] = [own[peak], everyone[peak], median(others)]
-    if (used === 0) return []
-    const isNew = usual === 0
-    if (others.length < LEAST_DAYS || used < (isNew ? LEAST_SHARE_OF_NEW : LEAST_SHARE) * all)
-      return []
-    if (used < LEAST_FACTOR * usual) return []
+    if (others.length < LEAST_DAYS || usual === 0) return []
+    if (used < LEAST_SHARE * all || used < LEAST_FACTOR * usual) return []
     const start = from + peak * STEP_MS
-    const compared = isNew
-      ? 'and hardly anything on other days'
-      : `${times(used / usual)} its usual day`
     return [
       {
         kind: 'outsized-share',
         tenant,
-        text: `${tenant} used ${percent(used / all)} of all ${measure === 'usd' ? 'dollars' : measure} in the 24 hours from ${timeName(start)}: ${amount(used, unitOf(measure))}, ${compared}.`,
+        text: `${tenant} used ${percent(used / all)} of all ${measureName(measure)} in the 24 hours from ${timeName(start)}: ${amount(used, unitOf(measure))}, ${times(used / usual)} its usual day.`,
         evidence: { measure, from: start, used, share: used / all, usual },
       },
     ]

@@ -1,55 +1,55 @@
 import type { UsageRow } from '../../rows.ts'
+import { PERIOD_MS } from '../../hours.ts'
 import type { Detector, Finding } from './finding.ts'
-import { groupBy, median, sum, sumByTime } from './series.ts'
-import { isOneTenant, timeName, times, amount } from './words.ts'
+import { groupBy, median, sumByTime } from './series.ts'
+import { minutesOf, sumBySpan, type Span } from './spans.ts'
+import { amount, isOneTenant, timeName } from './words.ts'
 
-/** The least denials in an hour that are a storm. */
+/** The least denials in an hour or less that are a storm, and the denials for each allowed request. */
 const LEAST_DENIED = 100
-
-/** The denials for each allowed request, and the requests for each of a usual hour. */
 const PER_ALLOWED = 3
+
+/** The denials for each of a usual hour. */
 const PER_USUAL = 5
 
-/** The denials in an hour, and for each allowed request, that are a storm without a usual hour to compare. */
+/** The denials in an hour, and for each allowed request, that are a storm whatever is usual. */
 const MANY_DENIED = 1_000
 const MANY_PER_ALLOWED = 10
 
 /** Finds clients that answer denials by asking more often. */
-export const retryStorm: Detector = ({ hours }) =>
-  [...groupBy(hours.rows, ({ tenant }) => tenant)].flatMap(([tenant, rows]): Finding[] => {
+export const retryStorm: Detector = ({ hours }) => {
+  const quartersOf = groupBy(hours.quarters ?? [], ({ tenant }) => tenant)
+  return [...groupBy(hours.rows, ({ tenant }) => tenant)].flatMap(([tenant, rows]): Finding[] => {
     if (!isOneTenant(tenant)) return []
-    const all = sumByTime(rows, ({ requests }) => requests)
-    const denied = sumByTime(rows, deniedRequests)
-    const stormy = [...denied].filter(([hour, count]) => {
-      const requests = all.get(hour) ?? 0
-      return isStorm(count, requests - count, () => requests / usualBeside(hour, all))
-    })
-    const [hour, count] = stormy.toSorted(([, a], [, b]) => b - a)[0] ?? []
-    if (hour === undefined || count === undefined) return []
-    const requests = all.get(hour) ?? 0
-    const usual = usualBeside(hour, all)
-    const compared = usual === 0 ? '' : `, ${times(requests / usual)} its usual hour`
-    const total = sum(stormy.map(([, each]) => each))
+    const quarters = quartersOf.get(tenant) ?? []
+    const all = sumBySpan(rows, quarters, ({ requests }) => requests)
+    const denied = sumBySpan(rows, quarters, deniedRequests)
+    const perHour = [...sumByTime(rows, deniedRequests).values()]
+    // The hour of a storm is not usual, where there are few.
+    const usual = perHour.length > 2 ? median(perHour) : 0
+    const isStorm = (span: Span): boolean => {
+      const count = denied.sumOf(span)
+      const others = all.sumOf(span) - count
+      return (
+        (count >= LEAST_DENIED && count >= PER_ALLOWED * others && count >= PER_USUAL * usual) ||
+        (count >= MANY_DENIED && count >= MANY_PER_ALLOWED * others)
+      )
+    }
+    const storms = all.spans.filter(isStorm)
+    const span = storms.toSorted((a, b) => denied.sumOf(b) - denied.sumOf(a))[0]
+    if (!span) return []
+    const [count, requests] = [denied.sumOf(span), all.sumOf(span)]
+    const duration = span.ms === PERIOD_MS.hour ? 'hour' : `${minutesOf(span)} minutes`
     return [
       {
         kind: 'retry-storm',
         tenant,
-        text: `${tenant} was denied ${amount(count, 'request')} of ${requests.toLocaleString('en-US')} in the hour from ${timeName(hour)}${compared}: its client retries without waiting.`,
-        evidence: { hour, denied: count, requests, usual, hours: stormy.length, total },
+        text: `${tenant} was denied ${amount(count, 'request')} of ${requests.toLocaleString('en-US')} in the ${duration} from ${timeName(span.start)}, where ${usual.toLocaleString('en-US')} an hour are usual: its client retries without waiting.`,
+        evidence: { from: span.start, minutes: minutesOf(span), denied: count, requests, usual },
       },
     ]
   })
-
-/** The requests of a usual hour, of the others; 0 if there are none. */
-const usualBeside = (hour: number, all: ReadonlyMap<number, number>): number =>
-  median([...all].filter(([other]) => other !== hour).map(([, requests]) => requests))
+}
 
 const deniedRequests = ({ outcome, requests }: UsageRow): number =>
   outcome === 'denied' ? requests : 0
-
-function isStorm(denied: number, allowed: number, ofUsual: () => number): boolean {
-  return (
-    (denied >= LEAST_DENIED && denied >= PER_ALLOWED * allowed && ofUsual() >= PER_USUAL) ||
-    (denied >= MANY_DENIED && denied >= MANY_PER_ALLOWED * allowed)
-  )
-}

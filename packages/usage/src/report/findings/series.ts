@@ -1,3 +1,5 @@
+import { PERIOD_MS } from '../../hours.ts'
+
 /** Groups items by a key. */
 export function groupBy<Item>(
   items: Iterable<Item>,
@@ -44,4 +46,37 @@ export function variation(values: readonly number[]): number {
   const mean = sum(values) / values.length
   const squares = values.map((value) => (value - mean) ** 2)
   return Math.sqrt(sum(squares) / values.length) / mean
+}
+
+const HOURS = 24
+
+/** Returns each 24 hours in a row. Hours without a value have `missing`; if there is none, their days are left out. */
+export function hourWindows(
+  byHour: ReadonlyMap<number, number>,
+  missing?: number,
+): { readonly start: number; readonly values: readonly number[] }[] {
+  const starts = [...byHour.keys()].toSorted((a, b) => a - b)
+  return starts.flatMap((start) => {
+    const values = Array.from(
+      { length: HOURS },
+      (_, hour) => byHour.get(start + hour * PERIOD_MS.hour) ?? missing,
+    )
+    return values.includes(undefined) ? [] : [{ start, values: values as number[] }]
+  })
+}
+
+/** The most that thirds of a night and a day differ if nobody sleeps. */
+const MOST_VARIATION = 0.08
+
+/** Sums of three hours in a row, without the first and the last hour, which may be parts of one. */
+export const threeHourSums = (hours: readonly number[]): number[] =>
+  Array.from({ length: Math.floor((hours.length - 2) / 3) }, (_, index) =>
+    sum(hours.slice(1 + 3 * index, 4 + 3 * index)),
+  )
+
+/** Returns true if hours are alike, but for short pauses and for chance. */
+export function flatDay(hours: readonly number[]): boolean {
+  const sums = threeHourSums(hours)
+  const chance = 1 / Math.sqrt(sum(sums) / sums.length)
+  return variation(sums) <= MOST_VARIATION + Math.min(chance, 0.14)
 }
