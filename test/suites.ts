@@ -24,7 +24,7 @@ export const SUITES = {
   stores: {
     files: [
       'test/conformance/conformance.test.ts',
-      'test/core/configuration/{configure,records,reset}.test.ts',
+      'test/core/configuration/{configure,records,reset,reset-routes}.test.ts',
       'test/core/http/calls-in-flight/stores.test.ts',
       'test/core/plans/{renamed-plans,upgrade}.test.ts',
       'test/core/reservations/{cases,settling}.test.ts',

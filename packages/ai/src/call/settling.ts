@@ -1,7 +1,7 @@
 /* The end of a call: what its answer used. */
 import { ConfigError } from '@sluice/core'
 import { logError } from '../log-error.ts'
-import type { CallOptions } from './engine.ts'
+import type { Prices } from '../prices.ts'
 import type { Usage } from '../usage.ts'
 import type { PreparedCall } from './prepare.ts'
 
@@ -11,6 +11,12 @@ export const SETTLED_UNITS = ['token', 'input_token', 'output_token', 'usd'] as 
 /** The name of such a unit. */
 export type SettledUnit = (typeof SETTLED_UNITS)[number]
 
+/** The parts of a door's options that an answer is priced by. */
+interface PriceTerms {
+  readonly prices?: Prices | undefined
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
 /** The service tiers that were reported: once each, because every answer may name the same. */
 const reported = new Set<string>()
 
@@ -18,7 +24,7 @@ const reported = new Set<string>()
 export function unitsUsed(
   usage: Usage,
   call: PreparedCall,
-  { prices, onError = logError }: Pick<CallOptions, 'prices' | 'onError'>,
+  { prices, onError = logError }: PriceTerms,
 ): Record<SettledUnit, number> {
   const { input, output, cost = 0, model, tier } = usage
   if (prices && tier && !reported.has(tier) && !prices.hasTier(tier, model ?? call.model)) {

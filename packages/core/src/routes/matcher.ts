@@ -1,7 +1,7 @@
 import type { Cost } from '../cost.ts'
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions, isUnits, MUST_BE_UNITS } from '../internal/validation.ts'
-import { routeIds } from './route-ids.ts'
+import { routeIds } from '../internal/route-ids.ts'
 import { bySpecificity, compilePattern, isOpen, matches, shapeOf, type Pattern } from './pattern.ts'
 import { readingsOf } from './readings.ts'
 
