@@ -56,7 +56,7 @@ const rates = (input: number, cachedInput: number, output: number): ModelPrice =
 })
 
 /** List prices of OpenAI's priority tier. */
-export const LIST_TIERS: TierPrices = /* @__PURE__ */ (() => ({
+export const LIST_TIERS: TierPrices = {
   priority: {
     'gpt-5.5': rates(12.5, 1.25, 75),
     'gpt-5.4': rates(5, 0.5, 30),
@@ -74,4 +74,4 @@ export const LIST_TIERS: TierPrices = /* @__PURE__ */ (() => ({
     o3: rates(3.5, 0.875, 14),
     'o4-mini': rates(2, 0.5, 8),
   },
-}))()
+}

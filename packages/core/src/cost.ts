@@ -48,7 +48,7 @@ export function costIn(cost: Cost | undefined, unit: string): number {
   if (typeof cost === 'object' && Object.hasOwn(cost, unit)) value = cost[unit]
   else if (unit === 'request' || unit === 'call') return 1
   if (value !== undefined) return value
-  throw invalid(`cost.${unit}`, 'is missing, but a policy counts it')
+  throw invalid(`cost.${unit}`, 'is missing, but a policy counts it; 0 charges nothing')
 }
 
 const invalid = (input: string, message: string): InputError =>
