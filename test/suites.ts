@@ -8,9 +8,10 @@ export interface Suite {
 
 /** The suites beside `npm test`, which runs every file that none of them names. */
 export const SUITES = {
-  /** Apps, packages and commands as users build, pack and start them. */
+  /** Apps, packages and commands as users build, pack and start them, and clients that wait as they do. */
   apps: {
     files: [
+      'test/clients/retries.test.ts',
       'test/dashboard/next.test.ts',
       'test/docs/start-calls.test.ts',
       'test/next/variants.test.ts',
@@ -31,7 +32,7 @@ export const SUITES = {
       'test/usage/{forgetting,recording}.test.ts',
     ],
   },
-  /** Long random histories, beside oracles that share no code with the product. */
+  /** Long random histories beside oracles that share no code with the product, faults, and broken stores that are caught. */
   proofs: {
     files: [
       'test/ai/random-fits.test.ts',
@@ -43,7 +44,8 @@ export const SUITES = {
       'test/core/reservations/{crowded-log,invariants}.test.ts',
       'test/core/stores/cache-denials/memory.test.ts',
       'test/doors/{bodies,clients,models}.test.ts',
-      'test/faults/memory-bounds.test.ts',
+      'test/core/testing/{algorithm-mutants,mutants}.test.ts',
+      'test/faults/**/*.test.ts',
       'test/leases/swarm.test.ts',
       'test/trace/**/*.test.ts',
       'test/usage/{findings,large-cells}.test.ts',
