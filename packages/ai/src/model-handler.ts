@@ -106,13 +106,13 @@ export function modelHandler<Context extends unknown[]>(
   }
   assertCallOptions('modelHandler', options, rules)
   const { maxDelayMs = 30_000, onError = logError } = options
-  const address = addressOf(send)
+  const isFunction = typeof send === 'function'
+  const upstream = isFunction ? undefined : send
+  const address = isFunction ? undefined : addressOf(send)
   const api = apiOfHandler(options.api, address)
-  const upstream = typeof send === 'function' ? undefined : send
-  const sendCall: SendCall<Context> =
-    typeof send === 'function'
-      ? send
-      : (...[{ body, signal }]) => callUpstream(send, api, body, signal)
+  const sendCall: SendCall<Context> = isFunction
+    ? send
+    : (...[{ body, signal }]) => callUpstream(send, api, body, signal)
   const limiterFor = limiterFrom('modelHandler.limiter', limiter)
   const checked = (one: Limiter): Limiter => assertPriced('modelHandler', one, options)
   // A function may need what there is only at a request.

@@ -1,6 +1,6 @@
 import { MAX_UNITS } from '@sluice/core/validation'
 import type { ReportedUsage } from './formats/format.ts'
-import { isObject, objectOf, type Json } from './json.ts'
+import { isObject, objectOf, objectsIn, type Json } from './json.ts'
 import type { ModelUsage } from './usage.ts'
 
 /** A usage in numbers, each 0 where it is not told. */
@@ -36,11 +36,13 @@ export function reportedIn(usage: unknown, answer?: Json): ReportedUsage | undef
   if (!isObject(usage)) return undefined
   const { iterations, speed, service_tier: named } = usage
   const tier = speed === 'fast' ? speed : (answer?.['service_tier'] ?? named)
-  const cost = microDollars(usage['cost'])
+  // OpenRouter writes the dollars themselves, Perplexity an object with their sum.
+  const dollars = objectOf(usage['cost'])['total_cost'] ?? usage['cost']
+  const cost = units(Number(dollars) * 1e6)
   // Anthropic's sum leaves out what compacting the conversation used, and what an advisor did, a model of its own.
-  const outside = (Array.isArray(iterations) ? iterations : [])
-    .filter((one) => isObject(one) && /^(compaction|advisor_message)$/.test(String(one['type'])))
-    .map((one: Json) => Object.assign({ model: one['model'] }, NO_NUMBERS, numbersIn(one)))
+  const outside = objectsIn(iterations)
+    .filter(({ type }) => /^(compaction|advisor_message)$/.test(String(type)))
+    .map((one) => Object.assign({ model: one['model'] }, NO_NUMBERS, numbersIn(one)))
   const otherModels = outside.filter((one): one is ModelUsage => typeof one.model === 'string')
   return {
     ...outside.reduce<Partial<Numbers>>(
@@ -83,12 +85,6 @@ function numbersIn(usage: Json): Partial<Numbers> {
     ),
     ...((completion !== undefined || rest >= 0) && { output: Math.max(units(completion), rest) }),
   }
-}
-
-/** Reads dollars as OpenRouter tells them (`cost`), or Perplexity (`cost.total_cost`); 0 where none are told. */
-function microDollars(cost: unknown): number {
-  const dollars = isObject(cost) ? cost['total_cost'] : cost
-  return units(Number(dollars) * 1e6)
 }
 
 export function isCount(value: unknown): value is number {

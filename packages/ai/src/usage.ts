@@ -22,6 +22,8 @@ export interface Usage extends Omit<ModelUsage, 'model'> {
   readonly otherModels?: readonly ModelUsage[]
   /** The service tier, as the provider names it, if it does; `fast` for Anthropic's fast mode. */
   readonly tier?: string | undefined
+  /** The part of `output` that was reasoning. Read by the format `reasoningTokens` and by formats of other vendors. */
+  readonly reasoning?: number
   /** Micro-dollars that the provider says the request cost, if it says so (OpenRouter, Perplexity). */
   readonly cost?: number
   /**

@@ -16,19 +16,25 @@ export const GEN_AI = {
   responseModel: 'gen_ai.response.model',
   inputTokens: 'gen_ai.client.inference.usage.input_tokens',
   outputTokens: 'gen_ai.client.inference.usage.output_tokens',
+  reasoningTokens: 'gen_ai.client.inference.usage.reasoning.output_tokens',
   cacheReadTokens: 'gen_ai.client.inference.usage.cache_read.input_tokens',
   cacheWriteTokens: 'gen_ai.client.inference.usage.cache_write.input_tokens',
   inputTokensPerCall: 'gen_ai.client.inference.operation.input_tokens',
   outputTokensPerCall: 'gen_ai.client.inference.operation.output_tokens',
+  duration: 'gen_ai.client.operation.duration',
+  timeToFirstChunk: 'gen_ai.client.operation.time_to_first_chunk',
+  serverAddress: 'server.address',
+  serverPort: 'server.port',
+  error: 'error.type',
 } as const
 
 /** The bounds that the conventions give for tokens: powers of 4. */
 const TOKEN_BOUNDS = Array.from({ length: 14 }, (_, index) => 4 ** index)
 
 /** The most models with numbers of their own. Others are `'other'`. */
-const MAX_MODELS = 100
+export const MAX_MODELS = 100
 
-/** Options of `modelTelemetry`. */
+/** Options of every way to report model calls. */
 export interface ModelTelemetryOptions {
   /** The provider, by the name of the conventions, such as `openai`, `anthropic` or `aws.bedrock`. */
   readonly provider: string
@@ -38,6 +44,20 @@ export interface ModelTelemetryOptions {
   readonly meterProvider?: MeterProvider
 }
 
+/** The names of these options. */
+export const MODEL_OPTIONS: readonly string[] = ['provider', 'operation', 'meterProvider']
+
+/** Returns the attributes that all metrics of these calls have. @throws ConfigError */
+export function operationAttributes(
+  caller: string,
+  { provider, operation = 'chat' }: ModelTelemetryOptions,
+): Attributes {
+  return {
+    [GEN_AI.operation]: assertName(`${caller}.operation`, operation),
+    [GEN_AI.provider]: assertName(`${caller}.provider`, provider),
+  }
+}
+
 /** The usage of one model call, as `@sluice/ai` passes it to `onUsage`. */
 export interface ReportedUsage {
   readonly model: string | undefined
@@ -45,6 +65,7 @@ export interface ReportedUsage {
   readonly output: number
   readonly cachedInput: number
   readonly cacheWrite: number
+  readonly reasoning?: number
   readonly source: 'provider' | 'counted'
 }
 
@@ -59,16 +80,12 @@ export interface ReportedUsage {
 export function modelTelemetry(
   options: ModelTelemetryOptions,
 ): (usage: ReportedUsage, subject: Subject) => void {
-  assertKnownOptions('modelTelemetry', options, ['provider', 'operation', 'meterProvider'])
-  const { provider, operation = 'chat', meterProvider } = options
-  const base: Attributes = {
-    [GEN_AI.operation]: assertName('modelTelemetry.operation', operation),
-    [GEN_AI.provider]: assertName('modelTelemetry.provider', provider),
-  }
+  assertKnownOptions('modelTelemetry', options, MODEL_OPTIONS)
+  const base = operationAttributes('modelTelemetry', options)
   const boundedModel = boundedValues(MAX_MODELS)
   const counters = new Map<string, Counter>()
   const histograms = new Map<string, Histogram>()
-  const meterOf = currentMeter(meterProvider, () => {
+  const meterOf = currentMeter(options.meterProvider, () => {
     counters.clear()
     histograms.clear()
   })
@@ -93,7 +110,7 @@ export function modelTelemetry(
 
   return (usage, subject) => {
     const isReported = usage.source === 'provider'
-    const { input, output, cachedInput, cacheWrite } = isReported ? usage : NO_USAGE
+    const { input, output, cachedInput, cacheWrite, reasoning = 0 } = isReported ? usage : NO_USAGE
     const models = {
       ...base,
       [GEN_AI.requestModel]: boundedModel(subject.model),
@@ -104,9 +121,10 @@ export function modelTelemetry(
     count(GEN_AI.outputTokens, output, attributes)
     if (cachedInput > 0) count(GEN_AI.cacheReadTokens, cachedInput, attributes)
     if (cacheWrite > 0) count(GEN_AI.cacheWriteTokens, cacheWrite, attributes)
+    if (reasoning > 0) count(GEN_AI.reasoningTokens, reasoning, attributes)
     distribute(GEN_AI.inputTokensPerCall, input, models)
     distribute(GEN_AI.outputTokensPerCall, output, models)
   }
 }
 
-const NO_USAGE = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0 }
+const NO_USAGE = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0, reasoning: 0 }

@@ -60,7 +60,7 @@ it.each(besideMeter)('$name adds to a meter as much as the page states', async (
 it('a meter has none of the formats that the page lists', async () => {
   const { inputs } = await bundle(METER)
   const files = besideMeter.map(({ name }) => fileOf(name))
-  expect(files).toHaveLength(6)
+  expect(files).toHaveLength(7)
   expect(inputs.filter((path) => files.some((file) => path.endsWith(file)))).toEqual([])
 })
 

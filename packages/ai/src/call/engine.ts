@@ -1,6 +1,5 @@
 import type {
   AllowedDecision,
-  Cost,
   Decision,
   DeniedDecision,
   Limiter,
@@ -116,14 +115,11 @@ export async function admit(
 
   const settle = async (usage: Usage): Promise<void> => {
     const used = unitsUsed(usage, call, options)
-    const keeps = !usage.complete && options.onIncomplete !== 'counted'
-    const actual = counted.map((unit) => [
-      unit,
-      keeps
-        ? Math.max(learned ? (cost[unit] ?? 0) : reservedOf(decision, unit), used[unit])
-        : used[unit],
-    ])
-    const settled = Object.fromEntries(actual) as Cost
+    const counts = usage.complete || options.onIncomplete === 'counted'
+    const least: Units = counts ? {} : learned ? cost : reservedBy(decision)
+    const settled = Object.fromEntries(
+      counted.map((unit) => [unit, Math.max(least[unit] ?? 0, used[unit])]),
+    )
     try {
       await settleWithRetry(() => decision.settle(settled))
     } finally {
@@ -157,7 +153,9 @@ export async function admit(
   }
 }
 
-/** Returns the most that a policy has charged of this unit. */
-function reservedOf({ policies }: Decision, unit: string): number {
-  return Math.max(0, ...policies.filter((one) => one.unit === unit).map(({ cost }) => cost))
+/** Returns the most that a policy has charged, by unit. */
+function reservedBy({ policies }: Decision): Units {
+  const most: Record<string, number> = {}
+  for (const { unit, cost } of policies) most[unit] = Math.max(most[unit] ?? 0, cost)
+  return most
 }

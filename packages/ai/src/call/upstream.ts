@@ -10,11 +10,10 @@ export interface Upstream {
   readonly key: string
 }
 
-/** Returns the URL of a provider, and `undefined` for a function, which hides it. @throws ConfigError */
-export function addressOf(send: unknown): URL | undefined {
-  if (typeof send === 'function') return undefined
+/** Returns the URL of a provider. @throws ConfigError */
+export function addressOf(send: Upstream): URL {
   assertKnownOptions('modelHandler.send', send, ['url', 'key'])
-  const { url } = send as Upstream
+  const { url } = send
   // A `fetch` that refuses credentials in an address quotes them.
   if (URL.canParse(url) && /^https?:\/\/[^/@]+(\/|$)/.test(url)) return new URL(url)
   const message = 'must be an http(s) URL without credentials'

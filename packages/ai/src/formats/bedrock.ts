@@ -1,4 +1,4 @@
-import { isObject, objectOf, type Json } from '../json.ts'
+import { isObject, objectOf, objectsIn, type Json } from '../json.ts'
 import { isCount, reportedIn, units } from '../provider-usage.ts'
 import { eventStreamDecoder } from './event-stream.ts'
 import type { AnswerEvent, ReportedUsage, UsageFormat } from './format.ts'
@@ -75,9 +75,9 @@ function textsOfBlock({ text, toolUse, reasoningContent }: Json): unknown[] {
 
 function converseUsage(usage: unknown): ReportedUsage | undefined {
   const { cacheDetails } = objectOf(usage)
-  const long = (Array.isArray(cacheDetails) ? cacheDetails : [])
-    .filter((detail) => isObject(detail) && detail['ttl'] === '1h')
-    .map((detail: Json) => units(detail['inputTokens']))
+  const long = objectsIn(cacheDetails)
+    .filter(({ ttl }) => ttl === '1h')
+    .map(({ inputTokens }) => units(inputTokens))
   const reported = reportedIn(usage)
   return reported && { ...reported, longCacheWrite: long.reduce((sum, tokens) => sum + tokens, 0) }
 }

@@ -32,11 +32,13 @@ function usageIn(usage: Json): ReportedUsage | undefined {
   if (!isCount(usage['promptTokenCount'])) return undefined
   const input = usage['promptTokenCount'] + units(usage['toolUsePromptTokenCount'])
   // A number that is 0 is left out.
-  const output = units(usage['candidatesTokenCount']) + units(usage['thoughtsTokenCount'])
+  const reasoning = units(usage['thoughtsTokenCount'])
+  const output = units(usage['candidatesTokenCount']) + reasoning
   return {
     input,
     cachedInput: units(usage['cachedContentTokenCount']),
     output: Math.max(output, units(usage['totalTokenCount']) - input),
+    ...(reasoning > 0 && { reasoning }),
   }
 }
 
