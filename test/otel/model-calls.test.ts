@@ -74,6 +74,24 @@ describe('tokens of reasoning are reported', () => {
   })
 })
 
+type Timed = ReturnType<typeof timedFetch>
+
+/** The attributes of what was reported, by metric. */
+async function reported(call: (timed: Timed) => Promise<unknown>) {
+  const sdk = startSdk()
+  const timed = timedFetch({ provider: 'openai', meterProvider: sdk.meterProvider })
+  await call(timed).catch(() => undefined)
+  const points = async (name: string) =>
+    (await sdk.points(`gen_ai.client.operation.${name}`)).map(({ attributes, value }) => {
+      const { count, buckets } = value as { count: number; buckets: { boundaries: number[] } }
+      const { boundaries } = buckets
+      return { attributes, count, bounds: [boundaries.at(0), boundaries.at(-1)] }
+    })
+  const found = { duration: await points('duration'), first: await points('time_to_first_chunk') }
+  await sdk.stop()
+  return found
+}
+
 describe('timedFetch', () => {
   let server: Server
   let origin: string
@@ -109,22 +127,6 @@ describe('timedFetch', () => {
     server.close()
   })
 
-  /** The attributes of what was reported, by metric. */
-  async function reported(call: (timed: typeof fetch) => Promise<unknown>) {
-    const sdk = startSdk()
-    const timed = timedFetch({ provider: 'openai', meterProvider: sdk.meterProvider })
-    await call(timed as typeof fetch).catch(() => undefined)
-    const points = async (name: string) =>
-      (await sdk.points(`gen_ai.client.operation.${name}`)).map(({ attributes, value }) => {
-        const { count, buckets } = value as { count: number; buckets: { boundaries: number[] } }
-        const { boundaries } = buckets
-        return { attributes, count, bounds: [boundaries.at(0), boundaries.at(-1)] }
-      })
-    const found = { duration: await points('duration'), first: await points('time_to_first_chunk') }
-    await sdk.stop()
-    return found
-  }
-
   const attributes = (more: object = {}): object => ({
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': 'openai',
@@ -140,7 +142,7 @@ describe('timedFetch', () => {
   })
   const send =
     (path: string, read = true) =>
-    async (timed: typeof fetch) => {
+    async (timed: Timed) => {
       const response = await timed(`${origin}/${path}`, { method: 'POST', body })
       await (read ? response.text() : response.body?.cancel())
     }
@@ -159,7 +161,7 @@ describe('timedFetch', () => {
     ['an answer that nobody reads to its end', send('stream', false), 'cancelled', 0],
     [
       'a provider that is down',
-      (timed: typeof fetch) => timed(closed, { method: 'POST', body }),
+      (timed: Timed) => timed(closed, { method: 'POST', body }),
       'ECONNREFUSED',
       0,
     ],

@@ -116,9 +116,9 @@ export async function admit(
   const settle = async (usage: Usage): Promise<void> => {
     const used = unitsUsed(usage, call, options)
     const counts = usage.complete || options.onIncomplete === 'counted'
-    const least: Units = counts ? {} : learned ? cost : reservedBy(decision)
+    const kept: Units = counts ? {} : learned ? cost : reservedBy(decision)
     const settled = Object.fromEntries(
-      counted.map((unit) => [unit, Math.max(least[unit] ?? 0, used[unit])]),
+      counted.map((unit) => [unit, Math.max(kept[unit] ?? 0, used[unit])]),
     )
     try {
       await settleWithRetry(() => decision.settle(settled))
