@@ -1,6 +1,6 @@
-import { metrics, trace } from '@opentelemetry/api'
+import { metrics as globalMetrics, trace } from '@opentelemetry/api'
 import { fixedWindow, type Problem, listen } from '@sluice/core'
-import { modelTelemetry, telemetry, type TelemetryOptions } from '@sluice/otel'
+import { metrics, modelTelemetry, telemetry, traces, type TelemetryOptions } from '@sluice/otel'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ACME, setUp } from '../support/limiters.ts'
 import { setUpTelemetry, startSdk } from './support.ts'
@@ -23,16 +23,54 @@ describe('telemetry', () => {
     await limiter.check(ACME)
     const sdk = startSdk()
     trace.setGlobalTracerProvider(sdk.tracerProvider)
-    metrics.setGlobalMeterProvider(sdk.meterProvider)
+    globalMetrics.setGlobalMeterProvider(sdk.meterProvider)
     try {
       await limiter.check(ACME)
       expect(sdk.spans().map(({ name }) => name)).toEqual(['rate_limiter.check'])
       expect(await sdk.counts('rate_limiter.decisions')).toEqual({ 'outcome=allowed': 1 })
     } finally {
       trace.disable()
-      metrics.disable()
+      globalMetrics.disable()
       await sdk.stop()
     }
+  })
+})
+
+describe('traces and metrics', () => {
+  it('report one signal each, and both beside each other', async () => {
+    const reported: Record<string, unknown> = {}
+    const kinds = {
+      traces: [traces],
+      metrics: [metrics],
+      both: [traces, metrics],
+    } satisfies Record<string, unknown>
+    for (const [kind, extensions] of Object.entries(kinds)) {
+      const sdk = startSdk()
+      const { tracerProvider, meterProvider } = sdk
+      const options: Record<string, object> = {
+        traces: { tracerProvider },
+        metrics: { meterProvider },
+      }
+      const { limiter } = setUp([rpm], {
+        extensions: extensions.map((create) => create(options[create.name])),
+      })
+      await limiter.check(ACME)
+      reported[kind] = [sdk.spans().length, await sdk.counts('rate_limiter.decisions')]
+      await sdk.stop()
+    }
+    const counted = { 'outcome=allowed': 1 }
+    expect(reported).toEqual({ traces: [1, {}], metrics: [0, counted], both: [1, counted] })
+  })
+
+  it.each([
+    [traces, { partition: 'hash' }, 'traces.partition'],
+    [traces, { tenants: ['acme'] }, 'traces.tenants'],
+    [traces, { flush: 5 }, 'traces.flush'],
+    [metrics, { partition: 'hashed' }, 'metrics.partition'],
+    [metrics, { maxValues: 0 }, 'maxValues'],
+    [metrics, { flushEvery: 'soon' }, 'metrics.flushEvery'],
+  ])('%o refuses %j at construction', (create, options, option) => {
+    expect(() => setUp([rpm], { extensions: [create(options as never)] })).toThrow(option)
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { Decision, Subject } from '@sluice/core'
 import { bindingPolicy, costBy, outcomeOf } from './decision-facts.ts'
-import { GEN_AI } from './gen-ai.ts'
+import { REQUEST_MODEL } from './gen-ai.ts'
 import { LABELS, SPAN } from './names.ts'
 
 /** Returns the attributes of the span of one decision. Those that are `undefined` are left out. */
@@ -18,7 +18,7 @@ export function decisionAttributes(
     [LABELS.policy]: binding?.name,
     [LABELS.route]: subject.route,
     [LABELS.plan]: plan,
-    [GEN_AI.requestModel]: subject.model,
+    [REQUEST_MODEL]: subject.model,
     [SPAN.policies]: policies.map(({ name }) => name),
     [SPAN.limit]: binding?.limit,
     [SPAN.remaining]: binding?.remaining,

@@ -28,6 +28,9 @@ export const GEN_AI = {
   error: 'error.type',
 } as const
 
+/** The attribute that spans of decisions have, too, by itself: they need no other name. */
+export const REQUEST_MODEL = 'gen_ai.request.model'
+
 /** The bounds that the conventions give for tokens: powers of 4. */
 const TOKEN_BOUNDS = Array.from({ length: 14 }, (_, index) => 4 ** index)
 

@@ -12,6 +12,9 @@ export interface MeasureOptions {
   readonly maxValues?: number
 }
 
+/** The names of these options. */
+export const MEASURE_OPTIONS: readonly string[] = ['tenants', 'maxValues']
+
 /** Receives measurements: of durations milliseconds, of dollars micro-dollars. */
 export interface Recorder {
   /** Returns false while nobody reads what is recorded. @default it is always recorded */

@@ -23,11 +23,12 @@ const OTHERWISE_NAMED = new Set(['route', 'model', 'plan'])
 
 /** Creates the function that names a subject's partition. @throws ConfigError When `names` is malformed. */
 export function partitionNames(
+  caller: string,
   names: PartitionNames,
   policies: ExtensionContext['policies'],
 ): PartitionOf {
   if (typeof names !== 'function') {
-    assertOneOf('telemetry.partition', names, ['hashed', 'named', 'none'])
+    assertOneOf(`${caller}.partition`, names, ['hashed', 'named', 'none'])
   }
   const dimensions = new Set(policies.flatMap(({ per }) => (per === 'global' ? [] : per)))
   for (const name of OTHERWISE_NAMED) dimensions.delete(name)
