@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { SubjectResolver } from '@sluice/core/http'
 import { jwtSubject } from '@sluice/core/jwt'
 import { decodeJwt, EncryptJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { guarded } from '../core/identity/support.ts'
 import { importBlock } from '../support/docs-block.ts'
 
@@ -96,6 +96,9 @@ describe('a session of Auth.js', () => {
   })
 
   it('is exchanged for a JWT of ten minutes, which the API accepts', async () => {
+    // jose reads the clock for each claim, and a second may end in between.
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
     const answer = await exchange(signedIn(await sessionOf({ sub: 'u_17', tenant: 'acme' })))
     const { token } = (await answer.json()) as { token: string }
     const { iat = 0, exp = 0 } = decodeJwt(token)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { VENDORS } from '../../../scripts/prices.ts'
 import { bundle } from '../../support/bundle.ts'
 import { tableOf } from '../../support/markdown.ts'
 
@@ -40,6 +41,32 @@ it.each(besideCore)('$name adds to the core as much as the page states', async (
   expect(gzipped).toBeLessThanOrEqual(kb * 1_000)
   expect(gzipped).toBeGreaterThan(kb * 900)
   expect(kb).toBeLessThanOrEqual(13)
+})
+
+const tables = [...tableOf(page, 'import from')].map(([name, row]) => ({
+  path: name.replaceAll('`', ''),
+  table: row['table']?.replaceAll('`', '') ?? '',
+  kb: Number(row['kB, gzipped']),
+}))
+
+it.each(tables)(
+  '$table adds to definePrices as much as the page states',
+  async ({ path, table, kb }) => {
+    const alone = await bundle("export { definePrices, priceOf } from '@sluice/ai'")
+    const { gzipped } = await bundle(
+      `export { definePrices, priceOf } from '@sluice/ai'; export { ${table} } from '${path}'`,
+    )
+    const added = gzipped - alone.gzipped
+    expect(added).toBeLessThanOrEqual(kb * 1_000)
+    expect(added).toBeGreaterThan(kb * 1_000 - 200)
+    expect(kb).toBeLessThanOrEqual(2)
+  },
+)
+
+it('the page lists each table', () => {
+  expect(tables.map(({ path }) => path)).toEqual(
+    Object.keys(VENDORS).map((vendor) => `@sluice/ai/prices/${vendor}`),
+  )
 })
 
 const METER = "export { meter } from '@sluice/ai'"
