@@ -17,7 +17,7 @@ export const SUITES = {
       'test/next/variants.test.ts',
       'test/e2e/{demo,demo-safety,overspend}.test.ts',
       'test/e2e/gateway-*.test.ts',
-      'test/packaging/{consumer,packages}.test.ts',
+      'test/packaging/{commonjs,consumer,packages}.test.ts',
       'test/bench/run.test.ts',
     ],
   },

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { SignJWT } from 'jose'
 import { Miniflare } from 'miniflare'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { lockedVersion } from './locked-version.ts'
 import { nextBuild, start } from '../next/support/build.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -115,13 +116,6 @@ async function install(cwd: string, ours: readonly string[], others: readonly st
   const pinned = others.map((name) => `${name}@${lockedVersion(name)}`)
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
   await run('npm', ['install', ...flags, ...packed, ...pinned], { cwd })
-}
-
-function lockedVersion(name: string): string {
-  const { packages } = JSON.parse(readFileSync(`${root}/package-lock.json`, 'utf8')) as {
-    packages: Record<string, { version: string }>
-  }
-  return packages[`node_modules/${name}`]?.version ?? 'latest'
 }
 
 /** The code blocks of the README that begin with a file's name. */
