@@ -1,7 +1,7 @@
 import { definePrices, type ModelPrice, type Prices, type Rates } from '../prices.ts'
 
 /** Dollars per million tokens, as vendors print them; `null` for what has the default. */
-export type Row = readonly [
+type Row = readonly [
   input: number,
   cachedInput: number | null,
   output: number,

@@ -99,9 +99,10 @@ export function jwtSubject(
   const expected = { ...textOption('issuer', options), ...textOption('audience', options) }
 
   return async (request) => {
+    // First: a framework that renders routes while it builds stops here, and a build has no secret.
+    const jwt = readCredential(request, header)
     // Before anything is caught: a missing secret is a mistake, not invalid credentials.
     const key = findKey()
-    const jwt = readCredential(request, header)
     if (jwt === undefined || jwt.length > MAX_LENGTH) return null
     const now = clock()
     let payload: JWTPayload
