@@ -47,6 +47,16 @@ describe('sluice-replay', () => {
     expect(stdout).toContain('A denied call is not sent again')
   })
 
+  it('fails if more lines than not cannot be read, and names the first', () => {
+    const broken = `time,tenant\n${'yesterday,acme\n'.repeat(12_031)}1772366400,acme`
+    const { status, stdout, stderr } = run(write('log.csv', broken), '--policies', limits(3))
+    expect(status).toBe(1)
+    expect(stdout).toBe('')
+    expect(stderr).toContain(
+      'LOG has 12,031 lines that cannot be read, and 1 call; line 2: "time" is not a time. See --format',
+    )
+  })
+
   it('draws one bar in a terminal, which grows and is erased at the end', () => {
     const calls = Array.from({ length: 20_000 }, (_, at) => `${1_772_366_400 + at},acme,10`)
     const log = write('log.csv', `time,tenant,tokens\n${calls.join('\n')}`)

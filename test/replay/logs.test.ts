@@ -239,7 +239,11 @@ it.each([
   ['time,tenant\n', { columns: { tenant: 'org' } }, /columns: "tenant" is "org", but the log has/],
   ['when,tenant\n', {}, /columns: must name the time, such as "time=ts"; the log has: "when"/],
   ['', {}, /log: is empty/],
-  ['time,tenant\n', { format: 'xml' as 'csv' }, /format: must be one of "csv", "jsonl", "access"/],
+  [
+    'time,tenant\n',
+    { format: 'xml' as 'csv' },
+    /format: must be one of "csv", "jsonl", "json", "otlp", "access", "alb"/,
+  ],
   ['time,tenant\n', { reorderCalls: 0 }, /reorderCalls: must be a whole number from 1/],
   ['time,tenant\n', { reorderWindow: '1 hour' as '1h' }, /reorderWindow: must be a text such as/],
 ])('names the option at fault: %j with %j', async (text, options, message) => {

@@ -1,4 +1,4 @@
-import { slidingWindow } from '@sluice/core'
+import { fixedWindow, slidingWindow } from '@sluice/core'
 import { openLog, policySet, renderText, replay, suggestLimits } from '@sluice/replay'
 import { renderHtml, shadowSection } from '@sluice/replay/html'
 import type { ReportInput } from '@sluice/replay/html'
@@ -45,6 +45,23 @@ describe('the page of a replay', () => {
       new Set(['http://www.w3.org/2000/svg', 'http://www.w3.org/1999/xlink']),
     )
     expect(page).not.toMatch(/<(?:script|link|img|iframe)\b|url\(/)
+  })
+
+  it('draws 0.6 % of denied calls high enough to be seen', async () => {
+    const minutes = Array.from({ length: 30 }, (_, index) => Date.UTC(2026, 2, 1, 12, index))
+    const tenants = Array.from({ length: 500 }, (_, index) => (index < 496 ? `t${index}` : 'many'))
+    const lines = minutes.flatMap((at) => tenants.map((tenant, index) => `${at + index},${tenant}`))
+    const log = await openLog(write('log.csv', `time,tenant\n${lines.join('\n')}`))
+    const policies = [fixedWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'] })]
+    const result = await replay(log.calls(), [policySet('one a minute', { policies })])
+    expect(result.sets[0]?.denied.calls).toBe(90)
+    const html = await renderHtml({ title: 'log.csv', replay: result, facts: log.facts })
+    const [plot = ''] = html.match(/<figure>[\s\S]*?<\/figure>/) ?? []
+    const bars = [...plot.matchAll(/<path[^>]*d="[^"]*?v(-?[\d.]+)h[^"]*"[^>]*fill="#bc4c00"/g)]
+    const heights = bars.map(([, height]) => Math.abs(Number(height)))
+    // On the axis of all calls they are flat; below it they have one of their own.
+    expect(Math.min(...heights)).toBeLessThan(2)
+    expect(Math.max(...heights)).toBeGreaterThan(40)
   })
 
   it('has a text beside each plot, and a table with its figures', () => {

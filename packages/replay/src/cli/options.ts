@@ -17,11 +17,12 @@ Limits
   --suggest             also find the smallest limits that deny nobody but --except
 
 Log
-  --format NAME         csv, jsonl or access (default: recognised by the first line); .gz is unzipped
+  --format NAME         csv, jsonl, json, otlp, access or alb (default: recognised by the first line); .gz is unzipped
   --columns F=C,F=C     the columns of time, tenant, user, route, model, plan, status, input, output, tokens, cost
                         (dollars), of other dimensions, and of units of your own (unit:images=image_count)
   --delimiter CHAR      between columns of CSV (default: ,)
   --routes P=ID,P       patterns of paths, such as /api/ai/**=ai; calls that match none are left out
+  --start TIME          the time from which the log counts seconds, such as 2026-11-02T00:00:00Z
   --tenants N           assign the calls to N tenants: 3 % of them make 61 % of the calls
   --seed N              chooses another assignment (default: 1)
   --plan NAME           the plan of calls without one (default: your default plan)
@@ -88,6 +89,7 @@ export function parseCommandLine(args: string[]): CliAction {
         columns: values.columns === undefined ? undefined : columnsOf(values.columns),
         delimiter: values.delimiter,
         routes: values.routes === undefined ? undefined : routesOf(values.routes),
+        start: values.start,
         tenants: numberOf('tenants', values.tenants),
         seed: numberOf('seed', values.seed),
         plan: values.plan,
@@ -115,6 +117,7 @@ const OPTIONS = {
   columns: TEXT,
   delimiter: TEXT,
   routes: TEXT,
+  start: TEXT,
   tenants: TEXT,
   seed: TEXT,
   plan: TEXT,

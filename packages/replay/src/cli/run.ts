@@ -1,9 +1,12 @@
 import { basename } from 'node:path'
 import type { Suggestion } from '../limits/suggest-limits.ts'
+import type { LogFacts } from '../log/facts.ts'
 import type { Log } from '../log/open-log.ts'
 import type { PolicySet } from '../simulation/policy-set.ts'
 import type { ReplayArgs } from './options.ts'
 import { suggestLimits } from '../limits/suggest-limits.ts'
+import { counted } from '../report/format.ts'
+import { optionError } from '../option-error.ts'
 import { openLog } from '../log/open-log.ts'
 import { renderText } from '../report/text.ts'
 import { replay, type Denial } from '../simulation/replay.ts'
@@ -30,6 +33,7 @@ export async function runReplay(args: ReplayArgs): Promise<void> {
   ).finally(() => progress.end())
   denials?.close()
   const { facts } = log
+  assertReadable(facts, result.log.used.calls)
   const suggestion = args.suggest ? await search(log, set, args.except) : undefined
   if (page) {
     // Loaded for this option only: drawing needs a large library.
@@ -41,6 +45,14 @@ export async function runReplay(args: ReplayArgs): Promise<void> {
     ? JSON.stringify({ ...result, facts, suggestion }, null, 2)
     : renderText(result, facts, suggestion)
   process.stdout.write(`${text}\n`)
+}
+
+/** Fails if most lines cannot be read: a report of the others would say little. @throws ConfigError */
+function assertReadable({ malformed: { count: lines, first } }: LogFacts, calls: number): void {
+  if (lines <= calls) return
+  const [{ line, reason } = { line: 0, reason: '' }] = first
+  const message = `has ${counted(lines, 'line')} that cannot be read, and ${counted(calls, 'call')}`
+  throw optionError('log', `${message}; line ${line}: ${reason}. See --format and --columns`)
 }
 
 async function search(

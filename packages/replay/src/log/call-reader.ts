@@ -3,7 +3,7 @@ import type { RouteMatcher } from '@sluice/core/http'
 import type { ColumnMap } from './columns.ts'
 import type { Fault, Row } from './row.ts'
 import { isUnits, MUST_BE_UNITS } from '@sluice/core/validation'
-import { parseTime } from './parse-time.ts'
+import { isRelative, parseTime } from './parse-time.ts'
 
 /** Values for calls whose line does not tell them. */
 export interface CallDefaults {
@@ -11,6 +11,8 @@ export interface CallDefaults {
   readonly model: string | undefined
   /** Finds the id of a route by the method and path of the log. */
   readonly matchRoute: RouteMatcher | undefined
+  /** The time from which the log counts seconds, in epoch ms. */
+  readonly start: number | undefined
   /** Names the tenant of each call, instead of the log. */
   readonly tenant: (() => string) | undefined
 }
@@ -34,12 +36,15 @@ export function createCallReader(
 }
 
 function readCall({ line, values }: Row, columns: ColumnMap, defaults: CallDefaults): Call {
-  const { fields } = columns
+  const { fields, durationMs } = columns
   const text = (column: string | undefined): string =>
     column === undefined ? '' : textOf(values[column])
   const { time = '', tenant: tenantColumn = '' } = fields
-  const at = parseTime(text(time))
-  if (at === undefined) throw new RowFault(`"${time}" is not a time`)
+  const at = parseTime(text(time), defaults.start)
+  if (at === undefined) {
+    const remedy = isRelative(text(time)) ? '; if it counts seconds, set "start"' : ''
+    throw new RowFault(`"${time}" is not a time${remedy}`)
+  }
   const tenant = defaults.tenant?.() ?? text(tenantColumn)
   if (tenant === '') throw new RowFault(`"${tenantColumn}" is empty`)
   const subject: Call['subject'] & Record<string, string> = { tenant }
@@ -52,12 +57,13 @@ function readCall({ line, values }: Row, columns: ColumnMap, defaults: CallDefau
   name('plan', text(fields['plan']) || defaults.plan)
   for (const [dimension, column] of columns.dimensions) name(dimension, text(column))
   const status = fields['status'] === undefined ? undefined : Number(text(fields['status']))
-  return { at, line, subject, units: readUnits(columns, text), status }
+  const tookMs = Math.round(Number(text(durationMs)) || 0)
+  return { at: at - tookMs, line, subject, units: readUnits(columns, text), status }
 }
 
 function routeOf(method: string, path: string, { matchRoute }: CallDefaults): string | undefined {
-  if (!matchRoute) return path
-  return matchRoute(method || 'GET', path.split('?')[0] ?? '')?.id
+  const [route = ''] = path.split('?')
+  return matchRoute ? matchRoute(method || 'GET', route)?.id : route
 }
 
 function readUnits(

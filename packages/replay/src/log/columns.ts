@@ -3,19 +3,54 @@ import { optionError } from '../option-error.ts'
 /** The names of columns that are understood without `columns`, in any case. */
 const KNOWN_NAMES: Readonly<Record<string, readonly string[]>> = {
   time: ['time', 'timestamp', 'ts', 'at', 'date', 'datetime', 'created_at', '@timestamp'],
-  tenant: ['tenant', 'tenant_id', 'org', 'org_id', 'organization', 'customer', 'account'],
-  user: ['user', 'user_id'],
-  route: ['route', 'path', 'endpoint'],
-  method: ['method', 'http_method'],
-  model: ['model', 'model_name'],
+  tenant: [
+    'tenant',
+    'tenant_id',
+    'tenant.id',
+    'tenantId',
+    'org',
+    'org_id',
+    'organization',
+    'customer',
+    'account',
+  ],
+  user: ['user', 'user_id', 'user.id', 'userId', 'enduser.id'],
+  route: [
+    'route',
+    'proxy.path',
+    'path',
+    'endpoint',
+    'http.route',
+    'url.path',
+    'http.target',
+    'req.url',
+  ],
+  method: [
+    'method',
+    'http_method',
+    'http.request.method',
+    'http.method',
+    'req.method',
+    'proxy.method',
+  ],
+  model: ['model', 'model_name', 'gen_ai.request.model', 'gen_ai.response.model'],
   plan: ['plan', 'tier'],
-  status: ['status', 'status_code'],
+  status: [
+    'status',
+    'status_code',
+    'statusCode',
+    'http.response.status_code',
+    'http.status_code',
+    'res.statusCode',
+    'proxy.statusCode',
+  ],
   input: [
     'input',
     'input_tokens',
     'prompt_tokens',
     'usage.prompt_tokens',
     'usage.input_tokens',
+    'gen_ai.usage.input_tokens',
     'ContextTokens',
   ],
   output: [
@@ -24,6 +59,7 @@ const KNOWN_NAMES: Readonly<Record<string, readonly string[]>> = {
     'completion_tokens',
     'usage.completion_tokens',
     'usage.output_tokens',
+    'gen_ai.usage.output_tokens',
     'GeneratedTokens',
   ],
   tokens: ['tokens', 'total_tokens', 'usage.total_tokens'],
@@ -38,6 +74,26 @@ export interface ColumnMap {
   readonly dimensions: readonly (readonly [dimension: string, column: string])[]
   /** The columns of units of your own, by unit. */
   readonly units: readonly (readonly [unit: string, column: string])[]
+  /** The column that only requests have, in a log that has other lines beside them. */
+  readonly request: string | undefined
+  /** The column of an id that all lines of one request share. */
+  readonly requestId: string | undefined
+  /** The column of the milliseconds that a request took, if its time is that of its end. */
+  readonly durationMs: string | undefined
+}
+
+interface AppLog {
+  readonly ip: string
+  readonly id?: string
+  readonly durationMs?: string
+}
+
+/** The logs of an app, which have lines beside those of requests, by the column that only requests have. */
+const APP_LOGS: Readonly<Record<string, AppLog>> = {
+  // pino-http
+  'req.url': { ip: 'req.remoteAddress', durationMs: 'responseTime' },
+  // https://vercel.com/docs/drains/reference/logs
+  'proxy.path': { ip: 'proxy.clientIp', id: 'requestId' },
 }
 
 const UNIT = 'unit:'
@@ -68,19 +124,26 @@ export function mapColumns(
   if (fields['time'] === undefined) {
     throw optionError('columns', `must name the time, such as "time=ts"; the log has: ${list}`)
   }
+  const request = names.find((name) => Object.hasOwn(APP_LOGS, name))
+  const app = request === undefined ? undefined : APP_LOGS[request]
+  const address = [app?.ip, 'ip'].find((name) => name !== undefined && names.includes(name))
+  // As in access logs.
+  if (app) fields['tenant'] ??= address
   const own = Object.entries(columns).filter(([field]) => !Object.hasOwn(KNOWN_NAMES, field))
   return {
     fields,
-    dimensions: [...own.filter(([field]) => !field.startsWith(UNIT)), ...addressOf(names, columns)],
+    dimensions: [
+      ...own.filter(([field]) => !field.startsWith(UNIT)),
+      ...(address === undefined || Object.hasOwn(columns, 'ip') ? [] : [['ip', address] as const]),
+    ],
     units: own
       .filter(([field]) => field.startsWith(UNIT))
       .map(([field, column]) => [field.slice(UNIT.length), column]),
+    request,
+    requestId: names.find((name) => name === app?.id),
+    durationMs: names.find((name) => name === app?.durationMs),
   }
 }
-
-/** The column `ip`, by which many policies count. */
-const addressOf = (names: readonly string[], columns: object): [string, string][] =>
-  names.includes('ip') && !Object.hasOwn(columns, 'ip') ? [['ip', 'ip']] : []
 
 function findName(names: readonly string[], known: readonly string[]): string | undefined {
   for (const name of known) {

@@ -11,12 +11,15 @@ export interface LogFacts {
   readonly ignored: number
   /** Calls left out because they match none of `routes`. */
   readonly unmatched: number
+  /** Lines of an app's log that are no requests, and further lines of a request. */
+  readonly others: number
 }
 
 /** Collects the facts of a log while it is read. */
 export interface FactCollector {
   ignored: number
   unmatched: number
+  others: number
   addFault(fault: Fault): void
   addLate(call: Call): void
   read(): LogFacts
@@ -33,6 +36,7 @@ export function createFacts(): FactCollector {
   const collector: FactCollector = {
     ignored: 0,
     unmatched: 0,
+    others: 0,
     addFault(fault) {
       malformed += 1
       // A parser finds its faults some rows ahead of those of values.
@@ -48,6 +52,7 @@ export function createFacts(): FactCollector {
       late: { count: late, firstLines },
       ignored: collector.ignored,
       unmatched: collector.unmatched,
+      others: collector.others,
     }),
   }
   return collector

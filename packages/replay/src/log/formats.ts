@@ -1,34 +1,73 @@
 import type { Readable } from 'node:stream'
 import type { Rows } from './row.ts'
 import { parse } from 'csv-parse/sync'
+import { optionError } from '../option-error.ts'
 import { accessRows, isAccessLine } from './access-rows.ts'
+import { albRows, isAlbLine } from './alb-rows.ts'
 import { csvRows } from './csv-rows.ts'
-import { jsonNames, jsonRows } from './json-rows.ts'
+import { jsonArrayRows, jsonRows } from './json-rows.ts'
+import { otlpRows, spanKindOf, type SpanKind } from './otlp-rows.ts'
 
 /** The formats of logs. */
-export const FORMATS = ['csv', 'jsonl', 'access'] as const
+export const FORMATS = ['csv', 'jsonl', 'json', 'otlp', 'access', 'alb'] as const
 
 /** The format of a log. */
 export type LogFormat = (typeof FORMATS)[number]
 
 /** Recognises the format of a log by its first line. */
 export function detectFormat(start: string): LogFormat {
-  const line = start.trimStart().split('\n', 1)[0] ?? ''
+  const text = start.trimStart()
+  const line = text.split('\n', 1)[0] ?? ''
+  if (/^\{\s*"resourceSpans"/.test(line)) return 'otlp'
   if (line.startsWith('{')) return 'jsonl'
-  return isAccessLine(line) ? 'access' : 'csv'
+  if (/^\[\s*[{\]]/.test(text)) return 'json'
+  return isAlbLine(line) ? 'alb' : isAccessLine(line) ? 'access' : 'csv'
 }
 
-/** Returns the names of the columns, as the beginning of the log has them. */
-export function namesIn(start: string, format: LogFormat, delimiter: string): string[] {
-  if (format === 'jsonl') return jsonNames(start)
-  if (format === 'access')
-    return ['ip', 'user', 'tenant', 'time', 'method', 'route', 'status', 'bytes']
-  const [names = []] = parse(start, { bom: true, delimiter, to_line: 1, trim: true })
-  return names
+/** The rows at the beginning of a log whose names are read, if each may have others. */
+const NAMED_ROWS = 1_000
+
+/** A log's columns, and how to read its rows. */
+export interface LogShape {
+  readonly names: readonly string[]
+  readonly rows: (stream: Readable) => Rows
 }
 
-/** Reads the rows of a log. */
-export function rowsOf(stream: Readable, format: LogFormat, delimiter: string): Rows {
-  if (format === 'csv') return csvRows(stream, delimiter)
-  return format === 'jsonl' ? jsonRows(stream) : accessRows(stream)
+/** Finds out what columns a log has. @param open Opens the log from its beginning. */
+export async function shapeOf(
+  open: () => Readable,
+  start: string,
+  format: LogFormat,
+  delimiter: string,
+): Promise<LogShape> {
+  if (format === 'csv') {
+    return { names: csvNames(start, delimiter), rows: (stream) => csvRows(stream, delimiter) }
+  }
+  const kind: SpanKind | undefined = format === 'otlp' ? await spanKindOf(open()) : undefined
+  const rows = {
+    jsonl: jsonRows,
+    json: jsonArrayRows,
+    otlp: (stream: Readable): Rows => otlpRows(stream, kind),
+    access: accessRows,
+    alb: albRows,
+  }[format]
+  const names = new Set<string>()
+  let count = 0
+  for await (const row of rows(open())) {
+    if ('values' in row) for (const name of Object.keys(row.values)) names.add(name)
+    if ((count += 1) === NAMED_ROWS) break
+  }
+  return { names: [...names], rows }
+}
+
+function csvNames(start: string, delimiter: string): readonly string[] {
+  try {
+    return parse(start, { bom: true, delimiter, to_line: 1, trim: true })[0] ?? []
+  } catch (error) {
+    const { message } = error as Error
+    throw optionError(
+      'log',
+      `has no line of column names: ${message} If it is not CSV, set "format"`,
+    )
+  }
 }

@@ -1,32 +1,62 @@
 import type { Readable } from 'node:stream'
 import type { Fault, Row } from './row.ts'
-import { linesOf } from './lines.ts'
+import { linesOf, MAX_LINE } from './lines.ts'
 
 /** Reads JSON lines: one object in each line. Nested values have names such as `usage.prompt_tokens`. */
 export async function* jsonRows(stream: Readable): AsyncGenerator<Row | Fault> {
   for await (const item of linesOf(stream)) {
     if ('reason' in item) yield item
-    else yield { line: item.line, ...parse(item.text) }
+    else yield { line: item.line, ...rowOf(item.text) }
   }
 }
 
-/** Returns the names that the objects at the beginning of a log have. The last line may be cut off. */
-export function jsonNames(start: string): string[] {
-  const found = start.split('\n').map(parse)
-  return [...new Set(found.flatMap((item) => ('values' in item ? Object.keys(item.values) : [])))]
+/** Reads an array of JSON objects, one after the other, as Vercel's drains and exports write it. */
+export async function* jsonArrayRows(stream: Readable): AsyncGenerator<Row | Fault> {
+  let line = 1
+  let first = 1
+  let text = ''
+  let depth = 0
+  let isText = false
+  let isEscaped = false
+  for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
+    let from = 0
+    for (let at = 0; at < chunk.length; at += 1) {
+      const character = chunk[at]
+      if (character === '\n') line += 1
+      if (isText) {
+        if (isEscaped) isEscaped = false
+        else if (character === '\\') isEscaped = true
+        else if (character === '"') isText = false
+      } else if (character === '"') isText = true
+      else if (character === '{' || character === '[') {
+        depth += 1
+        if (depth === 2) [text, from, first] = ['', at, line]
+      } else if (character === '}' || character === ']') {
+        depth -= 1
+        if (depth === 1) yield { line: first, ...rowOf(text + chunk.slice(from, at + 1)) }
+      }
+    }
+    if (depth > 1 && text.length <= MAX_LINE) text += chunk.slice(from)
+  }
+  if (depth > 0) yield { line: first, reason: 'the array ends within an object' }
 }
 
-function parse(text: string): Omit<Row, 'line'> | Omit<Fault, 'line'> {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return { reason: 'the line is not JSON' }
-  }
+function rowOf(text: string): Omit<Row, 'line'> | Omit<Fault, 'line'> {
+  const value = parseJson(text)
+  if (value === undefined) return { reason: 'the line is not JSON' }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return { values: flatten(value as Record<string, unknown>) }
   }
   return { reason: 'the line is not a JSON object' }
+}
+
+/** Parses a text, and returns `undefined` if it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** Names nested values by their path. Deeper ones than a few levels are left out. */

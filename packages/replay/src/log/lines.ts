@@ -10,7 +10,10 @@ export interface Line {
 }
 
 /** Splits a text into lines and numbers them from 1. Blank lines are left out, longer ones are faults. */
-export async function* linesOf(stream: Readable): AsyncGenerator<Line | Fault> {
+export async function* linesOf(
+  stream: Readable,
+  maxLine: number = MAX_LINE,
+): AsyncGenerator<Line | Fault> {
   let line = 0
   let rest = ''
   let isTooLong = false
@@ -18,7 +21,7 @@ export async function* linesOf(stream: Readable): AsyncGenerator<Line | Fault> {
     line += 1
     const wasTooLong = isTooLong
     isTooLong = false
-    if (wasTooLong) return { line, reason: `the line is longer than ${MAX_LINE} characters` }
+    if (wasTooLong) return { line, reason: `the line is longer than ${maxLine} characters` }
     const trimmed = text.trim()
     return trimmed === '' ? undefined : { line, text: trimmed }
   }
@@ -29,7 +32,7 @@ export async function* linesOf(stream: Readable): AsyncGenerator<Line | Fault> {
       const found = next(part)
       if (found) yield found
     }
-    if (rest.length > MAX_LINE) [rest, isTooLong] = ['', true]
+    if (rest.length > maxLine) [rest, isTooLong] = ['', true]
   }
   const last = next(rest)
   if (last) yield last

@@ -1,25 +1,27 @@
 import type { Duration } from '@sluice/core'
 import type { Call } from '../call.ts'
 import type { CallDefaults } from './call-reader.ts'
-import type { Rows } from './row.ts'
+import type { Row, Rows } from './row.ts'
 import { durationMs } from '@sluice/core'
 import { compileRoutes, type RouteInput } from '@sluice/core/http'
 import { assertOneOf, assertPositiveInteger } from '@sluice/core/validation'
 import { optionError } from '../option-error.ts'
 import { assignTenants } from './assign-tenants.ts'
 import { createCallReader } from './call-reader.ts'
-import { mapColumns } from './columns.ts'
+import { mapColumns, type ColumnMap } from './columns.ts'
 import { createFacts, type LogFacts } from './facts.ts'
-import { detectFormat, FORMATS, namesIn, rowsOf, type LogFormat } from './formats.ts'
+import { detectFormat, FORMATS, shapeOf, type LogFormat } from './formats.ts'
 import { openBytes, readStart } from './bytes.ts'
+import { parseTime } from './parse-time.ts'
 import { reorder } from './reorder.ts'
 import { isUsageExport, spreadRows, usageColumns } from './usage-calls.ts'
 
 /** Options of `openLog`. */
 export interface LogOptions {
   /**
-   * `'csv'` names its columns in its first line; `'access'` is the common or combined log format; `'jsonl'` has
-   * an object in each line. @default recognised by the first line
+   * `'csv'` names its columns in its first line; `'jsonl'` has an object in each line, `'json'` is an array of
+   * objects; `'otlp'` has a batch of spans in each line; `'access'` is the common or combined log format, `'alb'` that
+   * of an Application Load Balancer. @default recognised by the first line
    */
   readonly format?: LogFormat | undefined
   /**
@@ -37,6 +39,8 @@ export interface LogOptions {
   readonly tenants?: number | undefined
   /** Chooses another assignment of `tenants`. @default 1 */
   readonly seed?: number | undefined
+  /** The time from which the log counts seconds, such as `2026-11-02T00:00:00Z`. @default its times are whole */
+  readonly start?: string | undefined
   /** The plan of calls without one. @default the default plan of your limits */
   readonly plan?: string | undefined
   /** The model of calls without one, which sets their price. */
@@ -83,9 +87,13 @@ export async function openLog(path: string, options: LogOptions = {}): Promise<L
   const periodMs = durationMs('usagePeriod', options.usagePeriod ?? '1h')
   if (tenants !== undefined) assertPositiveInteger('tenants', tenants)
   assertPositiveInteger('seed', seed, 2_147_483_646)
+  const startMs = options.start === undefined ? undefined : parseTime(options.start)
+  if (options.start !== undefined && startMs === undefined) {
+    throw optionError('start', 'must be a time such as 2026-11-02T00:00:00Z', options.start)
+  }
   const start = await readStart(path)
   const format = assertOneOf('format', options.format ?? detectFormat(start), FORMATS)
-  const names = namesIn(start, format, delimiter)
+  const { names, rows } = await shapeOf(() => openBytes(path), start, format, delimiter)
   const isUsage = isUsageExport(names)
   const map = mapColumns(names, isUsage ? { ...usageColumns(names), ...columns } : columns)
   if (map.fields['tenant'] === undefined && tenants === undefined) {
@@ -95,15 +103,21 @@ export async function openLog(path: string, options: LogOptions = {}): Promise<L
   const matchRoute = options.routes && compileRoutes(options.routes)
   let facts = createFacts()
 
-  async function* readCalls(rows: Rows): AsyncGenerator<Call> {
+  async function* readCalls(found: Rows): AsyncGenerator<Call> {
     const defaults: CallDefaults = {
+      start: startMs,
       plan: options.plan,
       model: options.model,
       matchRoute,
       tenant: tenants === undefined ? undefined : assignTenants(tenants, seed),
     }
     const readCall = createCallReader(map, defaults)
-    for await (const row of rows) {
+    const isRequest = requestFilter(map)
+    for await (const row of found) {
+      if ('values' in row && !isRequest(row.values)) {
+        facts.others += 1
+        continue
+      }
       const call = 'reason' in row ? row : readCall(row)
       if ('reason' in call) facts.addFault(call)
       else if (ignoreStatus.includes(call.status ?? 0)) facts.ignored += 1
@@ -117,12 +131,29 @@ export async function openLog(path: string, options: LogOptions = {}): Promise<L
     format,
     calls: (onProgress) => {
       facts = createFacts()
-      const rows = rowsOf(openBytes(path, onProgress), format, delimiter)
-      const calls = isUsage ? spreadRows(readCalls(rows), periodMs) : readCalls(rows)
+      const read = readCalls(rows(openBytes(path, onProgress)))
+      const calls = isUsage ? spreadRows(read, periodMs) : read
       return reorder(calls, bounds, (call) => facts.addLate(call))
     },
     get facts() {
       return facts.read()
     },
+  }
+}
+
+/** The ids of requests that are remembered, to recognise their further lines. */
+const MAX_REQUEST_IDS = 100_000
+
+/** Creates a function that returns true for the first line of each request. */
+function requestFilter({ request, requestId }: ColumnMap): (values: Row['values']) => boolean {
+  const known = new Set<unknown>()
+  return (values) => {
+    if (request !== undefined && values[request] === undefined) return false
+    const id = requestId === undefined ? undefined : values[requestId]
+    if (id === undefined) return true
+    if (known.has(id)) return false
+    known.add(id)
+    if (known.size > MAX_REQUEST_IDS) known.delete(known.values().next().value)
+    return true
   }
 }

@@ -3,12 +3,15 @@ const ISO =
   /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,12}))?\s?(Z|UTC|[+-]\d\d:?\d\d)?$/
 const COMMON = /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-]\d{4})$/
 const NUMBER = /^\d{9,19}(?:\.\d+)?$/
+const RELATIVE = /^\d{1,8}(?:\.\d+)?$/
 
 /**
  * Reads a time of a log in epoch ms, cut to whole milliseconds: ISO 8601 (UTC unless it has a zone), the
  * form of access logs, or a number of seconds, milliseconds, microseconds or nanoseconds since 1970.
+ *
+ * @param start The time from which small numbers count seconds, in epoch ms. @default they are no times
  */
-export function parseTime(text: string): number | undefined {
+export function parseTime(text: string, start?: number): number | undefined {
   const iso = ISO.exec(text)
   if (iso) {
     const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = iso
@@ -21,8 +24,12 @@ export function parseTime(text: string): number | undefined {
     const month = MONTHS.indexOf(name) / 3 + 1
     return timeOf([year, month, day, hour, minute, second].map(Number), zone, 0)
   }
+  if (start !== undefined && isRelative(text)) return start + Math.floor(Number(text) * 1_000)
   return NUMBER.test(text) ? fromNumber(Number(text)) : undefined
 }
+
+/** Returns true for a number of seconds that is too small to be counted from 1970. */
+export const isRelative = (text: string): boolean => RELATIVE.test(text)
 
 function timeOf(parts: readonly number[], zone: string, ms: number): number | undefined {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts

@@ -5,7 +5,7 @@ import { count, counted } from './format.ts'
 
 /** Returns the facts about the log that a reader must know, such as lines that were not replayed. */
 export function logNotes({ log, sets, absent }: Replay, facts: LogFacts): string[] {
-  const { malformed, late, ignored, unmatched } = facts
+  const { malformed, late, ignored, unmatched, others } = facts
   const notes: string[] = []
   if (malformed.count > 0) {
     const first = malformed.first.map(({ line, reason }) => `line ${line}: ${reason}`).join('; ')
@@ -21,6 +21,7 @@ export function logNotes({ log, sets, absent }: Replay, facts: LogFacts): string
   if (ignored > 0) notes.push(`Left out: ${counted(ignored, 'call')} because of their status.`)
   if (unmatched > 0)
     notes.push(`Left out: ${counted(unmatched, 'call')} without a route that matches.`)
+  if (others > 0) notes.push(`Left out: ${counted(others, 'line')} that are no request.`)
   if (log.refused > 0) notes.push(`The log has ${counted(log.refused, 'call')} with status 429.`)
   if (log.used.usd > 0 && log.unpriced > 0) {
     notes.push(`Counted as $0: ${counted(log.unpriced, 'call')} with neither a cost nor a price.`)

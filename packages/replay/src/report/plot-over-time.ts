@@ -57,6 +57,10 @@ export async function plotOverTime(set: SetReport, measure: Measure): Promise<Pl
   }
 }
 
+/** The height of all calls, and of the denied ones by themselves, in pixels. */
+const HEIGHT = 220
+const DENIED_HEIGHT = 70
+
 function overTimeSpec({ series, intervalMs }: SetReport, measure: Measure): TopLevelSpec {
   const { names, unit, divisor } = measure
   const values = series.flatMap((sums) =>
@@ -66,30 +70,38 @@ function overTimeSpec({ series, intervalMs }: SetReport, measure: Measure): TopL
     }),
   )
   const format = series.length * intervalMs <= HOURS_MS ? '%H:%M' : '%d %b'
+  const bars = (height: number, title: string) =>
+    ({
+      width: WIDTH,
+      height,
+      mark: { type: 'bar', binSpacing: series.length > 90 ? 0 : 1 },
+      encoding: {
+        x: {
+          field: 'from',
+          type: 'temporal',
+          scale: { type: 'utc' },
+          bin: 'binned',
+          title: 'time (UTC)',
+          axis: { format, labelOverlap: true },
+        },
+        x2: { field: 'to' },
+        y: { field: 'sum', type: 'quantitative', stack: 'zero', title },
+        color: KIND_COLOUR,
+        order: { field: 'order' },
+      },
+    }) as const
+  const all = bars(HEIGHT, `${unit} per ${lengthOf(intervalMs)}`)
+  const denied = values.filter(({ kind, sum }) => kind === 'denied' && sum > 0)
+  if (denied.length === 0) return { data: { values }, ...all }
+  // A few among many are too flat to be seen on the axis of all.
   return {
-    width: WIDTH,
-    height: 220,
-    data: { values },
-    mark: { type: 'bar', binSpacing: series.length > 90 ? 0 : 1 },
-    encoding: {
-      x: {
-        field: 'from',
-        type: 'temporal',
-        scale: { type: 'utc' },
-        bin: 'binned',
-        title: 'time (UTC)',
-        axis: { format, labelOverlap: true },
+    vconcat: [
+      { data: { values }, ...all },
+      {
+        data: { values: values.filter(({ kind }) => kind === 'denied') },
+        ...bars(DENIED_HEIGHT, `denied ${unit}`),
       },
-      x2: { field: 'to' },
-      y: {
-        field: 'sum',
-        type: 'quantitative',
-        stack: 'zero',
-        title: `${unit} per ${lengthOf(intervalMs)}`,
-      },
-      color: KIND_COLOUR,
-      order: { field: 'order' },
-    },
+    ],
   }
 }
 

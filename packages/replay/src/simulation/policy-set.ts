@@ -57,7 +57,10 @@ const withOneStripe = (rule: PolicyRule): PolicyRule => ({ ...rule, stripes: 1 }
 
 function reasonToOmit({ name, reason, limit }: PolicyRule): OmittedPolicy | undefined {
   if (reason === 'concurrency_exceeded') {
-    return { name, reason: 'it counts calls in flight, and a log does not tell when they ended' }
+    return {
+      name,
+      reason: 'it counts calls in flight, and a replay decides each call at its start',
+    }
   }
   return limit === 'configured' ? { name, reason: 'its limit is set at run time' } : undefined
 }

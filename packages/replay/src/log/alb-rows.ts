@@ -1,0 +1,36 @@
+import type { Readable } from 'node:stream'
+import type { Fault, Row } from './row.ts'
+import { linesOf } from './lines.ts'
+
+/**
+ * A line of an Application Load Balancer: type, time of the answer, balancer, client, target, three durations, two
+ * statuses, two sizes, the request, and, after what is not read, the time of the request.
+ * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-access-logs.html
+ */
+const ALB =
+  /^(?:https?|h2|grpcs|wss?) (\S+) \S+ (\S+):\d+ \S+ [\d.-]+ [\d.-]+ [\d.-]+ (\d{3}|-) \S+ \d+ (\d+) "(\S+) (\S+)[^"]*"(?: "[^"]*" \S+ \S+ \S+ "[^"]*" "[^"]*" "[^"]*" \S+ (\d\S+))?/
+
+/** Returns true if the line is one of an Application Load Balancer. */
+export const isAlbLine = (line: string): boolean => ALB.test(line)
+
+/**
+ * Reads the access log of an Application Load Balancer. Its columns are `ip`, `time`, `method`, `route` (the path
+ * without its query), `status` and `bytes`. The `tenant` is the address.
+ */
+export async function* albRows(stream: Readable): AsyncGenerator<Row | Fault> {
+  for await (const item of linesOf(stream)) {
+    if ('reason' in item) {
+      yield item
+      continue
+    }
+    const { line, text } = item
+    const match = ALB.exec(text)
+    if (match === null) {
+      yield { line, reason: 'the line is not one of an Application Load Balancer' }
+      continue
+    }
+    const [, answered, ip, status, bytes, method, address = '', time = answered] = match
+    const route = URL.canParse(address) ? new URL(address).pathname : address
+    yield { line, values: { ip, tenant: ip, time, method, route, status, bytes } }
+  }
+}
