@@ -8,7 +8,7 @@ import {
   type PolicyOptions,
   type RolloutOptions,
 } from '@sluice/core'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { remaining } from '../../support/decisions.ts'
 import { ACME, setUp } from '../../support/limiters.ts'
 import { storesOf } from '../../support/stores.ts'
@@ -148,5 +148,66 @@ describe('a percentage of partitions', () => {
         skipped: [{ name: 'p', why: 'not_enabled' }],
       })
     }
+  })
+})
+
+describe('a rollout by request', () => {
+  it('counts and denies a share of requests, also of one partition for everyone', async () => {
+    // Chance goes through the hundred percent, over and over.
+    let turn = 0
+    const random = vi
+      .spyOn(Math, 'random')
+      .mockImplementation(() => (((turn += 1) * 37) % 100) / 100 + 0.005)
+    onTestFinished(() => random.mockRestore())
+    const policy = slidingWindow({
+      name: 'all',
+      limit: 10,
+      window: '1m',
+      per: 'global',
+      rollout: rollout({ enforced: 20, by: 'request' }),
+    })
+    const { limiter } = setUp([policy])
+    const decisions: Decision[] = []
+    for (let time = 0; time < 110; time += 1) decisions.push(await limiter.check(ACME))
+    const over = decisions.slice(10)
+    expect(decisions.slice(0, 10).every(({ allowed }) => allowed)).toBe(true)
+    expect(over.filter(({ allowed }) => !allowed)).toHaveLength(20)
+    expect(over.every(({ policies }) => policies[0]?.fits === false)).toBe(true)
+  })
+
+  it('skips the share that is not enabled', async () => {
+    let seed = 1
+    const random = vi.spyOn(Math, 'random').mockImplementation(() => {
+      seed = (seed * 48_271) % 2_147_483_647
+      return seed / 2_147_483_647
+    })
+    onTestFinished(() => random.mockRestore())
+    const policy = slidingWindow({
+      name: 'all',
+      limit: 1_000,
+      window: '1m',
+      per: ['tenant'],
+      rollout: rollout({ enabled: 30, enforced: 100, by: 'request' }),
+    })
+    const { limiter } = setUp([policy])
+    let counted = 0
+    for (let time = 0; time < 1_000; time += 1) {
+      counted += (await limiter.check(ACME)).policies.length
+    }
+    expect(counted).toBeGreaterThan(270)
+    expect(counted).toBeLessThan(330)
+  })
+
+  it.each([0, 100])('of %i percent asks nobody', async (percent) => {
+    const selection = rollout({ enabled: percent, enforced: percent, by: 'request' })
+    const answers = Array.from({ length: 1_000 }, () => [
+      selection.isEnabled('p', 'x'),
+      selection.isEnforced('p', 'x'),
+    ])
+    expect(answers.flat().every((answer) => answer === (percent === 100))).toBe(true)
+  })
+
+  it('is refused by any other name', () => {
+    expect(() => rollout({ by: 'user' as 'request' })).toThrow('rollout.by')
   })
 })

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { EnvoyLocalRateLimit, type EnvoyFilter } from './models/envoy.ts'
 import { at, block, cleanUp, requestFrom, source, START, stillClock } from './page.ts'
 
@@ -106,6 +106,25 @@ describe("Envoy's percentages", () => {
     const refusedShare = ours.filter((refused) => refused > 0).length / TENANTS
     expect(refusedShare).toBeGreaterThan(share * 0.75)
     expect(refusedShare).toBeLessThan(share * 1.25)
+  })
+
+  it('by request refuse as many requests as Envoy does', async () => {
+    const SENT = 20_000
+    const { limiter } = await block('envoy-by-request')
+    const envoy = new EnvoyLocalRateLimit(filterOf(source('envoy-rollout.yaml')), START, lots())
+    let seed = 1
+    const random = vi.spyOn(Math, 'random').mockImplementation(() => {
+      seed = (seed * 48_271) % 2_147_483_647
+      return seed / 2_147_483_647
+    })
+    onTestFinished(() => random.mockRestore())
+    let [there, here] = [0, 0]
+    for (let sent = 0; sent < SENT; sent += 1) {
+      if (!envoy.request(START).allowed) there += 1
+      if (!(await limiter.check({})).allowed) here += 1
+    }
+    expect(Math.abs(here - there)).toBeLessThan(SENT * 0.01)
+    expect(here / SENT).toBeCloseTo(0.1, 1)
   })
 })
 
