@@ -20,7 +20,12 @@ export default function Layout({ children }: { children: ReactNode }): ReactNode
           <nav aria-label="Pages">
             <Link href="/dashboard">Dashboard</Link>
             <Link href="/overspend">200 streams on $1.00</Link>
+            <a href="/docs/getting-started.md">Docs</a>
           </nav>
+          <p>
+            Sluice limits what each tenant of your app may use of AI: requests, tokens and dollars,
+            exactly, at the edge.
+          </p>
         </header>
         {children}
       </body>

@@ -87,7 +87,7 @@ export class DashboardState {
         state.allowed += allowed ? 1 : 0
         state.denied += allowed ? 0 : 1
         state.degraded += degraded ? 1 : 0
-        state.tokens += tokens
+        state.tokens.add(tokens, now)
         state.decide(record, now, isComplete)
         if (!allowed && this.#avoided.deny(tenant, call, estimateUsd)) {
           state.avoidedCalls += 1
@@ -115,11 +115,12 @@ export class DashboardState {
     if (!found || !this.#tenants.has(found.call.tenant)) return
     const { call, wasRunning } = found
     const moved = end.type === 'settled' ? end : undefined
+    const now = this.#clock()
     this.#change(
       call.tenant,
       (state) => {
         if (wasRunning) state.end(call.limiter, call.usd)
-        if (moved) state.settle(call, moved)
+        if (moved) state.settle(call, moved, now)
       },
       { tokens: moved?.tokens ?? 0 },
     )
@@ -169,12 +170,12 @@ export class DashboardState {
     const now = this.#clock()
     return {
       now,
-      totals: this.#tenants.totals,
+      totals: this.#tenants.totalsAt(now),
       store: this.#health.store,
       problems: this.#health.problems,
       missing: this.#arrivals.missing,
       ...this.#report?.latest,
-      tenants: this.#tenants.since(version),
+      tenants: this.#tenants.since(version, now),
       seconds: this.#seconds.since(version, now),
       minutes: this.#minutes.since(version, now),
     }

@@ -1,7 +1,8 @@
 import type { DecisionRecord, PolicyFact, ReservedRecord, SettledRecord } from './record.ts'
-import type { Levels } from './totals.ts'
+import type { Counts, Levels } from './totals.ts'
 import type { PolicyView, TenantView } from './view.ts'
 import { CapCount } from './cap-count.ts'
+import { DayCount } from './day-count.ts'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
@@ -28,7 +29,7 @@ export class Tenant {
   allowed = 0
   denied = 0
   degraded = 0
-  tokens = 0
+  readonly tokens: DayCount = new DayCount()
   heldUsd = 0
   avoidedUsd = 0
   avoidedCalls = 0
@@ -109,8 +110,8 @@ export class Tenant {
   }
 
   /** Counts the units that the settlement of a call has moved. */
-  settle({ limiter, at, isDegraded }: ReservedRecord, moved: SettledRecord): void {
-    this.tokens += moved.tokens
+  settle({ limiter, at, isDegraded }: ReservedRecord, moved: SettledRecord, now: number): void {
+    this.tokens.add(moved.tokens, now)
     for (const { view, cap } of this.#policies.values()) {
       if (view.limiter !== limiter || view.unit === 'call') continue
       const units = (moved.overrun[view.unit] ?? 0) - (moved.returned[view.unit] ?? 0)
@@ -129,18 +130,18 @@ export class Tenant {
     }
   }
 
-  view(): TenantView {
-    const { name: tenant, plan, allowed, denied, degraded, tokens } = this
-    const { avoidedCalls, lastAt } = this
+  countsAt(now: number): Counts {
+    const { allowed, denied, degraded, tokens, avoidedCalls } = this
+    return { allowed, denied, degraded, tokens: tokens.read(now), avoidedCalls }
+  }
+
+  view(now: number): TenantView {
+    const { name: tenant, plan, lastAt } = this
     return {
       tenant,
       ...(plan !== undefined && { plan }),
-      allowed,
-      denied,
-      degraded,
-      tokens,
+      ...this.countsAt(now),
       ...this.levels,
-      avoidedCalls,
       lastAt,
       policies: Array.from(this.#policies.values(), ({ view }) => ({ ...view })),
     }

@@ -1,4 +1,5 @@
 import type { TenantView, Totals } from './view.ts'
+import { DayCount } from './day-count.ts'
 import { Tenant } from './tenant.ts'
 import { NO_COUNTS, NO_LEVELS, addCounts, type Levels } from './totals.ts'
 import { MAX_TENANTS } from './view.ts'
@@ -9,15 +10,18 @@ export class Tenants {
   readonly #tenants = new Map<string, Tenant>()
   /** The sums of all tenants' amounts. */
   #levels = NO_LEVELS
-  /** The counts of tenants that are not remembered any more. */
+  /** The counts of tenants that are not remembered any more, and their tokens. */
   #others = NO_COUNTS
+  readonly #othersTokens = new DayCount()
 
   get levels(): Levels {
     return this.#levels
   }
 
-  get totals(): Totals {
-    return { ...[...this.#tenants.values()].reduce(addCounts, this.#others), ...this.#levels }
+  totalsAt(now: number): Totals {
+    const others = { ...this.#others, tokens: this.#othersTokens.read(now) }
+    const counts = Array.from(this.#tenants.values(), (tenant) => tenant.countsAt(now))
+    return { ...counts.reduce(addCounts, others), ...this.#levels }
   }
 
   has(name: string): boolean {
@@ -26,7 +30,7 @@ export class Tenants {
 
   /** Changes a tenant at the time `now`. Returns it. */
   change(name: string, now: number, version: number, update: (tenant: Tenant) => void): Tenant {
-    const tenant = this.#tenantOf(name)
+    const tenant = this.#tenantOf(name, now)
     const before = tenant.levels
     update(tenant)
     tenant.version = version
@@ -42,18 +46,20 @@ export class Tenants {
   }
 
   /** Returns the tenants that have changed after `version`. */
-  since(version: number): TenantView[] {
+  since(version: number, now: number): TenantView[] {
     const changed = [...this.#tenants.values()].filter((tenant) => tenant.version > version)
-    return changed.map((tenant) => tenant.view())
+    return changed.map((tenant) => tenant.view(now))
   }
 
-  #tenantOf(name: string): Tenant {
+  #tenantOf(name: string, now: number): Tenant {
     const tenant = this.#tenants.get(name) ?? new Tenant(name)
     this.#tenants.delete(name)
     this.#tenants.set(name, tenant)
     const [oldest] = this.#tenants.values()
     if (oldest && this.#tenants.size > MAX_TENANTS) {
-      this.#others = addCounts(this.#others, oldest)
+      const counts = oldest.countsAt(now)
+      this.#others = addCounts(this.#others, counts)
+      this.#othersTokens.add(counts.tokens, now)
       this.#drop(oldest, { ...NO_LEVELS, avoidedUsd: oldest.avoidedUsd })
     }
     return tenant

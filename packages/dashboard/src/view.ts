@@ -42,7 +42,7 @@ export interface PolicyView {
   readonly enforced: boolean
 }
 
-/** The counts of one tenant since the dashboard began. */
+/** The counts of one tenant since the dashboard began; its tokens since midnight UTC, as of daily budgets. */
 export interface TenantView {
   readonly tenant: string
   readonly plan?: string

@@ -19,6 +19,17 @@ const SCENARIOS = [
 /** A view without any activity. */
 const EMPTY_VIEW = createDashboard().view()
 
+/** Lets the page receive this view, and nothing else. */
+async function show(page: Page, view: object): Promise<void> {
+  await page.route('**/api/dashboard', (route) =>
+    route.fulfill({
+      contentType: 'text/event-stream',
+      body: `id: 1\nevent: snapshot\ndata: ${JSON.stringify(view)}\n\n`,
+    }),
+  )
+  await page.reload()
+}
+
 describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
   let demo: Demo
   let browser: Browser
@@ -144,6 +155,7 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
 
   it('tells the lines of each chart apart without their colors', () =>
     withPage({}, async (page) => {
+      await runScenario(page, 'Retry storm')
       const legends = await page.locator('.sluice-legend').all()
       expect(legends.length).toBeGreaterThan(1)
       for (const legend of legends) {
@@ -175,13 +187,7 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
           count: at,
         })),
       }
-      await page.route('**/api/dashboard', (route) =>
-        route.fulfill({
-          contentType: 'text/event-stream',
-          body: `id: 1\nevent: snapshot\ndata: ${JSON.stringify(view)}\n\n`,
-        }),
-      )
-      await page.reload()
+      await show(page, view)
       const row = page.getByRole('region', { name: 'Limits on trial' }).getByRole('row').last()
       expect((await row.innerText()).split('\t')).toEqual([
         'next',
@@ -198,6 +204,58 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
       expect(await problems.innerText()).not.toContain('docs/')
       const { violations } = await new AxeBuilder({ page }).analyze()
       expect(violations.map(({ id }) => id)).toEqual([])
+    }))
+
+  it('has no chart and no table before the first decision', () =>
+    withPage({}, async (page) => {
+      await show(page, EMPTY_VIEW)
+      await page.getByText('No decision has reached this page yet').waitFor()
+      expect(await page.locator('.sluice-chart, .sluice-figure, .sluice table').count()).toBe(0)
+    }))
+
+  it('begins with what happens, and stacks what was denied on what was allowed', () =>
+    withPage({}, async (page) => {
+      await runScenario(page, 'Retry storm')
+      const headline = page.locator('.sluice-headline')
+      expect(await headline.innerText()).toMatch(
+        /^(Stormy|Unsettled): \d+ % denied in the last minute, about \$[\d.]+ not spent$/,
+      )
+      await page.locator('.sluice-bar select').first().selectOption('growth-1')
+      await page.locator('.sluice-bar select').first().selectOption('')
+      await page.getByRole('button', { name: 'Start over' }).click()
+      await expect
+        .poll(() => headline.innerText())
+        .toMatch(/^Quiet: no request in the last minute$/)
+    }))
+
+  it('shows the whole table of tenants on a phone', () =>
+    withPage({ width: 390 }, async (page) => {
+      await runScenario(page, 'Retry storm')
+      const box = page.getByRole('group', { name: 'Tenants, a table to scroll' })
+      expect(await box.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0)
+      const names = await box.locator('thead th:visible').allInnerTexts()
+      expect(names).toEqual(['Tenant', 'Allowed', 'Denied', 'Spent', 'Not spent ≈'])
+    }))
+
+  it('has the colors of the page that it is in, whatever the system prefers', () =>
+    withPage({ colorScheme: 'dark' }, async (page) => {
+      const colorOf = (): Promise<string> =>
+        page.locator('.sluice').evaluate((one) => getComputedStyle(one).color)
+      expect(await colorOf()).toBe('rgb(232, 237, 242)')
+      await page.evaluate(() => document.documentElement.style.setProperty('color-scheme', 'light'))
+      expect(await colorOf()).toBe('rgb(23, 32, 42)')
+    }))
+
+  it('leads to the docs', () =>
+    withPage({}, async (page) => {
+      await page.getByRole('link', { name: 'Docs' }).click()
+      await page.getByText('# Getting started').waitFor()
+      const { status } = await page.request
+        .get(`${demo.url}/docs/../package.json`)
+        .then((answer) => ({
+          status: answer.status(),
+        }))
+      expect(status).toBe(404)
     }))
 
   it('shows the files behind a scenario, by the keyboard', () =>

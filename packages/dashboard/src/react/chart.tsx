@@ -1,7 +1,7 @@
-import { useEffect, useRef, type ReactNode } from 'react'
+import { useEffect, useMemo, useRef, type ReactNode } from 'react'
 import uPlot from 'uplot'
 import { ChartTable } from './chart-table.tsx'
-import { PLOT_HEIGHT, plotOptions, type Line, type PlotStyle } from './plot.ts'
+import { PLOT_HEIGHT, plotOptions, stackedOf, type Line, type PlotStyle } from './plot.ts'
 
 interface ChartProps extends PlotStyle {
   readonly title: string
@@ -18,13 +18,15 @@ export function Chart({
   lines,
   data,
   format,
+  formatAxis,
   leastTop,
-  isWhole = false,
+  isStacked = false,
 }: ChartProps): ReactNode {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
-  const latest = useRef(data)
-  latest.current = data
+  const drawn = useMemo(() => (isStacked ? stackedOf(data) : data), [data, isStacked])
+  const latest = useRef(drawn)
+  latest.current = drawn
   const key = JSON.stringify([lines, leastTop])
 
   useEffect(() => {
@@ -32,7 +34,7 @@ export function Chart({
     if (!element) return undefined
     const draw = (): void => {
       plot.current?.destroy()
-      const options = plotOptions(element, { lines, format, leastTop, isWhole })
+      const options = plotOptions(element, { lines, format, formatAxis, leastTop, isStacked })
       plot.current = new uPlot(options, latest.current as uPlot.AlignedData, element)
     }
     draw()
@@ -49,9 +51,9 @@ export function Chart({
       plot.current = undefined
     }
     // `key` has all that `lines` and `leastTop` say.
-  }, [key, format, isWhole])
+  }, [key, format, formatAxis, isStacked])
 
-  useEffect(() => plot.current?.setData(data as uPlot.AlignedData), [data])
+  useEffect(() => plot.current?.setData(drawn as uPlot.AlignedData), [drawn])
 
   return (
     <figure className="sluice-chart" aria-label={title}>

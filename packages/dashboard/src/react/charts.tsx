@@ -3,7 +3,7 @@ import type { TenantView, View } from '../view.ts'
 import { Chart } from './chart.tsx'
 import type { Line } from './plot.ts'
 import { movingSum, pointsOf, RANGES } from './series.ts'
-import { countOf, dollarsOf } from './words.ts'
+import { axisDollarsOf, countOf, dollarsOf } from './words.ts'
 
 interface ChartsProps {
   readonly view: View | undefined
@@ -15,6 +15,10 @@ interface ChartsProps {
 const DOLLARS: readonly Line[] = [
   { label: 'Spent or reserved', color: '--sluice-accent', fill: 'plain' },
   { label: 'Spent', color: '--sluice-good' },
+]
+/** Of one tenant: the sum of the budgets that are known so far would say nothing. */
+const DOLLARS_AND_BUDGET: readonly Line[] = [
+  ...DOLLARS,
   { label: 'Budget', color: '--sluice-bad', dash: true },
 ]
 const REQUESTS: readonly Line[] = [
@@ -33,6 +37,7 @@ export function Charts({ view, tenant, now, range }: ChartsProps): ReactNode {
   const second = now - (now % 1_000)
   const data = useMemo(() => dataOf(view, tenant, second, range), [view, tenant, second, range])
   const [, used, , budget] = data.dollars
+  const isOne = tenant !== undefined
   const [, allowed, denied] = data.requests
   const [, tokens, tokenLimit] = data.tokens
   const [, avoided] = data.avoided
@@ -41,11 +46,12 @@ export function Charts({ view, tenant, now, range }: ChartsProps): ReactNode {
     <div className="sluice-charts">
       {last(budget) > 0 && (
         <Chart
-          title="Dollars against the budget"
-          summary={`${dollarsOf(last(used))} of ${dollarsOf(last(budget))} are spent or reserved.`}
-          lines={DOLLARS}
-          data={data.dollars}
+          title={isOne ? 'Dollars against the budget' : 'Dollars spent'}
+          summary={`${dollarsOf(last(used))}${isOne ? ` of ${dollarsOf(last(budget))}` : ''} are spent or reserved.`}
+          lines={isOne ? DOLLARS_AND_BUDGET : DOLLARS}
+          data={isOne ? data.dollars : data.dollars.slice(0, 3)}
           format={dollarsOf}
+          formatAxis={axisDollarsOf}
           leastTop={10_000}
         />
       )}
@@ -56,7 +62,7 @@ export function Charts({ view, tenant, now, range }: ChartsProps): ReactNode {
         data={data.requests}
         format={countOf}
         leastTop={5}
-        isWhole
+        isStacked
       />
       {last(tokenLimit) > 0 ? (
         <Chart
@@ -66,15 +72,15 @@ export function Charts({ view, tenant, now, range }: ChartsProps): ReactNode {
           data={data.tokens}
           format={countOf}
           leastTop={1_000}
-          isWhole
         />
-      ) : (
+      ) : last(avoided) === 0 ? null : (
         <Chart
           title="What denied calls would have cost"
           summary={`${dollarsOf(last(avoided))}, by an estimate that counts no retry twice.`}
           lines={AVOIDED}
           data={data.avoided}
           format={dollarsOf}
+          formatAxis={axisDollarsOf}
           leastTop={1_000}
         />
       )}
@@ -109,7 +115,8 @@ function dataOf(
       times,
       shown.map(({ usedUsd }) => usedUsd),
       shown.map(({ usedUsd, heldUsd }) => usedUsd - heldUsd),
-      shown.map(({ budgetUsd }) => budgetUsd),
+      // A budget is what it is now: it was not 0 before the first request.
+      shown.map(() => shown.at(-1)?.budgetUsd ?? 0),
     ],
     requests: [times, shown.map(({ allowed }) => allowed), shown.map(({ denied }) => denied)],
     tokens: [times, tokens, times.map(() => limit)],

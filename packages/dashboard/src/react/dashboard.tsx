@@ -3,6 +3,7 @@ import type { View } from '../view.ts'
 import { Charts } from './charts.tsx'
 import { Figures } from './figures.tsx'
 import { Findings } from './findings.tsx'
+import { Headline } from './headline.tsx'
 import { Health } from './health.tsx'
 import { Limits } from './limits.tsx'
 import { MissingEvents, NoDecision } from './silence.tsx'
@@ -40,6 +41,8 @@ export function Dashboard(props: DashboardProps): ReactNode {
   const [range, setRange] = useState<keyof typeof RANGES>('minute')
   const wanted = 'tenant' in props ? props.tenant : chosen
   const known = view?.tenants.find(({ tenant }) => tenant === wanted)
+  // Before the first one there is nothing to draw.
+  const hasDecisions = view !== undefined && view.store.state !== 'unknown'
   const choose = (tenant: string | undefined): void => {
     setChosen(tenant)
     onTenant?.(tenant)
@@ -64,16 +67,27 @@ export function Dashboard(props: DashboardProps): ReactNode {
       </div>
       <NoDecision view={view} />
       <MissingEvents view={view} />
-      <Figures view={view} tenant={wanted} now={now} />
+      {hasDecisions && (
+        <>
+          <Headline view={view} tenant={wanted} now={now} range={range} />
+          <Figures view={view} tenant={wanted} now={now} />
+        </>
+      )}
       {children}
-      <Charts view={view} tenant={wanted} now={now} range={range} />
-      <div className="sluice-columns">
-        <Tenants view={view} tenant={wanted} onTenant={choose} />
-        <div className="sluice-stack">
-          <Limits tenant={known ?? busiest(view?.tenants)[0]} now={now} />
-          <Findings view={view} />
-        </div>
-      </div>
+      {hasDecisions && (
+        <>
+          <Charts view={view} tenant={wanted} now={now} range={range} />
+          <div className="sluice-columns">
+            <div className="sluice-stack">
+              <Tenants view={view} tenant={wanted} onTenant={choose} now={now} />
+              <Findings view={view} />
+            </div>
+            <div className="sluice-stack">
+              <Limits tenant={known ?? busiest(view?.tenants)[0]} now={now} />
+            </div>
+          </div>
+        </>
+      )}
       <Shadow view={view} />
       <Problems view={view} />
     </div>

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import type { Totals, View } from '../view.ts'
 import { NO_COUNTS, NO_LEVELS } from '../totals.ts'
 import { pointIn } from './series.ts'
+import { tokensToday } from './tenants.tsx'
 import { countOf, dollarsOf } from './words.ts'
 
 interface FiguresProps {
@@ -14,10 +15,10 @@ const NOTHING: Totals = { ...NO_COUNTS, ...NO_LEVELS }
 
 /** The sums of all tenants or of one, each with its meaning. */
 export function Figures({ view, tenant, now }: FiguresProps): ReactNode {
-  const totals =
-    tenant === undefined ? view?.totals : view?.tenants.find((one) => one.tenant === tenant)
-  const figures = totals ?? NOTHING
-  const { allowed, denied, degraded, tokens, usedUsd, heldUsd, budgetUsd } = figures
+  const known = view?.tenants.find((one) => one.tenant === tenant)
+  const figures = (tenant === undefined ? view?.totals : known) ?? NOTHING
+  const tokens = known ? tokensToday(known, now) : figures.tokens
+  const { allowed, denied, degraded, usedUsd, heldUsd, budgetUsd } = figures
   const rate = rateAt(view, tenant, now)
   return (
     <dl className="sluice-figures" aria-label={tenant ?? 'All tenants'}>
@@ -31,7 +32,7 @@ export function Figures({ view, tenant, now }: FiguresProps): ReactNode {
         }
         share={budgetUsd === 0 ? 0 : usedUsd / budgetUsd}
       />
-      <Figure name="Tokens" value={countOf(tokens)} note="charged so far" />
+      <Figure name="Tokens" value={countOf(tokens)} note="charged today (UTC)" />
       <Figure
         name="Allowed"
         value={countOf(allowed)}

@@ -13,24 +13,28 @@ export interface Line {
 export interface PlotStyle {
   readonly lines: readonly Line[]
   readonly format: (value: number) => string
+  /** Formats a label of the vertical axis, whose labels are so far apart. @default format */
+  readonly formatAxis?: ((value: number, step: number) => string) | undefined
   /** The least value at the top of the vertical axis. */
   readonly leastTop: number
-  /** True if there is nothing between two whole numbers. */
-  readonly isWhole?: boolean
+  /** True if each line adds to the one before: what is drawn of it is the area between both. */
+  readonly isStacked?: boolean
 }
 
 export const PLOT_HEIGHT = 190
 
-/** The distances between labels of whole numbers. */
-const WHOLE_STEPS = [1, 2, 5]
-  .flatMap((step) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6].map((ten) => step * ten))
-  .toSorted((a, b) => a - b)
+/** The distances between labels, which are round: whole numbers, or micro-dollars. */
+const STEPS = Array.from({ length: 14 }, (_, power) => 10 ** power).flatMap((ten) => [
+  ten,
+  2 * ten,
+  5 * ten,
+])
 const AXIS_FONT = '12px system-ui, sans-serif'
 const stepped = uPlot.paths.stepped?.({ align: 1 })
 
 /** Returns the options of a plot that is drawn in `element`. */
 export function plotOptions(element: HTMLElement, style: PlotStyle): uPlot.Options {
-  const { lines, format, leastTop, isWhole } = style
+  const { lines, format, formatAxis = format, leastTop, isStacked } = style
   const grid = { stroke: resolveColor(element, '--sluice-line'), width: 1 }
   const stroke = resolveColor(element, '--sluice-soft')
   const axis = { stroke, font: AXIS_FONT, grid, ticks: { show: false } }
@@ -39,7 +43,8 @@ export function plotOptions(element: HTMLElement, style: PlotStyle): uPlot.Optio
     height: PLOT_HEIGHT,
     cursor: { show: false },
     legend: { show: false },
-    padding: [8, 4, 0, 0],
+    // The last label of the time is as wide as that on both sides.
+    padding: [8, 26, 0, 0],
     scales: {
       x: { time: true },
       y: { range: (_, __, most) => [0, Math.max(leastTop, most * 1.1)] },
@@ -50,10 +55,13 @@ export function plotOptions(element: HTMLElement, style: PlotStyle): uPlot.Optio
         ...axis,
         size: 60,
         space: 34,
-        values: (_, values) => values.map(format),
-        ...(isWhole && { incrs: WHOLE_STEPS }),
+        incrs: STEPS,
+        values: (_, values, __, ___, step) => values.map((value) => formatAxis(value, step)),
       },
     ],
+    ...(isStacked && {
+      bands: lines.slice(1).map((_, index) => ({ series: [index + 2, index + 1] })),
+    }),
     series: [{}, ...lines.map((line) => seriesOf(line, resolveColor(element, line.color)))],
   }
 }
@@ -88,6 +96,16 @@ function hatching({ canvas }: CanvasRenderingContext2D, color: string): CanvasPa
   }
   pen.stroke()
   return pen.createPattern(tile, 'repeat')
+}
+
+/** Returns lines that each add to the one before. */
+export function stackedOf(data: readonly (readonly number[])[]): number[][] {
+  const [times = [], ...lines] = data
+  const sums = times.map(() => 0)
+  const stacked = lines.map((line) =>
+    line.map((value, index) => (sums[index] = (sums[index] ?? 0) + value)),
+  )
+  return [[...times], ...stacked]
 }
 
 /** A canvas knows neither variables nor `light-dark()`: the browser resolves them for an element. */

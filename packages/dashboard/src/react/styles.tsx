@@ -17,7 +17,6 @@ const CSS = `
   --sluice-good: light-dark(#17703f, #4cc38a);
   --sluice-warn: light-dark(#96450a, #f5a94b);
   --sluice-bad: light-dark(#b3261e, #ff8a80);
-  color-scheme: light dark;
   display: grid;
   grid-template-columns: minmax(0, 1fr);
   gap: 12px;
@@ -27,6 +26,7 @@ const CSS = `
 }
 .sluice :is(h3, p, ul, dl, dd, figure) { margin: 0; padding: 0; list-style: none; }
 .sluice h3 { font-size: 15px; font-weight: 600; }
+.sluice .sluice-headline { font-size: 20px; font-weight: 600; letter-spacing: -0.01em; line-height: 1.3; }
 .sluice-bar { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; }
 .sluice-bar label { display: flex; gap: 8px; align-items: center; margin: 0; color: var(--sluice-soft); font-size: 13px; }
 .sluice-bar select { width: auto; margin: 0; padding: 6px 8px; border: 1px solid var(--sluice-line); border-radius: 8px; background: var(--sluice-card); color: var(--sluice-text); font: inherit; }
@@ -70,7 +70,7 @@ const CSS = `
 .sluice-chosen th button { border-color: var(--sluice-accent); }
 .sluice-denied { color: var(--sluice-bad); font-weight: 600; }
 .sluice-scroll { margin-top: 8px; overflow-x: auto; }
-.sluice-columns { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 12px; align-items: start; }
+.sluice-columns { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 12px; }
 .sluice-hint { color: var(--sluice-soft); font-size: 12.5px; }
 .sluice .sluice-limits { display: grid; gap: 12px; margin-top: 10px; }
 .sluice-limit { display: flex; flex-wrap: wrap; gap: 0 12px; justify-content: space-between; font-size: 13.5px; }
@@ -78,7 +78,8 @@ const CSS = `
 .sluice-meter { height: 8px; margin: 4px 0; border-radius: 4px; background: var(--sluice-line); overflow: hidden; }
 .sluice-meter div { height: 100%; background: var(--sluice-accent); }
 .sluice-full div { background: var(--sluice-bad); }
-.sluice-stack { display: grid; gap: 12px; }
+.sluice-stack { display: flex; flex-direction: column; gap: 12px; }
+.sluice-stack > :last-child { flex: 1; }
 .sluice .sluice-findings { display: grid; gap: 6px; margin-top: 6px; font-size: 13.5px; overflow-wrap: anywhere; }
 .sluice-problems { margin-top: 6px; font-size: 13px; overflow-wrap: anywhere; }
 .sluice-problems time { color: var(--sluice-soft); }
@@ -87,9 +88,12 @@ const CSS = `
   .sluice :is(.sluice-share i, .sluice-meter div) { transition: width 0.2s; }
 }
 @media (max-width: 820px) {
+  .sluice .sluice-scroll table { font-size: 13px; }
   .sluice-columns { grid-template-columns: minmax(0, 1fr); }
   .sluice-figures { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .sluice-figure strong { font-size: 21px; }
   .sluice-figure:last-child:nth-child(odd) { grid-column: 1 / -1; }
+  .sluice .sluice-minor { display: none; }
+  .sluice :is(th, td) { padding: 6px 4px; }
 }
 `

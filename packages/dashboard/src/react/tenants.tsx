@@ -6,12 +6,13 @@ interface TenantsProps {
   readonly view: View | undefined
   readonly tenant: string | undefined
   readonly onTenant: (tenant: string | undefined) => void
+  readonly now: number
 }
 
 const SHOWN = 10
 
 /** The tenants with the most requests. Choosing one shows its figures. */
-export function Tenants({ view, tenant: chosen, onTenant }: TenantsProps): ReactNode {
+export function Tenants({ view, tenant: chosen, onTenant, now }: TenantsProps): ReactNode {
   const tenants = busiest(view?.tenants)
   return (
     <section className="sluice-card" aria-labelledby="sluice-tenants">
@@ -29,10 +30,14 @@ export function Tenants({ view, tenant: chosen, onTenant }: TenantsProps): React
             <thead>
               <tr>
                 <th scope="col">Tenant</th>
-                <th scope="col">Plan</th>
+                <th scope="col" className="sluice-minor">
+                  Plan
+                </th>
                 <th scope="col">Allowed</th>
                 <th scope="col">Denied</th>
-                <th scope="col">Tokens</th>
+                <th scope="col" className="sluice-minor">
+                  Tokens today
+                </th>
                 <th scope="col">Spent</th>
                 <th scope="col">Not spent ≈</th>
               </tr>
@@ -49,12 +54,12 @@ export function Tenants({ view, tenant: chosen, onTenant }: TenantsProps): React
                       {tenant.tenant}
                     </button>
                   </th>
-                  <td className="sluice-text">{tenant.plan ?? '–'}</td>
+                  <td className="sluice-text sluice-minor">{tenant.plan ?? '–'}</td>
                   <td>{countOf(tenant.allowed)}</td>
                   <td className={tenant.denied > 0 ? 'sluice-denied' : ''}>
                     {countOf(tenant.denied)}
                   </td>
-                  <td>{countOf(tenant.tokens)}</td>
+                  <td className="sluice-minor">{countOf(tokensToday(tenant, now))}</td>
                   <td>{dollarsOf(tenant.usedUsd - tenant.heldUsd)}</td>
                   <td>{dollarsOf(tenant.avoidedUsd)}</td>
                 </tr>
@@ -66,6 +71,12 @@ export function Tenants({ view, tenant: chosen, onTenant }: TenantsProps): React
     </section>
   )
 }
+
+const DAY_MS = 86_400_000
+
+/** Returns the tokens since midnight UTC. A tenant that was not heard of since has none. */
+export const tokensToday = ({ tokens, lastAt }: TenantView, now: number): number =>
+  Math.floor(lastAt / DAY_MS) === Math.floor(now / DAY_MS) ? tokens : 0
 
 /** Sorts tenants by their requests, the most first. */
 export const busiest = (tenants: readonly TenantView[] = []): TenantView[] =>

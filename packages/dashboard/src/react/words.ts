@@ -42,6 +42,13 @@ export function dollarsOf(micro: number): string {
   return `$${(micro / 1_000_000).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
 }
 
+/** Formats micro-dollars beside an axis: with the decimals that steps of this length need to differ. */
+export function axisDollarsOf(micro: number, step: number): string {
+  if (micro === 0) return '$0'
+  const digits = step >= 1_000_000 ? 0 : Math.max(2, 6 - Math.floor(Math.log10(step)))
+  return `$${(micro / 1_000_000).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
+}
+
 /** Formats an amount of a policy's unit. */
 export const amountOf = (unit: string, units: number): string =>
   unit === 'usd' ? dollarsOf(units) : countOf(units)

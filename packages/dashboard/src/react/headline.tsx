@@ -1,0 +1,58 @@
+import { useMemo, type ReactNode } from 'react'
+import type { View } from '../view.ts'
+import { pointsOf, RANGES } from './series.ts'
+import { countOf, dollarsOf, percentOf } from './words.ts'
+
+const PERIODS: Readonly<Record<keyof typeof RANGES, string>> = {
+  minute: 'the last minute',
+  minutes: 'the last 5 minutes',
+  hours: 'the last 3 hours',
+}
+
+/** The sums that a headline tells of. */
+export interface Happenings {
+  readonly allowed: number
+  readonly denied: number
+  /** What the denied calls would have cost, in micro-dollars. */
+  readonly avoidedUsd: number
+}
+
+interface HeadlineProps {
+  readonly view: View | undefined
+  readonly tenant: string | undefined
+  readonly now: number
+  readonly range: keyof typeof RANGES
+}
+
+/** What happens now, in one sentence. */
+export function Headline({ view, tenant, now, range }: HeadlineProps): ReactNode {
+  const second = now - (now % 1_000)
+  const text = useMemo(() => {
+    const ticks = (range === 'hours' ? view?.minutes : view?.seconds) ?? []
+    const points = pointsOf(ticks, tenant, second, RANGES[range])
+    const sum = (name: 'allowed' | 'denied'): number =>
+      points.reduce((total, point) => total + point[name], 0)
+    const avoidedUsd = (points.at(-1)?.avoidedUsd ?? 0) - (points[0]?.avoidedUsd ?? 0)
+    return headlineOf(
+      { allowed: sum('allowed'), denied: sum('denied'), avoidedUsd },
+      PERIODS[range],
+    )
+  }, [view, tenant, second, range])
+  if (!view) return null
+  return <p className="sluice-headline">{text}</p>
+}
+
+/** Says in one sentence what has happened in a period. */
+export function headlineOf({ allowed, denied, avoidedUsd }: Happenings, period: string): string {
+  const all = allowed + denied
+  if (all === 0) return `Quiet: no request in ${period}`
+  if (denied === 0) {
+    return `Calm: ${all === 1 ? 'one request' : `${countOf(all)} requests`} in ${period}, none denied`
+  }
+  const share = denied / all
+  const weather = share >= 0.5 ? 'Stormy' : share >= 0.1 ? 'Unsettled' : 'Mostly calm'
+  // Less than half a percent is not none.
+  const percent = share < 0.005 ? 'less than 1 %' : percentOf(denied, all)
+  const cost = avoidedUsd > 0 ? `, about ${dollarsOf(avoidedUsd)} not spent` : ''
+  return `${weather}: ${percent} denied in ${period}${cost}`
+}
