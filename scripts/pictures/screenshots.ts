@@ -26,7 +26,7 @@ await page.getByText('too many this minute').first().waitFor()
 // Findings are looked for every ten seconds.
 await page.locator('.sluice-findings').waitFor({ timeout: 30_000 })
 // As far as the findings.
-await page.setViewportSize({ width: 1280, height: 1060 })
+await page.setViewportSize({ width: 1280, height: 1190 })
 for (const colorScheme of ['light', 'dark'] as const) {
   await page.emulateMedia({ colorScheme })
   await page.evaluate(() => window.scrollTo(0, 0))
