@@ -206,3 +206,39 @@ describe('the use of budgets', () => {
     })
   })
 })
+
+describe('how full limits are', () => {
+  it('is a distribution of the used shares after each decision, by policy', async () => {
+    const policies = [
+      fixedWindow({ name: 'rpm', limit: 4, window: '1m', per: ['tenant'] }),
+      fixedWindow({ name: 'daily', limit: 10, window: '1d', per: ['tenant'] }),
+    ]
+    const { limiter } = setUpTelemetry(sdk, policies)
+    for (let time = 0; time < 6; time += 1) await limiter.check(ACME)
+    const points = await sdk.points('rate_limiter.limit.used')
+    const found = points.map(({ attributes, value }) => {
+      const { count, sum, buckets } = value as {
+        count: number
+        sum: number
+        buckets: { boundaries: number[]; counts: number[] }
+      }
+      return { policy: attributes['rate_limiter.policy'], count, sum, buckets }
+    })
+    const boundaries = [0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1]
+    expect(found).toEqual([
+      // A quarter, a half, three quarters, and full three times: two of these were denied.
+      {
+        policy: 'rpm',
+        count: 6,
+        sum: 4.5,
+        buckets: { boundaries, counts: [0, 1, 1, 1, 0, 0, 3, 0] },
+      },
+      {
+        policy: 'daily',
+        count: 6,
+        sum: expect.closeTo(1.8, 6) as number,
+        buckets: { boundaries, counts: [1, 1, 4, 0, 0, 0, 0, 0] },
+      },
+    ])
+  })
+})

@@ -92,7 +92,7 @@ describe('shared series', () => {
     }
     const [key = ''] = await own.redis.keys(`${prefix}:metrics:20*`)
     expect(await own.redis.pttl(key)).toBeGreaterThan(30 * 86_400_000)
-    expect(await own.redis.hlen(key)).toBeLessThanOrEqual(3 + 2)
+    expect(await own.redis.hlen(key)).toBeLessThanOrEqual(3 + 3)
     const counts = decisionsOf(await metricsText(limiter)).map((line) => Number(line.split(' ')[1]))
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(5)
     clock.advance(31 * 86_400_000)

@@ -98,8 +98,11 @@ export function measure(
       const outcome = outcomeOf(decision)
       const degraded = decision.degraded?.mode
       recorder.add('decisions', { ...labels, policy, outcome, degraded }, 1)
-      for (const { fits, enforced, name } of decision.policies) {
+      for (const state of decision.policies) {
+        const { fits, enforced, name } = state
         if (!fits && !enforced) recorder.add('shadowDenials', { ...labels, policy: name }, 1)
+        // In thousandths, because sums are of whole numbers.
+        if (!degraded) recorder.observe('limitUsed', { policy: name }, shareUsed(state) * 1_000)
       }
       if (decision.allowed && !reservation) recordUnits('charged', labels, costBy(decision))
       if (recorder.set && !decision.degraded) recordBudgets(decision, subject)

@@ -34,7 +34,14 @@ export interface Metric {
 }
 
 export type MetricName =
-  'decisions' | 'shadowDenials' | 'units' | 'cost' | 'storeDuration' | 'thresholds' | 'budgetUsed'
+  | 'decisions'
+  | 'shadowDenials'
+  | 'units'
+  | 'cost'
+  | 'limitUsed'
+  | 'storeDuration'
+  | 'thresholds'
+  | 'budgetUsed'
 
 export const METRICS: Readonly<Record<MetricName, Metric>> = {
   decisions: {
@@ -65,6 +72,15 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     description: 'Dollars: charged, reserved, settled and so on',
     labels: ['route', 'plan', 'tenant', 'state'],
     divisor: 1_000_000,
+  },
+  limitUsed: {
+    name: 'rate_limiter.limit.used',
+    kind: 'histogram',
+    unit: '1',
+    description: 'The used share of a limit after each decision: how full the counts are',
+    labels: ['policy'],
+    divisor: 1_000,
+    bounds: [100, 250, 500, 750, 900, 990, 1_000],
   },
   storeDuration: {
     name: 'rate_limiter.store.duration',

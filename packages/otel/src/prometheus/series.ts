@@ -14,6 +14,7 @@ export const FAMILIES: Readonly<Record<Exclude<MetricName, 'budgetUsed'>, string
   shadowDenials: 'h',
   units: 'u',
   cost: 'c',
+  limitUsed: 'l',
   storeDuration: 's',
   thresholds: 't',
 }
