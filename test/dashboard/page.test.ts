@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
 import { headlineOf } from '../../packages/dashboard/dist/react/headline.js'
+import { stackedOf } from '../../packages/dashboard/dist/react/series.js'
+import { tokensToday } from '../../packages/dashboard/dist/react/tenants.js'
 import { axisDollarsOf } from '../../packages/dashboard/dist/react/words.js'
 import { setup } from './support.ts'
 
@@ -38,6 +40,23 @@ it('the labels of an axis of dollars differ, and have no more digits than they n
   ])
   expect(axisDollarsOf(3_000_000, 1_000_000)).toBe('$3')
   expect(axisDollarsOf(500_000, 500_000)).toBe('$0.50')
+})
+
+it('what was denied stands on what was allowed', () => {
+  const [times, allowed, denied] = [
+    [1, 2, 3],
+    [5, 0, 7],
+    [1, 2, 0],
+  ]
+  expect(stackedOf([times, allowed, denied] as number[][])).toEqual([times, allowed, [6, 2, 7]])
+  expect(stackedOf([])).toEqual([[]])
+})
+
+it('a page that stays open past midnight shows none of the tokens before it', () => {
+  const midnight = Date.UTC(2026, 2, 2)
+  expect(tokensToday(500, midnight - 1, midnight - 1)).toBe(500)
+  expect(tokensToday(500, midnight - 1, midnight)).toBe(0)
+  expect(tokensToday(500, midnight, midnight + 86_399_999)).toBe(500)
 })
 
 it('tokens are those of today, as the dollars of a daily budget are', async () => {

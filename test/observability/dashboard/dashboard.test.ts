@@ -251,7 +251,7 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
       await page.getByRole('link', { name: 'Docs' }).click()
       await page.getByText('# Getting started').waitFor()
       const { status } = await page.request
-        .get(`${demo.url}/docs/../package.json`)
+        .get(`${demo.url}/docs/%2e%2e%2fpackage.json`)
         .then((answer) => ({
           status: answer.status(),
         }))

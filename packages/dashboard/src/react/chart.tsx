@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useRef, type ReactNode } from 'react'
 import uPlot from 'uplot'
 import { ChartTable } from './chart-table.tsx'
-import { PLOT_HEIGHT, plotOptions, stackedOf, type Line, type PlotStyle } from './plot.ts'
+import { PLOT_HEIGHT, plotOptions, type Line, type PlotStyle } from './plot.ts'
+import { stackedOf } from './series.ts'
 
 interface ChartProps extends PlotStyle {
   readonly title: string

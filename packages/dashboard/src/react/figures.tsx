@@ -17,7 +17,7 @@ const NOTHING: Totals = { ...NO_COUNTS, ...NO_LEVELS }
 export function Figures({ view, tenant, now }: FiguresProps): ReactNode {
   const known = view?.tenants.find((one) => one.tenant === tenant)
   const figures = (tenant === undefined ? view?.totals : known) ?? NOTHING
-  const tokens = known ? tokensToday(known, now) : figures.tokens
+  const tokens = tokensToday(figures.tokens, known?.lastAt ?? view?.now ?? now, now)
   const { allowed, denied, degraded, usedUsd, heldUsd, budgetUsd } = figures
   const rate = rateAt(view, tenant, now)
   return (

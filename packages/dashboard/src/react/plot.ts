@@ -98,16 +98,6 @@ function hatching({ canvas }: CanvasRenderingContext2D, color: string): CanvasPa
   return pen.createPattern(tile, 'repeat')
 }
 
-/** Returns lines that each add to the one before. */
-export function stackedOf(data: readonly (readonly number[])[]): number[][] {
-  const [times = [], ...lines] = data
-  const sums = times.map(() => 0)
-  const stacked = lines.map((line) =>
-    line.map((value, index) => (sums[index] = (sums[index] ?? 0) + value)),
-  )
-  return [[...times], ...stacked]
-}
-
 /** A canvas knows neither variables nor `light-dark()`: the browser resolves them for an element. */
 function resolveColor(element: HTMLElement, name: string): string {
   const probe = document.createElement('span')

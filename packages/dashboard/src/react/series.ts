@@ -54,3 +54,13 @@ export function movingSum(values: readonly number[], length: number): number[] {
     return Math.max(0, sum)
   })
 }
+
+/** Returns lines that each add to the one before. */
+export function stackedOf(data: readonly (readonly number[])[]): number[][] {
+  const [times = [], ...lines] = data
+  const sums = times.map(() => 0)
+  const stacked = lines.map((line) =>
+    line.map((value, index) => (sums[index] = (sums[index] ?? 0) + value)),
+  )
+  return [[...times], ...stacked]
+}

@@ -59,7 +59,9 @@ export function Tenants({ view, tenant: chosen, onTenant, now }: TenantsProps): 
                   <td className={tenant.denied > 0 ? 'sluice-denied' : ''}>
                     {countOf(tenant.denied)}
                   </td>
-                  <td className="sluice-minor">{countOf(tokensToday(tenant, now))}</td>
+                  <td className="sluice-minor">
+                    {countOf(tokensToday(tenant.tokens, tenant.lastAt, now))}
+                  </td>
                   <td>{dollarsOf(tenant.usedUsd - tenant.heldUsd)}</td>
                   <td>{dollarsOf(tenant.avoidedUsd)}</td>
                 </tr>
@@ -74,9 +76,9 @@ export function Tenants({ view, tenant: chosen, onTenant, now }: TenantsProps): 
 
 const DAY_MS = 86_400_000
 
-/** Returns the tokens since midnight UTC. A tenant that was not heard of since has none. */
-export const tokensToday = ({ tokens, lastAt }: TenantView, now: number): number =>
-  Math.floor(lastAt / DAY_MS) === Math.floor(now / DAY_MS) ? tokens : 0
+/** Returns tokens that were counted up to `at`, since midnight UTC of `now`: none if that is a later day. */
+export const tokensToday = (tokens: number, at: number, now: number): number =>
+  Math.floor(at / DAY_MS) === Math.floor(now / DAY_MS) ? tokens : 0
 
 /** Sorts tenants by their requests, the most first. */
 export const busiest = (tenants: readonly TenantView[] = []): TenantView[] =>
