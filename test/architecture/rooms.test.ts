@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -73,8 +73,8 @@ describe.each(Object.entries(MODULES))('%s', (folder, modules) => {
     const visit = (file: string, path: readonly string[]): void => {
       expect(path, 'a circle').not.toContain(file)
       if (cleared.has(file)) return
-      for (const name of importsOf(file).filter((one) => /^\..*\.tsx?$/.test(one))) {
-        visit(join(dirname(file), name), [...path, file])
+      for (const name of importsOf(file).filter((one) => /^\..*(?<!\.css)$/.test(one))) {
+        visit(fileOf(join(dirname(file), name)), [...path, file])
       }
       cleared.add(file)
     }
@@ -94,6 +94,16 @@ it('reads every form of import', () => {
 function isInside(folder: string, file: string, name: string): boolean {
   return name.startsWith('.') && !relative(folder, join(dirname(file), name)).startsWith('.')
 }
+
+/** Returns the file that an import names. The demo leaves endings out, as Next.js does. */
+function fileOf(path: string): string {
+  const found = ['', '.ts', '.tsx', '/index.ts'].map((ending) => path + ending).find(isFile)
+  if (found === undefined) throw new Error(`There is no file ${path}`)
+  return found
+}
+
+const isFile = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
 /** Names the room of a file by its path in the core, or a module by itself. */
 function roomOf(path: string): string {

@@ -3,7 +3,8 @@
 import { Dashboard } from '@sluice/dashboard/react'
 import { useState, type ReactNode } from 'react'
 import { OneRequest } from '../one-request/one-request'
-import { Scenarios, type ShownScenario } from '../scenarios/scenarios'
+import { Scenarios } from '../scenarios/scenarios'
+import type { ShownScenario } from '../scenarios/shown-scenario'
 
 /** The dashboard of the demo: scenarios to watch, and one request in detail. */
 export function DemoDashboard({ scenarios }: { scenarios: readonly ShownScenario[] }): ReactNode {

@@ -1,5 +1,5 @@
 import type { RunCounts } from '../../lib/scenarios/traffic'
-import type { ShownScenario } from './scenarios'
+import type { ShownScenario } from './shown-scenario'
 
 /** Runs a scenario to its end. Resolves to a sentence about it. */
 export async function run(scenario: ShownScenario, signal: AbortSignal): Promise<string> {

@@ -1,5 +1,5 @@
 import { useId, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
-import type { ShownScenario } from './scenarios'
+import type { ShownScenario } from './shown-scenario'
 
 /** Tabs with the story of a scenario, and the files that send its traffic and that limit it. */
 export function Code({ scenario }: { scenario: ShownScenario }): ReactNode {

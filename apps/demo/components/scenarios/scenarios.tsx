@@ -1,17 +1,7 @@
 import { useRef, useState, type ReactNode } from 'react'
-import type { SourceFile } from '../../lib/scenarios/source'
+import type { ShownScenario } from './shown-scenario'
 import { reset, run } from './api'
 import { Code } from './code'
-
-/** A scenario, and the files behind it. */
-export interface ShownScenario {
-  readonly id: string
-  readonly title: string
-  readonly story: string
-  readonly tenants: readonly string[]
-  readonly traffic: SourceFile
-  readonly limits: SourceFile
-}
 
 interface ScenariosProps {
   readonly scenarios: readonly ShownScenario[]
