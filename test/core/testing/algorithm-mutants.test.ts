@@ -44,6 +44,9 @@ const withLua =
     return { ...lua, ...change(lua) }
   }
 
+/** The part of a script that sets the expiry of a fixed window. */
+const EXPIRY = /own and 'PXAT'[^)]*\)/
+
 const ALIKE = 'decide alike over random histories'
 
 /** Algorithms that are wrong, by what is wrong about them, each with a claim that it must fail. */
@@ -111,6 +114,29 @@ const MUTANTS: Readonly<Record<string, readonly [algorithm: Algorithm, claim: st
       lua: withLua(({ check }) => ({ check: `if own then error('') end\n${check}` })),
     }),
     "decides by the store's own clock as well",
+  ],
+  'lets its key expire early in Lua': [
+    changed('lua-early', {
+      lua: withLua(({ add }) => ({ add: add.replace(EXPIRY, `'PX', 2000)`) })),
+    }),
+    'a key lives as long as what it counts',
+  ],
+  'gives its key no end in Lua': [
+    changed('lua-endless', {
+      lua: withLua(({ add }) => ({ add: add.replace(EXPIRY, `'GET')`) })),
+    }),
+    'a key lives as long as what it counts',
+  ],
+  'takes what others have stored for its own in Lua': [
+    changed('lua-foreign', {
+      lua: withLua(({ check }) => ({
+        check: check.replace(
+          /if not ending then .* end/,
+          'ending, count = ending or 0, count or 0',
+        ),
+      })),
+    }),
+    'what another has stored under its key is an error, and no budget',
   ],
   'does not compile in Lua': [
     changed('lua-broken', { lua: withLua(() => ({ check: 'fits = = true' })) }),

@@ -4,6 +4,7 @@ import type { Policy, PolicyRule } from '../policies/policy.ts'
 import type { MakeStore, TestFramework } from './suite.ts'
 import { replaysAlike } from './histories.ts'
 import { settlementOf } from '../reservations/settlements.ts'
+import { keyCases } from './key-cases.ts'
 import { policyCases, settlingCases } from './policy-cases.ts'
 import { register } from './suite.ts'
 
@@ -46,6 +47,7 @@ export function algorithmConformance(options: AlgorithmConformance): void {
   for (const [name, make] of Object.entries(makeStores)) {
     describe(name, () => {
       register({ it }, policyCases(policyOf, rule.windowMs), make)
+      register({ it }, keyCases(policyOf), make)
       if (settlement) register({ it }, settlingCases(policyOf, settlement.released === true), make)
     })
   }
