@@ -137,6 +137,49 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
     })),
     'records are read in the same step as a decision, allowed or denied',
   ],
+  'loses what is to be released': [
+    withRequest(({ mark }) => ({
+      mark: mark && {
+        ...mark,
+        write: (states, charges, now) =>
+          mark.write(
+            {
+              ...states,
+              set: (key, kept) => void (key.startsWith('open:') || states.set(key, kept)),
+            },
+            charges,
+            now,
+          ),
+      },
+    })),
+    'what nobody settles is released, once, if it was reserved so',
+  ],
+  'never finds what is to be released': [
+    operating((states) => ({
+      get: (key, now) => (key.startsWith('open:') ? undefined : states.get(key, now)),
+    })),
+    'a denial first releases what nobody settles',
+  ],
+  'counts calls in flight for ever': [
+    withRequest(({ entries }) => ({
+      entries: entries.map((entry) =>
+        entry.policy.unit === 'call'
+          ? { ...entry, params: entry.params.map((param) => param * 1_000) }
+          : entry,
+      ),
+    })),
+    'calls in flight are counted until they end, or for their longest time',
+  ],
+  'charges a key for each policy that shares it': [
+    changed((right) => ({
+      async check(request) {
+        const keys = new Set(request.entries.map(({ key }) => key))
+        if (keys.size < request.entries.length) await right.check(request)
+        return right.check(request)
+      },
+    })),
+    'windows that share a log count a request once, and settle it once',
+  ],
   'resets nothing': [
     changed(() => ({ reset: () => Promise.resolve() })),
     'a reset forgets what a subject has used, and nothing of others',

@@ -4,19 +4,23 @@ import type { ReserveOptions } from '../reservations/reserve.ts'
 import type { Store } from '../stores/store.ts'
 import type { Probe } from './probe.ts'
 import type { Cases } from './suite.ts'
+import { concurrency } from '../policies/concurrency.ts'
 import { fixedWindow } from '../policies/fixed-window.ts'
 import { slidingWindow } from '../policies/sliding-window.ts'
+import { slidingWindows } from '../policies/sliding-windows.ts'
 import { tokenBucket } from '../policies/token-bucket.ts'
 import { fitRange } from '../reservations/fit.ts'
 import { reservation } from '../reservations/reservation.ts'
+import { release, sweepUnsettled } from '../reservations/release-unsettled.ts'
 import { reserve } from '../reservations/reserve.ts'
 import { pause } from '../internal/single-flight.ts'
 import { createLimiter } from '../limiter/limiter.ts'
 import { freshSubject, probe, remainingUnits } from './probe.ts'
 import { expectEqual, expectThat } from './suite.ts'
 
+const HOUR = fixedWindow({ name: 'hour', limit: 10, window: '1h', per: ['tenant'] })
 const POLICIES = [
-  fixedWindow({ name: 'hour', limit: 10, window: '1h', per: ['tenant'] }),
+  HOUR,
   slidingWindow({ name: 'minute', limit: 10, window: '1m', per: ['tenant'] }),
   tokenBucket({ name: 'bucket', limit: 10, window: '1m', per: ['tenant'] }),
 ]
@@ -141,6 +145,60 @@ export const reservationCases: Cases<Store> = {
     await target.spend(1, 5)
     expectEqual(facts(await call.cancel()), [true, undefined, 0, 0], 'Cancelled')
     expectEqual(remainingUnits(await target.peek()), left(5), 'Remaining')
+  },
+
+  async 'what nobody settles is released, once, if it was reserved so'(store) {
+    const target = probe(store, [HOUR])
+    const options = { cost: 6, settleWithin: '2m', unsettled: release() } as const
+    await reserveAllowed(target, options)
+    await reserveAllowed(target, { ...options, cost: 1, settleWithin: '10m' })
+    target.clock.advance(119_999)
+    const sweep = (): Promise<number> => sweepUnsettled(target.limiter, target.subject)
+    expectEqual(await sweep(), 0, 'Released before the time to settle is over')
+    target.clock.advance(1)
+    expectEqual(await sweep(), 1, 'Released')
+    expectEqual(await sweep(), 0, 'Released again')
+    expectEqual(remainingUnits(await target.peek()), { hour: 9 }, 'Remaining')
+  },
+
+  async 'a denial first releases what nobody settles'(store) {
+    const target = probe(store, [HOUR])
+    const options = { cost: 8, settleWithin: '2m', unsettled: release() } as const
+    await reserveAllowed(target, options)
+    target.clock.advance(120_000)
+    await reserveAllowed(target, options)
+  },
+
+  async 'calls in flight are counted until they end, or for their longest time'(store) {
+    const calls = concurrency({ name: 'calls', limit: 2, per: ['tenant'], maxDuration: '1m' })
+    const target = probe(store, [calls])
+    const begin = async () => target.verify(await reserve(target.limiter, target.subject))
+    const first = await begin()
+    await begin()
+    expectThat(!(await begin()).allowed, 'A third call at once must be denied')
+    if (!first.allowed) throw new Error('The first call must be allowed')
+    await first.settle({})
+    expectThat((await begin()).allowed, 'A call must be allowed after another has ended')
+    expectThat(!(await begin()).allowed, 'There are two calls again')
+    target.clock.advance(60_000)
+    expectThat((await begin()).allowed, 'A call that nobody ends counts for `maxDuration`')
+  },
+
+  async 'windows that share a log count a request once, and settle it once'(store) {
+    const windows = {
+      minute: { limit: 5, window: '1m' },
+      hour: { limit: 7, window: '1h' },
+    } as const
+    const target = probe(store, [slidingWindows({ name: 'log', windows, per: ['tenant'] })])
+    const call = await reserveAllowed(target, { cost: 4 })
+    expectEqual(Object.values(remainingUnits(await target.peek())), [1, 3], 'Remaining')
+    await call.settle({ request: 2 })
+    expectEqual(Object.values(remainingUnits(await target.peek())), [3, 5], 'Once it is settled')
+    await target.spend(3)
+    expectThat(!(await target.check()).allowed, 'The minute is full')
+    target.clock.advance(60_000)
+    await target.spend(2)
+    expectThat(!(await target.check()).allowed, 'The hour is full')
   },
 
   async 'an estimate is final once the time to settle is over'(store) {
