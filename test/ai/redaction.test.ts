@@ -35,6 +35,7 @@ const MESSAGES: Readonly<Record<string, readonly [message: string, passed: strin
   'a key shortened by dots': ['The key sk-...wxyz1 is revoked', 'The key [redacted] is revoked'],
   'a key without a digit': ['the key sk-of-the-operator is', 'the key [redacted] is'],
   'a key without a prefix': ['Bad key: abcd****wxyz', 'Bad key: [redacted]'],
+  'a JWT': ['token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1XzEifQ.c2lnbmF0dXJl is', 'token [redacted] is'],
   'a key of Google': ['key AIzaSyA1234567890abcdefg', 'key [redacted]'],
   'an organisation of Anthropic': [
     `Your organization (${UUID}) has used its rate limit of 30,000 input tokens per minute`,
@@ -120,7 +121,7 @@ describe('a provider’s error does not tell its client', () => {
   })
 
   it('how to spend a second on a body made to be slow', async () => {
-    for (const part of ['sk-', 'org-a', '*', 'project ', 'aaaaaaaa-', 'arn:aws', '-_.*']) {
+    for (const part of ['eyJ', 'sk-', 'org-a', '*', 'project ', 'aaaaaaaa-', 'arn:aws', '-_.*']) {
       const body = part.repeat(60_000 / part.length)
       const { handle } = handlerOf(() => new Response(body, { status: 400 }))
       expect((await handle(post(QUESTION))).status).toBe(400)

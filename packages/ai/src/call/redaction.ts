@@ -12,12 +12,12 @@ const MAX_ERROR_BYTES = 65_536
 const LEFT_OUT = /organi[sz]ation|project|account|cookie|^(location|content-(encoding|length))$/
 
 /**
- * Ids of organisations, projects, users and accounts, and keys, also shortened ones, as providers quote them.
+ * Ids of organisations, projects, users and accounts, keys, also shortened ones, and JWTs, as providers quote them.
  * An id has a digit, is long or begins with `sk`, so that words such as `project_not_found` stay. A word begins also after
  * `\n`, which in JSON ends with a letter.
  */
 const PRIVATE =
-  /(?<=\b|\\n)(?:(?:org|proj\w*|user|g?sk|xai|key)[-_:/]|AIza|arn:aws)(?:(?<=sk.)|(?=[\w*.:/-]{0,64}[\d*]|[a-z]{16}))[\w*.:/-]{5,200}[\w*]|[\w-]{0,64}\*{3}[\w*-]*|\b[\da-f-]{32,36}\b/gi
+  /(?<=\b|\\n)(?:(?:org|proj\w*|user|g?sk|xai|key)[-_:/]|AIza|arn:aws)(?:(?<=sk.)|(?=[\w*.:/-]{0,64}[\d*]|[a-z]{16}))[\w*.:/-]{5,200}[\w*]|[\w-]{0,64}\*{3}[\w*-]*|\b[\da-f-]{32,36}\b|\beyJ[\w.-]{20,}/gi
 
 const REDACTED = '[redacted]'
 
