@@ -12,7 +12,7 @@ export const SUITES = {
   apps: {
     files: [
       'test/clients/retries.test.ts',
-      'test/dashboard/next.test.ts',
+      'test/dashboard/{next,three-processes}.test.ts',
       'test/docs/start-calls.test.ts',
       'test/next/{cache-components,variants}.test.ts',
       'test/e2e/{demo,demo-safety,overspend}.test.ts',

@@ -35,7 +35,7 @@ const serve: Serve = async ({ limiter, options, chat, settle, stream, fail, free
     .post(
       '/api/ai/settle',
       limited('/api/ai/settle', ({ node: { req } }) =>
-        settle(sameDecision(reservationOf(req as never), decisionOf(req as never))),
+        settle(sameDecision(reservationOf(req), decisionOf(req))),
       ),
     )
     .post(

@@ -70,6 +70,10 @@ export async function start(
       child.kill('SIGTERM')
       await exited
     },
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
   }
 }
 
@@ -80,6 +84,8 @@ export interface RunningApp {
   /** Everything printed so far. */
   output(): string
   stop(): Promise<void>
+  /** Ends it at once, with what it has not sent. */
+  kill(): Promise<void>
 }
 
 function environment(): NodeJS.ProcessEnv {
