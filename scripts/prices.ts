@@ -2,7 +2,12 @@
 // `npm run prices` after raising the package's version, and read what it prints.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { findProvider, type MatchLogic, type ModelInfo } from '@pydantic/genai-prices'
+import {
+  findProvider,
+  type ConditionalPrice,
+  type MatchLogic,
+  type ModelInfo,
+} from '@pydantic/genai-prices'
 import { format, resolveConfig } from 'prettier'
 import { listedName } from '../packages/ai/src/model-name.ts'
 
@@ -44,26 +49,26 @@ const KINDS = [
 const OTHER_KIND = /audio|image|video|hours|requests/
 /** Rows that the package has from another seller. */
 const SECOND_HAND = /OpenRouter/
-/** Models that are gone, and those whose tokens are of sound or pictures. */
+/** Models that are gone, and those that count tokens of sound or pictures. */
 const LEFT_OUT =
   /^(ada|babbage|curie|davinci|text-(ada|curie|davinci)|claude-(2|v1)|ft:)|audio|tts|image|vision|realtime|^claude.*\.0(-|$)/
 const SNAPSHOT = /-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/
 
 type Prices = Extract<ModelInfo['prices'], unknown[]>[number]['prices']
 
-/** Returns the prices of that day, the highest of those that depend on the hour. */
+const isLater = ({ constraint }: ConditionalPrice): boolean =>
+  constraint?.type === 'start_date' && constraint.start_date > PUBLISHED.asOf
+const isHourly = ({ constraint }: ConditionalPrice): boolean => constraint?.type === 'time_of_date'
+
+/** Returns the prices of that day and those announced for later, because a deployed bundle stays; also those by hour. */
 function pricesOf(model: ModelInfo): Prices[] {
   if (!Array.isArray(model.prices)) return [model.prices]
-  const timely = model.prices.filter(({ constraint }) => constraint?.type === 'time_of_date')
-  const dated = model.prices.filter(
-    ({ constraint }) =>
-      constraint === undefined ||
-      (constraint.type === 'start_date' && constraint.start_date <= PUBLISHED.asOf),
-  )
-  return [...dated.slice(-1), ...timely].map(({ prices }) => prices)
+  const past = model.prices.filter((price) => !isLater(price) && !isHourly(price))
+  const others = model.prices.filter((price) => isLater(price) || isHourly(price))
+  return [...past.slice(-1), ...others].map(({ prices }) => prices)
 }
 
-/** Returns the rows of a model, or `undefined` if its tokens of text do not tell what it costs. */
+/** Returns the rows of a model, or `undefined` if its price depends on more than tokens of text. */
 export function rowsOf(model: ModelInfo): ModelRows | undefined {
   const all = pricesOf(model)
   const names = all.flatMap((prices) => Object.keys(prices))
@@ -109,7 +114,7 @@ function mentioned(logic: MatchLogic): string[] {
   return []
 }
 
-/** Returns the models of a vendor that tokens of text tell the price of, by name. */
+/** Returns the models of a vendor whose price depends on tokens of text alone, by name. */
 export function modelsOf(id: string): Map<string, ModelRows> {
   const { models = [] } = findProvider({ providerId: id }) ?? {}
   const ofName = (name: string): ModelInfo | undefined =>

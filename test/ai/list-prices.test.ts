@@ -7,10 +7,12 @@ import { fileOf, modelsOf, PUBLISHED, tableText, VENDORS } from '../../scripts/p
 const require = (path: string): { readonly version: string } =>
   JSON.parse(readFileSync(new URL(`../../node_modules/${path}`, import.meta.url), 'utf8')) as never
 
-const HOURS = Array.from(
-  { length: 24 },
-  (_, hour) => new Date(Date.parse(PUBLISHED.asOf) + hour * 3_600_000),
-)
+const HOUR_MS = 3_600_000
+/** The hours of that day, and a day in each month of the two years after it. */
+const TIMES = [
+  ...Array.from({ length: 24 }, (_, hour) => hour * HOUR_MS),
+  ...Array.from({ length: 24 }, (_, month) => month * 31 * 24 * HOUR_MS),
+].map((later) => new Date(Date.parse(PUBLISHED.asOf) + later))
 
 /** The tables by vendor, as their entries export them. */
 async function tableOf(vendor: string): Promise<Prices> {
@@ -55,8 +57,8 @@ describe.each(Object.entries(VENDORS))('the table of %s', (vendor, [providerId])
         // What a vendor has no price for is not told by its answers.
         if (usage.cachedInput > 0 && cachedInput === undefined) continue
         if (usage.cacheWrite > 0 && cacheWrite === undefined) continue
-        // The highest of the day, where the hour decides.
-        const totals = HOURS.map((timestamp) => {
+        // The highest of the day, where the hour decides, and of what is announced for later.
+        const totals = TIMES.map((timestamp) => {
           const counted = {
             input_tokens: usage.input,
             cache_read_tokens: usage.cachedInput,

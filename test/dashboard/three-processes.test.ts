@@ -58,7 +58,7 @@ const server = createServer((request, response) => void answer(request, response
 let local: LocalServer
 let line: TcpProxy
 let apps: RunningApp[]
-/** What clients were answered, by tenant. */
+/** The answers that clients got, by tenant. */
 const answered: Record<string, { allowed: number; denied: number }> = {}
 
 beforeAll(async () => {
@@ -112,8 +112,8 @@ const reader = () =>
     extensions: [recordUsage({ tenants: 'plain' })],
   })
 
-/** What the page, the usage, the metrics and the store say of all tenants together. */
-async function told(alive: readonly RunningApp[]) {
+/** Reads the figures of all tenants together from the page, the usage, the metrics and the store. */
+async function readAll(alive: readonly RunningApp[]) {
   const { totals, missing } = page.view()
   const { rows } = await usage(reader(), { from: Date.now() - 7_200_000 })
   const sum = (pick: (row: (typeof rows)[number]) => number): number =>
@@ -159,7 +159,7 @@ it('three processes behind a built proxy.ts: page, usage, metrics and store say 
   expect([total('allowed'), total('denied')]).toEqual([400, 200])
   const same = { allowed: 400, denied: 200, usd: 400 * PRICE }
   await expect
-    .poll(() => told(apps), { timeout: 15_000, interval: 500 })
+    .poll(() => readAll(apps), { timeout: 15_000, interval: 500 })
     .toEqual({
       page: { ...same, missing: 0 },
       usage: same,
@@ -175,7 +175,7 @@ it('three processes behind a built proxy.ts: page, usage, metrics and store say 
   const now = { allowed: total('allowed'), denied: total('denied') }
   const spent = { ...now, usd: now.allowed * PRICE }
   await expect
-    .poll(() => told(apps), { timeout: 30_000, interval: 500 })
+    .poll(() => readAll(apps), { timeout: 30_000, interval: 500 })
     .toMatchObject({ page: { ...spent, missing: 0 }, usage: spent, metrics: spent })
 
   // A process that dies keeps to itself what it had not sent: here at most 20 requests.
@@ -186,7 +186,7 @@ it('three processes behind a built proxy.ts: page, usage, metrics and store say 
   await send(first, 'delta', 1)
   await send(second, 'delta', 1)
   const all = total('allowed')
-  const counted = async (): Promise<Awaited<ReturnType<typeof told>>> => told([first, second])
+  const counted = async (): Promise<Awaited<ReturnType<typeof readAll>>> => readAll([first, second])
   await expect
     .poll(async () => (await counted()).store.requests, { timeout: 15_000, interval: 500 })
     .toBe(all)

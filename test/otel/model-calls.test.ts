@@ -192,6 +192,20 @@ describe('timedFetch', () => {
     expect(found).toEqual({ duration: [point()], first: [point()] })
   })
 
+  it('sends a call to an address that only its own fetch knows', async () => {
+    const sdk = startSdk()
+    const timed = timedFetch({
+      provider: 'openai',
+      meterProvider: sdk.meterProvider,
+      fetch: async () => Response.json({}),
+    })
+    expect(await (await timed('/v1/chat/completions', { body })).json()).toEqual({})
+    const [found] = await sdk.points('gen_ai.client.operation.duration')
+    expect(found?.attributes).toMatchObject({ 'gen_ai.request.model': model })
+    expect(found?.attributes).not.toHaveProperty('server.address')
+    await sdk.stop()
+  })
+
   it('passes the very response on while no SDK is registered', async () => {
     const answer = Response.json({})
     const timed = timedFetch({ provider: 'openai', fetch: async () => answer })

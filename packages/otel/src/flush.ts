@@ -1,4 +1,11 @@
-import { durationMs, type Duration, type ExtensionContext, type WaitUntil } from '@sluice/core'
+import {
+  durationMs,
+  type Duration,
+  type ExtensionContext,
+  type LimiterEvents,
+  type Listeners,
+  type WaitUntil,
+} from '@sluice/core'
 import { assertFunction } from '@sluice/core/validation'
 
 /** Options of sending what has been collected, for platforms that stop between requests. */
@@ -43,3 +50,15 @@ export function flusher(
     waitUntil?.(sending)
   }
 }
+
+/** Returns listeners that also flush after a decision. */
+export const flushing = <On extends Required<Pick<Listeners, 'decision'>>>(
+  on: On,
+  flush: (waitUntil: WaitUntil | undefined) => void,
+): On => ({
+  ...on,
+  decision(event: LimiterEvents['decision']) {
+    on.decision(event)
+    flush(event.call.waitUntil)
+  },
+})

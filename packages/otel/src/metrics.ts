@@ -1,7 +1,7 @@
 import type { MeterProvider } from '@opentelemetry/api'
 import { defineExtension, type Extension } from '@sluice/core'
 import { assertKnownOptions } from '@sluice/core/validation'
-import { flusher, FLUSH_OPTIONS, type FlushOptions } from './flush.ts'
+import { flusher, flushing, FLUSH_OPTIONS, type FlushOptions } from './flush.ts'
 import { measure, MEASURE_OPTIONS, type MeasureOptions } from './measure.ts'
 import { otelRecorder } from './meter.ts'
 
@@ -33,15 +33,7 @@ export function metrics(options: MetricsOptions = {}): Extension {
     connect({ policies, problem }) {
       const flush = flusher('metrics', options, problem)
       const on = measure({ policies }, otelRecorder(options.meterProvider), options)
-      return {
-        on: {
-          ...on,
-          decision(event) {
-            on.decision(event)
-            flush(event.call.waitUntil)
-          },
-        },
-      }
+      return { on: flushing(on, flush) }
     },
   })
 }

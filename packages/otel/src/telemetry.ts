@@ -1,6 +1,6 @@
 import { defineExtension, type Extension } from '@sluice/core'
 import { assertKnownOptions } from '@sluice/core/validation'
-import { flusher } from './flush.ts'
+import { flusher, flushing } from './flush.ts'
 import { measure } from './measure.ts'
 import { otelRecorder } from './meter.ts'
 import { METRICS_OPTIONS, type MetricsOptions } from './metrics.ts'
@@ -26,25 +26,22 @@ export function telemetry(options: TelemetryOptions = {}): Extension {
       const { before, on } = connectTraces('telemetry', { policies }, options)
       const measuring = measure({ policies }, otelRecorder(options.meterProvider), options)
       const flush = flusher('telemetry', options, problem)
-      return {
-        before,
-        on: {
-          ...measuring,
-          decision(event) {
-            on.decision(event)
-            measuring.decision(event)
-            flush(event.call.waitUntil)
-          },
-          settled(event) {
-            on.settled(event)
-            measuring.settled(event)
-          },
-          abandoned(event) {
-            on.abandoned(event)
-            measuring.abandoned(event)
-          },
+      const both: typeof measuring = {
+        ...measuring,
+        decision(event) {
+          on.decision(event)
+          measuring.decision(event)
+        },
+        settled(event) {
+          on.settled(event)
+          measuring.settled(event)
+        },
+        abandoned(event) {
+          on.abandoned(event)
+          measuring.abandoned(event)
         },
       }
+      return { before, on: flushing(both, flush) }
     },
   })
 }

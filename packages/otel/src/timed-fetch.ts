@@ -91,10 +91,11 @@ export function timedFetch(options: TimedFetchOptions): FetchLike {
   }
 }
 
+/** Returns the provider's address. A relative one has none, and must not break the call. */
 function addressAttributes(input: string | URL | Request): Attributes {
-  const { hostname, port, protocol } = new URL(
-    typeof input === 'object' && 'url' in input ? input.url : input,
-  )
+  const address = typeof input === 'object' && 'url' in input ? input.url : input
+  if (!URL.canParse(address)) return {}
+  const { hostname, port, protocol } = new URL(address)
   return {
     [GEN_AI.serverAddress]: hostname,
     [GEN_AI.serverPort]: Number(port || (protocol === 'http:' ? 80 : 443)),

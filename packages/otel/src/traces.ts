@@ -10,7 +10,7 @@ import {
 import { assertKnownOptions } from '@sluice/core/validation'
 import { setBounded } from './bounded.ts'
 import { decisionAttributes, prefixed } from './decision-span.ts'
-import { flusher, FLUSH_OPTIONS, type FlushOptions } from './flush.ts'
+import { flusher, flushing, FLUSH_OPTIONS, type FlushOptions } from './flush.ts'
 import { LABELS, SPAN } from './names.ts'
 import { partitionNames, type PartitionAttributes, type PartitionNames } from './partition.ts'
 import { currentTracer } from './sdk.ts'
@@ -52,27 +52,18 @@ export function traces(options: TracesOptions = {}): Extension {
     connect(limiter) {
       const flush = flusher('traces', options, limiter.problem)
       const { before, on } = connectTraces('traces', limiter, options)
-      return {
-        before,
-        on: {
-          ...on,
-          decision(event) {
-            on.decision(event)
-            flush(event.call.waitUntil)
-          },
-        },
-      }
+      return { before, on: flushing(on, flush) }
     },
   })
 }
 
-/** What `traces` joins to a limiter. */
+/** The part of an extension that makes the spans. */
 export interface Tracing {
   readonly before: (call: ExtensionCall) => undefined | Promise<undefined>
   readonly on: Required<Pick<Listeners, 'decision' | 'settled' | 'abandoned'>>
 }
 
-/** Creates what `traces` joins to a limiter. @throws ConfigError When an option is malformed. */
+/** Creates the part of an extension that makes the spans. @throws ConfigError When an option is malformed. */
 export function connectTraces(
   caller: string,
   { policies }: Pick<ExtensionContext, 'policies'>,

@@ -29,8 +29,8 @@ function responseOf(event: Json): AnswerEvent {
 }
 
 function reasoningIn(usage: unknown): number {
-  const told: Json = objectOf(usage)
+  const tokens: Json = objectOf(usage)
   // Perplexity writes it beside the other numbers.
-  const details = told['completion_tokens_details'] ?? told['output_tokens_details'] ?? told
+  const details = tokens['completion_tokens_details'] ?? tokens['output_tokens_details'] ?? tokens
   return units(objectOf(details)['reasoning_tokens'])
 }

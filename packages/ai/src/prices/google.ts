@@ -36,7 +36,7 @@ export const GOOGLE_PRICES: Prices = /* @__PURE__ */ priceTable(
     ],
     'gemini-3.5-flash gemini-3.5-flash-preview': [1.5, 0.15, 9],
     'gemini-3.5-flash-lite': [0.3, 0.03, 2.5],
-    'gemini-3.6-flash gemini-3.7-flash gemini-3.8-flash': [0.75, 0.075, 3.75],
+    'gemini-3.6-flash gemini-3.7-flash gemini-3.8-flash': [1.5, 0.15, 7.5],
     'gemini-embedding-001': [0.15, null, 0],
     'gemini-flash-1.5-8b': [[0.0375, 0.01, 0.15], 128000, [0.075, 0.02, 0.3]],
     'gemini-pro-1.5': [[1.25, 0.3125, 5], 128000, [2.5, 0.625, 10]],

@@ -26,10 +26,10 @@ export const keyCases = (policyOf: PolicyMaker): Cases<Store> => ({
     const { algorithm, params } = rule
     const input = { limit: LIMIT, burst: LIMIT, cost: COST, params }
     const { expiresAt } = algorithm.add(undefined, input, NOON_MS, 'id')
-    const told = withLua(policy, '-lives', ({ check }) => ({
+    const reporting = withLua(policy, '-lives', ({ check }) => ({
       check: `${check}\nreset = ${MARK} + redis.call('PTTL', key)`,
     }))
-    const limiter = limiterOf(store, told)
+    const limiter = limiterOf(store, reporting)
     const subject = freshSubject()
     const startedAt = performance.now()
     await limiter.check(subject, { cost: COST })

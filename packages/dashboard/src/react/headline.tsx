@@ -9,8 +9,8 @@ const PERIODS: Readonly<Record<keyof typeof RANGES, string>> = {
   hours: 'the last 3 hours',
 }
 
-/** The sums that a headline tells of. */
-export interface Happenings {
+/** The sums of a period. */
+export interface PeriodSums {
   readonly allowed: number
   readonly denied: number
   /** What the denied calls would have cost, in micro-dollars. */
@@ -43,7 +43,7 @@ export function Headline({ view, tenant, now, range }: HeadlineProps): ReactNode
 }
 
 /** Says in one sentence what has happened in a period. */
-export function headlineOf({ allowed, denied, avoidedUsd }: Happenings, period: string): string {
+export function headlineOf({ allowed, denied, avoidedUsd }: PeriodSums, period: string): string {
   const all = allowed + denied
   if (all === 0) return `Quiet: no request in ${period}`
   if (denied === 0) {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
-import type { Fault, Row } from './row.ts'
-import { linesOf } from './lines.ts'
+import type { Rows } from './row.ts'
+import { lineRows } from './lines.ts'
 
 /**
  * A line of an Application Load Balancer: type, time of the answer, balancer, client, target, three durations, two
@@ -17,20 +17,11 @@ export const isAlbLine = (line: string): boolean => ALB.test(line)
  * Reads the access log of an Application Load Balancer. Its columns are `ip`, `time`, `method`, `route` (the path
  * without its query), `status` and `bytes`. The `tenant` is the address.
  */
-export async function* albRows(stream: Readable): AsyncGenerator<Row | Fault> {
-  for await (const item of linesOf(stream)) {
-    if ('reason' in item) {
-      yield item
-      continue
-    }
-    const { line, text } = item
+export const albRows = (stream: Readable): Rows =>
+  lineRows(stream, (text) => {
     const match = ALB.exec(text)
-    if (match === null) {
-      yield { line, reason: 'the line is not one of an Application Load Balancer' }
-      continue
-    }
+    if (match === null) return { reason: 'the line is not one of an Application Load Balancer' }
     const [, answered, ip, status, bytes, method, address = '', time = answered] = match
     const route = URL.canParse(address) ? new URL(address).pathname : address
-    yield { line, values: { ip, tenant: ip, time, method, route, status, bytes } }
-  }
-}
+    return { values: { ip, tenant: ip, time, method, route, status, bytes } }
+  })

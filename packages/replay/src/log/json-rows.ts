@@ -1,14 +1,9 @@
 import type { Readable } from 'node:stream'
-import type { Fault, Row } from './row.ts'
-import { linesOf, MAX_LINE } from './lines.ts'
+import type { Fault, Row, Rows } from './row.ts'
+import { lineRows, MAX_LINE, type ParsedLine } from './lines.ts'
 
 /** Reads JSON lines: one object in each line. Nested values have names such as `usage.prompt_tokens`. */
-export async function* jsonRows(stream: Readable): AsyncGenerator<Row | Fault> {
-  for await (const item of linesOf(stream)) {
-    if ('reason' in item) yield item
-    else yield { line: item.line, ...rowOf(item.text) }
-  }
-}
+export const jsonRows = (stream: Readable): Rows => lineRows(stream, rowOf)
 
 /** Reads an array of JSON objects, one after the other, as Vercel's drains and exports write it. */
 export async function* jsonArrayRows(stream: Readable): AsyncGenerator<Row | Fault> {
@@ -41,7 +36,7 @@ export async function* jsonArrayRows(stream: Readable): AsyncGenerator<Row | Fau
   if (depth > 0) yield { line: first, reason: 'the array ends within an object' }
 }
 
-function rowOf(text: string): Omit<Row, 'line'> | Omit<Fault, 'line'> {
+function rowOf(text: string): ParsedLine {
   const value = parseJson(text)
   if (value === undefined) return { reason: 'the line is not JSON' }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {

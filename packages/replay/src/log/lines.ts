@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Fault } from './row.ts'
+import type { Fault, Row } from './row.ts'
 
 /** The longest line that is read, in characters. */
 export const MAX_LINE = 1_000_000
@@ -36,4 +36,17 @@ export async function* linesOf(
   }
   const last = next(rest)
   if (last) yield last
+}
+
+/** The values of a line, or the reason for which it has none. */
+export type ParsedLine = Omit<Row, 'line'> | Omit<Fault, 'line'>
+
+/** Reads the rows of a format that has one in each line. */
+export async function* lineRows(
+  stream: Readable,
+  parse: (text: string) => ParsedLine,
+): AsyncGenerator<Row | Fault> {
+  for await (const item of linesOf(stream)) {
+    yield 'reason' in item ? item : { line: item.line, ...parse(item.text) }
+  }
 }

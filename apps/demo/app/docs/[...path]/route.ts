@@ -13,6 +13,6 @@ export async function GET(
 ): Promise<Response> {
   const path = (await params).path.join('/')
   const text = NAME.test(path) ? await readFile(join(DOCS, path), 'utf8').catch(() => null) : null
-  if (text === null) return new Response('There is no such page.\n', { status: 404 })
+  if (text === null) return new Response('Page not found.\n', { status: 404 })
   return new Response(text, { headers: { 'content-type': 'text/plain; charset=utf-8' } })
 }
