@@ -11,6 +11,7 @@ import {
   slidingWindow,
   slidingWindowCounter,
   tokenBucket,
+  type Decision,
   type Policy,
 } from '@sluice/core'
 import { startRedisServer, type RedisServer } from '@sluice/local'
@@ -134,12 +135,15 @@ async function bytesWhenFull(counted: Counted, limit: number): Promise<number> {
   const count = Math.min(requests, limit)
   // Less than the window, so that none of them has expired.
   const gaps = pauses(count, 0.98 * withinMs)
-  const checks = gaps.map((gap, index) => {
+  const checks: Promise<Decision>[] = []
+  for (const [index, gap] of gaps.entries()) {
     const cost = Math.floor((limit * (index + 1)) / count) - Math.floor((limit * index) / count)
     const check = limiter.check(ACME, { cost })
     clock.advance(gap)
-    return check
-  })
+    checks.push(check)
+    // A server that does not have the script yet decides those that are sent twice out of their order.
+    if (index === 0) await check
+  }
   for (const { allowed } of await Promise.all(checks)) expect(allowed).toBe(true)
   const keys = await redis.keys('*')
   expect(keys).toHaveLength(1)
