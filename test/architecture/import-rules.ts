@@ -7,10 +7,12 @@ export const ROOMS: Readonly<Record<string, string>> = {
   nouns: '',
   algorithms: 'nouns',
   policies: 'nouns algorithms',
-  stores: 'nouns algorithms policies',
-  limiter: 'nouns policies stores',
-  reservations: 'nouns algorithms policies stores limiter',
-  leases: 'nouns algorithms policies stores reservations',
+  // The script decides a request of the port, which itself knows no Lua.
+  lua: 'nouns algorithms policies stores',
+  stores: 'nouns algorithms policies lua',
+  limiter: 'nouns policies lua stores',
+  reservations: 'nouns algorithms policies lua stores limiter',
+  leases: 'nouns algorithms policies lua stores reservations',
   plans: 'nouns policies stores limiter',
   configuration: 'nouns policies stores limiter',
   routes: 'nouns',
@@ -27,10 +29,6 @@ export const PORT = /^stores\/store\.ts$/
 /** The files of `stores/` that a room may import, if it needs more than the port. */
 export const STORE_FILES: Readonly<Record<string, RegExp>> = {
   limiter: /^stores\/(store|fallback)\.ts$/,
-  // One script settles what another one decided: both are assembled from the same parts.
-  reservations: /^stores\/(store|redis\/(script|script-call))\.ts$/,
-  // The size of a block is decided within the deciding script.
-  leases: /^stores\/(store|redis\/script)\.ts$/,
   // Tests your own algorithms in memory.
   testing: /^stores\/(store|memory)\.ts$/,
 }

@@ -16,7 +16,7 @@ export class Watched implements Store {
   }
 
   run<Result>(operation: Operation<Result>): Promise<Result> {
-    if (operation.lua.name !== 'write') return this.#store.run(operation)
+    if (operation.kind.name !== 'write') return this.#store.run(operation)
     this.#count('writes')
     return this.#answer(() => this.#store.run(operation))
   }

@@ -27,7 +27,7 @@ function countedStore(): {
   const store: Store = {
     ...inner,
     async run(operation) {
-      if (operation.lua.name !== 'usage.add') return inner.run(operation)
+      if (operation.kind.name !== 'usage.add') return inner.run(operation)
       flushes += 1
       if (failure === 'before') return down()
       const result = await inner.run(operation)

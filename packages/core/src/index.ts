@@ -97,6 +97,7 @@ export { isChargeable, isDenied } from './stores/store.ts'
 export type {
   Entry,
   Operation,
+  OperationKind,
   RecordField,
   RecordValues,
   MarkedCharge,
@@ -107,6 +108,8 @@ export type {
   StoreRequest,
   Verdict,
 } from './stores/store.ts'
+
+export type { LuaOperation, LuaOperationKind, LuaTwin } from './lua/twins.ts'
 
 // Time
 export { manualClock } from './clock.ts'

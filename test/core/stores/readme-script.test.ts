@@ -1,13 +1,13 @@
 import { dailyCap, slidingWindow } from '@sluice/core'
 import { describe, expect, it } from 'vitest'
-import { checkCall } from '../../../packages/core/src/stores/redis/script-call.ts'
+import { checkCall } from '../../../packages/core/src/lua/call.ts'
 import { minify } from '../../../packages/core/src/stores/redis/redis-store.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
 import { entriesOf, rulesOf, storeRequest } from '../../support/store-request.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
 // The assembler is nobody's business but the store's, so the package does not export it.
-import { decidingScript } from '../../../packages/core/src/stores/redis/script.ts'
+import { decidingScript } from '../../../packages/core/src/lua/program.ts'
 
 // The policies of the README's limiter.
 const rules = rulesOf(
@@ -19,7 +19,7 @@ const rules = rulesOf(
     per: ['tenant', 'route'],
   }),
 )
-const readable = decidingScript(rules)
+const readable = decidingScript({ policies: rules })
 
 const shared = sharedRedis()
 

@@ -1,4 +1,11 @@
-import type { Operation, StateMap, Store, StoreRequest } from '@sluice/core'
+import type {
+  Operation,
+  OperationKind,
+  SettlementMark,
+  StateMap,
+  Store,
+  StoreRequest,
+} from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 
 /** A store in memory with some of its answers changed. */
@@ -19,12 +26,34 @@ const withRequest = (change: (request: StoreRequest) => Partial<StoreRequest>): 
 const operating = (change: (states: StateMap) => Partial<StateMap>): (() => Store) =>
   changed((right) => ({
     run: <Result>(operation: Operation<Result>) =>
-      right.run({ ...operation, run: (states) => operation.run({ ...states, ...change(states) }) }),
+      right.run({ ...operation, kind: changedKind(operation.kind, change) }),
+  }))
+
+/** An operation that finds other states than there are. */
+const changedKind = <Result>(
+  kind: OperationKind<Result>,
+  change: (states: StateMap) => Partial<StateMap>,
+): OperationKind<Result> => ({
+  ...kind,
+  run: (states, operation) => kind.run({ ...states, ...change(states) }, operation),
+})
+
+type WriteMark = SettlementMark['kind']['write']
+
+/** A store in memory that writes marks in another way. */
+const marking = (change: (write: WriteMark) => WriteMark): (() => Store) =>
+  withRequest(({ mark }) => ({
+    mark: mark && {
+      ...mark,
+      kind: { ...mark.kind, write: change((...args) => mark.kind.write(...args)) },
+    },
   }))
 
 const everyOne = ({ entries }: StoreRequest, enforced: boolean) => ({
   entries: entries.map((entry) => ({ ...entry, enforced })),
 })
+
+const NOTHING: StateMap = { get: () => undefined, set: () => {}, delete: () => {} }
 
 /** Stores that are wrong, by what is wrong about them, each with a claim that it must fail. */
 export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim: string]>> = {
@@ -102,18 +131,14 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
   ],
   'never settles': [
     changed(() => ({
-      run: (operation) =>
-        Promise.resolve(operation.run({ get: () => undefined, set: () => {}, delete: () => {} })),
+      run: (operation) => Promise.resolve(operation.kind.run(NOTHING, operation)),
     })),
     'what was reserved and not used is given back',
   ],
   'keeps marks for ever': [
-    withRequest(({ mark }) => ({
-      mark: mark && {
-        ...mark,
-        write: (states, charges, now) => mark.write(states, charges, now + 3_600_000),
-      },
-    })),
+    marking((write) => (mark, states, charges, now) => {
+      write(mark, states, charges, now + 3_600_000)
+    }),
     'an estimate is final once the time to settle is over',
   ],
   'forgets the other fields of a record': [
@@ -138,20 +163,12 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
     'records are read in the same step as a decision, allowed or denied',
   ],
   'loses what is to be released': [
-    withRequest(({ mark }) => ({
-      mark: mark && {
-        ...mark,
-        write: (states, charges, now) =>
-          mark.write(
-            {
-              ...states,
-              set: (key, kept) => void (key.startsWith('open:') || states.set(key, kept)),
-            },
-            charges,
-            now,
-          ),
-      },
-    })),
+    marking((write) => (mark, states, charges, now) => {
+      const set: StateMap['set'] = (key, kept) => {
+        if (!key.startsWith('open:')) states.set(key, kept)
+      }
+      write(mark, { ...states, set }, charges, now)
+    }),
     'what nobody settles is released, once, if it was reserved so',
   ],
   'never finds what is to be released': [

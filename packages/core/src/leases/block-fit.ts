@@ -1,6 +1,7 @@
 /* The sizes of blocks, decided in the same atomic step as the check: two twins that must agree. */
-import type { Entry, Fit } from '../stores/store.ts'
-import { isWhole } from '../stores/redis/script.ts'
+import type { LuaFitKind } from '../lua/twins.ts'
+import type { Fit } from '../stores/store.ts'
+import { isWhole } from '../lua/program.ts'
 
 /** One block takes at most this part of the units that are free: when few are left, others get some, too. */
 const PART = 4
@@ -11,25 +12,27 @@ export function blockSize(wanted: number, cost: number, available: number): numb
   return Math.max(1, Math.min(wanted, Math.floor(available / (PART * cost))))
 }
 
+/** The decisions to take a block for, by the position of the policy. One, if it has none. */
+type Wanted = Readonly<Record<number, number>>
+
 /**
  * Creates the `fit` that multiplies the costs of some policies by the sizes of their blocks. Its floor is
  * one decision.
- *
- * @param wanted The decisions to take a block for, by the position of the policy.
  */
-export function blockFit(wanted: ReadonlyMap<number, number>): Fit {
-  const wantedOf = ({ index }: Pick<Entry, 'index'>): number => wanted.get(index) ?? 1
-  return {
-    floor: 1,
-    most: 1,
-    grant: () => 1,
-    charge: (entries, { verdicts }) =>
-      entries.map((entry, at) => {
-        const { available = 0 } = verdicts[at] ?? {}
-        return { ...entry, cost: entry.cost * blockSize(wantedOf(entry), entry.cost, available) }
-      }),
-    args: (policies) => policies.map((_, index) => String(wanted.get(index) ?? 1)),
-    lua(parts, groups) {
+export const blockFit = (wanted: Wanted): Fit => ({ kind: BLOCKS, floor: 1, most: 1, data: wanted })
+
+const BLOCKS: LuaFitKind<Wanted> = {
+  name: 'blocks',
+  grant: () => 1,
+  charge: ({ data: wanted }, entries, { verdicts }) =>
+    entries.map((entry, at) => {
+      const { cost, index } = entry
+      const { available = 0 } = verdicts[at] ?? {}
+      return { ...entry, cost: cost * blockSize(wanted[index] ?? 1, cost, available) }
+    }),
+  lua: {
+    args: ({ data: wanted }, policies) => policies.map((_, index) => String(wanted[index] ?? 1)),
+    grant(parts, groups) {
       const blocks = groups.flatMap((positions, at) => {
         const [position = 0] = positions
         const part = parts[position]
@@ -48,5 +51,5 @@ end
 local granted = 1
 ${blocks.join('\n')}`
     },
-  }
+  },
 }

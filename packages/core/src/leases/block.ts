@@ -7,7 +7,7 @@ import { systemClock } from '../clock.ts'
 import { runInBackground } from '../internal/background.ts'
 import { keepingMark } from '../reservations/mark.ts'
 import { markKey } from '../reservations/reservation-data.ts'
-import { settleOperation } from '../reservations/settle-operation.ts'
+import { settleKind, settleOperation } from '../reservations/settle-operation.ts'
 
 /** The time after the end of a lease for which its unused units can be given back, in milliseconds. */
 const RETURN_WITHIN_MS = 60_000
@@ -15,6 +15,8 @@ const RETURN_WITHIN_MS = 60_000
 /** Returns the twins of the two algorithms that can be leased. The others are not loaded. */
 const settlementOf = ({ algorithm }: PolicyRule): SettlementTwins =>
   (algorithm.id === 'fixed' ? fixedWindowSettlement : slidingLogSettlement) as SettlementTwins
+
+const RETURN = settleKind(settlementOf)
 
 /** A moment by two clocks: one that may be set, and one that may stand still while the machine sleeps. */
 export interface Moment {
@@ -24,11 +26,9 @@ export interface Moment {
   readonly steady: number
 }
 
-/** Creates the mark of a block. Its name tells the script apart from that of a reservation with a `fit`. */
-export function blockMark(id: string, durationMs: number): SettlementMark {
-  const mark = keepingMark(id, durationMs + RETURN_WITHIN_MS)
-  return { ...mark, lua: { ...mark.lua, name: 'lease' } }
-}
+/** Creates the mark of a block. */
+export const blockMark = (id: string, durationMs: number): SettlementMark =>
+  keepingMark(id, durationMs + RETURN_WITHIN_MS)
 
 /** Units that one call has charged in the store. Each of its leases serves those of one policy. */
 export class Block {
@@ -59,7 +59,7 @@ export class Block {
       return Object.assign(numbers, { policy, index, markIndex, key, id })
     })
     await this.#store.run(
-      settleOperation({
+      settleOperation(RETURN, {
         policies: corrections.map(({ policy }) => policy),
         corrections,
         id,
@@ -70,7 +70,6 @@ export class Block {
         clockIsInjected,
         startedAt: systemClock(),
         onFault: () => {},
-        settlementOf,
       }),
     )
   }

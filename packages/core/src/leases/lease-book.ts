@@ -155,7 +155,7 @@ export class LeaseBook {
 
 function blocksFor(asks: readonly Ask[], id: string): BlockRequest {
   if (asks.every(({ wanted }) => wanted === 1)) return { asks }
-  const wanted = new Map(asks.map(({ entry, wanted: count }) => [entry.index, count]))
+  const wanted = Object.fromEntries(asks.map(({ entry, wanted: count }) => [entry.index, count]))
   const longest = Math.max(...asks.map(({ terms }) => terms.durationMs))
   return { asks, mark: blockMark(id, longest), fit: blockFit(wanted) }
 }

@@ -81,7 +81,7 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
         : { source: 'store', now, verdicts: [], values: [] }
 
     // Conclude: turn the reply into a decision.
-    const entries = fit?.charge(resolved, reply) ?? resolved
+    const entries = fit?.kind.charge(fit, resolved, reply) ?? resolved
     const decision = conclude(entries, reply, skipped, resolvedPlan)
 
     const isRetry = outcome !== undefined

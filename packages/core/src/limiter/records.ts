@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Operation, RecordField, RecordValues, StateMap, Store } from '../stores/store.ts'
+import type { LuaOperation, LuaOperationKind } from '../lua/twins.ts'
 import { systemClock } from '../clock.ts'
 
 /** Fields to set in one record. */
@@ -39,7 +40,7 @@ export interface Records {
   /** Removes records. @throws StoreError When the store fails. */
   remove(keys: readonly string[]): Promise<void>
   /** Runs an operation of your own in one atomic step. @throws StoreError When the store fails. */
-  run<Result>(operation: Operation<Result>): Promise<Result>
+  run<Result>(operation: LuaOperation<Result>): Promise<Result>
 }
 
 /** Records to write in one step. */
@@ -48,25 +49,26 @@ export interface WriteRequest {
   readonly condition?: RecordCondition | undefined
   /** The caller's time in epoch ms, for a store without a clock. */
   readonly now: number
-  readonly startedAt?: number | undefined
 }
 
 /** Creates the operation that writes records if a condition holds. Its result is true if it did. */
-export function writeOperation(request: WriteRequest): Operation<boolean> {
-  const { writes, condition, startedAt = systemClock() } = request
-  const keys = writes.map(({ key }) => key)
-  if (condition) keys.unshift(condition.key)
-  return {
-    startedAt,
-    run: (states) => writeInMemory(states, request),
-    lua: {
-      name: 'write',
-      source: () => WRITING_SCRIPT,
-      keys,
-      args: scriptArgs(request),
-      parse: (reply) => (reply === 1 || reply === 0 ? { result: reply === 1 } : undefined),
-    },
-  }
+export function writeOperation(
+  request: WriteRequest,
+  startedAt: number = systemClock(),
+): Operation<boolean, WriteRequest> {
+  const keys = request.writes.map(({ key }) => key)
+  if (request.condition) keys.unshift(request.condition.key)
+  return { kind: WRITE, keys, data: request, startedAt }
+}
+
+const WRITE: LuaOperationKind<boolean, WriteRequest> = {
+  name: 'write',
+  run: (states, { data }) => writeInMemory(states, data),
+  lua: {
+    script: () => WRITING_SCRIPT,
+    args: scriptArgs,
+    parse: (reply) => (reply === 1 || reply === 0 ? { result: reply === 1 } : undefined),
+  },
 }
 
 function writeInMemory(states: StateMap, { writes, condition, now }: WriteRequest): boolean {
@@ -123,7 +125,7 @@ export function createRecords(
       return (await host.store.check({ ...request, id: '', startedAt, reads })).values
     },
     write: (writes, condition, startedAt) =>
-      host.store.run(writeOperation({ writes, condition, now: clock(), startedAt })),
+      host.store.run(writeOperation({ writes, condition, now: clock() }, startedAt)),
     remove: (keys) => host.store.reset(keys),
     run: (operation) => host.store.run(operation),
   }

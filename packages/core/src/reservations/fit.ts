@@ -1,6 +1,8 @@
 import type { Finding } from '../algorithms/algorithm.ts'
 import type { Cost } from '../cost.ts'
-import type { Entry, Fit, ScriptPart } from '../stores/store.ts'
+import type { LuaFitKind, ScriptPart } from '../lua/twins.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+import type { Entry, Fit } from '../stores/store.ts'
 import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
@@ -8,8 +10,8 @@ import {
   isUnits,
   MUST_BE_UNITS,
 } from '../internal/validation.ts'
-import { isWhole } from '../stores/redis/script.ts'
-import { numbersOf } from '../stores/redis/script-call.ts'
+import { isWhole } from '../lua/program.ts'
+import { numbersOf } from '../lua/call.ts'
 
 /** Options of `fitRange`. */
 export interface FitRangeOptions<Unit extends string = string> {
@@ -22,7 +24,7 @@ export interface FitRangeOptions<Unit extends string = string> {
 }
 
 /** A range of which `reserve` grants the most that fits. Created by `fitRange`. */
-export interface FitRange<out Unit extends string = string> extends Fit {
+export interface FitRange<out Unit extends string = string> extends Fit<Rates> {
   /** Adds the cost of the floor to the rest of a call's cost. */
   costAtFloor(cost: Cost | undefined): Cost
   /** For the compiler alone; never set. */
@@ -49,20 +51,11 @@ export function fitRange<const Unit extends string>(
   options: FitRangeOptions<Unit>,
 ): FitRange<Unit> {
   const { floor, most, rates } = validate(options)
-  const rateOf = (unit: string): number => rates.get(unit) ?? 0
-
-  /** Returns the largest quantity for which an entry has room. */
-  function bound({ policy, cost }: Entry, { available }: Finding): number {
-    const rate = rateOf(policy.unit)
-    if (rate === 0) return most
-    // Cut to the cost of all before it is multiplied, so that the product is exact.
-    const room = Math.min(available - cost + units(floor, rate), units(most, rate))
-    return Math.max(floor, Math.min(most, Math.floor((room * PER) / rate)))
-  }
-
   return {
+    kind: RANGE,
     floor,
     most,
+    data: Object.fromEntries(rates),
 
     costAtFloor(cost) {
       const sum: Record<string, number | undefined> =
@@ -70,29 +63,52 @@ export function fitRange<const Unit extends string>(
       for (const [unit, rate] of rates) sum[unit] = (sum[unit] ?? 0) + units(floor, rate)
       return sum
     },
-
-    grant(entries, findings) {
-      const bounds = entries.map((entry, index) =>
-        entry.enforced ? bound(entry, findings[index] as Finding) : most,
-      )
-      return Math.min(most, ...bounds)
-    },
-
-    charge(entries, { verdicts, granted = verdicts.length > 0 ? floor : most }) {
-      const bounds = entries.map((entry, index) => {
-        const finding = verdicts[index]
-        return finding ? bound(entry, finding) : most
-      })
-      return entries.map((entry) => {
-        const rate = rateOf(entry.policy.unit)
-        const quantity = quantityOf(entry, entries, bounds, granted)
-        return { ...entry, cost: entry.cost + units(quantity, rate) - units(floor, rate) }
-      })
-    },
-
-    args: (policies) => [...policies.map(({ unit }) => rateOf(unit)), floor, most].map(String),
-    lua: luaTwin,
   }
+}
+
+/** The units that a million of the quantity cost, by unit. */
+type Rates = Readonly<Record<string, number>>
+
+const RANGE: LuaFitKind<Rates> = {
+  name: 'range',
+
+  grant(fit, entries, findings) {
+    const bounds = entries.map((entry, index) =>
+      entry.enforced ? bound(fit, entry, findings[index] as Finding) : fit.most,
+    )
+    return Math.min(fit.most, ...bounds)
+  },
+
+  charge(fit, entries, { verdicts, granted = verdicts.length > 0 ? fit.floor : fit.most }) {
+    const bounds = entries.map((entry, index) => {
+      const finding = verdicts[index]
+      return finding ? bound(fit, entry, finding) : fit.most
+    })
+    return entries.map((entry) => {
+      const rate = rateOf(fit, entry.policy)
+      const quantity = quantityOf(entry, entries, bounds, granted)
+      return { ...entry, cost: entry.cost + units(quantity, rate) - units(fit.floor, rate) }
+    })
+  },
+
+  lua: {
+    args: (fit, policies) =>
+      [...policies.map((policy) => rateOf(fit, policy)), fit.floor, fit.most].map(String),
+    grant: luaTwin,
+  },
+}
+
+const rateOf = ({ data: rates }: Fit<Rates>, { unit }: PolicyRule): number =>
+  Object.hasOwn(rates, unit) ? (rates[unit] ?? 0) : 0
+
+/** Returns the largest quantity for which an entry has room. */
+function bound(fit: Fit<Rates>, { policy, cost }: Entry, { available }: Finding): number {
+  const { floor, most } = fit
+  const rate = rateOf(fit, policy)
+  if (rate === 0) return most
+  // Cut to the cost of all before it is multiplied, so that the product is exact.
+  const room = Math.min(available - cost + units(floor, rate), units(most, rate))
+  return Math.max(floor, Math.min(most, Math.floor((room * PER) / rate)))
 }
 
 /** Returns the units that a quantity costs. */
@@ -113,17 +129,17 @@ function quantityOf(
 /** The Lua twin of `grant` and `charge`. */
 function luaTwin(parts: readonly ScriptPart[], groups: readonly (readonly number[])[]): string {
   const count = parts.length
-  const rateOf = ({ index }: ScriptPart): string => `ARGV[#ARGV - ${count + 1 - index}]`
+  const rateArg = ({ index }: ScriptPart): string => `ARGV[#ARGV - ${count + 1 - index}]`
   const lower = (name: string, mode: string, part: ScriptPart): string => {
     const cost = `ARGV[${part.arg + numbersOf(part.rule).length}]`
-    const bound = `bound(${cost}, reply[${part.state + 1}], ${rateOf(part)})`
-    return `if ${isMode(mode, part)} then ${name} = math.min(${name}, ${bound}) end`
+    const most = `bound(${cost}, reply[${part.state + 1}], ${rateArg(part)})`
+    return `if ${isMode(mode, part)} then ${name} = math.min(${name}, ${most}) end`
   }
   const grants = parts.map((part) => lower('granted', 'e', part))
   const charges = groups.map((positions, index) => {
     const sharing = positions.map((position) => parts[position] as ScriptPart)
     const charge = `$charge_${index + 1}`
-    const rate = rateOf(sharing[0] as ScriptPart)
+    const rate = rateArg(sharing[0] as ScriptPart)
     return `if ${charge} then
   local quantity = granted
   if not (${sharing.map((part) => isMode('e', part)).join(' or ')}) then

@@ -1,6 +1,7 @@
 import type { LimiterRuntime } from '../limiter/runtime.ts'
 import type { ResolvedEntry } from '../limiter/resolve.ts'
-import type { MarkLua, SettlementMark } from '../stores/store.ts'
+import type { LuaMarkKind } from '../lua/twins.ts'
+import type { SettlementMark } from '../stores/store.ts'
 import { markKey } from './reservation-data.ts'
 
 /** The treatment of a reservation that is not settled in time. Created by `release`. */
@@ -19,22 +20,31 @@ export interface Unsettled {
 }
 
 /** Notes charges in a named field of the reply, which is not a part of the answer. */
-export const noteCharge: MarkLua['note'] = (index, position) =>
+export const noteCharge: LuaMarkKind['lua']['note'] = (index, position) =>
   `reply.mark = (reply.mark or '') .. string.format('${index}=%.0f:%.0f,', cost, ${position})`
 
 /** Lua that writes the mark, for the lifetime at `ttlArg` in ARGV. */
 export const writeMark = (ttlArg: number): string =>
   `redis.call('SET', KEYS[#KEYS], reply.mark or '', 'PX', ARGV[${ttlArg}])`
 
-const LUA: MarkLua = { name: 'keep', keys: 1, args: 1, note: noteCharge, write: writeMark }
+/** The mark of a reservation whose estimate stays charged if it is not settled, for so many milliseconds. */
+export const KEPT: LuaMarkKind<number> = {
+  name: 'keep',
+  write({ keys, data: ttlMs }, states, charges, now) {
+    states.set(keys.at(-1) as string, { state: charges, expiresAt: now + ttlMs })
+  },
+  lua: {
+    keyCount: 1,
+    argCount: 1,
+    args: ({ data: ttlMs }) => [String(ttlMs)],
+    note: noteCharge,
+    write: writeMark,
+  },
+}
 
 /** Creates the mark of a reservation whose estimate stays charged if it is not settled. */
-export function keepingMark(id: string, ttlMs: number): SettlementMark {
-  const key = markKey(id)
-  return {
-    keys: [key],
-    args: [String(ttlMs)],
-    lua: LUA,
-    write: (states, charges, now) => states.set(key, { state: charges, expiresAt: now + ttlMs }),
-  }
-}
+export const keepingMark = (id: string, ttlMs: number): SettlementMark => ({
+  kind: KEPT,
+  keys: [markKey(id)],
+  data: ttlMs,
+})

@@ -1,5 +1,5 @@
 import type { Finding } from '../algorithms/algorithm.ts'
-import type { Entry, Fit, Store, StoreRequest } from '../stores/store.ts'
+import type { Entry, Store, StoreRequest } from '../stores/store.ts'
 import type { LimiterRuntime } from '../limiter/runtime.ts'
 import { assertShare } from '../internal/validation.ts'
 
@@ -28,13 +28,6 @@ function limitShare(request: StoreRequest, maxShare: number): StoreRequest {
     const room = rooms[counted.indexOf(entry)]
     return room && entry.cost > room.available ? { ...entry, cost: entry.burst + 1 } : entry
   })
-  return { ...request, entries, fit: fit && limitFit(fit, fit.grant(counted, rooms)) }
+  const lowered = fit && { ...fit, most: fit.kind.grant(fit, counted, rooms) }
+  return { ...request, entries, fit: lowered }
 }
-
-/** Returns the range with a lower end. */
-const limitFit = (fit: Fit, most: number): Fit => ({
-  ...fit,
-  most,
-  grant: (entries, findings) => Math.min(most, fit.grant(entries, findings)),
-  args: (policies) => [...fit.args(policies).slice(0, -1), String(most)],
-})

@@ -1,13 +1,14 @@
 import type { Limiter, PlanName } from '../limiter/limiter.ts'
 import type { LimiterRuntime } from '../limiter/runtime.ts'
 import type { ResolvedEntry } from '../limiter/resolve.ts'
-import type { MarkLua, Operation, StateMap } from '../stores/store.ts'
+import type { LuaMarkKind, LuaOperationKind } from '../lua/twins.ts'
+import type { Operation, StateMap, StoreRequest } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import { systemClock } from '../clock.ts'
 import { decide } from '../limiter/decide.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { CLOCK } from '../stores/redis/script.ts'
-import { keepingMark, noteCharge, writeMark, type Unsettled } from './mark.ts'
+import { CLOCK } from '../lua/program.ts'
+import { KEPT, noteCharge, writeMark, type Unsettled } from './mark.ts'
 import { markKey, parseReservation, type Charge, type ReservationData } from './reservation-data.ts'
 import { settle } from './settle.ts'
 
@@ -57,22 +58,15 @@ export async function sweepUnsettled<
 const RELEASE: Unsettled = {
   mark(id, entries, settleWithinMs, ttlMs) {
     const openKey = RELEASE.openKey(entries)
-    const kept = keepingMark(id, ttlMs + LATE_MS)
     const charges = entries.map(({ policy, key, limit, burst, cost: units, index }): Charge => {
       const { name } = policy
       return { policy: name, key, limit, burst, units, index }
     })
-    const data: ReservationData = { id, madeIn: 'store', settleBy: 0, charges, openKey }
+    const reservation: ReservationData = { id, madeIn: 'store', settleBy: 0, charges, openKey }
     return {
+      kind: RELEASED_LATER,
       keys: [openKey, markKey(id)],
-      args: [...kept.args, String(settleWithinMs), JSON.stringify(data)],
-      lua: LUA,
-      write(states, marked, now) {
-        kept.write(states, marked, now)
-        const open = openIn(states, openKey, now)
-        open.set(id, { dueAt: now + settleWithinMs, data })
-        states.set(openKey, { state: { open }, expiresAt: now + ttlMs + LATE_MS })
-      },
+      data: { ttlMs: ttlMs + LATE_MS, settleWithinMs, reservation },
     }
   },
 
@@ -90,14 +84,35 @@ const RELEASE: Unsettled = {
   },
 }
 
-const LUA: MarkLua = {
+interface Open {
+  readonly ttlMs: number
+  readonly settleWithinMs: number
+  readonly reservation: ReservationData
+}
+
+const RELEASED_LATER: LuaMarkKind<Open> = {
   name: 'release',
-  keys: 2,
-  args: 3,
-  note: noteCharge,
-  write: (firstArg) => `${writeMark(firstArg)}
+  write(mark, states, marked, now) {
+    const { ttlMs, settleWithinMs, reservation } = mark.data
+    KEPT.write({ ...mark, kind: KEPT, data: ttlMs }, states, marked, now)
+    const [openKey = ''] = mark.keys
+    const open = openIn(states, openKey, now)
+    open.set(reservation.id, { dueAt: now + settleWithinMs, data: reservation })
+    states.set(openKey, { state: { open }, expiresAt: now + ttlMs })
+  },
+  lua: {
+    keyCount: 2,
+    argCount: 3,
+    args: ({ data: { ttlMs, settleWithinMs, reservation } }) => [
+      String(ttlMs),
+      String(settleWithinMs),
+      JSON.stringify(reservation),
+    ],
+    note: noteCharge,
+    write: (firstArg) => `${writeMark(firstArg)}
 redis.call('HSET', KEYS[#KEYS - 1], id, string.format('%.0f:', now + ARGV[${firstArg + 1}]) .. ARGV[${firstArg + 2}])
 redis.call('PEXPIRE', KEYS[#KEYS - 1], ARGV[${firstArg}] + slack)`,
+  },
 }
 
 interface OpenReservation {
@@ -111,32 +126,36 @@ function openIn(states: StateMap, key: string, now: number): Map<string, OpenRes
 }
 
 /** Creates the operation that finds the reservations of a list that were not settled in time. */
-function findDue(
+const findDue = (
   { clock, clockIsInjected }: LimiterRuntime,
   openKey: string,
-): Operation<readonly ReservationData[]> {
-  const now = clock()
-  return {
-    startedAt: systemClock(),
-    run: (states) =>
-      [...openIn(states, openKey, now).values()]
-        .filter(({ dueAt }) => dueAt <= now)
-        .slice(0, MAX_SWEPT)
-        .map(({ data }) => data),
-    lua: {
-      name: 'find due',
-      source: findDueScript,
-      keys: [openKey],
-      args: [String(now), clockIsInjected ? 'injected' : 'own'],
-      parse: (reply) =>
-        Array.isArray(reply) && reply.every((text) => typeof text === 'string')
-          ? { result: reply.map((text) => parseReservation(text)) }
-          : undefined,
-    },
-  }
+): Operation<readonly ReservationData[], Due> => ({
+  kind: FIND_DUE,
+  keys: [openKey],
+  data: { now: clock(), clockIsInjected },
+  startedAt: systemClock(),
+})
+
+type Due = Pick<StoreRequest, 'now' | 'clockIsInjected'>
+
+const FIND_DUE: LuaOperationKind<readonly ReservationData[], Due> = {
+  name: 'find due',
+  run: (states, { keys: [openKey = ''], data: { now } }) =>
+    [...openIn(states, openKey, now).values()]
+      .filter(({ dueAt }) => dueAt <= now)
+      .slice(0, MAX_SWEPT)
+      .map(({ data }) => data),
+  lua: {
+    script: () => FIND_DUE_SCRIPT,
+    args: ({ now, clockIsInjected }) => [String(now), clockIsInjected ? 'injected' : 'own'],
+    parse: (reply) =>
+      Array.isArray(reply) && reply.every((text) => typeof text === 'string')
+        ? { result: reply.map((text) => parseReservation(text)) }
+        : undefined,
+  },
 }
 
-const findDueScript = (): string => `${CLOCK}local due, rows = {}, redis.call('HVALS', KEYS[1])
+const FIND_DUE_SCRIPT = `${CLOCK}local due, rows = {}, redis.call('HVALS', KEYS[1])
 for _, row in ipairs(rows) do
   local time, data = string.match(row, '^(%d+):(.*)$')
   if time and tonumber(time) <= now and #due < ${MAX_SWEPT} then due[#due + 1] = data end

@@ -1,8 +1,9 @@
 import type { Settlement, SettlementTwins } from '../algorithms/algorithm.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { MarkedCharge, Operation, StateMap, StoreRequest } from '../stores/store.ts'
-import { CLOCK, indent, isWhole } from '../stores/redis/script.ts'
-import { layoutOf } from '../stores/redis/script-call.ts'
+import type { LuaOperationKind } from '../lua/twins.ts'
+import { CLOCK, indent, isWhole } from '../lua/program.ts'
+import { layoutOf } from '../lua/call.ts'
 
 /** The correction of one charge. The mark says how much was charged, and where. */
 export interface Correction extends Pick<
@@ -32,7 +33,7 @@ export type SettleResult =
 /** Charges to correct in one step. */
 export interface SettleRequest extends Pick<
   StoreRequest,
-  'policies' | 'id' | 'now' | 'clockIsInjected' | 'startedAt'
+  'policies' | 'id' | 'now' | 'clockIsInjected'
 > {
   /** The key of the mark. If the mark is gone, nothing is done. */
   readonly mark: string
@@ -44,9 +45,6 @@ export interface SettleRequest extends Pick<
   readonly openKey?: string | undefined
   /** True to release it: a later settlement charges what was used. */
   readonly isRelease: boolean
-  readonly onFault: () => void
-  /** Returns the twins that correct the charges of a policy. */
-  readonly settlementOf: (policy: PolicyRule) => SettlementTwins
 }
 
 /** The time for which Redis remembers a settlement, so that one whose reply was lost can be repeated. */
@@ -58,26 +56,45 @@ const RELEASED_MS = 86_400_000
 /** The mark of a released reservation. */
 const RELEASED = 'r'
 
+/** Returns the twins that correct the charges of a policy. */
+type SettlementOf = (policy: PolicyRule) => SettlementTwins
+
+type Settle = LuaOperationKind<SettleResult | undefined, SettleRequest>
+
+/** Creates the kind of operation that settles charges of policies with these twins. */
+export const settleKind = (settlementOf: SettlementOf): Settle => ({
+  name: 'settle',
+  run: (states, { data }) => settleInMemory(states, data, settlementOf),
+  lua: {
+    shape: ({ policies }) => layoutOf(policies).shape,
+    script: ({ policies }) => settlingScript(policies, settlementOf),
+    args: (data) => scriptArgs(data, settlementOf),
+    parse: parseReply,
+  },
+})
+
 /**
  * Creates the operation that corrects the charges of a mark, and leaves in the mark what it has done. Its result
  * is `undefined` if there was no mark and nothing was done.
  */
-export function settleOperation(request: SettleRequest): Operation<SettleResult | undefined> {
-  const { policies, corrections, mark, startedAt, isLocal, openKey, onFault } = request
+export function settleOperation(
+  kind: Settle,
+  {
+    startedAt,
+    onFault,
+    ...data
+  }: SettleRequest & { readonly startedAt: number; readonly onFault: () => void },
+): Operation<SettleResult | undefined, SettleRequest> {
+  const { mark, corrections, openKey, isLocal } = data
   // The script takes keys in the order of the policies. The charges may have another order.
   const inOrder = corrections.toSorted((a, b) => a.index - b.index)
   return {
+    kind,
+    keys: [mark, ...inOrder.map(({ key }) => key), ...(openKey ? [openKey] : [])],
+    data,
     startedAt,
     localMark: isLocal ? mark : undefined,
     onFault,
-    run: (states) => settleInMemory(states, request),
-    lua: {
-      name: `settle ${layoutOf(policies).shape}`,
-      source: () => settlingScript(request),
-      keys: [mark, ...inOrder.map(({ key }) => key), ...(openKey ? [openKey] : [])],
-      args: scriptArgs(request),
-      parse: (reply) => parseReply(reply, request),
-    },
   }
 }
 
@@ -102,7 +119,8 @@ function remember(mark: string, settled: ReadonlyMap<number, number>): void {
 
 function settleInMemory(
   states: StateMap,
-  { mark, corrections, now, id, openKey, isRelease, settlementOf }: SettleRequest,
+  { mark, corrections, now, id, openKey, isRelease }: SettleRequest,
+  settlementOf: SettlementOf,
 ): SettleResult | undefined {
   const list = openKey && (states.get(openKey, now) as OpenList | undefined)
   if (list) list.open.delete(id)
@@ -135,9 +153,8 @@ function settleInMemory(
 const FIRST_ARG = 6
 const ARGS_PER_POLICY = 5
 
-function scriptArgs(request: SettleRequest): string[] {
+function scriptArgs(request: SettleRequest, settlementOf: SettlementOf): string[] {
   const { policies, corrections, id, now, clockIsInjected, isLocal, openKey, isRelease } = request
-  const { settlementOf } = request
   // Units that another store has charged are not known here.
   const needsTime = corrections.some(
     ({ policy, reserved, actual }) =>
@@ -188,7 +205,7 @@ function parseReply(
  * KEYS: the mark, and the key of each correction. ARGV: the time, the clock, the id, what to leave in the
  * mark, whether the last key is a list of open reservations; then five for each policy: `1`, or `-` without a correction; limit, burst, the place in the mark, actual.
  */
-function settlingScript({ policies, settlementOf }: SettleRequest): string {
+function settlingScript(policies: readonly PolicyRule[], settlementOf: SettlementOf): string {
   const parts = policies.map((policy, index) => {
     const at = FIRST_ARG + ARGS_PER_POLICY * index
     return `if ARGV[${at}] ~= '-' then

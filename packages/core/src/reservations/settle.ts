@@ -3,7 +3,7 @@ import type { Correction, SettleResult } from './settle-operation.ts'
 import { systemClock } from '../clock.ts'
 import { keyPrefix } from '../policies/rules.ts'
 import { invalidReservation, markKey, type ReservationData } from './reservation-data.ts'
-import { settleOperation } from './settle-operation.ts'
+import { settleKind, settleOperation } from './settle-operation.ts'
 import { settlementOf } from './settlements.ts'
 
 /** The outcome of settling a reservation. */
@@ -33,6 +33,8 @@ export interface Settled {
 /** Returns the units really used of `unit`, of which `reserved` are charged. */
 type ActualUnits = (unit: string, reserved: number) => number
 
+const SETTLE = settleKind(settlementOf)
+
 /** Settles a reservation: compares it with what was used, corrects the store, and reports the outcome. */
 export async function settle(
   data: ReservationData,
@@ -47,7 +49,7 @@ export async function settle(
   const onFault = (): void => void (storeFailed = true)
   const corrections = correctionsOf(data, runtime, actual)
   const settling = store.run(
-    settleOperation({
+    settleOperation(SETTLE, {
       policies: program.policies,
       corrections,
       id,
@@ -59,7 +61,6 @@ export async function settle(
       clockIsInjected,
       startedAt: systemClock(),
       onFault,
-      settlementOf,
     }),
   )
   // A store that has never charged it may still be down.

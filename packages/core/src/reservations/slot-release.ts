@@ -1,9 +1,10 @@
 import type { ReservationData } from './reservation-data.ts'
+import type { LuaOperationKind } from '../lua/twins.ts'
 import type { Operation, StateMap } from '../stores/store.ts'
 import type { Correction } from './settle-operation.ts'
 import { systemClock } from '../clock.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { indent } from '../stores/redis/script.ts'
+import { indent } from '../lua/program.ts'
 import { markKey } from './reservation-data.ts'
 import { correctionsOf } from './settle.ts'
 import { settlementOf } from './settlements.ts'
@@ -29,32 +30,41 @@ export function slotRelease(
 }
 
 /** Creates the operation that frees slots. To free them again changes nothing, so it needs no mark. */
-function releaseOperation(
+const releaseOperation = (
   slots: readonly Correction[],
   now: number,
   localMark: string | undefined,
-): Operation<void> {
-  const shape = slots.map(({ policy }) => [policy.algorithm.id, ...policy.params].join('-'))
-  return {
-    startedAt: systemClock(),
-    localMark,
-    onFault: () => undefined,
-    run: (states) => releaseInMemory(slots, states, now),
-    lua: {
-      name: `release ${shape.join()}`,
-      source: () => releasingScript(slots),
-      keys: slots.map(({ key }) => key),
-      args: [
-        String(now),
-        slots[0]?.id ?? '',
-        ...slots.flatMap(({ limit, burst, reserved }) => [limit, burst, reserved].map(String)),
-      ],
-      parse: (reply) => (reply === 1 ? { result: undefined } : undefined),
-    },
-  }
+): Operation<void, Slots> => ({
+  kind: RELEASE_SLOTS,
+  keys: slots.map(({ key }) => key),
+  data: { slots, now },
+  startedAt: systemClock(),
+  localMark,
+  onFault: () => undefined,
+})
+
+interface Slots {
+  readonly slots: readonly Correction[]
+  readonly now: number
 }
 
-function releaseInMemory(slots: readonly Correction[], states: StateMap, now: number): void {
+const RELEASE_SLOTS: LuaOperationKind<void, Slots> = {
+  name: 'release',
+  run: (states, { data }) => releaseInMemory(data, states),
+  lua: {
+    shape: ({ slots }) =>
+      slots.map(({ policy }) => [policy.algorithm.id, ...policy.params].join('-')).join(),
+    script: ({ slots }) => releasingScript(slots),
+    args: ({ slots, now }) => [
+      String(now),
+      slots[0]?.id ?? '',
+      ...slots.flatMap(({ limit, burst, reserved }) => [limit, burst, reserved].map(String)),
+    ],
+    parse: (reply) => (reply === 1 ? { result: undefined } : undefined),
+  },
+}
+
+function releaseInMemory({ slots, now }: Slots, states: StateMap): void {
   for (const slot of slots) {
     const { key, policy } = slot
     const settlement = { ...slot, position: now }

@@ -143,7 +143,7 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
     },
 
     // Forgotten even if it fails, because it may have been done.
-    run: (operation) => store.run(operation).finally(() => forget(operation.lua.keys)),
+    run: (operation) => store.run(operation).finally(() => forget(operation.keys)),
     reset: (keys) => store.reset(keys).finally(() => forget(keys)),
   })
 }

@@ -78,11 +78,11 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
       const finding = entry.policy.algorithm.check(before[index] as never, entry, now)
       return { waitMs: 0, ...finding, charged: false }
     })
-    const granted = fit?.grant(entries, verdicts)
+    const granted = fit?.kind.grant(fit, entries, verdicts)
     if (apply && !isDenied(entries, verdicts)) {
-      const charged = fit?.charge(entries, { verdicts, granted })
+      const charged = fit?.kind.charge(fit, entries, { verdicts, granted })
       const marked = charge(charged ?? entries, before, verdicts, now, id)
-      mark?.write(states, marked, now)
+      mark?.kind.write(mark, states, marked, now)
     }
     const values = reads.map(({ key, field }) => {
       const record = get(key, now)
@@ -132,7 +132,7 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
 
   return {
     check: (request) => Promise.resolve(check(request)),
-    run: async (operation) => operation.run(states),
+    run: async (operation) => operation.kind.run(states, operation),
     async reset(keys) {
       for (const key of keys) remove(key)
     },

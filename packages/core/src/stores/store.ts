@@ -42,27 +42,26 @@ export interface StoreRequest {
 
 /**
  * A range of quantities, such as output tokens, of which a decision grants the largest that every enforced
- * policy has room for. Two twins that must agree; only code that uses one loads it.
+ * policy has room for: plain data, and the name of the functions that know it.
  */
-export interface Fit {
+export interface Fit<Data = unknown> {
+  readonly kind: FitKind<Data>
   readonly floor: number
   readonly most: number
+  readonly data: Data
+}
+
+/** The functions of a kind of `Fit`. Only code that uses one loads it. */
+export interface FitKind<Data = unknown> {
+  readonly name: string
   /** Returns the quantity to grant if the floor fits. */
-  grant(entries: readonly Entry[], findings: readonly Finding[]): number
+  grant(fit: Fit<Data>, entries: readonly Entry[], findings: readonly Finding[]): number
   /**
    * Returns the entries with the cost of what was granted: by a store that does not know `fit` the floor,
    * and without any store the most. A shadow's cost is what it would be if the shadow were enforced, so no
    * grant exceeds its limit.
    */
-  charge<E extends Entry>(entries: readonly E[], reply: FitReply): readonly E[]
-  /** Returns the arguments of the Lua twin, the last in ARGV. */
-  args(policies: readonly PolicyRule[]): readonly string[]
-  /**
-   * Returns the Lua twin: it sets `granted`, and the charge of each key.
-   *
-   * @param groups The positions in `parts` of the policies that count in one key, key by key.
-   */
-  lua(parts: readonly ScriptPart[], groups: readonly (readonly number[])[]): string
+  charge<E extends Entry>(fit: Fit<Data>, entries: readonly E[], reply: FitReply): readonly E[]
 }
 
 /** The part of a store's answer from which the units charged are known. */
@@ -70,42 +69,27 @@ interface FitReply extends Pick<StoreReply, 'granted'> {
   readonly verdicts: readonly Finding[]
 }
 
-/** One policy's part of the deciding script. */
-export interface ScriptPart {
-  readonly rule: PolicyRule
-  readonly index: number
-  /** The position in ARGV of its mode: `e` (enforced) or `s` (shadow). Its numbers follow. */
-  readonly arg: number
-  /** The position of its state in the reply. Its available units follow. */
-  readonly state: number
-}
-
 /**
  * A record that allows the charges of one request to be settled, once. It holds what was charged, and
  * where, so that a caller who never got the reply can settle, too.
  */
-export interface SettlementMark {
-  /** The keys that it writes, the last in KEYS. */
+export interface SettlementMark<Data = unknown> {
+  readonly kind: MarkKind<Data>
+  /** The keys that it writes. The last is that of the record. */
   readonly keys: readonly string[]
-  /** The arguments of its Lua. */
-  readonly args: readonly string[]
-  readonly lua: MarkLua
-  /** Writes it to a store in memory. */
-  write(states: StateMap, charges: readonly MarkedCharge[], now: number): void
+  readonly data: Data
 }
 
-/** The parts of the deciding script that write a mark. */
-export interface MarkLua {
-  /** Identifies these parts. */
+/** The functions of a kind of `SettlementMark`. Only code that uses one loads it. */
+export interface MarkKind<Data = unknown> {
   readonly name: string
-  /** The number of keys. */
-  readonly keys: number
-  /** The number of arguments. */
-  readonly args: number
-  /** Returns Lua that notes a charge of `cost` units to the policy at `index`. */
-  readonly note: (index: number, position: string) => string
-  /** Returns Lua that writes the mark. Its arguments begin at `firstArg` in ARGV. */
-  readonly write: (firstArg: number) => string
+  /** Writes it, in the same atomic step as the charges. */
+  write(
+    mark: SettlementMark<Data>,
+    states: StateMap,
+    charges: readonly MarkedCharge[],
+    now: number,
+  ): void
 }
 
 /** The charge of one policy, as a store in memory keeps it in a mark. */
@@ -124,10 +108,14 @@ export interface RecordField {
 }
 
 /**
- * An atomic step other than a decision, such as settling. It has two twins that must agree:
- * TypeScript for stores in memory, Lua for Redis. Only code that uses an operation loads it.
+ * An atomic step other than a decision, such as settling: plain data, and the name of the functions that
+ * know it.
  */
-export interface Operation<Result> {
+export interface Operation<Result, Data = unknown> {
+  readonly kind: OperationKind<Result, Data>
+  /** Every key that it may read or write. */
+  readonly keys: readonly string[]
+  readonly data: Data
   /** The machine's time when the caller's work began (epoch ms). The deadline counts from it. */
   readonly startedAt: number
   /**
@@ -137,18 +125,13 @@ export interface Operation<Result> {
   readonly localMark?: string | undefined
   /** Handles the error if the store fails after this process's memory has run it. @default it is thrown */
   readonly onFault?: () => void
-  /** The twin for stores in memory. */
-  run(states: StateMap): Result
-  readonly lua: {
-    /** Identifies the script. */
-    readonly name: string
-    /** Makes the script. Called once, before it is first sent. */
-    readonly source: () => string
-    readonly keys: readonly string[]
-    readonly args: readonly string[]
-    /** Returns the result, or `undefined` if the script cannot have given this reply. */
-    readonly parse: (reply: unknown) => { readonly result: Result } | undefined
-  }
+}
+
+/** The functions of a kind of `Operation`. Only code that uses one loads it. A store in Redis needs a `LuaTwin`, too. */
+export interface OperationKind<Result, Data = unknown> {
+  readonly name: string
+  /** Runs it on these states: in one atomic step, if nothing else runs on them meanwhile. */
+  run(states: StateMap, operation: Operation<Result, Data>): Result
 }
 
 /** The states and records of a store in memory, by key. */

@@ -1,5 +1,5 @@
 /* The operation that adds a batch of counters: its TypeScript and its Lua, side by side. */
-import type { Operation, StateMap } from '@sluice/core'
+import type { LuaOperation, LuaOperationKind, StateMap } from '@sluice/core'
 import { formatValues, parseValues, type Counter, type CounterBatch } from './counter.ts'
 import { Room } from './room.ts'
 
@@ -20,22 +20,33 @@ const MARK_MS = RESEND_MS + 60_000
  * is full, a HGET for each family that is not in the batch; an HRANDFIELD if counters have ranks, and an HDEL if some
  * have given way.
  */
-export function addCounters(all: CounterBatch, now: number, startedAt: number): Operation<Added> {
+export function addCounters(
+  all: CounterBatch,
+  now: number,
+  startedAt: number,
+): LuaOperation<Added, Additions> {
   const batch = withoutExpired(all, now)
-  return {
-    startedAt,
-    run: (states) => addInMemory(states, batch, now),
-    lua: {
-      name: 'usage.add',
-      source: () => SCRIPT,
-      keys: [batch.mark, ...batch.groups.flatMap(({ hashes }) => hashes.map(({ key }) => key))],
-      args: scriptArgs(batch, now),
-      parse: (reply) => {
-        const result = RESULTS[reply as number]
-        return result && { result }
-      },
+  const hashes = batch.groups.flatMap((group) => group.hashes)
+  const keys = [batch.mark, ...hashes.map(({ key }) => key)]
+  return { kind: ADD, keys, data: { batch, now }, startedAt }
+}
+
+interface Additions {
+  readonly batch: CounterBatch
+  readonly now: number
+}
+
+const ADD: LuaOperationKind<Added, Additions> = {
+  name: 'usage.add',
+  run: (states, { data: { batch, now } }) => addInMemory(states, batch, now),
+  lua: {
+    script: () => SCRIPT,
+    args: ({ batch, now }) => scriptArgs(batch, now),
+    parse: (reply) => {
+      const result = RESULTS[reply as number]
+      return result && { result }
     },
-  }
+  },
 }
 
 /** Returns the batch without the hashes that have expired: a late count must not bring one back. */

@@ -1,4 +1,4 @@
-import type { Operation, Records, StateMap } from '@sluice/core'
+import type { LuaOperation, LuaOperationKind, Records, StateMap } from '@sluice/core'
 
 /** The counters of one hash, by name: their values as text. */
 export type CounterValues = ReadonlyMap<string, string>
@@ -28,12 +28,15 @@ export async function readCounters(
 }
 
 /** Creates the operation that reads hashes from the first on, at least one. */
-function readOperation(keys: readonly string[], now: number): Operation<CounterValues[]> {
-  return {
-    startedAt: Date.now(),
-    run: (states) => keys.map((key) => readInMemory(states, key, now)),
-    lua: { name: 'usage.read', source: () => SCRIPT, keys, args: [], parse },
-  }
+const readOperation = (
+  keys: readonly string[],
+  now: number,
+): LuaOperation<CounterValues[], number> => ({ kind: READ, keys, data: now, startedAt: Date.now() })
+
+const READ: LuaOperationKind<CounterValues[], number> = {
+  name: 'usage.read',
+  run: (states, { keys, data: now }) => keys.map((key) => readInMemory(states, key, now)),
+  lua: { script: () => SCRIPT, args: () => [], parse },
 }
 
 const readInMemory = (states: StateMap, key: string, now: number): CounterValues =>

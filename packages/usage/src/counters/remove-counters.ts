@@ -1,4 +1,4 @@
-import type { Operation, Records, StateMap } from '@sluice/core'
+import type { LuaOperation, LuaOperationKind, Records, StateMap } from '@sluice/core'
 
 /** The number of counters after which a call looks through no further hash. */
 const COUNTERS_PER_CALL = 5_000
@@ -26,25 +26,33 @@ export async function removeCounters(
 }
 
 /** Creates the operation that looks through hashes from the first on, at least one, and returns how many. */
-function removeOperation(
+const removeOperation = (
   keys: readonly string[],
   starts: readonly string[],
   now: number,
-): Operation<number> {
-  return {
-    startedAt: Date.now(),
-    run: (states) => {
-      for (const key of keys) removeInMemory(states, key, starts, now)
-      return keys.length
-    },
-    lua: {
-      name: 'usage.remove',
-      source: () => SCRIPT,
-      keys,
-      args: starts,
-      parse: (reply) => (typeof reply === 'number' && reply > 0 ? { result: reply } : undefined),
-    },
-  }
+): LuaOperation<number, Removal> => ({
+  kind: REMOVE,
+  keys,
+  data: { starts, now },
+  startedAt: Date.now(),
+})
+
+interface Removal {
+  readonly starts: readonly string[]
+  readonly now: number
+}
+
+const REMOVE: LuaOperationKind<number, Removal> = {
+  name: 'usage.remove',
+  run(states, { keys, data: { starts, now } }) {
+    for (const key of keys) removeInMemory(states, key, starts, now)
+    return keys.length
+  },
+  lua: {
+    script: () => SCRIPT,
+    args: ({ starts }) => starts,
+    parse: (reply) => (typeof reply === 'number' && reply > 0 ? { result: reply } : undefined),
+  },
 }
 
 function removeInMemory(

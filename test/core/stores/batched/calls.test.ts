@@ -28,8 +28,8 @@ function countingStore(): { store: Store; calls: number[] } {
       calls.push(1)
       return fail()
     },
-    run: ({ lua: { args } }) => {
-      calls.push(args.filter((arg) => /^\w{14,}$/.test(arg)).length)
+    run: ({ data }) => {
+      calls.push((data as { requests: readonly unknown[] }).requests.length)
       return fail()
     },
     reset: () => Promise.resolve(),

@@ -1,6 +1,6 @@
 /* The Lua script that makes several decisions, one after another. */
 import { HELD_KEYS } from './held-keys.ts'
-import { indent } from './script.ts'
+import { indent } from '../../lua/program.ts'
 
 /**
  * Wraps a deciding script so that one call makes several decisions, each by that very script. A decision with a

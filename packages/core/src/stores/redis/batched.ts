@@ -6,8 +6,9 @@ import { assertKnownOptions, assertPositiveInteger } from '../../internal/valida
 import { isWrapper, noteWrapper } from '../../internal/wrappers.ts'
 import { batchScript } from './batch-script.ts'
 import { joinCalls } from './joined-calls.ts'
-import { layoutOf, parseCheckReply } from './script-call.ts'
-import { decidingScript } from './script.ts'
+import { parseCheckReply, scriptName } from '../../lua/call.ts'
+import { decidingScript } from '../../lua/program.ts'
+import type { LuaOperationKind } from '../../lua/twins.ts'
 
 /** Options of `batched`. */
 export interface BatchedOptions {
@@ -59,7 +60,7 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
   function flush(name: string, batch: Batch): void {
     if (batches.get(name) !== batch) return
     batches.delete(name)
-    void send(store, name, batch.waiting)
+    void send(store, batch.waiting)
   }
 
   /** Returns the batch that has room for a request, or a new one. */
@@ -80,7 +81,7 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
     check(request) {
       if (!sharesPromises()) return store.check(request)
       return new Promise((resolve, reject) => {
-        const name = nameOf(request)
+        const name = scriptName(request)
         const batch = batchFor(name, request)
         batch.waiting.push({ request, resolve, reject })
         batch.entries += request.entries.length
@@ -102,15 +103,11 @@ function assertInnermost(store: Partial<Store> | undefined): void {
   throw new ConfigError('invalid_option', 'batched.store', rule)
 }
 
-/** Identifies the script of a request. */
-const nameOf = ({ policies, mark, fit }: StoreRequest): string =>
-  `batch ${mark?.lua.name} ${!fit} ${layoutOf(policies).shape}`
-
 /** Sends requests in one call. A request by itself, or to a store without scripts, is sent as always. */
-async function send(store: Store, name: string, waiting: readonly Waiting[]): Promise<void> {
+async function send(store: Store, waiting: readonly Waiting[]): Promise<void> {
   try {
     const requests = waiting.map(({ request }) => request)
-    const answers = waiting.length > 1 ? await store.run(decideAll(name, requests)) : undefined
+    const answers = waiting.length > 1 ? await store.run(decideAll(requests)) : undefined
     for (const [index, { request, resolve, reject }] of waiting.entries()) {
       if (answers === undefined) {
         store.check(request).then(resolve, reject)
@@ -127,23 +124,31 @@ async function send(store: Store, name: string, waiting: readonly Waiting[]): Pr
   }
 }
 
-/** The operation that makes several decisions. A store without scripts does not know it. */
-function decideAll(
-  name: string,
-  requests: readonly StoreRequest[],
-): Operation<readonly unknown[] | undefined> {
-  const [{ policies, mark, fit, startedAt }] = requests as [StoreRequest]
-  return {
-    startedAt,
-    run: () => undefined,
-    lua: {
-      name,
-      source: () => batchScript(decidingScript(policies, mark?.lua, fit)),
-      ...joinCalls(requests),
-      parse: (reply) =>
-        Array.isArray(reply) && reply.length === requests.length ? { result: reply } : undefined,
-    },
-  }
+/** The operation that makes several decisions of one script. */
+const decideAll = (requests: readonly StoreRequest[]): Operation<Answers, Batched> => {
+  const [{ startedAt }] = requests as [StoreRequest]
+  const { keys, args } = joinCalls(requests)
+  return { kind: DECIDE_ALL, keys, data: { requests, args }, startedAt }
+}
+
+/** An answer for each request, or `undefined` of a store without scripts, which decides each by itself. */
+type Answers = readonly unknown[] | undefined
+
+interface Batched {
+  readonly requests: readonly StoreRequest[]
+  readonly args: readonly string[]
+}
+
+const DECIDE_ALL: LuaOperationKind<Answers, Batched> = {
+  name: 'batch',
+  run: () => undefined,
+  lua: {
+    shape: ({ requests }) => scriptName(requests[0] as StoreRequest),
+    script: ({ requests }) => batchScript(decidingScript(requests[0] as StoreRequest)),
+    args: ({ args }) => args,
+    parse: (reply, { requests }) =>
+      Array.isArray(reply) && reply.length === requests.length ? { result: reply } : undefined,
+  },
 }
 
 /** Returns the reply to one of several requests, whose answer may be the text of an error. */

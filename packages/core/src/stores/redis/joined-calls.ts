@@ -1,7 +1,6 @@
 /* The arguments of a script call that makes several decisions. */
 import type { StoreRequest } from '../store.ts'
-import type { Command } from './transport.ts'
-import { checkCall } from './script-call.ts'
+import { checkCall, type ScriptCall } from '../../lua/call.ts'
 
 /** The keys and arguments of one call: KEYS and ARGV of `batchScript`. */
 export interface JoinedCalls {
@@ -18,7 +17,7 @@ export function joinCalls(requests: readonly StoreRequest[]): JoinedCalls {
   const { keys, shared } = orderKeys(calls)
   const positions = new Map(keys.map((key, index) => [key, String(index + 1)]))
   const args = [String(shared)]
-  let before: Command = []
+  let before: ScriptCall = []
   for (const call of calls) {
     const end = firstArg(call)
     args.push(String(end - 1))
@@ -34,10 +33,10 @@ export function joinCalls(requests: readonly StoreRequest[]): JoinedCalls {
   return { keys, args }
 }
 
-const firstArg = ([keys]: Command): number => (keys as number) + 1
+const firstArg = ([keys]: ScriptCall): number => (keys as number) + 1
 
 /** Returns each key once, those of several calls first, and the number of these. */
-function orderKeys(calls: readonly Command[]): { keys: string[]; shared: number } {
+function orderKeys(calls: readonly ScriptCall[]): { keys: string[]; shared: number } {
   const seen = new Set<string>()
   const shared = new Set<string>()
   for (const call of calls) {
@@ -52,7 +51,7 @@ function orderKeys(calls: readonly Command[]): { keys: string[]; shared: number 
   return { keys: [...shared, ...others], shared: shared.size }
 }
 
-function differOnlyInId(call: Command, before: Command): boolean {
+function differOnlyInId(call: ScriptCall, before: ScriptCall): boolean {
   const [end, beforeEnd] = [firstArg(call), firstArg(before)]
   const count = call.length - end
   if (count !== before.length - beforeEnd) return false

@@ -5,8 +5,9 @@ import { systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import { hex } from '../../internal/hex.ts'
 import { assertName, assertPositiveInteger } from '../../internal/validation.ts'
-import { decidingScript } from './script.ts'
-import { checkCall, layoutOf, parseCheckReply } from './script-call.ts'
+import { decidingScript } from '../../lua/program.ts'
+import { checkCall, parseCheckReply, scriptName } from '../../lua/call.ts'
+import { luaOf } from '../../lua/twins.ts'
 import { badReply } from '../store.ts'
 import { RedisError } from './transport.ts'
 
@@ -95,17 +96,19 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
 
   return {
     async check(request) {
-      const { policies, mark, fit, startedAt } = request
-      const name = `${mark?.lua.name} ${!fit} ${layoutOf(policies).shape}`
-      const source = (): string => decidingScript(policies, mark?.lua, fit)
-      const reply = await runScript(name, source, checkCall(request, keyStart), startedAt)
+      const source = (): string => decidingScript(request)
+      const call = checkCall(request, keyStart)
+      const reply = await runScript(scriptName(request), source, call, request.startedAt)
       return parseCheckReply(reply, request)
     },
 
-    async run({ lua, startedAt }) {
-      const keys = lua.keys.map((key) => keyStart + key)
-      const call = [keys.length, ...keys, ...lua.args]
-      const parsed = lua.parse(await runScript(lua.name, lua.source, call, startedAt))
+    async run(operation) {
+      const { kind, keys, data, startedAt } = operation
+      const lua = luaOf(operation)
+      const call = [keys.length, ...keys.map((key) => keyStart + key), ...lua.args(data)]
+      const name = `${kind.name} ${lua.shape?.(data)}`
+      const reply = await runScript(name, () => lua.script(data), call, startedAt)
+      const parsed = lua.parse(reply, data)
       if (parsed === undefined) throw badReply()
       return parsed.result
     },

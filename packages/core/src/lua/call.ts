@@ -1,10 +1,13 @@
 /* The arguments of the deciding script (KEYS and ARGV) for a request, and the reading of its reply. */
-import type { PolicyRule } from '../../policies/policy.ts'
-import type { StoreReply, StoreRequest, Verdict } from '../store.ts'
-import type { Command } from './transport.ts'
-import { badReply } from '../store.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+import type { StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
+import { badReply } from '../stores/store.ts'
+import { luaOfFit, luaOfMark } from './twins.ts'
 
-type MutableCommand = (string | number)[]
+/** The arguments of a script call: the number of keys, the keys, ARGV. */
+export type ScriptCall = readonly (string | number)[]
+
+type MutableCall = (string | number)[]
 
 /** Integers per policy in the reply: its state, available units, reset, wait. */
 export const REPLY_PER_POLICY = 4
@@ -43,8 +46,12 @@ export function layoutOf(policies: readonly PolicyRule[]): Layout {
   return layout
 }
 
+/** Identifies the script that decides this request. */
+export const scriptName = ({ policies, mark, fit }: StoreRequest): string =>
+  `${mark?.kind.name} ${fit?.kind.name} ${layoutOf(policies).shape}`
+
 /** Adds the keys of the entries: one for each group that takes part, in the script's order. */
-function pushKeys({ policies, entries }: StoreRequest, prefix: string, call: MutableCommand): void {
+function pushKeys({ policies, entries }: StoreRequest, prefix: string, call: MutableCall): void {
   const { groups } = layoutOf(policies)
   if (groups.length === policies.length) {
     for (const { key } of entries) call.push(prefix + key)
@@ -57,9 +64,9 @@ function pushKeys({ policies, entries }: StoreRequest, prefix: string, call: Mut
 }
 
 /** Returns the arguments after `EVALSHA` and the digest: the number of keys, the keys, ARGV. */
-export function checkCall(request: StoreRequest, prefix: string): Command {
+export function checkCall(request: StoreRequest, prefix: string): ScriptCall {
   const { policies, entries, reads, mark, fit } = request
-  const call: MutableCommand = [0]
+  const call: MutableCall = [0]
   pushKeys(request, prefix, call)
   for (const { key } of reads) call.push(prefix + key)
   for (const key of mark?.keys ?? []) call.push(prefix + key)
@@ -80,9 +87,9 @@ export function checkCall(request: StoreRequest, prefix: string): Command {
     }
   }
   call.push(request.apply ? '1' : '0')
-  if (mark) call.push(...mark.args)
+  if (mark) call.push(...luaOfMark(mark).args(mark))
   for (const { field } of reads) call.push(field)
-  if (fit) call.push(...fit.args(policies))
+  if (fit) call.push(...luaOfFit(fit).args(fit, policies))
   return call
 }
 

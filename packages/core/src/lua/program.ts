@@ -1,9 +1,11 @@
 /* The Lua script that decides for the policies of a limiter, assembled from their algorithms' fragments. */
-import type { LuaFragments } from '../../algorithms/algorithm.ts'
-import type { PolicyRule } from '../../policies/policy.ts'
-import type { Fit, MarkLua, ScriptPart } from '../store.ts'
-import { MAX_UNITS } from '../../internal/validation.ts'
-import { layoutOf, numbersOf, REPLY_PER_POLICY } from './script-call.ts'
+import type { LuaFragments } from '../algorithms/algorithm.ts'
+import type { PolicyRule } from '../policies/policy.ts'
+import type { StoreRequest } from '../stores/store.ts'
+import type { LuaMarkKind, ScriptPart } from './twins.ts'
+import { MAX_UNITS } from '../internal/validation.ts'
+import { layoutOf, numbersOf, REPLY_PER_POLICY } from './call.ts'
+import { luaOfFit, luaOfMark } from './twins.ts'
 
 /**
  * The assumed difference between callers' clocks, in milliseconds. Where Redis refuses TIME, theirs decide,
@@ -46,7 +48,7 @@ interface Part extends ScriptPart {
 }
 
 /**
- * Assembles the script for these policies. With `mark`, it also writes a mark that allows settling. Phase one
+ * Assembles the script for requests of these policies. With `mark`, it also writes a mark that allows settling. Phase one
  * reads every key. Phase two writes, only if all enforced policies fit. A policy that takes no part has `-`
  * in ARGV and no key, so the keys after it move up by one.
  *
@@ -55,9 +57,12 @@ interface Part extends ScriptPart {
  * whether to charge; the arguments of the mark; the names of the fields to read; the arguments
  * of `fit`.
  */
-export function decidingScript(policies: readonly PolicyRule[], mark?: MarkLua, fit?: Fit): string {
+export function decidingScript(request: Pick<StoreRequest, 'policies' | 'mark' | 'fit'>): string {
+  const { policies } = request
   const { parts, nextArg } = partsOf(policies)
-  const fields = nextArg + (mark?.args ?? 0)
+  const mark = request.mark && luaOfMark(request.mark)
+  const fit = request.fit && luaOfFit(request.fit)
+  const fields = nextArg + (mark?.argCount ?? 0)
   const width = REPLY_PER_POLICY * policies.length + (fit ? 1 : 0)
   const variables: string[] = []
   const checks: string[] = []
@@ -73,7 +78,7 @@ export function decidingScript(policies: readonly PolicyRule[], mark?: MarkLua, 
     checks.push(numbered(checkGroup(group, first.read)))
     adds.push(numbered(addGroup(group, first, mark)))
   }
-  if (fit) checks.push(fit.lua(parts, groups), `reply[${width + 1}] = granted`)
+  if (fit) checks.push(fit.grant(parts, groups), `reply[${width + 1}] = granted`)
   if (mark) adds.push(mark.write(nextArg + 1))
   const isWide = variables.length > MAX_LOCALS
   // A record that is something else reads as nothing: the charge has been made, and an error would hide it.
@@ -91,7 +96,7 @@ ${[
   .replace(/\$(?=\w)/g, isWide ? 'kept.' : '')}
 end
 -- Records to read.
-for at = k + 1, #KEYS${mark ? ` - ${mark.keys}` : ''} do
+for at = k + 1, #KEYS${mark ? ` - ${mark.keyCount}` : ''} do
   local value = redis.pcall('HGET', KEYS[at], ARGV[${fields} + at - k])
   reply[${width + 1} + at - k] = type(value) == 'string' and value
 end
@@ -152,7 +157,7 @@ end`
 function addGroup(
   group: readonly Part[],
   { add, position }: LuaFragments,
-  mark: MarkLua | undefined,
+  mark: LuaMarkKind['lua'] | undefined,
 ): string {
   const reports = group.map((part) => {
     const { index, state } = part
