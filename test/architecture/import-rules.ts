@@ -23,6 +23,18 @@ export const ROOMS: Readonly<Record<string, string>> = {
   testing: 'nouns algorithms policies stores limiter reservations',
 }
 
+/** The rooms of `@sluice/ai` in the same way. `nouns` are the files at its root. */
+export const AI_ROOMS: Readonly<Record<string, string>> = {
+  nouns: '',
+  formats: 'nouns',
+  estimate: 'nouns formats',
+  meter: 'nouns formats estimate',
+  prices: 'nouns',
+  policies: 'nouns',
+  call: 'nouns formats estimate meter prices policies',
+  doors: 'nouns meter call',
+}
+
 /** The file of `stores/` that every room above it may import. */
 export const PORT = /^stores\/store\.ts$/
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { PORT, ROOMS, STORE_FILES } from './import-rules.ts'
+import { AI_ROOMS, PORT, ROOMS, STORE_FILES } from './import-rules.ts'
 
 /** The modules that a package or app may import beside its own files and published entries. */
 const MODULES: Readonly<Record<string, RegExp>> = {
@@ -25,27 +25,41 @@ const MODULES: Readonly<Record<string, RegExp>> = {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-describe('the core', () => {
-  const core = join(root, 'packages/core/src')
-  const files = sources(core).filter((file) => file !== join(core, 'index.ts'))
-  const imports = files.flatMap((file) =>
-    importsOf(file).map((name) => ({
-      from: relative(core, file),
-      to: name.startsWith('.') ? relative(core, join(dirname(file), name)) : name,
-    })),
-  )
+/** The imports of a package's files, by their paths in it. */
+function importsIn(folder: string): { rooms: string[]; imports: { from: string; to: string }[] } {
+  const source = join(root, folder)
+  const files = sources(source).filter((file) => file !== join(source, 'index.ts'))
+  return {
+    rooms: [...new Set(files.map((file) => roomOf(relative(source, file))))],
+    imports: files.flatMap((file) =>
+      importsOf(file).map((name) => ({
+        from: relative(source, file),
+        to: name.startsWith('.') ? relative(source, join(dirname(file), name)) : name,
+      })),
+    ),
+  }
+}
+
+describe.each([
+  ['packages/core/src', ROOMS, /^$/],
+  ['packages/ai/src', AI_ROOMS, /^@sluice\/core\b/],
+])('%s', (folder, rules, packages) => {
+  const { rooms, imports } = importsIn(folder)
 
   it('has these rooms and no other', () => {
-    const rooms = new Set(files.map((file) => roomOf(relative(core, file))))
-    expect([...rooms].toSorted()).toEqual(Object.keys(ROOMS).toSorted())
+    expect(rooms.toSorted()).toEqual(Object.keys(rules).toSorted())
   })
 
-  it.each(Object.entries(ROOMS))('%s imports only from rooms below it', (room, below) => {
+  it.each(Object.entries(rules))('%s imports only from rooms below it', (room, below) => {
     const allowed = new Set([room, ...below.split(' ')])
     const own = imports.filter(({ from }) => roomOf(from) === room)
     expect(own.length).toBeGreaterThan(0)
-    expect(own.filter(({ to }) => !allowed.has(roomOf(to)))).toEqual([])
+    expect(own.filter(({ to }) => !allowed.has(roomOf(to)) && !packages.test(to))).toEqual([])
   })
+})
+
+describe('the core', () => {
+  const { imports } = importsIn('packages/core/src')
 
   it.each(Object.keys(ROOMS).filter((room) => room !== 'stores'))('%s knows no store', (room) => {
     const known = STORE_FILES[room] ?? PORT
@@ -105,7 +119,7 @@ function fileOf(path: string): string {
 const isFile = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
-/** Names the room of a file by its path in the core, or a module by itself. */
+/** Names the room of a file by its path in its package, or a module by itself. */
 function roomOf(path: string): string {
   if (!path.endsWith('.ts')) return path
   const [folder = '', ...rest] = path.split('/')

@@ -2,17 +2,20 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { ROOMS, STORE_FILES } from '../architecture/import-rules.ts'
+import { AI_ROOMS, ROOMS, STORE_FILES } from '../architecture/import-rules.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const core = join(root, 'packages/core/src')
 const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
 
 describe('the page about the architecture', () => {
-  it('draws the rooms and imports that the code is held to', () => {
-    const [heading = '', ...lines] = blockOf('room')
+  it.each([
+    ['room', ROOMS],
+    ['ai-room', AI_ROOMS],
+  ])('draws each %s and the imports that the code is held to', (block, rules) => {
+    const [heading = '', ...lines] = blockOf(block)
     const drawn = lines.map((line) => [line.split(' ')[0], new Set(marksOf(line, heading))])
-    const rooms = Object.entries(ROOMS).map(([room, imports]) => [
+    const rooms = Object.entries(rules).map(([room, imports]) => [
       room,
       new Set(imports.split(' ').filter(Boolean)),
     ])

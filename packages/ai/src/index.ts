@@ -1,16 +1,21 @@
 // Model calls
-export { modelHandler } from './model-handler.ts'
-export type { CallToSend, ModelHandlerOptions, SendCall } from './model-handler.ts'
+export { modelHandler } from './doors/model-handler.ts'
+export type { CallToSend, ModelHandlerOptions, SendCall } from './doors/model-handler.ts'
 export type { Upstream } from './call/upstream.ts'
-export { limitedFetch } from './limited-fetch.ts'
-export type { FetchLike, LimitedFetchOptions } from './limited-fetch.ts'
+export { limitedFetch } from './doors/limited-fetch.ts'
+export type { FetchLike, LimitedFetchOptions } from './doors/limited-fetch.ts'
 export type { PassThrough, UnpricedRequest } from './call/pass-through.ts'
-export { limitedModel, ModelCallDenied } from './limited-model.ts'
-export type { AiSdkModel, LimitedModelOptions } from './limited-model.ts'
-export { prepareModelCalls } from './prepare-model-calls.ts'
-export type { ModelUnits, PrepareOptions, ReadyCall, RefusedCall } from './prepare-model-calls.ts'
-export { modelPolicies } from './model-policies.ts'
-export type { ModelPoliciesOptions } from './model-policies.ts'
+export { limitedModel, ModelCallDenied } from './doors/limited-model.ts'
+export type { AiSdkModel, LimitedModelOptions } from './doors/limited-model.ts'
+export { prepareModelCalls } from './doors/prepare-model-calls.ts'
+export type {
+  ModelUnits,
+  PrepareOptions,
+  ReadyCall,
+  RefusedCall,
+} from './doors/prepare-model-calls.ts'
+export { modelPolicies } from './policies/model-policies.ts'
+export type { ModelPoliciesOptions } from './policies/model-policies.ts'
 export type { ModelApi } from './call/api.ts'
 export { boundInput } from './call/bound-input.ts'
 export type { CountInput } from './call/bound-input.ts'
@@ -18,28 +23,36 @@ export type { CallOptions } from './call/engine.ts'
 export type { CallTerms } from './call/prepare.ts'
 
 // Budgets and limits
-export { budget, usd } from './budget.ts'
-export type { BudgetOptions } from './budget.ts'
-export { learnedOutput } from './learned-output.ts'
-export type { LearnedOutput, LearnedOutputOptions } from './learned-output.ts'
-export { budgetBelow } from './budget-below.ts'
-export { modelLimits } from './model-limits.ts'
-export type { ModelLimits, ModelLimitsOptions, ModelLimitPolicies } from './model-limits.ts'
+export { budget, usd } from './policies/budget.ts'
+export type { BudgetOptions } from './policies/budget.ts'
+export { learnedOutput } from './policies/learned-output.ts'
+export type { LearnedOutput, LearnedOutputOptions } from './policies/learned-output.ts'
+export { budgetBelow } from './policies/budget-below.ts'
+export { modelLimits } from './policies/model-limits.ts'
+export type {
+  ModelLimits,
+  ModelLimitsOptions,
+  ModelLimitPolicies,
+} from './policies/model-limits.ts'
 
 // Estimates
-export { estimateTokens, tokenCounter } from './tokens.ts'
-export type { TokenCounter } from './tokens.ts'
-export { estimateRequest } from './request.ts'
-export type { EstimateRequestOptions, RequestEstimate } from './estimate.ts'
+export { estimateTokens, tokenCounter } from './estimate/tokens.ts'
+export type { TokenCounter } from './estimate/tokens.ts'
+export { estimateRequest } from './estimate/request.ts'
+export type { EstimateRequestOptions, RequestEstimate } from './estimate/estimate.ts'
 
 // Prices
-export { definePrices, findPrice, priceOf } from './prices.ts'
-export type { DefinePricesOptions, ModelPrice, Priced, Prices, Rates } from './prices.ts'
-export { LIST_PRICES } from './price-list.ts'
+export { definePrices, findPrice, priceOf } from './prices/prices.ts'
+export type { DefinePricesOptions, ModelPrice, Priced, Prices, Rates } from './prices/prices.ts'
+export { LIST_PRICES } from './prices/price-list.ts'
 
 // Metering
-export { meter, meterStream } from './meter.ts'
-export type { MeterOptions, MeterResponseOptions, MeterStreamOptions } from './meter-options.ts'
-export { meterModel, usageOfAiSdk } from './ai-sdk.ts'
-export type { MeterModel } from './ai-sdk.ts'
+export { meter, meterStream } from './meter/meter.ts'
+export type {
+  MeterOptions,
+  MeterResponseOptions,
+  MeterStreamOptions,
+} from './meter/meter-options.ts'
+export { meterModel, usageOfAiSdk } from './meter/ai-sdk.ts'
+export type { MeterModel } from './meter/ai-sdk.ts'
 export type { ModelUsage, Settle, Usage } from './usage.ts'

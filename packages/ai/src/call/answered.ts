@@ -1,7 +1,7 @@
 import type { WaitUntil } from '@sluice/core'
 import { copyResponse, watchStream } from '@sluice/core/http'
 import { logError } from '../log-error.ts'
-import { meterBody } from '../meter.ts'
+import { meterBody } from '../meter/meter.ts'
 import type { AdmittedCall, CallOptions } from './engine.ts'
 import type { PreparedCall } from './prepare.ts'
 import { stripUsage } from './strip-usage.ts'

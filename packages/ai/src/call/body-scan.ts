@@ -1,4 +1,4 @@
-import { invalidBody } from '../invalid-body.ts'
+import { invalidBody } from '../estimate/invalid-body.ts'
 
 /** Deeper than any schema, document or tool call nests. */
 const MAX_DEPTH = 128

@@ -1,6 +1,6 @@
-import { invalidBody } from '../invalid-body.ts'
+import { invalidBody } from '../estimate/invalid-body.ts'
 import { byteLength, isObject, own, type Json } from '../json.ts'
-import { estimated } from '../estimate.ts'
+import { estimated } from '../estimate/estimate.ts'
 
 /** Returns the input tokens to reserve for a body that is sent as JSON of `bytes` bytes. */
 export type CountInput = (body: Readonly<Record<string, unknown>>, bytes: number) => number

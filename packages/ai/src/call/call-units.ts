@@ -1,8 +1,12 @@
 /* The units of a call: tokens and money, of its input and of its output. */
 import { MAX_UNITS } from '@sluice/core/validation'
 import type { Json } from '../json.ts'
-import type { Priced, Prices } from '../prices.ts'
-import { estimated, type EstimateRequestOptions, type RequestEstimate } from '../estimate.ts'
+import type { Priced, Prices } from '../prices/prices.ts'
+import {
+  estimated,
+  type EstimateRequestOptions,
+  type RequestEstimate,
+} from '../estimate/estimate.ts'
 import type { CountInput } from './bound-input.ts'
 import { hiddenInput, type HiddenTerms } from './hidden-input.ts'
 

@@ -15,7 +15,7 @@ import {
   type Settled,
 } from '@sluice/core/reservations'
 import type { UsageFormat } from '../formats/format.ts'
-import type { LearnedOutput } from '../learned-output.ts'
+import type { LearnedOutput } from '../policies/learned-output.ts'
 import { logError } from '../log-error.ts'
 import type { Usage } from '../usage.ts'
 import type { Units } from './call-units.ts'

@@ -1,6 +1,6 @@
-import { invalidBody } from '../invalid-body.ts'
+import { invalidBody } from '../estimate/invalid-body.ts'
 import { objectOf, objectsIn } from '../json.ts'
-import type { Inspect } from '../request-input.ts'
+import type { Inspect } from '../estimate/request-input.ts'
 import { isCallersTool } from './api.ts'
 
 /** The parts of the options that allow input that is not in the body. */

@@ -1,10 +1,10 @@
 import { InputError } from '@sluice/core'
-import { invalidBody } from '../invalid-body.ts'
+import { invalidBody } from '../estimate/invalid-body.ts'
 import { byteLength, isGiven, isObject, objectOf, own, type Json } from '../json.ts'
 import { baseName, isNamed, listedName } from '../model-name.ts'
-import type { Priced, Prices } from '../prices.ts'
+import type { Priced, Prices } from '../prices/prices.ts'
 import { API_RULES, isAnthropic, maximumField, type ModelApi } from './api.ts'
-import { MAXIMA } from '../estimate.ts'
+import { MAXIMA } from '../estimate/estimate.ts'
 import { tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
 import { hasTierSetting, refusesStreamOptions } from './hosts.ts'
 

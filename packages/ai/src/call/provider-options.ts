@@ -1,7 +1,7 @@
 import { ConfigError } from '@sluice/core'
 import { isObject, objectOf, objectsIn, own, type Json } from '../json.ts'
 import { isClaude } from '../model-name.ts'
-import { MAXIMA } from '../estimate.ts'
+import { MAXIMA } from '../estimate/estimate.ts'
 import { costsTokensOnly, isFunctionTool } from './api.ts'
 
 /** The parts of a call of the AI SDK that hold options of a provider. */

@@ -1,7 +1,7 @@
 /* The end of a call: what its answer used. */
 import { ConfigError } from '@sluice/core'
 import { logError } from '../log-error.ts'
-import type { Prices } from '../prices.ts'
+import type { Prices } from '../prices/prices.ts'
 import type { Usage } from '../usage.ts'
 import type { PreparedCall } from './prepare.ts'
 

@@ -1,5 +1,5 @@
 import { isObject, objectOf, objectsIn, type Json } from '../json.ts'
-import { isCount, reportedIn, units } from '../provider-usage.ts'
+import { isCount, reportedIn, units } from './provider-usage.ts'
 import { eventStreamDecoder } from './event-stream.ts'
 import type { AnswerEvent, ReportedUsage, UsageFormat } from './format.ts'
 import { readStandard } from './standard.ts'

@@ -1,5 +1,5 @@
 import { isObject, objectOf, type Json } from '../json.ts'
-import { isCount, units } from '../provider-usage.ts'
+import { isCount, units } from './provider-usage.ts'
 import type { AnswerEvent, ReportedUsage, UsageFormat } from './format.ts'
 import { textsOf } from './tool-arguments.ts'
 

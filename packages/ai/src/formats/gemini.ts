@@ -1,6 +1,6 @@
-import { jsonScan } from '../json-scan.ts'
+import { jsonScan } from './json-scan.ts'
 import { isObject, objectOf, objectsIn, type Json } from '../json.ts'
-import { isCount, units } from '../provider-usage.ts'
+import { isCount, units } from './provider-usage.ts'
 import type { AnswerDecoder, AnswerEvent, ReportedUsage, UsageFormat } from './format.ts'
 import { textsOf } from './tool-arguments.ts'
 

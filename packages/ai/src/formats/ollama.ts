@@ -1,5 +1,5 @@
 import { objectOf, objectsIn } from '../json.ts'
-import { isCount, units } from '../provider-usage.ts'
+import { isCount, units } from './provider-usage.ts'
 import type { AnswerEvent, UsageFormat } from './format.ts'
 import { textsOf } from './tool-arguments.ts'
 

@@ -1,5 +1,5 @@
 import { objectOf, objectsIn, type Json } from '../json.ts'
-import { reportedIn, units } from '../provider-usage.ts'
+import { reportedIn, units } from './provider-usage.ts'
 import type { AnswerEvent, UsageFormat } from './format.ts'
 import { readStandard } from './standard.ts'
 

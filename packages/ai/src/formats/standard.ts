@@ -1,5 +1,5 @@
 import { isObject, objectOf, type Json } from '../json.ts'
-import { reportedIn } from '../provider-usage.ts'
+import { reportedIn } from './provider-usage.ts'
 import type { AnswerEvent } from './format.ts'
 
 /*

@@ -1,5 +1,5 @@
 import { objectOf } from '../json.ts'
-import { reportedIn } from '../provider-usage.ts'
+import { reportedIn } from './provider-usage.ts'
 import type { AnswerEvent, ReportedUsage, UsageFormat } from './format.ts'
 import { textsOf } from './tool-arguments.ts'
 

@@ -1,5 +1,5 @@
 import { isObject, type Json } from '../json.ts'
-import { reportedIn } from '../provider-usage.ts'
+import { reportedIn } from './provider-usage.ts'
 import type { AnswerEvent, UsageFormat } from './format.ts'
 import { readStandard } from './standard.ts'
 import { textsOf } from './tool-arguments.ts'

@@ -1,5 +1,5 @@
 // Written by `npm run prices` from @pydantic/genai-prices 0.1.8 (MIT). Do not edit.
-import type { Prices } from '../prices.ts'
+import type { Prices } from './prices.ts'
 import { priceTable } from './price-table.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { definePrices, type ModelPrice, type Prices, type Rates } from '../prices.ts'
+import { definePrices, type ModelPrice, type Prices, type Rates } from './prices.ts'
 
 /** Dollars per million tokens, as vendors print them; `null` for what has the default. */
 type Row = readonly [

@@ -8,8 +8,8 @@ import {
   type PolicyOptions,
 } from '@sluice/core'
 import { assertKnownOptions, assertLimit, assertOptions } from '@sluice/core/validation'
-import { listedName } from './model-name.ts'
-import { withOwnOptions } from './own-options.ts'
+import { listedName } from '../model-name.ts'
+import { withOwnOptions } from '../own-options.ts'
 
 /** One line of a provider's table of limits; what is left out has none. */
 export interface ModelLimits {

@@ -4,13 +4,13 @@ import {
   oneOf,
   type OptionRules,
 } from '@sluice/core/validation'
-import { API_NAMES, type ModelApi } from './call/api.ts'
-import { prepareCall, type CallTerms } from './call/prepare.ts'
-import { readBody } from './call/read-body.ts'
-import { TERM_RULES } from './call/rules.ts'
-import { refusalOf } from './call/refused-body.ts'
-import { unitsUsed, type SettledUnit } from './call/settling.ts'
-import type { Usage } from './usage.ts'
+import { API_NAMES, type ModelApi } from '../call/api.ts'
+import { prepareCall, type CallTerms } from '../call/prepare.ts'
+import { readBody } from '../call/read-body.ts'
+import { TERM_RULES } from '../call/rules.ts'
+import { refusalOf } from '../call/refused-body.ts'
+import { unitsUsed, type SettledUnit } from '../call/settling.ts'
+import type { Usage } from '../usage.ts'
 
 /** Options of `prepareModelCalls`. */
 export interface PrepareOptions extends Omit<CallTerms, 'minOutput'> {

@@ -1,9 +1,9 @@
 import { MAX_UNITS } from '@sluice/core/validation'
-import type { ReportedUsage } from './formats/format.ts'
-import { isClaude } from './model-name.ts'
-import { combined, NO_NUMBERS, units, type Numbers } from './provider-usage.ts'
-import { CLAUDE_FACTOR, tokenCounter, type TokenCounter } from './tokens.ts'
-import type { Usage } from './usage.ts'
+import type { ReportedUsage } from '../formats/format.ts'
+import { isClaude } from '../model-name.ts'
+import { combined, NO_NUMBERS, units, type Numbers } from '../formats/provider-usage.ts'
+import { CLAUDE_FACTOR, tokenCounter, type TokenCounter } from '../estimate/tokens.ts'
+import type { Usage } from '../usage.ts'
 
 /** Facts that a meter knows without the answer. */
 export interface Known {

@@ -1,13 +1,13 @@
 import type { Limiter, Subject, WaitUntil } from '@sluice/core'
 import { rateLimitHeaders, withHeaders } from '@sluice/core/http'
 import { assertFunction, type OptionRules } from '@sluice/core/validation'
-import { apiOfPath } from './call/api.ts'
-import { meterAnswer } from './call/answered.ts'
-import { chargedSignal, hasCharged } from './call/charged-signal.ts'
-import { denialResponse, errorResponse } from './call/denial.ts'
-import { admit, type CallOptions } from './call/engine.ts'
-import { compilePassThrough, type PassThrough } from './call/pass-through.ts'
-import { readCall } from './call/refused-body.ts'
+import { apiOfPath } from '../call/api.ts'
+import { meterAnswer } from '../call/answered.ts'
+import { chargedSignal, hasCharged } from '../call/charged-signal.ts'
+import { denialResponse, errorResponse } from '../call/denial.ts'
+import { admit, type CallOptions } from '../call/engine.ts'
+import { compilePassThrough, type PassThrough } from '../call/pass-through.ts'
+import { readCall } from '../call/refused-body.ts'
 import {
   assertCallOptions,
   assertLimiter,
@@ -15,7 +15,7 @@ import {
   assertSubject,
   BODY_RULES,
   CALL_RULES,
-} from './call/rules.ts'
+} from '../call/rules.ts'
 
 /** The part of `fetch` that model clients use. */
 export type FetchLike = (input: string | URL | Request, init?: RequestInit) => Promise<Response>

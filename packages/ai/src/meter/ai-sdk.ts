@@ -2,10 +2,10 @@ import { ConfigError } from '@sluice/core'
 import { assertOptionRules } from '@sluice/core/validation'
 import { KNOWN_RULES, METER_RULES, type MeterOptions } from './meter-options.ts'
 import { metered, nothing, settling, type ChunkReader } from './meter.ts'
-import { isObject, objectOf, objectsIn, parsed, type Json } from './json.ts'
-import { reportedIn, units } from './provider-usage.ts'
+import { isObject, objectOf, objectsIn, parsed, type Json } from '../json.ts'
+import { reportedIn, units } from '../formats/provider-usage.ts'
 import { Tally, type Known } from './tally.ts'
-import type { Usage } from './usage.ts'
+import type { Usage } from '../usage.ts'
 
 /**
  * The usage in what the AI SDK (`ai`, version 5 and later) tells: the event of `onEnd` or `onFinish`, a

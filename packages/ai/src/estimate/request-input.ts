@@ -2,9 +2,9 @@ import { ConfigError } from '@sluice/core'
 import { MAX_UNITS } from '@sluice/core/validation'
 import { invalidBody } from './invalid-body.ts'
 import { CLAUDE_IMAGE_TOKENS, openAiImageTokens } from './images.ts'
-import { isGiven, isObject, objectOf, objectsIn, own, type Json } from './json.ts'
-import { isClaude } from './model-name.ts'
-import { isCount } from './provider-usage.ts'
+import { isGiven, isObject, objectOf, objectsIn, own, type Json } from '../json.ts'
+import { isClaude } from '../model-name.ts'
+import { isCount } from '../formats/provider-usage.ts'
 import { CLAUDE_FACTOR, estimateTokens } from './tokens.ts'
 
 /** The options of `estimateRequest`, completed. */

@@ -1,4 +1,4 @@
-import { baseName } from './model-name.ts'
+import { baseName } from '../model-name.ts'
 
 /**
  * The most input tokens that an image can cost, whatever its size: a request rarely tells the size, and

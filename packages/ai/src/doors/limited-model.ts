@@ -1,29 +1,29 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { assertMaxDelay, delay } from '@sluice/core/http'
 import { assertFunction, hasMethod, type OptionRules } from '@sluice/core/validation'
-import { modelMeter, type MeterModel } from './ai-sdk.ts'
-import { chargedSignal } from './call/charged-signal.ts'
-import { denialResponse } from './call/denial.ts'
-import { admit, type AdmittedCall, type CallOptions } from './call/engine.ts'
-import { isFunctionTool } from './call/api.ts'
-import { tokensOf, unitsOfCall } from './call/call-units.ts'
+import { modelMeter, type MeterModel } from '../meter/ai-sdk.ts'
+import { chargedSignal } from '../call/charged-signal.ts'
+import { denialResponse } from '../call/denial.ts'
+import { admit, type AdmittedCall, type CallOptions } from '../call/engine.ts'
+import { isFunctionTool } from '../call/api.ts'
+import { tokensOf, unitsOfCall } from '../call/call-units.ts'
 import {
   countedName,
   MAX_OUTPUT,
   modelToCall,
   tierAsked,
   type PreparedCall,
-} from './call/prepare.ts'
-import { readProviderOptions, toolRefusal, type CallWithOptions } from './call/provider-options.ts'
-import { chargeRefusedBody } from './call/refused-body.ts'
+} from '../call/prepare.ts'
+import { readProviderOptions, toolRefusal, type CallWithOptions } from '../call/provider-options.ts'
+import { chargeRefusedBody } from '../call/refused-body.ts'
 import {
   assertCallOptions,
   assertLimiter,
   assertPriced,
   assertSubject,
   CALL_RULES,
-} from './call/rules.ts'
-import { byteLength, isObject, objectOf, type Json } from './json.ts'
+} from '../call/rules.ts'
+import { byteLength, isObject, objectOf, type Json } from '../json.ts'
 
 /** Options of `limitedModel`. */
 export interface LimitedModelOptions extends Omit<

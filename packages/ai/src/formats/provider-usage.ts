@@ -1,7 +1,7 @@
 import { MAX_UNITS } from '@sluice/core/validation'
-import type { ReportedUsage } from './formats/format.ts'
-import { isObject, objectOf, objectsIn, type Json } from './json.ts'
-import type { ModelUsage } from './usage.ts'
+import type { ReportedUsage } from './format.ts'
+import { isObject, objectOf, objectsIn, type Json } from '../json.ts'
+import type { ModelUsage } from '../usage.ts'
 
 /** A usage in numbers, each 0 where it is not told. */
 export type Numbers = Omit<ModelUsage, 'model'>

@@ -9,9 +9,9 @@ import {
   type OptionRule,
   type OptionRules,
 } from '@sluice/core/validation'
-import { isObject } from './json.ts'
-import { listedName } from './model-name.ts'
-import type { Usage } from './usage.ts'
+import { isObject } from '../json.ts'
+import { listedName } from '../model-name.ts'
+import type { Usage } from '../usage.ts'
 
 /** Prices in micro-dollars per million tokens: 2.50 dollars are 2_500_000. Whole numbers. */
 export interface Rates {

@@ -14,16 +14,22 @@ import {
   type SubjectResolver,
 } from '@sluice/core/http'
 import { assertFunction, assertText, type OptionRules } from '@sluice/core/validation'
-import type { ModelApi } from './call/api.ts'
-import { meterAnswer, type SentCall } from './call/answered.ts'
-import { chargedSignal } from './call/charged-signal.ts'
-import { denialResponse, errorResponse, messageFor } from './call/denial.ts'
-import { admit, type CallOptions } from './call/engine.ts'
-import { hideOperator } from './call/redaction.ts'
-import { readCall } from './call/refused-body.ts'
-import { assertCallOptions, assertPriced, BODY_RULES, CALL_RULES } from './call/rules.ts'
-import { addressOf, apiOfHandler, assertKey, callUpstream, type Upstream } from './call/upstream.ts'
-import { logError } from './log-error.ts'
+import type { ModelApi } from '../call/api.ts'
+import { meterAnswer, type SentCall } from '../call/answered.ts'
+import { chargedSignal } from '../call/charged-signal.ts'
+import { denialResponse, errorResponse, messageFor } from '../call/denial.ts'
+import { admit, type CallOptions } from '../call/engine.ts'
+import { hideOperator } from '../call/redaction.ts'
+import { readCall } from '../call/refused-body.ts'
+import { assertCallOptions, assertPriced, BODY_RULES, CALL_RULES } from '../call/rules.ts'
+import {
+  addressOf,
+  apiOfHandler,
+  assertKey,
+  callUpstream,
+  type Upstream,
+} from '../call/upstream.ts'
+import { logError } from '../log-error.ts'
 
 /** Options of `modelHandler`. */
 export interface ModelHandlerOptions<Context extends unknown[] = []> extends CallOptions {

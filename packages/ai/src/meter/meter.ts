@@ -2,8 +2,8 @@ import { ConfigError } from '@sluice/core'
 import { watchStream } from '@sluice/core/http'
 import { assertOptionRules } from '@sluice/core/validation'
 import { answerReader } from './answer.ts'
-import type { AnswerDecoder } from './formats/format.ts'
-import { logError } from './log-error.ts'
+import type { AnswerDecoder } from '../formats/format.ts'
+import { logError } from '../log-error.ts'
 import {
   RESPONSE_RULES,
   STREAM_RULES,
@@ -11,9 +11,9 @@ import {
   type MeterResponseOptions,
   type MeterStreamOptions,
 } from './meter-options.ts'
-import { NO_NUMBERS } from './provider-usage.ts'
+import { NO_NUMBERS } from '../formats/provider-usage.ts'
 import { Tally } from './tally.ts'
-import type { Usage } from './usage.ts'
+import type { Usage } from '../usage.ts'
 
 /**
  * A provider's response that settles what it has used by itself. Reads OpenAI's chat completions and

@@ -1,10 +1,10 @@
-import type { AnswerEvent, UsageFormat } from './formats/format.ts'
-import { DELTA, readStandard } from './formats/standard.ts'
-import { jsonScan, type JsonScan } from './json-scan.ts'
+import type { AnswerEvent, UsageFormat } from '../formats/format.ts'
+import { DELTA, readStandard } from '../formats/standard.ts'
+import { jsonScan, type JsonScan } from '../formats/json-scan.ts'
 import type { Tally } from './tally.ts'
-import { isObject, objectOf, parsed, type Json } from './json.ts'
-import { reportedIn } from './provider-usage.ts'
-import type { TokenCounter } from './tokens.ts'
+import { isObject, objectOf, parsed, type Json } from '../json.ts'
+import { reportedIn } from '../formats/provider-usage.ts'
+import type { TokenCounter } from '../estimate/tokens.ts'
 
 /** An event longer than this is not kept: 64 KiB, which only one that repeats a whole answer is. */
 const MAX_EVENT = 65_536

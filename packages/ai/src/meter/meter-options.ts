@@ -6,9 +6,9 @@ import {
   oneOf,
   type OptionRules,
 } from '@sluice/core/validation'
-import { assertFormats, type UsageFormat } from './formats/format.ts'
+import { assertFormats, type UsageFormat } from '../formats/format.ts'
 import type { Known } from './tally.ts'
-import type { Settle } from './usage.ts'
+import type { Settle } from '../usage.ts'
 
 /** Options of `meterModel`, and, with their own, of `meterStream` and `meter`. */
 export interface MeterOptions extends Known {

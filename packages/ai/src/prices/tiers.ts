@@ -1,6 +1,6 @@
 import { assertOptions } from '@sluice/core/validation'
-import { listedName } from './model-name.ts'
-import { withOwnOptions } from './own-options.ts'
+import { listedName } from '../model-name.ts'
+import { withOwnOptions } from '../own-options.ts'
 import { assertPrices, definePrices, type ModelPrice, type Prices } from './prices.ts'
 
 /** Prices by service tier and model. A tier is named as answers name it; `fast` is Anthropic's fast mode. */

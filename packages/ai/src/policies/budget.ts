@@ -9,7 +9,7 @@ import {
   type PolicyRule,
 } from '@sluice/core'
 import { MAX_UNITS, assertKnownOptions, assertLimit, assertName } from '@sluice/core/validation'
-import { withOwnOptions } from './own-options.ts'
+import { withOwnOptions } from '../own-options.ts'
 
 // eslint-disable-next-line typescript/no-explicit-any -- stands for names of limits that are not known, which only `any` fits
 export type AnyLimitName = any

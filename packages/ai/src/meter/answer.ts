@@ -1,6 +1,6 @@
 import { eventReader } from './event.ts'
-import type { UsageFormat } from './formats/format.ts'
-import { jsonScan } from './json-scan.ts'
+import type { UsageFormat } from '../formats/format.ts'
+import { jsonScan } from '../formats/json-scan.ts'
 import { sseReader } from './sse.ts'
 import type { Tally } from './tally.ts'
 

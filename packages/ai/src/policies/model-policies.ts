@@ -9,7 +9,7 @@ import {
 } from '@sluice/core'
 import { assertKnownOptions } from '@sluice/core/validation'
 import { budget, type AnyLimitName } from './budget.ts'
-import { withOwnOptions } from './own-options.ts'
+import { withOwnOptions } from '../own-options.ts'
 
 /** Options of `modelPolicies`. What is left out is not limited. */
 export interface ModelPoliciesOptions<Partition extends Per = Per> {

@@ -1,4 +1,4 @@
-import { parsed, type Json } from './json.ts'
+import { parsed, type Json } from '../json.ts'
 
 /** A name or a value longer than this is not kept. */
 const MAX_KEPT = 16_384

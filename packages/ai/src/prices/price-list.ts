@@ -1,7 +1,7 @@
 import { definePrices, type Prices } from './prices.ts'
-import { ANTHROPIC_PRICES } from './prices/anthropic.ts'
-import { OPENAI_PRICES } from './prices/openai.ts'
-import { pricesOfRows, type Rows } from './prices/price-table.ts'
+import { ANTHROPIC_PRICES } from './anthropic.ts'
+import { OPENAI_PRICES } from './openai.ts'
+import { pricesOfRows, type Rows } from './price-table.ts'
 
 const CLAUDE = 'https://platform.claude.com/docs/en'
 

@@ -6,7 +6,7 @@ import {
 } from '@sluice/core/validation'
 import { estimated, type EstimateRequestOptions, type RequestEstimate } from './estimate.ts'
 import { invalidBody } from './invalid-body.ts'
-import { isObject } from './json.ts'
+import { isObject } from '../json.ts'
 
 /**
  * The tokens that a request may use, from its parsed JSON body: OpenAI's chat completions, responses and

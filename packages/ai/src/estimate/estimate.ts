@@ -1,6 +1,6 @@
 import { MAX_UNITS } from '@sluice/core/validation'
-import { own, type Json } from './json.ts'
-import { units } from './provider-usage.ts'
+import { own, type Json } from '../json.ts'
+import { units } from '../formats/provider-usage.ts'
 import { inputTokens, type Inspect } from './request-input.ts'
 
 /** The fields that hold a maximum, in one format or another. */
