@@ -166,7 +166,7 @@ export async function tableText(file: string): Promise<string> {
   const constant = `${file.toUpperCase().replaceAll('-', '_')}_PRICES`
   const code = `
     // Written by \`npm run prices\` from @pydantic/genai-prices ${PUBLISHED.version} (MIT). Do not edit.
-    import type { Prices } from '../prices.ts'
+    import type { Prices } from './prices.ts'
     import { priceTable } from './price-table.ts'
 
     /**
