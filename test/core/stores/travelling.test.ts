@@ -30,9 +30,9 @@ function changeAll(value: unknown, change: (part: object) => object): unknown {
 /** What a store needs of a rule. Its limit, which may be a function, is resolved in the entries. */
 function nameAlgorithm(part: object): object {
   if (!('algorithm' in part) || typeof part.algorithm === 'string') return part
-  const { name, unit, params, keyspace, burst, algorithm } = part as Rule
+  const { name, unit, params, keyspace, algorithm } = part as Rule
   algorithms.set(algorithm.id, algorithm)
-  return { name, unit, params, keyspace, burst: burst && 0, algorithm: algorithm.id }
+  return { name, unit, params, keyspace, algorithm: algorithm.id }
 }
 
 function findAlgorithm(part: object): object {

@@ -2,7 +2,7 @@
 import type { PolicyRule } from '../policies/policy.ts'
 import type { StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
 import { badReply } from '../stores/store.ts'
-import { luaOfFit, luaOfMark } from './twins.ts'
+import { luaOf } from './twins.ts'
 
 /** The arguments of a script call: the number of keys, the keys, ARGV. */
 export type ScriptCall = readonly (string | number)[]
@@ -87,9 +87,9 @@ export function checkCall(request: StoreRequest, prefix: string): ScriptCall {
     }
   }
   call.push(request.apply ? '1' : '0')
-  if (mark) call.push(...luaOfMark(mark).args(mark))
+  if (mark) call.push(...luaOf(mark).args(mark))
   for (const { field } of reads) call.push(field)
-  if (fit) call.push(...luaOfFit(fit).args(fit, policies))
+  if (fit) call.push(...luaOf(fit).args(fit, policies))
   return call
 }
 

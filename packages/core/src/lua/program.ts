@@ -5,7 +5,7 @@ import type { StoreRequest } from '../stores/store.ts'
 import type { LuaMarkKind, ScriptPart } from './twins.ts'
 import { MAX_UNITS } from '../internal/validation.ts'
 import { layoutOf, numbersOf, REPLY_PER_POLICY } from './call.ts'
-import { luaOfFit, luaOfMark } from './twins.ts'
+import { luaOf } from './twins.ts'
 
 /**
  * The assumed difference between callers' clocks, in milliseconds. Where Redis refuses TIME, theirs decide,
@@ -60,8 +60,8 @@ interface Part extends ScriptPart {
 export function decidingScript(request: Pick<StoreRequest, 'policies' | 'mark' | 'fit'>): string {
   const { policies } = request
   const { parts, nextArg } = partsOf(policies)
-  const mark = request.mark && luaOfMark(request.mark)
-  const fit = request.fit && luaOfFit(request.fit)
+  const mark = request.mark && luaOf(request.mark)
+  const fit = request.fit && luaOf(request.fit)
   const fields = nextArg + (mark?.argCount ?? 0)
   const width = REPLY_PER_POLICY * policies.length + (fit ? 1 : 0)
   const variables: string[] = []

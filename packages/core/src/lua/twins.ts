@@ -70,11 +70,10 @@ export interface LuaOperation<Result, Data = unknown> extends Operation<Result, 
   readonly kind: LuaOperationKind<Result, Data>
 }
 
-// Nobody but this package creates a mark or a fit, and what runs an operation takes those with Lua only.
-
-export const luaOf = <Result>({ kind }: Operation<Result>): LuaTwin<Result> =>
-  (kind as LuaOperationKind<Result>).lua
-
-export const luaOfMark = ({ kind }: SettlementMark): LuaMarkKind['lua'] => (kind as LuaMarkKind).lua
-
-export const luaOfFit = ({ kind }: Fit): LuaFitKind['lua'] => (kind as LuaFitKind).lua
+/** Returns the Lua of an operation, a mark or a fit: what creates one for Redis gives its kind Lua. */
+export function luaOf<Result>(operation: Operation<Result>): LuaTwin<Result>
+export function luaOf(mark: SettlementMark): LuaMarkKind['lua']
+export function luaOf(fit: Fit): LuaFitKind['lua']
+export function luaOf({ kind }: { readonly kind: object }): unknown {
+  return (kind as LuaOperationKind<unknown>).lua
+}

@@ -129,6 +129,7 @@ export interface Operation<Result, Data = unknown> {
 
 /** The functions of a kind of `Operation`. Only code that uses one loads it. A store in Redis needs a `LuaTwin`, too. */
 export interface OperationKind<Result, Data = unknown> {
+  /** Unique, such as `myapp.increment`: a store in Redis keeps the script under it. */
   readonly name: string
   /** Runs it on these states: in one atomic step, if nothing else runs on them meanwhile. */
   run(states: StateMap, operation: Operation<Result, Data>): Result
