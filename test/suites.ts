@@ -14,7 +14,7 @@ export const SUITES = {
       'test/clients/retries.test.ts',
       'test/dashboard/{next,three-processes}.test.ts',
       'test/docs/start-calls.test.ts',
-      'test/next/{cache-components,variants}.test.ts',
+      'test/next/{cache-components,edge-middleware,node-proxy}.test.ts',
       'test/e2e/{demo,demo-safety,overspend}.test.ts',
       'test/e2e/gateway-*.test.ts',
       'test/packaging/{commonjs,consumer,packages}.test.ts',

@@ -2,8 +2,19 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The files that take longest. Begun last, one of them would keep a single core busy while the others idle. */
 const SLOW = [
-  'test/next/variants.test.ts',
+  'test/observability/dashboard/scenarios.test.ts',
+  'test/observability/dashboard/dashboard.test.ts',
+  'test/next/edge-middleware.test.ts',
+  'test/next/node-proxy.test.ts',
+  'test/core/reservations/invariants.test.ts',
+  'test/observability/prometheus/alerts.test.ts',
   'test/e2e/demo.test.ts',
+  'test/conformance/model.test.ts',
+  'test/doors/bodies.test.ts',
+  'test/usage/findings.test.ts',
+  'test/doors/clients.test.ts',
+  'test/observability/next/next.test.ts',
+  'test/trace/exactness.test.ts',
   'test/conformance/conformance.test.ts',
   'test/packaging/consumer.test.ts',
   'test/packaging/packages.test.ts',

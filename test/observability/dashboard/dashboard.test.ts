@@ -1,20 +1,11 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { createDashboard } from '@sluice/dashboard'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BROWSER, figure, openBrowser, openDashboard, runScenario } from './browser.ts'
-import { startDemo, type Demo } from './demo.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { BROWSER, figure, openDashboard, runScenario } from './browser.ts'
 import { startLine } from './line.ts'
+import { openDemo } from './open-demo.ts'
 import { openRecorded, serverVersions, shownVersions } from './shown-versions.ts'
-
-const SCENARIOS = [
-  'Runaway agent',
-  'Retry storm',
-  'Bulk import',
-  'Scraper',
-  'Redis down',
-  'Midnight',
-] as const
 
 /** A view without any activity. */
 const EMPTY_VIEW = createDashboard().view()
@@ -31,32 +22,7 @@ async function show(page: Page, view: object): Promise<void> {
 }
 
 describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
-  let demo: Demo
-  let browser: Browser
-  beforeAll(async () => {
-    demo = await startDemo()
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser.close()
-    await demo[Symbol.asyncDispose]()
-  })
-
-  /** Opens a page that is closed at the end of the test, and fails it if a script failed. */
-  async function withPage(
-    options: Parameters<typeof openDashboard>[2],
-    use: (page: Page) => Promise<void>,
-  ): Promise<void> {
-    const page = await openDashboard(browser, demo.url, options)
-    const errors: string[] = []
-    page.on('pageerror', (error) => errors.push(error.message))
-    try {
-      await use(page)
-      expect(errors).toEqual([])
-    } finally {
-      await page.context().close()
-    }
-  }
+  const { demo, browser, withPage } = openDemo()
 
   it('shows figures that move during a scenario', () =>
     withPage({}, async (page) => {
@@ -68,10 +34,10 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
     }))
 
   it('shows the server’s figures during the retry storm', async () => {
-    const page = await openRecorded(browser, demo.url)
+    const page = await openRecorded(browser(), demo().url)
     let isOver = false
     const run = runScenario(page, 'Retry storm').finally(() => (isOver = true))
-    const server = await serverVersions(demo.url, 'growth-1', () => isOver)
+    const server = await serverVersions(demo().url, 'growth-1', () => isOver)
     await run
     const both = [...(await shownVersions(page, 'growth-1'))].filter(([id]) => server.has(id))
     for (const [id, shown] of both) expect([id, shown]).toEqual([id, server.get(id)])
@@ -109,26 +75,6 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
       expect(spent).toBeLessThanOrEqual(0.05)
     }))
 
-  describe.each(SCENARIOS)('after %s', (title) => {
-    it('has nothing that axe objects to, in light and dark, wide and narrow', () =>
-      withPage({}, async (page) => {
-        await runScenario(page, title)
-        for (const colorScheme of ['light', 'dark'] as const) {
-          for (const width of [1280, 390]) {
-            await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-            await page.setViewportSize({ width, height: 800 })
-            const { violations } = await new AxeBuilder({ page }).analyze()
-            const found = violations.map(({ id, nodes }) => [id, nodes[0]?.html])
-            expect(found, `${colorScheme}, ${width} wide`).toEqual([])
-            const overflow = await page.evaluate(
-              () => document.documentElement.scrollWidth - window.innerWidth,
-            )
-            expect(overflow, `${colorScheme}, ${width} wide`).toBeLessThanOrEqual(0)
-          }
-        }
-      }))
-  })
-
   it('says that the store is down, and that it answers again', () =>
     withPage({}, async (page) => {
       await page.getByRole('button', { name: 'Redis down', exact: true }).click()
@@ -151,19 +97,6 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
       expect(await page.getByText('Problems that were reported').count()).toBe(0)
       expect(await left(page, 'growth-1', 'feedback')).toEqual({ daily: 2_000, rpm: 60 })
       expect(await left(page, 'trial-1', 'chat')).toMatchObject({ 'budget.daily': 20_000 })
-    }))
-
-  it('tells the lines of each chart apart without their colors', () =>
-    withPage({}, async (page) => {
-      await runScenario(page, 'Retry storm')
-      const legends = await page.locator('.sluice-legend').all()
-      expect(legends.length).toBeGreaterThan(1)
-      for (const legend of legends) {
-        const signs = await legend
-          .locator('i')
-          .evaluateAll((all) => all.map((i) => `${i.className} ${i.style.borderTopStyle}`))
-        expect(new Set(signs).size).toBe(signs.length)
-      }
     }))
 
   it('shows what policies in shadow would have denied, and problems in words', () =>
@@ -228,15 +161,6 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
         .toMatch(/^Quiet: no request in the last minute$/)
     }))
 
-  it('shows the whole table of tenants on a phone', () =>
-    withPage({ width: 390 }, async (page) => {
-      await runScenario(page, 'Retry storm')
-      const box = page.getByRole('group', { name: 'Tenants, a table to scroll' })
-      expect(await box.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0)
-      const names = await box.locator('thead th:visible').allInnerTexts()
-      expect(names).toEqual(['Tenant', 'Allowed', 'Denied', 'Spent', 'Not spent ≈'])
-    }))
-
   it('has the colors of the page that it is in, whatever the system prefers', () =>
     withPage({ colorScheme: 'dark' }, async (page) => {
       const colorOf = (): Promise<string> =>
@@ -251,7 +175,7 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
       await page.getByRole('link', { name: 'Docs' }).click()
       await page.getByText('# Getting started').waitFor()
       const { status } = await page.request
-        .get(`${demo.url}/docs/%2e%2e%2fpackage.json`)
+        .get(`${demo().url}/docs/%2e%2e%2fpackage.json`)
         .then((answer) => ({
           status: answer.status(),
         }))
@@ -287,18 +211,18 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
     }))
 
   it('says that the connection is lost, and goes on with what it has missed', async () => {
-    await using line = await startLine(demo.url)
-    const page = await openDashboard(browser, line.url)
+    await using line = await startLine(demo().url)
+    const page = await openDashboard(browser(), line.url)
     const before = await figure(page, 'Allowed')
     line.cut()
     await page.getByText('Connection lost. Trying again …').waitFor()
     const { token } = (await (
-      await fetch(`${demo.url}/api/demo/token`, {
+      await fetch(`${demo().url}/api/demo/token`, {
         method: 'POST',
         body: '{"tenant":"enterprise-1"}',
       })
     ).json()) as { token: string }
-    await fetch(`${demo.url}/api/ai/probe`, {
+    await fetch(`${demo().url}/api/ai/probe`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}` },
       body: '{"input":"A request that the page has missed."}',

@@ -1,16 +1,16 @@
 import { startLocal, type LocalServer } from '@sluice/local'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { describeChaining } from './cases/chaining.ts'
-import { describeConcurrency } from './cases/concurrency.ts'
-import { describeHandoff } from './cases/handoff.ts'
-import { describeHangUps } from './cases/hang-ups.ts'
-import { describeHolding } from './cases/holding.ts'
-import { describeRequests } from './cases/requests.ts'
-import { describeReserving } from './cases/reserving.ts'
-import { describeServerFunctions } from './cases/server-functions.ts'
-import { describeSpellings } from './cases/spellings.ts'
-import { build, start, type RunningApp, type Variant } from './support/build.ts'
-import type { SetUp } from './support/set-up.ts'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { describeChaining } from './chaining.ts'
+import { describeConcurrency } from './concurrency.ts'
+import { describeHandoff } from './handoff.ts'
+import { describeHangUps } from './hang-ups.ts'
+import { describeHolding } from './holding.ts'
+import { describeRequests } from './requests.ts'
+import { describeReserving } from './reserving.ts'
+import { describeServerFunctions } from './server-functions.ts'
+import { describeSpellings } from './spellings.ts'
+import { build, start, type RunningApp, type Variant } from '../support/build.ts'
+import type { SetUp } from '../support/set-up.ts'
 
 const SECRET = 'a secret that middleware and handlers share'
 
@@ -18,14 +18,11 @@ const SECRET = 'a secret that middleware and handlers share'
 const SECOND_CHARGE =
   /charges the route "both" a second time|"(both|once)" charges a request in spite of its hand-off/
 
-const VARIANTS: readonly (Variant & { basePath?: string; trailingSlash?: true })[] = [
-  { name: 'edge middleware' },
-  { name: 'edge middleware under a basePath', basePath: '/app' },
-  { name: 'proxy on Node', proxy: true },
-  { name: 'proxy on Node with trailing slashes', proxy: true, trailingSlash: true },
-]
+/** An app of `next start`, and what its paths look like. */
+export type PathVariant = Variant & { readonly basePath?: string; readonly trailingSlash?: true }
 
-describe.each(VARIANTS)('next start, $name:', ({ basePath = '', trailingSlash, ...variant }) => {
+/** Describes all cases of an app that is built and started like this. */
+export function describeVariant({ basePath = '', trailingSlash, ...variant }: PathVariant): void {
   const running: RunningApp[] = []
   let local: LocalServer
   let setUp: SetUp
@@ -84,4 +81,4 @@ describe.each(VARIANTS)('next start, $name:', ({ basePath = '', trailingSlash, .
     const ours = lines.filter((line) => /sluice|ConfigError/i.test(line))
     expect(ours.filter((line) => !SECOND_CHARGE.test(line))).toEqual([])
   })
-})
+}
