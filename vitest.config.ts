@@ -1,6 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { SlowFirst } from './test/support/slow-first.ts'
-import { filesOf, running } from './test/suites.ts'
+import { filesOf, running, workersOf } from './test/suites.ts'
 
 const { include, exclude } = filesOf(running)
 
@@ -14,7 +14,7 @@ export default defineConfig({
     hookTimeout: 300_000,
     // On a busy machine a second, the default, may pass before a process has answered.
     expect: { poll: { timeout: 30_000 } },
-    maxWorkers: 2,
+    maxWorkers: workersOf(running),
     sequence: { sequencer: SlowFirst },
     // Node loads the built packages, as for their users. Only workerd has the modules that one of them imports.
     server: { deps: { external: [/\/packages\/(?!cloudflare)[^/]+\/dist\//] } },

@@ -4,6 +4,8 @@ export interface Suite {
   readonly files: readonly string[]
   /** What it needs on the machine beside Redis; `scripts/ensure.mjs` installs it. */
   readonly needs?: readonly ('browser' | 'prometheus')[]
+  /** The files to run at a time. @default 2 */
+  readonly workers?: number
 }
 
 /** The suites beside `npm test`, which runs every file that none of them names. */
@@ -55,6 +57,8 @@ export const SUITES = {
   observability: {
     files: ['test/observability/**/*.test.ts'],
     needs: ['browser', 'prometheus'],
+    // A page that shows a scenario waits most of the time.
+    workers: 3,
   },
 } as const satisfies Record<string, Suite>
 
@@ -69,6 +73,10 @@ export const MAIN_STORES: readonly string[] = [
 
 /** The suite that runs: one of `SUITES`, `'all'` for files that were named, or else `npm test`. */
 export const running: string | undefined = process.env['TEST_SUITE']
+
+/** The files of a suite to run at a time. */
+export const workersOf = (suite: string | undefined): number =>
+  (SUITES as Record<string, Suite>)[suite ?? '']?.workers ?? 2
 
 /** The files to run and to leave out, for vitest. */
 export function filesOf(suite: string | undefined): { include: string[]; exclude: string[] } {

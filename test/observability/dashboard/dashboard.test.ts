@@ -79,7 +79,7 @@ describe.skipIf(BROWSER === undefined)('the dashboard in a browser', () => {
     withPage({}, async (page) => {
       await page.getByRole('button', { name: 'Redis down', exact: true }).click()
       await page.getByText(/Store down \(it cannot be reached\)/).waitFor({ timeout: 30_000 })
-      await page.getByText('Store answers').waitFor({ timeout: 60_000 })
+      await page.getByText('Store answers', { exact: true }).waitFor({ timeout: 60_000 })
       await page.getByText('Redis down is over').waitFor({ timeout: 60_000 })
       expect(await figure(page, 'Without the store')).toBeGreaterThan(0)
     }))
