@@ -6,4 +6,6 @@ const VARIANTS: readonly PathVariant[] = [
   { name: 'edge middleware under a basePath', basePath: '/app' },
 ]
 
-describe.each(VARIANTS)('next start, $name:', describeVariant)
+describe.each(VARIANTS)('next start, $name:', (variant) => {
+  describeVariant(variant)
+})

@@ -6,4 +6,6 @@ const VARIANTS: readonly PathVariant[] = [
   { name: 'proxy on Node with trailing slashes', proxy: true, trailingSlash: true },
 ]
 
-describe.each(VARIANTS)('next start, $name:', describeVariant)
+describe.each(VARIANTS)('next start, $name:', (variant) => {
+  describeVariant(variant)
+})

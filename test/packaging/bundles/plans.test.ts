@@ -70,6 +70,7 @@ describe('a Worker loads', () => {
         'reservations/reservation-data.js',
         'reservations/reservation.js',
         'reservations/reserve.js',
+        'reservations/settle-lua.js',
         'reservations/settle-operation.js',
         'reservations/settle-with-retry.js',
         'reservations/settle.js',

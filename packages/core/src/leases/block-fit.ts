@@ -1,7 +1,7 @@
 /* The sizes of blocks, decided in the same atomic step as the check: two twins that must agree. */
 import type { LuaFitKind } from '../lua/twins.ts'
 import type { Fit } from '../stores/store.ts'
-import { isWhole } from '../lua/program.ts'
+import { availableTo, chargeOf, fitArguments } from '../lua/expressions.ts'
 
 /** One block takes at most this part of the units that are free: when few are left, others get some, too. */
 const PART = 4
@@ -33,21 +33,19 @@ const BLOCKS: LuaFitKind<Wanted> = {
   lua: {
     args: ({ data: wanted }, policies) => policies.map((_, index) => String(wanted[index] ?? 1)),
     grant(parts, groups) {
-      const blocks = groups.flatMap((positions, at) => {
+      const wanted = fitArguments(parts.length)
+      const blocks = groups.flatMap((positions, group) => {
         const [position = 0] = positions
         const part = parts[position]
         // Policies that share a key are not leased.
         if (!part || positions.length > 1) return []
-        const charge = `$charge_${at + 1}`
-        const free = `math.floor(reply[${part.state + 1}] / (${PART} * ${charge}))`
-        const size = `tonumber(ARGV[#ARGV - ${parts.length - 1 - position}])`
-        return `if ${charge} then ${charge} = ${charge} * math.max(1, math.min(${size}, ${free})) end`
+        const charge = chargeOf(group)
+        const free = `math.floor(${availableTo(part)} / (${PART} * ${charge}))`
+        const size = `math.max(1, math.min(tonumber(${wanted.at(position)}), ${free}))`
+        return `if ${charge} then ${charge} = ${charge} * ${size} end`
       })
       return `-- Charge blocks of units, to be served by the caller.
-for at = #ARGV - ${parts.length - 1}, #ARGV do
-  local number = tonumber(ARGV[at])
-  if not (number and ${isWhole('number')}) then error('bad argument') end
-end
+${wanted.check}
 local granted = 1
 ${blocks.join('\n')}`
     },

@@ -1,8 +1,5 @@
 import type { Entry, SettlementMark, Store, StoreRequest, Verdict } from '../stores/store.ts'
 import type { SettlementTwins } from '../algorithms/algorithm.ts'
-import type { PolicyRule } from '../policies/policy.ts'
-import { fixedWindowSettlement } from '../algorithms/fixed-window.ts'
-import { slidingLogSettlement } from '../algorithms/sliding-log.ts'
 import { systemClock } from '../clock.ts'
 import { runInBackground } from '../internal/background.ts'
 import { keepingMark } from '../reservations/mark.ts'
@@ -12,11 +9,8 @@ import { settleKind, settleOperation } from '../reservations/settle-operation.ts
 /** The time after the end of a lease for which its unused units can be given back, in milliseconds. */
 const RETURN_WITHIN_MS = 60_000
 
-/** Returns the twins of the two algorithms that can be leased. The others are not loaded. */
-const settlementOf = ({ algorithm }: PolicyRule): SettlementTwins =>
-  (algorithm.id === 'fixed' ? fixedWindowSettlement : slidingLogSettlement) as SettlementTwins
-
-const RETURN = settleKind(settlementOf)
+/** Gives units back. `lease` has put the twins of a rule beside its algorithm. */
+const RETURN = settleKind(({ algorithm }) => algorithm.settlement as SettlementTwins)
 
 /** A moment by two clocks: one that may be set, and one that may stand still while the machine sleeps. */
 export interface Moment {

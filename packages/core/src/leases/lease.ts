@@ -1,5 +1,8 @@
 import type { AnyLimitName } from '../policies/limit.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
+import type { SettlementTwins } from '../algorithms/algorithm.ts'
+import { fixedWindowSettlement } from '../algorithms/fixed-window.ts'
+import { slidingLogSettlement } from '../algorithms/sliding-log.ts'
 import { ConfigError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
@@ -66,10 +69,16 @@ export function lease<
   return createPolicy(leasedRules) as Policy<Dimension, Unit, Name>
 }
 
+/** The twins that give units back, of the algorithms that can be leased. The others are not loaded. */
+const SETTLEMENTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['fixed', fixedWindowSettlement],
+  ['sliding', slidingLogSettlement],
+])
+
 function leaseRule(rule: PolicyRule, lasting: number, most: number): LeasedRule {
   const { name, algorithm, keyspace, stripes, windowMs } = rule
-  const isAligned = algorithm.id === 'fixed'
-  if (keyspace || (!isAligned && algorithm.id !== 'sliding')) {
+  const settlement = SETTLEMENTS.get(algorithm.id)
+  if (keyspace || !settlement) {
     const message = `"${name}" cannot be leased; only slidingWindow, fixedWindow, dailyCap and monthlyCap can, once`
     throw invalid('policy', message)
   }
@@ -79,13 +88,19 @@ function leaseRule(rule: PolicyRule, lasting: number, most: number): LeasedRule 
   }
   // A unit may be served up to `lasting` after it was charged. In a window that is longer by as much it
   // still counts then.
+  const isAligned = settlement === fixedWindowSettlement
   const params = isAligned ? rule.params : rule.params.map((window) => window + lasting)
-  const counted = Object.freeze({ ...rule, params, keyspace: { name, params } })
+  const counted = Object.freeze({
+    ...rule,
+    algorithm: { ...algorithm, settlement: settlement as SettlementTwins },
+    params,
+    keyspace: { name, params },
+  })
   return Object.freeze({
     ...counted,
     // No store has a script for this list of numbers, so a store in Redis has to ask for the Lua.
     params: [...params, lasting],
-    algorithm: { ...algorithm, lua: () => refuseToCount(name) },
+    algorithm: { ...counted.algorithm, lua: () => refuseToCount(name) },
     lease: { durationMs: lasting, most, isAligned, counted },
   })
 }

@@ -10,8 +10,14 @@ import {
   isUnits,
   MUST_BE_UNITS,
 } from '../internal/validation.ts'
-import { isWhole } from '../lua/program.ts'
-import { numbersOf } from '../lua/call.ts'
+import {
+  availableTo,
+  chargeOf,
+  costOf,
+  fitArguments,
+  isEnforced,
+  isShadow,
+} from '../lua/expressions.ts'
 
 /** Options of `fitRange`. */
 export interface FitRangeOptions<Unit extends string = string> {
@@ -128,32 +134,26 @@ function quantityOf(
 
 /** The Lua twin of `grant` and `charge`. */
 function luaTwin(parts: readonly ScriptPart[], groups: readonly (readonly number[])[]): string {
-  const count = parts.length
-  const rateArg = ({ index }: ScriptPart): string => `ARGV[#ARGV - ${count + 1 - index}]`
-  const lower = (name: string, mode: string, part: ScriptPart): string => {
-    const cost = `ARGV[${part.arg + numbersOf(part.rule).length}]`
-    const most = `bound(${cost}, reply[${part.state + 1}], ${rateArg(part)})`
-    return `if ${isMode(mode, part)} then ${name} = math.min(${name}, ${most}) end`
-  }
-  const grants = parts.map((part) => lower('granted', 'e', part))
-  const charges = groups.map((positions, index) => {
+  const given = fitArguments(parts.length + 2)
+  const [floor, most] = [given.at(parts.length), given.at(parts.length + 1)]
+  const lower = (name: string, condition: string, part: ScriptPart): string =>
+    `if ${condition} then ${name} = math.min(${name}, bound(${costOf(part)}, ${availableTo(part)}, ${given.at(part.index)})) end`
+  const grants = parts.map((part) => lower('granted', isEnforced(part), part))
+  const charges = groups.map((positions, group) => {
     const sharing = positions.map((position) => parts[position] as ScriptPart)
-    const charge = `$charge_${index + 1}`
-    const rate = rateArg(sharing[0] as ScriptPart)
+    const charge = chargeOf(group)
+    const rate = given.at(positions[0] ?? 0)
     return `if ${charge} then
   local quantity = granted
-  if not (${sharing.map((part) => isMode('e', part)).join(' or ')}) then
-    ${sharing.map((part) => lower('quantity', 's', part)).join('\n    ')}
+  if not (${sharing.map(isEnforced).join(' or ')}) then
+    ${sharing.map((part) => lower('quantity', isShadow(part), part)).join('\n    ')}
   end
   ${charge} = ${charge} + units(quantity, ${rate}) - units(floor, ${rate})
 end`
   })
   return `-- Grant the most that every enforced policy has room for.
-local floor, most = tonumber(ARGV[#ARGV - 1]), tonumber(ARGV[#ARGV])
-for at = #ARGV - ${count + 1}, #ARGV do
-  local number = tonumber(ARGV[at])
-  if not (number and ${isWhole('number')}) then error('bad argument') end
-end
+local floor, most = tonumber(${floor}), tonumber(${most})
+${given.check}
 local granted = most
 local function units(quantity, rate) return math.ceil(quantity * rate / ${PER}) end
 local function bound(cost, available, rate)
@@ -164,8 +164,6 @@ end
 ${grants.join('\n')}
 ${charges.join('\n')}`
 }
-
-const isMode = (mode: string, { arg }: ScriptPart): string => `ARGV[${arg}] == '${mode}'`
 
 function validate<Unit extends string>(options: FitRangeOptions<Unit>) {
   assertKnownOptions('fitRange', options, ['floor', 'most', 'rates'])

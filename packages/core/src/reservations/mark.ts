@@ -2,6 +2,7 @@ import type { LimiterRuntime } from '../limiter/runtime.ts'
 import type { ResolvedEntry } from '../limiter/resolve.ts'
 import type { LuaMarkKind } from '../lua/twins.ts'
 import type { SettlementMark } from '../stores/store.ts'
+import { argument, keyFromEnd, NOTES } from '../lua/expressions.ts'
 import { markKey } from './reservation-data.ts'
 
 /** The treatment of a reservation that is not settled in time. Created by `release`. */
@@ -19,13 +20,13 @@ export interface Unsettled {
   sweep(runtime: LimiterRuntime, openKey: string): Promise<number>
 }
 
-/** Notes charges in a named field of the reply, which is not a part of the answer. */
+/** Lua that notes a charge of `cost` units. */
 export const noteCharge: LuaMarkKind['lua']['note'] = (index, position) =>
-  `reply.mark = (reply.mark or '') .. string.format('${index}=%.0f:%.0f,', cost, ${position})`
+  `${NOTES} = (${NOTES} or '') .. string.format('${index}=%.0f:%.0f,', cost, ${position})`
 
-/** Lua that writes the mark, for the lifetime at `ttlArg` in ARGV. */
-export const writeMark = (ttlArg: number): string =>
-  `redis.call('SET', KEYS[#KEYS], reply.mark or '', 'PX', ARGV[${ttlArg}])`
+/** Lua that writes the notes into the mark, for so many milliseconds. */
+export const writeMark = (ttl: string): string =>
+  `redis.call('SET', ${keyFromEnd(0)}, ${NOTES} or '', 'PX', ${ttl})`
 
 /** The mark of a reservation whose estimate stays charged if it is not settled, for so many milliseconds. */
 export const KEPT: LuaMarkKind<number> = {
@@ -38,7 +39,7 @@ export const KEPT: LuaMarkKind<number> = {
     argCount: 1,
     args: ({ data: ttlMs }) => [String(ttlMs)],
     note: noteCharge,
-    write: writeMark,
+    write: (firstArg) => writeMark(argument(firstArg)),
   },
 }
 

@@ -7,6 +7,7 @@ import type { Subject } from '../subject.ts'
 import { systemClock } from '../clock.ts'
 import { decide } from '../limiter/decide.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
+import { argument, keyFromEnd } from '../lua/expressions.ts'
 import { CLOCK } from '../lua/program.ts'
 import { KEPT, noteCharge, writeMark, type Unsettled } from './mark.ts'
 import { markKey, parseReservation, type Charge, type ReservationData } from './reservation-data.ts'
@@ -109,9 +110,13 @@ const RELEASED_LATER: LuaMarkKind<Open> = {
       JSON.stringify(reservation),
     ],
     note: noteCharge,
-    write: (firstArg) => `${writeMark(firstArg)}
-redis.call('HSET', KEYS[#KEYS - 1], id, string.format('%.0f:', now + ARGV[${firstArg + 1}]) .. ARGV[${firstArg + 2}])
-redis.call('PEXPIRE', KEYS[#KEYS - 1], ARGV[${firstArg}] + slack)`,
+    write(firstArg) {
+      const open = keyFromEnd(1)
+      const [ttl, settleWithin, reservation] = [0, 1, 2].map((at) => argument(firstArg + at))
+      return `${writeMark(ttl as string)}
+redis.call('HSET', ${open}, id, string.format('%.0f:', now + ${settleWithin}) .. ${reservation})
+redis.call('PEXPIRE', ${open}, ${ttl} + slack)`
+    },
   },
 }
 

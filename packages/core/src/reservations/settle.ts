@@ -1,5 +1,5 @@
 import type { LimiterRuntime } from '../limiter/runtime.ts'
-import type { Correction, SettleResult } from './settle-operation.ts'
+import type { Correction, SettleResult } from './settle-request.ts'
 import { systemClock } from '../clock.ts'
 import { keyPrefix } from '../policies/rules.ts'
 import { invalidReservation, markKey, type ReservationData } from './reservation-data.ts'

@@ -1,9 +1,10 @@
 import type { ReservationData } from './reservation-data.ts'
 import type { LuaOperationKind } from '../lua/twins.ts'
 import type { Operation, StateMap } from '../stores/store.ts'
-import type { Correction } from './settle-operation.ts'
+import type { Correction } from './settle-request.ts'
 import { systemClock } from '../clock.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
+import { argument } from '../lua/expressions.ts'
 import { indent } from '../lua/program.ts'
 import { markKey } from './reservation-data.ts'
 import { correctionsOf } from './settle.ts'
@@ -80,10 +81,10 @@ const ARGS_PER_SLOT = 3
 /** KEYS: those of the slots. ARGV: the time, the id; for each slot limit, burst, reserved. */
 function releasingScript(slots: readonly Correction[]): string {
   const parts = slots.map(({ policy }, index) => {
-    const at = FIRST_ARG + ARGS_PER_SLOT * index
+    const given = [0, 1, 2].map((place) => argument(FIRST_ARG + ARGS_PER_SLOT * index + place))
     return `do
   local key, applied, actual = KEYS[${index + 1}], 0, 0
-  local limit, burst, reserved = tonumber(ARGV[${at}]), tonumber(ARGV[${at + 1}]), tonumber(ARGV[${at + 2}])
+  local limit, burst, reserved = ${given.map((text) => `tonumber(${text})`).join(', ')}
   local position = now
   ${indent(settlementOf(policy).lua(policy.params), 2)}
 end`

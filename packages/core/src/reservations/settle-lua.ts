@@ -1,0 +1,132 @@
+import type { PolicyRule } from '../policies/policy.ts'
+import type { LuaTwin } from '../lua/twins.ts'
+import type { SettlementOf, SettleRequest, SettleResult } from './settle-request.ts'
+import { layoutOf } from '../lua/call.ts'
+import { argument, keyFromEnd } from '../lua/expressions.ts'
+import { CLOCK, indent, isWhole } from '../lua/program.ts'
+import { RELEASED, RELEASED_MS } from './settle-request.ts'
+
+/** The time for which Redis remembers a settlement, so that one whose reply was lost can be repeated. */
+const REMEMBERED_MS = 60_000
+
+/** The position of the first policy's first argument in ARGV, and the number of arguments per policy. */
+const FIRST_ARG = 6
+const ARGS_PER_POLICY = 5
+
+/** What the script is given, beside `now` and what each policy has. */
+const [ID, LEFT, HAS_OPEN_LIST] = [3, 4, 5].map(argument) as [string, string, string]
+
+/** What the script is given for a policy: `-` if it has no correction, else 1 and these. */
+const givenFor = (index: number) => {
+  const [isGiven, limit, burst, markIndex, actual] = Array.from(
+    { length: ARGS_PER_POLICY },
+    (_, place) => argument(FIRST_ARG + ARGS_PER_POLICY * index + place),
+  )
+  return { isGiven, limit, burst, markIndex, actual }
+}
+
+/** Creates the Lua twin that settles charges of policies with these twins. */
+export const settlingLua = (
+  settlementOf: SettlementOf,
+): LuaTwin<SettleResult | undefined, SettleRequest> => ({
+  shape: ({ policies }) => layoutOf(policies).shape,
+  script: ({ policies }) => settlingScript(policies, settlementOf),
+  args: (data) => scriptArgs(data, settlementOf),
+  parse: parseReply,
+})
+
+function scriptArgs(request: SettleRequest, settlementOf: SettlementOf): string[] {
+  const { policies, corrections, id, now, clockIsInjected, isLocal, openKey, isRelease } = request
+  // Units that another store has charged are not known here.
+  const needsTime = corrections.some(
+    ({ policy, reserved, actual }) =>
+      isLocal || openKey || actual > reserved || settlementOf(policy).needsTime,
+  )
+  // What is likely to be done, in the order of the script, which writes it again only if it does something else.
+  const settled = corrections
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ markIndex, reserved, actual }) => `${markIndex}:${actual - reserved}`)
+  const clock = clockIsInjected ? 'injected' : needsTime ? 'own' : 'none'
+  const left = isRelease ? RELEASED : `s${settled.join()}`
+  const args = [String(now), clock, id, left, openKey ? '1' : '0']
+  for (const index of policies.keys()) {
+    const correction = corrections.find((candidate) => candidate.index === index)
+    if (correction) {
+      const { limit, burst, markIndex, actual } = correction
+      args.push('1', ...[limit, burst, markIndex, actual].map(String))
+    } else {
+      for (let times = 0; times < ARGS_PER_POLICY; times += 1) args.push('-')
+    }
+  }
+  return args
+}
+
+function parseReply(
+  reply: unknown,
+  { policies, corrections }: SettleRequest,
+): { readonly result: SettleResult | undefined } | undefined {
+  if (typeof reply === 'string') {
+    const pairs = [...reply.matchAll(/(\d+):(-?\d+)/g)]
+    return {
+      result: { before: new Map(pairs.map(([, at, units]) => [Number(at), Number(units)])) },
+    }
+  }
+  if (!Array.isArray(reply) || !reply.every(Number.isInteger)) return undefined
+  const [settled, ...applied] = reply as number[]
+  if (settled === 0) return { result: undefined }
+  const wasReleased = settled === 2
+  if ((settled !== 1 && !wasReleased) || applied.length !== policies.length) return undefined
+  return { result: { applied: corrections.map(({ index }) => applied[index] ?? 0), wasReleased } }
+}
+
+/**
+ * Returns the script that settles charges of these policies, once: the first call replaces the mark. From
+ * then on, a correction that fails, such as of a key that holds something else, must not prevent the
+ * others. So it is caught, and reported at the end.
+ *
+ * KEYS: the mark, and the key of each correction. ARGV: the time, the clock, the id, what to leave in the
+ * mark, whether the last key is a list of open reservations; then five for each policy.
+ */
+function settlingScript(policies: readonly PolicyRule[], settlementOf: SettlementOf): string {
+  const parts = policies.map((policy, index) => {
+    const { isGiven, limit, burst, markIndex, actual } = givenFor(index)
+    return `if ${isGiven} ~= '-' then
+  k = k + 1
+  local applied = 0
+  local done = pcall(function()
+    local key, reserved, position = KEYS[k], unpack(charges[${markIndex}] or { 0, 0 })
+    local limit, burst, actual = tonumber(${limit}), tonumber(${burst}), tonumber(${actual})
+    if actual == reserved then return end
+    ${indent(settlementOf(policy).lua(policy.params), 4)}
+  end)
+  failed = failed or not done
+  reply[${index + 2}] = applied
+  settled[#settled + 1] = string.format('%s:%.0f', ${markIndex}, applied)
+end`
+  })
+  const placeholders = policies.map(() => '0')
+  return `${CLOCK}local id, k, failed = ${ID}, 1, false
+for at = ${FIRST_ARG}, #ARGV do
+  local number = tonumber(ARGV[at])
+  if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
+end
+if ${HAS_OPEN_LIST} == '1' then redis.call('HDEL', ${keyFromEnd(0)}, id) end
+local lasting = ${LEFT} == '${RELEASED}' and ${RELEASED_MS} or ${REMEMBERED_MS}
+local mark = redis.call('SET', KEYS[1], ${LEFT}, 'XX', 'GET', 'PX', lasting)
+if not mark then return { 0 } end
+if string.sub(mark, 1, 1) == 's' or mark == ${LEFT} then
+  if mark ~= ${LEFT} then redis.call('SET', KEYS[1], mark, 'PX', ${REMEMBERED_MS}) end
+  return mark
+end
+local reply = { mark == '${RELEASED}' and 2 or 1, ${placeholders.join(', ')} }
+local charges, settled = {}, {}
+for index, units, position in string.gmatch(mark, '(%d+)=(%d+):(%d+)') do
+  charges[index] = { tonumber(units), tonumber(position) }
+end
+${parts.join('\n')}
+settled = 's' .. table.concat(settled, ',')
+if ${LEFT} ~= '${RELEASED}' and settled ~= ${LEFT} then redis.call('SET', KEYS[1], settled, 'PX', ${REMEMBERED_MS}) end
+if failed then return redis.error_reply('ERR a charge could not be corrected') end
+return reply
+`
+}
