@@ -38,6 +38,7 @@ export const SUITES = {
   proofs: {
     files: [
       'test/ai/random-fits.test.ts',
+      'test/commands/per-decision.test.ts',
       'test/conformance/!(conformance|peer-mistakes).test.ts',
       'test/core/algorithms/{fragments,key-memory,log,packed-histories}.test.ts',
       'test/core/leases/never-above.test.ts',
@@ -49,6 +50,7 @@ export const SUITES = {
       'test/core/testing/{algorithm-mutants,mutants}.test.ts',
       'test/faults/**/*.test.ts',
       'test/leases/swarm.test.ts',
+      'test/local/script-budget.test.ts',
       'test/trace/**/*.test.ts',
       'test/usage/{findings,large-cells}.test.ts',
     ],

@@ -23,7 +23,7 @@ const APIS: readonly (readonly [string, ModelApi])[] = [
 
 type Door = (
   provider: Provider,
-  options: LimitedFetchOptions,
+  options: Omit<LimitedFetchOptions, 'onDenied'>,
   limiter: ReturnType<typeof roomyLimiter>,
 ) => FetchLike
 

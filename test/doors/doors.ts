@@ -61,7 +61,7 @@ export interface Address {
 
 type Door = (
   limiter: Limiter,
-  options: LimitedFetchOptions,
+  options: Omit<LimitedFetchOptions, 'onDenied'>,
   address: Address,
   provider: Provider,
 ) => (body: string) => Promise<Response>

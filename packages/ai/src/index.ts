@@ -43,7 +43,13 @@ export type { EstimateRequestOptions, RequestEstimate } from './estimate/estimat
 
 // Prices
 export { definePrices, findPrice, priceOf } from './prices/prices.ts'
-export type { DefinePricesOptions, ModelPrice, Priced, Prices, Rates } from './prices/prices.ts'
+export type {
+  DefinePricesOptions,
+  ModelPrice,
+  PricedUsage,
+  Prices,
+  Rates,
+} from './prices/prices.ts'
 export { LIST_PRICES } from './prices/price-list.ts'
 
 // Metering

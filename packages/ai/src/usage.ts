@@ -32,8 +32,8 @@ export interface Usage extends Omit<ModelUsage, 'model'> {
    */
   readonly source: 'provider' | 'counted'
   /**
-   * True if the provider has told the usage of the whole answer. If not, the answer broke off, or its
-   * provider tells no usage: the numbers are at least what passed.
+   * True if the provider has reported the usage of the whole answer. If not, the answer broke off, or its
+   * provider reports no usage: the numbers are at least what passed.
    */
   readonly complete: boolean
 }

@@ -77,7 +77,7 @@ export function rateLimitQueue<Env extends object, Body>(
         if (decision.allowed) {
           const delayMs = Math.min(decision.delayMs, maxDelayMs, remainingMs)
           remainingMs -= delayMs
-          if (delayMs > 0) await delay(delayMs)
+          await delay(delayMs)
           await handle(message, env, ctx)
           message.ack()
         } else {

@@ -1,30 +1,20 @@
-import type { WaitUntil } from '@sluice/core'
 import { copyResponse, watchStream } from '@sluice/core/http'
-import { logError } from '../log-error.ts'
 import { meterBody } from '../meter/meter.ts'
-import type { AdmittedCall, CallOptions } from './engine.ts'
-import type { PreparedCall } from './prepare.ts'
+import type { AdmittedCall } from './engine.ts'
 import { stripUsage } from './strip-usage.ts'
-
-/** A call that was sent, and what its answer is metered by. */
-export interface SentCall {
-  readonly admitted: AdmittedCall
-  readonly call: PreparedCall
-  readonly options: CallOptions
-  readonly waitUntil: WaitUntil | undefined
-  readonly signal: AbortSignal | undefined
-}
 
 /** Returns the provider's answer with the same bytes, and settles when its usage is known. */
 export function meterAnswer(
   response: Response,
-  { admitted, call, options, waitUntil, signal }: SentCall,
+  admitted: AdmittedCall,
+  signal: AbortSignal | undefined,
 ): Response {
   if (!response.ok || response.body === null) {
     admitted.failed()
     return response
   }
-  const { count, formats, onError = logError } = options
+  const { call, tenant } = admitted
+  const { count, formats, onError } = tenant.options
   const metered = meterBody(response, response.body, {
     model: call.model,
     inputTokens: call.input,
@@ -32,7 +22,7 @@ export function meterAnswer(
     onError,
     count,
     formats,
-    waitUntil,
+    waitUntil: tenant.waitUntil,
     signal,
   })
   const isStream = metered.headers.get('content-type')?.startsWith('text/event-stream')

@@ -70,7 +70,7 @@ const isReasonedOnce: ValueRule = (value) =>
       REASONING.has(name) || member === null || (name === 'mode' && member === 'standard'),
   )
 
-/** OpenAI's own models; others that speak its format know `max_tokens` only. */
+/** OpenAI's own models; others with its format accept `max_tokens` only. */
 const OPENAI_MODEL = /^(?:openai\/)?(?:gpt-|chatgpt-|o\d|ft:gpt-)/i
 
 const COMMON = 'model stream temperature top_p user metadata'
@@ -154,7 +154,7 @@ export function costsTokensOnly(field: string, value: unknown): boolean {
   )
 }
 
-/** Tells the format of a call by the address that it is sent to. */
+/** Returns the format of calls to this address. */
 export function apiOfPath(pathname: string): ModelApi | undefined {
   const path = pathname.replace(/\/+$/, '')
   return API_NAMES.find((name) => API_RULES[name].path.test(path))

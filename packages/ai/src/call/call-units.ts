@@ -1,7 +1,7 @@
 /* The units of a call: tokens and money, of its input and of its output. */
 import { MAX_UNITS } from '@sluice/core/validation'
 import type { Json } from '../json.ts'
-import type { Priced, Prices } from '../prices/prices.ts'
+import type { PricedUsage, Prices } from '../prices/prices.ts'
 import {
   estimated,
   type EstimateRequestOptions,
@@ -42,7 +42,7 @@ export interface CallUnits {
 }
 
 /** Returns the units of a call that uses so much. */
-function costOf(model: string, usage: Priced, prices: Prices | undefined): Units {
+function costOf(model: string, usage: PricedUsage, prices: Prices | undefined): Units {
   const { input, output } = usage
   // A cost above what can be counted would be an error, and not too much for the budgets.
   const token = Math.min(MAX_UNITS, input + output)
@@ -57,7 +57,7 @@ function costOf(model: string, usage: Priced, prices: Prices | undefined): Units
  */
 export function unitsOfCall(
   model: string,
-  most: Priced,
+  most: PricedUsage,
   reach: number,
   prices: Prices | undefined,
 ): CallUnits {

@@ -1,4 +1,4 @@
-/* The signal of a call shows who has charged it, so that nobody charges it twice. */
+/* The signal of a call shows which limiter has charged it, so that none charges it twice. */
 import type { Limiter } from '@sluice/core'
 
 const charged = new WeakMap<AbortSignal, readonly Limiter[]>()

@@ -33,7 +33,7 @@ export interface CallOptions
    */
   readonly learn?: LearnedOutput
   /**
-   * The charge of an answer whose provider did not tell its usage: `keep` the estimate, which is the most
+   * The charge of an answer whose provider did not report its usage: `keep` the estimate, which is the most
    * that the call may have used, or charge what was `counted` while it passed, in which hidden
    * reasoning is missing. @default 'keep'
    */
@@ -51,14 +51,24 @@ export interface CallOptions
    * @default none
    */
   readonly formats?: readonly UsageFormat[]
-  /** Hears of each usage, once, after it was settled or settling has failed. @default none */
+  /** Called once per call with its usage, after settling succeeded or failed. @default none */
   readonly onUsage?: (usage: Usage, subject: Subject) => unknown
-  /** Hears of faults in settling and metering. @default console.error */
+  /** Called with faults in settling and metering. @default console.error */
   readonly onError?: (error: unknown) => void
 }
 
+/** The caller of a model, and the limits on it. */
+export interface CallTenant {
+  readonly limiter: Limiter
+  readonly subject: Subject
+  readonly options: CallOptions
+  readonly waitUntil: WaitUntil | undefined
+}
+
 /** A call that a limiter has let in, charged at its estimate. */
-export interface AdmittedCall {
+export interface AdmittedCall<Call extends PreparedCall = PreparedCall> {
+  readonly call: Call
+  readonly tenant: CallTenant
   readonly decision: AllowedDecision
   /** The output tokens that it may use, over all answers. */
   readonly output: number
@@ -81,13 +91,11 @@ export interface AdmittedCall {
  *
  * @throws InputError As `limiter.check` does.
  */
-export async function admit(
-  limiter: Limiter,
-  call: PreparedCall,
-  subject: Subject,
-  options: CallOptions,
-  waitUntil: WaitUntil | undefined,
-): Promise<AdmittedCall | DeniedDecision> {
+export async function admit<Call extends PreparedCall>(
+  call: Call,
+  tenant: CallTenant,
+): Promise<AdmittedCall<Call> | DeniedDecision> {
+  const { limiter, subject, options, waitUntil } = tenant
   const units = unitNamesOf(limiter)
   const counted = SETTLED_UNITS.filter((unit) => units.has(unit))
   const only = (amounts: Units): Units =>
@@ -140,6 +148,8 @@ export async function admit(
   }
 
   return {
+    call,
+    tenant,
     decision,
     output: learned ? output : ((decision as { readonly granted?: number }).granted ?? output),
     settle,

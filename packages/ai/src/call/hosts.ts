@@ -8,7 +8,7 @@ export const hasTierSetting = (host: string | undefined): boolean =>
   /(^|\.)api\.openai\.com$/.test(host ?? '')
 
 /**
- * Returns true for hosts that refuse `stream_options`, and tell the usage of every stream.
+ * Returns true for hosts that refuse `stream_options`, and report the usage of every stream.
  * https://docs.mistral.ai/api/endpoint/chat
  */
 export const refusesStreamOptions = (host: string | undefined): boolean => host === 'api.mistral.ai'

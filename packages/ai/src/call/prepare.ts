@@ -2,7 +2,7 @@ import { InputError } from '@sluice/core'
 import { invalidBody } from '../estimate/invalid-body.ts'
 import { byteLength, isGiven, isObject, objectOf, own, type Json } from '../json.ts'
 import { baseName, isNamed, listedName } from '../model-name.ts'
-import type { Priced, Prices } from '../prices/prices.ts'
+import type { PricedUsage, Prices } from '../prices/prices.ts'
 import { API_RULES, isAnthropic, maximumField, type ModelApi } from './api.ts'
 import { MAXIMA } from '../estimate/estimate.ts'
 import { tokensOf, unitsOfCall, type CallUnits, type InputTerms } from './call-units.ts'
@@ -41,7 +41,7 @@ export interface CallTerms extends InputTerms {
   readonly allowFields?: readonly string[]
   /**
    * True to ask each stream of chat completions for its usage (`stream_options.include_usage`). Clients that did
-   * not ask themselves do not see it. False for a provider that refuses the field: where it does not tell
+   * not ask themselves do not see it. False for a provider that refuses the field: where it does not report
    * the usage by itself, the estimate stays charged.
    *
    * @default true, but false for `api.mistral.ai`
@@ -57,7 +57,7 @@ export interface PreparedCall extends CallUnits {
   readonly countedAs: string
   /** Returns the body to send, as JSON text, with a maximum of so many output tokens over all answers. */
   readonly bodyFor: (output: number) => string
-  /** True if the answer tells a usage that the client did not ask for. */
+  /** True if the answer reports a usage that the client did not ask for. */
   readonly addsUsage?: boolean
   /** Input tokens, estimated or bounded. */
   readonly input: number
@@ -71,7 +71,7 @@ export interface PreparedCall extends CallUnits {
 export const MAX_OUTPUT = 4_096
 
 /**
- * Makes of a client's body the one to send: with a known model and a maximum, a stream that tells its
+ * Builds the body to send from the client's body: with a known model and a maximum, a stream that reports its
  * usage, and no field that costs anything beside tokens.
  *
  * @param host The provider's, if it is known.
@@ -111,7 +111,7 @@ export function prepareCall(
     floor: floorOf(output, answers, thinkingBudget(sent), terms),
     ...unitsOfCall(
       model,
-      { ...dearest(input, output, api, text), tier: tierAsked(sent) },
+      { ...mostExpensive(input, output, api, text), tier: tierAsked(sent) },
       Math.max(input, bytes),
       terms.prices,
     ),
@@ -248,7 +248,7 @@ export function countedName(model: string, prices: Prices | undefined): string {
 }
 
 /** The usage to take the price of: input is written to a cache where that may happen and costs more. */
-function dearest(input: number, output: number, api: ModelApi, text: string): Priced {
+function mostExpensive(input: number, output: number, api: ModelApi, text: string): PricedUsage {
   if (!isAnthropic(api)) return { input, output, cacheWrite: input }
   if (!text.includes('"cache_control"')) return { input, output }
   return { input, output, cacheWrite: input, longCacheWrite: text.includes('"1h"') ? input : 0 }

@@ -38,7 +38,7 @@ export interface OptionEffects {
 
 /**
  * Reads the options that a call passes to its provider, by the rules that hold for the fields of a body. All
- * vendors' options are held to them: which of them a model reads cannot be told from outside.
+ * vendors' options are held to them: which of them a model reads is not visible here.
  *
  * @param allowed The option `allowFields`.
  * @throws ConfigError When an option may cost more than tokens.

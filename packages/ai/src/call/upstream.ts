@@ -24,11 +24,11 @@ export function addressOf(send: Upstream): URL {
  * Returns the format of a handler's calls: that of the provider's address, or else the option `api`. A
  * client never decides it, because a call is charged by it.
  *
- * @throws ConfigError When neither tells it, or both do and differ.
+ * @throws ConfigError When neither names it, or both do and differ.
  */
 export function apiOfHandler(api: ModelApi | undefined, address: URL | undefined): ModelApi {
-  const spoken = address && apiOfPath(address.pathname)
-  return assertOneOf('modelHandler.api', api ?? spoken, spoken ? [spoken] : API_NAMES)
+  const pathApi = address && apiOfPath(address.pathname)
+  return assertOneOf('modelHandler.api', api ?? pathApi, pathApi ? [pathApi] : API_NAMES)
 }
 
 /**
@@ -42,12 +42,17 @@ export function assertKey({ key }: Upstream): void {
   throw new ConfigError('missing_credentials', 'modelHandler.send.key', message)
 }
 
+/** The parts of a call that a provider gets. */
+interface UpstreamCall {
+  readonly api: ModelApi
+  readonly body: string
+  readonly signal: AbortSignal
+}
+
 /** Sends a body to a provider. */
 export function callUpstream(
   { url, key }: Upstream,
-  api: ModelApi,
-  body: string,
-  signal: AbortSignal,
+  { api, body, signal }: UpstreamCall,
 ): Promise<Response> {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (isAnthropic(api)) {

@@ -1,13 +1,16 @@
-import type { Limiter, Subject, WaitUntil } from '@sluice/core'
-import { rateLimitHeaders, withHeaders } from '@sluice/core/http'
+import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
+import { rateLimitHeaders, Refusal, withHeaders } from '@sluice/core/http'
 import { assertFunction, type OptionRules } from '@sluice/core/validation'
 import { apiOfPath } from '../call/api.ts'
 import { meterAnswer } from '../call/answered.ts'
 import { chargedSignal, hasCharged } from '../call/charged-signal.ts'
 import { denialResponse, errorResponse } from '../call/denial.ts'
-import { admit, type CallOptions } from '../call/engine.ts'
+import { admitCall } from '../call/admission.ts'
+import type { CallOptions } from '../call/engine.ts'
 import { compilePassThrough, type PassThrough } from '../call/pass-through.ts'
-import { readCall } from '../call/refused-body.ts'
+import { prepareCall } from '../call/prepare.ts'
+import { readBody } from '../call/read-body.ts'
+import { refusalOf } from '../call/refused-body.ts'
 import {
   assertCallOptions,
   assertLimiter,
@@ -22,7 +25,7 @@ export type FetchLike = (input: string | URL | Request, init?: RequestInit) => P
 
 /** Options of `limitedFetch`. */
 export interface LimitedFetchOptions extends CallOptions {
-  /** The one whose calls these are, or a function that finds out at each call. */
+  /** The subject of the calls, or a function that returns it at each call. */
   readonly subject: Subject | (() => Subject | Promise<Subject>)
   /**
    * The requests that may pass without a charge, beside those that cost nothing: a list of paths, with a
@@ -32,6 +35,14 @@ export interface LimitedFetchOptions extends CallOptions {
    * @default none: anything but model calls, GET, HEAD and what is free is refused with 403
    */
   readonly passThrough?: PassThrough
+  /**
+   * Answers a denied call instead of the bare 429, in the shape of the provider, to which the limits' headers
+   * are added. If it returns `undefined` the answer is the 429. An exception is not caught.
+   */
+  readonly onDenied?: (
+    decision: DeniedDecision,
+    subject: Subject,
+  ) => Response | undefined | Promise<Response | undefined>
   /** Sends what is allowed. @default fetch */
   readonly fetch?: FetchLike
   /** Keeps work alive past the response: `(promise) => ctx.waitUntil(promise)`. @default none */
@@ -55,6 +66,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
     subject: assertSubject,
     // Compiled below.
     passThrough: () => undefined,
+    onDenied: assertFunction,
     fetch: assertFunction,
     waitUntil: assertFunction,
   }
@@ -79,18 +91,21 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
     if (hasCharged(limiter, signal)) return refuse(400, 'charged_twice', CHARGED_TWICE, headers)
 
     const source = init?.body === undefined ? request : new Response(init.body)
-    const whose = typeof subject === 'function' ? await subject() : subject
-    const call = await readCall(source ?? new Response(), {
-      limiter,
-      subject: whose,
-      options,
-      api,
-      host: url.hostname,
-      waitUntil,
-    })
-    if ('status' in call) return call
-    const admitted = await admit(limiter, call, whose, options, waitUntil)
-    if ('allowed' in admitted) return denialResponse(admitted, api, options.spentStatus)
+    const caller = typeof subject === 'function' ? await subject() : subject
+    const admitted = await admitCall(
+      async () => {
+        const body = await readBody(source ?? new Response(), options.maxBodyBytes)
+        return prepareCall(body, options, api, url.hostname)
+      },
+      { limiter, subject: caller, options, waitUntil },
+    ).catch(refusalOf)
+    if (admitted instanceof Refusal) return errorResponse(admitted.options, api)
+    if ('allowed' in admitted) {
+      const answer = await options.onDenied?.(admitted, caller)
+      return answer
+        ? withHeaders(answer, rateLimitHeaders(admitted))
+        : denialResponse(admitted, api, options.spentStatus)
+    }
     if (signal?.aborted) {
       admitted.cancel()
       throw signal.reason
@@ -103,9 +118,9 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
         method,
         headers,
         signal: chargedSignal(limiter, signal),
-        body: call.bodyFor(admitted.output),
+        body: admitted.call.bodyFor(admitted.output),
       })
-      const metered = meterAnswer(answer, { admitted, call, options, waitUntil, signal })
+      const metered = meterAnswer(answer, admitted, signal)
       return withHeaders(metered, rateLimitHeaders(admitted.decision))
     } catch (error) {
       // Another `fetch` may have tried before.
@@ -127,7 +142,7 @@ const CHARGED_TWICE =
 function refuse(status: number, code: string, message: string, headers: Headers): Response {
   // Anthropic's clients send this header with every request.
   const api = headers.has('anthropic-version') ? 'anthropic-messages' : 'openai-chat'
-  return errorResponse({ status, code, message }, api, { 'x-should-retry': 'false' })
+  return errorResponse({ status, code, message, headers: { 'x-should-retry': 'false' } }, api)
 }
 
 /** The parts of a request that are sent on as they are. */

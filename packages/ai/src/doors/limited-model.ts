@@ -4,7 +4,8 @@ import { assertFunction, hasMethod, type OptionRules } from '@sluice/core/valida
 import { modelMeter, type MeterModel } from '../meter/ai-sdk.ts'
 import { chargedSignal } from '../call/charged-signal.ts'
 import { denialResponse } from '../call/denial.ts'
-import { admit, type AdmittedCall, type CallOptions } from '../call/engine.ts'
+import { admitCall } from '../call/admission.ts'
+import type { CallOptions } from '../call/engine.ts'
 import { isFunctionTool } from '../call/api.ts'
 import { tokensOf, unitsOfCall } from '../call/call-units.ts'
 import {
@@ -15,7 +16,6 @@ import {
   type PreparedCall,
 } from '../call/prepare.ts'
 import { readProviderOptions, toolRefusal, type CallWithOptions } from '../call/provider-options.ts'
-import { chargeRefusedBody } from '../call/refused-body.ts'
 import {
   assertCallOptions,
   assertLimiter,
@@ -30,10 +30,18 @@ export interface LimitedModelOptions extends Omit<
   CallOptions,
   'maxBodyBytes' | 'formats' | 'includeUsage'
 > {
-  /** The one whose calls these are, or a function that finds out at each call. */
+  /** The subject of the calls, or a function that returns it at each call. */
   readonly subject: Subject | (() => Subject | Promise<Subject>)
   /** The longest that an allowed call is delayed where a policy asks for it, in milliseconds. @default 30_000 */
   readonly maxDelayMs?: number
+  /**
+   * Returns an error to throw for a denied call instead of `ModelCallDenied`, or `undefined`. What it throws
+   * is not caught.
+   */
+  readonly onDenied?: (
+    decision: DeniedDecision,
+    subject: Subject,
+  ) => Error | undefined | Promise<Error | undefined>
   /** Keeps work alive past the response: `(promise) => ctx.waitUntil(promise)`. @default none */
   readonly waitUntil?: WaitUntil
 }
@@ -114,6 +122,7 @@ export function limitedModel<Model extends AiSdkModel>(
     ...CALL_RULES,
     subject: assertSubject,
     maxDelayMs: assertMaxDelay,
+    onDenied: assertFunction,
     waitUntil: assertFunction,
   }
   assertCallOptions('limitedModel', options, rules)
@@ -126,11 +135,22 @@ export function limitedModel<Model extends AiSdkModel>(
   const { maxDelayMs = 30_000, subject, waitUntil, onError } = options
 
   async function begin(call: ModelCall): Promise<[MeterModel, ModelCall]> {
-    const whose = typeof subject === 'function' ? await subject() : subject
-    const prepared = await prepareOrCharge(call, whose)
-    const admitted = await admit(limiter, prepared, whose, options, waitUntil)
-    if ('allowed' in admitted) throw new ModelCallDenied(admitted, options.spentStatus)
-    await waitForTurn(admitted, maxDelayMs, call.abortSignal)
+    const caller = typeof subject === 'function' ? await subject() : subject
+    const admitted = await admitCall(() => prepareModelCall(model.modelId, call, options), {
+      limiter,
+      subject: caller,
+      options,
+      waitUntil,
+    })
+    if ('allowed' in admitted) {
+      const error = await options.onDenied?.(admitted, caller)
+      throw error ?? new ModelCallDenied(admitted, options.spentStatus)
+    }
+    const { call: prepared } = admitted
+    if (!(await delay(Math.min(maxDelayMs, admitted.decision.delayMs), call.abortSignal))) {
+      admitted.cancel()
+      call.abortSignal?.throwIfAborted()
+    }
     const meter = modelMeter({
       settle: (usage) => admitted.settle(usage),
       inputTokens: prepared.input,
@@ -139,15 +159,6 @@ export function limitedModel<Model extends AiSdkModel>(
     })
     const abortSignal = chargedSignal(limiter, call.abortSignal)
     return [meter, { ...call, abortSignal, maxOutputTokens: admitted.output - prepared.thinking }]
-  }
-
-  async function prepareOrCharge(call: ModelCall, whose: Subject) {
-    try {
-      return prepareModelCall(model.modelId, call, options)
-    } catch (error) {
-      const denied = await chargeRefusedBody(error, limiter, whose, waitUntil)
-      throw denied ? new ModelCallDenied(denied, options.spentStatus) : error
-    }
   }
 
   const limited: AiSdkModel = {
@@ -168,17 +179,6 @@ export function limitedModel<Model extends AiSdkModel>(
     get: () => (model as { [urls]?: unknown })[urls],
     enumerable: true,
   }) as Model
-}
-
-async function waitForTurn(
-  admitted: AdmittedCall,
-  maxDelayMs: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const delayMs = Math.min(maxDelayMs, admitted.decision.delayMs)
-  if (delayMs === 0 || (await delay(delayMs, signal))) return
-  admitted.cancel()
-  signal?.throwIfAborted()
 }
 
 function prepareModelCall(
@@ -224,7 +224,7 @@ function messageToCount(message: unknown): unknown {
   return { role: message['role'], content: message['content'].map(partToCount) }
 }
 
-/** A part of a message: files are images, or of a size that nobody knows. A tool may return some, too. */
+/** A part of a message: files are images, or of unknown size. A tool may return some, too. */
 function partToCount(part: unknown): unknown {
   if (!isObject(part)) return part
   const { type, mediaType, output, data } = part

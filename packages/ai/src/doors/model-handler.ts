@@ -1,26 +1,36 @@
-import type { Limiter, Subject, WaitUntil } from '@sluice/core'
-import { InputError } from '@sluice/core'
+import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import {
   assertHeaderStyles,
   assertMaxDelay,
+  createIdentify,
   delay,
   limiterFrom,
+  orRefusal,
   rateLimitHeaders,
   Refusal,
-  waitUntilOf,
   withHeaders,
+  type GuessLimit,
   type HeaderStyle,
   type LimiterSource,
   type SubjectResolver,
 } from '@sluice/core/http'
-import { assertFunction, assertText, type OptionRules } from '@sluice/core/validation'
+import {
+  assertFunction,
+  assertText,
+  hasMethod,
+  oneOf,
+  type OptionRules,
+} from '@sluice/core/validation'
 import type { ModelApi } from '../call/api.ts'
-import { meterAnswer, type SentCall } from '../call/answered.ts'
+import { meterAnswer } from '../call/answered.ts'
 import { chargedSignal } from '../call/charged-signal.ts'
-import { denialResponse, errorResponse, messageFor } from '../call/denial.ts'
-import { admit, type CallOptions } from '../call/engine.ts'
+import { denialResponse, errorResponse } from '../call/denial.ts'
+import { admitCall } from '../call/admission.ts'
+import type { CallOptions } from '../call/engine.ts'
 import { hideOperator } from '../call/redaction.ts'
-import { readCall } from '../call/refused-body.ts'
+import { prepareCall } from '../call/prepare.ts'
+import { readBody } from '../call/read-body.ts'
+import { refusalOf } from '../call/refused-body.ts'
 import { assertCallOptions, assertPriced, BODY_RULES, CALL_RULES } from '../call/rules.ts'
 import {
   addressOf,
@@ -33,7 +43,7 @@ import { logError } from '../log-error.ts'
 
 /** Options of `modelHandler`. */
 export interface ModelHandlerOptions<Context extends unknown[] = []> extends CallOptions {
-  /** Finds out whose request it is; a request that is nobody's is answered with 401. */
+  /** Finds the subject of a request. A request without one is answered with 401. */
   readonly subject: SubjectResolver<Context>
   /**
    * The format of requests and answers. Required with a function, which hides the address of the provider.
@@ -43,7 +53,24 @@ export interface ModelHandlerOptions<Context extends unknown[] = []> extends Cal
   readonly api?: ModelApi
   /** The id of the route, for policies that count by it. @default 'model' */
   readonly route?: string
-  /** The headers that tell a client where it stands, as in `rateLimitHeaders`. @default ['x-ratelimit', 'draft'] */
+  /** A limit on guesses at credentials, created by `limitGuesses`, as in every adapter. @default none */
+  readonly unauthenticated?: GuessLimit<Context>
+  /**
+   * The treatment of CORS preflights, as in every adapter: `limit` treats one as any other request; `pass`
+   * answers it with 204, uncharged. The headers that allow an origin are yours to add. @default 'limit'
+   */
+  readonly preflight?: 'limit' | 'pass'
+  /**
+   * Answers a denied call instead of the bare 429, for example with a cached result in the shape of the provider.
+   * If it returns `undefined` the answer is the 429. The limits' headers are added to its response. Not
+   * called for a request without a subject. An exception is not caught.
+   */
+  readonly onDenied?: (
+    decision: DeniedDecision,
+    request: Request,
+    ...context: Context
+  ) => Response | undefined | Promise<Response | undefined>
+  /** The headers about the limits, as in `rateLimitHeaders`. @default ['x-ratelimit', 'draft'] */
   readonly headers?: readonly HeaderStyle[] | false
   /** The longest that an allowed call is delayed where a policy asks for it, in milliseconds. @default 30_000 */
   readonly maxDelayMs?: number
@@ -104,6 +131,9 @@ export function modelHandler<Context extends unknown[]>(
     ...CALL_RULES,
     ...BODY_RULES,
     subject: assertFunction,
+    unauthenticated: hasMethod('around', 'created by limitGuesses'),
+    preflight: oneOf('limit', 'pass'),
+    onDenied: assertFunction,
     api: assertText,
     route: assertText,
     headers: assertHeaderStyles,
@@ -111,80 +141,68 @@ export function modelHandler<Context extends unknown[]>(
     waitUntil: assertFunction,
   }
   assertCallOptions('modelHandler', options, rules)
-  const { maxDelayMs = 30_000, onError = logError } = options
+  const { route = 'model', headers, maxDelayMs = 30_000 } = options
+  const { spentStatus, onDenied, onError = logError } = options
   const isFunction = typeof send === 'function'
   const upstream = isFunction ? undefined : send
   const address = isFunction ? undefined : addressOf(send)
   const api = apiOfHandler(options.api, address)
-  const sendCall: SendCall<Context> = isFunction
-    ? send
-    : (...[{ body, signal }]) => callUpstream(send, api, body, signal)
+  const sendCall: SendCall<Context> = isFunction ? send : (...[call]) => callUpstream(send, call)
   const limiterFor = limiterFrom('modelHandler.limiter', limiter)
   const checked = (one: Limiter): Limiter => assertPriced('modelHandler', one, options)
   // A function may need what there is only at a request.
   if (typeof limiter !== 'function') checked(limiter)
 
-  const refuse = (status: number, code: string, message: string): Response =>
-    errorResponse({ status, code, message }, api)
+  const identify = createIdentify(options)
+  const refuse = (reason: Refusal | DeniedDecision): Response =>
+    reason instanceof Refusal
+      ? errorResponse(reason.options, api)
+      : denialResponse(reason, api, spentStatus, headers)
 
   return async (request, ...context) => {
     if (upstream) assertKey(upstream)
-    const found = await options.subject(request, ...context)
-    if (!found) return refuse(401, 'invalid_api_key', 'This route needs credentials.')
-    if (found instanceof Refusal) {
-      return errorResponse(found.options, api, found.options.headers)
-    }
-    const subject: Subject = { ...found, route: options.route ?? 'model' }
-    const waitUntil = options.waitUntil ?? waitUntilOf(context)
+    const caller = await identify(route, request, ...context)
+    if (!caller) return new Response(null, { status: 204 })
+    if (!('subject' in caller)) return refuse(caller)
+    const { subject, waitUntil, refund } = caller
     const chosen = checked(limiterFor(...context))
+    const { signal } = request
 
-    try {
-      const source = { limiter: chosen, subject, options, api, host: address?.hostname, waitUntil }
-      const call = await readCall(request, source)
-      if ('status' in call) return call
-      const admitted = await admit(chosen, call, subject, options, waitUntil)
-      if ('allowed' in admitted) return denialResponse(admitted, api, options.spentStatus)
-      const { signal } = request
-      const { model } = call
-      const body = call.bodyFor(admitted.output)
-      const toSend = { body, signal: chargedSignal(chosen, signal), api, model, subject }
-      const sendIt = () => sendCall(toSend, request, ...context)
-      const sent = { admitted, call, options, waitUntil, signal }
-      const answer = await answerOf(sent, sendIt, upstream, maxDelayMs, onError)
-      if (answer === undefined) {
-        return refuse(502, 'upstream_unavailable', 'The model cannot be reached.')
-      }
-      return withHeaders(answer, rateLimitHeaders(admitted.decision, options.headers))
-    } catch (error) {
-      // Any other is a mistake of the resolver's or of the options.
-      if (!(error instanceof InputError && error.code === 'invalid_subject')) throw error
-      return refuse(400, error.code, messageFor(error))
+    const read = async () =>
+      prepareCall(await readBody(request, options.maxBodyBytes), options, api, address?.hostname)
+    const admitting = admitCall(read, { limiter: chosen, subject, options, waitUntil })
+    const admitted = await orRefusal(route, admitting).catch(refusalOf)
+    await refund
+    if (!('call' in admitted)) {
+      const isDenied = 'allowed' in admitted
+      const answer = isDenied && (await onDenied?.(admitted, request, ...context))
+      return answer ? withHeaders(answer, rateLimitHeaders(admitted, headers)) : refuse(admitted)
     }
-  }
-}
-
-/** Waits for the turn of a call, sends it and meters its answer. Returns `undefined` if there is none. */
-async function answerOf(
-  sent: SentCall & { readonly signal: AbortSignal },
-  send: () => Response | Promise<Response>,
-  upstream: Upstream | undefined,
-  maxDelayMs: number,
-  report: (error: unknown) => void,
-): Promise<Response | undefined> {
-  const { admitted, signal } = sent
-  const delayMs = Math.min(maxDelayMs, admitted.decision.delayMs)
-  if (delayMs > 0) await delay(delayMs, signal)
-  // The client is gone, and nothing was sent.
-  if (signal.aborted) {
-    admitted.cancel()
-    return new Response(null, { status: 499 })
-  }
-  try {
-    return await hideOperator(meterAnswer(await send(), sent), upstream?.key)
-  } catch (error) {
-    // A function of the user's may have tried before.
-    admitted.unanswered(upstream && error)
-    if (!signal.aborted) report(error)
-    return undefined
+    const { call, decision } = admitted
+    await delay(Math.min(maxDelayMs, decision.delayMs), signal)
+    // The client is gone, and nothing was sent.
+    if (signal.aborted) {
+      admitted.cancel()
+      return new Response(null, { status: 499 })
+    }
+    const toSend = {
+      body: call.bodyFor(admitted.output),
+      signal: chargedSignal(chosen, signal),
+      api,
+      model: call.model,
+      subject,
+    }
+    try {
+      const answer = await sendCall(toSend, request, ...context)
+      const metered = meterAnswer(answer, admitted, signal)
+      const shown = await hideOperator(metered, upstream?.key)
+      return withHeaders(shown, rateLimitHeaders(decision, headers))
+    } catch (error) {
+      // A function of the user's may have tried before.
+      admitted.unanswered(upstream && error)
+      if (!signal.aborted) onError(error)
+      const message = 'The model cannot be reached.'
+      return errorResponse({ status: 502, code: 'upstream_unavailable', message }, api)
+    }
   }
 }

@@ -5,6 +5,7 @@ import {
   type OptionRules,
 } from '@sluice/core/validation'
 import { API_NAMES, type ModelApi } from '../call/api.ts'
+import { errorResponse } from '../call/denial.ts'
 import { prepareCall, type CallTerms } from '../call/prepare.ts'
 import { readBody } from '../call/read-body.ts'
 import { TERM_RULES } from '../call/rules.ts'
@@ -34,7 +35,7 @@ export interface ReadyCall {
   readonly model: string
   /** Input tokens, estimated or bounded. */
   readonly inputTokens: number
-  /** Returns the units to settle. An answer that did not tell its usage keeps the estimate. */
+  /** Returns the units to settle. An answer that did not report its usage keeps the estimate. */
   readonly unitsOf: (usage: Usage) => ModelUnits
 }
 
@@ -84,7 +85,7 @@ export function prepareModelCalls(
       const { model, input, output } = call
       return { cost, body: call.bodyFor(output), model, inputTokens: input, unitsOf }
     } catch (error) {
-      return { refusal: refusalOf(error, api), cost: NOTHING }
+      return { refusal: errorResponse(refusalOf(error).options, api), cost: NOTHING }
     }
   }
 

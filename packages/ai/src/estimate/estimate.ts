@@ -20,7 +20,7 @@ export interface RequestEstimate {
   readonly output: number
 }
 
-/** Options of `estimateRequest`: what to count with, and what to assume where a body does not tell. */
+/** Options of `estimateRequest`: how to count, and what to assume where a body does not say. */
 export interface EstimateRequestOptions {
   /**
    * Counts the tokens of a text.

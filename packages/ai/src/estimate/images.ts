@@ -1,7 +1,7 @@
 import { baseName } from '../model-name.ts'
 
 /**
- * The most input tokens that an image can cost, whatever its size: a request rarely tells the size, and
+ * The most input tokens that an image can cost, whatever its size: a request rarely states the size, and
  * a reservation must not be too small.
  *
  * OpenAI, https://developers.openai.com/api/docs/guides/images-vision (as of 2026-09): tile models cost
@@ -12,7 +12,7 @@ import { baseName } from '../model-name.ts'
 export function openAiImageTokens(model: string | undefined, detail: unknown): number {
   const name = baseName(model ?? '')
   if (TILE_MODEL.test(name)) return detail === 'low' ? 85 : 1_445
-  // A name that is no vendor's may stand for the dearest.
+  // A name that is no vendor's may stand for the most expensive.
   if (!/^(gpt-(?!4o-mini)|o\d)/.test(name)) return detail === 'low' ? 2_833 : 48_169
   if (detail === 'low') return 630
   return detail === 'high' ? 15_115 : 36_000

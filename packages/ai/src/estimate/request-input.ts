@@ -37,7 +37,7 @@ const NOT_READ: ReadonlySet<string> = /* @__PURE__ */ new Set(
 /** Names of fields that hold texts; the others hold data that is sent as JSON. */
 const TEXTS = /^(messages|input|instructions|system|prompt)$/
 /** Parts of a message that are not sent as text. */
-const NOT_SAID: ReadonlySet<string> = /* @__PURE__ */ new Set(
+const NOT_INPUT: ReadonlySet<string> = /* @__PURE__ */ new Set(
   'type role id call_id tool_call_id tool_use_id cache_control prompt_cache_breakpoint status signature detail media_type'.split(
     ' ',
   ),
@@ -77,7 +77,7 @@ export function inputTokens(
     if (isPicture) other += settings.imageTokens ?? pictureTokens(part, model)
     else if (reference !== undefined || media.length > 0) other += settings.unseenTokens
     for (const key of Object.keys(part)) {
-      if (NOT_SAID.has(key) || media.includes(key)) continue
+      if (NOT_INPUT.has(key) || media.includes(key)) continue
       if (isPicture && /^(image_url|source)$/.test(key)) continue
       // What a tool was called with is sent as JSON.
       ;(key === 'input' ? data : texts).push(part[key])
@@ -146,7 +146,7 @@ function referenceIn(part: Json, media: readonly string[]): string | undefined {
   const { id, type } = part
   // Without its encrypted content, OpenAI finds reasoning by its id.
   const isReasoning = type === 'reasoning' && !textOf(part['encrypted_content'])
-  const isBare = Object.keys(part).every((key) => NOT_SAID.has(key))
+  const isBare = Object.keys(part).every((key) => NOT_INPUT.has(key))
   if (isGiven(id) && (isReasoning || isBare || type === 'item_reference')) return 'id'
   return media.find((key) => {
     const value = part[key]

@@ -7,7 +7,7 @@ export interface TokenCounter {
 
 /**
  * Tokens of Claude per token that `estimateTokens` makes of the same text. Its tokenizer is not public.
- * Anthropic tells 3.5 characters of English to a token, and some 30 % more tokens from Claude 4.7 on: 1.3
+ * Anthropic states 3.5 characters of English to a token, and some 30 % more tokens from Claude 4.7 on: 1.3
  * and 1.7 times o200k_base, of which the estimate has 1.1 to 1.4 already.
  */
 export const CLAUDE_FACTOR = 1.5

@@ -31,7 +31,7 @@ export const bedrock: UsageFormat = {
   decoder: (firstByte) => (firstByte === 0 ? eventStreamDecoder() : undefined),
   read(event): AnswerEvent | undefined {
     const metrics = event[METRICS]
-    // Events of Anthropic tell the usage, and the cache, themselves.
+    // Anthropic's events report the usage and the cache themselves.
     if ('type' in event) return undefined
     if (isObject(metrics)) {
       return { ...contentOf(event), usage: usageInMetrics(metrics), isFinal: true, isLast: true }
@@ -102,7 +102,7 @@ function nativeEvent(event: Json): AnswerEvent | undefined {
   const output = results.reduce((sum, result) => sum + units(result['tokenCount']), 0)
   return {
     text: [outputText, results.map((result) => result['outputText'])],
-    // An event of a stream tells its usage in the metrics.
+    // In a stream, the metrics report the usage.
     usage: results.length > 0 ? { input: units(input), output } : undefined,
   }
 }

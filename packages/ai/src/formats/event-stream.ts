@@ -10,14 +10,14 @@ const CHECKSUM_BYTES = 4
 const MAX_HEADERS = 131_072
 const MAX_MESSAGE = 25_165_824
 
-/** The bytes of a header's value by its type; strings and byte arrays tell their length. */
+/** The bytes of a header's value by its type; strings and byte arrays state their length. */
 const VALUE_BYTES = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16]
 
 type Part = 'prelude' | 'headers' | 'payload' | 'checksum' | 'damaged'
 
 /**
  * Decodes `application/vnd.amazon.eventstream` into one JSON object a line: `{"<event type>":<payload>}`, or
- * the bytes in it of a `chunk`. Nothing is allocated by a length that the stream tells, payloads pass
+ * the bytes in it of a `chunk`. Nothing is allocated by a length that the stream states, payloads pass
  * in pieces, and the end of each is held back until its checksum is right.
  *
  * https://docs.aws.amazon.com/lexv2/latest/dg/event-stream-encoding.html

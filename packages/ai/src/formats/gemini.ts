@@ -22,7 +22,7 @@ export const gemini: UsageFormat = {
       model: modelVersion,
       text: candidates.map(({ content }) => objectsIn(objectOf(content)['parts']).map(textsOfPart)),
       usage: usageIn(objectOf(usageMetadata)),
-      // Each event of a stream tells the usage so far.
+      // Each event of a stream reports the usage so far.
       isFinal: isDone || objectOf(promptFeedback)['blockReason'] !== undefined,
     }
   },

@@ -3,7 +3,7 @@ import type { ReportedUsage } from './format.ts'
 import { isObject, objectOf, objectsIn, type Json } from '../json.ts'
 import type { ModelUsage } from '../usage.ts'
 
-/** A usage in numbers, each 0 where it is not told. */
+/** A usage in numbers, each 0 if it is not reported. */
 export type Numbers = Omit<ModelUsage, 'model'>
 
 export const NO_NUMBERS: Numbers = {
@@ -14,15 +14,15 @@ export const NO_NUMBERS: Numbers = {
   output: 0,
 }
 
-/** The numbers of both, each made of the two by `how`. */
-export function combined(
+/** Combines two usages, number by number. */
+export function combineNumbers(
   one: Partial<Numbers>,
   other: Partial<Numbers>,
-  how: (a: number, b: number) => number,
+  combine: (a: number, b: number) => number,
 ): Numbers {
   const numbers: Record<string, number> = { ...NO_NUMBERS }
   for (const name in numbers) {
-    numbers[name] = how(units(one[name as keyof Numbers]), units(other[name as keyof Numbers]))
+    numbers[name] = combine(units(one[name as keyof Numbers]), units(other[name as keyof Numbers]))
   }
   return numbers as unknown as Numbers
 }
@@ -30,7 +30,7 @@ export function combined(
 /**
  * Reads a usage as OpenAI, Anthropic, Bedrock and those like them write it.
  *
- * @param answer What it is a part of, where OpenAI names the service tier. Anthropic names it in the usage.
+ * @param answer The object around it, in which OpenAI names the service tier. Anthropic names it in the usage.
  */
 export function reportedIn(usage: unknown, answer?: Json): ReportedUsage | undefined {
   if (!isObject(usage)) return undefined
@@ -46,7 +46,7 @@ export function reportedIn(usage: unknown, answer?: Json): ReportedUsage | undef
   const otherModels = outside.filter((one): one is ModelUsage => typeof one.model === 'string')
   return {
     ...outside.reduce<Partial<Numbers>>(
-      (sum, one) => combined(sum, one, (a, b) => a + b),
+      (sum, one) => combineNumbers(sum, one, (a, b) => a + b),
       numbersIn(usage),
     ),
     ...(cost > 0 && { cost }),
@@ -55,28 +55,29 @@ export function reportedIn(usage: unknown, answer?: Json): ReportedUsage | undef
   }
 }
 
-/** Reads the numbers; the output is left out if it is not told. */
+/** Reads the numbers. Leaves the output out if it is not reported. */
 function numbersIn(usage: Json): Partial<Numbers> {
   const first = (...names: string[]): unknown => names.map((name) => usage[name]).find(isCount)
   const details = objectOf(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
   const read = units(first('cache_read_input_tokens', 'cacheReadInputTokens'))
   const write = units(first('cache_creation_input_tokens', 'cacheWriteInputTokens'))
-  // DeepSeek and Moonshot tell beside the details what was read.
+  // DeepSeek and Moonshot report what was read beside the details.
   const cachedInput =
     read || units(details['cached_tokens'] ?? first('prompt_cache_hit_tokens', 'cached_tokens'))
   const cacheWrite = write || units(details['cache_write_tokens'])
-  const told = units(first('prompt_tokens', 'input_tokens', 'inputTokens'))
-  // Anthropic's and Bedrock's input is that beside the cache, unless the same tokens were read and written;
-  // and so is any that is less than it.
+  const reportedInput = units(first('prompt_tokens', 'input_tokens', 'inputTokens'))
+  // Anthropic and Bedrock report the input without the cache, unless the same tokens were read and written.
+  // So does anyone whose input is less than the cache.
   const isBeside =
-    (!isCount(usage['prompt_tokens']) && read !== write) || Math.max(cachedInput, cacheWrite) > told
-  const input = told + (isBeside ? cachedInput + cacheWrite : 0)
+    (!isCount(usage['prompt_tokens']) && read !== write) ||
+    Math.max(cachedInput, cacheWrite) > reportedInput
+  const input = reportedInput + (isBeside ? cachedInput + cacheWrite : 0)
   const completion = first('completion_tokens', 'output_tokens', 'outputTokens')
-  // Some providers tell reasoning only in the total.
-  const rest = told > 0 ? units(usage['total_tokens']) - input : -1
+  // Some providers report reasoning only in the total.
+  const rest = reportedInput > 0 ? units(usage['total_tokens']) - input : -1
   return {
     input,
-    // The same tokens may be told as read and as written; then they were written.
+    // Tokens that are reported as read and as written were written.
     cachedInput: Math.min(cachedInput, Math.max(0, input - cacheWrite)),
     cacheWrite,
     longCacheWrite: Math.max(
@@ -91,7 +92,7 @@ export function isCount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0
 }
 
-/** A number of tokens; what is none counts as 0. */
+/** Parses a token count. Anything else is 0. */
 export function units(value: unknown): number {
   return isCount(value) ? Math.min(MAX_UNITS, Math.ceil(value)) : 0
 }

@@ -4,7 +4,7 @@ import type { AnswerEvent, UsageFormat } from './format.ts'
 import { readStandard } from './standard.ts'
 
 /**
- * The formats of OpenAI, and those like them, with `reasoning` in their usage: the output tokens that nobody sees.
+ * The formats of OpenAI, and those like them, with `reasoning` in their usage: the output tokens that are hidden.
  * Their charge does not depend on it, because `output` includes them.
  *
  * @example

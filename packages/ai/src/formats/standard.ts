@@ -18,7 +18,7 @@ const LAST = /^(response\.(completed|incomplete|failed)|message_stop)$/
 export function readStandard(event: Json): AnswerEvent | undefined {
   const { choices, delta } = event
   if (Array.isArray(choices) && choices.every(isObject)) {
-    // A usage or a message is told of all or of a choice; Groq's usage is in a member of its own.
+    // The usage and the text are in the event or in a choice. Groq's usage is in a member of its own.
     const parts = [event, ...choices, objectOf(event['x_groq'])] as readonly Json[]
     return {
       model: event['model'],

@@ -1,45 +1,45 @@
 import { ConfigError } from '@sluice/core'
 import { assertOptionRules } from '@sluice/core/validation'
-import { KNOWN_RULES, METER_RULES, type MeterOptions } from './meter-options.ts'
-import { metered, nothing, settling, type ChunkReader } from './meter.ts'
+import { FACT_RULES, METER_RULES, type MeterOptions } from './meter-options.ts'
+import { createSettle, emptyUsage, metered, type ChunkReader } from './meter.ts'
 import { isObject, objectOf, objectsIn, parsed, type Json } from '../json.ts'
 import { reportedIn, units } from '../formats/provider-usage.ts'
-import { Tally, type Known } from './tally.ts'
+import { UsageAccumulator, type AnswerFacts } from './usage-accumulator.ts'
 import type { Usage } from '../usage.ts'
 
 /**
- * The usage in what the AI SDK (`ai`, version 5 and later) tells: the event of `onEnd` or `onFinish`, a
+ * Returns the usage that the AI SDK (`ai`, version 5 and later) reports: from the event of `onEnd` or `onFinish`, a
  * result of `generateText`, or a usage by itself, as `await result.usage`. Numbers that its provider did not
- * tell are counted from the text.
+ * report are counted from the text.
  *
- * Version 5 leaves Anthropic's cache out of the input. It is added where the event tells that it is
- * Anthropic's; a usage by itself does not, and there only what was read is added, if it exceeds the input.
+ * Version 5 leaves Anthropic's cache out of the input. It is added if the event names
+ * Anthropic. A usage by itself does not: there only what was read is added, if it exceeds the input.
  *
- * @param known What is known besides, as of `meter`.
+ * @param known What is known in advance, as for `meter`.
  * @throws ConfigError When `known` is malformed, or what `streamText` returns is given as it is.
  * @example
  * streamText({ model, prompt, onEnd: (event) => settle(usageOfAiSdk(event)) })
  */
-export function usageOfAiSdk(event: unknown, known: Known = {}): Usage {
-  assertOptionRules('usageOfAiSdk', known, KNOWN_RULES)
-  const tally = new Tally(known)
+export function usageOfAiSdk(event: unknown, known: AnswerFacts = {}): Usage {
+  assertOptionRules('usageOfAiSdk', known, FACT_RULES)
+  const accumulator = new UsageAccumulator(known)
   const fields = objectOf(event)
   const { response, model, steps } = fields
-  tally.named(objectOf(model)['modelId'])
-  tally.named(objectOf(response)['modelId'])
+  accumulator.setModel(objectOf(model)['modelId'])
+  accumulator.setModel(objectOf(response)['modelId'])
   const usage = fields['totalUsage'] ?? fields['usage'] ?? fields
   if (isObject(usage) && typeof usage['then'] === 'function') {
     throw new ConfigError('invalid_option', 'usageOfAiSdk.event', 'must be awaited first')
   }
   const calls: readonly unknown[] = Array.isArray(steps) ? steps : [event]
-  reported(usage, calls, tally)
+  addReported(usage, calls, accumulator)
   for (const { text, reasoningText, toolCalls } of objectsIn(calls)) {
-    tally.said(text)
-    tally.said(reasoningText)
-    for (const { input } of objectsIn(toolCalls)) tally.said(JSON.stringify(input))
+    accumulator.addOutput(text)
+    accumulator.addOutput(reasoningText)
+    for (const { input } of objectsIn(toolCalls)) accumulator.addOutput(JSON.stringify(input))
   }
-  tally.ended = true
-  return tally.usage(true)
+  accumulator.ended = true
+  return accumulator.usage(true)
 }
 
 /** A middleware for `wrapLanguageModel` of the AI SDK; `ai` itself is not imported. */
@@ -58,7 +58,7 @@ export interface MeterModel {
 
 /**
  * Meters each call of a language model of the AI SDK, streamed or not, as `meter` does a response. A run
- * with tools makes several calls, and `settle` hears of each.
+ * with tools makes several calls, and `settle` is called for each.
  *
  * @throws ConfigError When an option is unknown, missing or malformed.
  * @example
@@ -75,31 +75,31 @@ export function modelMeter(options: MeterOptions): MeterModel {
     specificationVersion: 'v4',
     async wrapGenerate({ doGenerate, model }) {
       const known = { ...options, model: options.model ?? model.modelId }
-      const settle = settling(known)
-      const result = await orSettled(doGenerate, known, settle)
+      const settle = createSettle(known)
+      const result = await settleOnError(doGenerate, known, settle)
       const { usage, response, content } = result as Readonly<Record<string, unknown>>
-      const tally = new Tally(known)
-      tally.named(objectOf(response)['modelId'])
+      const accumulator = new UsageAccumulator(known)
+      accumulator.setModel(objectOf(response)['modelId'])
       for (const { text, type, input } of objectsIn(content)) {
-        tally.said(text)
-        if (type === 'tool-call') tally.said(input)
+        accumulator.addOutput(text)
+        if (type === 'tool-call') accumulator.addOutput(input)
       }
-      reported(usage, [result], tally)
-      tally.ended = true
-      settle(tally.usage(true))
+      addReported(usage, [result], accumulator)
+      accumulator.ended = true
+      settle(accumulator.usage(true))
       return result
     },
     async wrapStream({ doStream, model }) {
       const known = { ...options, model: options.model ?? model.modelId }
-      const settle = settling(known)
-      const result = await orSettled(doStream, known, settle)
+      const settle = createSettle(known)
+      const result = await settleOnError(doStream, known, settle)
       return { ...result, stream: metered(result.stream, known, settle, partReader) }
     },
   }
 }
 
 /** Settles a call that fails, and throws its error. */
-async function orSettled<Result>(
+async function settleOnError<Result>(
   call: () => PromiseLike<Result>,
   known: MeterOptions,
   settle: (usage: Usage) => void,
@@ -128,27 +128,27 @@ function usageOfFailure(error: Json, known: MeterOptions): Usage {
   const type = objectOf(responseHeaders)['content-type']
   const isAnswer = String(type).includes('text/event-stream') || answer['object'] === 'response'
   const isRefused = Number(statusCode) >= 400 && !isAnswer
-  if (isRefused || BEFORE_SENDING.test(String(name))) return nothing(known.model)
-  const tally = new Tally(known)
-  tally.reported(reportedIn(answer['usage']))
-  return tally.usage(true)
+  if (isRefused || BEFORE_SENDING.test(String(name))) return emptyUsage(known.model)
+  const accumulator = new UsageAccumulator(known)
+  accumulator.addReport(reportedIn(answer['usage']))
+  return accumulator.usage(true)
 }
 
-function partReader(tally: Tally): ChunkReader<unknown> {
+function partReader(accumulator: UsageAccumulator): ChunkReader<unknown> {
   /** The calls of tools whose input came in pieces, to come again as a whole. */
   const inPieces = new Set<unknown>()
   return {
     see(chunk) {
       const part = objectOf(chunk)
       const { type, delta } = part
-      tally.said(delta)
+      accumulator.addOutput(delta)
       if (type === 'tool-input-delta') inPieces.add(part['id'])
       else if (type === 'tool-call') {
-        if (!inPieces.delete(part['toolCallId'])) tally.said(part['input'])
-      } else if (type === 'response-metadata') tally.named(part['modelId'])
+        if (!inPieces.delete(part['toolCallId'])) accumulator.addOutput(part['input'])
+      } else if (type === 'response-metadata') accumulator.setModel(part['modelId'])
       else if (type === 'finish') {
-        reported(part['usage'], [part], tally)
-        tally.ended = true
+        addReported(part['usage'], [part], accumulator)
+        accumulator.ended = true
       }
     },
     end: () => undefined,
@@ -158,25 +158,29 @@ function partReader(tally: Tally): ChunkReader<unknown> {
 /**
  * A usage as the AI SDK writes it, of a model (numbers in parts) or of a run (numbers and details).
  *
- * @param calls What else is told of each call that it sums up.
+ * @param calls The calls that it sums up, with their metadata.
  */
-function reported(usage: unknown, calls: readonly unknown[], tally: Tally): void {
+function addReported(
+  usage: unknown,
+  calls: readonly unknown[],
+  accumulator: UsageAccumulator,
+): void {
   if (!isObject(usage)) return
   const { inputTokens: input, outputTokens: output, inputTokenDetails: details } = usage
   const parts = isObject(input) ? input : details
   const { cacheRead, cacheReadTokens, cacheWrite, cacheWriteTokens } = objectOf(parts)
   const metadata = calls.map((call) => objectOf(objectOf(call)['providerMetadata']))
-  const anthropic = objectsIn(metadata.map((told) => told['anthropic']))
-  const bedrock = objectsIn(metadata.map((told) => objectOf(told['bedrock'])['usage']))
+  const anthropic = objectsIn(metadata.map((one) => one['anthropic']))
+  const bedrock = objectsIn(metadata.map((one) => objectOf(one['bedrock'])['usage']))
   const openai = objectOf(metadata[0]?.['openai'])
-  // Without parts, version 5 tells their input beside the cache, and by call what was written there.
+  // Without parts, version 5 reports their input without the cache, and what was written there by call.
   const isBeside = !isObject(parts) && anthropic.length + bedrock.length > 0
   const written =
     sumOf(anthropic, 'cacheCreationInputTokens') + sumOf(bedrock, 'cacheWriteInputTokens')
-  // Only there does Anthropic tell how long a cache is kept: of each call, or of all.
-  const ofCalls = objectsIn(anthropic.map((told) => told['usage']))
+  // Only Anthropic's own usage says how long a cache is kept: of each call, or of all.
+  const ofCalls = objectsIn(anthropic.map((one) => one['usage']))
   const raw = ofCalls.length > 0 ? ofCalls : [objectOf(usage['raw'])]
-  const kept = raw.map((told) => objectOf(told['cache_creation']))
+  const kept = raw.map((one) => objectOf(one['cache_creation']))
   const reportedUsage = {
     service_tier: raw[0]?.['service_tier'] ?? openai['serviceTier'],
     [isBeside ? 'input_tokens' : 'prompt_tokens']: isObject(input) ? input['total'] : input,
@@ -185,10 +189,10 @@ function reported(usage: unknown, calls: readonly unknown[], tally: Tally): void
     cache_creation_input_tokens: cacheWrite ?? cacheWriteTokens ?? written,
     cache_creation: { ephemeral_1h_input_tokens: sumOf(kept, 'ephemeral_1h_input_tokens') },
   }
-  tally.reported(reportedIn(reportedUsage))
+  accumulator.addReport(reportedIn(reportedUsage))
 }
 
-/** The sum of a number that some of these have. */
+/** Adds up a number that some of these have. */
 function sumOf(list: readonly Json[], name: string): number {
   return list.reduce((sum, one) => sum + units(one[name]), 0)
 }

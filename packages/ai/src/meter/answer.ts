@@ -2,7 +2,7 @@ import { eventReader } from './event.ts'
 import type { UsageFormat } from '../formats/format.ts'
 import { jsonScan } from '../formats/json-scan.ts'
 import { sseReader } from './sse.ts'
-import type { Tally } from './tally.ts'
+import type { UsageAccumulator } from './usage-accumulator.ts'
 
 /** Reads an answer, as text in pieces. */
 export interface AnswerReader {
@@ -21,14 +21,14 @@ const SSE_NAME = /^[a-z]{1,5}$/
  * after a JSON value is text, too. Input of no known format is counted as it is: nothing is free.
  */
 export function answerReader(
-  tally: Tally,
+  accumulator: UsageAccumulator,
   contentType: string,
   formats: readonly UsageFormat[],
 ): AnswerReader {
-  const event = eventReader(tally, formats)
+  const event = eventReader(accumulator, formats)
   const scan = jsonScan()
   const isLabelled = contentType.includes('text/event-stream')
-  const other = tally.counter()
+  const other = accumulator.counter()
   const lines = sseReader(event, (text, isField) => {
     if (!isLabelled || !isField) other.add(text)
   })
@@ -37,9 +37,9 @@ export function answerReader(
   let rest = ''
 
   function read(last: boolean): void {
-    while (rest !== '' && !tally.ended) {
+    while (rest !== '' && !accumulator.ended) {
       if (kind === undefined) {
-        // How it begins tells what there is to read, as far as that can be told.
+        // The beginning shows what there is to read.
         rest = rest.trimStart()
         if (JSON_START.test(rest)) {
           kind = 'json'
@@ -51,8 +51,8 @@ export function answerReader(
       const text = rest
       rest = ''
       if (kind === 'text') {
-        tally.raw(text)
-        tally.hasMore = true
+        accumulator.addUnparsed(text)
+        accumulator.hasMore = true
       } else if (kind === 'events') lines.push(text)
       else {
         const end = scan.push(text)
@@ -74,14 +74,15 @@ export function answerReader(
       read(true)
       if (kind === 'json') {
         event.end()
-        tally.hasMore = true
+        accumulator.hasMore = true
       } else if (kind === 'events') {
         lines.end()
         // It only looked like events: text may begin with `data:` or with a smiley.
-        if (!tally.isUnderstood) tally.counted(other.tokens)
+        if (!accumulator.isKnown) accumulator.addTokens(other.tokens)
       }
       // One value that is whole may be all there is, or the first of many.
-      else if (kind === undefined && values === 1) tally.ended ||= closed || tally.isFinal
+      else if (kind === undefined && values === 1)
+        accumulator.ended ||= closed || accumulator.isFinal
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { AnswerEvent, UsageFormat } from '../formats/format.ts'
 import { DELTA, readStandard } from '../formats/standard.ts'
 import { jsonScan, type JsonScan } from '../formats/json-scan.ts'
-import type { Tally } from './tally.ts'
+import type { UsageAccumulator } from './usage-accumulator.ts'
 import { isObject, objectOf, parsed, type Json } from '../json.ts'
 import { reportedIn } from '../formats/provider-usage.ts'
 import type { TokenCounter } from '../estimate/tokens.ts'
@@ -21,7 +21,7 @@ const FIELDS = [
 ]
 
 /** The members of a delta or a message that have what the model says. */
-const SAID =
+const OUTPUT_FIELD =
   /^(content|text|refusal|reasoning(_content)?|thinking|partial_json|audio|transcript|function(_call)?|tool_calls|custom|name|arguments|input)$/
 
 /** Reads one event after the other, each in pieces: keeps it, or scans it while it passes. */
@@ -30,7 +30,10 @@ export interface EventReader {
   end(): void
 }
 
-export function eventReader(tally: Tally, formats: readonly UsageFormat[]): EventReader {
+export function eventReader(
+  accumulator: UsageAccumulator,
+  formats: readonly UsageFormat[],
+): EventReader {
   const fields = new Set([...FIELDS, ...formats.flatMap((format) => format.fields ?? [])])
   let kept = ''
   let long: { readonly scan: JsonScan; readonly counter: TokenCounter } | undefined
@@ -52,26 +55,26 @@ export function eventReader(tally: Tally, formats: readonly UsageFormat[]): Even
     const content: AnswerEvent = known ?? { model, usage: reportedIn(event['usage'], event) }
     const { usage } = content
     // In no known format, a usage does not speak of what follows it, unless that is empty.
-    if (!known && hasUsage) tally.hasMore ||= tokens !== undefined || !isEmpty(value)
-    tally.named(content.model)
-    tally.reported(usage, content.isFinal)
-    saidIn(content.text, tally)
-    if (tally.isUnderstood && content.isLast) tally.ended = true
-    if (known) tally.isUnderstood = true
-    else if (usage) hasUsage = tally.isFinal
+    if (!known && hasUsage) accumulator.hasMore ||= tokens !== undefined || !isEmpty(value)
+    accumulator.setModel(content.model)
+    accumulator.addReport(usage, content.isFinal)
+    addTextsIn(content.text, accumulator)
+    if (accumulator.isKnown && content.isLast) accumulator.ended = true
+    if (known) accumulator.isKnown = true
+    else if (usage) hasUsage = accumulator.isFinal
     if (tokens !== undefined) {
       // Long events that are no deltas repeat others or the request, or have what a tool has found.
       const isNew = typeof type !== 'string' || DELTA.test(type)
-      if (!known || (isNew && !usage)) tally.counted(tokens)
-    } else if (!known) tally.raw(kept)
+      if (!known || (isNew && !usage)) accumulator.addTokens(tokens)
+    } else if (!known) accumulator.addUnparsed(kept)
   }
 
   return {
     add(text) {
-      if (tally.ended) return
+      if (accumulator.ended) return
       kept += text
       if (long === undefined && kept.length <= MAX_EVENT) return
-      long ??= { scan: jsonScan(fields), counter: tally.counter() }
+      long ??= { scan: jsonScan(fields), counter: accumulator.counter() }
       const piece = kept
       kept = ''
       long.scan.push(piece)
@@ -79,11 +82,11 @@ export function eventReader(tally: Tally, formats: readonly UsageFormat[]): Even
     },
     end() {
       try {
-        // Text may begin so, too; it ends only what has begun, or told its usage.
-        if (kept === '[DONE]' && tally.isUnderstood) tally.ended = true
+        // `[DONE]` ends a stream of a known format. Elsewhere it may be text.
+        if (kept === '[DONE]' && accumulator.isKnown) accumulator.ended = true
         else read(long?.scan.found ?? parsed(kept), long?.counter.tokens)
       } finally {
-        // Also where a counter throws: it is to spoil no other event.
+        // Also if a counter throws, which must not affect other events.
         kept = ''
         long = undefined
       }
@@ -97,14 +100,14 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** Counts a text, a list of parts, or an object with texts in it. */
-function saidIn(value: unknown, tally: Tally): void {
+function addTextsIn(value: unknown, accumulator: UsageAccumulator): void {
   // Not recursive: it may nest as deeply as it is long.
   const parts = [value]
   while (parts.length > 0) {
     const part = parts.pop()
     if (Array.isArray(part)) parts.push(...(part as unknown[]))
     else if (isObject(part)) {
-      for (const name in part) if (SAID.test(name)) parts.push(part[name])
-    } else tally.said(part)
+      for (const name in part) if (OUTPUT_FIELD.test(name)) parts.push(part[name])
+    } else accumulator.addOutput(part)
   }
 }

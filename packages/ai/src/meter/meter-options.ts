@@ -7,11 +7,11 @@ import {
   type OptionRules,
 } from '@sluice/core/validation'
 import { assertFormats, type UsageFormat } from '../formats/format.ts'
-import type { Known } from './tally.ts'
+import type { AnswerFacts } from './usage-accumulator.ts'
 import type { Settle } from '../usage.ts'
 
 /** Options of `meterModel`, and, with their own, of `meterStream` and `meter`. */
-export interface MeterOptions extends Known {
+export interface MeterOptions extends AnswerFacts {
   /**
    * Receives the usage, once: when the answer has come to its end, and else as soon as it breaks off. The
    * answer does not wait for it; what it throws goes to `onError`.
@@ -22,9 +22,9 @@ export interface MeterOptions extends Known {
    * On Cloudflare Workers, without it, nothing is settled when the client goes away.
    */
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined
-  /** Gives the answer up: settles what is known, cancels the source, and breaks what is passed on. */
+  /** Stops the answer: settles what is known, cancels the source, and breaks what is passed on. */
   readonly signal?: AbortSignal | undefined
-  /** Hears of what `settle` throws, and of faults in here. @default console.error */
+  /** Called with what `settle` throws, and with faults of the meter. @default console.error */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
@@ -47,8 +47,8 @@ export interface MeterResponseOptions extends MeterStreamOptions {
   readonly chargeErrors?: boolean
 }
 
-/** The rules of what a meter knows without the answer. */
-export const KNOWN_RULES: OptionRules<Known> = {
+/** The rules of what a meter knows in advance. */
+export const FACT_RULES: OptionRules<AnswerFacts> = {
   model: assertText,
   inputTokens: assertTokens,
   count: assertFunction,
@@ -56,7 +56,7 @@ export const KNOWN_RULES: OptionRules<Known> = {
 
 /** The rules of the options that every meter has. */
 export const METER_RULES: OptionRules<MeterOptions> = {
-  ...KNOWN_RULES,
+  ...FACT_RULES,
   settle: assertFunction,
   waitUntil: assertFunction,
   // One of another realm is none of ours by its class.

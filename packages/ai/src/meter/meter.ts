@@ -12,15 +12,15 @@ import {
   type MeterStreamOptions,
 } from './meter-options.ts'
 import { NO_NUMBERS } from '../formats/provider-usage.ts'
-import { Tally } from './tally.ts'
+import { UsageAccumulator } from './usage-accumulator.ts'
 import type { Usage } from '../usage.ts'
 
 /**
- * A provider's response that settles what it has used by itself. Reads OpenAI's chat completions and
+ * Meters a provider's response: settles its usage when it ends. Reads OpenAI's chat completions and
  * responses and Anthropic's messages, as JSON and as server-sent events, and any other format that `formats`
  * has. Bytes are passed on as they come, and read from the provider only as fast as they are read here. Of the
- * headers, `content-encoding` and `content-length` are left out, because `fetch` has unpacked the body. Where
- * the provider does not tell the usage, or the answer breaks off, the text that has passed is counted.
+ * headers, `content-encoding` and `content-length` are left out, because `fetch` has unpacked the body. If
+ * the provider does not report the usage, or the answer breaks off, the text that has passed is counted.
  *
  * An error of the provider (a status outside 200 to 299) has used nothing.
  *
@@ -35,10 +35,10 @@ import type { Usage } from '../usage.ts'
 export function meter(response: Response, options: MeterResponseOptions): Response {
   assertOptionRules('meter', options, RESPONSE_RULES, 'settle')
   const { chargeErrors, ...rest } = options
-  mustBeUnread('meter.response', typeof response?.bodyUsed !== 'boolean')
+  assertUnread('meter.response', typeof response?.bodyUsed !== 'boolean')
   const { body, ok } = response
   if (!body || (!ok && !chargeErrors)) {
-    settling(rest)(nothing(rest.model))
+    createSettle(rest)(emptyUsage(rest.model))
     return response
   }
   return meterBody(response, body, rest)
@@ -50,10 +50,10 @@ export function meterBody(
   body: ReadableStream<Uint8Array>,
   options: MeterStreamOptions,
 ): Response {
-  mustBeUnread('meter.response', body.locked || response.bodyUsed)
+  assertUnread('meter.response', body.locked || response.bodyUsed)
   const { status, statusText } = response
   const headers = new Headers(response.headers)
-  // `fetch` has unpacked the body, and says still how it was packed and how long it was.
+  // `fetch` has unpacked the body, and keeps the headers of the packed one.
   headers.delete('content-encoding')
   headers.delete('content-length')
   const passed = bytesMetered(body, options, headers.get('content-type') ?? '')
@@ -63,8 +63,8 @@ export function meterBody(
 /**
  * As `meter`, for a stream of bytes alone.
  *
- * @param contentType Its `content-type`. @default told by how it begins
- * @throws ConfigError When an option is unknown, missing or malformed, or somebody reads the stream.
+ * @param contentType Its `content-type`. @default found from its beginning
+ * @throws ConfigError When an option is unknown, missing or malformed, or the stream is being read.
  * @example
  * const settle = (usage: Usage) => decision.settle({ token: usage.input + usage.output })
  * return new Response(meterStream(stream, { settle }, 'text/event-stream'))
@@ -75,12 +75,12 @@ export function meterStream(
   contentType = '',
 ): ReadableStream<Uint8Array> {
   assertOptionRules('meterStream', options, STREAM_RULES, 'settle')
-  mustBeUnread('meterStream.stream', stream?.locked)
+  assertUnread('meterStream.stream', stream?.locked)
   return bytesMetered(stream, options, contentType)
 }
 
-/** Fails before the platform is told to wait for what would never be settled. */
-function mustBeUnread(where: string, isRead: unknown): void {
+/** Fails before `waitUntil` gets a promise that would never be settled. */
+function assertUnread(where: string, isRead: unknown): void {
   // What is no stream does not say so.
   if (isRead === false) return
   throw new ConfigError('invalid_option', where, 'must be unread')
@@ -94,8 +94,8 @@ function bytesMetered(
   const text = new TextDecoder()
   let decode: AnswerDecoder = (chunk) => text.decode(chunk, { stream: !!chunk })
   let undecided = formats
-  return metered<Uint8Array>(stream, options, settling(options), (tally) => {
-    const reader = answerReader(tally, contentType, formats)
+  return metered<Uint8Array>(stream, options, createSettle(options), (accumulator) => {
+    const reader = answerReader(accumulator, contentType, formats)
     return {
       see(chunk) {
         if (chunk.length) {
@@ -112,7 +112,7 @@ function bytesMetered(
   })
 }
 
-/** Reads the chunks of an answer into a tally. */
+/** Reads the chunks of an answer. */
 export interface ChunkReader<T> {
   see(chunk: T): void
   /** The answer is over, closed by its source or not: reads what is left. */
@@ -124,31 +124,31 @@ export function metered<T>(
   stream: ReadableStream<T>,
   options: MeterOptions,
   settle: (usage: Usage) => void,
-  read: (tally: Tally) => ChunkReader<T>,
+  read: (accumulator: UsageAccumulator) => ChunkReader<T>,
 ): ReadableStream<T> {
-  const tally = new Tally(options)
-  const reader = read(tally)
+  const accumulator = new UsageAccumulator(options)
+  const reader = read(accumulator)
   const { signal } = options
   return watchStream<T>(stream, {
     see(chunk) {
-      if (tally.ended) return
+      if (accumulator.ended) return
       safely(options, () => reader.see(chunk))
-      if (tally.ended) settle(tally.usage(false))
+      if (accumulator.ended) settle(accumulator.usage(false))
     },
     end(how) {
       const closed = how === 'closed'
       safely(options, () => reader.end(closed))
-      settle(tally.usage(closed))
+      settle(accumulator.usage(closed))
     },
     signal,
   })
 }
 
 /** Calls `settle` the first time only, and never lets it disturb the caller. */
-export function settling(options: MeterOptions): (usage: Usage) => void {
+export function createSettle(options: MeterOptions): (usage: Usage) => void {
   let done: (() => void) | undefined
   let settled: true | undefined
-  // The platform is told at the beginning: when a client is gone it is too late.
+  // At the beginning: when a client is gone it is too late.
   // The provider has been paid by now: an unbound `ctx.waitUntil` must not lose its answer.
   safely(options, () => options.waitUntil?.(new Promise<void>((resolve) => (done = resolve))))
   return (usage) => {
@@ -160,12 +160,12 @@ export function settling(options: MeterOptions): (usage: Usage) => void {
   }
 }
 
-/** The usage of a request that a provider turned away. */
-export function nothing(model: string | undefined): Usage {
+/** Returns the usage of a request that a provider refused. */
+export function emptyUsage(model: string | undefined): Usage {
   return { model, ...NO_NUMBERS, source: 'provider', complete: true }
 }
 
-/** Whatever fails in here, the answer goes on. */
+/** Errors here never interrupt the response. */
 function safely(options: MeterOptions, work: () => void): void {
   try {
     work()
@@ -178,6 +178,6 @@ function report({ onError }: MeterOptions, error: unknown): void {
   try {
     ;(onError ?? logError)(error)
   } catch {
-    // There is nobody left to tell.
+    // The error of an error callback has nowhere to go.
   }
 }

@@ -50,7 +50,7 @@ const lengthOf = (step: number): number => Math.ceil(2 ** (step / 4))
  * Creates the option `learn` of `modelHandler`, `limitedFetch` and `limitedModel`: a call reserves as much output
  * as the latest answers to this tenant by this model had, and not its maximum, so more calls fit at the
  * same time. An answer that is longer than expected raises what is reserved at once. Each isolate learns by
- * itself and asks nobody.
+ * itself and makes no call.
  *
  * A budget is soft then: each call in flight may use its maximum, and has reserved less.
  *
@@ -103,7 +103,7 @@ export function learnedOutput(options: LearnedOutputOptions = {}): LearnedOutput
       lengths.counts[step] = (lengths.counts[step] ?? 0) + 1
       lengths.total += 1
       if (lengths.total >= HALVED_AT) halve(lengths)
-      // The latest last, so that the first is the one that nobody has used for longest.
+      // The latest last, so that the first has been unused for longest.
       known.delete(key)
       known.set(key, lengths)
       const [oldest = key] = known.keys()

@@ -13,7 +13,7 @@ import { withOwnOptions } from '../own-options.ts'
 
 /** Options of `modelPolicies`. What is left out is not limited. */
 export interface ModelPoliciesOptions<Partition extends Per = Per> {
-  /** The one whose budget is counted: one for each combination of these dimensions, or `'global'`. */
+  /** The owner of a budget: each combination of these dimensions, or `'global'`. */
   readonly per: Partition
   /** Requests per minute. */
   readonly rpm?: Limit

@@ -47,7 +47,7 @@ export interface Prices {
    *
    * @param fallback The model whose price those have that are not listed. @default none: `unknownModel` decides
    */
-  priceOf(usage: Priced, model: string | undefined, fallback?: string): number
+  priceOf(usage: PricedUsage, model: string | undefined, fallback?: string): number
   /** Returns true if answers in this service tier have a price of their own, or that of the list. */
   hasTier(tier: string, model: string | undefined): boolean
 }
@@ -65,7 +65,7 @@ export interface DefinePricesOptions {
 }
 
 /** A usage, or an estimate of one. */
-export type Priced = Pick<Usage, 'input' | 'output'> &
+export type PricedUsage = Pick<Usage, 'input' | 'output'> &
   Partial<Pick<Usage, 'cachedInput' | 'cacheWrite' | 'longCacheWrite' | 'otherModels' | 'tier'>>
 
 const RATES = ['input', 'cachedInput', 'cacheWrite', 'longCacheWrite', 'output'] as const
@@ -135,14 +135,14 @@ export function definePrices(
  * @example
  * priceOf({ input: 1_000, output: 200 }, 'gpt-4o', LIST_PRICES) // 4_500: 0.0045 dollars
  */
-export function priceOf(usage: Priced, model: string | undefined, prices: Prices): number {
+export function priceOf(usage: PricedUsage, model: string | undefined, prices: Prices): number {
   assertPrices('prices', prices)
   return prices.priceOf(usage, model)
 }
 
 function priceOfUsage(
   prices: Prices,
-  usage: Priced,
+  usage: PricedUsage,
   model: string | undefined,
   fallback: string | undefined,
 ): number {

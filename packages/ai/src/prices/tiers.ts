@@ -8,7 +8,7 @@ export type TierPrices = Readonly<Record<string, Readonly<Record<string, ModelPr
 
 /**
  * Adds the prices of service tiers to a table. An answer that names a tier is charged at the price of its model in
- * that tier, or, where it has none, at the dearest price that is listed for the model. A call that asks for a tier,
+ * that tier, or, where it has none, at the highest price that is listed for the model. A call that asks for a tier,
  * which `allowFields` must allow, reserves at the same price.
  *
  * @throws ConfigError When a price is missing or malformed; the error names the place.

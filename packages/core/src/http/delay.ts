@@ -14,11 +14,11 @@ export function assertMaxDelay(option: string, maxDelayMs: unknown = DEFAULT_MAX
 }
 
 /**
- * Waits `delayMs` milliseconds, or until `signal` aborts. Resolves to true unless it was aborted. Leaves
- * no timer and no listener behind.
+ * Waits `delayMs` milliseconds, or until `signal` aborts. Resolves to true unless it was aborted, and if there is
+ * nothing to wait for. Leaves no timer and no listener behind.
  */
 export function delay(delayMs: number, signal?: AbortSignal): Promise<boolean> {
-  if (signal?.aborted) return Promise.resolve(false)
+  if (delayMs <= 0 || signal?.aborted) return Promise.resolve(delayMs <= 0)
   return new Promise((resolve) => {
     const end = (isOver: boolean): void => {
       clearTimeout(timer)

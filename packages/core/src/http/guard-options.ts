@@ -1,6 +1,9 @@
 import type { DeniedDecision } from '../decision.ts'
 import type { WaitUntil } from '../internal/background.ts'
+import type { Subject } from '../subject.ts'
+import type { KeepLimiter } from './context.ts'
 import type { GuessLimit } from './guess-limit.ts'
+import type { Refusal } from './refusal.ts'
 import type { SubjectResolver } from './subject-resolver.ts'
 import { ConfigError } from '../errors.ts'
 import { assertFunction, assertKnownOptions, assertOneOf } from '../internal/validation.ts'
@@ -85,6 +88,17 @@ export interface GuardOptions<
   readonly waitUntil?: WaitUntil | undefined
 }
 
+/** Additions of an adapter to a guard. */
+export interface GuardHooks<Context extends unknown[] = []> {
+  /** Keeps a limiter that a function makes. @default the first one, for good */
+  readonly keep?: KeepLimiter<Context> | undefined
+  /** Refuses a request whose subject is known, before the limits are checked. @default none */
+  readonly before?:
+    ((subject: Subject, ...context: Context) => Promise<Refusal | undefined>) | undefined
+  /** True if the requests have been charged already: a refused body costs nothing more. @default false */
+  readonly isCharged?: boolean | undefined
+}
+
 /** Options of a guard, validated. */
 export interface GuardSettings<
   Context extends unknown[],
@@ -118,7 +132,7 @@ export function resolveGuardOptions<Context extends unknown[], PlatformRequest e
   if (waitUntil !== undefined) assertFunction('waitUntil', waitUntil)
   if (format !== undefined) assertOneOf('format', format, DENIAL_FORMATS)
   assertOneOf('preflight', preflight, ['limit', 'pass'])
-  if (unauthenticated !== undefined && typeof unauthenticated?.chargerWith !== 'function') {
+  if (unauthenticated !== undefined && typeof unauthenticated?.around !== 'function') {
     throw new ConfigError(
       'invalid_option',
       'unauthenticated',

@@ -7,21 +7,15 @@ import type { Subject } from '../subject.ts'
 import type { CallInFlight } from './call-in-flight.ts'
 import type { RequestReservation, ReservedCost, ReservedRequest } from './reserving.ts'
 import { TOO_LONG_ROUTE, type Route, type RouteCost } from '../routes/matcher.ts'
-import {
-  keepFirst,
-  limiterFrom,
-  waitUntilOf,
-  type KeepLimiter,
-  type LimiterSource,
-} from './context.ts'
+import { limiterFrom, type LimiterSource } from './context.ts'
 import { keepDecision } from './decision-of.ts'
 import { delay } from './delay.ts'
-import { resolveGuardOptions, type GuardOptions } from './guard-options.ts'
-import { denyRequest, refuseRequest } from './guard-responses.ts'
+import { resolveGuardOptions, type GuardHooks, type GuardOptions } from './guard-options.ts'
+import { refuseRequest } from './guard-responses.ts'
 import { headersFor, withHeaders } from './headers.ts'
 import { costError, orRefusal, refusedBody } from './input-refusal.ts'
-import { isPreflight } from './preflight.ts'
-import { Refusal, refuse, UNAUTHENTICATED } from './refusal.ts'
+import { createIdentify } from './identify.ts'
+import { Refusal, refuse } from './refusal.ts'
 import { warnOfUnknownRoutes } from './unknown-routes.ts'
 
 /**
@@ -53,17 +47,6 @@ export type Guard<Context extends unknown[] = [], PlatformRequest extends Reques
   ...context: Context
 ) => Promise<GuardOutcome>
 
-/** Additions of an adapter to a guard. */
-export interface GuardHooks<Context extends unknown[] = []> {
-  /** Keeps a limiter that a function makes. @default the first one, for good */
-  readonly keep?: KeepLimiter<Context> | undefined
-  /** Refuses a request whose subject is known, before the limits are checked. @default none */
-  readonly before?:
-    ((subject: Subject, ...context: Context) => Promise<Refusal | undefined>) | undefined
-  /** True if the requests have been charged already: a refused body costs nothing more. @default false */
-  readonly isCharged?: boolean | undefined
-}
-
 /**
  * Creates the part that all adapters share; start here to write one. An adapter finds the route of a
  * request, calls the guard, and applies the outcome. The guard works in stages: charge the guess limit,
@@ -82,38 +65,24 @@ export interface GuardHooks<Context extends unknown[] = []> {
 export function createGuard<Context extends unknown[], PlatformRequest extends Request = Request>(
   limiter: LimiterSource<Context>,
   options: GuardOptions<Context, PlatformRequest>,
-  { keep = keepFirst, before, isCharged = false }: GuardHooks<Context> = {},
+  { keep, before, isCharged }: GuardHooks<Context> = {},
 ): Guard<Context, PlatformRequest> {
   const settings = resolveGuardOptions(options)
-  const { subject: findSubject, onDenied, maxDelayMs } = settings
+  const { onDenied, maxDelayMs } = settings
   const limiterFor = limiterFrom('limiter', limiter, keep)
-  const chargeGuess = settings.unauthenticated?.chargerWith(keep)
+  const identify = createIdentify(settings, { keep, before })
 
   return async (route, request, ...context) => {
-    if (settings.preflight === 'pass' && (await isPreflight(request))) return { kind: 'pass' }
     if (route === TOO_LONG_ROUTE) return refuseRequest(PATH_TOO_LONG, request, settings)
     const { id } = route
-    const waitUntil = settings.waitUntil ?? waitUntilOf(context)
-
-    // Before the credentials are checked, so that a guess beyond the limit learns nothing.
-    const guess = await chargeGuess?.(id, request, waitUntil, ...context)
-    if (guess instanceof Refusal) return refuseRequest(guess, request, settings)
-    if (guess && !guess.decision.allowed) return denyRequest(guess.decision, request, settings)
-
-    const resolved = (await findSubject(request, ...context)) || UNAUTHENTICATED
-    const isRefused = resolved instanceof Refusal
-    // Only wrong credentials are a guess; other refusals are not.
-    const refund = isRefused && resolved.options.status === 401 ? undefined : guess?.giveBack()
-    const subject =
-      (isRefused ? resolved : await before?.({ ...resolved, route: id }, ...context)) ?? resolved
-    if (subject instanceof Refusal) {
-      await refund
-      return refuseRequest(subject, request, settings)
-    }
+    const caller = await identify(id, request, ...context)
+    if (!caller) return { kind: 'pass' }
+    if (!('subject' in caller)) return refuseRequest(caller, request, settings)
+    const { subject, waitUntil, refund } = caller
 
     const option = route.cost ?? settings.cost ?? 1
     const cost = await costOf(option, id, request, context).catch(refusedBody)
-    const terms = { limiter: limiterFor(...context), subject: { ...subject, route: id } }
+    const terms = { limiter: limiterFor(...context), subject }
     // A refused body costs a request, so that it is not free to repeat.
     const charge =
       cost instanceof Refusal
@@ -129,13 +98,12 @@ export function createGuard<Context extends unknown[], PlatformRequest extends R
     warnOfUnknownRoutes(terms.limiter, decision)
     if (!decision.allowed) {
       const answer = await onDenied?.(decision, request, ...context)
-      return denyRequest(decision, request, settings, answer)
+      return refuseRequest(decision, request, settings, answer)
     }
     if (cost instanceof Refusal) return refuseRequest(cost, request, settings)
 
-    const delayMs = Math.min(maxDelayMs, decision.delayMs)
     // The client is gone: nobody reads the answer, and no handler runs.
-    if (delayMs > 0 && !(await delay(delayMs, request.signal))) {
+    if (!(await delay(Math.min(maxDelayMs, decision.delayMs), request.signal))) {
       await call?.end()
       return { kind: 'refuse', response: new Response(null, { status: 499 }) }
     }

@@ -1,7 +1,5 @@
-import type { Decision } from '../decision.ts'
 import type { WaitUntil } from '../internal/background.ts'
-import type { Limiter } from '../limiter/limiter.ts'
-import type { Subject } from '../subject.ts'
+import type { CallerOrDenial } from './caller.ts'
 import type { KeepLimiter, LimiterSource } from './context.ts'
 import type { SubjectResolver } from './subject-resolver.ts'
 import { reserve } from '../reservations/reserve.ts'
@@ -13,27 +11,17 @@ import { Refusal } from './refusal.ts'
 
 /** A limit on guesses, created by `limitGuesses`. */
 export interface GuessLimit<Context extends unknown[] = []> {
-  /** Creates the stage of a guard that charges each request as a guess, before its credentials are checked. */
-  chargerWith(keep: KeepLimiter<Context>): GuessCharger<Context>
+  /** Creates the stage that charges each request as a guess, before `find` checks its credentials. */
+  around(keep: KeepLimiter<Context> | undefined): GuardGuesses<Context>
 }
 
-/** Charges a request as a guess. Resolves to `undefined` if there is no subject to charge. */
-type GuessCharger<Context extends unknown[]> = (
+type GuardGuesses<Context extends unknown[]> = (
+  find: () => Promise<CallerOrDenial>,
   route: string,
   request: Request,
   waitUntil: WaitUntil | undefined,
   ...context: Context
-) => Promise<Guess | Refusal | undefined>
-
-/** The charge of a request that may be a guess. */
-export interface Guess {
-  readonly decision: Decision
-  /**
-   * Gives the charge back, because the credentials are valid. Returns a promise to await before the
-   * response, unless the platform waits for it. Never rejects.
-   */
-  giveBack(): Promise<unknown> | undefined
-}
+) => Promise<CallerOrDenial>
 
 /**
  * Limits the number of guesses at credentials, for example by address. Each request is charged 1 before
@@ -56,32 +44,30 @@ export function limitGuesses<Context extends unknown[] = []>(
 ): GuessLimit<Context> {
   assertFunction('limitGuesses.subject', subject)
   return {
-    chargerWith(keep) {
+    around(keep) {
       const limiterFor = limiterFrom('unauthenticated.limiter', limiter, keep)
-      return async (route, request, waitUntil, ...context) => {
+      return async (find, route, request, waitUntil, ...context) => {
         const guesser = await subject(request, ...context)
-        if (!guesser || guesser instanceof Refusal) return undefined
-        return orRefusal(route, charge(limiterFor(...context), { ...guesser, route }, waitUntil))
+        if (!guesser || guesser instanceof Refusal) return find()
+        // Before the credentials are checked, so that a guess beyond the limit learns nothing.
+        const charge = reserve(
+          limiterFor(...context),
+          { ...guesser, route },
+          { waitUntil, settleWithin: '1m' },
+        )
+        const guess = await orRefusal(route, charge)
+        if (guess instanceof Refusal || !guess.allowed) return guess
+        const caller = await find()
+        // Only wrong credentials are a guess; other refusals are not.
+        if (caller instanceof Refusal && caller.options.status === 401) return caller
+        // If the store fails the charge stays: the safe side.
+        const cancelled = guess.cancel().catch(() => undefined)
+        if (waitUntil) runInBackground(cancelled, waitUntil)
+        const refund = waitUntil ? undefined : cancelled
+        if ('subject' in caller) return { ...caller, refund }
+        await refund
+        return caller
       }
-    },
-  }
-}
-
-async function charge(
-  limiter: Limiter,
-  subject: Subject,
-  waitUntil: WaitUntil | undefined,
-): Promise<Guess> {
-  const decision = await reserve(limiter, subject, { waitUntil, settleWithin: '1m' })
-  return {
-    decision,
-    giveBack() {
-      if (!decision.allowed) return undefined
-      // If the store fails the charge stays: the safe side.
-      const refund = decision.cancel().catch(() => undefined)
-      if (waitUntil === undefined) return refund
-      runInBackground(refund, waitUntil)
-      return undefined
     },
   }
 }
