@@ -247,10 +247,10 @@ describe('the provider', () => {
         },
       )
     for (const call of [
-      openai.chat.completions.create(chat),
-      openai.responses.create({ model: 'gpt-4o', input: 'Why?' }),
+      () => openai.chat.completions.create(chat),
+      () => openai.responses.create({ model: 'gpt-4o', input: 'Why?' }),
     ]) {
-      const error = await failureOf(call)
+      const error = await failureOf(call())
       expect(error).toMatchObject({ status: 529, requestID: 'req_o', code: 'overloaded' })
       expectPassed((error as { headers: Headers }).headers)
     }
