@@ -1,4 +1,4 @@
-import { createLimiter, manualClock, slidingWindow, type Limiter } from '@sluice/core'
+import { createLimiter, dailyCap, manualClock, slidingWindow, type Limiter } from '@sluice/core'
 import { limitGuesses, refuse, type SubjectResolver } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { modelHandler, type ModelApi, type ModelHandlerOptions } from '@sluice/ai'
@@ -78,6 +78,18 @@ describe.each(APIS)('modelHandler for %s', (api) => {
       expect(error).toMatchObject(
         api === 'openai-chat' ? { code: 'rate_limit_exceeded' } : { type: 'rate_limit_error' },
       )
+    })
+
+    it('asks nobody to pay for guesses', async () => {
+      const guesses = createLimiter({
+        store: memory(),
+        clock: manualClock(NOON),
+        policies: [dailyCap({ name: 'guesses', limit: 1, per: ['address'] })],
+      })
+      const unauthenticated = limitGuesses(guesses, () => ({ address: ADDRESS }))
+      const { handle } = handlerWith({ unauthenticated, spentStatus: 402 })
+      await handle(post(question, wrong))
+      expect((await handle(post(question, wrong))).status).toBe(429)
     })
 
     it('gives the unit of a guess back when the credentials are right', async () => {

@@ -30,7 +30,12 @@ const resultOf = async (answer: Response): Promise<Result> => ({
 
 const bodyOf = (isRefused = false): unknown => ({ ...QUESTION, ...(isRefused && { turbo: true }) })
 
-const cached = () => new Response('cached', { status: 203 })
+/** The doors that answer with a response. */
+const RESPONDING = {
+  own: () => new Response('cached', { status: 203 }),
+  expected: { status: 203, text: 'cached' },
+  usual: { status: 429 },
+}
 
 const DOORS: Readonly<Record<string, Door>> = {
   modelHandler: {
@@ -39,9 +44,7 @@ const DOORS: Readonly<Record<string, Door>> = {
       const handle = modelHandler(limiter, options as never, () => Response.json({}))
       return async (isRefused) => resultOf(await handle(post(bodyOf(isRefused))))
     },
-    own: cached,
-    expected: { status: 203, text: 'cached' },
-    usual: { status: 429 },
+    ...RESPONDING,
   },
   limitedFetch: {
     open(limiter, onDenied) {
@@ -49,9 +52,7 @@ const DOORS: Readonly<Record<string, Door>> = {
       const limited = limitedFetch(limiter, options as never)
       return async (isRefused) => resultOf(await limited(post(bodyOf(isRefused))))
     },
-    own: cached,
-    expected: { status: 203, text: 'cached' },
-    usual: { status: 429 },
+    ...RESPONDING,
   },
   limitedModel: {
     open(limiter, onDenied) {

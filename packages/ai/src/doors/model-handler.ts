@@ -141,8 +141,7 @@ export function modelHandler<Context extends unknown[]>(
     waitUntil: assertFunction,
   }
   assertCallOptions('modelHandler', options, rules)
-  const { route = 'model', headers, maxDelayMs = 30_000 } = options
-  const { spentStatus, onDenied, onError = logError } = options
+  const { route = 'model', headers, maxDelayMs = 30_000, onError = logError } = options
   const isFunction = typeof send === 'function'
   const upstream = isFunction ? undefined : send
   const address = isFunction ? undefined : addressOf(send)
@@ -154,10 +153,10 @@ export function modelHandler<Context extends unknown[]>(
   if (typeof limiter !== 'function') checked(limiter)
 
   const identify = createIdentify(options)
-  const refuse = (reason: Refusal | DeniedDecision): Response =>
+  const refuse = (reason: Refusal | DeniedDecision, spent?: 402 | 429): Response =>
     reason instanceof Refusal
       ? errorResponse(reason.options, api)
-      : denialResponse(reason, api, spentStatus, headers)
+      : denialResponse(reason, api, spent, headers)
 
   return async (request, ...context) => {
     if (upstream) assertKey(upstream)
@@ -175,8 +174,10 @@ export function modelHandler<Context extends unknown[]>(
     await refund
     if (!('call' in admitted)) {
       const isDenied = 'allowed' in admitted
-      const answer = isDenied && (await onDenied?.(admitted, request, ...context))
-      return answer ? withHeaders(answer, rateLimitHeaders(admitted, headers)) : refuse(admitted)
+      const answer = isDenied && (await options.onDenied?.(admitted, request, ...context))
+      return answer
+        ? withHeaders(answer, rateLimitHeaders(admitted, headers))
+        : refuse(admitted, options.spentStatus)
     }
     const { call, decision } = admitted
     await delay(Math.min(maxDelayMs, decision.delayMs), signal)

@@ -5,7 +5,7 @@ import { combineNumbers, NO_NUMBERS, units, type Numbers } from '../formats/prov
 import { CLAUDE_FACTOR, tokenCounter, type TokenCounter } from '../estimate/tokens.ts'
 import type { Usage } from '../usage.ts'
 
-/** What a meter knows of an answer in advance. */
+/** Facts about an answer that a meter has in advance. */
 export interface AnswerFacts {
   /** The model, where the answer does not name it. */
   readonly model?: string | undefined

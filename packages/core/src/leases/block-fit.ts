@@ -1,7 +1,7 @@
 /* The sizes of blocks, decided in the same atomic step as the check: two twins that must agree. */
 import type { LuaFitKind } from '../lua/twins.ts'
 import type { Fit } from '../stores/store.ts'
-import { availableTo, chargeOf, fitArguments } from '../lua/expressions.ts'
+import { availableTo, chargeOf, checkFitArguments, fitArgument } from '../lua/expressions.ts'
 
 /** One block takes at most this part of the units that are free: when few are left, others get some, too. */
 const PART = 4
@@ -33,7 +33,6 @@ const BLOCKS: LuaFitKind<Wanted> = {
   lua: {
     args: ({ data: wanted }, policies) => policies.map((_, index) => String(wanted[index] ?? 1)),
     grant(parts, groups) {
-      const wanted = fitArguments(parts.length)
       const blocks = groups.flatMap((positions, group) => {
         const [position = 0] = positions
         const part = parts[position]
@@ -41,11 +40,11 @@ const BLOCKS: LuaFitKind<Wanted> = {
         if (!part || positions.length > 1) return []
         const charge = chargeOf(group)
         const free = `math.floor(${availableTo(part)} / (${PART} * ${charge}))`
-        const size = `math.max(1, math.min(tonumber(${wanted.at(position)}), ${free}))`
+        const size = `math.max(1, math.min(tonumber(${fitArgument(position, parts.length)}), ${free}))`
         return `if ${charge} then ${charge} = ${charge} * ${size} end`
       })
       return `-- Charge blocks of units, to be served by the caller.
-${wanted.check}
+${checkFitArguments(parts.length)}
 local granted = 1
 ${blocks.join('\n')}`
     },

@@ -69,16 +69,10 @@ export function lease<
   return createPolicy(leasedRules) as Policy<Dimension, Unit, Name>
 }
 
-/** The twins that give units back, of the algorithms that can be leased. The others are not loaded. */
-const SETTLEMENTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
-  ['fixed', fixedWindowSettlement],
-  ['sliding', slidingLogSettlement],
-])
-
 function leaseRule(rule: PolicyRule, lasting: number, most: number): LeasedRule {
   const { name, algorithm, keyspace, stripes, windowMs } = rule
-  const settlement = SETTLEMENTS.get(algorithm.id)
-  if (keyspace || !settlement) {
+  const isAligned = algorithm.id === 'fixed'
+  if (keyspace || (!isAligned && algorithm.id !== 'sliding')) {
     const message = `"${name}" cannot be leased; only slidingWindow, fixedWindow, dailyCap and monthlyCap can, once`
     throw invalid('policy', message)
   }
@@ -88,7 +82,8 @@ function leaseRule(rule: PolicyRule, lasting: number, most: number): LeasedRule 
   }
   // A unit may be served up to `lasting` after it was charged. In a window that is longer by as much it
   // still counts then.
-  const isAligned = settlement === fixedWindowSettlement
+  // Those of the other algorithms are not loaded.
+  const settlement = isAligned ? fixedWindowSettlement : slidingLogSettlement
   const params = isAligned ? rule.params : rule.params.map((window) => window + lasting)
   const counted = Object.freeze({
     ...rule,

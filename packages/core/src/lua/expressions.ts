@@ -6,9 +6,11 @@ import { isWhole } from './program.ts'
 /** The argument at this position in ARGV, the first of which is 1: a text. */
 export const argument = (position: number): string => `ARGV[${position}]`
 
-/** The key with this many keys after it. */
-export const keyFromEnd = (after: number): string =>
-  after ? `KEYS[#KEYS - ${after}]` : 'KEYS[#KEYS]'
+/** The last key that a script is given, which is that of a mark. */
+export const LAST_KEY = 'KEYS[#KEYS]'
+
+/** The key before the last. */
+export const KEY_BEFORE_LAST = 'KEYS[#KEYS - 1]'
 
 /** True in a script if the policy takes part and may deny. */
 export const isEnforced = ({ arg }: ScriptPart): string => `${argument(arg)} == 'e'`
@@ -25,19 +27,12 @@ export const availableTo = ({ state }: ScriptPart): string => `reply[${state + 1
 /** A variable: the units to charge to the policies of a group, or nil if there are none. */
 export const chargeOf = (group: number): string => `$charge_${group + 1}`
 
-/** The notes of a decision's charges, which are no part of its answer: a text, or nil before the first. */
-export const NOTES = 'reply.mark'
+/** One of the arguments of a `fit`, which are the last of ARGV, by its place, the first of which is 0: a text. */
+export const fitArgument = (place: number, count: number): string =>
+  `ARGV[#ARGV - ${count - 1 - place}]`
 
-/** The arguments of a `fit`: the last of ARGV. */
-export const fitArguments = (count: number) => ({
-  /** Returns one of them by its place, the first of which is 0: a text. */
-  at(place: number): string {
-    const after = count - 1 - place
-    return after ? `ARGV[#ARGV - ${after}]` : 'ARGV[#ARGV]'
-  },
-  /** Lua that fails unless each is a whole number. */
-  check: `for at = #ARGV - ${count - 1}, #ARGV do
+/** Lua that fails unless each argument of a `fit` is a whole number. */
+export const checkFitArguments = (count: number): string => `for at = #ARGV - ${count - 1}, #ARGV do
   local number = tonumber(ARGV[at])
   if not (number and ${isWhole('number')}) then error('bad argument') end
-end`,
-})
+end`

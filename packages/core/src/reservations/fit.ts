@@ -14,7 +14,8 @@ import {
   availableTo,
   chargeOf,
   costOf,
-  fitArguments,
+  checkFitArguments,
+  fitArgument,
   isEnforced,
   isShadow,
 } from '../lua/expressions.ts'
@@ -134,15 +135,17 @@ function quantityOf(
 
 /** The Lua twin of `grant` and `charge`. */
 function luaTwin(parts: readonly ScriptPart[], groups: readonly (readonly number[])[]): string {
-  const given = fitArguments(parts.length + 2)
-  const [floor, most] = [given.at(parts.length), given.at(parts.length + 1)]
-  const lower = (name: string, condition: string, part: ScriptPart): string =>
-    `if ${condition} then ${name} = math.min(${name}, bound(${costOf(part)}, ${availableTo(part)}, ${given.at(part.index)})) end`
+  const count = parts.length + 2
+  const given = (place: number): string => fitArgument(place, count)
+  const lower = (name: string, condition: string, part: ScriptPart): string => {
+    const most = `bound(${costOf(part)}, ${availableTo(part)}, ${given(part.index)})`
+    return `if ${condition} then ${name} = math.min(${name}, ${most}) end`
+  }
   const grants = parts.map((part) => lower('granted', isEnforced(part), part))
   const charges = groups.map((positions, group) => {
     const sharing = positions.map((position) => parts[position] as ScriptPart)
     const charge = chargeOf(group)
-    const rate = given.at(positions[0] ?? 0)
+    const rate = given(positions[0] ?? 0)
     return `if ${charge} then
   local quantity = granted
   if not (${sharing.map(isEnforced).join(' or ')}) then
@@ -152,8 +155,8 @@ function luaTwin(parts: readonly ScriptPart[], groups: readonly (readonly number
 end`
   })
   return `-- Grant the most that every enforced policy has room for.
-local floor, most = tonumber(${floor}), tonumber(${most})
-${given.check}
+local floor, most = tonumber(${given(parts.length)}), tonumber(${given(parts.length + 1)})
+${checkFitArguments(count)}
 local granted = most
 local function units(quantity, rate) return math.ceil(quantity * rate / ${PER}) end
 local function bound(cost, available, rate)

@@ -2,7 +2,7 @@ import type { LimiterRuntime } from '../limiter/runtime.ts'
 import type { ResolvedEntry } from '../limiter/resolve.ts'
 import type { LuaMarkKind } from '../lua/twins.ts'
 import type { SettlementMark } from '../stores/store.ts'
-import { argument, keyFromEnd, NOTES } from '../lua/expressions.ts'
+import { argument, LAST_KEY } from '../lua/expressions.ts'
 import { markKey } from './reservation-data.ts'
 
 /** The treatment of a reservation that is not settled in time. Created by `release`. */
@@ -20,13 +20,16 @@ export interface Unsettled {
   sweep(runtime: LimiterRuntime, openKey: string): Promise<number>
 }
 
+/** The notes of a decision's charges, which are no part of its answer: a text, or nil before the first. */
+const NOTES = 'reply.mark'
+
 /** Lua that notes a charge of `cost` units. */
 export const noteCharge: LuaMarkKind['lua']['note'] = (index, position) =>
   `${NOTES} = (${NOTES} or '') .. string.format('${index}=%.0f:%.0f,', cost, ${position})`
 
 /** Lua that writes the notes into the mark, for so many milliseconds. */
 export const writeMark = (ttl: string): string =>
-  `redis.call('SET', ${keyFromEnd(0)}, ${NOTES} or '', 'PX', ${ttl})`
+  `redis.call('SET', ${LAST_KEY}, ${NOTES} or '', 'PX', ${ttl})`
 
 /** The mark of a reservation whose estimate stays charged if it is not settled, for so many milliseconds. */
 export const KEPT: LuaMarkKind<number> = {

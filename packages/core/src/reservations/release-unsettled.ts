@@ -7,7 +7,7 @@ import type { Subject } from '../subject.ts'
 import { systemClock } from '../clock.ts'
 import { decide } from '../limiter/decide.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { argument, keyFromEnd } from '../lua/expressions.ts'
+import { argument, KEY_BEFORE_LAST } from '../lua/expressions.ts'
 import { CLOCK } from '../lua/program.ts'
 import { KEPT, noteCharge, writeMark, type Unsettled } from './mark.ts'
 import { markKey, parseReservation, type Charge, type ReservationData } from './reservation-data.ts'
@@ -111,11 +111,10 @@ const RELEASED_LATER: LuaMarkKind<Open> = {
     ],
     note: noteCharge,
     write(firstArg) {
-      const open = keyFromEnd(1)
       const [ttl, settleWithin, reservation] = [0, 1, 2].map((at) => argument(firstArg + at))
       return `${writeMark(ttl as string)}
-redis.call('HSET', ${open}, id, string.format('%.0f:', now + ${settleWithin}) .. ${reservation})
-redis.call('PEXPIRE', ${open}, ${ttl} + slack)`
+redis.call('HSET', ${KEY_BEFORE_LAST}, id, string.format('%.0f:', now + ${settleWithin}) .. ${reservation})
+redis.call('PEXPIRE', ${KEY_BEFORE_LAST}, ${ttl} + slack)`
     },
   },
 }

@@ -2,7 +2,7 @@ import type { PolicyRule } from '../policies/policy.ts'
 import type { LuaTwin } from '../lua/twins.ts'
 import type { SettlementOf, SettleRequest, SettleResult } from './settle-request.ts'
 import { layoutOf } from '../lua/call.ts'
-import { argument, keyFromEnd } from '../lua/expressions.ts'
+import { argument, LAST_KEY } from '../lua/expressions.ts'
 import { CLOCK, indent, isWhole } from '../lua/program.ts'
 import { RELEASED, RELEASED_MS } from './settle-request.ts'
 
@@ -13,17 +13,10 @@ const REMEMBERED_MS = 60_000
 const FIRST_ARG = 6
 const ARGS_PER_POLICY = 5
 
-/** What the script is given, beside `now` and what each policy has. */
-const [ID, LEFT, HAS_OPEN_LIST] = [3, 4, 5].map(argument) as [string, string, string]
-
-/** What the script is given for a policy: `-` if it has no correction, else 1 and these. */
-const givenFor = (index: number) => {
-  const [isGiven, limit, burst, markIndex, actual] = Array.from(
-    { length: ARGS_PER_POLICY },
-    (_, place) => argument(FIRST_ARG + ARGS_PER_POLICY * index + place),
-  )
-  return { isGiven, limit, burst, markIndex, actual }
-}
+// The arguments of the whole settlement.
+const ID = 'ARGV[3]'
+const LEFT = 'ARGV[4]'
+const HAS_OPEN_LIST = 'ARGV[5]'
 
 /** Creates the Lua twin that settles charges of policies with these twins. */
 export const settlingLua = (
@@ -89,8 +82,12 @@ function parseReply(
  */
 function settlingScript(policies: readonly PolicyRule[], settlementOf: SettlementOf): string {
   const parts = policies.map((policy, index) => {
-    const { isGiven, limit, burst, markIndex, actual } = givenFor(index)
-    return `if ${isGiven} ~= '-' then
+    // The first is `-` for a policy without a correction.
+    const at = FIRST_ARG + ARGS_PER_POLICY * index
+    const [first, limit, burst, markIndex, actual] = [at, at + 1, at + 2, at + 3, at + 4].map(
+      argument,
+    )
+    return `if ${first} ~= '-' then
   k = k + 1
   local applied = 0
   local done = pcall(function()
@@ -110,7 +107,7 @@ for at = ${FIRST_ARG}, #ARGV do
   local number = tonumber(ARGV[at])
   if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
 end
-if ${HAS_OPEN_LIST} == '1' then redis.call('HDEL', ${keyFromEnd(0)}, id) end
+if ${HAS_OPEN_LIST} == '1' then redis.call('HDEL', ${LAST_KEY}, id) end
 local lasting = ${LEFT} == '${RELEASED}' and ${RELEASED_MS} or ${REMEMBERED_MS}
 local mark = redis.call('SET', KEYS[1], ${LEFT}, 'XX', 'GET', 'PX', lasting)
 if not mark then return { 0 } end
