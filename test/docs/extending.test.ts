@@ -42,7 +42,7 @@ type Handler = (req: IncomingMessage, res: ServerResponse) => unknown
 
 interface Examples {
   gcra: (options: PolicyOptions & { window: string; burst?: number }) => Policy
-  mapStore: () => Store
+  fileStore: (file: string) => Store
   breaker: (store: Store, options?: { failures?: number; pauseMs?: number }) => Store
   rateLimit: (
     limiter: Limiter,
@@ -54,11 +54,15 @@ interface Examples {
   countDenials: (counts: Map<string, number>) => Extension
 }
 
-const modules = ['gcra', 'map-store', 'breaker', 'node-http', 'overload', 'count-denials']
-const { gcra, mapStore, breaker, rateLimit, overload, setOverloaded, countDenials } = Object.assign(
-  {},
-  ...(await Promise.all(modules.map((name) => import(join(folder, `${name}.ts`))))),
-) as Examples
+const modules = ['gcra', 'file-store', 'breaker', 'node-http', 'overload', 'count-denials']
+const { gcra, fileStore, breaker, rateLimit, overload, setOverloaded, countDenials } =
+  Object.assign(
+    {},
+    ...(await Promise.all(modules.map((name) => import(join(folder, `${name}.ts`))))),
+  ) as Examples
+
+let fileCount = 0
+const makeFileStore = () => fileStore(join(folder, `counts-${(fileCount += 1)}`))
 
 const rpm = (limit: number) => slidingWindow({ name: 'rpm', limit, window: '1m', per: ['tenant'] })
 const ACME = { tenant: 'acme' }
@@ -97,7 +101,7 @@ describe('GCRA', () => {
     describe,
     it,
     makePolicy: (options) => gcra({ ...options, window: '1m' }),
-    makeStores: { memory: () => memory(), map: () => mapStore(), redis },
+    makeStores: { memory: () => memory(), file: makeFileStore, redis },
   })
 
   it.each([
@@ -138,17 +142,42 @@ describe('an algorithm of this project', () => {
 })
 
 describe('the stores', () => {
-  describe('in a Map', () => {
-    storeConformance({ describe, it, makeStore: mapStore })
+  describe('in a file', () => {
+    storeConformance({ describe, it, makeStore: makeFileStore })
   })
   describe('a breaker', () => {
-    storeConformance({ describe, it, makeStore: () => breaker(mapStore()) })
+    storeConformance({ describe, it, makeStore: () => breaker(makeFileStore()) })
+  })
+
+  it('counts what three processes decide at the same time in one file', async () => {
+    const file = join(folder, 'shared')
+    writeFileSync(
+      join(folder, 'process.ts'),
+      `import { createLimiter, slidingWindow } from '@sluice/core'
+import { fileStore } from './file-store.ts'
+const policies = [slidingWindow({ name: 'rpm', limit: 30, window: '10m', per: ['tenant'] })]
+const store = fileStore(${JSON.stringify(file)})
+const limiter = createLimiter({ store, policies, onStoreError: 'deny' })
+let allowed = 0
+for (let call = 0; call < 40; call += 1) {
+  if ((await limiter.check({ tenant: 'acme' })).allowed) allowed += 1
+}
+console.log('allowed ' + allowed)`,
+    )
+    const processes = Array.from({ length: 3 }, () =>
+      run(['process.ts'], { PATH: process.env['PATH'] }),
+    )
+    const outputs = (await Promise.all(processes)).map(({ output }) => output)
+    const allowed = outputs.map((output) => Number(/^allowed (\d+)$/m.exec(output)?.[1]))
+    let total = 0
+    for (const count of allowed) total += count
+    expect(total, `Processes wrote: ${outputs.join()}`).toBe(30)
   })
 
   it('a breaker stops calling after failures, and calls again after a pause', async () => {
     let asked = 0
     let isDown = true
-    const store = mapStore()
+    const store = makeFileStore()
     const failing: Store = {
       ...store,
       check(request) {

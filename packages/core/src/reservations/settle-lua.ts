@@ -4,10 +4,7 @@ import type { SettlementOf, SettleRequest, SettleResult } from './settle-request
 import { layoutOf } from '../lua/call.ts'
 import { argument, LAST_KEY } from '../lua/expressions.ts'
 import { CLOCK, indent, isWhole } from '../lua/program.ts'
-import { RELEASED, RELEASED_MS } from './settle-request.ts'
-
-/** The time for which Redis remembers a settlement, so that one whose reply was lost can be repeated. */
-const REMEMBERED_MS = 60_000
+import { RELEASED, RELEASED_MS, SETTLED_MS } from './settle-request.ts'
 
 /** The position of the first policy's first argument in ARGV, and the number of arguments per policy. */
 const FIRST_ARG = 6
@@ -108,11 +105,11 @@ for at = ${FIRST_ARG}, #ARGV do
   if ARGV[at] ~= '-' and not (${isWhole('number', '2^53')}) then error('bad argument') end
 end
 if ${HAS_OPEN_LIST} == '1' then redis.call('HDEL', ${LAST_KEY}, id) end
-local lasting = ${LEFT} == '${RELEASED}' and ${RELEASED_MS} or ${REMEMBERED_MS}
+local lasting = ${LEFT} == '${RELEASED}' and ${RELEASED_MS} or ${SETTLED_MS}
 local mark = redis.call('SET', KEYS[1], ${LEFT}, 'XX', 'GET', 'PX', lasting)
 if not mark then return { 0 } end
 if string.sub(mark, 1, 1) == 's' or mark == ${LEFT} then
-  if mark ~= ${LEFT} then redis.call('SET', KEYS[1], mark, 'PX', ${REMEMBERED_MS}) end
+  if mark ~= ${LEFT} then redis.call('SET', KEYS[1], mark, 'PX', ${SETTLED_MS}) end
   return mark
 end
 local reply = { mark == '${RELEASED}' and 2 or 1, ${placeholders.join(', ')} }
@@ -122,7 +119,7 @@ for index, units, position in string.gmatch(mark, '(%d+)=(%d+):(%d+)') do
 end
 ${parts.join('\n')}
 settled = 's' .. table.concat(settled, ',')
-if ${LEFT} ~= '${RELEASED}' and settled ~= ${LEFT} then redis.call('SET', KEYS[1], settled, 'PX', ${REMEMBERED_MS}) end
+if ${LEFT} ~= '${RELEASED}' and settled ~= ${LEFT} then redis.call('SET', KEYS[1], settled, 'PX', ${SETTLED_MS}) end
 if failed then return redis.error_reply('ERR a charge could not be corrected') end
 return reply
 `

@@ -1,7 +1,7 @@
 import type { MarkedCharge, Operation, StateMap } from '../stores/store.ts'
 import type { LuaOperationKind } from '../lua/twins.ts'
 import type { SettlementOf, SettleRequest, SettleResult } from './settle-request.ts'
-import { RELEASED, RELEASED_MS } from './settle-request.ts'
+import { RELEASED, RELEASED_MS, SETTLED_MS } from './settle-request.ts'
 import { settlingLua } from './settle-lua.ts'
 
 type Settle = LuaOperationKind<SettleResult | undefined, SettleRequest>
@@ -43,19 +43,8 @@ interface OpenList {
   readonly open: Map<string, unknown>
 }
 
-/**
- * The latest settlements of stores in memory, by mark. Beside the stores, so that they do not displace the
- * marks of open reservations.
- */
-const latest = new Map<string, ReadonlyMap<number, number>>()
-
-const MAX_LATEST = 10_000
-
-function remember(mark: string, settled: ReadonlyMap<number, number>): void {
-  latest.set(mark, settled)
-  const [oldest = mark] = latest.keys()
-  if (latest.size > MAX_LATEST) latest.delete(oldest)
-}
+/** A mark: what was charged, that it was released, or the units that settling has charged (`SettleResult.before`). */
+type Marked = readonly MarkedCharge[] | typeof RELEASED | Map<number, number>
 
 function settleInMemory(
   states: StateMap,
@@ -64,15 +53,19 @@ function settleInMemory(
 ): SettleResult | undefined {
   const list = openKey && (states.get(openKey, now) as OpenList | undefined)
   if (list) list.open.delete(id)
-  const marked = states.get(mark, now) as readonly MarkedCharge[] | typeof RELEASED | undefined
+  const marked = states.get(mark, now) as Marked | undefined
+  if (marked === undefined) return undefined
+  if (marked instanceof Map) return { before: marked }
   const wasReleased = marked === RELEASED
   if (wasReleased && isRelease) return { before: new Map() }
-  if (marked === undefined) {
-    const before = latest.get(mark)
-    return before && { before }
+  const settled = new Map<number, number>()
+  const replaceMark = () => {
+    const state = isRelease ? RELEASED : settled
+    const expiresAt = now + (isRelease ? RELEASED_MS : SETTLED_MS)
+    states.set(mark, { state, expiresAt, isSpent: !isRelease })
   }
-  if (isRelease) states.set(mark, { state: RELEASED, expiresAt: now + RELEASED_MS })
-  else states.delete(mark)
+  // Before the corrections: if one fails, the others must not be made a second time.
+  replaceMark()
   const applied = corrections.map((correction) => {
     const { key, policy, markIndex, actual } = correction
     const charge = wasReleased ? undefined : marked.find(({ index }) => index === markIndex)
@@ -83,8 +76,7 @@ function settleInMemory(
     if (corrected) states.set(key, corrected)
     return corrected?.applied ?? 0
   })
-  if (!isRelease) {
-    remember(mark, new Map(corrections.map(({ markIndex }, at) => [markIndex, applied[at] ?? 0])))
-  }
+  for (const [at, { markIndex }] of corrections.entries()) settled.set(markIndex, applied[at] ?? 0)
+  replaceMark()
   return { applied, wasReleased }
 }

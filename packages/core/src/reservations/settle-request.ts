@@ -50,5 +50,8 @@ export type SettlementOf = (policy: PolicyRule) => SettlementTwins
 /** The time for which a released reservation can be settled late, in milliseconds. */
 export const RELEASED_MS = 86_400_000
 
+/** The time for which a settlement is remembered, so that one whose reply was lost can be repeated, in milliseconds. */
+export const SETTLED_MS = 60_000
+
 /** The mark of a released reservation. */
 export const RELEASED = 'r'

@@ -13,8 +13,8 @@ import { isChargeable, isDenied } from './store.ts'
 
 /** A stored state, and its mark for the clock algorithm of `trim`. */
 interface Item {
-  state: unknown
-  expiresAt: number
+  readonly state: unknown
+  readonly expiresAt: number
   /** True if it was read since it was stored, or since `trim` last spared it. */
   isUsed: boolean
 }
@@ -32,10 +32,13 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
   const records: Items = new Map()
   // Records without an end, such as a configuration: only your code makes them, and none may be dropped.
   const permanentRecords: Items = new Map()
-  const all = [counts, records, permanentRecords]
+  // Apart, so that they displace no mark of an open reservation.
+  const spentRecords: Items = new Map()
+  const all = [counts, records, permanentRecords, spentRecords]
 
   function get(key: string, now: number): unknown {
-    const item = counts.get(key) ?? records.get(key) ?? permanentRecords.get(key)
+    const item =
+      counts.get(key) ?? records.get(key) ?? permanentRecords.get(key) ?? spentRecords.get(key)
     if (item === undefined || item.expiresAt <= now) return undefined
     // Reads count as use, not only charges: a partition that is always denied must not be dropped.
     item.isUsed = true
@@ -43,15 +46,9 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
   }
 
   function put(items: Items, key: string, { state, expiresAt }: StoredState): void {
-    const item = items.get(key)
-    if (item === undefined) {
-      // Settling may have stored a count as a record, when its key was gone.
-      if (items === counts) records.delete(key)
-      items.set(key, { state, expiresAt, isUsed: false })
-    } else {
-      item.state = state
-      item.expiresAt = expiresAt
-    }
+    // Settling may have stored a count as a record, when its key was gone.
+    if (items === counts) records.delete(key)
+    items.set(key, { state, expiresAt, isUsed: items.has(key) })
   }
 
   function remove(key: string): void {
@@ -61,13 +58,12 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
   const states: StateMap = {
     get,
     set(key, stored) {
-      if (counts.has(key)) {
-        put(counts, key, stored)
-      } else {
-        remove(key)
-        trim(records, maxKeys - 1)
-        put(stored.expiresAt === Infinity ? permanentRecords : records, key, stored)
-      }
+      if (counts.has(key)) return put(counts, key, stored)
+      const { expiresAt, isSpent } = stored
+      const items = isSpent ? spentRecords : expiresAt === Infinity ? permanentRecords : records
+      remove(key)
+      if (items !== permanentRecords) trim(items, maxKeys - 1)
+      put(items, key, stored)
     },
     delete: remove,
   }
@@ -99,35 +95,24 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
     now: number,
     id: string,
   ): MarkedCharge[] {
-    makeRoom(entries, verdicts)
-    const marked: MarkedCharge[] = []
-    let sharedPositions: Map<string, number> | undefined
-    for (let index = 0; index < entries.length; index += 1) {
-      const [entry, verdict] = [entries[index] as Entry, verdicts[index] as MutableVerdict]
-      if (!isChargeable(entry, entries, verdicts)) continue
-      const { key, policy } = entry
-      let position = sharedPositions?.get(key)
+    const charged = entries.filter((entry) => isChargeable(entry, entries, verdicts))
+    // Before any is charged: one dropped right after its charge would never count.
+    trim(counts, maxKeys - charged.filter(({ key }) => !counts.has(key)).length)
+    // By key, which policies of one keyspace share.
+    const positions = new Map<string, number>()
+    return charged.map((entry) => {
+      const { key, policy, cost, index } = entry
+      const at = entries.indexOf(entry)
+      let position = positions.get(key)
       if (position === undefined) {
-        const stored = policy.algorithm.add(before[index] as never, entry, now, id)
+        const stored = policy.algorithm.add(before[at] as never, entry, now, id)
         put(counts, key, stored)
         position = stored.position
-        if (policy.keyspace) {
-          ;(sharedPositions ??= new Map<string, number>()).set(key, position)
-        }
+        positions.set(key, position)
       }
-      verdict.charged = true
-      marked.push({ index: entry.index, units: entry.cost, position })
-    }
-    return marked
-  }
-
-  /** Drops counts before any is charged: one dropped right after its charge would never count. */
-  function makeRoom(entries: readonly Entry[], verdicts: readonly Verdict[]): void {
-    if (counts.size + entries.length <= maxKeys) return
-    const added = entries.filter(
-      (entry) => !counts.has(entry.key) && isChargeable(entry, entries, verdicts),
-    )
-    trim(counts, maxKeys - added.length)
+      ;(verdicts[at] as MutableVerdict).charged = true
+      return { index, units: cost, position }
+    })
   }
 
   return {

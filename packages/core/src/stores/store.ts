@@ -139,8 +139,11 @@ export interface OperationKind<Result, Data = unknown> {
 export interface StateMap {
   /** Returns the state of `key`, or `undefined` if it has none or it has expired at `now` (epoch ms). */
   get(key: string, now: number): unknown
-  /** Stores a state. One whose `expiresAt` is Infinity must not be dropped. */
-  set(key: string, stored: StoredState): void
+  /**
+   * Stores a state. One whose `expiresAt` is Infinity must not be dropped. One that `isSpent`, as the mark of
+   * a settled reservation, must not displace others.
+   */
+  set(key: string, stored: StoredState & { readonly isSpent?: boolean }): void
   delete(key: string): void
 }
 

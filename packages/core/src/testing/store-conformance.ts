@@ -21,7 +21,7 @@ export interface StoreConformance extends TestFramework {
  *
  * @example
  * import { describe, it } from 'node:test'
- * storeConformance({ describe, it, makeStore: () => mapStore() })
+ * storeConformance({ describe, it, makeStore: () => fileStore(newPath()) })
  */
 export function storeConformance({ describe, it, makeStore }: StoreConformance): void {
   for (const [name, factory] of Object.entries(FACTORIES)) {
