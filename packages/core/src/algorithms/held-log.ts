@@ -6,6 +6,10 @@
  * answers a command on it, or with nil leaves the command to Redis.
  */
 export const HELD_LOG = {
+  /** True if `state` is that of a log. */
+  isLog: 'state.rows',
+  /** True if members were added to the log. */
+  isChanged: 'state.added',
   /** Defines `recount`. */
   total: `-- Writes the total anew. Of a call that is repeated on its way, some or all members are there already.
 local function recount(key)

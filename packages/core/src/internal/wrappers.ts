@@ -6,5 +6,5 @@ export function noteWrapper<T extends object>(store: T): T {
   return store
 }
 
-/** Returns true for a store that has been noted, and for one of leases, which shows by its method. */
-export const isWrapper = (store: object): boolean => wrappers.has(store) || 'returnUnits' in store
+/** Returns true if the store answers some requests without the store that it wraps. */
+export const isWrapper = (store: object): boolean => wrappers.has(store)

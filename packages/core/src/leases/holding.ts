@@ -15,10 +15,10 @@ export class Holding {
   idleAfter: number
   #lease: Lease | undefined
   #next: Lease | undefined
-  /** The request that is asking for a block, … */
-  #asking: string | undefined
-  /** … until it may be given up: a request that was cut off never says so. */
-  #askingUntil = 0
+  /** The id of the decision that is requesting a block. */
+  #requestId: string | undefined
+  /** The time after which that decision may be given up: one that was cut off never ends its request. */
+  #requestedUntil = 0
 
   constructor({ steady }: Moment) {
     this.idleAfter = steady
@@ -45,19 +45,19 @@ export class Holding {
     return undefined
   }
 
-  /** Lets the request `id` ask for a block. Returns false if another is asking. */
-  ask(id: string, { durationMs, most }: LeaseTerms, { steady }: Moment): boolean {
-    if (this.#asking !== undefined && steady < this.#askingUntil) return false
+  /** Starts the request of the decision `id` for a block. Returns false if there is one under way. */
+  startRequest(id: string, { durationMs, most }: LeaseTerms, { steady }: Moment): boolean {
+    if (this.#requestId !== undefined && steady < this.#requestedUntil) return false
     // Used up before its end: the traffic is faster than the block was for.
     if (this.#lease) this.size *= 2
     this.size = Math.min(this.size, most)
-    this.#asking = id
-    this.#askingUntil = steady + durationMs
+    this.#requestId = id
+    this.#requestedUntil = steady + durationMs
     return true
   }
 
-  /** Lets a block be fetched to follow the lease. Returns false if there is one, or it is on its way. */
-  askAhead(lease: Lease, { most }: LeaseTerms, now: Moment): boolean {
+  /** Starts to fetch the block that follows the lease. Returns false if there is one, or it is on its way. */
+  startPrefetch(lease: Lease, { most }: LeaseTerms, now: Moment): boolean {
     lease.isFollowed = true
     if (this.#next || this.isFetching) return false
     this.isFetching = true
@@ -66,9 +66,9 @@ export class Holding {
     return true
   }
 
-  /** Ends the asking of the request `id`. */
-  answer(id: string): void {
-    if (this.#asking === id) this.#asking = undefined
+  /** Ends the request of the decision `id`. */
+  endRequest(id: string): void {
+    if (this.#requestId === id) this.#requestId = undefined
   }
 
   /** Adds a lease, to serve once the present one is used up. */

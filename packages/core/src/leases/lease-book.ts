@@ -17,20 +17,20 @@ export interface Served {
   readonly entry: Entry
 }
 
-/** A part of a request: an entry of a leased policy whose lease is missing, used up or running low. */
-interface Ask {
+/** The request for a block of an entry whose lease is missing, used up or running low. */
+interface BlockRequest {
   readonly entry: Entry
   readonly terms: LeaseTerms
   readonly holding: Holding
   /** The decisions to take a block for. */
   readonly wanted: number
-  /** True if the block is fetched ahead, so that no decision uses a part of it at once. */
-  readonly isAhead: boolean
+  /** True if no decision uses a part of the block at once. */
+  readonly isPrefetch: boolean
 }
 
-/** Blocks to take along with a request to the store. */
-export interface BlockRequest {
-  readonly asks: readonly Ask[]
+/** Blocks to request together with a decision of the store. */
+export interface PendingBlocks {
+  readonly requests: readonly BlockRequest[]
   readonly mark?: SettlementMark
   readonly fit?: Fit
 }
@@ -42,7 +42,7 @@ const MAX_SWEPT = 8
 export class LeaseBook {
   readonly #store: Store
   readonly #max: number
-  /** In the order in which the store was last asked for them. */
+  /** In the order in which they were last requested. */
   readonly #holdings = new Map<string, Holding>()
 
   constructor(store: Store, max: number) {
@@ -55,45 +55,45 @@ export class LeaseBook {
     return this.#holdings.get(entry.key)?.find(entry, now)
   }
 
-  /** Prepares blocks for those entries that have no lease, or a used one, and for which nobody is asking. */
-  ask(entries: readonly Entry[], id: string, now: Moment): BlockRequest {
+  /** Requests blocks for those entries that have no lease, or a used one, and no request under way. */
+  requestBlocks(entries: readonly Entry[], id: string, now: Moment): PendingBlocks {
     this.#sweep(now)
-    const asks = entries.flatMap((entry): Ask[] => {
+    const requests = entries.flatMap((entry): BlockRequest[] => {
       const terms = termsOf(entry.policy)
       if (!terms || !entry.enforced) return []
       const holding = this.#keep(entry.key, terms, now)
-      if (!holding.ask(id, terms, now)) return []
-      return [{ entry, terms, holding, wanted: holding.size, isAhead: false }]
+      if (!holding.startRequest(id, terms, now)) return []
+      return [{ entry, terms, holding, wanted: holding.size, isPrefetch: false }]
     })
-    return blocksFor(asks, id)
+    return blocksFor(requests, id)
   }
 
-  /** Prepares blocks to follow the leases that serve these entries. */
-  askAhead(served: readonly Served[], id: string, now: Moment): BlockRequest {
-    const asks = served.flatMap(({ lease, entry }): Ask[] => {
+  /** Requests blocks to follow the leases that serve these entries. */
+  prefetch(served: readonly Served[], id: string, now: Moment): PendingBlocks {
+    const requests = served.flatMap(({ lease, entry }): BlockRequest[] => {
       const terms = termsOf(entry.policy)
       const holding = this.#holdings.get(entry.key)
-      if (!terms || !holding?.askAhead(lease, terms, now)) return []
+      if (!terms || !holding?.startPrefetch(lease, terms, now)) return []
       this.#keep(entry.key, terms, now)
-      return [{ entry, terms, holding, wanted: holding.size, isAhead: true }]
+      return [{ entry, terms, holding, wanted: holding.size, isPrefetch: true }]
     })
-    return blocksFor(asks, id)
+    return blocksFor(requests, id)
   }
 
   /** Ends the request for blocks, with the reply if there is one that charged them. */
   finish(
-    { asks, fit }: BlockRequest,
+    { requests, fit }: PendingBlocks,
     request: StoreRequest,
     reply: StoreReply | undefined,
     taken: Moment,
   ): void {
-    for (const { holding, isAhead } of asks) {
-      if (isAhead) holding.isFetching = false
-      else holding.answer(request.id)
+    for (const { holding, isPrefetch } of requests) {
+      if (isPrefetch) holding.isFetching = false
+      else holding.endRequest(request.id)
     }
     if (!reply) return
     const block = new Block(this.#store, request)
-    for (const { entry, terms, holding, wanted, isAhead } of asks) {
+    for (const { entry, terms, holding, wanted, isPrefetch } of requests) {
       const verdict = reply.verdicts[request.entries.indexOf(entry)]
       // A reset has dropped it meanwhile: it may have removed the charge, too.
       if (!verdict?.fits || this.#holdings.get(entry.key) !== holding) continue
@@ -101,7 +101,7 @@ export class LeaseBook {
       // A store that does not know `fit` has charged one decision.
       const isBlock = fit !== undefined && reply.granted !== undefined
       const units = cost * (isBlock ? blockSize(wanted, cost, verdict.available) : 1)
-      const used = isAhead ? 0 : cost
+      const used = isPrefetch ? 0 : cost
       const { durationMs, isAligned } = terms
       // Less a millisecond, because stores count whole ones.
       const lastsMs = (isAligned ? Math.min(durationMs, verdict.resetMs) : durationMs) - 1
@@ -153,9 +153,11 @@ export class LeaseBook {
   }
 }
 
-function blocksFor(asks: readonly Ask[], id: string): BlockRequest {
-  if (asks.every(({ wanted }) => wanted === 1)) return { asks }
-  const wanted = Object.fromEntries(asks.map(({ entry, wanted: count }) => [entry.index, count]))
-  const longest = Math.max(...asks.map(({ terms }) => terms.durationMs))
-  return { asks, mark: blockMark(id, longest), fit: blockFit(wanted) }
+function blocksFor(requests: readonly BlockRequest[], id: string): PendingBlocks {
+  if (requests.every(({ wanted }) => wanted === 1)) return { requests }
+  const wanted = Object.fromEntries(
+    requests.map(({ entry, wanted: count }) => [entry.index, count]),
+  )
+  const longest = Math.max(...requests.map(({ terms }) => terms.durationMs))
+  return { requests, mark: blockMark(id, longest), fit: blockFit(wanted) }
 }

@@ -1,10 +1,11 @@
 import type { Store, StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Moment } from './block.ts'
-import type { BlockRequest, Served } from './lease-book.ts'
+import type { PendingBlocks, Served } from './lease-book.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
 import { runInBackground } from '../internal/background.ts'
+import { noteWrapper } from '../internal/wrappers.ts'
 import { requestId } from '../internal/random-id.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import { isDenied } from '../stores/store.ts'
@@ -56,7 +57,7 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   /** Checks entries in the store, and takes blocks along for the next decisions. */
   async function checkStore(
     request: StoreRequest,
-    blocks: BlockRequest,
+    blocks: PendingBlocks,
     now: Moment,
   ): Promise<StoreReply> {
     const { entries, apply } = request
@@ -74,20 +75,20 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   /** Checks the entries that no lease serves. */
   function checkRest(request: StoreRequest, now: Moment): Promise<StoreReply> {
     const { entries, id, apply } = request
-    return checkStore(request, apply ? book.ask(entries, id, now) : { asks: [] }, now)
+    return checkStore(request, apply ? book.requestBlocks(entries, id, now) : { requests: [] }, now)
   }
 
-  /** Takes the next blocks of leases that run low. If that fails, a decision takes them, and tells. */
-  function followLeases(served: readonly Served[], request: StoreRequest, now: Moment): void {
+  /** Fetches the next blocks of leases that run low. If that fails, the next decision requests them. */
+  function prefetch(served: readonly Served[], request: StoreRequest, now: Moment): void {
     const low = served.filter(({ lease }) => !lease.isFollowed && lease.isRunningLow(now))
     if (low.length === 0) return
     const id = requestId()
-    const blocks = book.askAhead(low, id, now)
-    if (blocks.asks.length === 0) return
+    const blocks = book.prefetch(low, id, now)
+    if (blocks.requests.length === 0) return
     const next = {
       ...request,
       policies: countedRules(request.policies),
-      entries: blocks.asks.map(({ entry }) => entry),
+      entries: blocks.requests.map(({ entry }) => entry),
       id,
       reads: [],
       startedAt: systemClock(),
@@ -95,7 +96,7 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
     runInBackground(checkStore(next, blocks, now))
   }
 
-  return {
+  return noteWrapper<LeasedStore>({
     async check(request) {
       const policies = countedRules(request.policies)
       const { reads, mark, fit, now: wall, clockIsInjected } = request
@@ -103,7 +104,7 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
       const now = { wall, steady: clockIsInjected ? wall : performance.now() }
       const local = serveLocally(book, request, now)
       const { verdicts, rest, served } = local
-      if (fetchAhead && served.length > 0) followLeases(served, request, now)
+      if (fetchAhead && served.length > 0) prefetch(served, request, now)
       if (rest.length + reads.length === 0) {
         return { source: 'lease', now: wall, verdicts: verdicts as Verdict[], values: NO_VALUES }
       }
@@ -135,7 +136,7 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
     },
 
     returnUnits: () => book.close(),
-  }
+  })
 }
 
 /** Puts the verdicts of the store where no lease has given one. */
@@ -151,11 +152,12 @@ function merge(
   })
 }
 
-const known = new WeakMap<readonly PolicyRule[], readonly PolicyRule[]>()
+/** The rules as the store counts them, by the limiter's own. */
+const countedBy = new WeakMap<readonly PolicyRule[], readonly PolicyRule[]>()
 
 /** Returns a limiter's rules as the store counts them. @throws ConfigError When none of them is leased. */
 function countedRules(policies: readonly PolicyRule[]): readonly PolicyRule[] {
-  const before = known.get(policies)
+  const before = countedBy.get(policies)
   if (before) return before
   if (!policies.some(termsOf)) {
     throw new ConfigError(
@@ -165,7 +167,7 @@ function countedRules(policies: readonly PolicyRule[]): readonly PolicyRule[] {
     )
   }
   const rules = Object.freeze(policies.map((rule) => termsOf(rule)?.counted ?? rule))
-  known.set(policies, rules)
+  countedBy.set(policies, rules)
   return rules
 }
 

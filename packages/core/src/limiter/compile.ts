@@ -9,7 +9,7 @@ export interface CompiledPolicy {
   /** Its latest keys by the value of its only dimension. */
   readonly recentKeys: Map<unknown, string>
   /** The decisions that lacked a dimension of it; not a number as soon as one lacks none. */
-  lacking: number
+  missingDimensionCount: number
 }
 
 /** A limiter's policies, compiled once. */
@@ -28,7 +28,7 @@ export function compile(policies: readonly PolicyRule[]): Program {
     policy,
     prefix: `${keyPrefix(policy)}:`,
     recentKeys: new Map(),
-    lacking: 0,
+    missingDimensionCount: 0,
   }))
   return {
     policies,

@@ -23,9 +23,13 @@ export interface DecideCall extends LimiterCall {
 /** A decision, with the entries and the reply that it was made from. */
 export interface Outcome {
   readonly id: string
+  /** The call as extensions see it, if there are any. */
+  readonly extensionCall: ExtensionCall | undefined
   readonly decision: Decision
   readonly entries: readonly ResolvedEntry[]
   readonly reply: StoreReply
+  /** True if it was based on a record that has changed. */
+  readonly isOutdated: boolean
 }
 
 /** The contribution to a limiter without extensions. */
@@ -36,75 +40,79 @@ const NO_CONTRIBUTION: CombinedContribution = {
   failure: undefined,
 }
 
+/** Reports the outcome of a call that may charge to extensions. */
+export function report({ seam, events }: LimiterRuntime, call: DecideCall, outcome: Outcome): void {
+  const { extensionCall } = outcome
+  if (extensionCall && call.apply) seam?.report(events, extensionCall, outcome, call)
+}
+
 /**
- * Decides in three stages: resolve, the store, conclude. Extensions contribute before the first and
- * listen after the last. A denial based on outdated records, which has charged nothing, is decided a
- * second time with the current ones; an allowed decision stands.
+ * Decides. A denial based on outdated records, which has charged nothing, is decided a second time with the
+ * current ones; an allowed decision stands.
  *
  * @throws InputError When the subject lacks a dimension or the cost is malformed.
  */
 export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise<Outcome> {
-  const { program, store, seam, events, extensions } = runtime
-  const { subject, apply, fit } = call
-  assertCost(call.cost, program.units)
-  const extensionCall = startCall(call)
-  let outcome: Outcome | undefined
-  for (;;) {
-    const digests = hasLongValue(subject, program.dimensions)
-      ? await digestLongValues(subject, program.dimensions)
-      : undefined
-    const contribution = seam ? await seam.contribute(extensions, extensionCall) : NO_CONTRIBUTION
-
-    // Resolve: select the policies that take part, each with its key and numbers.
-    const resolvedPlan = resolvePlan(runtime, subject, contribution.plan)
-    const { plan, limits } = resolvedPlan
-    const { route, model } = subject
-    const { entries: resolved, skipped } = resolve(
-      program,
-      {
-        subject,
-        cost: call.cost,
-        limits: { plan: limits, route, model },
-        plan,
-        digests,
-        settings: contribution.settings,
-      },
-      events.problem,
-    )
-
-    // The store: check all entries, then charge all of them if all fit.
-    const request = requestOf(runtime, call, resolved, contribution, extensionCall.startedAt)
-    const { id, now, reads } = request
-    const reply: StoreReply =
-      resolved.length + reads.length > 0
-        ? await store.check(request)
-        : { source: 'store', now, verdicts: [], values: [] }
-
-    // Conclude: turn the reply into a decision.
-    const entries = fit?.kind.charge(fit, resolved, reply) ?? resolved
-    const decision = conclude(entries, reply, skipped, resolvedPlan)
-
-    const isRetry = outcome !== undefined
-    // A degraded retry does not replace the first decision, which the store has made.
-    if (!isRetry || !decision.degraded) outcome = { id, decision, entries, reply }
-    const isOutdated = !decision.degraded && updateRecords(contribution.reads, reply.values)
-    if (isRetry || decision.allowed || !isOutdated) break
-  }
-  if (apply) seam?.report(events, extensionCall, outcome as Outcome, call)
-  return outcome as Outcome
+  assertCost(call.cost, runtime.program.units)
+  const extensionCall = runtime.seam?.startCall(call)
+  const first = await decideOnce(runtime, call, extensionCall)
+  if (first.decision.allowed || !first.isOutdated) return first
+  const second = await decideOnce(runtime, call, extensionCall)
+  // The store has made the first decision, so a degraded one does not replace it.
+  return second.decision.degraded ? first : second
 }
 
-/** Starts the time of a call. Extensions may move the start, from which a deadline counts. */
-function startCall({ subject, waitUntil }: LimiterCall): ExtensionCall {
-  const call = {
-    subject,
-    waitUntil,
-    startedAt: systemClock(),
-    pauseDeadline(ms: number) {
-      if (ms > 0) call.startedAt = Math.min(call.startedAt + ms, systemClock())
+/** Decides in three stages: resolve, the store, conclude. Extensions contribute before the first. */
+async function decideOnce(
+  runtime: LimiterRuntime,
+  call: DecideCall,
+  extensionCall: ExtensionCall | undefined,
+): Promise<Outcome> {
+  const { program, store, seam, events, extensions } = runtime
+  const { subject, fit } = call
+  const startedAt = systemClock()
+  const digests = hasLongValue(subject, program.dimensions)
+    ? await digestLongValues(subject, program.dimensions)
+    : undefined
+  const contribution =
+    seam && extensionCall ? await seam.contribute(extensions, extensionCall) : NO_CONTRIBUTION
+
+  // Resolve: select the policies that take part, each with its key and numbers.
+  const resolvedPlan = resolvePlan(runtime, subject, contribution.plan)
+  const { plan, limits } = resolvedPlan
+  const { route, model } = subject
+  const { entries: resolved, skipped } = resolve(
+    program,
+    {
+      subject,
+      cost: call.cost,
+      limits: { plan: limits, route, model },
+      plan,
+      digests,
+      settings: contribution.settings,
     },
-  }
-  return call
+    events.problem,
+  )
+
+  // The store: check all entries, then charge all of them if all fit.
+  const request = requestOf(
+    runtime,
+    call,
+    resolved,
+    contribution,
+    extensionCall?.startedAt ?? startedAt,
+  )
+  const { id, now, reads } = request
+  const reply: StoreReply =
+    resolved.length + reads.length > 0
+      ? await store.check(request)
+      : { source: 'store', now, verdicts: [], values: [] }
+
+  // Conclude: turn the reply into a decision.
+  const entries = fit?.kind.charge(fit, resolved, reply) ?? resolved
+  const decision = conclude(entries, reply, skipped, resolvedPlan)
+  const isOutdated = !decision.degraded && updateRecords(contribution.reads, reply.values)
+  return { id, extensionCall, decision, entries, reply, isOutdated }
 }
 
 function requestOf(
@@ -136,5 +144,6 @@ function updateRecords(
   records: readonly TrackedRecord[],
   values: readonly (string | undefined)[],
 ): boolean {
-  return records.filter((record, index) => record.update(values[index])).length > 0
+  const wereOutdated = records.map((record, index) => record.update(values[index]))
+  return wereOutdated.includes(true)
 }

@@ -96,6 +96,8 @@ export interface CombinedContribution {
  * limiter without extensions does not load it.
  */
 export interface Seam {
+  /** Starts the time of a call. Extensions may move the start, from which a deadline counts. */
+  startCall(call: Pick<ExtensionCall, 'subject' | 'waitUntil'>): ExtensionCall
   /** Collects the contributions of all extensions to a decision, concurrently. */
   contribute(
     extensions: readonly ExtensionInstance[],

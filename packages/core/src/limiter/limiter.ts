@@ -3,7 +3,7 @@ import type { Decision } from '../decision.ts'
 import type { Subject } from '../subject.ts'
 import type { LimiterOptions } from './options.ts'
 import { parseCall, type CheckOptions } from './call.ts'
-import { decide } from './decide.ts'
+import { decide, report } from './decide.ts'
 import { resolveOptions } from './options.ts'
 import { reset, type ResetOptions } from './reset.ts'
 import { withRuntime } from './runtime.ts'
@@ -80,7 +80,9 @@ export function createLimiter<
     apply: boolean,
   ): Promise<Decision> {
     const call = parseCall(subject, callOptions, apply, CHECK_OPTIONS)
-    return (await decide(runtime, call)).decision
+    const outcome = await decide(runtime, call)
+    report(runtime, call, outcome)
+    return outcome.decision
   }
 
   let mayKeepSlots = runtime.program.policies.some(({ algorithm }) => algorithm.id === 'slots')

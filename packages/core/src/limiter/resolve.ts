@@ -64,8 +64,8 @@ export function resolve(
   return { entries, skipped }
 }
 
-/** The subjects without a dimension after which its name may be misspelt. */
-const MANY_LACKING = 20
+/** After this many subjects without a dimension, its name is reported as possibly misspelt. */
+const MANY_MISSING = 20
 
 function reasonToSkip(
   compiledPolicy: CompiledPolicy,
@@ -75,15 +75,15 @@ function reasonToSkip(
   const { routes, onMissing, per, name } = compiledPolicy.policy
   if (routes && !routes.includes(limits.route ?? '')) return 'other_route'
   if (onMissing !== 'skip') return undefined
-  const isLacking = lacksDimension(subject, per)
+  const isMissing = lacksDimension(subject, per)
   // A subject that has a dimension as `undefined` knows its name, and leaves it out on purpose.
-  if (!isLacking || (per as readonly string[]).every((dimension) => dimension in subject)) {
-    compiledPolicy.lacking = Infinity
+  if (!isMissing || (per as readonly string[]).every((dimension) => dimension in subject)) {
+    compiledPolicy.missingDimensionCount = Infinity
   }
-  if (!isLacking) return undefined
-  compiledPolicy.lacking += 1
-  if (compiledPolicy.lacking === MANY_LACKING) {
-    const message = `policies.${name} limits nobody: ${MANY_LACKING} lack ${String(per)}`
+  if (!isMissing) return undefined
+  compiledPolicy.missingDimensionCount += 1
+  if (compiledPolicy.missingDimensionCount === MANY_MISSING) {
+    const message = `policies.${name} has limited nobody: the first ${MANY_MISSING} subjects lack ${String(per)}; is it misspelt?`
     report({ code: 'policy_skipped', message })
   }
   return 'missing_dimension'

@@ -8,7 +8,19 @@ import { systemClock } from '../clock.ts'
 import { logProblem, throttleProblems } from './problems.ts'
 
 /** The code that connects extensions to a limiter. See `Seam`. */
-export const seam: Seam = { contribute, createEmitters, report, observeStore }
+export const seam: Seam = { startCall, contribute, createEmitters, report, observeStore }
+
+function startCall({ subject, waitUntil }: Parameters<Seam['startCall']>[0]): ExtensionCall {
+  const call = {
+    subject,
+    waitUntil,
+    startedAt: systemClock(),
+    pauseDeadline(ms: number) {
+      if (ms > 0) call.startedAt = Math.min(call.startedAt + ms, systemClock())
+    },
+  }
+  return call
+}
 
 async function contribute(
   extensions: readonly ExtensionInstance[],

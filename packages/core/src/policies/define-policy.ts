@@ -1,5 +1,6 @@
 import type { Per } from '../subject.ts'
 import type { AlgorithmConfig, Policy, PolicyOf, PolicyOptions, PolicyRule } from './policy.ts'
+import type { Backpressure } from './backpressure.ts'
 import type { Rollout } from './rollout.ts'
 import { ConfigError } from '../errors.ts'
 import {
@@ -67,34 +68,27 @@ export function defineRule<State>(
   configure: () => AlgorithmConfig<State>,
 ): PolicyRule {
   assertKnownOptions(factory, options, [...OPTIONS, ...ownOptions])
-  const { backpressure, stripes = 1, routes } = options
-  const name = assertName(`${factory}.name`, options.name)
-  const limit = assertLimitOption(`${factory}.limit`, options.limit)
+  const { unit = 'request', onMissing = 'error', mode = 'enforce', stripes = 1 } = options
   const per = assertPer(`${factory}.per`, options.per)
-  const { burst, ...config } = configure()
-  if (backpressure !== undefined && typeof backpressure?.delayMs !== 'function') {
-    throw new ConfigError(
-      'invalid_option',
-      `${factory}.backpressure`,
-      'must be created by backpressure',
-      options.backpressure,
-    )
-  }
-  return Object.freeze({
-    name,
-    limit,
+  const common = {
+    name: assertName(`${factory}.name`, options.name),
+    limit: assertLimitOption(`${factory}.limit`, options.limit),
     maxUnits: MAX_UNITS,
     per,
-    unit: assertName(`${factory}.unit`, options.unit ?? 'request'),
-    scope: scopeOf(factory, options.scope, per),
-    routes: routes === undefined ? undefined : assertRoutes(`${factory}.routes`, routes),
-    onMissing: assertOneOf(`${factory}.onMissing`, options.onMissing ?? 'error', ['error', 'skip']),
-    mode: assertOneOf(`${factory}.mode`, options.mode ?? 'enforce', ['enforce', 'shadow']),
-    rollout: assertRollout(`${factory}.rollout`, options.rollout, per === 'global'),
-    backpressure,
+    unit: assertName(`${factory}.unit`, unit),
+    scope: assertScope(`${factory}.scope`, options.scope, per),
+    routes: assertRoutes(`${factory}.routes`, options.routes),
+    onMissing: assertOneOf(`${factory}.onMissing`, onMissing, ['error', 'skip']),
+    mode: assertOneOf(`${factory}.mode`, mode, ['enforce', 'shadow']),
+    rollout: assertRollout(`${factory}.rollout`, options.rollout, per),
+    backpressure: assertBackpressure(`${factory}.backpressure`, options.backpressure),
     stripes: assertPositiveInteger(`${factory}.stripes`, stripes, MAX_STRIPES),
     reason: 'rate_limit_exceeded',
     keyspace: undefined,
+  }
+  const { burst, ...config } = configure()
+  return Object.freeze({
+    ...common,
     ...config,
     burst: burst === undefined ? undefined : assertBurst(`${factory}.burst`, burst),
   }) as PolicyRule
@@ -104,26 +98,31 @@ export function defineRule<State>(
  * Returns `value` if it is a rollout that fits the policy, else throws. Not in `rollout.ts`, so that a
  * bundle without rollouts does not load that file.
  */
-function assertRollout(
-  option: string,
-  value: Rollout | undefined,
-  isGlobal: boolean,
-): Rollout | undefined {
+function assertRollout(option: string, value: Rollout | undefined, per: Per): Rollout | undefined {
   if (value === undefined) return undefined
   if (typeof value?.isEnabled !== 'function') {
     throw new ConfigError('invalid_option', option, 'must be created by rollout', value)
   }
-  if (!isGlobal || !value.isPartial) return value
+  if (per !== 'global' || !value.isPartial) return value
   const message = 'must be 0 or 100 percent with per "global"'
   throw new ConfigError('invalid_option', option, message)
 }
 
-function scopeOf(factory: string, scope: unknown, per: Per): string {
-  if (scope !== undefined) return assertName(`${factory}.scope`, scope)
+function assertBackpressure(
+  option: string,
+  value: Backpressure | undefined,
+): Backpressure | undefined {
+  if (value === undefined || typeof value?.delayMs === 'function') return value
+  throw new ConfigError('invalid_option', option, 'must be created by backpressure', value)
+}
+
+function assertScope(option: string, scope: unknown, per: Per): string {
+  if (scope !== undefined) return assertName(option, scope)
   return per === 'global' ? 'global' : per.join('+')
 }
 
-function assertRoutes(option: string, routes: unknown): readonly string[] {
+function assertRoutes(option: string, routes: unknown): readonly string[] | undefined {
+  if (routes === undefined) return undefined
   const ids: unknown[] = Array.isArray(routes) ? routes : []
   if (ids.length > 0 && ids.every((id) => typeof id === 'string' && id !== '')) {
     return Object.freeze([...(ids as string[])])

@@ -8,7 +8,7 @@ import type { Reservation } from './reservation.ts'
 import { ConfigError } from '../errors.ts'
 import { runInBackground } from '../internal/background.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { decide } from '../limiter/decide.ts'
+import { decide, report } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
 import { parseCall } from '../limiter/call.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
@@ -76,14 +76,7 @@ export async function reserve<
   subject: Subject<NoInfer<Dimension>, PlanName<Literal, NoInfer<Plan>>>,
   options: ReserveOptions<NoInfer<Unit>> & { readonly fit?: Fit } = {},
 ): Promise<ReserveDecision<Unit, Fit>> {
-  const own = limitedToShare(runtimeOf(limiter), options.maxShare)
-  const { seam } = own
-  let report: (() => void) | undefined
-  const runtime: LimiterRuntime = {
-    ...own,
-    // A denial that is decided again after a sweep is not the answer, so only the last decision is reported.
-    seam: seam && { ...seam, report: (...facts) => void (report = () => seam.report(...facts)) },
-  }
+  const runtime = limitedToShare(runtimeOf(limiter), options.maxShare)
   const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit, runtime)
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
   const { unsettled } = options
@@ -105,12 +98,12 @@ export async function reserve<
   }
   let outcome = await decide(runtime, decideCall)
   if (unsettled && outcome.decision.retryAfterMs && !outcome.decision.degraded) {
-    // What dead holders have left may be all that is missing. If the store fails now, the denial stands.
-    const sweep = unsettled.sweep(runtime, unsettled.openKey(outcome.entries))
-    const swept = await sweep.catch(() => 0)
+    // What dead holders have left may be all that is missing.
+    const swept = await releaseDue(unsettled, runtime, outcome)
     if (swept > 0) outcome = await decide(runtime, decideCall)
   }
-  report?.()
+  // Only the last: a denial that is decided again is not the answer.
+  report(runtime, decideCall, outcome)
   const { decision } = outcome
   const data = reservationData(outcome, decision.at + settleWithinMs, unsettled)
   if (!decision.allowed) {
@@ -118,8 +111,21 @@ export async function reserve<
     return explainDenial(decision)
   }
   runtime.events.reserved?.({ data, subject, decision })
-  const reserved = { ...createReservation<Unit>(data, own), ...grantedOf(call, outcome) }
+  const reserved = { ...createReservation<Unit>(data, runtime), ...grantedOf(call, outcome) }
   return { ...decision, ...reserved }
+}
+
+/** Releases reservations that were not settled in time. Returns how many: 0 if the store fails, so the denial stands. */
+async function releaseDue(
+  unsettled: Unsettled,
+  runtime: LimiterRuntime,
+  { entries }: Outcome,
+): Promise<number> {
+  try {
+    return await unsettled.sweep(runtime, unsettled.openKey(entries))
+  } catch {
+    return 0
+  }
 }
 
 /** Cancels what the store may have charged before the reservation was denied without it. */

@@ -43,7 +43,7 @@ function commands.GET(key, state)
 end
 function commands.SET(key, state, value, option, expiry, more)
   if type(value) ~= 'string' or option ~= 'PX' and option ~= 'PXAT' or more then return nil end
-  if state and state.rows then flush(key) end
+  if state and ${HELD_LOG.isLog} then flush(key) end
   held[key] = { value = value, option = option, expiry = expiry }
   return { ok = 'OK' }
 end
@@ -58,7 +58,7 @@ local holding = setmetatable({}, { __index = server })
 function holding.call(command, key, ...)
   local state = held[key]
   -- What an earlier decision has changed may yet fail to be written.
-  local isChanged = state and (state.option or state.added) ~= nil
+  local isChanged = state and (state.option or ${HELD_LOG.isChanged}) ~= nil
   writing = writing or isChanged or command ~= 'GET' and command ~= 'ZRANGE'
   if not isShared[key] then return server.call(command, key, ...) end
   local hold = commands[command]
