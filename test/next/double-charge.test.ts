@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow, type Limiter } from '@sluice/core'
-import { createHandoff, HANDOFF_HEADER } from '@sluice/core/http'
+import { createHandoff, HANDOFF_HEADER } from '@sluice/core/internal/http'
 import { memory } from '@sluice/core/memory'
 import { rateLimit, withRateLimit } from '@sluice/next'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'

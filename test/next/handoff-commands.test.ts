@@ -1,4 +1,4 @@
-import { createHandoff } from '@sluice/core/http'
+import { createHandoff } from '@sluice/core/internal/http'
 import { expect, it } from 'vitest'
 import { ownRedis } from '../support/running-redis.ts'
 import { secret } from './support/one-request.ts'

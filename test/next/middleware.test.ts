@@ -1,5 +1,5 @@
 import { createLimiter, slidingWindow, type AllowedDecision } from '@sluice/core'
-import { HANDOFF_HEADER } from '@sluice/core/http'
+import { HANDOFF_HEADER } from '@sluice/core/internal/http'
 import { memory } from '@sluice/core/memory'
 import { rateLimit } from '@sluice/next'
 import { NextRequest, NextResponse, type NextFetchEvent } from 'next/server.js'

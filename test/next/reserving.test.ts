@@ -1,5 +1,6 @@
 import { backpressure, concurrency, fixedWindow, InputError, type Limiter } from '@sluice/core'
-import { HANDOFF_HEADER, limitGuesses, reservationOf, reserving } from '@sluice/core/http'
+import { limitGuesses, reservationOf, reserving } from '@sluice/core/http'
+import { HANDOFF_HEADER } from '@sluice/core/internal/http'
 import { rateLimit, withRateLimit, type RouteLimitOptions } from '@sluice/next'
 import { describe, expect, it, vi } from 'vitest'
 import { ACME, setUp } from '../support/limiters.ts'

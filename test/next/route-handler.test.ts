@@ -1,5 +1,6 @@
 import { ConfigError, slidingWindow } from '@sluice/core'
-import { createHandoff, HANDOFF_HEADER, limitGuesses, refuse } from '@sluice/core/http'
+import { limitGuesses, refuse } from '@sluice/core/http'
+import { createHandoff, HANDOFF_HEADER } from '@sluice/core/internal/http'
 import { memory } from '@sluice/core/memory'
 import { rateLimit, withRateLimit, type Middleware } from '@sluice/next'
 import { NextResponse } from 'next/server.js'

@@ -11,6 +11,7 @@ const entries = Object.keys(exports).filter((entry) => exports[entry]?.default !
 it.each(entries)('the README of the core names each function of %s', async (entry) => {
   const readme = read('README.md')
   const names = Object.keys((await import(`@sluice/core${entry.slice(1)}`)) as object)
-  expect(names.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
+  const isPublic = !entry.startsWith('./internal')
+  expect(isPublic ? names.filter((name) => !readme.includes(`\`${name}\``)) : []).toEqual([])
   expect(readme).toContain(`\`@sluice/core${entry.slice(1)}\``)
 })

@@ -1,13 +1,13 @@
 import type { AllowedDecision } from '@sluice/core'
 import {
-  assertRouteCost,
   createGuard,
   type GuardOptions,
   type LimiterSource,
   type RequestReservation,
   type RouteCost,
 } from '@sluice/core/http'
-import { assertKnownOptions, assertOneOf, assertOptions } from '@sluice/core/validation'
+import { assertRouteCost } from '@sluice/core/internal/http'
+import { assertKnownOptions, assertOneOf, assertOptions } from '@sluice/core/internal'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { asError } from './internal/as-error.ts'
 import { decisionOfNode, requestOf, reservationOfNode } from './internal/node-request.ts'

@@ -13,7 +13,7 @@ import {
   type LimiterSource,
   type RequestReservation,
 } from '@sluice/core/http'
-import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { headersOf } from './internal/fetch-headers.ts'
 import { assertRouteId } from './internal/route-option.ts'
 import { assertCode, refusedResult, withHeaders } from './internal/tool-result.ts'

@@ -5,7 +5,7 @@ import {
   type AdapterOptions,
   type LimiterSource,
 } from '@sluice/core/http'
-import { assertOptions } from '@sluice/core/validation'
+import { assertOptions } from '@sluice/core/internal'
 import type { RequestEvent } from '@sveltejs/kit'
 
 /** The values that functions of the options get beside the request. */

@@ -6,7 +6,7 @@ import {
   assertKnownOptions,
   assertName,
   assertPositiveInteger,
-} from '@sluice/core/validation'
+} from '@sluice/core/internal'
 
 /** The part of Cloudflare's rate-limiting binding that is used here. */
 export interface RateLimitBinding {

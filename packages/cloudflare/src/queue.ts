@@ -1,7 +1,7 @@
 import type { Cost, Decision, DeniedDecision, Limiter, Subject } from '@sluice/core'
 import { InputError } from '@sluice/core'
-import { assertMaxDelay, delay, limiterFrom } from '@sluice/core/http'
-import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { assertMaxDelay, delay, limiterFrom } from '@sluice/core/internal/http'
+import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { perEnv, type LimiterFor } from './per-env.ts'
 
 /** The longest delay that a queue accepts, in seconds: 12 hours. */

@@ -6,7 +6,7 @@ import {
   type FetchHandler,
   type SubjectResolver,
 } from '@sluice/core/http'
-import { assertFunction, assertOptions } from '@sluice/core/validation'
+import { assertFunction, assertOptions } from '@sluice/core/internal'
 import { perEnv, type LimiterFor } from './per-env.ts'
 
 /** A Worker's `fetch` handler. */

@@ -1,6 +1,6 @@
 import type { Dashboard } from './dashboard.ts'
 import { ConfigError } from '@sluice/core'
-import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { stateOf } from './dashboard.ts'
 import { streamView } from './stream.ts'
 import { takeRecords } from './take-records.ts'

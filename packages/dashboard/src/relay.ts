@@ -1,7 +1,7 @@
 import type { Extension, Problem, WaitUntil } from '@sluice/core'
 import type { DashboardRecord, SourceOptions } from './record.ts'
 import { defineExtension } from '@sluice/core'
-import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { splitBatch, type Batch } from './batches.ts'
 import { listenersOf } from './watch.ts'
 

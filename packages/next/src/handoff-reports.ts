@@ -1,5 +1,5 @@
 import type { Decision } from '@sluice/core'
-import { HANDOFF_HEADER } from '@sluice/core/http'
+import { HANDOFF_HEADER } from '@sluice/core/internal/http'
 
 const UNSIGNED = 'unsigned'
 

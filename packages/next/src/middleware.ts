@@ -2,8 +2,6 @@ import { ConfigError, type AllowedDecision } from '@sluice/core'
 import {
   compileRoutes,
   createGuard,
-  createHandoff,
-  HANDOFF_HEADER,
   respond,
   withHeaders,
   type AdapterOptions,
@@ -12,7 +10,8 @@ import {
   type LimiterSource,
   type RouteCost,
 } from '@sluice/core/http'
-import { assertFunction, assertOptions } from '@sluice/core/validation'
+import { createHandoff, HANDOFF_HEADER } from '@sluice/core/internal/http'
+import { assertFunction, assertOptions } from '@sluice/core/internal'
 import { NextResponse, type NextFetchEvent, type NextRequest } from 'next/server.js'
 import { reservedCost } from './charged-requests.ts'
 import { routePath } from './route-path.ts'

@@ -2,15 +2,13 @@ import type { NextRequest } from 'next/server.js'
 import { ConfigError, type Store, type Subject } from '@sluice/core'
 import {
   createGuard,
-  createHandoff,
-  HANDOFF_HEADER,
-  limiterFrom,
   Refusal,
   respond,
   type GuardOptions,
   type LimiterSource,
 } from '@sluice/core/http'
-import { assertFunction, assertOptions } from '@sluice/core/validation'
+import { createHandoff, HANDOFF_HEADER, limiterFrom } from '@sluice/core/internal/http'
+import { assertFunction, assertOptions } from '@sluice/core/internal'
 import { guardOfTheRest } from './charged-requests.ts'
 import { doubleChargeReporter, mismatchReporter } from './handoff-reports.ts'
 

@@ -6,7 +6,7 @@ import {
   type Listeners,
   type WaitUntil,
 } from '@sluice/core'
-import { assertFunction } from '@sluice/core/validation'
+import { assertFunction } from '@sluice/core/internal'
 
 /** Options of sending what has been collected, for platforms that stop between requests. */
 export interface FlushOptions {

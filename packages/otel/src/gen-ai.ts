@@ -1,6 +1,6 @@
 import type { Attributes, Counter, Histogram, MeterProvider } from '@opentelemetry/api'
 import type { Subject } from '@sluice/core'
-import { assertKnownOptions, assertName } from '@sluice/core/validation'
+import { assertKnownOptions, assertName } from '@sluice/core/internal'
 import { boundedValues } from './bounded.ts'
 import { currentMeter } from './sdk.ts'
 

@@ -1,5 +1,5 @@
 import type { Decision, ExtensionContext, LimiterEvents, Listeners, Subject } from '@sluice/core'
-import { assertPositiveInteger } from '@sluice/core/validation'
+import { assertPositiveInteger } from '@sluice/core/internal'
 import { boundedValues } from './bounded.ts'
 import { costBy, outcomeOf, policyThatActed, shareUsed, unitsBy } from './decision-facts.ts'
 import type { Labels, MetricName } from './names.ts'

@@ -1,6 +1,6 @@
 import type { MeterProvider } from '@opentelemetry/api'
 import { defineExtension, type Extension } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/validation'
+import { assertKnownOptions } from '@sluice/core/internal'
 import { flusher, flushing, FLUSH_OPTIONS, type FlushOptions } from './flush.ts'
 import { measure, MEASURE_OPTIONS, type MeasureOptions } from './measure.ts'
 import { otelRecorder } from './meter.ts'

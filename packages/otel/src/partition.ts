@@ -1,5 +1,5 @@
 import type { ExtensionContext, Subject } from '@sluice/core'
-import { assertOneOf } from '@sluice/core/validation'
+import { assertOneOf } from '@sluice/core/internal'
 import { setBounded } from './bounded.ts'
 import { SPAN } from './names.ts'
 

@@ -1,5 +1,5 @@
 import { defineExtension, type Extension } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/validation'
+import { assertKnownOptions } from '@sluice/core/internal'
 import { flusher, flushing } from './flush.ts'
 import { measure } from './measure.ts'
 import { otelRecorder } from './meter.ts'

@@ -1,6 +1,6 @@
 import type { Attributes, Histogram } from '@opentelemetry/api'
-import { copyResponse, watchStream } from '@sluice/core/http'
-import { assertFunction, assertKnownOptions } from '@sluice/core/validation'
+import { copyResponse, watchStream } from '@sluice/core/internal/http'
+import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { boundedValues } from './bounded.ts'
 import { GEN_AI, MAX_MODELS, MODEL_OPTIONS, operationAttributes } from './gen-ai.ts'
 import type { ModelTelemetryOptions } from './gen-ai.ts'

@@ -7,7 +7,7 @@ import {
   type LimiterEvents,
   type Listeners,
 } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/validation'
+import { assertKnownOptions } from '@sluice/core/internal'
 import { setBounded } from './bounded.ts'
 import { decisionAttributes, prefixed } from './decision-span.ts'
 import { flusher, flushing, FLUSH_OPTIONS, type FlushOptions } from './flush.ts'

@@ -4,6 +4,7 @@ import { rateLimit as rateLimitWorker } from '@sluice/cloudflare'
 import * as core from '@sluice/core'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import * as http from '@sluice/core/http'
+import { createHandoff } from '@sluice/core/internal/http'
 import * as identity from '@sluice/core/identity'
 import { jwtSubject } from '@sluice/core/jwt'
 import { defineManifest } from '@sluice/core/manifest'
@@ -157,9 +158,9 @@ export const MISUSE: Record<string, Misuse> = {
     'limiter',
     'undefined',
   ],
-  'a short hand-off secret': [() => http.createHandoff(SHORT), 'secret', String(SHORT.length)],
+  'a short hand-off secret': [() => createHandoff(SHORT), 'secret', String(SHORT.length)],
   'a hand-off store as text': [
-    () => http.createHandoff('x'.repeat(32), { singleUse: SHORT as never }),
+    () => createHandoff('x'.repeat(32), { singleUse: SHORT as never }),
     'singleUse',
     'string',
   ],

@@ -1,13 +1,13 @@
 import { rateLimit as rateLimitWorker } from '@sluice/cloudflare'
 import { fixedWindow, InputError, type Cost, type Limiter } from '@sluice/core'
 import {
-  HANDOFF_HEADER,
   limitGuesses,
   rateLimit,
   reserving,
   type RouteCost,
   type RouteInput,
 } from '@sluice/core/http'
+import { HANDOFF_HEADER } from '@sluice/core/internal/http'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
 import { assertProtected } from '@sluice/next/testing'
 import { NextRequest } from 'next/server.js'

@@ -1,4 +1,4 @@
-import { createHandoff, type HandoffTerms } from '@sluice/core/http'
+import { createHandoff, type HandoffTerms } from '@sluice/core/internal/http'
 import { manualClock } from '@sluice/core'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { MIDNIGHT } from '../../support/times.ts'

@@ -1,4 +1,4 @@
-import { createHandoff, HANDOFF_HEADER, type HandoffTerms } from '@sluice/core/http'
+import { createHandoff, HANDOFF_HEADER, type HandoffTerms } from '@sluice/core/internal/http'
 import { ConfigError, manualClock, type Store } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'

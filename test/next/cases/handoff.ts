@@ -1,4 +1,4 @@
-import { createHandoff, HANDOFF_HEADER } from '@sluice/core/http'
+import { createHandoff, HANDOFF_HEADER } from '@sluice/core/internal/http'
 import { describe, expect, it } from 'vitest'
 import { canonical, newTenant, reportOf, type SetUp, type Tenant } from '../support/set-up.ts'
 

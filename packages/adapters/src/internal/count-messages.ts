@@ -1,6 +1,6 @@
 import { ConfigError } from '@sluice/core'
-import { readChunks } from '@sluice/core/http'
-import { assertKnownOptions, assertPositiveInteger } from '@sluice/core/validation'
+import { readChunks } from '@sluice/core/internal/http'
+import { assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
 import { createMessageScan } from './message-scan.ts'
 
 /** The longest body that the transports of the MCP SDK read by default, in bytes. */

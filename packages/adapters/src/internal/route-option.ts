@@ -1,6 +1,6 @@
 import { ConfigError } from '@sluice/core'
 import type { GuardOptions } from '@sluice/core/http'
-import { assertOptions } from '@sluice/core/validation'
+import { assertOptions } from '@sluice/core/internal'
 
 /** Options of an adapter whose framework knows the route of a request. */
 export interface RouteLimitOptions<Context extends unknown[]> extends GuardOptions<Context> {

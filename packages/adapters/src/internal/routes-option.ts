@@ -1,5 +1,5 @@
 import { compileRoutes, type GuardOptions, type Route, type RouteInput } from '@sluice/core/http'
-import { assertOptions } from '@sluice/core/validation'
+import { assertOptions } from '@sluice/core/internal'
 
 /** Options of an adapter whose middleware may run for every request of an app. */
 export interface RoutesLimitOptions<Context extends unknown[]> extends GuardOptions<Context> {

@@ -1,5 +1,5 @@
 import type { DeniedDecision } from '@sluice/core'
-import { requestsOnly } from '@sluice/core/http'
+import { requestsOnly } from '@sluice/core/internal/http'
 import { admit, type AdmittedCall, type CallTenant } from './engine.ts'
 import type { PreparedCall } from './prepare.ts'
 import { assertOfBody } from './refused-body.ts'

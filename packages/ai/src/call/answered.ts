@@ -1,4 +1,4 @@
-import { copyResponse, watchStream } from '@sluice/core/http'
+import { copyResponse, watchStream } from '@sluice/core/internal/http'
 import { meterBody } from '../meter/meter.ts'
 import type { AdmittedCall } from './engine.ts'
 import { stripUsage } from './strip-usage.ts'

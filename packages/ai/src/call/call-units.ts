@@ -1,5 +1,5 @@
 /* The units of a call: tokens and money, of its input and of its output. */
-import { MAX_UNITS } from '@sluice/core/validation'
+import { MAX_UNITS } from '@sluice/core/internal'
 import type { Json } from '../json.ts'
 import type { PricedUsage, Prices } from '../prices/prices.ts'
 import {

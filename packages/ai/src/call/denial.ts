@@ -59,7 +59,10 @@ export function denialResponse(
   if (!isPayment && !isAnthropic(api)) return response
   const headers = new Headers(response.headers)
   // A client that waits would not be asked to pay.
-  for (const name of isPayment ? ['retry-after', 'retry-after-ms'] : []) headers.delete(name)
+  if (isPayment) {
+    headers.delete('retry-after')
+    headers.delete('retry-after-ms')
+  }
   const { error: code, message } = denialBody(decision)
   const status = isPayment ? 402 : response.status
   return errorResponse({ status, code, message, headers }, api)

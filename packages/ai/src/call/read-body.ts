@@ -1,4 +1,4 @@
-import { readChunks } from '@sluice/core/http'
+import { readChunks } from '@sluice/core/internal/http'
 import { parsed } from '../json.ts'
 import { bodyScan } from './body-scan.ts'
 

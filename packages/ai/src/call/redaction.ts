@@ -1,5 +1,5 @@
 /* What a provider's answers say about the operator, whom its clients are not to know. */
-import { copyResponse } from '@sluice/core/http'
+import { copyResponse } from '@sluice/core/internal/http'
 import { readText } from './read-body.ts'
 
 /** The longest error of a provider that is passed on, in bytes. */

@@ -10,7 +10,7 @@ import {
   oneOf,
   type OptionRule,
   type OptionRules,
-} from '@sluice/core/validation'
+} from '@sluice/core/internal'
 import { assertFormats } from '../formats/format.ts'
 import { isObject } from '../json.ts'
 import type { CallOptions } from './engine.ts'

@@ -1,4 +1,4 @@
-import type { StreamWatcher } from '@sluice/core/http'
+import type { StreamWatcher } from '@sluice/core/internal/http'
 
 /** A member that says nothing. In a string its quotes would have a backslash before them. */
 const EMPTY_USAGE = /,\s*"usage"\s*:\s*null(?=\s*[,}])/

@@ -1,5 +1,5 @@
 import { ConfigError } from '@sluice/core'
-import { assertKnownOptions, assertOneOf } from '@sluice/core/validation'
+import { assertKnownOptions, assertOneOf } from '@sluice/core/internal'
 import { API_NAMES, apiOfPath, isAnthropic, type ModelApi } from './api.ts'
 
 /** The address of a provider, and the key to call it with. */

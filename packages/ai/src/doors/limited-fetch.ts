@@ -1,6 +1,6 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { rateLimitHeaders, Refusal, withHeaders } from '@sluice/core/http'
-import { assertFunction, type OptionRules } from '@sluice/core/validation'
+import { assertFunction, type OptionRules } from '@sluice/core/internal'
 import { apiOfPath } from '../call/api.ts'
 import { meterAnswer } from '../call/answered.ts'
 import { chargedSignal, hasCharged } from '../call/charged-signal.ts'

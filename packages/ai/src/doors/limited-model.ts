@@ -1,6 +1,6 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
-import { assertMaxDelay, delay } from '@sluice/core/http'
-import { assertFunction, hasMethod, type OptionRules } from '@sluice/core/validation'
+import { assertMaxDelay, delay } from '@sluice/core/internal/http'
+import { assertFunction, hasMethod, type OptionRules } from '@sluice/core/internal'
 import { modelMeter, type MeterModel } from '../meter/ai-sdk.ts'
 import { chargedSignal } from '../call/charged-signal.ts'
 import { denialResponse } from '../call/denial.ts'

@@ -1,11 +1,5 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import {
-  assertHeaderStyles,
-  assertMaxDelay,
-  createIdentify,
-  delay,
-  limiterFrom,
-  orRefusal,
   rateLimitHeaders,
   Refusal,
   withHeaders,
@@ -15,12 +9,20 @@ import {
   type SubjectResolver,
 } from '@sluice/core/http'
 import {
+  assertHeaderStyles,
+  assertMaxDelay,
+  createIdentify,
+  delay,
+  limiterFrom,
+  orRefusal,
+} from '@sluice/core/internal/http'
+import {
   assertFunction,
   assertText,
   hasMethod,
   oneOf,
   type OptionRules,
-} from '@sluice/core/validation'
+} from '@sluice/core/internal'
 import type { ModelApi } from '../call/api.ts'
 import { meterAnswer } from '../call/answered.ts'
 import { chargedSignal } from '../call/charged-signal.ts'
@@ -142,11 +144,11 @@ export function modelHandler<Context extends unknown[]>(
   }
   assertCallOptions('modelHandler', options, rules)
   const { route = 'model', headers, maxDelayMs = 30_000, onError = logError } = options
-  const isFunction = typeof send === 'function'
-  const upstream = isFunction ? undefined : send
-  const address = isFunction ? undefined : addressOf(send)
+  const upstream = typeof send === 'function' ? undefined : send
+  const address = typeof send === 'function' ? undefined : addressOf(send)
   const api = apiOfHandler(options.api, address)
-  const sendCall: SendCall<Context> = isFunction ? send : (...[call]) => callUpstream(send, call)
+  const sendCall: SendCall<Context> =
+    typeof send === 'function' ? send : (...[call]) => callUpstream(send, call)
   const limiterFor = limiterFrom('modelHandler.limiter', limiter)
   const checked = (one: Limiter): Limiter => assertPriced('modelHandler', one, options)
   // A function may need what there is only at a request.

@@ -3,7 +3,7 @@ import {
   assertPositiveInteger,
   oneOf,
   type OptionRules,
-} from '@sluice/core/validation'
+} from '@sluice/core/internal'
 import { API_NAMES, type ModelApi } from '../call/api.ts'
 import { errorResponse } from '../call/denial.ts'
 import { prepareCall, type CallTerms } from '../call/prepare.ts'

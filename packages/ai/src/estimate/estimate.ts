@@ -1,4 +1,4 @@
-import { MAX_UNITS } from '@sluice/core/validation'
+import { MAX_UNITS } from '@sluice/core/internal'
 import { own, type Json } from '../json.ts'
 import { units } from '../formats/provider-usage.ts'
 import { inputTokens, type Inspect } from './request-input.ts'

@@ -1,5 +1,5 @@
 import { ConfigError } from '@sluice/core'
-import { MAX_UNITS } from '@sluice/core/validation'
+import { MAX_UNITS } from '@sluice/core/internal'
 import { invalidBody } from './invalid-body.ts'
 import { CLAUDE_IMAGE_TOKENS, openAiImageTokens } from './images.ts'
 import { isGiven, isObject, objectOf, objectsIn, own, type Json } from '../json.ts'

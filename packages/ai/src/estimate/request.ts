@@ -3,7 +3,7 @@ import {
   assertOptionRules,
   assertPositiveInteger,
   type OptionRules,
-} from '@sluice/core/validation'
+} from '@sluice/core/internal'
 import { estimated, type EstimateRequestOptions, type RequestEstimate } from './estimate.ts'
 import { invalidBody } from './invalid-body.ts'
 import { isObject } from '../json.ts'

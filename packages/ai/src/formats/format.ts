@@ -1,5 +1,5 @@
 import { ConfigError } from '@sluice/core'
-import type { OptionRule } from '@sluice/core/validation'
+import type { OptionRule } from '@sluice/core/internal'
 import type { Usage } from '../usage.ts'
 
 /** Tokens as a provider reports them, without the numbers that it does not report. */

@@ -1,4 +1,4 @@
-import { MAX_UNITS } from '@sluice/core/validation'
+import { MAX_UNITS } from '@sluice/core/internal'
 import type { ReportedUsage } from './format.ts'
 import { isObject, objectOf, objectsIn, type Json } from '../json.ts'
 import type { ModelUsage } from '../usage.ts'

@@ -1,5 +1,5 @@
 import { ConfigError } from '@sluice/core'
-import { assertOptionRules } from '@sluice/core/validation'
+import { assertOptionRules } from '@sluice/core/internal'
 import { FACT_RULES, METER_RULES, type MeterOptions } from './meter-options.ts'
 import { createSettle, emptyUsage, metered, type ChunkReader } from './meter.ts'
 import { isObject, objectOf, objectsIn, parsed, type Json } from '../json.ts'

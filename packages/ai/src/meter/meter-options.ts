@@ -5,7 +5,7 @@ import {
   hasMethod,
   oneOf,
   type OptionRules,
-} from '@sluice/core/validation'
+} from '@sluice/core/internal'
 import { assertFormats, type UsageFormat } from '../formats/format.ts'
 import type { AnswerFacts } from './usage-accumulator.ts'
 import type { Settle } from '../usage.ts'

@@ -1,6 +1,6 @@
 import { ConfigError } from '@sluice/core'
-import { watchStream } from '@sluice/core/http'
-import { assertOptionRules } from '@sluice/core/validation'
+import { watchStream } from '@sluice/core/internal/http'
+import { assertOptionRules } from '@sluice/core/internal'
 import { answerReader } from './answer.ts'
 import type { AnswerDecoder } from '../formats/format.ts'
 import { logError } from '../log-error.ts'

@@ -1,4 +1,4 @@
-import { MAX_UNITS } from '@sluice/core/validation'
+import { MAX_UNITS } from '@sluice/core/internal'
 import type { ReportedUsage } from '../formats/format.ts'
 import { isClaude } from '../model-name.ts'
 import { combineNumbers, NO_NUMBERS, units, type Numbers } from '../formats/provider-usage.ts'

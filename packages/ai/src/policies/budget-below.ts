@@ -1,6 +1,6 @@
 import { ConfigError, type Limiter, type Subject } from '@sluice/core'
 import { unitNamesOf } from '@sluice/core/reservations'
-import { assertOptions, assertPositiveInteger } from '@sluice/core/validation'
+import { assertOptions, assertPositiveInteger } from '@sluice/core/internal'
 
 /**
  * Returns a function that finds out if less than these units are left of any budget that counts them. It is

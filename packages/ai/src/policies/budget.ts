@@ -8,7 +8,7 @@ import {
   type PolicyOptions,
   type PolicyRule,
 } from '@sluice/core'
-import { MAX_UNITS, assertKnownOptions, assertLimit, assertName } from '@sluice/core/validation'
+import { MAX_UNITS, assertKnownOptions, assertLimit, assertName } from '@sluice/core/internal'
 import { withOwnOptions } from '../own-options.ts'
 
 // eslint-disable-next-line typescript/no-explicit-any -- stands for names of limits that are not known, which only `any` fits

@@ -5,7 +5,7 @@ import {
   assertTexts,
   optionRule,
   type OptionRules,
-} from '@sluice/core/validation'
+} from '@sluice/core/internal'
 
 /** Options of `learnedOutput`. */
 export interface LearnedOutputOptions {

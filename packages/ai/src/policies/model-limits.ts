@@ -7,7 +7,7 @@ import {
   type Policy,
   type PolicyOptions,
 } from '@sluice/core'
-import { assertKnownOptions, assertLimit, assertOptions } from '@sluice/core/validation'
+import { assertKnownOptions, assertLimit, assertOptions } from '@sluice/core/internal'
 import { listedName } from '../model-name.ts'
 import { withOwnOptions } from '../own-options.ts'
 

@@ -7,7 +7,7 @@ import {
   type Policy,
   type PolicyOf,
 } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/validation'
+import { assertKnownOptions } from '@sluice/core/internal'
 import { budget, type AnyLimitName } from './budget.ts'
 import { withOwnOptions } from '../own-options.ts'
 

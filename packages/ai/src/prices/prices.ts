@@ -8,7 +8,7 @@ import {
   isUnits,
   type OptionRule,
   type OptionRules,
-} from '@sluice/core/validation'
+} from '@sluice/core/internal'
 import { isObject } from '../json.ts'
 import { listedName } from '../model-name.ts'
 import type { Usage } from '../usage.ts'

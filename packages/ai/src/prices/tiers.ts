@@ -1,4 +1,4 @@
-import { assertOptions } from '@sluice/core/validation'
+import { assertOptions } from '@sluice/core/internal'
 import { listedName } from '../model-name.ts'
 import { withOwnOptions } from '../own-options.ts'
 import { assertPrices, definePrices, type ModelPrice, type Prices } from './prices.ts'

@@ -57,7 +57,7 @@ export class Holding {
   }
 
   /** Starts to fetch the block that follows the lease. Returns false if there is one, or it is on its way. */
-  startPrefetch(lease: Lease, { most }: LeaseTerms, now: Moment): boolean {
+  prefetch(lease: Lease, { most }: LeaseTerms, now: Moment): boolean {
     lease.isFollowed = true
     if (this.#next || this.isFetching) return false
     this.isFetching = true

@@ -73,7 +73,7 @@ export class LeaseBook {
     const requests = served.flatMap(({ lease, entry }): BlockRequest[] => {
       const terms = termsOf(entry.policy)
       const holding = this.#holdings.get(entry.key)
-      if (!terms || !holding?.startPrefetch(lease, terms, now)) return []
+      if (!terms || !holding?.prefetch(lease, terms, now)) return []
       this.#keep(entry.key, terms, now)
       return [{ entry, terms, holding, wanted: holding.size, isPrefetch: true }]
     })

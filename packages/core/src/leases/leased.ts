@@ -8,7 +8,7 @@ import { runInBackground } from '../internal/background.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
 import { requestId } from '../internal/random-id.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
-import { isDenied } from '../stores/store.ts'
+import { assertStore, isDenied } from '../stores/store.ts'
 import { LeaseBook } from './lease-book.ts'
 import { serveLocally } from './local-part.ts'
 import { termsOf } from './lease.ts'
@@ -49,7 +49,7 @@ const NO_VALUES: readonly undefined[] = []
  * process.on('SIGTERM', () => void store.returnUnits())
  */
 export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
-  assertStore(store)
+  assertStore('leased.store', store)
   assertKnownOptions('leased', options, ['maxLeases', 'fetchAhead'])
   const { maxLeases = 10_000, fetchAhead = true } = options
   const book = new LeaseBook(store, assertPositiveInteger('leased.maxLeases', maxLeases))
@@ -169,10 +169,4 @@ function countedRules(policies: readonly PolicyRule[]): readonly PolicyRule[] {
   const rules = Object.freeze(policies.map((rule) => termsOf(rule)?.counted ?? rule))
   countedBy.set(policies, rules)
   return rules
-}
-
-function assertStore(store: unknown): void {
-  const { check, run, reset } = (store ?? {}) as Partial<Store>
-  if ([check, run, reset].every((method) => typeof method === 'function')) return
-  throw new ConfigError('invalid_option', 'leased.store', 'must be a store, such as upstash()')
 }

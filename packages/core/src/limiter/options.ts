@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Plans } from '../policies/plans.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
+import { assertStore } from '../stores/store.ts'
 import type { Emitters, Problem } from './events.ts'
 import type { Extension, ExtensionInstance } from './extensions.ts'
 import type { LimiterRuntime } from './runtime.ts'
@@ -59,7 +60,7 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   }
   const clock = wholeMsClock(injectedClock === undefined ? systemClock : injectedClock)
   assertLimits(policies, plans)
-  const store = assertStore(options.store)
+  const store = assertStore('store', options.store)
   let events: Emitters | undefined
   // An extension may use its host later: it then finds the observed store, and the events.
   const host = {
@@ -122,14 +123,6 @@ function wholeMsClock(clock: Clock): Clock {
     if (now >= 0 && now <= MAX_TIME) return now
     throw invalid('clock', 'must return epoch milliseconds', now)
   }
-}
-
-function assertStore(store: unknown): Store {
-  const { check, run, reset } = (store ?? {}) as Partial<Store>
-  if ([check, run, reset].every((method) => typeof method === 'function')) {
-    return store as Store
-  }
-  throw invalid('store', 'must be a store, such as upstash() or memory()', typeof store)
 }
 
 /** Resolves every limit for every plan and route, so that an invalid one is found at construction. */

@@ -2,7 +2,7 @@
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Entry, Store, StoreProblem, StoreReply, StoreRequest, Verdict } from './store.ts'
 import { systemClock } from '../clock.ts'
-import { ConfigError, SluiceError, StoreError } from '../errors.ts'
+import { SluiceError, StoreError } from '../errors.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
@@ -15,7 +15,7 @@ import {
   verdictNow,
   type KnownVerdict,
 } from './known-verdict.ts'
-import { isDenied } from './store.ts'
+import { assertStore, isDenied } from './store.ts'
 
 /** Options of `cacheDenials`. */
 export interface CacheDenialsOptions {
@@ -51,13 +51,7 @@ export function cacheDenials(store: Store, options: CacheDenialsOptions = {}): S
   const known = new RecentItems<KnownVerdict>(
     assertPositiveInteger('cacheDenials.maxPartitions', max, 1_000_000),
   )
-  if (typeof (store as Partial<Store> | undefined)?.check !== 'function') {
-    throw new ConfigError(
-      'invalid_option',
-      'cacheDenials.store',
-      'must be a store, such as upstash()',
-    )
-  }
+  assertStore('cacheDenials.store', store)
   const changes = new Changes()
   // Windows over one log share a key, and are known apart by their names.
   const sharingNames = new Set<string>()

@@ -2,7 +2,7 @@ import type { AlgorithmInput, Finding, StoredState } from '../algorithms/algorit
 import type { Degraded, Source } from '../decision.ts'
 import type { StoreErrorCode } from '../errors.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import { StoreError } from '../errors.ts'
+import { ConfigError, StoreError } from '../errors.ts'
 
 /** One policy's part in a store call: its key and its numbers. */
 export interface Entry extends AlgorithmInput {
@@ -202,6 +202,14 @@ export interface Store {
   run<Result>(operation: Operation<Result>): Promise<Result>
   /** Removes these keys, counts and records alike. @throws StoreError When they may still be there. */
   reset(keys: readonly string[]): Promise<void>
+}
+
+/** Returns `value` if it is a store. @throws ConfigError When it is none. */
+export function assertStore(option: string, value: unknown): Store {
+  const { check, run, reset } = (value ?? {}) as Partial<Store>
+  if ([check, run, reset].every((method) => typeof method === 'function')) return value as Store
+  const rule = 'must be a store, such as upstash() or memory()'
+  throw new ConfigError('invalid_option', option, rule, typeof value)
 }
 
 /** Creates the error of an answer that a store cannot have given. */

@@ -5,7 +5,7 @@ import {
   type PolicyRule,
   type WaitUntil,
 } from '@sluice/core'
-import { assertKnownOptions, assertName, assertPositiveInteger } from '@sluice/core/validation'
+import { assertKnownOptions, assertName, assertPositiveInteger } from '@sluice/core/internal'
 import { measure, type MeasureOptions } from '../measure.ts'
 import { processCounter } from './process-counters.ts'
 import { SeriesCounter, type SeriesValues } from './series.ts'

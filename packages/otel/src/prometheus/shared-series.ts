@@ -1,6 +1,6 @@
 import { durationMs, extensionHandle, type Duration, type Limiter } from '@sluice/core'
-import { assertKnownOptions, assertName } from '@sluice/core/validation'
-import { CounterFlush, readCounters, type CounterValues } from '@sluice/usage/counters'
+import { assertKnownOptions, assertName } from '@sluice/core/internal'
+import { CounterFlush, readCounters, type CounterValues } from '@sluice/usage/internal'
 import { EXTENSION, type PrometheusHandle, type SeriesSharing } from './prometheus.ts'
 import type { SeriesValues } from './series.ts'
 

@@ -2,7 +2,7 @@ import type { Call } from '../call.ts'
 import type { RouteMatcher } from '@sluice/core/http'
 import type { ColumnMap } from './columns.ts'
 import type { Fault, Row } from './row.ts'
-import { isUnits, MUST_BE_UNITS } from '@sluice/core/validation'
+import { isUnits, MUST_BE_UNITS } from '@sluice/core/internal'
 import { isRelative, parseTime } from './parse-time.ts'
 
 /** Values for calls whose line does not tell them. */

@@ -10,7 +10,7 @@ import {
   type Limiter,
   type WaitUntil,
 } from '@sluice/core'
-import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/validation'
+import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
 import { CounterFlush } from '../counters/counter-flush.ts'
 import { dayOf, PERIOD_MS, periodKey } from '../hours.ts'
 import type { Period } from '../rows.ts'

@@ -1,5 +1,5 @@
 import { ConfigError, type Limiter } from '@sluice/core'
-import { assertKnownOptions, assertOneOf } from '@sluice/core/validation'
+import { assertKnownOptions, assertOneOf } from '@sluice/core/internal'
 import { readCounters } from '../counters/read-counters.ts'
 import { PERIOD_MS, periodKey } from '../hours.ts'
 import { usageHandle } from '../recording/record-usage.ts'

@@ -1,5 +1,6 @@
 /* The function `batched`: a store around a store in Redis that makes the decisions of one moment in one script call. */
 import type { Operation, Store, StoreReply, StoreRequest } from '../store.ts'
+import { assertStore } from '../store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { sharesPromises } from '../../internal/runtime.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../../internal/validation.ts'
@@ -94,12 +95,10 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
 }
 
 /** Throws if `store` is none, or one that must see each request. */
-function assertInnermost(store: Partial<Store> | undefined): void {
-  const isStore = typeof store?.check === 'function' && typeof store.run === 'function'
-  if (isStore && !isWrapper(store)) return
-  const rule = isStore
-    ? 'must be the store in Redis itself; wrap the batched one, as in cacheDenials(batched(upstash()))'
-    : 'must be a store, such as upstash()'
+function assertInnermost(store: Store): void {
+  if (!isWrapper(assertStore('batched.store', store))) return
+  const rule =
+    'must be the store in Redis itself; wrap the batched one, as in cacheDenials(batched(upstash()))'
   throw new ConfigError('invalid_option', 'batched.store', rule)
 }
 

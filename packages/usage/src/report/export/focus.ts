@@ -1,5 +1,5 @@
 import { ConfigError } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/validation'
+import { assertKnownOptions } from '@sluice/core/internal'
 import { PERIOD_MS } from '../../hours.ts'
 import type { Usage, UsageRow } from '../../rows.ts'
 import { csvLine, dollars } from './csv.ts'

@@ -1,5 +1,5 @@
 import { ConfigError } from '@sluice/core'
-import { assertKnownOptions } from '@sluice/core/validation'
+import { assertKnownOptions } from '@sluice/core/internal'
 import type { Detector, Finding, FindingsInput } from './finding.ts'
 import { abnormalUsage } from './abnormal-usage.ts'
 import { nearCap } from './near-cap.ts'
