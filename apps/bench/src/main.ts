@@ -10,7 +10,7 @@ import type { Scenario } from './scenarios/scenario.ts'
 
 async function main({ scenarios, rounds, write, render }: Options): Promise<void> {
   if (!render) await measureAll({ scenarios, rounds, write })
-  if (render || write) await writeDocs(readResults())
+  if (render || write) writeDocs(readResults())
 }
 
 type Run = Pick<Options, 'scenarios' | 'rounds' | 'write'>
@@ -38,8 +38,8 @@ async function measure(
   const [before, start] = [load(), performance.now()]
   const rows = await scenario.run({ servers, rounds, onRound: progress.round })
   progress.end((performance.now() - start) / 1_000)
-  const { name, title, plot = 'figures' } = scenario
-  return { scenario: name, title, plot, rounds, load: [before, load()], facts, rows }
+  const { name, title } = scenario
+  return { scenario: name, title, rounds, load: [before, load()], facts, rows }
 }
 
 try {

@@ -49,7 +49,7 @@ tables of medians. Times depend on the machine; compare the ratios.
 
   --scenario NAME  measure only this scenario; repeatable (default: all)
   --rounds NUMBER  rounds of each (default: ${DEFAULT_ROUNDS})
-  --write          save the figures, and put tables and plots into docs/performance.md
+  --write          save the figures, and put the tables into docs/performance.md
   --render         measure nothing; put the saved figures into docs/performance.md
   --help           print this
 

@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import type { Row } from '../measure/row.ts'
 import type { Facts } from './facts.ts'
 
-/** All that a run of a scenario has found. Tables and plots are drawn from this alone. */
+/** All that a run of a scenario has found. Its table is made from this alone. */
 export interface Result {
   readonly scenario: string
   readonly title: string
-  readonly plot: 'figures' | 'ratios'
   readonly rounds: number
   /** The load of the machine before and after. */
   readonly load: readonly [number, number]

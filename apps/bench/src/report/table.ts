@@ -78,7 +78,7 @@ function comparisonTable(rows: readonly Row[], bars: boolean): string {
 const joined = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
 
 /** Formats cells as a Markdown table whose columns line up. */
-export function grid(headings: readonly string[], lines: readonly (readonly string[])[]): string {
+function grid(headings: readonly string[], lines: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) =>
     Math.max(3, heading.length, ...lines.map((line) => line[column]?.length ?? 0)),
   )

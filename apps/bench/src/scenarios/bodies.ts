@@ -39,7 +39,6 @@ const BODIES: Readonly<Record<string, string>> = {
 export const bodiesScenario: Scenario = {
   name: 'bodies',
   title: 'CPU and heap of the costliest bodies that modelHandler accepts, beside JSON.parse',
-  plot: 'ratios',
 
   async run(bench) {
     const rows: Row[] = []

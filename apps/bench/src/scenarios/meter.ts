@@ -22,7 +22,6 @@ type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>
 export const meterScenario: Scenario = {
   name: 'meter',
   title: 'milliseconds of CPU per megabyte of metered server-sent events',
-  plot: 'ratios',
 
   async run(bench) {
     return [

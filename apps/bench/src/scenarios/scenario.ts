@@ -7,12 +7,10 @@ export interface Bench extends Rounds {
   readonly servers: Servers
 }
 
-/** A group of measurements that take turns. It becomes one table and its plots. */
+/** A group of measurements that take turns. It becomes one table. */
 export interface Scenario {
   readonly name: string
-  /** One line for `--help`, above the table and under the plot. */
+  /** One line for `--help` and above the table. */
   readonly title: string
-  /** The part of rows without `at` that its plot shows; default: `figures`. */
-  readonly plot?: 'figures' | 'ratios'
   run(bench: Bench): Promise<Row[]>
 }

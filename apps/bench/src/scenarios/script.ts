@@ -22,7 +22,6 @@ const BAR = 1.3
 export const scriptScenario: Scenario = {
   name: 'script',
   title: 'microseconds of Redis per decision, beside hand-written scripts',
-  plot: 'ratios',
 
   async run(bench) {
     const rows: Row[] = []

@@ -22,7 +22,6 @@ const calls =
 export const sequentialScenario: Scenario = {
   name: 'sequential',
   title: 'milliseconds per decision over HTTP, one after the other',
-  plot: 'ratios',
 
   async run(bench) {
     return rowsOf(await interleave(bench, await samplesOf(bench.servers), TURNS))

@@ -3,12 +3,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import {
-  openBrowser,
-  openDashboard,
-  runScenario,
-} from '../../test/observability/dashboard/browser.ts'
-import { startDemo } from '../../test/observability/dashboard/demo.ts'
+import { openBrowser, openDashboard, runScenario } from '../test/observability/dashboard/browser.ts'
+import { startDemo } from '../test/observability/dashboard/demo.ts'
 
 const folder = fileURLToPath(new URL('../../docs/screenshots', import.meta.url))
 mkdirSync(folder, { recursive: true })
