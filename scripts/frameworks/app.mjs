@@ -37,7 +37,7 @@ export async function startApp(folder, { local, model }) {
     url,
     secret,
     request: readJson(`${folder}/example.json`),
-    page: readFileSync(new URL(`../../docs/start/${basename(folder)}.md`, import.meta.url), 'utf8'),
+    page: `${startPage(basename(folder))}\n${startPage('README')}`,
     stop: () => stop(child),
   }
   try {
@@ -48,6 +48,9 @@ export async function startApp(folder, { local, model }) {
     throw error
   }
 }
+
+const startPage = (name) =>
+  readFileSync(new URL(`../../docs/start/${name}.md`, import.meta.url), 'utf8')
 
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
 

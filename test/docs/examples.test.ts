@@ -1,26 +1,19 @@
-import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { filesOf, START_PAGES, startPage } from './start-pages.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const examples = readdirSync(join(root, 'examples'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
 
-/** The code blocks of a page that begin with a comment with the name of their file. */
-function filesOf(page: string): [file: string, code: string][] {
-  const blocks = page.matchAll(/```\w+\n(?:\/\/|<!--) (\S+\.\w+)(?: -->)?\n([\s\S]*?)```/g)
-  return Array.from(blocks, ([, file = '', code = '']) => [file, code])
-}
+const pages = START_PAGES.filter((name) => examples.includes(name))
 
-const pages = globSync('docs/start/*.md', { cwd: root })
-  .map((path) => ({ name: basename(path, '.md'), page: readFileSync(join(root, path), 'utf8') }))
-  .filter(({ name }) => examples.includes(name))
-
-it.each(pages)('the files on the page of $name are those of its example', ({ name, page }) => {
+it.each(pages)('the files on the page of %s are those of its example', (name) => {
   const folder = join(root, 'examples', name)
-  const files = filesOf(page).filter(([file]) => existsSync(join(folder, file)))
+  const files = [...filesOf(startPage(name))].filter(([file]) => existsSync(join(folder, file)))
   expect(files.length).toBeGreaterThan(0)
   for (const [file, code] of files) expect(code).toBe(readFileSync(join(folder, file), 'utf8'))
 })

@@ -1,5 +1,5 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -8,14 +8,14 @@ import { SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { freePort } from '../e2e/support/ports.ts'
 import { answersOn, expectShown } from './shown-answers.ts'
+import { filesOf, START_PAGES, startPage } from './start-pages.ts'
 
 const { PATH } = process.env
 const SECRET = 'a secret of at least thirty-two bytes'
 
-const root = fileURLToPath(new URL('../../docs/start/', import.meta.url))
-const pages = globSync('*.md', { cwd: root })
-  .map((file) => ({ name: file.replace('.md', ''), page: readFileSync(join(root, file), 'utf8') }))
-  .filter(({ page }) => page.includes('node --env-file=.env server.ts'))
+const pages = START_PAGES.map((name) => ({ name, page: startPage(name) })).filter(({ page }) =>
+  page.includes('// server.ts\n'),
+)
 
 // Inside the workspace, so that the packages are found as a user's would be.
 const folder = mkdtempSync(fileURLToPath(new URL('start-calls-', import.meta.url)))
@@ -38,7 +38,7 @@ async function start(name: string, page: string): Promise<Run> {
   const port = await freePort()
   const app = join(folder, name)
   mkdirSync(app)
-  for (const [, file = '', code = ''] of page.matchAll(/```ts\n\/\/ (\S+)\n([^]*?)```/g)) {
+  for (const [file, code] of filesOf(page)) {
     writeFileSync(join(app, file), code.replaceAll('3000', String(port)))
   }
   const settings = {

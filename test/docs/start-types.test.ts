@@ -1,8 +1,9 @@
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
+import { filesOf, START_PAGES, startPage, TSCONFIG } from './start-pages.ts'
 
 // Inside the workspace, so that the packages are found as a user's would be.
 const folder = mkdtempSync(fileURLToPath(new URL('start-types-', import.meta.url)))
@@ -10,16 +11,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const root = fileURLToPath(new URL('../../docs/start/', import.meta.url))
-const pages = globSync('*.md', { cwd: root })
-  .map((file) => ({ name: file.replace('.md', ''), page: readFileSync(join(root, file), 'utf8') }))
-  .flatMap(({ name, page }) => {
-    const [, project] = /`tsconfig\.json`:\n\n```json\n([^]*?)```/.exec(page) ?? []
-    return project === undefined ? [] : [{ name, page, project }]
-  })
+const pages = START_PAGES.map((name) => ({ name, page: startPage(name) })).filter(({ page }) =>
+  page.includes('// server.ts\n'),
+)
 
-describe('the tsconfig.json of a page to start with', () => {
-  it('is on each page whose server Node runs as it is written', () => {
+describe('the tsconfig.json of the pages to start with', () => {
+  it('is for each page whose server Node runs as it is written', () => {
     expect(pages.map(({ name }) => name).toSorted()).toEqual([
       'express',
       'fastify',
@@ -31,12 +28,12 @@ describe('the tsconfig.json of a page to start with', () => {
     ])
   })
 
-  it.each(pages)('$name: accepts the files of the page', ({ name, page, project }) => {
+  it.each(pages)('$name: accepts the files of the page', ({ name, page }) => {
     const app = join(folder, name)
     mkdirSync(app)
-    writeFileSync(join(app, 'tsconfig.json'), project)
+    writeFileSync(join(app, 'tsconfig.json'), TSCONFIG)
     const [head = ''] = page.split('## 4. Call it')
-    for (const [, file = '', code = ''] of head.matchAll(/```ts\n\/\/ (\S+)\n([^]*?)```/g)) {
+    for (const [file, code] of filesOf(head)) {
       writeFileSync(join(app, file), code)
     }
     const { stdout, status } = spawnSync('tsc', ['-p', app], { encoding: 'utf8' })

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startLocal, type LocalServer } from '@sluice/local'
@@ -17,6 +17,7 @@ import {
 } from 'vitest'
 import { CHAT_SSE } from '../ai/recordings.ts'
 import { answersOn, expectShown } from './shown-answers.ts'
+import { filesOf, startPage } from './start-pages.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
 /** A module that only workerd has. */
@@ -45,7 +46,7 @@ afterEach(() => {
 
 /** Writes the files of a page as it names them, and imports one of them. */
 async function load<Exports>(name: string, file: string): Promise<Exports> {
-  for (const [path, code] of pageOf(name).files) {
+  for (const [path, code] of filesOf(startPage(name))) {
     const target = join(folder, name, path)
     mkdirSync(dirname(target), { recursive: true })
     writeFileSync(target, code.replace(ENV_OF_WORKERS, 'const { env } = process'))
@@ -54,10 +55,9 @@ async function load<Exports>(name: string, file: string): Promise<Exports> {
 }
 
 function pageOf(name: string) {
-  const text = readFileSync(new URL(`../../docs/start/${name}.md`, import.meta.url), 'utf8')
+  const text = startPage(name)
   const blocks = (pattern: RegExp) => Array.from(text.matchAll(pattern), ([, ...found]) => found)
   return {
-    files: blocks(/```ts\n\/\/ (\S+)\n([^]*?)```/g) as [string, string][],
     /** The answers that it shows: to the first request, and to a denied one. */
     answers: answersOn(text),
     texts: blocks(/```text\n([^]*?)\n```/g).map(([lines = '']) => lines),
@@ -82,7 +82,9 @@ describe.each([
       return async (request) => {
         const answer = await proxy(new NextRequest(request))
         if (answer.headers.get('x-middleware-next') === null) return answer
-        return new Response((await POST(request)).body, answer)
+        const response = await POST(request)
+        for (const [name, value] of answer.headers) response.headers.set(name, value)
+        return response
       }
     },
   ],
