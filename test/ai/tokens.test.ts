@@ -8,7 +8,7 @@ import { tableOf } from '../support/markdown.ts'
 import { KINDS } from './samples/kinds.ts'
 import { LANGUAGES } from './samples/languages.ts'
 
-const page = readFileSync(new URL('../../docs/llm.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/estimates.md', import.meta.url), 'utf8')
 const published = new Map([...tableOf(page, 'prose in'), ...tableOf(page, 'other text')])
 const samples = Object.entries({ ...LANGUAGES, ...KINDS })
 

@@ -11,7 +11,7 @@ import { TEXT, type Sample } from './samples/formats/sample.ts'
 import { bytesOf, ledger, sourceOf } from './support.ts'
 
 const ALL: readonly UsageFormat[] = Object.values(formats)
-const page = readFileSync(new URL('../../docs/llm.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/metering.md', import.meta.url), 'utf8')
 const table = tableOf(page, 'answers of')
 
 const toBytes = (body: Sample['body']): Uint8Array<ArrayBuffer> =>
@@ -129,7 +129,7 @@ describe.each(Object.entries(formats))('the format %s', (_, format) => {
   })
 })
 
-describe('the table of docs/llm.md', () => {
+describe('the table of docs/metering.md', () => {
   it('has each provider, and no other', () => {
     expect([...table.keys()]).toEqual([...Object.keys(PROVIDERS), 'anything else'])
   })

@@ -23,7 +23,7 @@ const blockOf = <Exports>(page: string, name: string): Promise<Exports> =>
 describe('budgets for an organisation', () => {
   it('have a default, and for some a limit of their own', async () => {
     const { limiter, raise } = await blockOf<{ limiter: Limiter; raise: () => Promise<void> }>(
-      'policies.md',
+      'tiers.md',
       'organisation.ts',
     )
     await raise()
@@ -157,7 +157,7 @@ interface AgentExample {
   readonly runAgent: (
     gpt: MockLanguageModelV4,
     tools: ToolSet,
-    id: string,
+    subject: { tenant: string; run: string },
   ) => Promise<{ text: string; steps: readonly unknown[] }>
 }
 
@@ -172,7 +172,7 @@ const usageOf = (cents: number) => {
 
 describe('the agent of the page', () => {
   it('has up to 30 steps, and answers before its budget is spent', async () => {
-    const { limiter, runAgent } = await blockOf<AgentExample>('llm.md', 'agent.ts')
+    const { limiter, runAgent } = await blockOf<AgentExample>('recipes/agent.md', 'run-agent.ts')
     const look = tool({ inputSchema: jsonSchema({ type: 'object' }), execute: () => 'nothing' })
     const call = { type: 'tool-call', toolCallId: '1', toolName: 'look', input: '{}' }
     const gpt = (cents: number) =>
@@ -188,12 +188,12 @@ describe('the agent of the page', () => {
           } as never
         },
       })
-    const cheap = await runAgent(gpt(0.5), { look }, 'r1')
+    const cheap = await runAgent(gpt(0.5), { look }, { tenant: 'acme', run: 'r1' })
     expect([cheap.steps.length, cheap.text]).toEqual([30, ''])
-    const dear = await runAgent(gpt(2), { look }, 'r2')
+    const dear = await runAgent(gpt(2), { look }, { tenant: 'acme', run: 'r2' })
     expect(dear.text).toBe('That is all.')
-    const { policies } = await limiter.peek({ run: 'r2' }, { cost: { usd: 0 } })
-    expect(policies[0]).toMatchObject({ remaining: usd(0.5 - dear.steps.length * 0.02) })
+    const { policies } = await limiter.peek({ tenant: 'acme', run: 'r2' }, { cost: { usd: 0 } })
+    expect(policies[1]).toMatchObject({ remaining: usd(0.5 - dear.steps.length * 0.02) })
     // 16 steps leave 18 cents, which is less than 20: the 17th answers.
     expect(dear.steps).toHaveLength(17)
   })

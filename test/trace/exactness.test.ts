@@ -10,7 +10,7 @@ import { tableOf } from '../support/markdown.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { HEAVY, readTrace, shareOfBusiest } from './trace.ts'
 
-const page = readFileSync(new URL('../../docs/policies.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/algorithms.md', import.meta.url), 'utf8')
 const rows = readTrace()
 const WINDOW_MS = 60_000
 const LIMITS = { request: 20, token: 25_000 } as const

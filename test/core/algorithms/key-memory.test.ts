@@ -23,7 +23,7 @@ import { connect } from '../../support/redis.ts'
 import { overTcp } from '../../support/tcp-clients.ts'
 import { DAY, MINUTE } from '../../support/times.ts'
 
-const page = readFileSync(new URL('../../../docs/policies.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/algorithms.md', import.meta.url), 'utf8')
 const HEADING = 'bytes, with a limit of'
 const published = tableOf(page, HEADING)
 const LIMITS = [20, 60, 120, 400, 1_000, 10_000] as const

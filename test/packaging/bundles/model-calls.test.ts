@@ -4,7 +4,9 @@ import { VENDORS } from '../../../scripts/prices.ts'
 import { bundle } from '../../support/bundle.ts'
 import { tableOf } from '../../support/markdown.ts'
 
-const page = readFileSync(new URL('../../../docs/llm.md', import.meta.url), 'utf8')
+const page = ['metering', 'prices']
+  .map((name) => readFileSync(new URL(`../../../docs/${name}.md`, import.meta.url), 'utf8'))
+  .join('\n')
 const published = [...tableOf(page, 'in the bundle')].map(([names, row]) => ({
   names,
   kb: Number(row['kB, gzipped']),

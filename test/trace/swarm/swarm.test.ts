@@ -12,7 +12,9 @@ import type { Journey } from './journey.ts'
 import { PRICE } from './provider.ts'
 import { BUDGETS, limiterIn, makeCalls } from './run.ts'
 
-const page = readFileSync(new URL('../../../docs/llm.md', import.meta.url), 'utf8')
+const page = ['estimates', 'call-charges']
+  .map((name) => readFileSync(new URL(`../../../docs/${name}.md`, import.meta.url), 'utf8'))
+  .join('\n')
 const USUAL_CALLS = 10
 const CALLS = Number(process.env['SWARM_CALLS'] ?? USUAL_CALLS)
 const UNITS = ['token', 'usd'] as const
