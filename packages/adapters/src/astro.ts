@@ -24,7 +24,7 @@ export function rateLimit(
 ): MiddlewareHandler {
   const { findRoute, guardOptions } = splitRoutes(options)
   const guard = createGuard(limiter, guardOptions)
-  // Astro runs the middleware a second time for the page that tells of an error.
+  // Astro runs the middleware a second time for its error page.
   const charged = new WeakMap<Request, AllowOutcome>()
   return async (context, next) => {
     const { request, routePattern, isPrerendered } = context

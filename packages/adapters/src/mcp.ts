@@ -118,7 +118,7 @@ export function decisionOf(extra: ToolExtra): AllowedDecision | undefined {
   return decisionOfRequest(requests.get(extra) as Request)
 }
 
-/** Returns the HTTP request of a call as its transport tells of it, to a URL of its tool. */
+/** Returns the HTTP request of a call as its transport describes it, to a URL of its tool. */
 function requestOf(name: string, { requestInfo, signal }: ToolExtra): Request {
   const headers = headersOf(requestInfo?.headers ?? {})
   return new Request(`mcp://tools/${encodeURIComponent(name)}`, { method: 'POST', headers, signal })

@@ -12,7 +12,7 @@ export class CapCount {
   readonly #endsAt: number
   #before = Infinity
   #moved = 0
-  /** The units that were charged without the store, which never hears of them. */
+  /** The units that were charged without the store, which never sees them. */
   #outside = 0
 
   constructor(endsAt: number) {

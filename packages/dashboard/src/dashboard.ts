@@ -17,7 +17,7 @@ export interface DashboardOptions {
   /** The time, for tests. @default the machine's clock */
   readonly clock?: Clock
   /**
-   * Makes the parts of the page that recorded usage tells: findings, and what policies in shadow would have denied.
+   * Makes the parts of the page that need recorded usage: findings, and what policies in shadow would have denied.
    * Called every ten seconds while somebody watches. @default none
    */
   readonly report?: MakeReport

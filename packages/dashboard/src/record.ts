@@ -73,7 +73,7 @@ export interface ProblemRecord {
   readonly message: string
 }
 
-/** Options of `watch` and `relay`: what one limiter tells its dashboard. */
+/** Options of `watch` and `relay`: what one limiter sends to its dashboard. */
 export interface SourceOptions {
   /** The limiter's name on the dashboard. @default 'limits' */
   readonly name?: string

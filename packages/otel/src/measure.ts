@@ -6,7 +6,7 @@ import type { Labels, MetricName } from './names.ts'
 
 /** The options of every way to measure. */
 export interface MeasureOptions {
-  /** The tenants whose numbers are told apart. Those of others have no tenant. @default none */
+  /** The tenants whose numbers are reported separately. Those of others have no tenant. @default none */
   readonly tenants?: readonly string[]
   /** The most routes, and the most plans, with numbers of their own. Others are `'other'`. @default 100 */
   readonly maxValues?: number

@@ -9,7 +9,7 @@ export interface Call {
   readonly subject: Subject & { readonly tenant: string }
   /**
    * The use of the request, in the units that policies count: `token`, `input_token`, `output_token`, `usd`
-   * (micro-dollars) and your own. A unit that the log does not tell is missing.
+   * (micro-dollars) and your own. A unit that the log does not state is missing.
    */
   readonly units: Readonly<Record<string, number>>
   /** The HTTP status of the answer, if the log tells it. */

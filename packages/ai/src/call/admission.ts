@@ -4,7 +4,7 @@ import { admit, type AdmittedCall, type CallTenant } from './engine.ts'
 import type { PreparedCall } from './prepare.ts'
 import { assertOfBody } from './refused-body.ts'
 
-/** The model that refused bodies count under, which name none that can be called. */
+/** The model under which refused bodies count, because they name no model that can be called. */
 const NO_MODEL = 'other'
 
 /**

@@ -59,7 +59,7 @@ export const METER_RULES: OptionRules<MeterOptions> = {
   ...FACT_RULES,
   settle: assertFunction,
   waitUntil: assertFunction,
-  // One of another realm is none of ours by its class.
+  // A signal of another realm is not an instance of this one's class.
   signal: hasMethod('addEventListener', 'an AbortSignal'),
   onError: assertFunction,
 }

@@ -81,7 +81,7 @@ export function meterStream(
 
 /** Fails before `waitUntil` gets a promise that would never be settled. */
 function assertUnread(where: string, isRead: unknown): void {
-  // What is no stream does not say so.
+  // Anything but a stream has `undefined` here.
   if (isRead === false) return
   throw new ConfigError('invalid_option', where, 'must be unread')
 }

@@ -12,7 +12,7 @@
 import { FOREIGN } from './algorithm.ts'
 
 /**
- * Reads and writes numbers. One takes 1 to 4 characters from `#` to `}`, of which the first tells how many
+ * Reads and writes numbers. One takes 1 to 4 characters from `#` to `}`, of which the first states how many
  * follow, or, above 1.6 million, `~`, its decimal digits and `;`. A gap is at least 1, so 0 announces units.
  */
 const NUMBERS = `local function number(text, at)

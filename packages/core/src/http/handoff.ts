@@ -50,7 +50,7 @@ export interface HandoffOptions {
    * Called by `take` for a hand-off of the right form and time whose signature does not fit: it was signed
    * with another secret or for another request, or somebody made it up.
    *
-   * @default nobody is told
+   * @default nothing is reported
    */
   readonly onMismatch?: (() => void) | undefined
   /** @default the machine's own */

@@ -1,7 +1,7 @@
 /** The end of a stream: closed by its source, broken by it, or given up by its reader. */
 export type StreamEnd = 'closed' | 'broken' | 'cancelled'
 
-/** Hears of what passes through a stream. */
+/** Receives what passes through a stream. */
 export interface StreamWatcher<T> {
   /** Sees each chunk, after it has been passed on. */
   readonly see?: (chunk: T) => void

@@ -11,7 +11,7 @@ import type {
 
 /** The Lua of a kind of operation, which must agree with its `run`. */
 export interface LuaTwin<Result, Data = unknown> {
-  /** Tells scripts of this kind apart, if there are several. @default one script */
+  /** Distinguishes scripts of this kind, if there are several. @default one script */
   shape?(data: Data): string
   /** Makes the script. Called once for each shape, before it is first sent. KEYS are the operation's. */
   script(data: Data): string

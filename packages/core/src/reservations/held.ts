@@ -4,7 +4,7 @@ import type { DeniedDecision, PolicyState } from '../decision.ts'
 const HELD_RETRY_MS = 1_000
 
 /**
- * Returns the denial, told apart: units that are missing now may be held by calls in flight, which
+ * Returns the denial with its cause: units that are missing now may be held by calls in flight, which
  * return what they do not use. A `concurrency` policy knows whether there are any.
  */
 export function explainDenial(decision: DeniedDecision): DeniedDecision {

@@ -204,7 +204,7 @@ export interface Store {
   reset(keys: readonly string[]): Promise<void>
 }
 
-/** Returns `value` if it is a store. @throws ConfigError When it is none. */
+/** Returns `value` if it is a store. @throws ConfigError Otherwise. */
 export function assertStore(option: string, value: unknown): Store {
   const { check, run, reset } = (value ?? {}) as Partial<Store>
   if ([check, run, reset].every((method) => typeof method === 'function')) return value as Store

@@ -14,7 +14,7 @@ export function MissingEvents({ view }: { readonly view: View | undefined }): Re
   )
 }
 
-/** The reasons for which a page hears of nothing, and their remedies. Nothing after the first decision. */
+/** The reasons for which a page gets no data, and their remedies. Nothing after the first decision. */
 export function NoDecision({ view }: { readonly view: View | undefined }): ReactNode {
   if (view?.store.state !== 'unknown') return null
   return (

@@ -38,7 +38,7 @@ export interface Suggestion {
 export interface SuggestOptions {
   /** Tenants that may be denied. @default none */
   readonly except?: readonly string[] | undefined
-  /** The prices of calls whose cost the log does not tell. @default those of the set, else `LIST_PRICES` */
+  /** The prices of calls whose cost the log does not state. @default those of the set, else `LIST_PRICES` */
   readonly prices?: Prices | undefined
 }
 

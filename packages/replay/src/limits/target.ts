@@ -11,7 +11,7 @@ export interface Target {
   low: number
   /** The smallest limit that is known to suffice; `undefined` while none is known. */
   high: number | undefined
-  /** True if the trial was too low. The rest of this reading tells nothing more. */
+  /** True if the trial was too low. The rest of this reading adds nothing. */
   hasFailed: boolean
   /** True if this reading raised the limit on its way. */
   wasRaised: boolean

@@ -5,7 +5,7 @@ import type { Fault, Row } from './row.ts'
 import { isUnits, MUST_BE_UNITS } from '@sluice/core/internal'
 import { isRelative, parseTime } from './parse-time.ts'
 
-/** Values for calls whose line does not tell them. */
+/** Values for calls whose line does not state them. */
 export interface CallDefaults {
   readonly plan: string | undefined
   readonly model: string | undefined

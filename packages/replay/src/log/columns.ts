@@ -66,7 +66,7 @@ const KNOWN_NAMES: Readonly<Record<string, readonly string[]>> = {
   cost: ['cost', 'cost_usd', 'usage.cost'],
 }
 
-/** The column of each field, dimension and unit that a log tells. */
+/** The column of each field, dimension and unit that a log has. */
 export interface ColumnMap {
   /** The column of each of `time`, `tenant`, `input` … */
   readonly fields: Readonly<Record<string, string | undefined>>

@@ -45,7 +45,7 @@ function offsetMs(zone: string): number {
   return (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60_000
 }
 
-/** The size of the number tells its unit: seconds of 1973 to 5138 have 9 to 11 digits before the point. */
+/** The size of the number gives its unit: seconds of 1973 to 5138 have 9 to 11 digits before the point. */
 function fromNumber(value: number): number {
   if (value < 1e11) return Math.floor(value * 1_000)
   if (value < 1e14) return Math.floor(value)
