@@ -126,7 +126,9 @@ export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim
     'retryAfterMs is exact: denied one millisecond before, allowed at it',
   ],
   'settles twice': [
-    operating(() => ({ delete: () => {} })),
+    operating((states) => ({
+      set: (key, stored) => (stored.isSpent ? undefined : states.set(key, stored)),
+    })),
     'a reservation is settled once, also by many at once',
   ],
   'never settles': [
