@@ -53,7 +53,7 @@ const everyOne = ({ entries }: StoreRequest, enforced: boolean) => ({
   entries: entries.map((entry) => ({ ...entry, enforced })),
 })
 
-const NOTHING: StateMap = { get: () => undefined, set: () => {}, delete: () => {} }
+const NOTHING: StateMap = { get: () => undefined, set: () => {} }
 
 /** Stores that are wrong, by what is wrong about them, each with a claim that it must fail. */
 export const MUTANTS: Readonly<Record<string, readonly [make: () => Store, claim: string]>> = {

@@ -65,7 +65,6 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
       if (items !== permanentRecords) trim(items, maxKeys - 1)
       put(items, key, stored)
     },
-    delete: remove,
   }
 
   function check({ entries, apply, now, reads, id, mark, fit }: StoreRequest): StoreReply {

@@ -144,7 +144,6 @@ export interface StateMap {
    * a settled reservation, must not displace others.
    */
   set(key: string, stored: StoredState & { readonly isSpent?: boolean }): void
-  delete(key: string): void
 }
 
 /** The values of a record by field, as a store in memory holds them. */
