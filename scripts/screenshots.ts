@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { openBrowser, openDashboard, runScenario } from '../test/observability/dashboard/browser.ts'
 import { startDemo } from '../test/observability/dashboard/demo.ts'
 
-const folder = fileURLToPath(new URL('../../docs/screenshots', import.meta.url))
+const folder = fileURLToPath(new URL('../docs/screenshots', import.meta.url))
 mkdirSync(folder, { recursive: true })
 
 await using demo = await startDemo()

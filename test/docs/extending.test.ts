@@ -171,6 +171,17 @@ console.log('allowed ' + allowed)`,
     expect(total, `Processes wrote: ${outputs.join()}`).toBe(30)
   })
 
+  it('a file that cannot be read is an error, and stays as it is', async () => {
+    const foreign = join(folder, 'foreign')
+    writeFileSync(foreign, 'not counts')
+    for (const file of [foreign, join(folder, 'missing', 'counts')]) {
+      const options = { store: fileStore(file), policies: [rpm(1)], onStoreError: 'deny' } as const
+      const { allowed, degraded } = await createLimiter(options).check(ACME)
+      expect([allowed, degraded?.cause]).toEqual([false, 'store_failed'])
+    }
+    expect(readFileSync(foreign, 'utf8')).toBe('not counts')
+  })
+
   it('a breaker stops calling after failures, and calls again after a pause', async () => {
     let asked = 0
     let isDown = true

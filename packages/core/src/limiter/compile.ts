@@ -8,7 +8,7 @@ export interface CompiledPolicy {
   readonly prefix: string
   /** Its latest keys by the value of its only dimension. */
   readonly recentKeys: Map<unknown, string>
-  /** The decisions that lacked a dimension of it; not a number as soon as one lacks none. */
+  /** The first decisions that lacked a dimension of it; Infinity as soon as one has all. */
   missingDimensionCount: number
 }
 

@@ -70,7 +70,7 @@ async function decideOnce(
 ): Promise<Outcome> {
   const { program, store, seam, events, extensions } = runtime
   const { subject, fit } = call
-  const startedAt = systemClock()
+  const start = extensionCall ?? { startedAt: systemClock() }
   const digests = hasLongValue(subject, program.dimensions)
     ? await digestLongValues(subject, program.dimensions)
     : undefined
@@ -95,13 +95,7 @@ async function decideOnce(
   )
 
   // The store: check all entries, then charge all of them if all fit.
-  const request = requestOf(
-    runtime,
-    call,
-    resolved,
-    contribution,
-    extensionCall?.startedAt ?? startedAt,
-  )
+  const request = requestOf(runtime, call, resolved, contribution, start.startedAt)
   const { id, now, reads } = request
   const reply: StoreReply =
     resolved.length + reads.length > 0

@@ -5,8 +5,8 @@ import type { Store } from './store.ts'
 /** Options of `memory`. */
 export interface MemoryOptions {
   /**
-   * The most partitions to count, and the most plans and reservations to keep beside them. Past that,
-   * the least recently used is dropped. @default 10_000
+   * The most partitions to count, and the most plans and reservations to keep beside them, as well as the most
+   * settlements to remember. Past that, the least recently used is dropped. @default 10_000
    */
   readonly maxKeys?: number
 }
