@@ -6,7 +6,8 @@ import {
   type ModelApi,
 } from '@sluice/ai'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { CLIENT_CALLS, type Ask } from './client-calls.ts'
+import { CLIENT_CALLS } from './client-calls.ts'
+import type { Ask } from './official-calls.ts'
 import { chargedBy, roomyDoor, type roomyLimiter } from './doors.ts'
 import { createProvider, type Provider, type ProviderOptions } from './provider.ts'
 

@@ -1,6 +1,7 @@
 import { findings, type Finding } from '@sluice/usage/report'
 import { describe, expect, it } from 'vitest'
-import { hoursOf, PLANTS as FLEET_PLANTS, simulateFleet } from './fleets.ts'
+import { hoursOf, simulateFleet } from './fleets.ts'
+import { PLANTS as FLEET_PLANTS } from './planted.ts'
 import * as plants from './plants.ts'
 import { agent, heavyUser, retryStorm, scraper, simulateWeek, type Plant } from './weeks.ts'
 
