@@ -37,7 +37,7 @@ describe('the embedded engine', () => {
   const budget = { ms: LONG_MS }
   let engine: Engine
   beforeAll(async () => {
-    engine = await startEmbedded(budget)
+    engine = await startEmbedded({ budget })
   })
   afterAll(() => engine.close())
   beforeEach(async () => {

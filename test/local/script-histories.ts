@@ -198,4 +198,32 @@ export const SCRIPT_HISTORIES: Record<string, readonly Row[]> = {
     evaluate("return { type(nil), type(1), type('') , type({}), type(type) }"),
     evaluate('return tostring(1 == 1.0) .. tostring(3 % 2 == 1)'),
   ],
+  'patterns, and their errors': [
+    evaluate("local a = string.match('x') return a"),
+    evaluate('local a = string.find() return a'),
+    evaluate('\nlocal a = string.gsub(nil, 1, 2) return a'),
+    evaluate("local a = ('x'):match('%') return a"),
+    evaluate("local a = ('x'):gsub('(', 'y') return a"),
+    evaluate("for a in string.gmatch('x', '[') do return a end"),
+    evaluate("local a = string.gmatch('x') return a"),
+    evaluate("return { pcall(string.match, 'x', '%') }"),
+    evaluate("local ok, text = pcall(function() return string.find('x', '[') end) return text"),
+    evaluate("local a = string.gsub('ab', '.', function(one) error('no ' .. one) end) return a"),
+    evaluate("local a = string.gsub('ab', '.', function() redis.call('HGET', 'x') end) return a"),
+    evaluate("local a = string.gsub('ab', '.', function() error({ err = 'MINE' }) end) return a"),
+    evaluate("return { string.gsub('hello world', '(o)(.?)', { o = '0' }) }"),
+    evaluate("return { string.gsub('hello', 'l', 'L', 1) }"),
+    evaluate("return { string.find('a+b+c', '+', 3, true) }"),
+    evaluate("return { string.find('abc', 'b()', -2) }"),
+    evaluate("return { string.match(1234, '3') }"),
+    // Long enough for the engine to watch the time.
+    evaluate("return { string.gsub(string.rep('a b ', 2000), '%s*(%w)%s*', '%1', 3000) }"),
+    evaluate("return { string.find(string.rep('a', 9000) .. 'b', '(a*)b$', 2) }"),
+    evaluate(
+      "local n = 0 for a, b in string.gmatch(string.rep('k=v,', 5000), '(%w-)=(%w-),') do n = n + #a + #b end return n",
+    ),
+    evaluate(
+      "local a = string.gsub(string.rep('a', 9000), 'a-b-c-', function() error('no') end) return a",
+    ),
+  ],
 }

@@ -46,8 +46,15 @@ export function wrongArity(name: string): CommandError {
   return new CommandError(`ERR wrong number of arguments for '${name.toLowerCase()}' command`)
 }
 
-/** Runs a command whose arity was checked. */
-export function run(definition: Definition, keyspace: Keyspace, args: string[]): Value {
+/** Runs a command whose arity was checked, unless the keyspace refuses it. */
+export function run(
+  name: string,
+  definition: Definition,
+  keyspace: Keyspace,
+  args: string[],
+): Value {
+  const refusal = keyspace.refuse(name, definition.write === true)
+  if (refusal !== undefined) return new CommandError(refusal)
   return catchFault(() => definition.run(keyspace, args))
 }
 

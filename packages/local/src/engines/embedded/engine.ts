@@ -2,6 +2,7 @@ import { CommandError } from '../engine.ts'
 import type { Arg, Command, Engine, Reply } from '../engine.ts'
 import { arityFits, catchFault, definitionOf, run, unknownCommand, wrongArity } from './dispatch.ts'
 import { Keyspace } from './keyspace.ts'
+import type { Snapshot } from './keyspace.ts'
 import { Interpreter } from './lua/interpreter.ts'
 import type { ScriptBudget } from './lua/interpreter.ts'
 import { SCRIPT_ARITIES, Scripts } from './scripts.ts'
@@ -10,6 +11,27 @@ import type { Value } from './value.ts'
 
 const SCRIPT_BUDGET: ScriptBudget = { ms: 5_000 }
 
+/** Options of `startEmbedded`. */
+export interface EmbeddedOptions {
+  /** The time that a script may take, by this machine's clock. @default 5 seconds */
+  readonly budget?: ScriptBudget
+  /** The time of the keys and of `TIME`, in epoch ms. @default the time of this machine */
+  readonly now?: () => number
+  /**
+   * Returns the error of a command that must not run now, as in a Redis that is out of memory. Asked for each
+   * command, also of scripts. @default none
+   */
+  readonly refuse?: (name: string, isWrite: boolean) => string | undefined
+}
+
+/** An engine whose whole state can be kept and put back. */
+export interface EmbeddedEngine extends Engine {
+  /** Copies all keys. Scripts are no part of it. */
+  snapshot(): Snapshot
+  /** Replaces all keys by those of a snapshot, which stays as it is. */
+  restore(snapshot: Snapshot): void
+}
+
 /**
  * Starts a small Redis in this process: keys, strings, hashes, sorted sets, and scripts on Lua 5.1.
  * All other commands get `ERR unknown command`.
@@ -17,8 +39,12 @@ const SCRIPT_BUDGET: ScriptBudget = { ms: 5_000 }
  * Each command and each script ends before the next begins. A script that exceeds its budget is
  * killed.
  */
-export async function startEmbedded(budget: ScriptBudget = SCRIPT_BUDGET): Promise<Engine> {
-  const keyspace = new Keyspace()
+export async function startEmbedded({
+  budget = SCRIPT_BUDGET,
+  now = Date.now,
+  refuse,
+}: EmbeddedOptions = {}): Promise<EmbeddedEngine> {
+  const keyspace = new Keyspace(now, refuse)
   const interpreter = await Interpreter.create(budget)
   const scripts = new Scripts(keyspace, interpreter)
   const enqueue = serialQueue()
@@ -29,7 +55,7 @@ export async function startEmbedded(budget: ScriptBudget = SCRIPT_BUDGET): Promi
     if (interpreter.isBroken) await interpreter.repair()
     keyspace.beginTick()
     const definition = definitionOf(name)
-    if (definition) return run(definition, keyspace, args)
+    if (definition) return run(name, definition, keyspace, args)
     return catchFault(() => scripts.execute(name.toUpperCase(), args))
   }
 
@@ -47,6 +73,8 @@ export async function startEmbedded(budget: ScriptBudget = SCRIPT_BUDGET): Promi
         return replies
       })
     },
+    snapshot: () => keyspace.snapshot(),
+    restore: (snapshot) => keyspace.restore(snapshot),
     async close() {
       keyspace.clear()
     },

@@ -9,13 +9,29 @@ interface Entry {
   expiresAt: number | undefined
 }
 
+/** All keys of a moment. */
+export type Snapshot = ReadonlyMap<string, Readonly<Entry>>
+
+/** Returns the error of a command that must not run now. */
+export type Refuse = (name: string, isWrite: boolean) => string | undefined
+
 const SWEEP_INTERVAL_MS = 1_000
 
 /** Holds all keys. Time stands still during a command or a script; `beginTick` advances it. */
 export class Keyspace {
-  readonly #entries = new Map<string, Entry>()
+  /** Returns the error of a command that must not run now. */
+  readonly refuse: Refuse
+  readonly #clock: () => number
+  #entries = new Map<string, Entry>()
   #nowMs = 0
   #sweptAtMs = 0
+  #timedAtMs = 0
+  #timesInMs = 0
+
+  constructor(clock: () => number, refuse: Refuse = () => undefined) {
+    this.#clock = clock
+    this.refuse = refuse
+  }
 
   /** The time of the current command, in milliseconds since the epoch. */
   get nowMs(): number {
@@ -23,8 +39,24 @@ export class Keyspace {
   }
 
   beginTick(): void {
-    this.#nowMs = Date.now()
+    this.#nowMs = this.#clock()
     if (Math.abs(this.#nowMs - this.#sweptAtMs) >= SWEEP_INTERVAL_MS) this.#sweep()
+  }
+
+  /** The time in microseconds: calls within one millisecond are numbered. */
+  microTime(): [seconds: string, microseconds: string] {
+    const nowMs = this.#clock()
+    this.#timesInMs = nowMs === this.#timedAtMs ? Math.min(this.#timesInMs + 1, 999) : 0
+    this.#timedAtMs = nowMs
+    return [String(Math.floor(nowMs / 1_000)), String((nowMs % 1_000) * 1_000 + this.#timesInMs)]
+  }
+
+  snapshot(): Snapshot {
+    return copyOf(this.#entries)
+  }
+
+  restore(snapshot: Snapshot): void {
+    this.#entries = copyOf(snapshot)
   }
 
   string(key: string): string | undefined {
@@ -104,4 +136,17 @@ export class Keyspace {
       if (this.#isExpired(entry)) this.#entries.delete(key)
     }
   }
+}
+
+function copyOf(entries: Snapshot): Map<string, Entry> {
+  const copied = Array.from(entries, ([key, { data, expiresAt }]): [string, Entry] => [
+    key,
+    { data: copyOfData(data), expiresAt },
+  ])
+  return new Map(copied)
+}
+
+function copyOfData(data: Data): Data {
+  if (typeof data === 'string') return data
+  return data instanceof Map ? new Map(data) : data.copy()
 }

@@ -109,7 +109,7 @@ export class Scripts {
     if (readOnly && definition.write) {
       return new CommandError('ERR Write commands are not allowed from read-only scripts.')
     }
-    return run(definition, this.#keyspace, args)
+    return run(name, definition, this.#keyspace, args)
   }
 }
 

@@ -3,11 +3,20 @@ export type Scored = readonly [member: string, score: number]
 
 /** A set of members, ordered by score and then by bytes. */
 export class SortedSet {
-  readonly #scores = new Map<string, number>()
-  readonly #order: Scored[] = []
+  readonly #scores: Map<string, number>
+  readonly #order: Scored[]
+
+  constructor(order: readonly Scored[] = []) {
+    this.#scores = new Map(order)
+    this.#order = [...order]
+  }
 
   get size(): number {
     return this.#order.length
+  }
+
+  copy(): SortedSet {
+    return new SortedSet(this.#order)
   }
 
   score(member: string): number | undefined {

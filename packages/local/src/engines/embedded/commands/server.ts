@@ -2,17 +2,6 @@ import { at } from '../command.ts'
 import type { Definitions } from '../command.ts'
 import { Fault, OK, Status, SYNTAX_ERROR } from '../value.ts'
 
-let lastMs = 0
-let callsInMs = 0
-
-/** Returns the time in microseconds: calls within one millisecond are numbered. */
-function microTime(): [seconds: string, microseconds: string] {
-  const nowMs = Date.now()
-  callsInMs = nowMs === lastMs ? Math.min(callsInMs + 1, 999) : 0
-  lastMs = nowMs
-  return [String(Math.floor(nowMs / 1_000)), String((nowMs % 1_000) * 1_000 + callsInMs)]
-}
-
 export const serverCommands: Definitions = {
   PING: {
     arity: -1,
@@ -22,7 +11,7 @@ export const serverCommands: Definitions = {
     },
   },
   ECHO: { arity: 2, run: (_, args) => at(args, 0) },
-  TIME: { arity: 1, run: microTime },
+  TIME: { arity: 1, run: (keyspace) => keyspace.microTime() },
   DBSIZE: { arity: 1, run: (keyspace) => keyspace.keys().length },
   FLUSHALL: { arity: -1, write: true, run: flush },
   FLUSHDB: { arity: -1, write: true, run: flush },

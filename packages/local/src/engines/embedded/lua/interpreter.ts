@@ -4,11 +4,12 @@ import { formatDouble } from '../numbers.ts'
 import type { Value } from '../value.ts'
 import { popValue, pushValue } from './convert.ts'
 import { LuaType, Machine, REGISTRY_INDEX } from './machine.ts'
+import { pushWatched } from './patterns.ts'
 import { PRELUDE } from './prelude.ts'
-import { runWithin, TimeLimitError } from './time-limit.ts'
+import { TimeLimitError } from './time-limit.ts'
 
-/** The time between the end of a script's budget, after which it gets no commands, and its end. */
-const GRACE_MS = 250
+/** The instructions of Lua after which its time is looked at. */
+const INSTRUCTIONS_PER_LOOK = 1_000
 
 /** Runs a command for a script. Its arguments have one byte per character. */
 export type ScriptCall = (args: string[]) => Value
@@ -31,6 +32,7 @@ export class Interpreter {
   #runner: number
   readonly #references = new Map<string, number>()
   #call: ScriptCall = () => null
+  #deadlineMs = Infinity
   #isBroken = false
 
   private constructor(machine: Machine, budget: ScriptBudget) {
@@ -71,13 +73,17 @@ export class Interpreter {
 
   /** Runs a script; `call` runs the commands it sends. */
   run(script: Script, keys: string[], argv: string[], call: ScriptCall): Value {
-    const deadlineMs = performance.now() + this.#budget.ms
+    this.#deadlineMs = performance.now() + this.#budget.ms
     this.#call = (args) => {
-      // Lua cannot catch this error, and it is thrown between commands: none ends half done.
-      if (performance.now() > deadlineMs) throw new TimeLimitError()
+      this.#assertInTime()
       return call(args)
     }
     return this.#guard(script.sha, () => this.#run(script, keys, argv))
+  }
+
+  /** Throws what Lua cannot catch. It is called between commands: none ends half done. */
+  #assertInTime(): void {
+    if (performance.now() > this.#deadlineMs) throw new TimeLimitError()
   }
 
   #run({ sha, body }: Script, keys: string[], argv: string[]): Value {
@@ -111,7 +117,7 @@ export class Interpreter {
   /** Returns an error reply for what breaks the machine: too much time, or a full stack. */
   #guard<T>(sha: string, work: () => T): T | CommandError {
     try {
-      return runWithin(this.#budget.ms + GRACE_MS, work)
+      return work()
     } catch (error) {
       this.#isBroken = true
       const reason =
@@ -129,17 +135,22 @@ export class Interpreter {
     const { lua, state } = machine
     const failure = machine.load(PRELUDE, '=prelude')
     if (failure !== undefined) throw new Error(failure)
-    machine.pushFunction(() => (this.#answer() instanceof CommandError ? 'throw' : 'return'))
+    machine.pushFunction(() => (this.#answer() instanceof CommandError ? 'throw' : 1))
     machine.pushFunction(() => {
       this.#answer()
-      return 'return'
+      return 1
     })
     machine.pushFunction(() => {
       const text = machine.string(1)
       machine.pushString(createHash('sha1').update(text, 'latin1').digest('hex'))
-      return 'return'
+      return 1
     })
-    if (lua.lua_pcall(state, 3, 1, 0) !== 0) throw new Error(machine.string(-1))
+    machine.pushFunction(() => {
+      pushWatched(machine, () => this.#deadlineMs - performance.now())
+      return 1
+    })
+    if (lua.lua_pcall(state, 4, 1, 0) !== 0) throw new Error(machine.string(-1))
+    machine.everyInstructions(INSTRUCTIONS_PER_LOOK, () => this.#assertInTime())
     return lua.luaL_ref(state, REGISTRY_INDEX)
   }
 

@@ -22,21 +22,26 @@ interface LuaFunctions {
   luaopen_debug(state: Pointer): number
   luaL_newstate(): Pointer
   luaL_loadbuffer(state: Pointer, text: Pointer, size: number, name: Pointer): number
+  luaL_where(state: Pointer, level: number): void
   luaL_ref(state: Pointer, table: number): number
   luaL_unref(state: Pointer, table: number, reference: number): void
   lua_checkstack(state: Pointer, extra: number): number
   lua_createtable(state: Pointer, items: number, fields: number): void
   lua_error(state: Pointer): number
   lua_gettop(state: Pointer): number
+  lua_insert(state: Pointer, index: number): void
+  lua_objlen(state: Pointer, index: number): number
   lua_pcall(state: Pointer, args: number, results: number, handler: number): number
   lua_pushboolean(state: Pointer, value: number): void
   lua_pushcclosure(state: Pointer, body: Pointer, upvalues: number): void
   lua_pushlstring(state: Pointer, text: Pointer, size: number): void
   lua_pushnumber(state: Pointer, value: number): void
+  lua_pushvalue(state: Pointer, index: number): void
   lua_rawget(state: Pointer, index: number): void
   lua_rawgeti(state: Pointer, index: number, item: number): void
   lua_rawset(state: Pointer, index: number): void
   lua_rawseti(state: Pointer, index: number, item: number): void
+  lua_sethook(state: Pointer, hook: Pointer, mask: number, count: number): number
   lua_settop(state: Pointer, index: number): void
   lua_toboolean(state: Pointer, index: number): number
   lua_tolstring(state: Pointer, index: number, size: Pointer): Pointer
@@ -45,6 +50,15 @@ interface LuaFunctions {
 }
 
 export const REGISTRY_INDEX = -10_000
+
+/** The position of a value of a host function's own, the first of which is 1. */
+export const ownIndex = (place: number): number => -10_002 - place
+
+/** Of `lua_pcall`: keep all results. */
+export const ALL_RESULTS = -1
+
+/** Of `lua_sethook`: call the hook after a number of instructions. */
+const MASK_COUNT = 8
 
 /** The results of `lua_type` for the types that become replies. */
 export const LuaType = { Nil: 0, Boolean: 1, Number: 3, String: 4, Table: 5 } as const
@@ -85,19 +99,30 @@ export class Machine {
     this.lua.lua_pushlstring(this.state, address, text.length)
   }
 
-  /** Pushes a host function. Lua returns or throws what it leaves on top of the stack. */
-  pushFunction(body: () => 'return' | 'throw'): void {
+  /**
+   * Pushes a host function, which takes the values on top of the stack as its own. It returns the number of its
+   * results on top of the stack, or has Lua throw the top.
+   */
+  pushFunction(body: () => number | 'throw', ownValues = 0): void {
     const { lua, state } = this
-    const call = (): number => (body() === 'return' ? 1 : lua.lua_error(state))
+    const call = (): number => {
+      const results = body()
+      return results === 'throw' ? lua.lua_error(state) : results
+    }
     const address = this.#memory.addFunction(call, 'ii')
-    lua.lua_pushcclosure(state, address, 0)
+    lua.lua_pushcclosure(state, address, ownValues)
+  }
+
+  /** Calls `hook` each time that Lua has run so many instructions. */
+  everyInstructions(count: number, hook: () => void): void {
+    const address = this.#memory.addFunction(() => hook(), 'vii')
+    this.lua.lua_sethook(this.state, address, MASK_COUNT, count)
   }
 
   /** Reads the string at an index, or the number as text. */
   string(index: number): string {
-    const address = this.lua.lua_tolstring(this.state, index, this.#sizeOut)
-    const size = this.#memory.HEAPU32[this.#sizeOut >> 2] ?? 0
-    return Buffer.from(this.#memory.HEAPU8.buffer, address, size).toString('latin1')
+    const { buffer, byteOffset, length } = this.bytes(index)
+    return Buffer.from(buffer, byteOffset, length).toString('latin1')
   }
 
   /** Compiles a chunk onto the stack. Returns the text of the error if that fails. */
@@ -108,6 +133,13 @@ export class Machine {
     const status = this.lua.luaL_loadbuffer(this.state, text, source.length, label)
     this.lua.free(text)
     return status === 0 ? undefined : this.string(-1)
+  }
+
+  /** Reads the bytes of the string at an index. They are valid until Lua runs on. */
+  bytes(index: number): Uint8Array {
+    const address = this.lua.lua_tolstring(this.state, index, this.#sizeOut)
+    const size = this.#memory.HEAPU32[this.#sizeOut >> 2] ?? 0
+    return this.#memory.HEAPU8.subarray(address, address + size)
   }
 
   setTop(index: number): void {

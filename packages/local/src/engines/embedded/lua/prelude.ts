@@ -7,7 +7,7 @@
  * the stack frame with the line number for errors.
  */
 export const PRELUDE = `
-local call, protected_redis_call, sha1hex = ...
+local call, protected_redis_call, sha1hex, watch = ...
 local error, getinfo, pcall, rawset, select = error, debug.getinfo, pcall, rawset, select
 local setmetatable, tostring, type, xpcall, unpack = setmetatable, tostring, type, xpcall, unpack
 local format, gsub, match, sub = string.format, string.gsub, string.match, string.sub
@@ -82,11 +82,26 @@ local function format_integers(fmt, ...)
   return text
 end
 
+-- All matches at once, so that the host watches their time once.
+local function gmatch_all(text, pattern)
+  local found, at = {}, 0
+  gsub(text, gsub(pattern, '^%^', '%%^'), function(...)
+    found[#found + 1] = { count = select('#', ...), ... }
+  end)
+  return function()
+    at = at + 1
+    if found[at] then return unpack(found[at], 1, found[at].count) end
+  end
+end
+
+string.format = format_integers
+for _, name in ipairs({ 'find', 'match', 'gsub' }) do
+  string[name] = watch(name, string[name], string[name])
+end
+string.gmatch = watch('gmatch', string.gmatch, gmatch_all)
 local strings = {}
 for name, value in pairs(string) do strings[name] = value end
-strings.format = format_integers
 strings.dump = nil
-string.format = format_integers
 
 local base = {
   redis = protect(redis), string = protect(strings), table = protect(table), math = protect(math),
