@@ -92,4 +92,12 @@ describe('an embedded engine that refuses commands', () => {
     )
     expect(await run('EVAL', "return redis.call('GET', 'a')", '0')).toBe('1')
   })
+
+  it('lets a script that has written come to its end, as Redis does', async () => {
+    engine = await startEmbedded({ refuse: (name) => (name === 'SET' ? 'OOM full' : undefined) })
+    const script = (first: string): string =>
+      `redis.call('${first}', 'a') return redis.call('SET', 'a', '1')`
+    expect(await run('EVAL', script('GET'), '0')).toMatch(/^OOM full script: /)
+    expect(await run('EVAL', script('DEL'), '0')).toBe('OK')
+  })
 })

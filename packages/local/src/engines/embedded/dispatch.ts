@@ -46,16 +46,19 @@ export function wrongArity(name: string): CommandError {
   return new CommandError(`ERR wrong number of arguments for '${name.toLowerCase()}' command`)
 }
 
-/** Runs a command whose arity was checked, unless the keyspace refuses it. */
-export function run(
-  name: string,
-  definition: Definition,
-  keyspace: Keyspace,
-  args: string[],
-): Value {
-  const refusal = keyspace.refuse(name, definition.write === true)
-  if (refusal !== undefined) return new CommandError(refusal)
+/** Runs a command whose arity was checked. */
+export function run(definition: Definition, keyspace: Keyspace, args: string[]): Value {
   return catchFault(() => definition.run(keyspace, args))
+}
+
+/** Returns the error of a command that must not run now. */
+export function refusalOf(
+  name: string,
+  { write }: Definition,
+  { refuse }: Keyspace,
+): CommandError | undefined {
+  const refusal = refuse(name.toUpperCase(), write === true)
+  return refusal === undefined ? undefined : new CommandError(refusal)
 }
 
 /** Runs `action` and returns a `Fault` as an error reply. */

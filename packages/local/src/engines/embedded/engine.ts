@@ -1,6 +1,14 @@
 import { CommandError } from '../engine.ts'
 import type { Arg, Command, Engine, Reply } from '../engine.ts'
-import { arityFits, catchFault, definitionOf, run, unknownCommand, wrongArity } from './dispatch.ts'
+import {
+  arityFits,
+  catchFault,
+  definitionOf,
+  run,
+  refusalOf,
+  unknownCommand,
+  wrongArity,
+} from './dispatch.ts'
 import { Keyspace } from './keyspace.ts'
 import type { Snapshot } from './keyspace.ts'
 import { Interpreter } from './lua/interpreter.ts'
@@ -18,8 +26,8 @@ export interface EmbeddedOptions {
   /** The time of the keys and of `TIME`, in epoch ms. @default the time of this machine */
   readonly now?: () => number
   /**
-   * Returns the error of a command that must not run now, as in a Redis that is out of memory. Asked for each
-   * command, also of scripts. @default none
+   * Returns the error of a command that must not run now, as in a Redis that is out of memory. Of a script's
+   * commands it is asked up to the first write: after it Redis lets a script come to its end. @default none
    */
   readonly refuse?: (name: string, isWrite: boolean) => string | undefined
 }
@@ -55,7 +63,7 @@ export async function startEmbedded({
     if (interpreter.isBroken) await interpreter.repair()
     keyspace.beginTick()
     const definition = definitionOf(name)
-    if (definition) return run(name, definition, keyspace, args)
+    if (definition) return refusalOf(name, definition, keyspace) ?? run(definition, keyspace, args)
     return catchFault(() => scripts.execute(name.toUpperCase(), args))
   }
 

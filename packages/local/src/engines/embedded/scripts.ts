@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { CommandError } from '../engine.ts'
-import { arityFits, definitionOf, run, wrongArity } from './dispatch.ts'
+import { arityFits, definitionOf, refusalOf, run, wrongArity } from './dispatch.ts'
 import type { Keyspace } from './keyspace.ts'
 import type { Interpreter, Script, ScriptCall } from './lua/interpreter.ts'
 import { parseInteger } from './numbers.ts'
@@ -34,6 +34,8 @@ export class Scripts {
   readonly #loaded = new Map<string, LoadedScript>()
   readonly #keyspace: Keyspace
   readonly #interpreter: Interpreter
+  /** True once the running script has sent a write. */
+  #hasWritten = false
 
   constructor(keyspace: Keyspace, interpreter: Interpreter) {
     this.#keyspace = keyspace
@@ -51,6 +53,7 @@ export class Scripts {
     if (count < 0) throw new Fault("ERR Number of keys can't be negative")
     const script = name.startsWith('EVALSHA') ? this.#find(text) : this.#load(text)
     const readOnly = script.noWrites || name.endsWith('_RO')
+    this.#hasWritten = false
     const call: ScriptCall = (command) => this.#call(command, readOnly)
     return this.#interpreter.run(script, rest.slice(0, count), rest.slice(count), call)
   }
@@ -109,7 +112,12 @@ export class Scripts {
     if (readOnly && definition.write) {
       return new CommandError('ERR Write commands are not allowed from read-only scripts.')
     }
-    return run(name, definition, this.#keyspace, args)
+    if (!this.#hasWritten) {
+      const refusal = refusalOf(name, definition, this.#keyspace)
+      if (refusal) return refusal
+    }
+    this.#hasWritten ||= definition.write === true
+    return run(definition, this.#keyspace, args)
   }
 }
 

@@ -1,0 +1,163 @@
+/* What callers do: each function is one call of an app, from its request to its end. */
+import type { Decision } from '@sluice/core'
+import type { Call } from './judges/caller-judge.ts'
+import type { Rule } from './judges/rules.ts'
+import type { Limiter } from './limiters.ts'
+import type { Process } from './process.ts'
+import type { Random } from './random.ts'
+import type { World } from './world.ts'
+
+export const CALLS = {
+  check: 40,
+  peek: 4,
+  reserve: 40,
+  reset: 0.3,
+  sweep: 1,
+}
+
+export type CallKind = keyof typeof CALLS
+
+/** Everything that a call needs. */
+interface Scene {
+  readonly world: World
+  readonly process: Process
+  readonly limiter: Limiter
+  readonly rules: readonly Rule[]
+  readonly random: Random
+  readonly call: Call
+  readonly subject: { tenant: string; route: string; plan: string }
+}
+
+type Decided = Decision & {
+  readonly settle?: (used: Record<string, number>) => Promise<Outcome>
+  readonly cancel?: () => Promise<Outcome>
+  readonly toJSON?: () => { id: string; charges: { key: string; units: number }[] }
+}
+
+type Outcome = { readonly applied: boolean; readonly why?: string }
+
+/** The most round trips of a reservation: it may look for what dead holders have left, and ask again. */
+const RESERVE_TRIPS = 4
+
+export async function act(kind: CallKind, scene: Scene): Promise<void> {
+  const { world, limiter, rules, random, call, subject } = scene
+  const cost = costOf(rules, random)
+  try {
+    if (kind === 'check' || kind === 'peek') {
+      const decision = await limiter[kind](subject, { cost })
+      world.decided(call, decision, 1)
+      if (kind === 'check') world.callers.serve(decision, rules)
+    } else if (kind === 'reset') await limiter.reset(subject)
+    else if (kind === 'sweep')
+      await scene.process.product.reservations.sweepUnsettled(limiter, subject)
+    else await reserve(scene, cost)
+  } catch (error) {
+    world.note(`${call.number} threw ${String((error as Error).message)}`)
+    world.callers.threw(call, error)
+  }
+}
+
+async function reserve(scene: Scene, cost: Record<string, number>): Promise<void> {
+  const { world, process, limiter, rules, random, call, subject } = scene
+  const { settleWithinMs, releases } = world.setting
+  const { reservations } = process.product
+  const fits = random.chance(0.3) && rules.some(({ unit }) => unit === 'token' || unit === 'usd')
+  const fit = fits
+    ? reservations.fitRange({
+        floor: random.whole(1, 20),
+        most: random.whole(20, 400),
+        rates: Object.fromEntries(
+          unitsOf(rules)
+            .filter((unit) => unit === 'token' || unit === 'usd')
+            .map((unit) => [unit, random.pick([1_000_000, 2_500_000, 150_000])]),
+        ),
+      })
+    : undefined
+  const decision = (await reservations.reserve(limiter, subject, {
+    cost,
+    settleWithin: `${settleWithinMs}ms`,
+    ...(fit && { fit }),
+    ...(releases && { unsettled: reservations.release() }),
+    ...(random.chance(0.1) && { maxShare: 0.5 }),
+  } as never)) as Decided
+  world.decided(call, decision, RESERVE_TRIPS)
+  if (!decision.allowed || !decision.settle || !decision.toJSON) return
+  const data = decision.toJSON()
+  if (!decision.degraded) world.reserved(call, data)
+  await finish(scene, decision, data)
+}
+
+/** A model call takes its time, and ends in one of many ways. */
+async function finish(
+  { world, random, call, limiter, process }: Scene,
+  decision: Decided,
+  data: ReturnType<NonNullable<Decided['toJSON']>>,
+): Promise<void> {
+  const { settleWithinMs } = world.setting
+  const ending = random.weighted({
+    settle: 10,
+    cancel: 2,
+    crash: 2,
+    repeat: 2,
+    late: 1,
+    elsewhere: 1,
+  })
+  const isLate = ending === 'late'
+  await world.wait(process, isLate ? settleWithinMs + random.gap(settleWithinMs) : random.gap(300))
+  if (ending === 'crash' || process.isDead) {
+    world.callers.told.crashed += 1
+    return
+  }
+  const share = random.pick([0, 0.3, 1, 1, 1.5])
+  const used: Record<string, number> = {}
+  for (const { policy, cost } of decision.policies.map((one) => ({
+    policy: one,
+    cost: one.cost,
+  }))) {
+    used[policy.unit] = Math.floor(cost * share)
+  }
+  const settle = (): Promise<Outcome> =>
+    ending === 'cancel'
+      ? decision.cancel!()
+      : ending === 'elsewhere'
+        ? process.product.reservations
+            .reservation(limiter, JSON.parse(JSON.stringify(data)))
+            .settle(used)
+        : decision.settle!(used)
+  const times = ending === 'repeat' ? 2 : 1
+  const settling = { ...call, kind: 'settle' }
+  for (let time = 0; time < times; time += 1) {
+    try {
+      const { applied, why } = await settle()
+      world.note(`${call.number} settled ${data.id}: ${applied} ${why ?? ''}`)
+      // One that was made without the store may have to be settled in both places.
+      if (!decision.degraded) world.settled(call, data.id, applied)
+    } catch (error) {
+      world.note(`${call.number} settle threw ${String((error as Error).message)}`)
+      world.callers.threw(settling, error)
+    }
+  }
+}
+
+const unitsOf = (rules: readonly Rule[]): string[] => [...new Set(rules.map(({ unit }) => unit))]
+
+/** Mostly one request; sometimes nothing, several, or what is above a limit. */
+function costOf(rules: readonly Rule[], random: Random): Record<string, number> {
+  const cost: Record<string, number> = {}
+  for (const unit of unitsOf(rules)) {
+    if (unit === 'request') cost[unit] = random.pick([1, 1, 1, 1, 2, 3, 0])
+    else if (unit === 'call') cost[unit] = random.pick([1, 1, 1, 0])
+    else {
+      const most = Math.max(
+        10,
+        ...rules
+          .filter((rule) => rule.unit === unit)
+          .map(({ limit, burst }) =>
+            Math.max(burst, typeof limit === 'number' ? limit : (limit['pro'] ?? 0)),
+          ),
+      )
+      cost[unit] = random.whole(0, Math.ceil(most * random.pick([0.1, 0.1, 0.3, 1.1])))
+    }
+  }
+  return cost
+}

@@ -1,0 +1,216 @@
+/* Holds what callers were told to what Redis has done, and to what is promised about time, errors and money. */
+import type { Decision } from '@sluice/core'
+import { SECRET, type Setting } from '../setting.ts'
+import type { Rule } from './rules.ts'
+import type { ServerJudge } from './server-judge.ts'
+
+/** A call of an app. */
+export interface Call {
+  readonly number: number
+  readonly kind: string
+  readonly isolate: string
+  readonly tenant: string
+  readonly startedAt: number
+  /** Decisions that Redis has made for it so far, and whether each has charged. */
+  readonly made: { readonly id: string; readonly isCharged: boolean }[]
+  /** The number of times that Redis had lost data when it began. */
+  readonly losses: number
+}
+
+/** How often each thing was told. */
+export interface Told {
+  allowed: number
+  denied: number
+  degraded: number
+  cached: number
+  leased: number
+  reserved: number
+  settled: number
+  failed: number
+  crashed: number
+}
+
+const CAUSES = new Set([
+  'store_timeout',
+  'store_unreachable',
+  'store_refused',
+  'store_bad_reply',
+  'store_unauthorized',
+  'store_failed',
+])
+
+/** The longest that a denial may be wrong: what is kept of denials is forgotten then. */
+const DENIAL_MS = 5_000
+
+export class CallerJudge {
+  readonly told: Told = {
+    allowed: 0,
+    denied: 0,
+    degraded: 0,
+    cached: 0,
+    leased: 0,
+    reserved: 0,
+    settled: 0,
+    failed: 0,
+    crashed: 0,
+  }
+  /** Units that isolates have served of leased policies, by policy. */
+  readonly served = new Map<string, number>()
+  /** The reservations that callers know of. */
+  readonly reservations = new Set<string>()
+  readonly #setting: Setting
+  readonly #server: ServerJudge
+  readonly #accuse: (what: string) => void
+  /** The last denial that an isolate was told by its store. It may have been for everyone. */
+  readonly #denials = new Map<string, number>()
+
+  constructor(setting: Setting, server: ServerJudge, accuse: (what: string) => void) {
+    this.#setting = setting
+    this.#server = server
+    this.#accuse = accuse
+  }
+
+  /** Judges a decision that a caller was told. */
+  decided(call: Call, decision: Decision, now: number, losses: number, mostTrips: number): void {
+    const { weather, timeoutMs } = this.#setting
+    const { allowed, degraded, source } = decision
+    this.told[allowed ? 'allowed' : 'denied'] += 1
+    const lasted = now - call.startedAt
+    if (lasted > timeoutMs * mostTrips) this.#accuse(`a decision took ${lasted} ms`)
+    if (degraded) {
+      this.told.degraded += 1
+      if (!CAUSES.has(degraded.cause)) this.#accuse(`degraded by ${degraded.cause}`)
+      if (isCalm(weather) && lasted < timeoutMs)
+        this.#accuse('degraded although nothing has failed')
+      this.#judgeMode(decision)
+      return
+    }
+    this.#judgeDenial(decision)
+    if (source === 'cache') this.#judgeCached(call, now)
+    else if (!allowed) this.#denials.set(call.isolate, now)
+    if (source === 'lease') this.told.leased += 1
+    if (source === 'store' && this.#knowsMade) this.#judgeMade(call, decision, losses)
+  }
+
+  /** Notes the units that a check was let have of leased policies. */
+  serve(decision: Decision, rules: readonly Rule[]): void {
+    if (!decision.allowed || decision.degraded) return
+    for (const { name, charged, cost } of decision.policies) {
+      const rule = rules.find((one) => one.name === name)
+      if (!rule?.leaseMs || !charged) continue
+      this.served.set(name, (this.served.get(name) ?? 0) + cost)
+    }
+  }
+
+  /** Calls that share a script or a block are not told apart. */
+  get #knowsMade(): boolean {
+    return ['plain', 'pipelined', 'cached'].includes(this.#setting.wrappers)
+  }
+
+  #judgeMode({ allowed, degraded, policies }: Decision): void {
+    const { onStoreError } = this.#setting
+    const mode = degraded?.mode
+    if (mode === 'allow' && !allowed) this.#accuse('denied although onStoreError is allow')
+    if (mode === 'deny' && allowed) this.#accuse('allowed although onStoreError is deny')
+    const expected = { default: ['local', 'deny'], local: ['local'], share: ['local', 'deny'] }
+    const modes = { ...expected, allow: ['allow'], deny: ['deny'] }[onStoreError]
+    // A cached denial outlives an outage.
+    if (mode && !modes.includes(mode) && !(mode === 'local' && !allowed)) {
+      this.#accuse(`degraded to ${mode} although onStoreError is ${onStoreError}`)
+    }
+    if (mode === 'allow' && policies.length > 0) this.#accuse('allowed blindly, with policies')
+  }
+
+  #judgeDenial({ allowed, retryAfterMs, reason, violated }: Decision): void {
+    if (allowed) return
+    if (violated === undefined) this.#accuse(`denied for ${reason} by no policy`)
+    if (reason === 'cost_exceeds_limit' ? retryAfterMs !== null : !(retryAfterMs! > 0)) {
+      this.#accuse(`denied for ${reason}, to be retried in ${retryAfterMs} ms`)
+    }
+  }
+
+  #judgeCached(call: Call, now: number): void {
+    this.told.cached += 1
+    const since = now - (this.#denials.get(call.isolate) ?? -Infinity)
+    // Clocks that are set make an age unknown to the isolate itself.
+    if (since > DENIAL_MS + this.#setting.timeoutMs && !this.#setting.weather.skew) {
+      this.#accuse(`denied from memory ${since} ms after the last denial by Redis`)
+    }
+  }
+
+  /** What is told is what Redis has done for this call, once. */
+  #judgeMade({ made, kind, losses: before }: Call, decision: Decision, losses: number): void {
+    const charged = made.filter(({ isCharged }) => isCharged).length
+    if (charged > 1) this.#accuse(`${kind} was charged ${charged} times`)
+    if (losses !== before) return
+    const isCharged = decision.policies.some((policy) => policy.charged)
+    if (isCharged !== charged > 0) {
+      this.#accuse(
+        `${kind} was told that it is ${isCharged ? '' : 'not '}charged; Redis has made ${charged} charges`,
+      )
+    }
+    if (!decision.allowed && charged > 0) this.#accuse(`a denied ${kind} was charged`)
+  }
+
+  /** Judges a reservation that a caller was given. */
+  reserved(
+    call: Call,
+    id: string,
+    charges: readonly { key: string; units: number }[],
+    losses: number,
+  ) {
+    this.told.reserved += 1
+    if (this.reservations.has(id)) this.#accuse(`two reservations have the id ${id}`)
+    this.reservations.add(id)
+    const held = this.#server.heldOf(id)
+    if (held === undefined) {
+      if (losses === call.losses && charges.length > 0)
+        this.#accuse(`Redis knows nothing of reservation ${id}`)
+      return
+    }
+    for (const { key, units } of charges) {
+      const same = [...held.charges.values()].filter((charge) => charge.key.endsWith(key))
+      if (held.state === 'open' && !same.some((charge) => charge.units === units) && units > 0) {
+        this.#accuse(
+          `a reservation was told ${units} units, and Redis holds ${same.map((one) => one.units).join()}`,
+        )
+      }
+    }
+  }
+
+  /** Judges the outcome of a settlement. */
+  settled(id: string, applied: boolean, timesApplied: number, hasLost: boolean): void {
+    if (!applied) return
+    this.told.settled += 1
+    if (timesApplied > 1) this.#accuse(`reservation ${id} was settled ${timesApplied} times`)
+    const held = this.#server.heldOf(id)
+    if (held && held.state !== 'settled' && !hasLost)
+      this.#accuse(`reservation ${id} is ${held.state}, not settled`)
+  }
+
+  /** Judges a text that operators or clients see. */
+  text(text: string): void {
+    if (text.includes(SECRET)) this.#accuse(`an id is shown: ${text}`)
+  }
+
+  /** Judges an exception: only faults of the store and misuse may throw. */
+  threw(call: Call, error: unknown): void {
+    this.told.failed += 1
+    const { name, code, message } = error as Error & { code?: string }
+    this.text(message)
+    if (name !== 'StoreError') this.#accuse(`${call.kind} threw ${name} ${code}: ${message}`)
+    else if (['check', 'peek', 'reserve'].includes(call.kind))
+      this.#accuse(`${call.kind} threw ${code}`)
+  }
+
+  /** Judges the whole at the end: no more was served from leases than Redis has charged for them. */
+  end(charged: ReadonlyMap<string, number>): void {
+    for (const [name, units] of this.served) {
+      const most = charged.get(name) ?? 0
+      if (units > most) this.#accuse(`${units} units of ${name} were served, of ${most} charged`)
+    }
+  }
+}
+
+const isCalm = ({ trouble, incidentMs }: Setting['weather']): boolean =>
+  trouble === 0 && incidentMs === 0

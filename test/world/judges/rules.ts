@@ -1,0 +1,43 @@
+/** The kinds of policies, by what they are called in the docs. */
+export type Kind =
+  | 'sliding'
+  | 'packed'
+  | 'log'
+  | 'fixed'
+  | 'daily'
+  | 'monthly'
+  | 'session'
+  | 'counter'
+  | 'token'
+  | 'interval'
+  | 'leaky'
+  | 'slots'
+
+/** A policy as plain data, from which callers make policies and judges read what is promised. */
+export interface Rule {
+  readonly name: string
+  readonly kind: Kind
+  /** Units a window, by plan or for all. */
+  readonly limit: number | Readonly<Record<string, number>>
+  /** Of a session its idle time, of slots the longest time of a call. */
+  readonly windowMs: number
+  /** The longest window of those that count in one log with this one. */
+  readonly longestMs: number
+  readonly per: readonly string[] | 'global'
+  readonly unit: string
+  /** False in shadow mode, which denies nobody. */
+  readonly enforced: boolean
+  /** Of a bucket: the most at once. */
+  readonly burst: number
+  /** Of a counter: the parts of its window. */
+  readonly segments: number
+  /** Of a leaky bucket: the longest wait, 0 for none. */
+  readonly waitMs: number
+  /** The log in which it counts with others. */
+  readonly log: string | undefined
+  /** The time that a block of its units may be served from memory, 0 if it is not leased. */
+  readonly leaseMs: number
+}
+
+export const isBucket = ({ kind }: Rule): boolean =>
+  kind === 'token' || kind === 'interval' || kind === 'leaky'

@@ -1,0 +1,167 @@
+/*
+ * Reads script calls as they pass on the wire: which keys, for whom, at what cost, and what was replied. Written
+ * from the order of arguments that docs/architecture and the golden script show; no code of the product is used.
+ */
+import { isBucket, type Rule } from './rules.ts'
+
+/** A policy's part of a decision. */
+export interface Row {
+  readonly index: number
+  readonly rule: Rule
+  readonly key: string
+  readonly enforced: boolean
+  readonly limit: number
+  readonly burst: number
+  readonly cost: number
+  /** As replied. */
+  readonly fits: boolean
+  readonly charged: boolean
+  readonly available: number
+  readonly retryMs: number
+}
+
+/** A decision that a script has made. */
+export interface Decided {
+  readonly id: string
+  readonly now: number
+  readonly apply: boolean
+  readonly rows: readonly Row[]
+  /** The key that notes the charges, if they may be settled. */
+  readonly mark: string | undefined
+}
+
+/** A correction of one charge. */
+export interface Corrected {
+  readonly key: string
+  readonly markIndex: number
+  readonly actual: number
+  readonly applied: number
+}
+
+export interface SettledCall {
+  readonly id: string
+  readonly isRelease: boolean
+  /** True if Redis decides by its own time what has left its window. */
+  readonly isOwnClock: boolean
+  /** Undefined if there was no mark, or it was settled before. */
+  readonly corrections: readonly Corrected[] | undefined
+  readonly wasReleased: boolean
+}
+
+export type ScriptKind = 'decision' | 'decisions' | 'settlement' | 'other'
+
+/** Tells what a script does by its text. */
+export function kindOf(text: string): ScriptKind {
+  if (text.includes('local decide = function')) return 'decisions'
+  if (text.includes('local id, k, go = ARGV[3]')) return 'decision'
+  return text.includes('local lasting = ') ? 'settlement' : 'other'
+}
+
+export const hasMark = (text: string): boolean => text.includes('reply.mark')
+
+/** Reads one decision of policies in this order. */
+export function readDecision(
+  rules: readonly Rule[],
+  keys: readonly string[],
+  args: readonly string[],
+  reply: readonly unknown[],
+  isMarked: boolean,
+): Decided {
+  const rows: Row[] = []
+  let [at, next] = [3, 0]
+  let keyOfLog: { log: string; key: string } | undefined
+  for (const [index, rule] of rules.entries()) {
+    const numbers = isBucket(rule) ? 3 : 2
+    const [flag, ...given] = args.slice(at, at + 1 + numbers)
+    at += 1 + numbers
+    if (flag === '-') continue
+    let key: string
+    if (rule.log !== undefined && keyOfLog?.log === rule.log) key = keyOfLog.key
+    else {
+      key = keys[next] ?? ''
+      next += 1
+      if (rule.log !== undefined) keyOfLog = { log: rule.log, key }
+    }
+    const [state = 0, available = 0, , retryMs = 0] = reply.slice(1 + 4 * index) as number[]
+    rows.push({
+      index,
+      rule,
+      key,
+      enforced: flag === 'e',
+      limit: Number(given[0]),
+      burst: Number(given[numbers - 2]),
+      cost: Number(given.at(-1)),
+      fits: state % 2 === 1,
+      charged: state > 1,
+      available,
+      retryMs,
+    })
+  }
+  return {
+    id: args[2] ?? '',
+    now: Number(reply[0]),
+    apply: args[at] === '1',
+    rows,
+    mark: isMarked ? keys.at(-1) : undefined,
+  }
+}
+
+/** Takes a call that makes several decisions apart: the keys and arguments of each. */
+export function splitCall(
+  keys: readonly string[],
+  args: readonly string[],
+): { keys: string[]; args: string[] }[] {
+  const calls: { keys: string[]; args: string[] }[] = []
+  let at = 1
+  while (at < args.length) {
+    const count = Number(args[at])
+    const own = args.slice(at + 1, at + 1 + count).map((place) => keys[Number(place) - 1] ?? '')
+    at += count + 1
+    const length = Number(args[at])
+    const given = args.slice(at + 1, at + 1 + length)
+    at += length + 1
+    // Only the id differs from the call before.
+    const before = calls.at(-1)?.args
+    calls.push({ keys: own, args: length === 1 && before ? before.with(2, given[0] ?? '') : given })
+  }
+  return calls
+}
+
+/** Reads a settlement. Each policy has five arguments, and a key if its charge is corrected. */
+export function readSettlement(
+  keys: readonly string[],
+  args: readonly string[],
+  reply: unknown,
+): SettledCall {
+  const call = { id: args[2] ?? '', isRelease: args[3] === 'r', isOwnClock: args[1] === 'own' }
+  if (!Array.isArray(reply) || reply[0] === 0) {
+    return { ...call, corrections: undefined, wasReleased: false }
+  }
+  const corrections: Corrected[] = []
+  for (let row = 0; 5 + 5 * row < args.length; row += 1) {
+    const [flag, , , markIndex, actual] = args.slice(5 + 5 * row)
+    if (flag === '-') continue
+    corrections.push({
+      key: keys[1 + corrections.length] ?? '',
+      markIndex: Number(markIndex),
+      actual: Number(actual),
+      applied: Number(reply[1 + row]),
+    })
+  }
+  return { ...call, corrections, wasReleased: reply[0] === 2 }
+}
+
+/** Reads the id of a decision from the body of its request. */
+export function idIn(body: string): string | undefined {
+  const [name, , count, ...rest] = JSON.parse(body) as (string | number)[]
+  return String(name).startsWith('EVAL') ? String(rest[Number(count) + 2]) : undefined
+}
+
+/** Reads what a mark notes: the units that were charged, by the position of the policy. */
+export const readMark = (text: string): Map<number, number> =>
+  new Map(
+    [...text.matchAll(/(\d+)=(\d+):\d+/g)].map(([, index, units]) => [
+      Number(index),
+      Number(units),
+    ]),
+  )

@@ -1,0 +1,247 @@
+/* Holds each answer of a Redis to the definitions of the policies. */
+import { emptyCount, fits, type Charged, type Count } from './definitions.ts'
+import { isBucket, type Rule } from './rules.ts'
+import type { Decided, Row, SettledCall } from './script-calls.ts'
+
+/** A reservation or a block of a lease, as Redis knows it. */
+interface Held {
+  readonly at: number
+  /** What it holds of each policy, by position. 0 once it was given back. */
+  readonly charges: Map<number, Charged & { readonly key: string; readonly rule: Rule }>
+  state: 'open' | 'released' | 'settled'
+}
+
+/** Everything that the judge knows of a Redis at a moment. */
+export interface Ledger {
+  readonly counts: ReadonlyMap<string, { rule: Rule; count: Count }>
+  readonly held: ReadonlyMap<string, Held>
+}
+
+/** How often each thing was looked at: a judge that has seen nothing has proved nothing. */
+export interface Seen {
+  decisions: number
+  denials: number
+  retries: number
+  charges: number
+  corrections: number
+  releases: number
+  fits: number
+}
+
+export class ServerJudge {
+  readonly seen: Seen = {
+    decisions: 0,
+    denials: 0,
+    retries: 0,
+    charges: 0,
+    corrections: 0,
+    releases: 0,
+    fits: 0,
+  }
+  readonly #accuse: (what: string) => void
+  #counts = new Map<string, { rule: Rule; count: Count }>()
+  /** The policy of each key that was ever counted. */
+  readonly #rules = new Map<string, Rule>()
+  #held = new Map<string, Held>()
+  /** All that was ever held, also what Redis has lost. */
+  readonly #blocks = new Map<string, Held>()
+  /** Units of leased policies that were charged for single decisions, by policy. */
+  readonly #single = new Map<string, number>()
+
+  constructor(accuse: (what: string) => void) {
+    this.#accuse = accuse
+  }
+
+  /** Judges a decision. `charges` are the units noted in its mark, by position. */
+  decided(decided: Decided, charges: ReadonlyMap<number, number> | undefined, at: number): void {
+    const { rows, now, apply, id } = decided
+    this.seen.decisions += 1
+    if (now !== at) this.#accuse(`decided at ${now}, not at the time of Redis`)
+    let isDenied = false
+    for (const row of rows) {
+      this.#judgeRow(row, now)
+      if (row.enforced && !row.fits) isDenied = true
+    }
+    if (isDenied || !apply) {
+      if (isDenied) this.seen.denials += 1
+      const charged = rows.filter((row) => row.charged).map(({ rule }) => rule.name)
+      if (charged.length > 0) this.#accuse(`a denied request has charged ${charged.join()}`)
+      if (charges !== undefined && charges.size > 0) this.#accuse('a denied request has a mark')
+      return
+    }
+    // Before any of it is charged.
+    for (const row of rows) {
+      const units = charges?.get(row.index) ?? 0
+      if (row.charged && units > row.cost) this.#judgeMore(row, units, now)
+    }
+    const held: Held = { at: now, charges: new Map(), state: 'open' }
+    const done = new Set<string>()
+    for (const row of rows) {
+      const { index, rule, key, cost } = row
+      const mustCharge = cost > 0 && this.#isCharged(row, rows)
+      if (row.charged !== mustCharge) {
+        this.#accuse(
+          `${rule.name} was ${row.charged ? '' : 'not '}charged although it ${row.fits ? 'fits' : 'does not fit'}`,
+        )
+      }
+      if (!row.charged) continue
+      const units = charges?.get(index) ?? cost
+      if (charges !== undefined && !charges.has(index))
+        this.#accuse(`${rule.name} is not in the mark`)
+      held.charges.set(index, { id, at: now, units, key, rule })
+      if (done.has(key)) continue
+      done.add(key)
+      this.seen.charges += 1
+      this.#countOf(key, rule).charge(units, now, id)
+    }
+    if (charges === undefined) {
+      for (const { units, rule } of held.charges.values()) {
+        if (rule.leaseMs > 0)
+          this.#single.set(rule.name, (this.#single.get(rule.name) ?? 0) + units)
+      }
+      return
+    }
+    this.#held.set(id, held)
+    this.#blocks.set(id, held)
+  }
+
+  #judgeRow({ rule, key, cost, limit, burst, ...replied }: Row, now: number): void {
+    const count = this.#countOf(key, rule)
+    const asked = { cost, limit, burst }
+    const used = count.used(rule, now)
+    const expected = fits(rule, count, asked, now)
+    const most = isBucket(rule) ? burst : limit
+    const where = `${rule.name} (${rule.kind}, ${used} of ${most} used, cost ${cost})`
+    if (expected !== replied.fits) {
+      this.#accuse(`${where} ${replied.fits ? 'was let in' : 'was denied'} against its definition`)
+    }
+    const available = Math.max(0, most - used)
+    if (replied.available !== available) {
+      this.#accuse(`${where} has ${available} left, not ${replied.available}`)
+    }
+    if (replied.fits || rule.kind === 'slots') return
+    this.seen.retries += 1
+    if (cost > most) {
+      if (replied.retryMs !== -1) this.#accuse(`${where} never fits, but is to be retried`)
+      return
+    }
+    if (rule.limit === 0) return
+    const { retryMs } = replied
+    if (!fits(rule, count, asked, now + retryMs)) {
+      this.#accuse(`${where} does not fit after the ${retryMs} ms that were promised`)
+    } else if (fits(rule, count, asked, now + retryMs - 1)) {
+      this.#accuse(`${where} fits sooner than after ${retryMs} ms`)
+    }
+  }
+
+  /** More than was asked for is only granted where there is room. */
+  #judgeMore({ rule, key, limit, burst, enforced }: Row, units: number, now: number): void {
+    this.seen.fits += 1
+    if (!enforced) return
+    if (!fits(rule, this.#countOf(key, rule), { cost: units, limit, burst }, now)) {
+      this.#accuse(`${rule.name} granted ${units} units that do not fit`)
+    }
+  }
+
+  /** A shadow is charged what fits. In a log that only shadows share, all of them must fit. */
+  #isCharged(row: Row, rows: readonly Row[]): boolean {
+    if (row.rule.log === undefined) return row.fits
+    const together = rows.filter(({ key }) => key === row.key)
+    return together.some(({ enforced }) => enforced) || together.every((one) => one.fits)
+  }
+
+  settled({ id, isRelease, corrections, wasReleased, isOwnClock }: SettledCall, at: number): void {
+    if (corrections === undefined) return
+    const held = this.#held.get(id)
+    if (held === undefined) {
+      this.#accuse(`settled ${id}, which holds nothing`)
+      return
+    }
+    if (held.state === 'settled') this.#accuse(`settled ${id} twice`)
+    if (held.state === 'released' && isRelease) this.#accuse(`released ${id} twice`)
+    if (wasReleased !== (held.state === 'released')) this.#accuse(`${id} was ${held.state}`)
+    held.state = isRelease ? 'released' : 'settled'
+    if (isRelease) this.seen.releases += 1
+    for (const { key, markIndex, actual, applied } of corrections) {
+      const nothing = { id, at: 0, units: 0 }
+      // What was given back is charged anew, now.
+      const charge = wasReleased ? nothing : (held.charges.get(markIndex) ?? nothing)
+      const rule = this.#rules.get(key)
+      if (rule === undefined) continue
+      const count = this.#countOf(key, rule)
+      this.seen.corrections += 1
+      const expected = actual === charge.units ? 0 : count.correct(charge, actual, at)
+      // By a caller's clock, it may take units for gone that are not, and the other way round.
+      const isUnsure =
+        !isOwnClock && applied <= 0 && (applied === 0 || applied === actual - charge.units)
+      if (expected !== applied && !isUnsure) {
+        this.#accuse(
+          `${rule.name} (${rule.kind}): settling ${charge.units} of ${at - charge.at} ms ago with ${actual} changed ${applied}, not ${expected}`,
+        )
+      }
+      const after = rule.kind === 'slots' || isRelease ? 0 : actual
+      held.charges.set(markIndex, { ...charge, units: after, key, rule })
+    }
+  }
+
+  /** Keys that were removed. */
+  reset(keys: readonly string[]): void {
+    for (const key of keys) this.#counts.delete(key)
+  }
+
+  /** Returns true if units are counted on this key. */
+  knows(key: string): boolean {
+    return this.#counts.has(key)
+  }
+
+  heldOf(id: string): Held | undefined {
+    return this.#held.get(id)
+  }
+
+  get held(): ReadonlyMap<string, Held> {
+    return this.#held
+  }
+
+  /** Units that were charged for leases, by policy: for blocks, less what came back, and for single decisions. */
+  leasedUnits(reservations: ReadonlySet<string>): Map<string, number> {
+    const units = new Map(this.#single)
+    for (const [id, { charges }] of this.#blocks) {
+      if (reservations.has(id)) continue
+      for (const charge of charges.values()) {
+        if (charge.rule.leaseMs === 0) continue
+        units.set(charge.rule.name, (units.get(charge.rule.name) ?? 0) + charge.units)
+      }
+    }
+    return units
+  }
+
+  snapshot(): Ledger {
+    return copyOf({ counts: this.#counts, held: this.#held })
+  }
+
+  restore(ledger: Ledger): void {
+    const { counts, held } = copyOf(ledger)
+    this.#counts = counts
+    this.#held = held
+  }
+
+  #countOf(key: string, rule: Rule): Count {
+    const known = this.#counts.get(key)
+    if (known) return known.count
+    const count = emptyCount(rule)
+    this.#rules.set(key, rule)
+    this.#counts.set(key, { rule, count })
+    return count
+  }
+}
+
+function copyOf({ counts, held }: Ledger) {
+  return {
+    counts: new Map(
+      Array.from(counts, ([key, { rule, count }]) => [key, { rule, count: count.copy() }] as const),
+    ),
+    held: new Map(
+      Array.from(held, ([id, one]) => [id, { ...one, charges: new Map(one.charges) }] as const),
+    ),
+  }
+}

@@ -1,0 +1,144 @@
+/* Makes the limiters of an isolate from plain data. */
+import type { Policy } from '@sluice/core'
+import type { Exports, Isolate } from './isolate.ts'
+import type { Rule } from './judges/rules.ts'
+import { WRAPPERS, type Deployment, type Setting } from './setting.ts'
+import type { WorldFetch } from './isolate.ts'
+
+export type Limiter = ReturnType<Exports['core']['createLimiter']>
+
+/** The network of an isolate. */
+export interface Wire {
+  readonly send: WorldFetch
+  /** Called with the body of each call, before calls are joined in one request. */
+  readonly onSend: (body: string) => void
+}
+
+/** What a limiter reports. */
+export interface Hearing {
+  readonly problem: (code: string, message: string) => void
+}
+
+/** Creates the limiter of a deployment. */
+export function makeLimiter(
+  { product }: Isolate,
+  deployment: Deployment,
+  setting: Setting,
+  wire: Wire,
+  hearing: Hearing,
+): Limiter {
+  const { core } = product
+  const onStoreError = {
+    default: undefined,
+    local: 'local' as const,
+    share: core.localShare(0.2),
+    allow: 'allow' as const,
+    deny: 'deny' as const,
+  }[setting.onStoreError]
+  const plans = core.definePlans(
+    Object.fromEntries(setting.plans.map((plan) => [plan, limitsOf(plan, deployment.rules)])),
+  )
+  return core.createLimiter({
+    store: storeOf(product, setting, wire),
+    plans,
+    policies: policiesOf(product, deployment.rules),
+    extensions: [core.listen({ problem: ({ code, message }) => hearing.problem(code, message) })],
+    ...(onStoreError && { onStoreError }),
+  } as never) as Limiter
+}
+
+function storeOf(product: Exports, { wrappers, timeoutMs }: Setting, { send, onSend }: Wire) {
+  const names: readonly string[] = WRAPPERS[wrappers]
+  const direct = send as never as NonNullable<
+    NonNullable<Parameters<Exports['pipelined']>[0]>['fetch']
+  >
+  const sending = names.includes('pipelined') ? product.pipelined({ fetch: direct }) : direct
+  let store: ReturnType<Exports['memory']> = product.upstash({
+    url: 'https://redis.world',
+    token: 'secret',
+    timeoutMs,
+    fetch: (url, init) => {
+      onSend(init.body)
+      return sending(url, init)
+    },
+  })
+  for (const name of names.toReversed()) {
+    if (name === 'batched') store = product.batched(store)
+    if (name === 'leased') store = product.leases.leased(store)
+    if (name === 'cached') store = product.cacheDenials(store)
+  }
+  return store
+}
+
+const limitsOf = (plan: string, rules: readonly Rule[]): Record<string, number> =>
+  Object.fromEntries(
+    rules.flatMap(({ name, limit }) =>
+      typeof limit === 'number' ? [] : [[keyOf(name), limit[plan] ?? 0]],
+    ),
+  )
+
+const keyOf = (name: string): string => name.replace('.', '_')
+
+function policiesOf({ core, leases }: Exports, rules: readonly Rule[]): Policy[] {
+  return rules.flatMap((rule): Policy[] => {
+    const { kind, name, per, unit, enforced, burst, segments, waitMs, leaseMs, log } = rule
+    const mode = enforced ? ('enforce' as const) : ('shadow' as const)
+    const limit = limitOf(rule)
+    const common = { name, limit, per, unit, mode } as never as { name: string }
+    const window = `${rule.windowMs}ms`
+    const options = (more: object): never => ({ ...common, ...more }) as never
+    switch (kind) {
+      case 'sliding':
+      case 'fixed':
+      case 'daily': {
+        if (leaseMs === 0 && kind === 'sliding') return [core.slidingWindow(options({ window }))]
+        if (leaseMs === 0 && kind === 'fixed') return [core.fixedWindow(options({ window }))]
+        if (leaseMs === 0) return [core.dailyCap(options({}))]
+        const counted =
+          kind === 'sliding'
+            ? core.slidingWindow(options({ window: `${rule.windowMs - leaseMs}ms` }))
+            : kind === 'fixed'
+              ? core.fixedWindow(options({ window }))
+              : core.dailyCap(options({}))
+        return [leases.lease(counted, { duration: `${leaseMs}ms` })]
+      }
+      case 'packed':
+        return [core.packed(core.slidingWindow(options({ window })))]
+      case 'monthly':
+        return [core.monthlyCap(options({}))]
+      case 'session':
+        return [core.sessionWindow(options({ idle: window }))]
+      case 'counter':
+        return [core.slidingWindowCounter(options({ window, segments }))]
+      case 'token':
+        return [core.tokenBucket(options({ window, burst }))]
+      case 'interval':
+        return [core.tokenBucket(options({ window, burst, refill: 'interval' }))]
+      case 'leaky':
+        return [
+          core.leakyBucket(options({ window, burst, wait: waitMs > 0 ? `${waitMs}ms` : false })),
+        ]
+      case 'slots': {
+        const { unit: _, ...own } = options({ maxDuration: window }) as { unit: string }
+        return [core.concurrency(own as never) as Policy]
+      }
+      case 'log': {
+        const together = rules.filter((other) => other.log === log)
+        if (together[0] !== rule) return []
+        const windows = Object.fromEntries(
+          together.map((one) => [
+            one.name.slice(`${log}.`.length),
+            { limit: limitOf(one), window: `${one.windowMs}ms` },
+          ]),
+        )
+        const { limit: _, ...own } = options({ name: log, windows }) as { limit: unknown }
+        return [core.slidingWindows(own as never)]
+      }
+    }
+  })
+}
+
+const limitOf = ({ name, limit }: Rule): unknown =>
+  typeof limit === 'number'
+    ? limit
+    : ({ plan }: { plan: Record<string, number> }) => plan[keyOf(name)]

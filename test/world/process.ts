@@ -1,0 +1,131 @@
+/* A process of the app: an isolate that serves one deployment, and may die at any moment. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { act, CALLS, type CallKind } from './callers.ts'
+import { createIsolate, type Exports, type Isolate, type loadFactory } from './isolate.ts'
+import type { Call } from './judges/caller-judge.ts'
+import { idIn } from './judges/script-calls.ts'
+import { makeLimiter, type Limiter } from './limiters.ts'
+import type { Random } from './random.ts'
+import type { Deployment } from './setting.ts'
+import type { World } from './world.ts'
+
+/** The call on whose behalf a request is sent. */
+const current = new AsyncLocalStorage<Call>()
+
+/** The longest that a wall clock is off, in milliseconds. */
+const SKEWS = [0, 40, 1_000, 5_000, 600_000]
+
+export class Process {
+  readonly name: string
+  readonly #world: World
+  readonly #deployment: Deployment
+  readonly #random: Random
+  readonly #isolate: Isolate
+  readonly #limiter: Limiter
+
+  constructor(
+    name: string,
+    deployment: Deployment,
+    world: World,
+    create: Awaited<ReturnType<typeof loadFactory>>,
+    random: Random,
+  ) {
+    this.name = name
+    this.#world = world
+    this.#deployment = deployment
+    this.#random = random
+    const { setting, scheduler, redis } = world
+    const calls = new Map<string, Call>()
+    const send = redis.fetchFor({
+      name,
+      rules: deployment.rules,
+      isAlive: () => !this.#isolate.isDead,
+      onDecided: (id, isCharged) => void calls.get(id)?.made.push({ id, isCharged }),
+    })
+    // Before calls are joined in one request.
+    const onSend = (body: string): void => {
+      const [id, call] = [idIn(body), current.getStore()]
+      if (id !== undefined && call) calls.set(id, call)
+    }
+    this.#isolate = createIsolate(create, {
+      scheduler,
+      random: random.fork('isolate'),
+      fetch: send,
+      isServer: setting.hasServers,
+      log: (line) => {
+        world.note(`${name} logs ${line}`)
+        world.callers.text(line)
+      },
+    })
+    this.setClock()
+    this.#limiter = makeLimiter(
+      this.#isolate,
+      deployment,
+      setting,
+      { send, onSend },
+      {
+        problem: (code, message) => {
+          world.note(`${name} problem ${code}: ${message}`)
+          world.callers.text(message)
+        },
+      },
+    )
+  }
+
+  get product(): Exports {
+    return this.#isolate.product
+  }
+
+  get isDead(): boolean {
+    return this.#isolate.isDead
+  }
+
+  kill(): void {
+    this.#isolate.kill()
+  }
+
+  setClock(): void {
+    const { weather } = this.#world.setting
+    const most = this.#random.pick(SKEWS)
+    if (weather.skew) this.#isolate.skewMs = this.#random.whole(-most, most)
+  }
+
+  /** Serves calls until it dies, or the world ends. */
+  start(): void {
+    const { setting, scheduler } = this.#world
+    const random = this.#random
+    const next = (): void => {
+      if (this.isDead || this.#world.isOver) return
+      for (let count = random.whole(1, setting.burst); count > 0; count -= 1) this.#serve()
+      // Now and then nobody calls for a while.
+      const gapMs = random.chance(0.01)
+        ? random.gap(setting.gapMs * 200)
+        : random.gap(setting.gapMs)
+      scheduler.after(gapMs, next)
+    }
+    scheduler.after(random.gap(setting.gapMs), next)
+  }
+
+  #serve(): void {
+    const world = this.#world
+    const random = this.#random.fork('call')
+    const kind = random.weighted(CALLS) as CallKind
+    const tenant = random.chance(0.5)
+      ? world.setting.tenants[0]!
+      : random.pick(world.setting.tenants)
+    const call = world.open(kind, this.name, tenant)
+    const subject = { tenant, route: random.pick(world.setting.routes), plan: world.planOf(tenant) }
+    world.note(`${call.number} ${this.name} ${kind} ${JSON.stringify(subject)}`)
+    current.run(call, () => {
+      void act(kind, {
+        world,
+        process: this,
+        limiter: this.#limiter,
+        rules: this.#deployment.rules,
+        random,
+        call,
+        subject,
+      })
+    })
+  }
+}

@@ -1,0 +1,13 @@
+/* What an isolate of the world loads: the built packages, as one bundle. */
+export * as core from '@sluice/core'
+export * as http from '@sluice/core/http'
+export * as reservations from '@sluice/core/reservations'
+export * as leases from '@sluice/core/leases'
+export * as plans from '@sluice/core/plans'
+export * as configuration from '@sluice/core/configuration'
+export { upstash } from '@sluice/core/upstash'
+export { batched } from '@sluice/core/batched'
+export { pipelined } from '@sluice/core/pipelined'
+export { cacheDenials } from '@sluice/core/cache-denials'
+export { memory } from '@sluice/core/memory'
+export * as ai from '@sluice/ai'

@@ -1,0 +1,276 @@
+/* One Redis behind the REST protocol: the embedded engine, in the world's time, on the world's network. */
+import { createHash } from 'node:crypto'
+import { CommandError } from '../../packages/local/dist/engines/engine.js'
+import type { Engine, Reply } from '../../packages/local/dist/engines/engine.js'
+import { startEmbedded } from '../../packages/local/dist/engines/embedded/engine.js'
+import { withScriptFlag } from '../../packages/local/dist/engines/script-flag.js'
+import { fateOf, FREEING, REFUSALS, type Answer, type Condition, type Weather } from './faults.ts'
+import type { WorldFetch } from './isolate.ts'
+import type { Rule } from './judges/rules.ts'
+import {
+  hasMark,
+  kindOf,
+  readDecision,
+  readMark,
+  readSettlement,
+  splitCall,
+} from './judges/script-calls.ts'
+import { ServerJudge, type Ledger } from './judges/server-judge.ts'
+import type { Random } from './random.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** A caller of the network: who it is, and the policies of the limiter that calls. */
+export interface Line {
+  readonly name: string
+  readonly rules: readonly Rule[]
+  readonly isAlive: () => boolean
+  /** Called for each decision that Redis makes. */
+  readonly onDecided: (id: string, isCharged: boolean) => void
+}
+
+/** What the world hears of its Redis. */
+export interface Ears {
+  note(line: string): void
+  accuse(what: string): void
+}
+
+type Embedded = Awaited<ReturnType<typeof startEmbedded>>
+
+/** A state of Redis and of the judge's ledger. */
+interface Copy {
+  readonly keys: ReturnType<Embedded['snapshot']>
+  readonly ledger: Ledger
+}
+
+export class SimulatedRedis {
+  condition: Condition = 'up'
+  readonly judge: ServerJudge
+  /** Requests that arrived. */
+  requests = 0
+  readonly #scheduler: Scheduler
+  readonly #random: Random
+  readonly #weather: Weather
+  readonly #ears: Ears
+  readonly #embedded: Embedded
+  readonly #engine: Engine
+  readonly #texts = new Map<string, string>()
+  #replica: Copy | undefined
+
+  private constructor(
+    embedded: Embedded,
+    isUpstash: boolean,
+    world: { scheduler: Scheduler; random: Random; weather: Weather; ears: Ears },
+  ) {
+    this.#embedded = embedded
+    this.#engine = isUpstash ? withScriptFlag(embedded) : embedded
+    this.#scheduler = world.scheduler
+    this.#random = world.random
+    this.#weather = world.weather
+    this.#ears = world.ears
+    this.judge = new ServerJudge(world.ears.accuse)
+  }
+
+  static async start(
+    isUpstash: boolean,
+    world: { scheduler: Scheduler; random: Random; weather: Weather; ears: Ears },
+  ): Promise<SimulatedRedis> {
+    let redis: SimulatedRedis | undefined
+    const embedded = await startEmbedded({
+      now: () => world.scheduler.now,
+      // A script of ours takes microseconds. Only a busy machine could make one seem long.
+      budget: { ms: 120_000 },
+      refuse: (name, isWrite) => redis?.refusalOf(name.toUpperCase(), isWrite),
+    })
+    redis = new SimulatedRedis(embedded, isUpstash, world)
+    return redis
+  }
+
+  refusalOf(name: string, isWrite: boolean): string | undefined {
+    if (!isWrite) return undefined
+    if (this.condition === 'read only') return REFUSALS['read only']
+    return this.condition === 'full' && !FREEING.has(name) ? REFUSALS.full : undefined
+  }
+
+  /** A `fetch` for one caller, through the network. */
+  fetchFor(line: Line): WorldFetch {
+    return (url, init) =>
+      new Promise((resolve, reject) => {
+        const body = String(init.body)
+        const isPipeline = url.endsWith('/pipeline')
+        const { upMs, arrives, downMs, answer } = fateOf(this.#random, this.#weather, true)
+        const abort = (): void => reject(new Error('aborted'))
+        if (init.signal?.aborted) {
+          abort()
+          return
+        }
+        init.signal?.addEventListener('abort', abort)
+        this.#scheduler.after(upMs, () => {
+          void this.#arrive(body, isPipeline, arrives, line).then(({ text, status }) => {
+            this.#scheduler.after(downMs, () => {
+              if (!line.isAlive()) return
+              deliver(this.condition === 'down' && arrives ? 'broken' : answer, text, status, {
+                resolve,
+                reject,
+              })
+            })
+          })
+        })
+      })
+  }
+
+  async #arrive(body: string, isPipeline: boolean, arrives: boolean, line: Line) {
+    if (!arrives || this.condition === 'down') return { text: '', status: 503 }
+    this.requests += 1
+    const parsed = JSON.parse(body) as unknown[]
+    const commands = (isPipeline ? parsed : [parsed]) as (string | number)[][]
+    const replies: unknown[] = []
+    for (const command of commands) replies.push(await this.#run(command.map(String), line))
+    const isError = (reply: unknown): boolean =>
+      typeof reply === 'object' && reply !== null && 'error' in reply
+    const answers = replies.map((reply) => (isError(reply) ? reply : { result: reply }))
+    const [only] = replies
+    return {
+      text: JSON.stringify(isPipeline ? answers : answers[0]),
+      status: !isPipeline && isError(only) ? 400 : 200,
+    }
+  }
+
+  /** Runs a command now, and has it judged. */
+  async #run(command: readonly string[], line: Line): Promise<unknown> {
+    if (this.condition === 'loading') return { error: REFUSALS.loading }
+    const [name = '', ...args] = command
+    const reply = valueOf(await this.#engine.execute([name, ...args]))
+    this.#ears.note(`  redis ${line.name} ${describe(command)} -> ${JSON.stringify(reply)}`)
+    await this.#judge(command, reply, line)
+    return reply
+  }
+
+  async #judge(
+    command: readonly string[],
+    reply: unknown,
+    { rules, onDecided }: Line,
+  ): Promise<void> {
+    const [name = '', first = '', countText = '0', ...rest] = command
+    // A script that has failed is known all the same.
+    if (name === 'EVAL') this.#texts.set(createHash('sha1').update(first).digest('hex'), first)
+    if (isErrorReply(reply)) return
+    if (name === 'DEL') this.judge.reset(command.slice(1))
+    if (name !== 'EVAL' && name !== 'EVALSHA') return
+    const text = name === 'EVAL' ? first : (this.#texts.get(first) ?? '')
+    const [keys, args] = [rest.slice(0, Number(countText)), rest.slice(Number(countText))]
+    const kind = kindOf(text)
+    if (kind === 'decision' && Array.isArray(reply)) {
+      onDecided(...(await this.#judgeDecision(rules, keys, args, reply, hasMark(text))))
+      return
+    }
+    if (kind === 'decisions' && Array.isArray(reply)) {
+      for (const [index, call] of splitCall(keys, args).entries()) {
+        const answer: unknown = reply[index]
+        if (!Array.isArray(answer)) continue
+        const made = await this.#judgeDecision(rules, call.keys, call.args, answer, hasMark(text))
+        onDecided(...made)
+      }
+    }
+    if (kind === 'settlement') {
+      this.judge.settled(readSettlement(keys, args, reply), this.#scheduler.now)
+    }
+  }
+
+  async #judgeDecision(
+    rules: readonly Rule[],
+    keys: readonly string[],
+    args: readonly string[],
+    reply: readonly unknown[],
+    isMarked: boolean,
+  ): Promise<[id: string, isCharged: boolean]> {
+    const decided = readDecision(rules, keys, args, reply, isMarked)
+    const noted = decided.mark && valueOf(await this.#embedded.execute(['GET', decided.mark]))
+    const charges = decided.mark === undefined ? undefined : readMark(String(noted ?? ''))
+    this.judge.decided(decided, charges, this.#scheduler.now)
+    return [decided.id, decided.rows.some(({ charged }) => charged)]
+  }
+
+  /** Restarts it: with its data, or without. */
+  restart(keepsData: boolean): void {
+    this.#flushScripts()
+    if (keepsData) return
+    this.#embedded.restore(new Map())
+    this.judge.restore({ counts: new Map(), held: new Map() })
+  }
+
+  flushScripts(): void {
+    this.#flushScripts()
+  }
+
+  #flushScripts(): void {
+    void this.#engine.execute(['SCRIPT', 'FLUSH'])
+  }
+
+  /** Copies everything to the replica. */
+  replicate(): void {
+    this.#replica = { keys: this.#embedded.snapshot(), ledger: this.judge.snapshot() }
+  }
+
+  /** Makes the replica, which lags, the master. Returns false if there is none. */
+  failOver(): boolean {
+    if (this.#replica === undefined) return false
+    this.#embedded.restore(this.#replica.keys)
+    this.judge.restore(this.#replica.ledger)
+    this.#flushScripts()
+    return true
+  }
+
+  /** Returns the keys that never expire. */
+  async keysWithoutExpiry(): Promise<string[]> {
+    const keys = valueOf(await this.#embedded.execute(['KEYS', '*'])) as string[]
+    const found: string[] = []
+    for (const key of keys) {
+      if (valueOf(await this.#embedded.execute(['PTTL', key])) === -1) found.push(key)
+    }
+    return found
+  }
+}
+
+interface Settler {
+  readonly resolve: (response: Response) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Delivers an answer, or what comes instead of it. */
+function deliver(answer: Answer, text: string, status: number, { resolve, reject }: Settler): void {
+  const respond = (body: string, code: number): void =>
+    resolve({ ok: code < 300, status: code, text: async () => body } as unknown as Response)
+  switch (answer) {
+    case 'reply':
+      return respond(text, status)
+    case 'cut':
+      return respond(text.slice(0, Math.floor(text.length / 2)), status)
+    case 'page':
+      return respond('<html>Just a moment</html>', 200)
+    case 'busy':
+      return respond('{"error":"ERR max requests limit exceeded"}', 429)
+    case 'failing':
+      return respond('<html>Bad gateway</html>', 502)
+    case 'broken':
+    case 'refused':
+      return reject(new Error('connection reset'))
+    case 'nothing':
+      return undefined
+  }
+}
+
+const isErrorReply = (reply: unknown): boolean =>
+  typeof reply === 'object' && reply !== null && 'error' in reply
+
+/** A reply as JSON has it. */
+function valueOf(reply: Reply): unknown {
+  if (reply instanceof CommandError) return { error: reply.message }
+  if (Buffer.isBuffer(reply)) return reply.toString()
+  if (Array.isArray(reply)) return (reply as readonly Reply[]).map(valueOf)
+  return reply
+}
+
+const describe = ([name = '', first = '', ...rest]: readonly string[]): string =>
+  name === 'EVAL'
+    ? `EVAL (${first.length}) ${rest.join(' ')}`
+    : [name, first.slice(0, 8), ...rest].join(' ')

@@ -1,0 +1,247 @@
+/* A simulated world: the shipped code and scripts, with everything that can go wrong, from one seed. */
+import { createHash } from 'node:crypto'
+import type { Decision } from '@sluice/core'
+import { loadFactory } from './isolate.ts'
+import { CallerJudge, type Call, type Told } from './judges/caller-judge.ts'
+import type { Seen } from './judges/server-judge.ts'
+import { Process } from './process.ts'
+import { Random } from './random.ts'
+import { Scheduler } from './scheduler.ts'
+import { settingOf, type Setting } from './setting.ts'
+import { SimulatedRedis } from './simulated-redis.ts'
+
+/** What became of a world. */
+export interface Outcome {
+  readonly seed: number
+  readonly setting: Setting
+  /** What judges found. */
+  readonly violations: readonly string[]
+  /** A digest of everything that happened, in order. */
+  readonly digest: string
+  readonly decisions: number
+  readonly seen: Seen
+  readonly told: Told
+  /** The events, if they were asked for. */
+  readonly trace: readonly string[]
+}
+
+export interface WorldOptions {
+  readonly decisions: number
+  readonly keepsTrace?: boolean
+  readonly replace?: Partial<Setting>
+}
+
+/** The time that calls in flight get to end, in milliseconds. */
+const LAST_MS = 120_000
+
+/** The most violations to list: after the first few, a world is only confused. */
+const MAX_VIOLATIONS = 20
+
+export class World {
+  readonly setting: Setting
+  readonly scheduler: Scheduler
+  readonly redis: SimulatedRedis
+  readonly callers: CallerJudge
+  readonly violations: string[] = []
+  readonly trace: string[] = []
+  isOver = false
+  #calls = 0
+  #decided = 0
+  #losses = 0
+  #lines = 0
+  readonly #random: Random
+  readonly #hash = createHash('sha256')
+  readonly #options: WorldOptions
+  readonly #plans = new Map<string, string>()
+  readonly #settled = new Map<string, number>()
+  readonly #lossesAt = new Map<string, number>()
+  #processes: Process[] = []
+  #born = 0
+
+  private constructor(
+    setting: Setting,
+    scheduler: Scheduler,
+    random: Random,
+    options: WorldOptions,
+    redis: (ears: World) => SimulatedRedis,
+  ) {
+    this.setting = setting
+    this.scheduler = scheduler
+    this.#random = random
+    this.#options = options
+    this.redis = redis(this)
+    this.callers = new CallerJudge(setting, this.redis.judge, (what) => this.accuse(what))
+  }
+
+  static async run(seed: number, options: WorldOptions): Promise<Outcome> {
+    const random = new Random(`world ${seed}`)
+    const setting = settingOf(seed, random.fork('setting'), options.replace)
+    const scheduler = new Scheduler(setting.startMs)
+    const ears: { world?: World } = {}
+    const redis = await SimulatedRedis.start(setting.isUpstash, {
+      scheduler,
+      random: random.fork('network'),
+      weather: setting.weather,
+      ears: {
+        note: (line) => ears.world?.note(line),
+        accuse: (what) => ears.world?.accuse(what),
+      },
+    })
+    const world = new World(setting, scheduler, random, options, () => redis)
+    ears.world = world
+    return world.#live(await loadFactory())
+  }
+
+  async #live(create: Awaited<ReturnType<typeof loadFactory>>): Promise<Outcome> {
+    const { setting, scheduler } = this
+    for (let count = 0; count < setting.isolates; count += 1) this.#bear(create)
+    this.#schedule(setting.weather.incidentMs, () => this.#incident())
+    this.#schedule(setting.weather.deathMs, () => {
+      const victim = this.#random.pick(this.#processes)
+      this.note(`${victim.name} dies`)
+      victim.kill()
+      this.#processes = this.#processes.filter((one) => one !== victim)
+      this.#bear(create)
+    })
+    this.#schedule(3_000, () => {
+      this.#plans.set(this.#random.pick(setting.tenants), this.#random.pick(setting.plans))
+      if (setting.weather.skew) this.#random.pick(this.#processes).setClock()
+    })
+    await scheduler.run(() => this.#decided >= this.#options.decisions || this.#isConfused)
+    this.isOver = true
+    this.redis.condition = 'up'
+    const endsAt = scheduler.now + LAST_MS
+    await scheduler.run(() => scheduler.now > endsAt || this.#isConfused)
+    await this.#judgeTheEnd()
+    return {
+      seed: setting.seed,
+      setting,
+      violations: this.violations,
+      digest: this.#hash.digest('hex'),
+      decisions: this.#decided,
+      seen: this.redis.judge.seen,
+      told: this.callers.told,
+      trace: this.trace,
+    }
+  }
+
+  get #isConfused(): boolean {
+    return this.violations.length >= MAX_VIOLATIONS
+  }
+
+  #bear(create: Awaited<ReturnType<typeof loadFactory>>): void {
+    const { deployments } = this.setting
+    this.#born += 1
+    const deployment = deployments[this.#born % deployments.length] ?? deployments[0]!
+    const name = `i${this.#born}(${deployment.name})`
+    const born = new Process(name, deployment, this, create, this.#random.fork(name))
+    this.#processes.push(born)
+    born.start()
+  }
+
+  /** Repeats something with this mean time between, while the world lasts. 0: never. */
+  #schedule(meanMs: number, action: () => void): void {
+    if (meanMs === 0) return
+    this.scheduler.after(this.#random.gap(meanMs), () => {
+      if (this.isOver) return
+      action()
+      this.#schedule(meanMs, action)
+    })
+  }
+
+  #incident(): void {
+    const { redis, scheduler } = this
+    const random = this.#random
+    if (redis.condition !== 'up') return
+    const kind = random.weighted({
+      down: 3,
+      full: 2,
+      'read only': 2,
+      loading: 1,
+      flush: 2,
+      restart: 1,
+      lose: 1,
+      replicate: 3,
+      'fail over': 2,
+    })
+    this.note(`redis: ${kind}`)
+    if (kind === 'flush') redis.flushScripts()
+    else if (kind === 'replicate') redis.replicate()
+    else if (kind === 'restart') redis.restart(true)
+    else if (kind === 'lose') {
+      redis.restart(false)
+      this.#losses += 1
+    } else if (kind === 'fail over') {
+      if (redis.failOver()) this.#losses += 1
+    } else {
+      redis.condition = kind
+      scheduler.after(random.gap(1_000), () => {
+        this.note('redis: up')
+        redis.condition = 'up'
+      })
+    }
+  }
+
+  planOf(tenant: string): string {
+    return this.#plans.get(tenant) ?? (this.setting.plans[0] as string)
+  }
+
+  open(kind: string, isolate: string, tenant: string): Call {
+    this.#calls += 1
+    return {
+      number: this.#calls,
+      kind,
+      isolate,
+      tenant,
+      startedAt: this.scheduler.now,
+      made: [],
+      losses: this.#losses,
+    }
+  }
+
+  decided(call: Call, decision: Decision, mostTrips: number): void {
+    this.#decided += 1
+    const { allowed, reason, source, degraded, retryAfterMs } = decision
+    this.note(
+      `${call.number} told ${JSON.stringify({ allowed, reason, source, degraded, retryAfterMs })}`,
+    )
+    this.callers.decided(call, decision, this.scheduler.now, this.#losses, mostTrips)
+  }
+
+  reserved(call: Call, { id, charges }: { id: string; charges: { key: string; units: number }[] }) {
+    this.#lossesAt.set(id, this.#losses)
+    this.callers.reserved(call, id, charges, this.#losses)
+  }
+
+  settled(_: Call, id: string, applied: boolean): void {
+    const times = (this.#settled.get(id) ?? 0) + (applied ? 1 : 0)
+    this.#settled.set(id, times)
+    this.callers.settled(id, applied, times, this.#lossesAt.get(id) !== this.#losses)
+  }
+
+  wait(process: Process, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.scheduler.after(ms, () => {
+        if (!process.isDead) resolve()
+      })
+    })
+  }
+
+  note(line: string): void {
+    this.#lines += 1
+    const text = `${this.#lines} +${this.scheduler.now - this.setting.startMs} ${line}`
+    this.#hash.update(text)
+    if (this.#options.keepsTrace) this.trace.push(text)
+  }
+
+  accuse(what: string): void {
+    this.note(`VIOLATION ${what}`)
+    if (!this.#isConfused) this.violations.push(`event ${this.#lines}: ${what}`)
+  }
+
+  async #judgeTheEnd(): Promise<void> {
+    const lasting = await this.redis.keysWithoutExpiry()
+    for (const key of lasting) this.accuse(`${key} never expires`)
+    this.callers.end(this.redis.judge.leasedUnits(this.callers.reservations))
+  }
+}
