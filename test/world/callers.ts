@@ -1,7 +1,8 @@
 /* What callers do: each function is one call of an app, from its request to its end. */
 import type { Decision } from '@sluice/core'
 import type { Call } from './judges/caller-judge.ts'
-import type { Rule } from './judges/rules.ts'
+import { isBucket, type Rule } from './judges/rules.ts'
+import { viaGuard, viaModel } from './http-calls.ts'
 import type { Limiter } from './limiters.ts'
 import type { Process } from './process.ts'
 import type { Random } from './random.ts'
@@ -11,21 +12,25 @@ export const CALLS = {
   check: 40,
   peek: 4,
   reserve: 40,
+  http: 8,
+  model: 8,
   reset: 0.3,
   sweep: 1,
+  configure: 1,
 }
 
 export type CallKind = keyof typeof CALLS
 
 /** Everything that a call needs. */
-interface Scene {
+export interface Scene {
   readonly world: World
   readonly process: Process
   readonly limiter: Limiter
   readonly rules: readonly Rule[]
   readonly random: Random
   readonly call: Call
-  readonly subject: { tenant: string; route: string; plan: string }
+  readonly subject: { tenant: string; route: string; plan?: string }
+  readonly cost: Record<string, number>
 }
 
 type Decided = Decision & {
@@ -39,15 +44,19 @@ type Outcome = { readonly applied: boolean; readonly why?: string }
 /** The most round trips of a reservation: it may look for what dead holders have left, and ask again. */
 const RESERVE_TRIPS = 4
 
-export async function act(kind: CallKind, scene: Scene): Promise<void> {
-  const { world, limiter, rules, random, call, subject } = scene
+export async function act(kind: CallKind, given: Omit<Scene, 'cost'>): Promise<void> {
+  const { world, limiter, rules, random, call, subject } = given
   const cost = costOf(rules, random)
+  const scene = { ...given, cost }
   try {
     if (kind === 'check' || kind === 'peek') {
       const decision = await limiter[kind](subject, { cost })
       world.decided(call, decision, 1)
       if (kind === 'check') world.callers.serve(decision, rules)
-    } else if (kind === 'reset') await limiter.reset(subject)
+    } else if (kind === 'http') await viaGuard(scene)
+    else if (kind === 'model') await viaModel(scene)
+    else if (kind === 'configure') await configure(scene)
+    else if (kind === 'reset') await limiter.reset(subject)
     else if (kind === 'sweep')
       await scene.process.product.reservations.sweepUnsettled(limiter, subject)
     else await reserve(scene, cost)
@@ -56,6 +65,30 @@ export async function act(kind: CallKind, scene: Scene): Promise<void> {
     world.callers.threw(call, error)
   }
 }
+
+/** Changes a limit of everyone or of one tenant, or takes the change back. */
+async function configure({
+  world,
+  process,
+  limiter,
+  rules,
+  random,
+  subject,
+}: Scene): Promise<void> {
+  const changeable = rules.filter(mayBeConfigured)
+  if (!world.setting.configures || changeable.length === 0) return
+  const rule = random.pick(changeable)
+  const limit = random.whole(0, 40) * (rule.unit === 'token' ? 100 : 1)
+  const change = { [rule.name]: random.chance(0.3) ? null : { limit } }
+  world.redis.judge.allowLimit(rule.name, limit)
+  const { configure: change_ } = process.product.configuration
+  if (rule.per === 'global' || random.chance(0.5)) await change_(limiter, change)
+  else await change_(limiter, change, subject)
+}
+
+/** A bucket's judge knows one limit only; what is leased is counted apart. */
+export const mayBeConfigured = (rule: Rule): boolean =>
+  !isBucket(rule) && rule.leaseMs === 0 && rule.kind !== 'slots'
 
 async function reserve(scene: Scene, cost: Record<string, number>): Promise<void> {
   const { world, process, limiter, rules, random, call, subject } = scene

@@ -1,11 +1,15 @@
 /* Makes the limiters of an isolate from plain data. */
 import type { Policy } from '@sluice/core'
 import type { Exports, Isolate } from './isolate.ts'
+import { mayBeConfigured } from './callers.ts'
 import type { Rule } from './judges/rules.ts'
 import { WRAPPERS, type Deployment, type Setting } from './setting.ts'
 import type { WorldFetch } from './isolate.ts'
 
 export type Limiter = ReturnType<Exports['core']['createLimiter']>
+
+/** The longest that the app's database of plans may take, in milliseconds. */
+export const PLAN_MS = 300
 
 /** The network of an isolate. */
 export interface Wire {
@@ -16,6 +20,8 @@ export interface Wire {
 
 /** What a limiter reports. */
 export interface Hearing {
+  /** The app's database of plans. */
+  readonly planOf: (tenant: string) => Promise<string>
   readonly problem: (code: string, message: string) => void
 }
 
@@ -38,11 +44,22 @@ export function makeLimiter(
   const plans = core.definePlans(
     Object.fromEntries(setting.plans.map((plan) => [plan, limitsOf(plan, deployment.rules)])),
   )
+  const allowed = deployment.rules
+    .filter(mayBeConfigured)
+    .map(({ name }) => [name, ['limit', 'mode'] as const] as const)
   return core.createLimiter({
     store: storeOf(product, setting, wire),
     plans,
     policies: policiesOf(product, deployment.rules),
-    extensions: [core.listen({ problem: ({ code, message }) => hearing.problem(code, message) })],
+    extensions: [
+      core.listen({ problem: ({ code, message }) => hearing.problem(code, message) }),
+      ...(setting.configures && allowed.length > 0
+        ? [product.configuration.runtimeConfiguration({ allow: Object.fromEntries(allowed) })]
+        : []),
+      ...(setting.looksUpPlans
+        ? [product.plans.planResolver(hearing.planOf, { cacheFor: '20s', timeoutMs: PLAN_MS })]
+        : []),
+    ],
     ...(onStoreError && { onStoreError }),
   } as never) as Limiter
 }

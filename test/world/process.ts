@@ -64,6 +64,13 @@ export class Process {
       setting,
       { send, onSend },
       {
+        planOf: async (tenant) => {
+          await scheduler.wait(this.#random.gap(30))
+          const fate = setting.weather.trouble > 0 ? this.#random.next() : 1
+          if (fate < 0.05) throw new Error('the database is down')
+          if (fate < 0.1) await new Promise(() => undefined)
+          return world.planOf(tenant)
+        },
         problem: (code, message) => {
           world.note(`${name} problem ${code}: ${message}`)
           world.callers.text(message)
@@ -114,7 +121,8 @@ export class Process {
       ? world.setting.tenants[0]!
       : random.pick(world.setting.tenants)
     const call = world.open(kind, this.name, tenant)
-    const subject = { tenant, route: random.pick(world.setting.routes), plan: world.planOf(tenant) }
+    const plan = world.setting.looksUpPlans ? {} : { plan: world.planOf(tenant) }
+    const subject = { tenant, route: random.pick(world.setting.routes), ...plan }
     world.note(`${call.number} ${this.name} ${kind} ${JSON.stringify(subject)}`)
     current.run(call, () => {
       void act(kind, {

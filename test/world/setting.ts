@@ -47,6 +47,10 @@ export interface Setting {
   /** True if reservations are given back when nobody settles them. */
   readonly releases: boolean
   readonly hasServers: boolean
+  /** True if limits are changed while it runs. */
+  readonly configures: boolean
+  /** True if plans are looked up, instead of being known to the caller. */
+  readonly looksUpPlans: boolean
 }
 
 const DAY_MS = 86_400_000
@@ -106,6 +110,8 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
     settleWithinMs: others.pick([2_000, 20_000]),
     releases: others.chance(0.4),
     hasServers: others.chance(0.7),
+    configures: others.chance(0.3),
+    looksUpPlans: others.chance(0.3),
     ...options,
   }
 }

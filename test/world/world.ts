@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto'
 import type { Decision } from '@sluice/core'
 import { loadFactory } from './isolate.ts'
+import { judgeBills, type Billed } from './judges/bill-judge.ts'
 import { CallerJudge, type Call, type Told } from './judges/caller-judge.ts'
 import type { Seen } from './judges/server-judge.ts'
+import type { Bill } from './provider.ts'
 import { Process } from './process.ts'
 import { Random } from './random.ts'
 import { Scheduler } from './scheduler.ts'
@@ -55,6 +57,7 @@ export class World {
   readonly #plans = new Map<string, string>()
   readonly #settled = new Map<string, number>()
   readonly #lossesAt = new Map<string, number>()
+  readonly #bills: Billed[] = []
   #processes: Process[] = []
   #born = 0
 
@@ -219,6 +222,18 @@ export class World {
     this.callers.settled(id, applied, times, this.#lossesAt.get(id) !== this.#losses)
   }
 
+  answered(call: Call, response: Response, text: string, isGone: boolean): void {
+    this.#decided += 1
+    this.note(`${call.number} answered ${response.status} ${text.slice(0, 200)}`)
+    this.callers.answered(call, response, text, isGone, this.scheduler.now)
+  }
+
+  /** Notes what a provider has billed for a call, to be compared at the end. */
+  billed(call: Call, bills: readonly Bill[], status: number, isGone: boolean): void {
+    this.note(`${call.number} billed ${JSON.stringify(bills)}`)
+    this.#bills.push({ call, bills, status, isGone })
+  }
+
   wait(process: Process, ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.scheduler.after(ms, () => {
@@ -241,7 +256,10 @@ export class World {
 
   async #judgeTheEnd(): Promise<void> {
     const lasting = await this.redis.keysWithoutExpiry()
-    for (const key of lasting) this.accuse(`${key} never expires`)
+    // Settings stay until somebody changes them.
+    const keys = lasting.filter((key) => !key.includes(':config:'))
+    for (const key of keys) this.accuse(`${key} never expires`)
+    judgeBills(this.#bills, this.redis.judge, this.setting, (what) => this.accuse(what))
     this.callers.end(this.redis.judge.leasedUnits(this.callers.reservations))
   }
 }

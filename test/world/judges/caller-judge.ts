@@ -1,6 +1,7 @@
 /* Holds what callers were told to what Redis has done, and to what is promised about time, errors and money. */
 import type { Decision } from '@sluice/core'
 import { SECRET, type Setting } from '../setting.ts'
+import { PLAN_MS } from '../limiters.ts'
 import type { Rule } from './rules.ts'
 import type { ServerJudge } from './server-judge.ts'
 
@@ -72,11 +73,14 @@ export class CallerJudge {
 
   /** Judges a decision that a caller was told. */
   decided(call: Call, decision: Decision, now: number, losses: number, mostTrips: number): void {
-    const { weather, timeoutMs } = this.#setting
+    const { weather, timeoutMs, configures, looksUpPlans } = this.#setting
+    // Records are loaded, and a denial by outdated ones is decided again.
+    const trips = mostTrips * (configures || looksUpPlans ? 2 : 1) + (configures ? 2 : 0)
+    const longest = timeoutMs * trips + (looksUpPlans ? 2 * PLAN_MS : 0)
     const { allowed, degraded, source } = decision
     this.told[allowed ? 'allowed' : 'denied'] += 1
     const lasted = now - call.startedAt
-    if (lasted > timeoutMs * mostTrips) this.#accuse(`a decision took ${lasted} ms`)
+    if (lasted > longest) this.#accuse(`a decision took ${lasted} ms`)
     if (degraded) {
       this.told.degraded += 1
       if (!CAUSES.has(degraded.cause)) this.#accuse(`degraded by ${degraded.cause}`)
@@ -186,6 +190,32 @@ export class CallerJudge {
     const held = this.#server.heldOf(id)
     if (held && held.state !== 'settled' && !hasLost)
       this.#accuse(`reservation ${id} is ${held.state}, not settled`)
+  }
+
+  /** Judges an answer over HTTP. */
+  answered(
+    call: Call,
+    { status, headers }: Response,
+    text: string,
+    isGone: boolean,
+    now: number,
+  ): void {
+    this.text(text)
+    headers.forEach((value) => this.text(value))
+    const isDenied = status === 429 || status === 503
+    if (status === 502 || status === 499 || status === 400) return
+    if (status !== 200 && !isDenied)
+      this.#accuse(`${call.kind} was answered with ${status}: ${text}`)
+    const retryAfter = headers.get('retry-after')
+    if (retryAfter !== null && !/^[1-9]\d*$/.test(retryAfter)) {
+      this.#accuse(`${call.kind} was answered with Retry-After: ${retryAfter}`)
+    }
+    if (status === 429 && call.made.length > 0) this.#denials.set(call.isolate, now)
+    // With only the reply lost, a process may deny by itself what Redis has charged.
+    if (status === 200 || !this.#knowsMade || isGone || !isCalm(this.#setting.weather)) return
+    if (call.made.some(({ isCharged }) => isCharged) && status === 429) {
+      this.#accuse(`${call.kind} was charged, and answered with ${status}`)
+    }
   }
 
   /** Judges a text that operators or clients see. */

@@ -42,6 +42,8 @@ export class ServerJudge {
   #counts = new Map<string, { rule: Rule; count: Count }>()
   /** The policy of each key that was ever counted. */
   readonly #rules = new Map<string, Rule>()
+  /** Limits that were set while it ran, by policy. */
+  readonly #allowed = new Map<string, Set<number>>()
   #held = new Map<string, Held>()
   /** All that was ever held, also what Redis has lost. */
   readonly #blocks = new Map<string, Held>()
@@ -50,6 +52,12 @@ export class ServerJudge {
 
   constructor(accuse: (what: string) => void) {
     this.#accuse = accuse
+  }
+
+  /** Notes a limit that the app may set. */
+  allowLimit(policy: string, limit: number): void {
+    const limits = this.#allowed.get(policy) ?? new Set()
+    this.#allowed.set(policy, limits.add(limit))
   }
 
   /** Judges a decision. `charges` are the units noted in its mark, by position. */
@@ -106,6 +114,10 @@ export class ServerJudge {
   }
 
   #judgeRow({ rule, key, cost, limit, burst, ...replied }: Row, now: number): void {
+    const known = typeof rule.limit === 'number' ? [rule.limit] : Object.values(rule.limit)
+    if (!known.includes(limit) && !this.#allowed.get(rule.name)?.has(limit)) {
+      this.#accuse(`${rule.name} was decided by a limit of ${limit}, which nobody has set`)
+    }
     const count = this.#countOf(key, rule)
     const asked = { cost, limit, burst }
     const used = count.used(rule, now)
@@ -125,7 +137,7 @@ export class ServerJudge {
       if (replied.retryMs !== -1) this.#accuse(`${where} never fits, but is to be retried`)
       return
     }
-    if (rule.limit === 0) return
+    if (limit === 0) return
     const { retryMs } = replied
     if (!fits(rule, count, asked, now + retryMs)) {
       this.#accuse(`${where} does not fit after the ${retryMs} ms that were promised`)
@@ -180,7 +192,12 @@ export class ServerJudge {
         )
       }
       const after = rule.kind === 'slots' || isRelease ? 0 : actual
-      held.charges.set(markIndex, { ...charge, units: after, key, rule })
+      // Policies that share a key share its charge.
+      const sharing = [...held.charges].filter(([, one]) => one.key === key)
+      for (const [index, one] of sharing) held.charges.set(index, { ...one, units: after })
+      if (!held.charges.has(markIndex)) {
+        held.charges.set(markIndex, { ...charge, units: after, key, rule })
+      }
     }
   }
 
