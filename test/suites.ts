@@ -53,6 +53,7 @@ export const SUITES = {
       'test/local/script-budget.test.ts',
       'test/trace/**/*.test.ts',
       'test/usage/{findings,large-cells}.test.ts',
+      'test/world/**/*.test.ts',
     ],
   },
   /** What operators see: the dashboard in a browser, Prometheus, a million lines of a log. */
