@@ -20,6 +20,8 @@ export interface Wire {
 
 /** What a limiter reports. */
 export interface Hearing {
+  /** The clock to decide by, instead of that of Redis. */
+  readonly clock: (() => number) | undefined
   /** The app's database of plans. */
   readonly planOf: (tenant: string) => Promise<string>
   readonly problem: (code: string, message: string) => void
@@ -61,6 +63,7 @@ export function makeLimiter(
         : []),
     ],
     ...(onStoreError && { onStoreError }),
+    ...(hearing.clock && { clock: hearing.clock }),
   } as never) as Limiter
 }
 

@@ -64,6 +64,7 @@ export class Process {
       setting,
       { send, onSend },
       {
+        clock: world.isRecorded ? () => scheduler.now + this.#isolate.skewMs : undefined,
         planOf: async (tenant) => {
           await scheduler.wait(this.#random.gap(30))
           const fate = setting.weather.trouble > 0 ? this.#random.next() : 1

@@ -34,6 +34,16 @@ export interface Ears {
   accuse(what: string): void
 }
 
+/** The parts of the world that a Redis is in. */
+interface Surroundings {
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly weather: Weather
+  readonly ears: Ears
+  /** Receives each command with its reply. Time then stands still for keys. */
+  readonly record?: ((command: readonly string[], reply: unknown) => void) | undefined
+}
+
 type Embedded = Awaited<ReturnType<typeof startEmbedded>>
 
 /** A state of Redis and of the judge's ledger. */
@@ -51,32 +61,28 @@ export class SimulatedRedis {
   readonly #random: Random
   readonly #weather: Weather
   readonly #ears: Ears
+  readonly #record: Surroundings['record']
   readonly #embedded: Embedded
   readonly #engine: Engine
   readonly #texts = new Map<string, string>()
   #replica: Copy | undefined
 
-  private constructor(
-    embedded: Embedded,
-    isUpstash: boolean,
-    world: { scheduler: Scheduler; random: Random; weather: Weather; ears: Ears },
-  ) {
+  private constructor(embedded: Embedded, isUpstash: boolean, world: Surroundings) {
     this.#embedded = embedded
     this.#engine = isUpstash ? withScriptFlag(embedded) : embedded
     this.#scheduler = world.scheduler
     this.#random = world.random
     this.#weather = world.weather
     this.#ears = world.ears
+    this.#record = world.record
     this.judge = new ServerJudge(world.ears.accuse)
   }
 
-  static async start(
-    isUpstash: boolean,
-    world: { scheduler: Scheduler; random: Random; weather: Weather; ears: Ears },
-  ): Promise<SimulatedRedis> {
+  static async start(isUpstash: boolean, world: Surroundings): Promise<SimulatedRedis> {
     let redis: SimulatedRedis | undefined
+    const startedAt = world.scheduler.now
     const embedded = await startEmbedded({
-      now: () => world.scheduler.now,
+      now: () => (world.record ? startedAt : world.scheduler.now),
       // A script of ours takes microseconds. Only a busy machine could make one seem long.
       budget: { ms: 120_000 },
       refuse: (name, isWrite) => redis?.refusalOf(name.toUpperCase(), isWrite),
@@ -141,7 +147,8 @@ export class SimulatedRedis {
     const [name = '', ...args] = command
     const reply = valueOf(await this.#engine.execute([name, ...args]))
     this.#ears.note(`  redis ${line.name} ${describe(command)} -> ${JSON.stringify(reply)}`)
-    await this.#judge(command, reply, line)
+    if (this.#record) this.#record(command, reply)
+    else await this.#judge(command, reply, line)
     return reply
   }
 

@@ -31,6 +31,11 @@ export interface WorldOptions {
   readonly decisions: number
   readonly keepsTrace?: boolean
   readonly replace?: Partial<Setting>
+  /**
+   * Receives each command with its reply. Limiters then decide by their isolate's clock and keys do not expire, so
+   * that another Redis can be asked the same later. Nothing is judged.
+   */
+  readonly record?: (command: readonly string[], reply: unknown) => void
 }
 
 /** The time that calls in flight get to end, in milliseconds. */
@@ -89,6 +94,7 @@ export class World {
         note: (line) => ears.world?.note(line),
         accuse: (what) => ears.world?.accuse(what),
       },
+      record: options.record,
     })
     const world = new World(setting, scheduler, random, options, () => redis)
     ears.world = world
@@ -249,7 +255,13 @@ export class World {
     if (this.#options.keepsTrace) this.trace.push(text)
   }
 
+  /** True if limiters decide by the clock of their isolate. */
+  get isRecorded(): boolean {
+    return this.#options.record !== undefined
+  }
+
   accuse(what: string): void {
+    if (this.isRecorded) return
     this.note(`VIOLATION ${what}`)
     if (!this.#isConfused) this.violations.push(`event ${this.#lines}: ${what}`)
   }
