@@ -1,11 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { concurrency, createLimiter, fixedWindow, type Limiter } from '@sluice/core'
+import { concurrency, createLimiter, fixedWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { estimateRequest } from '@sluice/ai'
 import { afterAll, afterEach, expect, it, vi } from 'vitest'
 import { CHAT_JSON, CHAT_USAGE } from '../ai/recordings.ts'
+import { readBlock } from '../support/docs-block.ts'
 
 // Inside the workspace, so that the packages are found as a user's would be.
 const folder = mkdtempSync(fileURLToPath(new URL('adapters-', import.meta.url)))
@@ -23,23 +24,24 @@ const limiter = createLimiter({ store: memory(), policies })
 const tenantFromJwt = ({ headers }: Request) => ({ tenant: headers.get('x-tenant') ?? '' })
 const kept: Promise<unknown>[] = []
 
-/** Loads the block of a page that begins with this name, beside the reader's own files. */
-async function load<T>(page: string, name: string): Promise<T> {
-  const text = readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8')
-  const [, code = ''] = new RegExp(`\`\`\`ts\n// ${name}\n([^]*?)\`\`\``).exec(text) ?? []
-  expect(code).not.toBe('')
-  const file = join(folder, `${page}.ts`)
-  const own = code.replace(/'(next\/server|\.\/auth|\.\/limits)'/g, `'./own-${page}.ts'`)
-  writeFileSync(
-    join(folder, `own-${page}.ts`),
-    `export const { limiter, limiterFor, tenantFromJwt, after } = globalThis`,
-  )
-  writeFileSync(file, own)
-  return (await import(file)) as T
+interface Route {
+  readonly POST: (request: Request, context: object) => Promise<Response>
 }
 
-async function left(tenant: string, of: Limiter = limiter): Promise<number[]> {
-  const { policies: states } = await of.peek({ tenant }, { cost: { token: 0, call: 0 } })
+/** Loads the route of the page on reservations, beside the reader's own files. */
+async function loadRoute(): Promise<Route> {
+  const code = readBlock('reservations.md', 'app/api/ai/chat/route.ts')
+  const file = join(folder, 'route.ts')
+  writeFileSync(
+    join(folder, 'own.ts'),
+    `export const { limiter, tenantFromJwt, after } = globalThis`,
+  )
+  writeFileSync(file, code.replace(/'(next\/server|\.\/auth|\.\/limits)'/g, `'./own.ts'`))
+  return (await import(file)) as Route
+}
+
+async function left(tenant: string): Promise<number[]> {
+  const { policies: states } = await limiter.peek({ tenant }, { cost: { token: 0, call: 0 } })
   return states.map(({ remaining }) => remaining)
 }
 
@@ -54,10 +56,9 @@ const { input } = estimateRequest(body)
 // The recorded answer reports its usage.
 const used = CHAT_USAGE.prompt_tokens + CHAT_USAGE.completion_tokens
 
-const answer = async () => Response.json(CHAT_JSON)
 const keep = (promise: Promise<unknown>): void => void kept.push(promise)
 
-it('a route handler reserves and settles with the lines of the page on reservations', async () => {
+it('a route handler reserves and settles with the lines of the page', async () => {
   const seen: number[][] = []
   const ask = vi.fn<() => Promise<Response>>(async () => {
     seen.push(await left('next'))
@@ -66,10 +67,7 @@ it('a route handler reserves and settles with the lines of the page on reservati
   for (const [name, value] of Object.entries({ ask, limiter, tenantFromJwt, after: keep })) {
     vi.stubGlobal(name, value)
   }
-  const { POST } = await load<{ POST: (request: Request, context: object) => Promise<Response> }>(
-    'reservations',
-    'app/api/ai/chat/route.ts',
-  )
+  const { POST } = await loadRoute()
   const response = await POST(post('next'), {})
   expect(await response.json()).toEqual(CHAT_JSON)
   await Promise.all(kept)
@@ -82,51 +80,16 @@ it('a route handler reserves and settles with the lines of the page on reservati
   expect(await left('next')).toEqual([8, 9_000 - used - 4_000 - input, 1])
 })
 
-it('a body that must not be sent costs a request on both pages', async () => {
-  const ask = vi.fn<() => Promise<Response>>(answer)
-  for (const [name, value] of Object.entries({
-    ask,
-    limiter,
-    limiterFor: () => limiter,
-    tenantFromJwt,
-    after: keep,
-  })) {
+it('a body that must not be sent costs a request', async () => {
+  const ask = vi.fn<() => Promise<Response>>()
+  for (const [name, value] of Object.entries({ ask, limiter, tenantFromJwt, after: keep })) {
     vi.stubGlobal(name, value)
   }
-  const next = await load<{ POST: (request: Request, context: object) => Promise<Response> }>(
-    'reservations',
-    'app/api/ai/chat/route.ts',
-  )
-  const { default: worker } = await load<{
-    default: { fetch: (request: Request, env: object, ctx: object) => Promise<Response> }
-  }>('llm', 'worker.ts')
-  const dear = { ...body, service_tier: 'priority' }
-  for (const send of [
-    () => next.POST(post('refused', dear), {}),
-    () => worker.fetch(post('refused', dear), {}, { waitUntil: keep }),
-  ]) {
-    const response = await send()
-    expect(response.status).toBe(400)
-    expect(await response.text()).toContain('body.service_tier')
-    await Promise.all(kept)
-  }
-  expect(await left('refused')).toEqual([8, 9_000, 1])
-  expect(ask).not.toHaveBeenCalled()
-})
-
-it('a Worker reserves and settles with the lines of the page on model calls', async () => {
-  for (const [name, value] of Object.entries({
-    ask: answer,
-    limiterFor: () => limiter,
-    tenantFromJwt,
-  })) {
-    vi.stubGlobal(name, value)
-  }
-  const { default: worker } = await load<{
-    default: { fetch: (request: Request, env: object, ctx: object) => Promise<Response> }
-  }>('llm', 'worker.ts')
-  const response = await worker.fetch(post('worker'), {}, { waitUntil: keep })
-  expect(await response.json()).toEqual(CHAT_JSON)
+  const { POST } = await loadRoute()
+  const response = await POST(post('refused', { ...body, service_tier: 'priority' }), {})
+  expect(response.status).toBe(400)
+  expect(await response.text()).toContain('body.service_tier')
   await Promise.all(kept)
-  expect(await left('worker')).toEqual([9, 9_000 - used, 1])
+  expect(await left('refused')).toEqual([9, 9_000, 1])
+  expect(ask).not.toHaveBeenCalled()
 })

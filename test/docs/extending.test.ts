@@ -51,11 +51,10 @@ interface Examples {
   ) => Handler
   overload: () => Extension
   setOverloaded: (limiter: Limiter, isOverloaded: boolean) => Promise<void>
-  countDenials: (counts: Map<string, number>) => Extension
 }
 
-const modules = ['gcra', 'file-store', 'breaker', 'node-http', 'overload', 'count-denials']
-const { gcra, fileStore, breaker, rateLimit, overload, setOverloaded, countDenials } =
+const modules = ['gcra', 'file-store', 'breaker', 'node-http', 'overload']
+const { gcra, fileStore, breaker, rateLimit, overload, setOverloaded } =
   Object.assign(
     {},
     ...(await Promise.all(modules.map((name) => import(join(folder, `${name}.ts`))))),
@@ -275,14 +274,6 @@ describe('the extensions', () => {
     await setOverloaded(one, false)
     // Denied by an old setting, so decided again.
     expect((await other.check(ACME)).allowed).toBe(true)
-  })
-
-  it('count denials by policy', async () => {
-    const counts = new Map<string, number>()
-    const extensions = [countDenials(counts)]
-    const limiter = createLimiter({ store: memory(), policies: [rpm(1)], extensions })
-    for (let call = 0; call < 4; call += 1) await limiter.check(ACME)
-    expect([...counts]).toEqual([['rpm', 3]])
   })
 
   it('of a limiter that lacks one throw an error that names it', async () => {
