@@ -54,11 +54,10 @@ interface Examples {
 }
 
 const modules = ['gcra', 'file-store', 'breaker', 'node-http', 'overload']
-const { gcra, fileStore, breaker, rateLimit, overload, setOverloaded } =
-  Object.assign(
-    {},
-    ...(await Promise.all(modules.map((name) => import(join(folder, `${name}.ts`))))),
-  ) as Examples
+const { gcra, fileStore, breaker, rateLimit, overload, setOverloaded } = Object.assign(
+  {},
+  ...(await Promise.all(modules.map((name) => import(join(folder, `${name}.ts`))))),
+) as Examples
 
 let fileCount = 0
 const makeFileStore = () => fileStore(join(folder, `counts-${(fileCount += 1)}`))
