@@ -8,6 +8,18 @@ import { ACME, own } from './support.ts'
 
 const page = readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8')
 
+/** Outcomes that take the same commands, by their row on the page. */
+const SHARED: readonly (readonly [row: string, outcomes: RegExp])[] = [
+  ['first of the day, or in a window', /^first /],
+  ['denied by the daily cap, or for ever; peek', /^denied by the daily cap$|^denied for ever|^peek$/],
+  ['settle at the estimate, or again', /^settle at |^settle again$/],
+  ['one string, allowed, 30 a minute', /^a (?!project).*, allowed/],
+  ['one string, denied', /^a (?!project).*, denied$/],
+  ['settle one string below the estimate', /^settle a /],
+]
+const rowOf = (outcome: string): string =>
+  SHARED.find(([, outcomes]) => outcomes.test(outcome))?.[0] ?? outcome
+
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
 describe('Redis commands per decision', () => {
@@ -19,7 +31,7 @@ describe('Redis commands per decision', () => {
     async (outcome, act) => {
       const metered = await act()
       measured.set(outcome, metered)
-      const { commands, writes } = published.get(outcome) ?? {}
+      const { commands, writes } = published.get(rowOf(outcome)) ?? {}
       expect({ commands: rounded(metered.total), writes: rounded(metered.writes) }).toEqual({
         commands: Number(commands),
         writes: Number(writes),
@@ -28,7 +40,8 @@ describe('Redis commands per decision', () => {
   )
 
   it('the page lists no other outcome', () => {
-    expect([...published.keys()].toSorted()).toEqual(Object.keys(MEASURED).toSorted())
+    const rows = new Set(Object.keys(MEASURED).map(rowOf))
+    expect([...published.keys()].toSorted()).toEqual([...rows].toSorted())
   })
 
   it('an allowed decision has at most 7 on average, a denied one at most 5 and no write', () => {
@@ -40,7 +53,7 @@ describe('Redis commands per decision', () => {
     for (const { writes } of of(/denied|peek/)) expect(writes).toBe(0)
     for (const { total } of of(/^a .*, allowed/)) expect(total).toBeLessThanOrEqual(6.02)
     for (const { total } of of(/^a .*, denied(?!, a cost)/)) expect(total).toBeLessThanOrEqual(5)
-    expect(measured.size).toBe(published.size)
+    expect(measured.size).toBe(Object.keys(MEASURED).length)
   })
 
   it('by the clock of Redis each has one TIME more and no other difference', async () => {

@@ -101,6 +101,17 @@ const COUNTED: Record<string, Counted> = {
 }
 const minute = { name: 'p', window: '1m', per: ['tenant'] } as const
 
+/** Ways to count in a short string of the same size share a row of the page. */
+const SHORT = [
+  'slidingWindowCounter, 1 segment',
+  'tokenBucket',
+  'leakyBucket',
+  'fixedWindow',
+  'dailyCap',
+  'sessionWindow',
+]
+const rowOf = (name: string): string => (SHORT.includes(name) ? 'all others' : name)
+
 let server: RedisServer
 let redis: Redis
 let tcp: ReturnType<typeof overTcp>
@@ -164,17 +175,17 @@ describe('the memory that a key takes in Redis', () => {
         }
         const bytes = await bytesWhenFull(counted, limit)
         const column = limit.toLocaleString('en')
-        const says = published.get(name)?.[column] ?? 'nothing'
+        const says = published.get(rowOf(name))?.[column] ?? 'nothing'
         const stated = Number(says.replaceAll(',', ''))
         // Redis' versions differ a little.
         const agrees = Math.abs(bytes - stated) <= Math.max(24, stated / 8)
         row[column] = agrees ? says : bytes.toLocaleString('en')
       }
-      expect({ [HEADING]: name, ...row }).toEqual(published.get(name))
+      expect({ [HEADING]: rowOf(name), ...row }).toEqual(published.get(rowOf(name)))
     },
   )
 
   it('is published for nothing else', () => {
-    expect([...published.keys()]).toEqual(Object.keys(COUNTED))
+    expect(new Set(published.keys())).toEqual(new Set(Object.keys(COUNTED).map(rowOf)))
   })
 })

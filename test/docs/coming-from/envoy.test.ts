@@ -1,3 +1,5 @@
+import { createLimiter, rollout, tokenBucket, type Limiter, type Policy } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
 import * as fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { EnvoyLocalRateLimit, type EnvoyFilter } from './models/envoy.ts'
@@ -51,7 +53,8 @@ describe("Envoy's token bucket", () => {
   it('lets the same requests pass when a timer fills it', async () => {
     await fc.assert(
       fc.asyncProperty(bursts, async (steps) => {
-        const { limiter } = await block('envoy-timer')
+        const bucket = { limit: 10, window: '1s', burst: 100, per: 'global' } as const
+        const limiter = limiterOf(tokenBucket({ ...bucket, name: 'local', refill: 'interval' }))
         const filter = { ...filterOf(source('envoy.yaml')), timer: true }
         const envoy = new EnvoyLocalRateLimit(filter, START)
         expect(await passed(steps, async () => (await limiter.check({})).allowed)).toEqual(
@@ -67,8 +70,11 @@ describe("Envoy's percentages", () => {
   it('of 100 and of 0 let the same requests pass', async () => {
     await fc.assert(
       fc.asyncProperty(bursts, async (steps) => {
-        const { limiter } = await block('envoy-shadow')
-        const envoy = new EnvoyLocalRateLimit(filterOf(source('envoy-shadow.yaml')), START)
+        const bucket = { limit: 10, window: '1m', per: ['tenant'] } as const
+        const limiter = limiterOf(tokenBucket({ ...bucket, name: 'rpm', mode: 'shadow' }))
+        const filter = filterOf(source('envoy-rollout.yaml'))
+        const shares = { filter_enabled: 100, filter_enforced: 0 }
+        const envoy = new EnvoyLocalRateLimit({ ...filter, ...shares }, START)
         const ours = await passed(steps, async () => {
           const { allowed, policies } = await limiter.check({ tenant: 'acme' })
           return { allowed, limited: policies[0]?.fits === false }
@@ -110,7 +116,9 @@ describe("Envoy's percentages", () => {
 
   it('by request refuse as many requests as Envoy does', async () => {
     const SENT = 20_000
-    const { limiter } = await block('envoy-by-request')
+    const byRequest = rollout({ enabled: 50, enforced: 20, by: 'request' })
+    const bucket = { limit: 10, window: '1m', per: 'global' } as const
+    const limiter = limiterOf(tokenBucket({ ...bucket, name: 'rpm', rollout: byRequest }))
     const envoy = new EnvoyLocalRateLimit(filterOf(source('envoy-rollout.yaml')), START, lots())
     let seed = 1
     const random = vi.spyOn(Math, 'random').mockImplementation(() => {
@@ -127,6 +135,9 @@ describe("Envoy's percentages", () => {
     expect(here / SENT).toBeCloseTo(0.1, 1)
   })
 })
+
+const limiterOf = (policy: Policy): Limiter =>
+  createLimiter({ store: memory(), policies: [policy] })
 
 /** Lots from 0 up to 100, the same in each run (a linear congruential generator). */
 function lots(): () => number {

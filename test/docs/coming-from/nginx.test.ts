@@ -1,3 +1,5 @@
+import { createLimiter, leakyBucket } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
 import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { limitReq, NginxLimit, type NginxOutcome, type NginxZone } from './models/nginx.ts'
@@ -54,8 +56,10 @@ describe('nginx in dry-run mode', () => {
   it('would refuse the same requests, and refuses and delays none', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (steps) => {
-        const { limiter } = await block('dry-run')
-        const nginx = nginxOf(source('dry-run.conf'))
+        const queue = { limit: 10, window: '1s', burst: 21, per: ['address'] } as const
+        const policies = [leakyBucket({ ...queue, name: 'api', mode: 'shadow' })]
+        const limiter = createLimiter({ store: memory(), policies })
+        const nginx = nginxOf(source('queue.conf'))
         const ours = await each(steps, async ({ client }) => {
           const decision = await limiter.check({ address: addressOf(client) })
           return [decision.allowed, decision.delayMs, decision.policies[0]?.fits]

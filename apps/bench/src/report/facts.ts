@@ -29,5 +29,7 @@ export async function machineFacts(redis: Redis): Promise<Facts> {
 /** Returns the processes that wanted to run in the last minute, on average. */
 export const load = (): number => Number((loadavg()[0] ?? Number.NaN).toFixed(1))
 
-export const factsText = ({ day, cpu, cores, memoryGb, node, redis }: Facts): string =>
-  `${cpu}, ${cores} cores, ${memoryGb} GB; Node ${node}, Redis ${redis}; ${day}`
+export const machineText = ({ cpu, cores, memoryGb, node, redis }: Omit<Facts, 'day'>): string =>
+  `${cpu}, ${cores} cores, ${memoryGb} GB; Node ${node}, Redis ${redis}`
+
+export const factsText = (facts: Facts): string => `${machineText(facts)}; ${facts.day}`
