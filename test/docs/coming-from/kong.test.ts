@@ -1,3 +1,6 @@
+import { createLimiter, fixedWindow } from '@sluice/core'
+import { rateLimit } from '@sluice/core/http'
+import { addressSubject } from '@sluice/core/identity'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { KongRateLimiting, type KongAnswer, type KongConfig } from './models/kong.ts'
@@ -64,10 +67,33 @@ describe('Kong with a second, a minute and an hour', () => {
 })
 
 describe('Kong with custom answers and hidden headers', () => {
-  const config = kongConfig('kong-answers.yaml')
+  const config: KongConfig = {
+    minute: 100,
+    fault_tolerant: false,
+    hide_client_headers: true,
+    error_code: 503,
+    error_message: 'Come back later',
+  }
 
   it.each([false, true])('answers the same with a data store that is down: %s', async (down) => {
-    const { serve } = await block('kong-answers', { store: down ? BROKEN : memory() })
+    const limiter = createLimiter({
+      store: down ? BROKEN : memory(),
+      policies: [fixedWindow({ name: 'minute', limit: 100, window: '1m', per: ['address'] })],
+      onStoreError: 'deny',
+    })
+    const serve = rateLimit(
+      limiter,
+      {
+        routes: ['/api/**'],
+        subject: addressSubject({ from: 1 }),
+        headers: false,
+        onDenied: ({ reason }) =>
+          reason === 'store_unavailable'
+            ? Response.json({ message: 'An unexpected error occurred' }, { status: 500 })
+            : Response.json({ message: 'Come back later' }, { status: 503 }),
+      },
+      () => new Response('answer'),
+    )
     const kong = new KongRateLimiting(config)
     kong.down = down
     const [theirs, ours] = [[] as object[], [] as object[]]
