@@ -11,7 +11,10 @@ const page = readFileSync(new URL('../../docs/performance.md', import.meta.url),
 /** Outcomes that take the same commands, by their row on the page. */
 const SHARED: readonly (readonly [row: string, outcomes: RegExp])[] = [
   ['first of the day, or in a window', /^first /],
-  ['denied by the daily cap, or for ever; peek', /^denied by the daily cap$|^denied for ever|^peek$/],
+  [
+    'denied by the daily cap, or for ever; peek',
+    /^denied by the daily cap$|^denied for ever|^peek$/,
+  ],
   ['settle at the estimate, or again', /^settle at |^settle again$/],
   ['one string, allowed, 30 a minute', /^a (?!project).*, allowed/],
   ['one string, denied', /^a (?!project).*, denied$/],
