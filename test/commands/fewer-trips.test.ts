@@ -57,7 +57,7 @@ it('a thousand cached denials take as many requests and commands as the page sta
 it('a thousand decisions in blocks of 50 take as many round trips and commands as the page states', async () => {
   const { trips, commands } = await thousand(50)
   const [, publishedTrips, publishedCommands] =
-    /take (\d+) round trips\s+and (\d+) commands/.exec(page) ?? []
+    /take\s+(\d+)\s+round\s+trips\s+and\s+(\d+)\s+commands/.exec(page) ?? []
   expect([trips, commands]).toEqual([Number(publishedTrips), Number(publishedCommands)])
   expect(published.get('leased in blocks of up to 50, `fetchAhead: false`')).toMatchObject(
     rowOf(trips, commands),
