@@ -102,15 +102,15 @@ const COUNTED: Record<string, Counted> = {
 const minute = { name: 'p', window: '1m', per: ['tenant'] } as const
 
 /** Ways to count in a short string of the same size share a row of the page. */
-const SHORT = [
+const SHORT = new Set([
   'slidingWindowCounter, 1 segment',
   'tokenBucket',
   'leakyBucket',
   'fixedWindow',
   'dailyCap',
   'sessionWindow',
-]
-const rowOf = (name: string): string => (SHORT.includes(name) ? 'all others' : name)
+])
+const rowOf = (name: string): string => (SHORT.has(name) ? 'all others' : name)
 
 let server: RedisServer
 let redis: Redis
