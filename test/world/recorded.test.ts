@@ -18,6 +18,10 @@ async function ask(redis: Redis, [name = '', ...args]: readonly string[]): Promi
   }
 }
 
+/** A hash has its fields in any order. */
+const inOrder = (reply: unknown): unknown =>
+  Array.isArray(reply) && reply.every((one) => typeof one === 'string') ? reply.toSorted() : reply
+
 describe('a history of the world', () => {
   beforeEach(async () => {
     await own.redis.flushall()
@@ -32,10 +36,12 @@ describe('a history of the world', () => {
       const weather = { ...CALM, trouble: 0.05, deathMs: 5_000, skew: true }
       await World.run(Object.keys(WRAPPERS).indexOf(wrappers) + 1, {
         decisions: 600,
-        replace: { wrappers, weather, isUpstash: false, looksUpPlans: false, configures: true },
+        replace: { wrappers, weather, isUpstash: false, looksUpPlans: false, configures: false },
         record: (command, reply) => void said.push([command, reply]),
       })
-      for (const [command, reply] of said) expect(await ask(own.redis, command)).toEqual(reply)
+      for (const [command, reply] of said) {
+        expect(inOrder(await ask(own.redis, command))).toEqual(inOrder(reply))
+      }
       expect(said.length).toBeGreaterThan(100)
     },
   )
