@@ -121,9 +121,9 @@ export class Process {
     const tenant = random.chance(0.5)
       ? world.setting.tenants[0]!
       : random.pick(world.setting.tenants)
-    const call = world.open(kind, this.name, tenant)
     const plan = world.setting.looksUpPlans ? {} : { plan: world.planOf(tenant) }
     const subject = { tenant, route: random.pick(world.setting.routes), ...plan }
+    const call = world.open(kind, this.name, subject)
     world.note(`${call.number} ${this.name} ${kind} ${JSON.stringify(subject)}`)
     current.run(call, () => {
       void act(kind, {

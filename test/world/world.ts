@@ -195,13 +195,13 @@ export class World {
     return this.#plans.get(tenant) ?? (this.setting.plans[0] as string)
   }
 
-  open(kind: string, isolate: string, tenant: string): Call {
+  open(kind: string, isolate: string, subject: Call['subject']): Call {
     this.#calls += 1
     return {
       number: this.#calls,
       kind,
       isolate,
-      tenant,
+      subject,
       startedAt: this.scheduler.now,
       made: [],
       losses: this.#losses,

@@ -2,6 +2,7 @@
 import type { Decision } from '@sluice/core'
 import { SECRET, type Setting } from '../setting.ts'
 import { PLAN_MS } from '../limiters.ts'
+import { emptyCount, fits, type Count } from './definitions.ts'
 import type { Rule } from './rules.ts'
 import type { ServerJudge } from './server-judge.ts'
 
@@ -10,7 +11,7 @@ export interface Call {
   readonly number: number
   readonly kind: string
   readonly isolate: string
-  readonly tenant: string
+  readonly subject: Readonly<Record<string, string | undefined>>
   readonly startedAt: number
   /** Decisions that Redis has made for it so far, and whether each has charged. */
   readonly made: { readonly id: string; readonly isCharged: boolean }[]
@@ -30,6 +31,12 @@ export interface Told {
   failed: number
   crashed: number
 }
+
+/** The share of each limit that a process may count alone, where the setting says `share`. */
+const SHARE = 0.2
+
+/** Kinds of which units come back by time alone. */
+const IN_WINDOWS = new Set(['sliding', 'fixed', 'daily', 'monthly'])
 
 const CAUSES = new Set([
   'store_timeout',
@@ -59,6 +66,8 @@ export class CallerJudge {
   readonly served = new Map<string, number>()
   /** The reservations that callers know of. */
   readonly reservations = new Set<string>()
+  /** The counts of processes that decide alone. */
+  readonly #local = new Map<string, Count>()
   readonly #setting: Setting
   readonly #server: ServerJudge
   readonly #accuse: (what: string) => void
@@ -96,8 +105,9 @@ export class CallerJudge {
     if (source === 'store' && this.#knowsMade) this.#judgeMade(call, decision, losses)
   }
 
-  /** Notes the units that a check was let have of leased policies. */
-  serve(decision: Decision, rules: readonly Rule[]): void {
+  /** Judges what a check was let have without Redis: of leases, or counted by its process alone. */
+  serve(call: Call, decision: Decision, rules: readonly Rule[], now: number): void {
+    if (decision.degraded?.mode === 'local') this.#judgeLocal(call, decision, rules, now)
     if (!decision.allowed || decision.degraded) return
     for (const { name, charged, cost } of decision.policies) {
       const rule = rules.find((one) => one.name === name)
@@ -215,6 +225,30 @@ export class CallerJudge {
     if (status === 200 || !this.#knowsMade || isGone || !isCalm(this.#setting.weather)) return
     if (call.made.some(({ isCharged }) => isCharged) && status === 429) {
       this.#accuse(`${call.kind} was charged, and answered with ${status}`)
+    }
+  }
+
+  /** A process that counts by itself stays within each limit, or its share of it. */
+  #judgeLocal(call: Call, decision: Decision, rules: readonly Rule[], now: number): void {
+    // A clock that is set makes windows of its own.
+    if (this.#setting.weather.skew || !decision.allowed) return
+    for (const { name, charged, cost, limit, burst, enforced } of decision.policies) {
+      const rule = rules.find((one) => one.name === name)
+      if (!rule || !charged || !enforced || rule.leaseMs > 0 || !IN_WINDOWS.has(rule.kind)) continue
+      const most =
+        typeof rule.limit === 'number' ? rule.limit : Math.max(...Object.values(rule.limit))
+      const share = this.#setting.onStoreError === 'share' ? SHARE : 1
+      if (!this.#setting.configures && limit > most * share) {
+        this.#accuse(`${name} was counted up to ${limit} without the store`)
+      }
+      const values = rule.per === 'global' ? [] : rule.per.map((part) => call.subject[part])
+      const key = JSON.stringify([call.isolate, name, values])
+      const count = this.#local.get(key) ?? emptyCount(rule)
+      this.#local.set(key, count)
+      if (!fits(rule, count, { cost, limit, burst }, now)) {
+        this.#accuse(`${name} let ${cost} in without the store, over its ${limit}`)
+      }
+      count.charge(cost, now, `${call.number}`)
     }
   }
 
