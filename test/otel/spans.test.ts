@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { SpanStatusCode } from '@opentelemetry/api'
 import { backpressure, fixedWindow, slidingWindow, StoreError, definePlans } from '@sluice/core'
+import { breaker } from '@sluice/core/breaker'
 import { memory } from '@sluice/core/memory'
 import { reservation, reserve } from '@sluice/core/reservations'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -85,6 +86,25 @@ describe('the span of a decision', () => {
       'error.type': 'store_unreachable',
     })
     expect(only().status).toEqual({ code: SpanStatusCode.ERROR, message: 'store_unreachable' })
+  })
+
+  it('of a decision that a breaker has paused has that as its error', async () => {
+    const error = new StoreError('store_unreachable', 'down')
+    const store = breaker({ ...memory(), check: () => Promise.reject(error) }, { failures: 1 })
+    const { limiter } = setUpTelemetry(sdk, [rpm], { store, onStoreError: 'deny' })
+    await limiter.check(ACME)
+    await limiter.check(ACME)
+    expect(sdk.spans()[1]?.attributes).toMatchObject({
+      'rate_limiter.outcome': 'denied',
+      'rate_limiter.degraded.mode': 'deny',
+      'error.type': 'store_paused',
+    })
+    expect(sdk.spans()[1]?.status.message).toBe('store_paused')
+    expect(await sdk.points('rate_limiter.store.duration')).toContainEqual(
+      expect.objectContaining({
+        attributes: { 'rate_limiter.store.call': 'check', 'error.type': 'store_paused' },
+      }),
+    )
   })
 
   it('names the shadows that would have denied, and the delay', async () => {

@@ -32,6 +32,7 @@ export type StoreErrorCode =
   | 'store_bad_reply'
   | 'store_failed'
   | 'store_conflict'
+  | 'store_paused'
 
 /** The codes of all Sluice errors. Codes are stable; messages are not. */
 export type ErrorCode = ConfigErrorCode | InputErrorCode | StoreErrorCode

@@ -1,5 +1,6 @@
 import { createLimiter, slidingWindow, type Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
+import { breaker } from '@sluice/core/breaker'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { leased } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
@@ -17,6 +18,7 @@ const TAKERS: Readonly<Record<string, (store: Store) => unknown>> = {
   'cacheDenials.store': (store) => cacheDenials(store),
   'leased.store': (store) => leased(store),
   'batched.store': (store) => batched(store),
+  'breaker.store': (store) => breaker(store),
 }
 
 const WRONG: Readonly<Record<string, unknown>> = {
@@ -45,6 +47,7 @@ it.each([
   ['cacheDenials', cacheDenials(memory())],
   ['leased', leased(memory())],
   ['batched', batched(memory())],
+  ['breaker', breaker(memory())],
 ])('batched wraps no store of %s, which may answer without the store', (_, store) => {
   expect(() => batched(store)).toThrow(/batched.store: must be the store in Redis itself/)
 })

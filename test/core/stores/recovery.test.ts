@@ -1,5 +1,6 @@
 import { createLimiter, fixedWindow, StoreError, type Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
+import { breaker } from '@sluice/core/breaker'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { lease, leased } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
@@ -50,6 +51,7 @@ const STORES: Record<string, (proxy: TcpProxy) => Store> = {
   },
   pipelined: (proxy) => overRest(proxy, { fetch: pipelined() }),
   batched: (proxy) => batched(overRest(proxy)),
+  breaker: (proxy) => breaker(overRest(proxy), { failures: 1, pauseMs: 1 }),
   cacheDenials: (proxy) => cacheDenials(overRest(proxy)),
   leased: (proxy) => leased(overRest(proxy)),
   'a store of your own': (proxy) => {

@@ -16,7 +16,7 @@ export interface LimiterEvents {
   }
   /** A check was decided without the store. */
   readonly degraded: { readonly degraded: Degraded; readonly subject: Subject }
-  /** A call to the store succeeded or failed. */
+  /** A call to the store succeeded or failed. A breaker that is open fails it at once, with `store_paused`. */
   readonly storeCall: {
     readonly call: 'check' | 'run' | 'reset'
     readonly durationMs: number

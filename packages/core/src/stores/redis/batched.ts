@@ -4,7 +4,7 @@ import { assertStore } from '../store.ts'
 import { ConfigError, StoreError } from '../../errors.ts'
 import { sharesPromises } from '../../internal/runtime.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../../internal/validation.ts'
-import { isWrapper, noteWrapper } from '../../internal/wrappers.ts'
+import { isWrapper, notePassingWrapper } from '../../internal/wrappers.ts'
 import { batchScript } from './batch-script.ts'
 import { joinCalls } from './joined-calls.ts'
 import { parseCheckReply, scriptName } from '../../lua/call.ts'
@@ -78,7 +78,7 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
     return batch
   }
 
-  return noteWrapper<Store>({
+  return notePassingWrapper<Store>({
     check(request) {
       if (!sharesPromises()) return store.check(request)
       return new Promise((resolve, reject) => {

@@ -1,0 +1,90 @@
+/* The function `breaker`: a store around a store that stops calling it for a while after failures in a row. */
+import type { StateMap, Store } from './store.ts'
+import { ConfigError } from '../errors.ts'
+import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
+import { answersAlone, noteWrapper } from '../internal/wrappers.ts'
+import { Circuit } from './circuit.ts'
+import { assertStore } from './store.ts'
+
+/** Options of `breaker`. */
+export interface BreakerOptions {
+  /** The consecutive failures of this isolate after which the store is not called. @default 5 */
+  readonly failures?: number
+  /**
+   * The pause in milliseconds, from 1 to 60,000. After each pause one call tries the store. Choose at least the
+   * store's `timeoutMs`: a try that has not come back after a pause is followed by the next. @default 1_000
+   */
+  readonly pauseMs?: number
+}
+
+/** The operations that correct or give back what the store has charged. */
+const SETTLEMENTS: ReadonlySet<string> = new Set(['settle', 'release'])
+
+/** The most reservations to remember that were not sent. More are not expected to be open in an outage. */
+const MAX_UNSENT = 10_000
+
+const NO_STATES: StateMap = { get: () => undefined, set: () => {} }
+
+/**
+ * Wraps `store` so that after `failures` consecutive failures it is not called: each decision is made at once
+ * by the limiter's `onStoreError`, with the cause `store_paused`. After each `pauseMs` one call tries the
+ * store, and its success ends the pause. `reset`, and every operation except a settlement, throws
+ * `store_paused` meanwhile. It counts the failures of this isolate only, by the clock of this machine. See
+ * `docs/failure-modes.md`.
+ *
+ * Wrap the store itself, or a batched one: `leased(cacheDenials(breaker(batched(upstash()))))`.
+ *
+ * @throws ConfigError When an option is unknown or out of range, or `store` is no store, or a wrapper that
+ * belongs around the breaker.
+ * @example
+ * const store = breaker(upstash(), { failures: 5, pauseMs: 1_000 })
+ * const limiter = createLimiter({ store, policies })
+ */
+export function breaker(store: Store, options: BreakerOptions = {}): Store {
+  assertPlace(store)
+  assertKnownOptions('breaker', options, ['failures', 'pauseMs'])
+  const { failures = 5, pauseMs = 1_000 } = options
+  const circuit = new Circuit(
+    assertPositiveInteger('breaker.failures', failures),
+    assertPositiveInteger('breaker.pauseMs', pauseMs, 60_000),
+  )
+  /** The settlement marks of reservations that were not sent. */
+  const unsent = new Set<string | undefined>()
+
+  return noteWrapper<Store>({
+    async check(request) {
+      if (circuit.mayCall()) return circuit.call(() => store.check(request))
+      if (request.mark) rememberMark(unsent, request.mark.keys.at(-1))
+      throw circuit.pausedError()
+    },
+
+    async run(operation) {
+      const { kind, localMark } = operation
+      // The store holds nothing of a reservation that was not sent, and need not be asked.
+      if (localMark !== undefined && unsent.has(localMark)) return kind.run(NO_STATES, operation)
+      // A settlement that is lost costs money, and no decision waits for it.
+      const isSettlement = SETTLEMENTS.has(kind.name)
+      if (!isSettlement && !circuit.mayCall()) throw circuit.pausedError()
+      return circuit.call(() => store.run(operation), !isSettlement)
+    },
+
+    async reset(keys) {
+      if (!circuit.mayCall()) throw circuit.pausedError()
+      return circuit.call(() => store.reset(keys))
+    },
+  })
+}
+
+/** Throws if `store` is none, or a wrapper that would not answer from its memory while the breaker is open. */
+function assertPlace(store: Store): void {
+  if (!answersAlone(assertStore('breaker.store', store))) return
+  const rule =
+    'must be the store itself or a batched one; wrap the breaker, as in leased(cacheDenials(breaker(batched(upstash()))))'
+  throw new ConfigError('invalid_option', 'breaker.store', rule)
+}
+
+function rememberMark(marks: Set<string | undefined>, mark: string | undefined): void {
+  marks.add(mark)
+  const [oldest] = marks
+  if (marks.size > MAX_UNSENT) marks.delete(oldest)
+}
