@@ -16,7 +16,7 @@ import {
 } from '@sluice/core'
 import type { AdapterOptions } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
-import { algorithmConformance, storeConformance } from '@sluice/core/testing'
+import { algorithmConformance } from '@sluice/core/testing'
 import { startLocal } from '@sluice/local'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { hangUpCases } from '../adapters/hang-ups.ts'
@@ -43,7 +43,6 @@ type Handler = (req: IncomingMessage, res: ServerResponse) => unknown
 interface Examples {
   gcra: (options: PolicyOptions & { window: string; burst?: number }) => Policy
   fileStore: (file: string) => Store
-  breaker: (store: Store, options?: { failures?: number; pauseMs?: number }) => Store
   rateLimit: (
     limiter: Limiter,
     options: AdapterOptions<[IncomingMessage]>,
@@ -53,8 +52,8 @@ interface Examples {
   setOverloaded: (limiter: Limiter, isOverloaded: boolean) => Promise<void>
 }
 
-const modules = ['gcra', 'file-store', 'breaker', 'node-http', 'overload']
-const { gcra, fileStore, breaker, rateLimit, overload, setOverloaded } = Object.assign(
+const modules = ['gcra', 'file-store', 'node-http', 'overload']
+const { gcra, fileStore, rateLimit, overload, setOverloaded } = Object.assign(
   {},
   ...(await Promise.all(modules.map((name) => import(join(folder, `${name}.ts`))))),
 ) as Examples
@@ -140,10 +139,6 @@ describe('an algorithm of this project', () => {
 })
 
 describe('the stores', () => {
-  describe('a breaker', () => {
-    storeConformance({ describe, it, makeStore: () => breaker(memory()) })
-  })
-
   it('counts what three processes decide at the same time in one file', async () => {
     const file = join(folder, 'shared')
     writeFileSync(
@@ -178,30 +173,6 @@ console.log('allowed ' + allowed)`,
       expect([allowed, degraded?.cause]).toEqual([false, 'store_failed'])
     }
     expect(readFileSync(foreign, 'utf8')).toBe('not counts')
-  })
-
-  it('a breaker stops calling after failures, and calls again after a pause', async () => {
-    let asked = 0
-    let isDown = true
-    const store = makeFileStore()
-    const failing: Store = {
-      ...store,
-      check(request) {
-        asked += 1
-        return isDown ? Promise.reject(new Error('down')) : store.check(request)
-      },
-    }
-    const limiter = createLimiter({
-      store: breaker(failing, { failures: 2, pauseMs: 50 }),
-      policies: [rpm(9)],
-    })
-    for (let call = 0; call < 5; call += 1) {
-      expect((await limiter.check(ACME)).degraded).toBeDefined()
-    }
-    expect(asked).toBe(2)
-    isDown = false
-    await expect.poll(async () => (await limiter.check(ACME)).degraded).toBeUndefined()
-    expect(asked).toBe(3)
   })
 })
 

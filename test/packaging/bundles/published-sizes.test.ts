@@ -16,6 +16,7 @@ const BUNDLES: Record<string, string> = {
   'the same, dailyCap and definePlans': `export { createLimiter, slidingWindow, dailyCap, definePlans } ${OURS}`,
   'the same, and rateLimit of @sluice/cloudflare': `export { createLimiter, slidingWindow, dailyCap, definePlans } ${OURS}; export { rateLimit } from '@sluice/cloudflare'`,
   'retryingFetch of @sluice/core/client': `export { retryingFetch } from '@sluice/core/client'`,
+  'breaker of @sluice/core/breaker': `export { breaker } from '@sluice/core/breaker'`,
   'the first line, lease and leased of @sluice/core/leases': `export { createLimiter, slidingWindow } ${OURS}; export { lease, leased } from '@sluice/core/leases'`,
   '@upstash/ratelimit and @upstash/redis':
     "export { Ratelimit } from '@upstash/ratelimit'; export { Redis } from '@upstash/redis/cloudflare'",
