@@ -1,11 +1,15 @@
+import type { Store, StoreError } from '@sluice/core'
+import { breaker } from '@sluice/core/breaker'
 import { describe, expect, it, vi } from 'vitest'
 import { NOON } from '../../../support/times.ts'
-import { pass, setUpBreaker, stopDates, unreachable } from './support.ts'
+import { FaultyStore, pass, setUpBreaker, stopDates, unreachable } from './support.ts'
 
 stopDates()
 
 const rest = 'store_unreachable'
 const paused = 'store_paused'
+
+const write = { kind: { name: 'write', run: () => 'written' }, keys: [], data: {}, startedAt: NOON }
 
 /** The causes of 50 decisions at the same moment, each counted. */
 async function causesOfFifty(cause: (tenant: string) => Promise<string | undefined>) {
@@ -46,6 +50,29 @@ describe('after each pause', () => {
     pass(1)
     expect(await cause()).toBe(rest)
     expect(store.calls).toHaveLength(2)
+  })
+
+  it.each<[string, (store: Store) => Promise<unknown>]>([
+    ['reset', (store) => store.reset([])],
+    ['write', (store) => store.run(write)],
+  ])('a %s is paused, and one that tries and fails begins a whole pause', async (_, call) => {
+    const store = new FaultyStore()
+    const guarded = breaker(store, { failures: 1 })
+    store.error = unreachable()
+    const codeOf = () => call(guarded).catch(({ code }: StoreError) => code)
+    expect([await codeOf(), await codeOf()]).toEqual([rest, paused])
+    pass(1_000)
+    const held = store.holdNext()
+    const probe = codeOf()
+    const { fail } = await held
+    pass(700)
+    fail()
+    expect(await probe).toBe(rest)
+    pass(999)
+    expect(await codeOf()).toBe(paused)
+    expect(store.calls).toHaveLength(2)
+    pass(1)
+    expect(await codeOf()).toBe(rest)
   })
 
   it('a try that never comes back is followed by the next', async () => {

@@ -36,6 +36,18 @@ describe('a breaker is reported', () => {
     ])
   })
 
+  it('again a minute later, if it is still open', async () => {
+    const { problems, clock, cause, open } = setUpBreaker()
+    await open()
+    await cause()
+    clock.advance(59_999)
+    await cause()
+    expect(problems.map(({ code }) => code)).toEqual(['store_unreachable', 'store_paused'])
+    clock.advance(1)
+    await cause()
+    expect(problems.slice(2).map(({ code }) => code)).toEqual(['store_paused'])
+  })
+
   it('by each limiter that it has paused, and by no other', async () => {
     const store = new FaultyStore()
     const shared = breaker(store, { failures: 1 })

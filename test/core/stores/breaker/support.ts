@@ -3,6 +3,7 @@ import {
   StoreError,
   type Degraded,
   type Limiter,
+  type ManualClock,
   type Operation,
   type Problem,
   type Store,
@@ -75,6 +76,8 @@ export class FaultyStore implements Store {
 
 interface Setup {
   readonly limiter: Limiter
+  /** The limiter's clock. */
+  readonly clock: ManualClock
   readonly store: FaultyStore
   readonly problems: readonly Problem[]
   /** Checks once. Returns the cause if the decision was made without the store. */
@@ -105,7 +108,7 @@ export function setUpBreaker(
 ): Setup {
   const store = new FaultyStore()
   const { problems, listener } = collectProblems()
-  const { limiter } = setUp(policies, {
+  const { limiter, clock } = setUp(policies, {
     store: wrap(breaker(inner(store), { failures, pauseMs })),
     extensions: [listener, ...extensions],
     ...options,
@@ -115,6 +118,7 @@ export function setUpBreaker(
     (await limiter.check({ tenant }, checkOptions)).degraded?.cause
   return {
     limiter,
+    clock,
     store,
     problems,
     cause,
