@@ -12,7 +12,7 @@ import { memory } from '@sluice/core/memory'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { setUpAtMidnight, perMinute, subject } from '../core/http/support.ts'
 import { ACME } from '../support/limiters.ts'
-import { sharedRedis } from '../support/running-redis.ts'
+import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { hangUpCases } from './hang-ups.ts'
 import { createApp, holdTimers, storeDown, type App, type Serve, type Served } from './support.ts'
 
@@ -139,7 +139,7 @@ export function adapterCases(
   })
 
   describe('on Redis', () => {
-    const redis = sharedRedis()
+    const redis = sharedRedisOverHttp()
 
     it('denies exactly 5 of 25 concurrent requests at a limit of 20', async () => {
       const policy = slidingWindow({ name: 'rpm', limit: 20, window: '1h', per: ['tenant'] })

@@ -9,7 +9,7 @@ import {
   usd,
 } from '@sluice/ai'
 import { describe, expect, it, vi } from 'vitest'
-import { ownRedis } from '../support/running-redis.ts'
+import { ownRedisOverHttp } from '../support/running-redis.ts'
 import { limiterOf, limiterWith, post, PRICES, QUESTION, subject, used } from './doors.ts'
 
 const send = vi.fn<() => Response>(() => Response.json({}))
@@ -111,7 +111,7 @@ describe.each(Object.keys(DOORS))('%s', (name) => {
     expect(pulled).toBe(read)
   })
 
-  const own = ownRedis()
+  const own = ownRedisOverHttp()
   it('charges a refused body with one request to Redis', async () => {
     const policies = modelPolicies({ per: ['tenant'], rpm: 1, tpm: 9, daily: usd(1), inFlight: 1 })
     const { limiter } = own.setUp(policies)

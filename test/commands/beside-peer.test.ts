@@ -4,7 +4,7 @@ import { Ratelimit } from '@upstash/ratelimit'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { describe, expect, it } from 'vitest'
 import { tableOf } from '../support/markdown.ts'
-import { ownRedis } from '../support/running-redis.ts'
+import { ownRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const published = tableOf(
@@ -13,7 +13,7 @@ const published = tableOf(
 )
 const LIMIT = 60
 
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 /** Commands and HTTP requests of one decision. */
 interface Price {

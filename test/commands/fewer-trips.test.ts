@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { spend } from '../support/decisions.ts'
 import { ACME } from '../support/limiters.ts'
 import { tableOf } from '../support/markdown.ts'
-import { ownRedis } from '../support/running-redis.ts'
+import { ownRedisOverHttp } from '../support/running-redis.ts'
 import { NOON } from '../support/times.ts'
 
 const pageOf = (name: string): string =>
@@ -16,7 +16,7 @@ const published = tableOf(pageOf('performance'), 'a thousand decisions, one by o
 const everyone = slidingWindow({ name: 'everyone', limit: 100_000, window: '1m', per: 'global' })
 
 // Every command on this Redis is counted, so it is shared with nobody.
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 /** Measures a thousand decisions of a warm limiter, one after another. */
 async function thousand(most: number, fetchAhead = false) {

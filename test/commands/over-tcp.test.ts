@@ -1,7 +1,7 @@
 import { concurrency, createLimiter, dailyCap, slidingWindow, type Limiter } from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ownRedis } from '../support/running-redis.ts'
+import { ownRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { overTcp, TCP_CLIENT_NAMES } from '../support/tcp-clients.ts'
 import { tcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
@@ -14,7 +14,7 @@ const policies = [
 ]
 
 // Every command on this Redis is counted, so it is shared with nobody.
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 /** One after the other: warm, allowed, read, reserved and settled, denied, reset. */
 const ACTS: Record<string, (limiter: Limiter) => Promise<unknown>> = {

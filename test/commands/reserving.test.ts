@@ -1,10 +1,10 @@
 import { concurrency, slidingWindow } from '@sluice/core'
 import { rateLimit, reservationOf, reserving } from '@sluice/core/http'
 import { expect, it } from 'vitest'
-import { ownRedis } from '../support/running-redis.ts'
+import { ownRedisOverHttp } from '../support/running-redis.ts'
 
 // Every command on this Redis is counted, so it is shared with nobody.
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 const common = { limit: 1_000, window: '1h', per: ['tenant'] } as const
 const rpm = slidingWindow({ name: 'rpm', ...common })

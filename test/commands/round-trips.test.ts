@@ -4,7 +4,7 @@ import { upstashRedis } from '@sluice/core/upstash-redis'
 import { startLocal, type LocalServer } from '@sluice/local'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ownRedis } from '../support/running-redis.ts'
+import { ownRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const ACME = { tenant: 'acme', route: 'evaluate' }
@@ -18,7 +18,7 @@ const four: Policy[] = [
 ]
 
 // Scripts are flushed here, so this Redis is shared with nobody.
-const own = ownRedis()
+const own = ownRedisOverHttp()
 let stock: LocalServer
 
 beforeAll(async () => {

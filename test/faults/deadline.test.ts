@@ -3,7 +3,7 @@ import { runtimeConfiguration } from '@sluice/core/configuration'
 import { planResolver } from '@sluice/core/plans'
 import { upstash } from '@sluice/core/upstash'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { sharedRedis } from '../support/running-redis.ts'
+import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 
 const TIMEOUT_MS = 400
@@ -72,7 +72,7 @@ const EXTENSIONS = {
   ],
 } as const
 
-const shared = sharedRedis()
+const shared = sharedRedisOverHttp()
 
 function limiterOf(name: keyof typeof EXTENSIONS, send: Fetch): Limiter {
   const { url, token } = shared.local

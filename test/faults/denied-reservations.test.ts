@@ -4,7 +4,7 @@ import { reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { collectProblems } from '../support/limiters.ts'
-import { ownRedis } from '../support/running-redis.ts'
+import { ownRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { TCP_CLIENT_NAMES, TCP_CLIENTS } from '../support/tcp-clients.ts'
 import { tcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
@@ -13,7 +13,7 @@ const RESERVATIONS = 10
 const LIMIT = 1_000
 const COST = { token: 100 }
 
-const own = ownRedis()
+const own = ownRedisOverHttp()
 const timeoutMs = 30_000
 
 /** A store on a connection that can break. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LoggedDecision } from './log.ts'
-import { ownRedis } from '../support/running-redis.ts'
+import { ownRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { check, type Findings, type Rule } from './checker.ts'
 import { runSwarm, type SwarmLog } from './swarm.ts'
@@ -47,7 +47,7 @@ const TRAFFIC: Traffic = isLarge
 /** The clocks of Redis and of the processes are one, read in whole milliseconds. */
 const ROUNDING_MS = 1
 
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 describe.each(['by the clock of Redis', 'across midnight'])(
   `decisions of ${SIZE.processes} processes, some killed, with changing plans and resets, %s`,

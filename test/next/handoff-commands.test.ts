@@ -1,10 +1,10 @@
 import { createHandoff } from '@sluice/core/internal/http'
 import { expect, it } from 'vitest'
-import { ownRedis } from '../support/running-redis.ts'
+import { ownRedisOverHttp } from '../support/running-redis.ts'
 import { secret } from './support/one-request.ts'
 
 // Every command on this Redis is counted, so it is shared with nobody.
-const own = ownRedis()
+const own = ownRedisOverHttp()
 const terms = { method: 'POST', route: 'evaluate', path: '/x', subject: { tenant: 'acme' } }
 
 it('a single-use hand-off costs one request of four commands, and a second use two commands', async () => {

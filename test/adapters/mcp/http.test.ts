@@ -8,7 +8,7 @@ import { slidingWindow, type Limiter } from '@sluice/core'
 import express from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
 import { perMinute, subject } from '../../core/http/support.ts'
-import { sharedRedis } from '../../support/running-redis.ts'
+import { sharedRedisOverHttp } from '../../support/running-redis.ts'
 import { listen } from '../support.ts'
 import { createServerOf, text } from './support.ts'
 
@@ -44,7 +44,7 @@ async function connectHttp(tools: Limiter, transports: Limiter) {
 }
 
 describe('over HTTP', () => {
-  const redis = sharedRedis()
+  const redis = sharedRedisOverHttp()
 
   it('finds the subject in the headers, and denies exactly 5 of 25 calls at a limit of 20', async () => {
     const policy = slidingWindow({ name: 'rpm', limit: 20, window: '1h', per: ['tenant'] })

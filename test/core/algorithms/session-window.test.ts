@@ -6,10 +6,10 @@ import { algorithmConformance } from '@sluice/core/testing'
 import { describe, expect, it } from 'vitest'
 import { spend } from '../../support/decisions.ts'
 import { setUp } from '../../support/limiters.ts'
-import { storesOf } from '../../support/stores.ts'
+import { sharedRedis } from '../../support/running-redis.ts'
 import { MINUTE } from '../../support/times.ts'
 
-const redis = storesOf('redis, built-in transport')
+const redis = sharedRedis()
 const IDLE = 30 * MINUTE
 const RUN = { run: 'r1' }
 
@@ -17,13 +17,13 @@ algorithmConformance({
   describe,
   it,
   makePolicy: (options) => sessionWindow({ ...options, idle: '1m' }),
-  makeStores: { memory: () => memory(), redis },
+  makeStores: { memory: () => memory(), redis: () => redis.store() },
   histories: 40,
 })
 
 describe.each([
   ['memory', () => memory()],
-  ['Redis', redis],
+  ['Redis', () => redis.store()],
 ] as const)('a session window of 10 in %s', (_, make) => {
   function runs() {
     const policy = sessionWindow({ name: 'run', limit: 10, per: ['run'], idle: '30m' })

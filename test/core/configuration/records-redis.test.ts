@@ -9,12 +9,12 @@ import {
 import { expect, it } from 'vitest'
 import { countAllowed, limitsIn } from '../../support/decisions.ts'
 import { ACME } from '../../support/limiters.ts'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { FRESH_MS, limitOf, recordsApp, type App } from './support.ts'
 
 // Commands are counted, so it is shared with nobody.
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 /** An app over Redis with its scripts loaded, and the key of a tenant's record. */
 async function setUp(): Promise<App & { key: string }> {

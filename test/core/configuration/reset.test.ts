@@ -5,7 +5,7 @@ import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
 import { ACME, setUp } from '../../support/limiters.ts'
 import { snapshot } from '../../support/redis.ts'
-import { sharedRedis } from '../../support/running-redis.ts'
+import { sharedRedisOverHttp } from '../../support/running-redis.ts'
 import { freshPrefix, storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { app, limitOf } from './support.ts'
 
@@ -70,7 +70,7 @@ describe.each(STORES_TO_TEST)('%s', (name) => {
 })
 
 describe('over Redis', () => {
-  const shared = sharedRedis()
+  const shared = sharedRedisOverHttp()
   const ids = [
     'org1',
     'org1:user2',

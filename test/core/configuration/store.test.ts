@@ -1,14 +1,14 @@
 import { configure, readConfiguration, removeConfiguration } from '@sluice/core/configuration'
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { limitsIn } from '../../support/decisions.ts'
 import { app, limitOf, FRESH_MS, type App } from './support.ts'
 
 describe('over Redis', () => {
   // Commands are counted, so it is shared with nobody.
-  const own = ownRedis()
+  const own = ownRedisOverHttp()
 
   /** An app over Redis with its scripts loaded. */
   async function setUp(): Promise<App & { key: string }> {

@@ -9,7 +9,7 @@ import {
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { setUpExtension } from './support.ts'
 
 const field = { key: 'own', field: 'value' }
@@ -68,7 +68,7 @@ describe('the contribution of an extension', () => {
   })
 
   describe('may be records to read, over Redis', () => {
-    const own = ownRedis()
+    const own = ownRedisOverHttp()
 
     it('along with the decision, in one HTTP request', async () => {
       const values: (string | undefined)[] = []

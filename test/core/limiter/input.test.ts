@@ -10,7 +10,7 @@ import {
 } from '@sluice/core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { snapshot } from '../../support/redis.ts'
-import { sharedRedis } from '../../support/running-redis.ts'
+import { sharedRedisOverHttp } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
 
 const ACME = { tenant: 'acme', route: 'evaluate' }
@@ -99,7 +99,7 @@ const SUBJECTS: Row[] = [
   ),
 ]
 
-const shared = sharedRedis()
+const shared = sharedRedisOverHttp()
 let limiter: Limiter
 const prefix = freshPrefix()
 

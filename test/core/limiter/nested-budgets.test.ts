@@ -2,9 +2,9 @@ import { createLimiter, dailyCap, monthlyCap, sessionWindow, type Subject } from
 import { tooManyRequests } from '@sluice/core/http'
 import { describe, expect, it } from 'vitest'
 import { remaining } from '../../support/decisions.ts'
-import { sharedRedis } from '../../support/running-redis.ts'
+import { sharedRedisOverHttp } from '../../support/running-redis.ts'
 
-const shared = sharedRedis()
+const shared = sharedRedisOverHttp()
 const unit = 'cent'
 const SUBJECT = { org: 'acme', team: 'search', user: 'u_17', key: 'k_1', run: 'r_1' }
 const LIMITS = { org: 500, team: 100, user: 50, key: 20, run: 10 }

@@ -3,7 +3,7 @@ import { memory } from '@sluice/core/memory'
 import { fixedWindow, type Limiter } from '@sluice/core'
 import { describe, expect, it, vi } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { NOON } from '../../support/times.ts'
 import { callsOf } from '../../support/watched-store.ts'
@@ -16,7 +16,7 @@ const unbound = (): never => {
 
 describe('over Redis', () => {
   // Commands are counted, so it is shared with nobody.
-  const own = ownRedis()
+  const own = ownRedisOverHttp()
 
   /** One isolate over Redis with its scripts loaded, and what an act costs. */
   async function setUp(): Promise<Isolates & { prefix: string; cost: typeof costOf }> {

@@ -9,8 +9,9 @@ import {
   tokenBucket,
   type Policy,
 } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
-import { storesOf } from '../../support/stores.ts'
+import { sharedRedis } from '../../support/running-redis.ts'
 import { MINUTE, DAY } from '../../support/times.ts'
 import { Ledger, type Account } from './ledger.ts'
 import { operations } from './operations.ts'
@@ -55,12 +56,12 @@ const ACCOUNTS: Readonly<Record<string, Account>> = {
 /** Operations on so many tenants at once. */
 const TENANTS = 20
 
-describe.each([
-  ['memory', 5_000],
-  ['redis, built-in transport', 5_000],
-] as const)('in %s, over %i random operations on each of 20 tenants', (name, times) => {
-  const make = storesOf(name)
+const redis = sharedRedis()
 
+describe.each([
+  ['memory', 5_000, () => memory()],
+  ['redis, built-in transport', 5_000, () => redis.store()],
+] as const)('in %s, over %i random operations on each of 20 tenants', (_name, times, make) => {
   it('all reserved units are settled, returned or live, and each limit counts exactly those', async () => {
     const store = make()
     const tenants = Array.from({ length: TENANTS }, async (_, tenant) => {

@@ -2,10 +2,10 @@ import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
 import { keysUnder, snapshot } from '../../support/redis.ts'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { COST, mustReserve, POLICIES } from './support.ts'
 
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 const setUp = () => own.setUp(POLICIES)
 

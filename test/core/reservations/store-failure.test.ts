@@ -4,11 +4,11 @@ import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
 import { remaining } from '../../support/decisions.ts'
 import { ACME } from '../../support/limiters.ts'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { COST, mustReserve, POLICIES } from './support.ts'
 
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 /** A limiter of which one reply or request is lost on demand, and what is left of its policies in Redis. */
 async function losing(onStoreError: 'local' | 'allow' | 'deny') {

@@ -11,7 +11,7 @@ import { upstashRedis } from '@sluice/core/upstash-redis'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ACME, collectProblems, setUp } from '../../support/limiters.ts'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { TCP_CLIENT_NAMES, TCP_CLIENTS } from '../../support/tcp-clients.ts'
 import { tcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
@@ -23,7 +23,7 @@ const OUTAGE_MS = 90_000
 const hundred = fixedWindow({ name: 'rpm', limit: 100, window: '1h', per: ['tenant'] })
 const one = [fixedWindow({ name: 'one', limit: 1, window: '1h', per: ['tenant'] })]
 
-const own = ownRedis()
+const own = ownRedisOverHttp()
 const closing: (() => unknown)[] = []
 afterEach(async () => {
   vi.restoreAllMocks()

@@ -2,7 +2,7 @@ import { createLimiter, dailyCap, slidingWindow, tokenBucket, type Limiter } fro
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import { reserve } from '@sluice/core/reservations'
 import { describe, expect, it } from 'vitest'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { recordingStore } from './recording.ts'
 
@@ -10,7 +10,7 @@ const ACME = { tenant: 'acme', route: 'chat' }
 const per = ['tenant'] as const
 
 // Which scripts a Redis has is counted, so it is shared with nobody.
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 function limiterOf(daily: number, rpm: number) {
   const { store, sent } = recordingStore(own.local, freshPrefix())

@@ -3,12 +3,12 @@ import type { Algorithm, LuaFragments, Policy } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { algorithmConformance } from '@sluice/core/testing'
 import { describe, expect, it } from 'vitest'
-import { storesOf } from '../../support/stores.ts'
+import { sharedRedis } from '../../support/running-redis.ts'
 
 const right = fixedWindow({ name: 'p', limit: 1, window: '1m', per: ['tenant'] })()[0]
   ?.algorithm as Algorithm
 
-const redis = storesOf('redis, built-in transport')
+const redis = sharedRedis()
 
 /** The claims of the suite that fail for an algorithm. */
 async function failuresOf(algorithm: Algorithm): Promise<Map<string, string>> {
@@ -22,7 +22,7 @@ async function failuresOf(algorithm: Algorithm): Promise<Map<string, string>> {
         params: [60_000],
         windowMs: 60_000,
       })),
-    makeStores: { memory: () => memory(), redis },
+    makeStores: { memory: () => memory(), redis: () => redis.store() },
     histories: 5,
   })
   const failures = new Map<string, string>()

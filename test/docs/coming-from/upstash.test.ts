@@ -10,13 +10,13 @@ import { memory } from '@sluice/core/memory'
 import { Ratelimit } from '@upstash/ratelimit'
 import { Redis } from '@upstash/redis'
 import { describe, expect, it, vi } from 'vitest'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { at, block, cleanUp, stillClock } from './page.ts'
 
 cleanUp()
 stillClock()
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 interface FromUpstash {
   readonly limiter: Limiter

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { upstash } from '@sluice/core/upstash'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { tableOf } from '../../support/markdown.ts'
-import { ownRedis } from '../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { accountsOf, ratiosOf, type Account } from './accounts.ts'
 import { entryOf, sum, type Entry } from './books.ts'
@@ -27,7 +27,7 @@ const ROWS = [
   ['holder crashed', 'unsettled'],
 ] as const
 
-const own = ownRedis()
+const own = ownRedisOverHttp()
 let journeys: Journey[]
 let entries: Entry[]
 let accounts: Account[]

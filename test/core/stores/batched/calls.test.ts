@@ -7,11 +7,11 @@ import { pipelined } from '@sluice/core/pipelined'
 import { upstash } from '@sluice/core/upstash'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { loosely, mistakesAreNamed } from '../../../support/mistakes.ts'
-import { ownRedis } from '../../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../../support/running-redis.ts'
 import { freshPrefix } from '../../../support/stores.ts'
 import { both, causes, checks, none, recordingFetch, rpm, setUp, stopDates } from './support.ts'
 
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 stopDates()
 afterEach(() => {

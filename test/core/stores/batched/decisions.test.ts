@@ -3,7 +3,7 @@ import { batched } from '@sluice/core/batched'
 import { reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
-import { ownRedis } from '../../../support/running-redis.ts'
+import { ownRedisOverHttp } from '../../../support/running-redis.ts'
 import { freshPrefix } from '../../../support/stores.ts'
 import {
   both,
@@ -17,7 +17,7 @@ import {
   type Fetch,
 } from './support.ts'
 
-const own = ownRedis()
+const own = ownRedisOverHttp()
 
 stopDates()
 

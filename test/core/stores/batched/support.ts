@@ -9,7 +9,7 @@ import {
 import { batched } from '@sluice/core/batched'
 import { upstash, type UpstashOptions } from '@sluice/core/upstash'
 import { afterEach, beforeEach, vi } from 'vitest'
-import type { ownRedis } from '../../../support/running-redis.ts'
+import type { ownRedisOverHttp } from '../../../support/running-redis.ts'
 import { freshPrefix } from '../../../support/stores.ts'
 
 export type Fetch = NonNullable<UpstashOptions['fetch']>
@@ -39,7 +39,7 @@ export function recordingFetch(answer: Fetch = fetch): { bodies: string[]; send:
 
 /** A limiter whose script is loaded, and the bodies of the requests that it sends from now on. */
 export async function setUp(
-  { local }: ReturnType<typeof ownRedis>,
+  { local }: ReturnType<typeof ownRedisOverHttp>,
   {
     policies = [rpm],
     timeoutMs = 30_000,
