@@ -164,6 +164,18 @@ console.log('allowed ' + allowed)`,
     expect(total, `Processes wrote: ${outputs.join()}`).toBe(30)
   })
 
+  it('counts from the time of the step, not from before it waited for the lock', async () => {
+    const file = join(folder, 'waiting')
+    writeFileSync(`${file}.lock`, '')
+    const policies = [slidingWindow({ name: 'rps', limit: 2, window: '60s', per: ['tenant'] })]
+    const limiter = createLimiter({ store: fileStore(file), policies, onStoreError: 'deny' })
+    const startedAt = Date.now()
+    const waiting = limiter.check(ACME)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    rmSync(`${file}.lock`)
+    expect((await waiting).at).toBeGreaterThanOrEqual(startedAt + 100)
+  })
+
   it('a file that cannot be read is an error, and stays as it is', async () => {
     const foreign = join(folder, 'foreign')
     writeFileSync(foreign, 'not counts')

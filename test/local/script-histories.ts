@@ -216,6 +216,11 @@ export const SCRIPT_HISTORIES: Record<string, readonly Row[]> = {
     evaluate("return { string.find('a+b+c', '+', 3, true) }"),
     evaluate("return { string.find('abc', 'b()', -2) }"),
     evaluate("return { string.match(1234, '3') }"),
+    evaluate("getmetatable('').__index = function() return 'mine' end return ('a'):upper()"),
+    evaluate("return ('a'):upper() .. ('%d'):format(7) .. #('abc')"),
+    evaluate("getmetatable('').__index.upper = nil return ('a'):upper()"),
+    evaluate("return type(getmetatable('').__index)"),
+    evaluate('return tostring(getmetatable(redis)) .. tostring(getmetatable({}))'),
     // Long enough for the engine to watch the time.
     evaluate("return { string.gsub(string.rep('a b ', 2000), '%s*(%w)%s*', '%1', 3000) }"),
     evaluate("return { string.find(string.rep('a', 9000) .. 'b', '(a*)b$', 2) }"),

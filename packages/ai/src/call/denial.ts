@@ -1,5 +1,5 @@
 import type { DeniedDecision } from '@sluice/core'
-import { denialBody, tooManyRequests, type HeaderStyle } from '@sluice/core/http'
+import { denialBody, tooManyRequests } from '@sluice/core/http'
 import { isAnthropic, type ModelApi } from './api.ts'
 
 /** An error as the provider's clients read it. */
@@ -46,24 +46,16 @@ export function errorResponse(
  * wait as long as its headers say, and give up where waiting is no answer.
  *
  * @param spentStatus The status for a daily or monthly budget that is used up. @default 429
- * @param styles The headers, as in `rateLimitHeaders`.
  */
 export function denialResponse(
   decision: DeniedDecision,
   api: ModelApi,
   spentStatus?: 402 | 429,
-  styles?: readonly HeaderStyle[] | false,
 ): Response {
-  const response = tooManyRequests(decision, { format: 'openai', headers: styles })
+  const response = tooManyRequests(decision, { format: 'openai', headers: false })
   const isPayment = spentStatus === 402 && /_quota_/.test(decision.reason)
-  if (!isPayment && !isAnthropic(api)) return response
-  const headers = new Headers(response.headers)
-  // A client that waits would not be asked to pay.
-  if (isPayment) {
-    headers.delete('retry-after')
-    headers.delete('retry-after-ms')
-  }
-  const { error: code, message } = denialBody(decision)
   const status = isPayment ? 402 : response.status
-  return errorResponse({ status, code, message, headers }, api)
+  if (!isAnthropic(api)) return new Response(response.body, { status, headers: response.headers })
+  const { error: code, message } = denialBody(decision)
+  return errorResponse({ status, code, message }, api)
 }

@@ -6,10 +6,11 @@ import { readText } from './read-body.ts'
 const MAX_ERROR_BYTES = 65_536
 
 /**
- * Headers that name the operator's account, set cookies for the provider, or send clients there; and what is no
- * longer true of a body, which `fetch` has unpacked.
+ * Headers that name the operator's account (`organization` has two spellings), set cookies for the provider, or send clients there; what is no
+ * longer true of a body, which `fetch` has unpacked; and what is about the connection to the provider (RFC 9110,
+ * 7.6.1), which a server of HTTP/2 refuses to send.
  */
-const LEFT_OUT = /organi[sz]ation|project|account|cookie|^(location|content-(encoding|length))$/
+const LEFT_OUT = /organi|project|account|cookie|connection|keep-alive|encoding|length|location/
 
 /**
  * Ids of organisations, projects, users and accounts, keys, also shortened ones, and JWTs, as providers quote them.

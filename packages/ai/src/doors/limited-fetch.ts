@@ -1,5 +1,6 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
-import { rateLimitHeaders, Refusal, withHeaders } from '@sluice/core/http'
+import { Refusal } from '@sluice/core/http'
+import { withDecision } from '@sluice/core/internal/http'
 import { assertFunction, type OptionRules } from '@sluice/core/internal'
 import { apiOfPath } from '../call/api.ts'
 import { meterAnswer } from '../call/answered.ts'
@@ -102,9 +103,8 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
     if (admitted instanceof Refusal) return errorResponse(admitted.options, api)
     if ('allowed' in admitted) {
       const answer = await options.onDenied?.(admitted, caller)
-      return answer
-        ? withHeaders(answer, rateLimitHeaders(admitted))
-        : denialResponse(admitted, api, options.spentStatus)
+      const denial = answer ?? denialResponse(admitted, api, options.spentStatus)
+      return withDecision(denial, admitted, { headers })
     }
     if (signal?.aborted) {
       admitted.cancel()
@@ -121,7 +121,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
         body: admitted.call.bodyFor(admitted.output),
       })
       const metered = meterAnswer(answer, admitted, signal)
-      return withHeaders(metered, rateLimitHeaders(admitted.decision))
+      return withDecision(metered, admitted.decision, { headers })
     } catch (error) {
       // Another `fetch` may have tried before.
       admitted.unanswered(options.fetch ? undefined : error)

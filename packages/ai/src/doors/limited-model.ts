@@ -1,5 +1,5 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
-import { assertMaxDelay, delay } from '@sluice/core/internal/http'
+import { assertMaxDelay, delay, withDecision } from '@sluice/core/internal/http'
 import { assertFunction, hasMethod, type OptionRules } from '@sluice/core/internal'
 import { modelMeter, type MeterModel } from '../meter/ai-sdk.ts'
 import { chargedSignal } from '../call/charged-signal.ts'
@@ -87,7 +87,9 @@ export class ModelCallDenied extends Error {
   readonly url = ''
   readonly requestBodyValues: Readonly<Record<string, never>> = {}
   constructor(decision: DeniedDecision, spentStatus?: 402 | 429) {
-    const answer = denialResponse(decision, 'openai-chat', spentStatus)
+    const answer = withDecision(denialResponse(decision, 'openai-chat', spentStatus), decision, {
+      headers: new Headers(),
+    })
     super(`The model call was denied: ${decision.reason}.`)
     this.#decision = decision
     this.statusCode = answer.status

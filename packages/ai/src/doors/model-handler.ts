@@ -1,8 +1,6 @@
-import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
+import type { Decision, DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import {
-  rateLimitHeaders,
   Refusal,
-  withHeaders,
   type GuessLimit,
   type HeaderStyle,
   type LimiterSource,
@@ -15,6 +13,7 @@ import {
   delay,
   limiterFrom,
   orRefusal,
+  withDecision,
 } from '@sluice/core/internal/http'
 import {
   assertFunction,
@@ -64,7 +63,7 @@ export interface ModelHandlerOptions<Context extends unknown[] = []> extends Cal
   readonly preflight?: 'limit' | 'pass'
   /**
    * Answers a denied call instead of the bare 429, for example with a cached result in the shape of the provider.
-   * If it returns `undefined` the answer is the 429. The limits' headers are added to its response. Not
+   * Its request can be read as if nobody had. If it returns `undefined` the answer is the 429. The limits' headers are added to its response. Not
    * called for a request without a subject. An exception is not caught.
    */
   readonly onDenied?: (
@@ -155,12 +154,15 @@ export function modelHandler<Context extends unknown[]>(
   if (typeof limiter !== 'function') checked(limiter)
 
   const identify = createIdentify(options)
-  const refuse = (reason: Refusal | DeniedDecision, spent?: 402 | 429): Response =>
-    reason instanceof Refusal
-      ? errorResponse(reason.options, api)
-      : denialResponse(reason, api, spent, headers)
 
   return async (request, ...context) => {
+    const reply = (decision: Decision, response: Response): Response =>
+      withDecision(response, decision, request, headers)
+    const refuse = (reason: Refusal | DeniedDecision, spent?: 402 | 429): Response =>
+      reason instanceof Refusal
+        ? errorResponse(reason.options, api)
+        : reply(reason, denialResponse(reason, api, spent))
+
     if (upstream) assertKey(upstream)
     const caller = await identify(route, request, ...context)
     if (!caller) return new Response(null, { status: 204 })
@@ -169,17 +171,19 @@ export function modelHandler<Context extends unknown[]>(
     const chosen = checked(limiterFor(...context))
     const { signal } = request
 
-    const read = async () =>
-      prepareCall(await readBody(request, options.maxBodyBytes), options, api, address?.hostname)
+    let body: unknown
+    const read = async () => {
+      body = await readBody(request, options.maxBodyBytes)
+      return prepareCall(body, options, api, address?.hostname)
+    }
     const admitting = admitCall(read, { limiter: chosen, subject, options, waitUntil })
     const admitted = await orRefusal(route, admitting).catch(refusalOf)
     await refund
     if (!('call' in admitted)) {
-      const isDenied = 'allowed' in admitted
-      const answer = isDenied && (await options.onDenied?.(admitted, request, ...context))
-      return answer
-        ? withHeaders(answer, rateLimitHeaders(admitted, headers))
-        : refuse(admitted, options.spentStatus)
+      if (admitted instanceof Refusal) return refuse(admitted)
+      const asked = new Request(request, { body: JSON.stringify(body) })
+      const answer = await options.onDenied?.(admitted, asked, ...context)
+      return answer ? reply(admitted, answer) : refuse(admitted, options.spentStatus)
     }
     const { call, decision } = admitted
     await delay(Math.min(maxDelayMs, decision.delayMs), signal)
@@ -199,7 +203,7 @@ export function modelHandler<Context extends unknown[]>(
       const answer = await sendCall(toSend, request, ...context)
       const metered = meterAnswer(answer, admitted, signal)
       const shown = await hideOperator(metered, upstream?.key)
-      return withHeaders(shown, rateLimitHeaders(decision, headers))
+      return reply(decision, shown)
     } catch (error) {
       // A function of the user's may have tried before.
       admitted.unanswered(upstream && error)

@@ -12,7 +12,7 @@ import { keepDecision } from './decision-of.ts'
 import { delay } from './delay.ts'
 import { resolveGuardOptions, type GuardHooks, type GuardOptions } from './guard-options.ts'
 import { refuseRequest } from './guard-responses.ts'
-import { headersFor, withHeaders } from './headers.ts'
+import { headersFor, isDenial, withHeaders } from './add-headers.ts'
 import { costError, orRefusal, refusedBody } from './input-refusal.ts'
 import { createIdentify } from './identify.ts'
 import { Refusal, refuse } from './refusal.ts'
@@ -126,8 +126,7 @@ export async function respond(
   handle: () => Response | Promise<Response>,
 ): Promise<Response> {
   const response = await (call ? call.during(handle) : handle())
-  const isDenial = response.status === 429 || response.headers.has('Retry-After')
-  return isDenial ? response : withHeaders(response, headers)
+  return isDenial(response) ? response : withHeaders(response, headers)
 }
 
 const PATH_TOO_LONG = /* @__PURE__ */ refuse({

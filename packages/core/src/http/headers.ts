@@ -1,7 +1,6 @@
 import type { Decision, PolicyState } from '../decision.ts'
 import { ConfigError } from '../errors.ts'
 import { assertOneOf } from '../internal/validation.ts'
-import { copyResponse } from './copy-response.ts'
 
 /**
  * A family of headers that report the limits to a client:
@@ -216,38 +215,4 @@ function sfItem(name: string, parameters: Readonly<Record<string, number | strin
 /** Writes an sf-integer, clamped to the 15 digits that RFC 9651 allows. */
 function sfInteger(value: number): string {
   return String(Math.max(-999_999_999_999_999, Math.min(999_999_999_999_999, Math.round(value))))
-}
-
-/** The response header that lists what a script of another origin may read. */
-const EXPOSE = 'Access-Control-Expose-Headers'
-
-/** Returns the headers of a decision, and the header that lets a script of another origin read them. */
-export function headersFor(
-  request: Request,
-  decision: Decision,
-  styles: readonly HeaderStyle[] | false | undefined,
-): Readonly<Record<string, string>> {
-  const headers = rateLimitHeaders(decision, styles)
-  const names = Object.keys(headers).join(', ')
-  return names && request.headers.has('origin') ? { ...headers, [EXPOSE]: names } : headers
-}
-
-/**
- * Returns a copy of the response with headers added: the headers of a fetched one cannot be changed.
- *
- * @example
- * return withHeaders(await fetch(upstream), rateLimitHeaders(decision))
- */
-export function withHeaders(
-  response: Response,
-  headers: Readonly<Record<string, string>>,
-): Response {
-  // A 101 carries a WebSocket, which a copy would lose. A network error cannot be copied.
-  if (response.status === 101 || response.status === 0) return response
-  const copy = copyResponse(response)
-  for (const [name, value] of Object.entries(headers)) {
-    if (name === EXPOSE) copy.headers.append(name, value)
-    else copy.headers.set(name, value)
-  }
-  return copy
 }

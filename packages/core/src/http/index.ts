@@ -1,5 +1,6 @@
 // The response to a decision
-export { rateLimitHeaders, withHeaders } from './headers.ts'
+export { withHeaders } from './add-headers.ts'
+export { rateLimitHeaders } from './headers.ts'
 export type { HeaderStyle } from './headers.ts'
 export { denialBody, tooManyRequests } from './too-many-requests.ts'
 export type { DenialBody, DenialOptions } from './too-many-requests.ts'

@@ -59,7 +59,7 @@ export function tooManyRequests(decision: DeniedDecision, options: DenialOptions
   const isFault = reason === 'store_unavailable'
   const isQuota = reason === 'daily_quota_exceeded' || reason === 'monthly_quota_exceeded'
   // OpenAI's type is the unit of a rate; a used-up quota has a type that its clients do not retry.
-  const rate = violated && { type: `${violated.unit}s` }
+  const rate = violated && { type: violated.unit === 'usd' ? 'usd' : `${violated.unit}s` }
   const facts: ErrorFacts = {
     status: isFault ? 503 : 429,
     code,

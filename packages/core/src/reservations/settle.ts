@@ -116,7 +116,7 @@ export function correctionsOf(
 function explainRefusal(data: ReservationData, { clock, events }: LimiterRuntime): Settled {
   const { madeIn, settleBy } = data
   if (madeIn === 'nowhere') return notApplied('nothing_charged')
-  if (clock() > settleBy) {
+  if (clock() >= settleBy) {
     events.abandoned?.(data)
     return notApplied('too_late')
   }

@@ -8,7 +8,8 @@
  */
 export const PRELUDE = `
 local call, protected_redis_call, sha1hex, watch = ...
-local error, getinfo, pcall, rawset, select = error, debug.getinfo, pcall, rawset, select
+local error, getinfo, getmetatable, pcall = error, debug.getinfo, getmetatable, pcall
+local rawset, select = rawset, select
 local setmetatable, tostring, type, xpcall, unpack = setmetatable, tostring, type, xpcall, unpack
 local format, gsub, match, sub = string.format, string.gsub, string.match, string.sub
 local ceil, floor = math.ceil, math.floor
@@ -118,6 +119,15 @@ local base = {
     return setmetatable(target, meta)
   end,
 }
+
+-- All texts share one metatable. A script that changed it would change it for all scripts.
+local texts = getmetatable('')
+texts.__index = protect(strings)
+local shown_texts = protect({ __index = texts.__index })
+base.getmetatable = function(target)
+  if protected[target] then return nil end
+  return type(target) == 'string' and shown_texts or getmetatable(target)
+end
 
 local globals = _G
 for name in pairs(globals) do globals[name] = nil end

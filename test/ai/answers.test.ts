@@ -1,0 +1,108 @@
+import { createLimiter, dailyCap, slidingWindow, type Limiter, type Policy } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { limitedFetch, modelHandler } from '@sluice/ai'
+import { describe, expect, it } from 'vitest'
+import { post, PRICES, QUESTION, subject } from './doors.ts'
+
+type Call = () => Promise<Response>
+
+/** Options beside the subject and the prices. */
+type More = Readonly<Record<string, unknown>>
+
+/** The doors that answer with a response, each with a provider. */
+const DOORS: Readonly<
+  Record<string, (limiter: Limiter, provider: () => Response, more?: More) => Call>
+> = {
+  modelHandler(limiter, provider, more = {}) {
+    const options = { subject, prices: PRICES, api: 'openai-chat', ...more } as const
+    const handle = modelHandler(limiter, options as never, provider)
+    return () => handle(request())
+  },
+  limitedFetch(limiter, provider, more = {}) {
+    const options = { subject, prices: PRICES, fetch: async () => provider(), ...more }
+    const limited = limitedFetch(limiter, options as never)
+    return () => limited(request())
+  },
+}
+
+const request = (): Request => {
+  const asked = post(QUESTION)
+  asked.headers.set('origin', 'https://app.example')
+  return asked
+}
+
+const limiterOf = (policy: Policy): Limiter =>
+  createLimiter({ store: memory(), policies: [policy] })
+
+const rpm = (limit: number): Limiter =>
+  limiterOf(slidingWindow({ name: 'rpm', limit, window: '1m', per: ['tenant'] }))
+
+describe.each(Object.entries(DOORS))('%s', (_, open) => {
+  it("leaves a provider's denial with its own headers", async () => {
+    const headers = { 'retry-after': '20', 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '0' }
+    const refuse = (): Response => Response.json({ error: {} }, { status: 429, headers })
+    const answer = await open(rpm(50), refuse)()
+    expect(answer.status).toBe(429)
+    expect(answer.headers.get('x-ratelimit-remaining')).toBe('0')
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('3')
+    expect(answer.headers.has('ratelimit')).toBe(false)
+  })
+
+  it('lets a page of another origin read the headers of an answer and of a denial', async () => {
+    const call = open(rpm(1), () => Response.json({}))
+    for (const status of [200, 429]) {
+      const answer = await call()
+      expect(answer.status).toBe(status)
+      const exposed = answer.headers.get('access-control-expose-headers')?.split(', ')
+      expect(exposed).toContain('X-RateLimit-Remaining')
+      for (const name of exposed ?? []) expect(answer.headers.has(name), name).toBe(true)
+    }
+  })
+
+  it('says of a spent quota what a client of OpenAI looks for, also with 402 and without a time', async () => {
+    const limiter = limiterOf(dailyCap({ name: 'daily', limit: 1, per: ['tenant'] }))
+    const call = open(limiter, () => Response.json({}), { spentStatus: 402 })
+    await call()
+    const answer = await call()
+    expect(answer.status).toBe(402)
+    expect(answer.headers.has('retry-after')).toBe(false)
+    const { error } = (await answer.json()) as { error: object }
+    expect(error).toMatchObject({ type: 'insufficient_quota', code: 'insufficient_quota' })
+  })
+
+  it('adds no time to an answer of onDenied that asks to pay', async () => {
+    const onDenied = (): Response => Response.json({ pay: 'https://app.example' }, { status: 402 })
+    const call = open(rpm(1), () => Response.json({}), { onDenied })
+    await call()
+    const answer = await call()
+    expect(answer.status).toBe(402)
+    expect(answer.headers.has('retry-after')).toBe(false)
+    expect(answer.headers.has('x-ratelimit-limit')).toBe(true)
+  })
+})
+
+describe('modelHandler', () => {
+  it('gives onDenied a request that can be read', async () => {
+    const onDenied = async (_: unknown, asked: Request): Promise<Response> =>
+      Response.json({ asked: await asked.json(), tenant: asked.headers.get('authorization') })
+    const call = DOORS['modelHandler']?.(rpm(1), () => Response.json({}), { onDenied }) as Call
+    await call()
+    expect(await (await call()).json()).toMatchObject({ asked: QUESTION })
+  })
+
+  it('passes no header on that is about the connection to the provider', async () => {
+    const headers = {
+      connection: 'keep-alive',
+      'keep-alive': 'timeout=5',
+      'transfer-encoding': 'chunked',
+      'x-request-id': 'r1',
+    }
+    const call = DOORS['modelHandler']?.(rpm(1), () => Response.json({}, { headers })) as Call
+    const answer = await call()
+    const names = [...answer.headers.keys()]
+    expect(names).toContain('x-request-id')
+    for (const name of ['connection', 'keep-alive', 'transfer-encoding']) {
+      expect(names).not.toContain(name)
+    }
+  })
+})
