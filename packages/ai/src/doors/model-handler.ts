@@ -181,8 +181,11 @@ export function modelHandler<Context extends unknown[]>(
     await refund
     if (!('call' in admitted)) {
       if (admitted instanceof Refusal) return refuse(admitted)
-      const asked = new Request(request, { body: JSON.stringify(body) })
-      const answer = await options.onDenied?.(admitted, asked, ...context)
+      const answer = await options.onDenied?.(
+        admitted,
+        new Request(request, { body: JSON.stringify(body) }),
+        ...context,
+      )
       return answer ? reply(admitted, answer) : refuse(admitted, options.spentStatus)
     }
     const { call, decision } = admitted

@@ -121,8 +121,9 @@ export class Machine {
 
   /** Reads the string at an index, or the number as text. */
   string(index: number): string {
-    const { buffer, byteOffset, length } = this.bytes(index)
-    return Buffer.from(buffer, byteOffset, length).toString('latin1')
+    const address = this.lua.lua_tolstring(this.state, index, this.#sizeOut)
+    const size = this.#memory.HEAPU32[this.#sizeOut >> 2] ?? 0
+    return Buffer.from(this.#memory.HEAPU8.buffer, address, size).toString('latin1')
   }
 
   /** Compiles a chunk onto the stack. Returns the text of the error if that fails. */
@@ -133,13 +134,6 @@ export class Machine {
     const status = this.lua.luaL_loadbuffer(this.state, text, source.length, label)
     this.lua.free(text)
     return status === 0 ? undefined : this.string(-1)
-  }
-
-  /** Reads the bytes of the string at an index. They are valid until Lua runs on. */
-  bytes(index: number): Uint8Array {
-    const address = this.lua.lua_tolstring(this.state, index, this.#sizeOut)
-    const size = this.#memory.HEAPU32[this.#sizeOut >> 2] ?? 0
-    return this.#memory.HEAPU8.subarray(address, address + size)
   }
 
   setTop(index: number): void {

@@ -6,8 +6,9 @@ import { runWithin } from './time-limit.ts'
 const MANY_STEPS = 1e8
 
 /** The characters that repeat what is before them. */
-const REPEATS = new Set(Buffer.from('*+?-'))
-const ANCHOR = 0x5e
+const REPEATS = /[*+?-]/g
+/** Digits up to something that is none: there is one way to match them. */
+const SURE = /%d[*+](?=[()]*(?:[:;=,](?![*?-])|\$?$))/g
 
 /**
  * Pushes a function of `string` that takes a pattern, for what is on the stack: its name, the function, and the
@@ -35,9 +36,9 @@ function mayTakeLong(machine: Machine): boolean {
   const { lua, state } = machine
   if (lua.lua_gettop(state) < 2 || lua.lua_type(state, 2) !== LuaType.String) return false
   const length = lua.lua_objlen(state, 1)
-  const pattern = machine.bytes(2)
-  const repeats = pattern.reduce((sum, byte) => sum + (REPEATS.has(byte) ? 1 : 0), 0)
-  const places = pattern[0] === ANCHOR ? 1 : length
+  const pattern = machine.string(2)
+  const repeats = pattern.replace(SURE, '').match(REPEATS)?.length ?? 0
+  const places = pattern.startsWith('^') ? 1 : length
   return places * length ** repeats * pattern.length > MANY_STEPS
 }
 
