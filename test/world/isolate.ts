@@ -51,12 +51,21 @@ const SHADOWED = [
 type Globals = Record<(typeof SHADOWED)[number], unknown>
 type Factory = (...globals: unknown[]) => Exports
 
-let factory: Promise<Factory> | undefined
+let bundled: Promise<string> | undefined
 
 /** Bundles the built packages, once a process. */
-export const loadFactory = (): Promise<Factory> => (factory ??= createFactory())
+const bundle = (): Promise<string> => (bundled ??= createBundle())
 
-async function createFactory(): Promise<Factory> {
+/** Loads the bundle. With `mutate`, a changed one: judges must notice what is wrong with it. */
+export async function loadFactory(mutate: (text: string) => string = same): Promise<Factory> {
+  const text = mutate(await bundle())
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- Parameters shadow globals at a tenth of a context's cost.
+  return new Function(...SHADOWED, `${text}\nreturn product`) as Factory
+}
+
+const same = (text: string): string => text
+
+async function createBundle(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('product.ts', import.meta.url))],
     bundle: true,
@@ -68,9 +77,7 @@ async function createFactory(): Promise<Factory> {
     conditions: ['import'],
     logLevel: 'error',
   })
-  const text = outputFiles[0]?.text ?? ''
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- Parameters shadow globals at a tenth of a context's cost.
-  return new Function(...SHADOWED, `${text}\nreturn product`) as Factory
+  return outputFiles[0]?.text ?? ''
 }
 
 export function createIsolate(create: Factory, surroundings: Surroundings): Isolate {

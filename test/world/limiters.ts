@@ -83,6 +83,7 @@ function storeOf(product: Exports, { wrappers, timeoutMs }: Setting, { send, onS
     },
   })
   for (const name of names.toReversed()) {
+    if (name === 'breaker') store = product.breaker(store, { failures: 3, pauseMs: 500 })
     if (name === 'batched') store = product.batched(store)
     if (name === 'leased') store = product.leases.leased(store)
     if (name === 'cached') store = product.cacheDenials(store)

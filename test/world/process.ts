@@ -69,7 +69,7 @@ export class Process {
           await scheduler.wait(this.#random.gap(30))
           const fate = setting.weather.trouble > 0 ? this.#random.next() : 1
           if (fate < 0.05) throw new Error('the database is down')
-          if (fate < 0.1) await new Promise(() => undefined)
+          if (fate < 0.1) await scheduler.wait(86_400_000_000)
           return world.planOf(tenant)
         },
         problem: (code, message) => {

@@ -7,6 +7,9 @@ export const MODEL = 'world-model'
 /** Micro-dollars for a million tokens. */
 export const PRICE = { input: 2_000_000, output: 8_000_000 }
 
+/** The time for which a provider that stalls sends nothing: longer than any world lasts. */
+const STALL_MS = 86_400_000_000
+
 /** The end of a call, as the provider saw it. */
 export interface Bill {
   readonly input: number
@@ -81,8 +84,8 @@ export async function answer(
         await scheduler.wait(random.gap(20))
         if (signal?.aborted) return controller.error(new Error('aborted'))
         if (next === stopsAt && fate === 'dies') return controller.error(new Error('died'))
-        // Nobody hears of it again, until the client hangs up.
-        if (next === stopsAt && fate === 'stalls') return new Promise<void>(() => undefined)
+        // Nothing comes any more, as from a socket that stays open.
+        if (next === stopsAt && fate === 'stalls') return scheduler.wait(STALL_MS)
         const text = texts[next]
         next += 1
         if (text === undefined) {

@@ -13,6 +13,8 @@ export const WRAPPERS = {
   leased: ['leased'],
   'leased, batched': ['leased', 'batched'],
   'cached, leased': ['cached', 'leased'],
+  breaker: ['breaker'],
+  'leased, cached, breaker, batched': ['leased', 'cached', 'breaker', 'batched'],
 } as const
 
 export type WrapperName = keyof typeof WRAPPERS

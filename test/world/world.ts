@@ -30,6 +30,8 @@ export interface Outcome {
 export interface WorldOptions {
   readonly decisions: number
   readonly keepsTrace?: boolean
+  /** Changes the bundle of the packages. */
+  readonly mutate?: (text: string) => string
   readonly replace?: Partial<Setting>
   /**
    * Receives each command with its reply. Limiters then decide by their isolate's clock and keys do not expire, so
@@ -98,7 +100,7 @@ export class World {
     })
     const world = new World(setting, scheduler, random, options, () => redis)
     ears.world = world
-    return world.#live(await loadFactory())
+    return world.#live(await loadFactory(options.mutate))
   }
 
   async #live(create: Awaited<ReturnType<typeof loadFactory>>): Promise<Outcome> {

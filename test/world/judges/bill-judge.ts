@@ -25,7 +25,7 @@ export function judgeBills(
 ): void {
   const isCalm = weather.trouble === 0 && weather.incidentMs === 0 && weather.deathMs === 0
   // Calls that share a request are not told apart.
-  if (!['plain', 'pipelined', 'cached'].includes(wrappers)) return
+  if (!['plain', 'pipelined', 'cached', 'breaker'].includes(wrappers)) return
   for (const { call, bills, status, isGone } of calls) {
     if (bills.length > 1) accuse(`model call ${call.number} was sent ${bills.length} times`)
     const [bill] = bills

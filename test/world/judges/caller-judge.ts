@@ -45,6 +45,7 @@ const CAUSES = new Set([
   'store_bad_reply',
   'store_unauthorized',
   'store_failed',
+  'store_paused',
 ])
 
 /** The longest that a denial may be wrong: what is kept of denials is forgotten then. */
@@ -118,7 +119,7 @@ export class CallerJudge {
 
   /** Calls that share a script or a block are not told apart. */
   get #knowsMade(): boolean {
-    return ['plain', 'pipelined', 'cached'].includes(this.#setting.wrappers)
+    return ['plain', 'pipelined', 'cached', 'breaker'].includes(this.#setting.wrappers)
   }
 
   #judgeMode({ allowed, degraded, policies }: Decision): void {

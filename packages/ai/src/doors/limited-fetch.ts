@@ -1,6 +1,6 @@
 import type { DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { Refusal } from '@sluice/core/http'
-import { withDecision } from '@sluice/core/internal/http'
+import { signalOf, withDecision } from '@sluice/core/internal/http'
 import { assertFunction, type OptionRules } from '@sluice/core/internal'
 import { apiOfPath } from '../call/api.ts'
 import { meterAnswer } from '../call/answered.ts'
@@ -88,7 +88,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
       if (await mayPass({ method, url }, headers)) return send(input, init)
       return refuse(403, 'unpriced_request', unpriced(method), headers)
     }
-    const signal = init?.signal ?? request?.signal ?? undefined
+    const signal = init?.signal ?? (request && signalOf(request))
     if (hasCharged(limiter, signal)) return refuse(400, 'charged_twice', CHARGED_TWICE, headers)
 
     const source = init?.body === undefined ? request : new Response(init.body)

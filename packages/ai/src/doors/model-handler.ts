@@ -13,6 +13,7 @@ import {
   delay,
   limiterFrom,
   orRefusal,
+  signalOf,
   withDecision,
 } from '@sluice/core/internal/http'
 import {
@@ -169,7 +170,7 @@ export function modelHandler<Context extends unknown[]>(
     if (!('subject' in caller)) return refuse(caller)
     const { subject, waitUntil, refund } = caller
     const chosen = checked(limiterFor(...context))
-    const { signal } = request
+    const signal = signalOf(request)
 
     let body: unknown
     const read = async () => {
@@ -211,7 +212,7 @@ export function modelHandler<Context extends unknown[]>(
       // A function of the user's may have tried before.
       admitted.unanswered(upstream && error)
       if (!signal.aborted) onError(error)
-      const message = 'The model cannot be reached.'
+      const message = 'The model is unreachable.'
       return errorResponse({ status: 502, code: 'upstream_unavailable', message }, api)
     }
   }

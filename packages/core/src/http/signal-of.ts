@@ -1,0 +1,11 @@
+const owners = new WeakMap<AbortSignal, Request>()
+
+/**
+ * Returns the signal of a request, which is aborted for as long as somebody holds it. In Node.js, the signal of a
+ * request that was collected is never aborted, and after the head of an answer nobody holds its request.
+ */
+export function signalOf(request: Request): AbortSignal {
+  const { signal } = request
+  owners.set(signal, request)
+  return signal
+}
