@@ -20,7 +20,7 @@ const DOORS: Readonly<
   },
   limitedFetch(limiter, provider, more = {}) {
     const options = { subject, prices: PRICES, fetch: async () => provider(), ...more }
-    const limited = limitedFetch(limiter, options as never)
+    const limited = limitedFetch(limiter, options)
     return () => limited(request())
   },
 }
@@ -36,6 +36,11 @@ const limiterOf = (policy: Policy): Limiter =>
 
 const rpm = (limit: number): Limiter =>
   limiterOf(slidingWindow({ name: 'rpm', limit, window: '1m', per: ['tenant'] }))
+
+const askToPay = (): Response => Response.json({ pay: 'https://app.example' }, { status: 402 })
+
+const repeatQuestion = async (_: unknown, asked: Request): Promise<Response> =>
+  Response.json({ asked: await asked.json() })
 
 describe.each(Object.entries(DOORS))('%s', (_, open) => {
   it("leaves a provider's denial with its own headers", async () => {
@@ -55,7 +60,7 @@ describe.each(Object.entries(DOORS))('%s', (_, open) => {
       expect(answer.status).toBe(status)
       const exposed = answer.headers.get('access-control-expose-headers')?.split(', ')
       expect(exposed).toContain('X-RateLimit-Remaining')
-      for (const name of exposed ?? []) expect(answer.headers.has(name), name).toBe(true)
+      expect(exposed?.filter((name) => !answer.headers.has(name))).toEqual([])
     }
   })
 
@@ -71,8 +76,7 @@ describe.each(Object.entries(DOORS))('%s', (_, open) => {
   })
 
   it('adds no time to an answer of onDenied that asks to pay', async () => {
-    const onDenied = (): Response => Response.json({ pay: 'https://app.example' }, { status: 402 })
-    const call = open(rpm(1), () => Response.json({}), { onDenied })
+    const call = open(rpm(1), () => Response.json({}), { onDenied: askToPay })
     await call()
     const answer = await call()
     expect(answer.status).toBe(402)
@@ -83,9 +87,9 @@ describe.each(Object.entries(DOORS))('%s', (_, open) => {
 
 describe('modelHandler', () => {
   it('gives onDenied a request that can be read', async () => {
-    const onDenied = async (_: unknown, asked: Request): Promise<Response> =>
-      Response.json({ asked: await asked.json(), tenant: asked.headers.get('authorization') })
-    const call = DOORS['modelHandler']?.(rpm(1), () => Response.json({}), { onDenied }) as Call
+    const call = DOORS['modelHandler']?.(rpm(1), () => Response.json({}), {
+      onDenied: repeatQuestion,
+    }) as Call
     await call()
     expect(await (await call()).json()).toMatchObject({ asked: QUESTION })
   })

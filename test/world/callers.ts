@@ -61,7 +61,7 @@ export async function act(kind: CallKind, given: Omit<Scene, 'cost'>): Promise<v
       await scene.process.product.reservations.sweepUnsettled(limiter, subject)
     else await reserve(scene, cost)
   } catch (error) {
-    world.note(`${call.number} threw ${String((error as Error).message)}`)
+    world.note(`${call.number} threw ${(error as Error).message}`)
     world.callers.threw(call, error)
   }
 }
@@ -143,12 +143,7 @@ async function finish(
   }
   const share = random.pick([0, 0.3, 1, 1, 1.5])
   const used: Record<string, number> = {}
-  for (const { policy, cost } of decision.policies.map((one) => ({
-    policy: one,
-    cost: one.cost,
-  }))) {
-    used[policy.unit] = Math.floor(cost * share)
-  }
+  for (const { unit, cost } of decision.policies) used[unit] = Math.floor(cost * share)
   const settle = (): Promise<Outcome> =>
     ending === 'cancel'
       ? decision.cancel!()
@@ -166,7 +161,7 @@ async function finish(
       // One that was made without the store may have to be settled in both places.
       if (!decision.degraded) world.settled(call, data.id, applied)
     } catch (error) {
-      world.note(`${call.number} settle threw ${String((error as Error).message)}`)
+      world.note(`${call.number} settle threw ${(error as Error).message}`)
       world.callers.threw(settling, error)
     }
   }

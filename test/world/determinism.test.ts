@@ -60,7 +60,9 @@ it('has the same history, to the byte, in every process and on every Node, idle 
   // Two loops that never wait, beside the processes that run the worlds.
   const busy = [1, 2].map(() => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
   try {
-    for (const node of nodes()) expect(await digests(node), node).toEqual(expected)
+    for (const node of nodes()) {
+      expect({ node, digests: await digests(node) }).toEqual({ node, digests: expected })
+    }
   } finally {
     for (const child of busy) child.kill('SIGKILL')
   }

@@ -107,6 +107,7 @@ export function fateOf(random: Random, { trouble }: Weather, isWritten: boolean)
     case 'failing':
       return { ...calm, arrives: false, answer: kind }
     case 'applied, and failing':
+    default:
       return { ...calm, answer: 'failing' }
   }
 }

@@ -12,7 +12,7 @@ export async function viaGuard(scene: Scene): Promise<void> {
       routes: [{ id: subject.route, path: `/api/${subject.route}` }],
       subject: () => ({ tenant: subject.tenant, plan: subject.plan }),
       cost: scene.cost,
-    } as never,
+    },
     () => new Response('ok'),
   )
   const hangUp = new AbortController()
@@ -60,19 +60,16 @@ export async function viaModel(scene: Scene): Promise<void> {
   const isHandler = random.chance(0.5)
   const door = isHandler
     ? ai.modelHandler(
-        limiter as never,
+        limiter,
         { ...common, subject: () => subject, api: 'openai-chat' } as never,
         ({ body: text, signal }) => send(text, signal),
       )
     : undefined
-  const fetching = ai.limitedFetch(
-    limiter as never,
-    {
-      ...common,
-      subject,
-      fetch: (_: unknown, sent: RequestInit) => send(String(sent.body), sent.signal ?? undefined),
-    } as never,
-  )
+  const fetching = ai.limitedFetch(limiter, {
+    ...common,
+    subject,
+    fetch: (_: unknown, sent: RequestInit) => send(sent.body as string, sent.signal ?? undefined),
+  } as never)
   let [text, status] = ['', 0]
   try {
     const response = door ? await door(new Request(url, init)) : await fetching(url, init)
@@ -96,6 +93,6 @@ async function read(response: Response): Promise<string> {
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return text
-    text += decoder.decode(value as Uint8Array, { stream: true })
+    text += decoder.decode(value, { stream: true })
   }
 }

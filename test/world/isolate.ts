@@ -113,7 +113,7 @@ export function createIsolate(create: Factory, surroundings: Surroundings): Isol
     Math: Object.assign(Object.create(Math) as typeof Math, { random: () => random.next() }),
     console: { error: log, warn: log, log, info: log },
     process: isServer ? { versions: { node: '24.0.0' }, env: {} } : undefined,
-    globalThis: isServer ? {} : { WebSocketPair: class {} },
+    globalThis: isServer ? {} : { WebSocketPair: true },
   }
   const product = create(...SHADOWED.map((name) => globals[name]))
   return Object.defineProperties({ product } as Isolate, Object.getOwnPropertyDescriptors(isolate))

@@ -64,7 +64,7 @@ export function makeLimiter(
     ],
     ...(onStoreError && { onStoreError }),
     ...(hearing.clock && { clock: hearing.clock }),
-  } as never) as Limiter
+  })
 }
 
 function storeOf(product: Exports, { wrappers, timeoutMs }: Setting, { send, onSend }: Wire) {
@@ -143,7 +143,8 @@ function policiesOf({ core, leases }: Exports, rules: readonly Rule[]): Policy[]
         const { unit: _, ...own } = options({ maxDuration: window }) as { unit: string }
         return [core.concurrency(own as never) as Policy]
       }
-      case 'log': {
+      case 'log':
+      default: {
         const together = rules.filter((other) => other.log === log)
         if (together[0] !== rule) return []
         const windows = Object.fromEntries(

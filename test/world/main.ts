@@ -85,6 +85,5 @@ async function runOne(seed: number): Promise<void> {
 function whole(name: string, text: string): number {
   const number = Number(text)
   if (Number.isInteger(number) && number >= 0) return number
-  console.error(`--${name} must be a whole number`)
-  process.exit(2)
+  throw new Error(`--${name} must be a whole number`)
 }

@@ -1,6 +1,6 @@
 /* A process of the app: an isolate that serves one deployment, and may die at any moment. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { act, CALLS, type CallKind } from './callers.ts'
+import { act, CALLS } from './callers.ts'
 import { createIsolate, type Exports, type Isolate, type loadFactory } from './isolate.ts'
 import type { Call } from './judges/caller-judge.ts'
 import { idIn } from './judges/script-calls.ts'
@@ -117,7 +117,7 @@ export class Process {
   #serve(): void {
     const world = this.#world
     const random = this.#random.fork('call')
-    const kind = random.weighted(CALLS) as CallKind
+    const kind = random.weighted(CALLS)
     const tenant = random.chance(0.5)
       ? world.setting.tenants[0]!
       : random.pick(world.setting.tenants)

@@ -66,8 +66,6 @@ export async function answer(
       bill,
     }
   }
-  const chunk = (delta: object, more: object = {}): string =>
-    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', model: MODEL, choices: [{ index: 0, delta }], ...more })}\n\n`
   const parts = Array.from({ length: Math.min(bill.output, 5) }, (_, index) =>
     chunk({ content: index === 0 ? 'ok '.repeat(Math.max(1, bill.output - 4)).trim() : ' ok' }),
   )
@@ -99,6 +97,12 @@ export async function answer(
   )
   const headers = { 'content-type': 'text/event-stream' }
   return { response: new Response(stream, { headers }), bill }
+}
+
+const chunk = (delta: object, more: object = {}): string => {
+  const choices = [{ index: 0, delta }]
+  const event = { id: 'c', object: 'chat.completion.chunk', model: MODEL, choices, ...more }
+  return `data: ${JSON.stringify(event)}\n\n`
 }
 
 const json = (body: object, status = 200): Response =>

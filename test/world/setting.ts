@@ -19,7 +19,7 @@ export const WRAPPERS = {
 
 export type WrapperName = keyof typeof WRAPPERS
 
-export type OnStoreError = 'default' | 'local' | 'share' | 'allow' | 'deny'
+type OnStoreError = 'default' | 'local' | 'share' | 'allow' | 'deny'
 
 /** One version of an app's limits. */
 export interface Deployment {

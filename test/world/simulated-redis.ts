@@ -75,7 +75,7 @@ export class SimulatedRedis {
     this.#weather = world.weather
     this.#ears = world.ears
     this.#record = world.record
-    this.judge = new ServerJudge(world.ears.accuse)
+    this.judge = new ServerJudge((what) => world.ears.accuse(what))
   }
 
   static async start(isUpstash: boolean, world: Surroundings): Promise<SimulatedRedis> {
@@ -101,7 +101,7 @@ export class SimulatedRedis {
   fetchFor(line: Line): WorldFetch {
     return (url, init) =>
       new Promise((resolve, reject) => {
-        const body = String(init.body)
+        const body = init.body as string
         const isPipeline = url.endsWith('/pipeline')
         const { upMs, arrives, downMs, answer } = fateOf(this.#random, this.#weather, true)
         const abort = (): void => reject(new Error('aborted'))
@@ -131,13 +131,11 @@ export class SimulatedRedis {
     const commands = (isPipeline ? parsed : [parsed]) as (string | number)[][]
     const replies: unknown[] = []
     for (const command of commands) replies.push(await this.#run(command.map(String), line))
-    const isError = (reply: unknown): boolean =>
-      typeof reply === 'object' && reply !== null && 'error' in reply
-    const answers = replies.map((reply) => (isError(reply) ? reply : { result: reply }))
+    const answers = replies.map((reply) => (isErrorReply(reply) ? reply : { result: reply }))
     const [only] = replies
     return {
       text: JSON.stringify(isPipeline ? answers : answers[0]),
-      status: !isPipeline && isError(only) ? 400 : 200,
+      status: !isPipeline && isErrorReply(only) ? 400 : 200,
     }
   }
 
@@ -192,7 +190,7 @@ export class SimulatedRedis {
   ): Promise<[id: string, isCharged: boolean]> {
     const decided = readDecision(rules, keys, args, reply, isMarked)
     const noted = decided.mark && valueOf(await this.#embedded.execute(['GET', decided.mark]))
-    const charges = decided.mark === undefined ? undefined : readMark(String(noted ?? ''))
+    const charges = decided.mark === undefined ? undefined : readMark((noted ?? '') as string)
     this.judge.decided(decided, charges, this.#scheduler.now)
     return [decided.id, decided.rows.some(({ charged }) => charged)]
   }

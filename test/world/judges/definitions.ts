@@ -25,7 +25,7 @@ export interface Charged {
 }
 
 /** The end (epoch ms) of the window of the calendar or the grid that holds `now`. */
-export function endOf({ kind, windowMs }: Pick<Rule, 'kind' | 'windowMs'>, now: number): number {
+function endOf({ kind, windowMs }: Pick<Rule, 'kind' | 'windowMs'>, now: number): number {
   if (kind !== 'monthly') return (Math.floor(now / windowMs) + 1) * windowMs
   const date = new Date(now)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
@@ -60,6 +60,9 @@ export function emptyCount(rule: Rule): Count {
       return new Session(rule)
     case 'slots':
       return new Slots(rule)
+    case 'token':
+    case 'interval':
+    case 'leaky':
     default:
       return new Bucket(rule)
   }

@@ -31,7 +31,7 @@ export interface Decided {
 }
 
 /** A correction of one charge. */
-export interface Corrected {
+interface Corrected {
   readonly key: string
   readonly markIndex: number
   readonly actual: number

@@ -184,6 +184,7 @@ export function modelHandler<Context extends unknown[]>(
       if (admitted instanceof Refusal) return refuse(admitted)
       const answer = await options.onDenied?.(
         admitted,
+        // eslint-disable-next-line unicorn/no-invalid-fetch-options -- Its method is that of the request.
         new Request(request, { body: JSON.stringify(body) }),
         ...context,
       )
