@@ -4,8 +4,9 @@ import { CommandError } from '../../packages/local/dist/engines/engine.js'
 import type { Engine, Reply } from '../../packages/local/dist/engines/engine.js'
 import { startEmbedded } from '../../packages/local/dist/engines/embedded/engine.js'
 import { withScriptFlag } from '../../packages/local/dist/engines/script-flag.js'
-import { fateOf, FREEING, REFUSALS, type Answer, type Condition, type Weather } from './faults.ts'
+import { fateOf, FREEING, REFUSALS, type Condition, type Weather } from './faults.ts'
 import type { WorldFetch } from './isolate.ts'
+import { deliver } from './deliver.ts'
 import type { Rule } from './judges/rules.ts'
 import {
   hasMark,
@@ -233,34 +234,6 @@ export class SimulatedRedis {
       if (valueOf(await this.#embedded.execute(['PTTL', key])) === -1) found.push(key)
     }
     return found
-  }
-}
-
-interface Settler {
-  readonly resolve: (response: Response) => void
-  readonly reject: (error: Error) => void
-}
-
-/** Delivers an answer, or what comes instead of it. */
-function deliver(answer: Answer, text: string, status: number, { resolve, reject }: Settler): void {
-  const respond = (body: string, code: number): void =>
-    resolve({ ok: code < 300, status: code, text: async () => body } as unknown as Response)
-  switch (answer) {
-    case 'reply':
-      return respond(text, status)
-    case 'cut':
-      return respond(text.slice(0, Math.floor(text.length / 2)), status)
-    case 'page':
-      return respond('<html>Just a moment</html>', 200)
-    case 'busy':
-      return respond('{"error":"ERR max requests limit exceeded"}', 429)
-    case 'failing':
-      return respond('<html>Bad gateway</html>', 502)
-    case 'broken':
-    case 'refused':
-      return reject(new Error('connection reset'))
-    case 'nothing':
-      return undefined
   }
 }
 

@@ -1,6 +1,7 @@
 /* A simulated world: the shipped code and scripts, with everything that can go wrong, from one seed. */
 import { createHash } from 'node:crypto'
 import type { Decision } from '@sluice/core'
+import { strike } from './incidents.ts'
 import { loadFactory } from './isolate.ts'
 import { judgeBills, type Billed } from './judges/bill-judge.ts'
 import { CallerJudge, type Call, type Told } from './judges/caller-judge.ts'
@@ -106,7 +107,10 @@ export class World {
   async #live(create: Awaited<ReturnType<typeof loadFactory>>): Promise<Outcome> {
     const { setting, scheduler } = this
     for (let count = 0; count < setting.isolates; count += 1) this.#bear(create)
-    this.#schedule(setting.weather.incidentMs, () => this.#incident())
+    this.#schedule(setting.weather.incidentMs, () => {
+      const hasLost = strike(this.redis, scheduler, this.#random, (line) => this.note(line))
+      if (hasLost) this.#losses += 1
+    })
     this.#schedule(setting.weather.deathMs, () => {
       const victim = this.#random.pick(this.#processes)
       this.note(`${victim.name} dies`)
@@ -158,39 +162,6 @@ export class World {
       action()
       this.#schedule(meanMs, action)
     })
-  }
-
-  #incident(): void {
-    const { redis, scheduler } = this
-    const random = this.#random
-    if (redis.condition !== 'up') return
-    const kind = random.weighted({
-      down: 3,
-      full: 2,
-      'read only': 2,
-      loading: 1,
-      flush: 2,
-      restart: 1,
-      lose: 1,
-      replicate: 3,
-      'fail over': 2,
-    })
-    this.note(`redis: ${kind}`)
-    if (kind === 'flush') redis.flushScripts()
-    else if (kind === 'replicate') redis.replicate()
-    else if (kind === 'restart') redis.restart(true)
-    else if (kind === 'lose') {
-      redis.restart(false)
-      this.#losses += 1
-    } else if (kind === 'fail over') {
-      if (redis.failOver()) this.#losses += 1
-    } else {
-      redis.condition = kind
-      scheduler.after(random.gap(1_000), () => {
-        this.note('redis: up')
-        redis.condition = 'up'
-      })
-    }
   }
 
   planOf(tenant: string): string {
