@@ -57,8 +57,9 @@ it('has the same history, to the byte, in every process and on every Node, idle 
     const { digest } = await World.run(seed, { decisions: DECISIONS })
     expected.push(digest.slice(0, 12))
   }
-  // Two loops that never wait, beside the processes that run the worlds.
-  const busy = [1, 2].map(() => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
+  // Two loops that never wait, beside the processes that run the worlds. They end by themselves, should this test not.
+  const loop = 'const end = Date.now() + 120_000; while (Date.now() < end);'
+  const busy = [1, 2].map(() => spawn(process.execPath, ['-e', loop], { stdio: 'ignore' }))
   try {
     for (const node of nodes()) {
       expect({ node, digests: await digests(node) }).toEqual({ node, digests: expected })
