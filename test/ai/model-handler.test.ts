@@ -70,7 +70,7 @@ describe('a model handler', () => {
     expect(denied.status).toBe(402)
     expect(denied.headers.get('retry-after')).toBeNull()
     expect(denied.headers.get('x-should-retry')).toBe('false')
-    expect(await denied.json()).toMatchObject({ error: { code: 'daily_quota_exceeded' } })
+    expect(await denied.json()).toMatchObject({ error: { code: 'insufficient_quota' } })
     expect(calls).toEqual([])
   })
 

@@ -1,7 +1,7 @@
 import type { DeniedDecision } from '../decision.ts'
 import type { GuardSettings } from './guard-options.ts'
 import { negotiatedFormat } from './format.ts'
-import { withDecision } from './add-headers.ts'
+import { headersFor, withHeaders } from './add-headers.ts'
 import { Refusal, refusalResponse } from './refusal.ts'
 import { tooManyRequests } from './too-many-requests.ts'
 
@@ -27,5 +27,5 @@ export function refuseRequest(
     return { kind: 'refuse', response: refusalResponse(reason, format) }
   }
   response ??= tooManyRequests(reason, { format, headers: false })
-  return { kind: 'refuse', response: withDecision(response, reason, request, headers) }
+  return { kind: 'refuse', response: withHeaders(response, headersFor(request, reason, headers)) }
 }
