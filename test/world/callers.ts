@@ -52,12 +52,14 @@ export async function act(kind: CallKind, given: Omit<Scene, 'cost'>): Promise<v
     if (kind === 'check' || kind === 'peek') {
       const decision = await limiter[kind](subject, { cost })
       world.decided(call, decision, 1)
-      if (kind === 'check') world.callers.serve(call, decision, rules, world.scheduler.now)
+      if (kind === 'check') world.callers.serve(call, decision, rules)
     } else if (kind === 'http') await viaGuard(scene)
     else if (kind === 'model') await viaModel(scene)
     else if (kind === 'configure') await configure(scene)
-    else if (kind === 'reset') await limiter.reset(subject)
-    else if (kind === 'sweep')
+    else if (kind === 'reset') {
+      world.callers.reset(call)
+      await limiter.reset(subject)
+    } else if (kind === 'sweep')
       await scene.process.product.reservations.sweepUnsettled(limiter, subject)
     else await reserve(scene, cost)
   } catch (error) {

@@ -125,16 +125,21 @@ export class Process {
     const subject = { tenant, route: random.pick(world.setting.routes), ...plan }
     const call = world.open(kind, this.name, subject)
     world.note(`${call.number} ${this.name} ${kind} ${JSON.stringify(subject)}`)
-    current.run(call, () => {
-      void act(kind, {
-        world,
-        process: this,
-        limiter: this.#limiter,
-        rules: this.#deployment.rules,
-        random,
-        call,
-        subject,
+    const run = (): void => {
+      current.run(call, () => {
+        void act(kind, {
+          world,
+          process: this,
+          limiter: this.#limiter,
+          rules: this.#deployment.rules,
+          random,
+          call,
+          subject,
+        })
       })
-    })
+    }
+    // How many turns a `Request` takes depends on the version of Node.
+    if (kind === 'http' || kind === 'model') world.scheduler.after(0, run)
+    else run()
   }
 }

@@ -35,9 +35,6 @@ export interface Told {
 /** The share of each limit that a process may count alone, where the setting says `share`. */
 const SHARE = 0.2
 
-/** Kinds of which units come back by time alone. */
-const IN_WINDOWS = new Set(['sliding', 'fixed', 'daily', 'monthly'])
-
 const CAUSES = new Set([
   'store_timeout',
   'store_unreachable',
@@ -107,8 +104,8 @@ export class CallerJudge {
   }
 
   /** Judges what a check was let have without Redis: of leases, or counted by its process alone. */
-  serve(call: Call, decision: Decision, rules: readonly Rule[], now: number): void {
-    if (decision.degraded?.mode === 'local') this.#judgeLocal(call, decision, rules, now)
+  serve(call: Call, decision: Decision, rules: readonly Rule[]): void {
+    if (decision.degraded?.mode === 'local') this.#judgeLocal(call, decision, rules)
     if (!decision.allowed || decision.degraded) return
     for (const { name, charged, cost } of decision.policies) {
       const rule = rules.find((one) => one.name === name)
@@ -146,6 +143,8 @@ export class CallerJudge {
 
   #judgeCached(call: Call, now: number): void {
     this.told.cached += 1
+    // Redis has denied it just now by outdated records, and it was decided again.
+    if (call.made.length > 0) this.#denials.set(call.isolate, now)
     const since = now - (this.#denials.get(call.isolate) ?? -Infinity)
     // Clocks that are set make an age unknown to the isolate itself.
     if (since > DENIAL_MS + this.#setting.timeoutMs && !this.#setting.weather.skew) {
@@ -229,13 +228,21 @@ export class CallerJudge {
     }
   }
 
+  /** Notes a reset, which also ends what a process has counted by itself. */
+  reset({ isolate }: Call): void {
+    for (const key of this.#local.keys()) {
+      if (key.startsWith(JSON.stringify([isolate]).slice(0, -1))) this.#local.delete(key)
+    }
+  }
+
   /** A process that counts by itself stays within each limit, or its share of it. */
-  #judgeLocal(call: Call, decision: Decision, rules: readonly Rule[], now: number): void {
+  #judgeLocal(call: Call, decision: Decision, rules: readonly Rule[]): void {
+    const now = decision.at
     // A clock that is set makes windows of its own.
     if (this.#setting.weather.skew || !decision.allowed) return
     for (const { name, charged, cost, limit, burst, enforced } of decision.policies) {
       const rule = rules.find((one) => one.name === name)
-      if (!rule || !charged || !enforced || rule.leaseMs > 0 || !IN_WINDOWS.has(rule.kind)) continue
+      if (!rule || !charged || !enforced || rule.leaseMs > 0 || rule.kind !== 'sliding') continue
       const most =
         typeof rule.limit === 'number' ? rule.limit : Math.max(...Object.values(rule.limit))
       const share = this.#setting.onStoreError === 'share' ? SHARE : 1
