@@ -143,6 +143,8 @@ export class CallerJudge {
 
   #judgeCached(call: Call, now: number): void {
     this.told.cached += 1
+    // Which of the calls that share a script was denied is not seen.
+    if (this.#setting.wrappers.includes('batched')) return
     // Redis has denied it just now by outdated records, and it was decided again.
     if (call.made.length > 0) this.#denials.set(call.isolate, now)
     const since = now - (this.#denials.get(call.isolate) ?? -Infinity)
