@@ -1,39 +1,59 @@
 import { expect, it } from 'vitest'
+import { CALM } from './faults.ts'
+import type { Setting } from './setting.ts'
 import { World } from './world.ts'
 
-/** A mistake in the packages or in their Lua: a text of the bundle, and what stands there instead. */
-const MUTANTS: readonly [what: string, text: string, instead: string][] = [
-  [
-    'a window lets in one more',
-    'cost == 0 or used + cost <= limit',
-    'cost == 0 or used + cost <= limit + 1',
-  ],
-  [
-    'a window counts from a millisecond too late',
-    'local cutoff, rows = now - ',
-    'local cutoff, rows = now + 1 - ',
-  ],
-  ['a script that denies goes on', 'if enforced and not fits then go = false end', ''],
-  ['a day ends with the hour', 'DAY_MS = 864e5', 'DAY_MS = 36e5'],
-  ['a correction of a bucket is forgotten', 'math.max(0, used + more)', 'math.max(0, used)'],
-  [
-    'a settlement acts again',
-    "redis.call('SET', KEYS[1], ${LEFT}, 'XX', 'GET', 'PX', lasting)",
-    "redis.call('GET', KEYS[1])",
-  ],
-  ['a retry time is a millisecond early', '-1 or ${retry} end', '-1 or ${retry} - 1 end'],
-  [
-    'a call ends long after its deadline',
-    'setTimeout(abort, leftMs)',
-    'setTimeout(abort, leftMs * 5)',
-  ],
-  ['a denial is remembered for an hour', 'maxAgeMs: maxAge = 5e3', 'maxAgeMs: maxAge = 36e5'],
-  ['a share of each limit is the whole', '* share).toPrecision', ').toPrecision'],
-  ['a lease serves more than it has', 'this.left = units3 - used', 'this.left = units3 * 3 - used'],
-  ['the marks of reservations never expire', ", 'PX', ${ttl})`", ')`'],
-]
+const PLAIN = { configures: false, looksUpPlans: false, weather: CALM }
 
-it.each(MUTANTS)('notices that %s', async (_, text, instead) => {
+/** A mistake in the packages or in their Lua: a text of the bundle, and what stands there instead. */
+const MUTANTS: readonly [what: string, text: string, instead: string, where?: Partial<Setting>][] =
+  [
+    [
+      'a window lets in one more',
+      'cost == 0 or used + cost <= limit',
+      'cost == 0 or used + cost <= limit + 1',
+    ],
+    [
+      'a window counts from a millisecond too late',
+      'local cutoff, rows = now - ',
+      'local cutoff, rows = now + 1 - ',
+    ],
+    ['a script that denies goes on', 'if enforced and not fits then go = false end', ''],
+    ['a day ends with the hour', 'DAY_MS = 864e5', 'DAY_MS = 36e5'],
+    ['a correction of a bucket is forgotten', 'math.max(0, used + more)', 'math.max(0, used)'],
+    [
+      'a settlement acts again',
+      "redis.call('SET', KEYS[1], ${LEFT}, 'XX', 'GET', 'PX', lasting)",
+      "redis.call('GET', KEYS[1])",
+    ],
+    ['a retry time is a millisecond early', '-1 or ${retry} end', '-1 or ${retry} - 1 end'],
+    [
+      'a call ends long after its deadline',
+      'setTimeout(abort, leftMs)',
+      'setTimeout(abort, leftMs * 5)',
+    ],
+    [
+      'a denial is remembered for an hour',
+      'maxAgeMs: maxAge = 5e3',
+      'maxAgeMs: maxAge = 36e5',
+      { ...PLAIN, wrappers: 'cached', gapMs: 400 },
+    ],
+    [
+      'a share of each limit is the whole',
+      '* share).toPrecision',
+      ').toPrecision',
+      { ...PLAIN, onStoreError: 'share', weather: { ...CALM, trouble: 0.3 } },
+    ],
+    [
+      'a lease serves more than it has',
+      'this.left = units3 - used',
+      'this.left = units3 * 3 - used',
+      { ...PLAIN, wrappers: 'leased' },
+    ],
+    ['the marks of reservations never expire', ", 'PX', ${ttl})`", ')`'],
+  ]
+
+it.each(MUTANTS)('notices that %s', async (_, text, instead, replace = {}) => {
   let isThere = false
   const mutate = (bundle: string): string => {
     const changed = bundle.replaceAll(text, instead)
@@ -42,7 +62,7 @@ it.each(MUTANTS)('notices that %s', async (_, text, instead) => {
   }
   let found = 0
   for (let seed = 1; seed <= 40 && found === 0; seed += 1) {
-    const { violations } = await World.run(seed, { decisions: 500, mutate })
+    const { violations } = await World.run(seed, { decisions: 500, mutate, replace })
     found = violations.length
   }
   expect({ isThere, found: found > 0 }).toEqual({ isThere: true, found: true })

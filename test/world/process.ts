@@ -1,6 +1,6 @@
 /* A process of the app: an isolate that serves one deployment, and may die at any moment. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { act, CALLS } from './callers.ts'
+import { act, CALLS, type CallKind } from './callers.ts'
 import { createIsolate, type Exports, type Isolate, type loadFactory } from './isolate.ts'
 import type { Call } from './judges/caller-judge.ts'
 import { idIn } from './judges/script-calls.ts'
@@ -114,10 +114,17 @@ export class Process {
     scheduler.after(random.gap(setting.gapMs), next)
   }
 
+  /** What leases serve is added up from decisions, which are not seen over HTTP. */
+  #kindOf(kind: CallKind): CallKind {
+    if (!this.#world.setting.wrappers.includes('leased')) return kind
+    if (kind === 'http') return 'check'
+    return kind === 'model' ? 'reserve' : kind
+  }
+
   #serve(): void {
     const world = this.#world
     const random = this.#random.fork('call')
-    const kind = random.weighted(CALLS)
+    const kind = this.#kindOf(random.weighted(CALLS))
     const tenant = random.chance(0.5)
       ? world.setting.tenants[0]!
       : random.pick(world.setting.tenants)
