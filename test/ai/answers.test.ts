@@ -85,6 +85,16 @@ describe.each(Object.entries(DOORS))('%s', (_, open) => {
   })
 })
 
+it('limitedFetch takes a request without a signal, as of another library', async () => {
+  const asked = Object.defineProperty(request(), 'signal', { value: null })
+  const limited = limitedFetch(rpm(1), {
+    subject,
+    prices: PRICES,
+    fetch: async () => Response.json({}),
+  })
+  expect((await limited(asked)).status).toBe(200)
+})
+
 describe('modelHandler', () => {
   it('gives onDenied a request that can be read', async () => {
     const call = DOORS['modelHandler']?.(rpm(1), () => Response.json({}), {
@@ -92,6 +102,25 @@ describe('modelHandler', () => {
     }) as Call
     await call()
     expect(await (await call()).json()).toMatchObject({ asked: QUESTION })
+  })
+
+  it.each([
+    ['no JSON', { method: 'POST', body: '{"model"' }],
+    ['JSON that nests too deeply', { method: 'POST', body: '['.repeat(5_000) }],
+    ['empty', { method: 'POST', body: '' }],
+    ['none', { method: 'GET' }],
+  ])('gives onDenied a request without a body if that was %s', async (_, init) => {
+    const onDenied = async (_decision: unknown, asked: Request): Promise<Response> =>
+      Response.json({ method: asked.method, text: await asked.text() }, { status: 203 })
+    const handle = modelHandler(
+      rpm(1),
+      { subject, prices: PRICES, api: 'openai-chat', onDenied },
+      () => Response.json({}),
+    )
+    await handle(new Request('https://app.example/', init))
+    const answer = await handle(new Request('https://app.example/', init))
+    expect(answer.status).toBe(203)
+    expect(await answer.json()).toEqual({ method: init.method, text: '' })
   })
 
   it('passes no header on that is about the connection to the provider', async () => {

@@ -1,16 +1,12 @@
 /* What a provider's answers say about the operator, whom its clients are not to know. */
-import { copyResponse } from '@sluice/core/internal/http'
+import { forwardResponse } from '@sluice/core/internal/http'
 import { readText } from './read-body.ts'
 
 /** The longest error of a provider that is passed on, in bytes. */
 const MAX_ERROR_BYTES = 65_536
 
-/**
- * Headers that name the operator's account (`organization` has two spellings), set cookies for the provider, or send clients there; what is no
- * longer true of a body, which `fetch` has unpacked; and what is about the connection to the provider (RFC 9110,
- * 7.6.1), which a server of HTTP/2 refuses to send.
- */
-const LEFT_OUT = /organi|project|account|cookie|connection|keep-alive|encoding|length|location/
+/** Headers that name the operator's account, set cookies for the provider, or send clients there. */
+const LEFT_OUT = /organi[sz]ation|project|account|cookie|^location$/
 
 /**
  * Ids of organisations, projects, users and accounts, keys, also shortened ones, and JWTs, as providers quote them.
@@ -33,7 +29,7 @@ export async function hideOperator(answer: Response, key: string = REDACTED): Pr
   const { status, ok, body } = answer
   // A 101 carries a WebSocket, and a network error cannot be copied.
   if (status < 200) return answer
-  const copy = copyResponse(answer, ok || !body ? body : await readError(answer, key))
+  const copy = forwardResponse(answer, ok || !body ? body : await readError(answer, key))
   for (const name of answer.headers.keys()) {
     if (LEFT_OUT.test(name)) copy.headers.delete(name)
   }

@@ -88,7 +88,7 @@ export function limitedFetch(limiter: Limiter, options: LimitedFetchOptions): Fe
       if (await mayPass({ method, url }, headers)) return send(input, init)
       return refuse(403, 'unpriced_request', unpriced(method), headers)
     }
-    const signal = init?.signal ?? (request && signalOf(request))
+    const signal = init?.signal ?? (request && signalOf(request)) ?? undefined
     if (hasCharged(limiter, signal)) return refuse(400, 'charged_twice', CHARGED_TWICE, headers)
 
     const source = init?.body === undefined ? request : new Response(init.body)

@@ -14,6 +14,7 @@ import {
   limiterFrom,
   orRefusal,
   signalOf,
+  unread,
   withDecision,
 } from '@sluice/core/internal/http'
 import {
@@ -64,7 +65,7 @@ export interface ModelHandlerOptions<Context extends unknown[] = []> extends Cal
   readonly preflight?: 'limit' | 'pass'
   /**
    * Answers a denied call instead of the bare 429, for example with a cached result in the shape of the provider.
-   * Its request can be read as if nobody had. If it returns `undefined` the answer is the 429. The limits' headers are added to its response. Not
+   * Its request has the JSON of the body, and none if the body was no JSON. If it returns `undefined` the answer is the 429. The limits' headers are added to its response. Not
    * called for a request without a subject. An exception is not caught.
    */
   readonly onDenied?: (
@@ -184,8 +185,7 @@ export function modelHandler<Context extends unknown[]>(
       if (admitted instanceof Refusal) return refuse(admitted)
       const answer = await options.onDenied?.(
         admitted,
-        // eslint-disable-next-line unicorn/no-invalid-fetch-options -- Its method is that of the request.
-        new Request(request, { body: JSON.stringify(body) }),
+        unread(request, JSON.stringify(body)),
         ...context,
       )
       return answer ? reply(admitted, answer) : refuse(admitted, options.spentStatus)

@@ -11,3 +11,24 @@ export function copyResponse(response: Response, body: BodyInit | null = respons
   const { status, statusText, headers } = response
   return new Response(copy.body, { status, statusText, headers: new Headers(headers) })
 }
+
+/**
+ * Headers that are no longer true of a body that `fetch` has unpacked, or are about the connection that it came by,
+ * which a server of HTTP/2 refuses to send (RFC 9110, section 7.6.1).
+ */
+const OF_THE_WAY = [
+  'content-encoding',
+  'content-length',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]
+
+/** Copies a fetched response, to be sent on. @param body The body of the copy. @default that of the original */
+export function forwardResponse(response: Response, body?: BodyInit | null): Response {
+  const copy = copyResponse(response, body)
+  for (const name of OF_THE_WAY) copy.headers.delete(name)
+  return copy
+}

@@ -6,6 +6,8 @@ const owners = new WeakMap<AbortSignal, Request>()
  */
 export function signalOf(request: Request): AbortSignal {
   const { signal } = request
-  owners.set(signal, request)
+  const known: AbortSignal | null | undefined = signal
+  // The `Request` of another library may have none.
+  if (known) owners.set(known, request)
   return signal
 }
