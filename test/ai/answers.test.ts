@@ -42,6 +42,9 @@ const askToPay = (): Response => Response.json({ pay: 'https://app.example' }, {
 const repeatQuestion = async (_: unknown, asked: Request): Promise<Response> =>
   Response.json({ asked: await asked.json() })
 
+const repeatText = async (_: unknown, asked: Request): Promise<Response> =>
+  Response.json({ method: asked.method, text: await asked.text() }, { status: 203 })
+
 describe.each(Object.entries(DOORS))('%s', (_, open) => {
   it("leaves a provider's denial with its own headers", async () => {
     const headers = { 'retry-after': '20', 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '0' }
@@ -110,11 +113,9 @@ describe('modelHandler', () => {
     ['empty', { method: 'POST', body: '' }],
     ['none', { method: 'GET' }],
   ])('gives onDenied a request without a body if that was %s', async (_, init) => {
-    const onDenied = async (_decision: unknown, asked: Request): Promise<Response> =>
-      Response.json({ method: asked.method, text: await asked.text() }, { status: 203 })
     const handle = modelHandler(
       rpm(1),
-      { subject, prices: PRICES, api: 'openai-chat', onDenied },
+      { subject, prices: PRICES, api: 'openai-chat', onDenied: repeatText },
       () => Response.json({}),
     )
     await handle(new Request('https://app.example/', init))

@@ -23,8 +23,7 @@ export function render(page: string, results: ReadonlyMap<string, Result>): stri
 
 /** The rows that repeat what another row or page shows, by scenario. They are saved, and not on the page. */
 const REPEATED: Readonly<Record<string, (row: Row) => boolean>> = {
-  'in-flight': ({ title }) => /^AI job, 8 tenants|: CPU of the client$|: commands$/.test(title),
-  script: ({ title }) => title.startsWith('daily cap and window'),
+  'in-flight': ({ title }) => /: CPU of the client$|: commands$/.test(title),
   work: ({ unit }) => unit === 'bytes',
   dollars: ({ title }) => /^slidingWindows, three|^dailyCap and slidingWindow/.test(title),
 }

@@ -7,7 +7,7 @@ const MANY_STEPS = 1e8
 
 /** The characters that repeat what is before them. */
 const REPEATS = /[*+?-]/g
-/** Digits up to something that is none: there is one way to match them. */
+/** Digits before a character that is no digit: they match in one way only. */
 const SURE = /%d[*+](?=[()]*(?:[:;=,](?![*?-])|\$?$))/g
 
 /**
