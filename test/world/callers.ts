@@ -140,7 +140,7 @@ async function finish(
   const isLate = ending === 'late'
   await world.wait(process, isLate ? settleWithinMs + random.gap(settleWithinMs) : random.gap(300))
   if (ending === 'crash' || process.isDead) {
-    world.callers.told.crashed += 1
+    world.callers.tally.crashed += 1
     return
   }
   const share = random.pick([0, 0.3, 1, 1, 1.5])

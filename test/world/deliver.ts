@@ -26,7 +26,6 @@ export function deliver(
     case 'failing':
       return respond('<html>Bad gateway</html>', 502)
     case 'broken':
-    case 'refused':
       return reject(new Error('connection reset'))
     case 'nothing':
       return undefined

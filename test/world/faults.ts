@@ -15,8 +15,7 @@ export interface Fate {
  * What comes back: the reply; nothing, ever; a broken connection; a reply that is cut short; or what stands
  * between sends instead of it.
  */
-export type Answer =
-  'reply' | 'nothing' | 'broken' | 'cut' | 'page' | 'busy' | 'failing' | 'refused'
+export type Answer = 'reply' | 'nothing' | 'broken' | 'cut' | 'page' | 'busy' | 'failing'
 
 /** The states of a Redis. */
 export type Condition = 'up' | 'down' | 'full' | 'read only' | 'loading'
@@ -69,7 +68,7 @@ export function weatherOf(random: Random): Weather {
 }
 
 /** Draws the fate of a request. */
-export function fateOf(random: Random, { trouble }: Weather, isWritten: boolean): Fate {
+export function fateOf(random: Random, { trouble }: Weather): Fate {
   const upMs = random.gap(4)
   const downMs = random.gap(4)
   const calm: Fate = { upMs, downMs, arrives: true, answer: 'reply' }
@@ -85,7 +84,7 @@ export function fateOf(random: Random, { trouble }: Weather, isWritten: boolean)
     page: 1,
     busy: 1,
     failing: 1,
-    'applied, and failing': isWritten ? 1 : 0,
+    'applied, and failing': 1,
   })
   switch (kind) {
     case 'lost before':

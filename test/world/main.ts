@@ -60,7 +60,7 @@ async function runOne(seed: number): Promise<void> {
   const startedAt = performance.now()
   const outcome = await World.run(seed, options)
   const perSecond = Math.round((outcome.decisions * 1_000) / (performance.now() - startedAt))
-  const { setting, decisions, digest, violations, told, seen, trace } = outcome
+  const { setting, decisions, digest, violations, callers, server, trace } = outcome
   for (const line of trace.slice(whole('from', values.from))) console.log(line)
   const facts = [
     `${decisions} decisions`,
@@ -69,7 +69,7 @@ async function runOne(seed: number): Promise<void> {
     digest.slice(0, 12),
   ]
   console.log(`seed ${seed}: ${facts.join(', ')}, ${violations.length} violations`)
-  if (values.trace) console.log(JSON.stringify({ setting, told, seen }, undefined, 2))
+  if (values.trace) console.log(JSON.stringify({ setting, callers, server }, undefined, 2))
   if (violations.length === 0) return
   process.exitCode = 1
   for (const violation of violations.slice(0, 5)) console.log(`  ${violation}`)

@@ -16,3 +16,10 @@ export async function holds(seed: number): Promise<Outcome> {
     `${outcome.violations.join('\n')}\nnpm run world -- --seed ${seed} --decisions ${small.options.decisions} --replace '${replace}' --trace`,
   )
 }
+
+/** Adds up how often the judges have looked at each thing: one that was never looked at is not proved. */
+export function addTallies(total: Record<string, number>, { server, callers }: Outcome): void {
+  for (const [what, count] of Object.entries({ ...server, ...callers })) {
+    total[what] = (total[what] ?? 0) + count
+  }
+}

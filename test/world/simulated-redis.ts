@@ -29,8 +29,8 @@ export interface Line {
   readonly onDecided: (id: string, isCharged: boolean) => void
 }
 
-/** What the world hears of its Redis. */
-export interface Ears {
+/** Receives events, and what a judge finds. */
+export interface Observer {
   note(line: string): void
   accuse(what: string): void
 }
@@ -40,7 +40,7 @@ interface Surroundings {
   readonly scheduler: Scheduler
   readonly random: Random
   readonly weather: Weather
-  readonly ears: Ears
+  readonly observer: Observer
   /** Receives each command with its reply. Time then stands still for keys. */
   readonly record?: ((command: readonly string[], reply: unknown) => void) | undefined
 }
@@ -61,7 +61,7 @@ export class SimulatedRedis {
   readonly #scheduler: Scheduler
   readonly #random: Random
   readonly #weather: Weather
-  readonly #ears: Ears
+  readonly #observer: Observer
   readonly #record: Surroundings['record']
   readonly #embedded: Embedded
   readonly #engine: Engine
@@ -74,9 +74,9 @@ export class SimulatedRedis {
     this.#scheduler = world.scheduler
     this.#random = world.random
     this.#weather = world.weather
-    this.#ears = world.ears
+    this.#observer = world.observer
     this.#record = world.record
-    this.judge = new ServerJudge((what) => world.ears.accuse(what))
+    this.judge = new ServerJudge((what) => world.observer.accuse(what))
   }
 
   static async start(isUpstash: boolean, world: Surroundings): Promise<SimulatedRedis> {
@@ -104,7 +104,7 @@ export class SimulatedRedis {
       new Promise((resolve, reject) => {
         const body = init.body as string
         const isPipeline = url.endsWith('/pipeline')
-        const { upMs, arrives, downMs, answer } = fateOf(this.#random, this.#weather, true)
+        const { upMs, arrives, downMs, answer } = fateOf(this.#random, this.#weather)
         const abort = (): void => reject(new Error('aborted'))
         if (init.signal?.aborted) {
           abort()
@@ -145,7 +145,7 @@ export class SimulatedRedis {
     if (this.condition === 'loading') return { error: REFUSALS.loading }
     const [name = '', ...args] = command
     const reply = valueOf(await this.#engine.execute([name, ...args]))
-    this.#ears.note(`  redis ${line.name} ${describe(command)} -> ${JSON.stringify(reply)}`)
+    this.#observer.note(`  redis ${line.name} ${describe(command)} -> ${JSON.stringify(reply)}`)
     if (this.#record) this.#record(command, reply)
     else await this.#judge(command, reply, line)
     return reply

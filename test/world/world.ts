@@ -4,8 +4,8 @@ import type { Decision } from '@sluice/core'
 import { strike } from './incidents.ts'
 import { loadFactory } from './isolate.ts'
 import { judgeBills, type Billed } from './judges/bill-judge.ts'
-import { CallerJudge, type Call, type Told } from './judges/caller-judge.ts'
-import type { Seen } from './judges/server-judge.ts'
+import { CallerJudge, type Call, type CallerTally } from './judges/caller-judge.ts'
+import type { ServerTally } from './judges/server-judge.ts'
 import type { Bill } from './provider.ts'
 import { Process } from './process.ts'
 import { Random } from './random.ts'
@@ -22,8 +22,9 @@ export interface Outcome {
   /** A digest of everything that happened, in order. */
   readonly digest: string
   readonly decisions: number
-  readonly seen: Seen
-  readonly told: Told
+  /** How often the judges have looked at each thing. */
+  readonly server: ServerTally
+  readonly callers: CallerTally
   /** The events, if they were asked for. */
   readonly trace: readonly string[]
 }
@@ -74,13 +75,13 @@ export class World {
     scheduler: Scheduler,
     random: Random,
     options: WorldOptions,
-    redis: (ears: World) => SimulatedRedis,
+    redis: SimulatedRedis,
   ) {
     this.setting = setting
     this.scheduler = scheduler
     this.#random = random
     this.#options = options
-    this.redis = redis(this)
+    this.redis = redis
     this.callers = new CallerJudge(setting, this.redis.judge, (what) => this.accuse(what))
   }
 
@@ -88,19 +89,19 @@ export class World {
     const random = new Random(`world ${seed}`)
     const setting = settingOf(seed, random.fork('setting'), options.replace)
     const scheduler = new Scheduler(setting.startMs)
-    const ears: { world?: World } = {}
+    const observed: { world?: World } = {}
     const redis = await SimulatedRedis.start(setting.isUpstash, {
       scheduler,
       random: random.fork('network'),
       weather: setting.weather,
-      ears: {
-        note: (line) => ears.world?.note(line),
-        accuse: (what) => ears.world?.accuse(what),
+      observer: {
+        note: (line) => observed.world?.note(line),
+        accuse: (what) => observed.world?.accuse(what),
       },
       record: options.record,
     })
-    const world = new World(setting, scheduler, random, options, () => redis)
-    ears.world = world
+    const world = new World(setting, scheduler, random, options, redis)
+    observed.world = world
     return world.#live(await loadFactory(options.mutate))
   }
 
@@ -134,8 +135,8 @@ export class World {
       violations: this.violations,
       digest: this.#hash.digest('hex'),
       decisions: this.#decided,
-      seen: this.redis.judge.seen,
-      told: this.callers.told,
+      server: this.redis.judge.tally,
+      callers: this.callers.tally,
       trace: this.trace,
     }
   }

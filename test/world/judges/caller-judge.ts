@@ -2,7 +2,7 @@
 import type { Decision } from '@sluice/core'
 import { SECRET, type Setting } from '../setting.ts'
 import { PLAN_MS } from '../limiters.ts'
-import { emptyCount, fits, type Count } from './definitions.ts'
+import { LocalJudge } from './local-judge.ts'
 import type { Rule } from './rules.ts'
 import type { ServerJudge } from './server-judge.ts'
 
@@ -20,7 +20,7 @@ export interface Call {
 }
 
 /** How often each thing was told. */
-export interface Told {
+export interface CallerTally {
   allowed: number
   denied: number
   degraded: number
@@ -31,9 +31,6 @@ export interface Told {
   failed: number
   crashed: number
 }
-
-/** The share of each limit that a process may count alone, where the setting says `share`. */
-const SHARE = 0.2
 
 const CAUSES = new Set([
   'store_timeout',
@@ -49,7 +46,7 @@ const CAUSES = new Set([
 const DENIAL_MS = 5_000
 
 export class CallerJudge {
-  readonly told: Told = {
+  readonly tally: CallerTally = {
     allowed: 0,
     denied: 0,
     degraded: 0,
@@ -64,8 +61,7 @@ export class CallerJudge {
   readonly served = new Map<string, number>()
   /** The reservations that callers know of. */
   readonly reservations = new Set<string>()
-  /** The counts of processes that decide alone. */
-  readonly #local = new Map<string, Count>()
+  readonly #local: LocalJudge
   readonly #setting: Setting
   readonly #server: ServerJudge
   readonly #accuse: (what: string) => void
@@ -76,6 +72,7 @@ export class CallerJudge {
     this.#setting = setting
     this.#server = server
     this.#accuse = accuse
+    this.#local = new LocalJudge(setting, accuse)
   }
 
   /** Judges a decision that a caller was told. */
@@ -85,11 +82,11 @@ export class CallerJudge {
     const trips = mostTrips * (configures || looksUpPlans ? 2 : 1) + (configures ? 2 : 0)
     const longest = timeoutMs * trips + (looksUpPlans ? 2 * PLAN_MS : 0)
     const { allowed, degraded, source } = decision
-    this.told[allowed ? 'allowed' : 'denied'] += 1
+    this.tally[allowed ? 'allowed' : 'denied'] += 1
     const lasted = now - call.startedAt
     if (lasted > longest) this.#accuse(`a decision took ${lasted} ms`)
     if (degraded) {
-      this.told.degraded += 1
+      this.tally.degraded += 1
       if (!CAUSES.has(degraded.cause)) this.#accuse(`degraded by ${degraded.cause}`)
       if (isCalm(weather) && lasted < timeoutMs)
         this.#accuse('degraded although nothing has failed')
@@ -99,13 +96,13 @@ export class CallerJudge {
     this.#judgeDenial(decision)
     if (source === 'cache') this.#judgeCached(call, now)
     else if (!allowed) this.#denials.set(call.isolate, now)
-    if (source === 'lease') this.told.leased += 1
+    if (source === 'lease') this.tally.leased += 1
     if (source === 'store' && this.#knowsMade) this.#judgeMade(call, decision, losses)
   }
 
   /** Judges what a check was let have without Redis: of leases, or counted by its process alone. */
   serve(call: Call, decision: Decision, rules: readonly Rule[]): void {
-    if (decision.degraded?.mode === 'local') this.#judgeLocal(call, decision, rules)
+    if (decision.degraded?.mode === 'local') this.#local.decided(call, decision, rules)
     if (!decision.allowed || decision.degraded) return
     for (const { name, charged, cost } of decision.policies) {
       const rule = rules.find((one) => one.name === name)
@@ -142,7 +139,7 @@ export class CallerJudge {
   }
 
   #judgeCached(call: Call, now: number): void {
-    this.told.cached += 1
+    this.tally.cached += 1
     // Which of the calls that share a script was denied is not seen.
     if (this.#setting.wrappers.includes('batched')) return
     // Redis has denied it just now by outdated records, and it was decided again.
@@ -175,7 +172,7 @@ export class CallerJudge {
     charges: readonly { key: string; units: number }[],
     losses: number,
   ) {
-    this.told.reserved += 1
+    this.tally.reserved += 1
     if (this.reservations.has(id)) this.#accuse(`two reservations have the id ${id}`)
     this.reservations.add(id)
     const held = this.#server.heldOf(id)
@@ -197,7 +194,7 @@ export class CallerJudge {
   /** Judges the outcome of a settlement. */
   settled(id: string, applied: boolean, timesApplied: number, hasLost: boolean): void {
     if (!applied) return
-    this.told.settled += 1
+    this.tally.settled += 1
     if (timesApplied > 1) this.#accuse(`reservation ${id} was settled ${timesApplied} times`)
     const held = this.#server.heldOf(id)
     if (held && held.state !== 'settled' && !hasLost)
@@ -232,34 +229,7 @@ export class CallerJudge {
 
   /** Notes a reset, which also ends what a process has counted by itself. */
   reset({ isolate }: Call): void {
-    for (const key of this.#local.keys()) {
-      if (key.startsWith(JSON.stringify([isolate]).slice(0, -1))) this.#local.delete(key)
-    }
-  }
-
-  /** A process that counts by itself stays within each limit, or its share of it. */
-  #judgeLocal(call: Call, decision: Decision, rules: readonly Rule[]): void {
-    const now = decision.at
-    // A clock that is set makes windows of its own.
-    if (this.#setting.weather.skew || !decision.allowed) return
-    for (const { name, charged, cost, limit, burst, enforced } of decision.policies) {
-      const rule = rules.find((one) => one.name === name)
-      if (!rule || !charged || !enforced || rule.leaseMs > 0 || rule.kind !== 'sliding') continue
-      const most =
-        typeof rule.limit === 'number' ? rule.limit : Math.max(...Object.values(rule.limit))
-      const share = this.#setting.onStoreError === 'share' ? SHARE : 1
-      if (!this.#setting.configures && limit > most * share) {
-        this.#accuse(`${name} was counted up to ${limit} without the store`)
-      }
-      const values = rule.per === 'global' ? [] : rule.per.map((part) => call.subject[part])
-      const key = JSON.stringify([call.isolate, name, values])
-      const count = this.#local.get(key) ?? emptyCount(rule)
-      this.#local.set(key, count)
-      if (!fits(rule, count, { cost, limit, burst }, now)) {
-        this.#accuse(`${name} let ${cost} in without the store, over its ${limit}`)
-      }
-      count.charge(cost, now, `${call.number}`)
-    }
+    this.#local.reset(isolate)
   }
 
   /** Judges a text that operators or clients see. */
@@ -269,7 +239,7 @@ export class CallerJudge {
 
   /** Judges an exception: only faults of the store and misuse may throw. */
   threw(call: Call, error: unknown): void {
-    this.told.failed += 1
+    this.tally.failed += 1
     const { name, code, message } = error as Error & { code?: string }
     this.text(message)
     if (name !== 'StoreError') this.#accuse(`${call.kind} threw ${name} ${code}: ${message}`)

@@ -18,7 +18,7 @@ export interface Ledger {
 }
 
 /** How often each thing was looked at: a judge that has seen nothing has proved nothing. */
-export interface Seen {
+export interface ServerTally {
   decisions: number
   denials: number
   retries: number
@@ -29,7 +29,7 @@ export interface Seen {
 }
 
 export class ServerJudge {
-  readonly seen: Seen = {
+  readonly tally: ServerTally = {
     decisions: 0,
     denials: 0,
     retries: 0,
@@ -63,7 +63,7 @@ export class ServerJudge {
   /** Judges a decision. `charges` are the units noted in its mark, by position. */
   decided(decided: Decided, charges: ReadonlyMap<number, number> | undefined, at: number): void {
     const { rows, now, apply, id } = decided
-    this.seen.decisions += 1
+    this.tally.decisions += 1
     if (now !== at) this.#accuse(`decided at ${now}, not at the time of Redis`)
     let isDenied = false
     for (const row of rows) {
@@ -71,7 +71,7 @@ export class ServerJudge {
       if (row.enforced && !row.fits) isDenied = true
     }
     if (isDenied || !apply) {
-      if (isDenied) this.seen.denials += 1
+      if (isDenied) this.tally.denials += 1
       const charged = rows.filter((row) => row.charged).map(({ rule }) => rule.name)
       if (charged.length > 0) this.#accuse(`a denied request has charged ${charged.join()}`)
       if (charges !== undefined && charges.size > 0) this.#accuse('a denied request has a mark')
@@ -99,7 +99,7 @@ export class ServerJudge {
       held.charges.set(index, { id, at: now, units, key, rule })
       if (done.has(key)) continue
       done.add(key)
-      this.seen.charges += 1
+      this.tally.charges += 1
       this.#countOf(key, rule).charge(units, now, id)
     }
     if (charges === undefined) {
@@ -132,7 +132,7 @@ export class ServerJudge {
       this.#accuse(`${where} has ${available} left, not ${replied.available}`)
     }
     if (replied.fits || rule.kind === 'slots') return
-    this.seen.retries += 1
+    this.tally.retries += 1
     if (cost > most) {
       if (replied.retryMs !== -1) this.#accuse(`${where} never fits, but is to be retried`)
       return
@@ -148,7 +148,7 @@ export class ServerJudge {
 
   /** More than was asked for is only granted where there is room. */
   #judgeMore({ rule, key, limit, burst, enforced }: Row, units: number, now: number): void {
-    this.seen.fits += 1
+    this.tally.fits += 1
     if (!enforced) return
     if (!fits(rule, this.#countOf(key, rule), { cost: units, limit, burst }, now)) {
       this.#accuse(`${rule.name} granted ${units} units that do not fit`)
@@ -173,7 +173,7 @@ export class ServerJudge {
     if (held.state === 'released' && isRelease) this.#accuse(`released ${id} twice`)
     if (wasReleased !== (held.state === 'released')) this.#accuse(`${id} was ${held.state}`)
     held.state = isRelease ? 'released' : 'settled'
-    if (isRelease) this.seen.releases += 1
+    if (isRelease) this.tally.releases += 1
     for (const { key, markIndex, actual, applied } of corrections) {
       const nothing = { id, at: 0, units: 0 }
       // What was given back is charged anew, now.
@@ -181,7 +181,7 @@ export class ServerJudge {
       const rule = this.#rules.get(key)
       if (rule === undefined) continue
       const count = this.#countOf(key, rule)
-      this.seen.corrections += 1
+      this.tally.corrections += 1
       const expected = actual === charge.units ? 0 : count.correct(charge, actual, at)
       // By a caller's clock, it may take units for gone that are not, and the other way round.
       const isUnsure =
