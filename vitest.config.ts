@@ -1,22 +1,40 @@
+import { globSync } from 'node:fs'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { SlowFirst } from './test/support/slow-first.ts'
-import { filesOf, running, workersOf } from './test/suites.ts'
+import { filesOf, running, sharesProcess, workersOf } from './test/suites.ts'
 
 const { include, exclude } = filesOf(running)
+const files = globSync(include, { exclude: [...configDefaults.exclude, ...exclude] })
 
 export default defineConfig({
   test: {
-    include,
-    exclude: [...configDefaults.exclude, ...exclude],
     globalSetup: ['test/support/global-setup.ts'],
-    // Next.js builds and browsers take their time; a test that hangs still ends.
-    testTimeout: 120_000,
-    hookTimeout: 300_000,
-    // On a busy machine a second, the default, may pass before a process has answered.
-    expect: { poll: { timeout: 30_000 } },
     maxWorkers: workersOf(running),
     sequence: { sequencer: SlowFirst },
-    // Node loads the built packages, as for their users. Only workerd has the modules that one of them imports.
-    server: { deps: { external: [/\/packages\/(?!cloudflare)[^/]+\/dist\//] } },
+    projects: [
+      project(
+        'own process',
+        true,
+        files.filter((file) => !sharesProcess(file)),
+      ),
+      project('one process', false, files.filter(sharesProcess)),
+    ],
   },
 })
+
+function project(name: string, isolate: boolean, include: string[]) {
+  return {
+    test: {
+      name,
+      isolate,
+      include,
+      // Next.js builds and browsers take their time; a test that hangs still ends.
+      testTimeout: 120_000,
+      hookTimeout: 300_000,
+      // On a busy machine a second, the default, may pass before a process has answered.
+      expect: { poll: { timeout: 30_000 } },
+      // Node loads the built packages, as for their users. Only workerd has the modules that one of them imports.
+      server: { deps: { external: [/\/packages\/(?!cloudflare)[^/]+\/dist\//] } },
+    },
+  }
+}

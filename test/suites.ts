@@ -1,3 +1,5 @@
+import { matchesGlob } from 'node:path'
+
 /** A command of its own, `npm run test:<name>`, for files that take too long for `npm test`. */
 export interface Suite {
   /** The test files, as globs. */
@@ -90,3 +92,24 @@ export function filesOf(suite: string | undefined): { include: string[]; exclude
   const { stores: _, ...others } = SUITES
   return { include: [every], exclude: Object.values(others).flatMap(({ files }) => files) }
 }
+
+/**
+ * The folders whose files run one after another in one process, which is faster by more than half a second a file. A
+ * file that changes what its process has, or counts on a fresh one, is an exception.
+ */
+export const ONE_PROCESS = {
+  files: 'test/{ai,commands,conformance,core,leases,usage}/**/*.test.ts',
+  exceptions: [
+    'test/ai/wait-until.test.ts',
+    'test/core/configuration/reset-routes.test.ts',
+    'test/core/http/{cost,delay,unknown-routes,wait-until}.test.ts',
+    'test/core/limiter/silent-mistakes.test.ts',
+    'test/core/manifest/adapters.test.ts',
+    'test/core/routes/**/*.test.ts',
+  ],
+}
+
+/** Tells whether a test file runs in one process with others. */
+export const sharesProcess = (file: string): boolean =>
+  matchesGlob(file, ONE_PROCESS.files) &&
+  !ONE_PROCESS.exceptions.some((exception) => matchesGlob(file, exception))

@@ -1,0 +1,62 @@
+/* Draws mutants of the packages by a seed, so that nobody chooses them. */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Random } from '../world/random.ts'
+import { mutationsOf, type Mutation } from './mutants.ts'
+
+/** The rooms of `packages/core/src` that are mutated, and what vitest runs for the unit suites of each. */
+export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  algorithms: [
+    'test/core/algorithms/',
+    'test/core/policies/',
+    'test/core/testing/',
+    'test/conformance/',
+  ],
+  leases: ['test/core/leases/'],
+  limiter: ['test/core/limiter/'],
+  reservations: ['test/core/reservations/'],
+  stores: ['test/core/stores/'],
+}
+
+export interface Mutant {
+  /** The built module, from the root of the checkout. */
+  readonly path: string
+  readonly mutation: Mutation
+  /** The line of the module, and what it says before and after: what identifies the mutant, too. */
+  readonly line: number
+  readonly before: string
+  readonly after: string
+}
+
+export const roomOf = (path: string): string => path.split('/')[3] ?? ''
+
+export const idOf = ({ path, line, before, after }: Mutant): string =>
+  `${path}:${line} ${before} → ${after}`
+
+/** Draws so many mutants of the rooms. */
+export function drawMutants(root: string, seed: number, count: number): Mutant[] {
+  const paths = globSync(`packages/core/dist/{${Object.keys(ROOMS).join()}}/**/*.js`, { cwd: root })
+  const all = paths.toSorted().flatMap((path) => {
+    const text = readFileSync(join(root, path), 'utf8')
+    return mutationsOf(path, text).map((mutation) => mutantOf(path, text, mutation))
+  })
+  const random = new Random(`mutants ${seed}`)
+  const drawn: Mutant[] = []
+  while (drawn.length < count && all.length > 0) {
+    drawn.push(...all.splice(random.whole(0, all.length - 1), 1))
+  }
+  return drawn
+}
+
+function mutantOf(path: string, text: string, mutation: Mutation): Mutant {
+  const { start, end, instead } = mutation
+  const from = text.lastIndexOf('\n', start - 1) + 1
+  const to = text.indexOf('\n', end)
+  return {
+    path,
+    mutation,
+    line: text.slice(0, start).split('\n').length,
+    before: text.slice(from, to).trim(),
+    after: (text.slice(from, start) + instead + text.slice(end, to)).trim(),
+  }
+}
