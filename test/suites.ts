@@ -101,6 +101,7 @@ export const ONE_PROCESS = {
   files: 'test/{ai,commands,conformance,core,leases,usage}/**/*.test.ts',
   exceptions: [
     'test/ai/wait-until.test.ts',
+    'test/core/algorithms/key-memory.test.ts',
     'test/core/configuration/reset-routes.test.ts',
     'test/core/http/{cost,delay,unknown-routes,wait-until}.test.ts',
     'test/core/limiter/silent-mistakes.test.ts',
