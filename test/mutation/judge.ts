@@ -37,14 +37,8 @@ export class Bench {
   }
 
   /** Judges what is not changed: a test that fails by itself would notice every mutant. */
-  async judgeNothing(): Promise<Verdict> {
-    for (const room of Object.keys(ROOMS)) {
-      // One after another, as mutants are judged.
-      // oxlint-disable-next-line no-await-in-loop
-      const verdict = await this.#judge(room)
-      if (verdict.judge !== 'nobody') return verdict
-    }
-    return { judge: 'nobody', because: '' }
+  judgeNothing(): Promise<Verdict> {
+    return this.#judge(Object.values(ROOMS).flat())
   }
 
   async judge(mutant: Mutant): Promise<Verdict> {
@@ -53,14 +47,14 @@ export class Bench {
     const { start, end, instead } = mutant.mutation
     writeFileSync(path, original.slice(0, start) + instead + original.slice(end))
     try {
-      return await this.#judge(roomOf(mutant.path))
+      return await this.#judge(ROOMS[roomOf(mutant.path)] ?? [])
     } finally {
       writeFileSync(path, original)
     }
   }
 
-  async #judge(room: string): Promise<Verdict> {
-    const inRoom = await this.#test(ROOMS[room] ?? [])
+  async #judge(suites: readonly string[]): Promise<Verdict> {
+    const inRoom = await this.#test(suites)
     if (inRoom !== undefined) return { judge: 'room', because: inRoom }
     const world = await this.#run('node', ['test/mutation/look.ts', `${WORLD_SECONDS}`])
     if (world !== undefined) return { judge: 'world', because: world }

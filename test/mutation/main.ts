@@ -6,18 +6,12 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readOptions, whole } from '../world/command.ts'
 import { drawMutants, idOf, type Mutant } from './draw.ts'
 import { Bench, type Judge, type Verdict } from './judge.ts'
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    mutants: { type: 'string', default: '150' },
-    log: { type: 'string', default: 'mutation.jsonl' },
-    again: { type: 'boolean', default: false },
-  },
-})
+const values = readOptions({ seed: '1', mutants: '150', log: 'mutation.jsonl', again: false })
+const [seed, count] = [whole('seed', values.seed), whole('mutants', values.mutants)]
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 interface Line extends Verdict {
@@ -35,7 +29,7 @@ if (existsSync(values.log)) {
 }
 writeFileSync(values.log, [...known.values()].map((line) => `${JSON.stringify(line)}\n`).join(''))
 
-const drawn = drawMutants(root, Number(values.seed), Number(values.mutants))
+const drawn = drawMutants(root, seed, count)
 const left = drawn.filter((mutant) => !known.has(idOf(mutant)))
 console.log(`${drawn.length} mutants, ${drawn.length - left.length} of them known`)
 if (left.length > 0) await judgeAll(left)

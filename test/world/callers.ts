@@ -52,7 +52,7 @@ export async function act(kind: CallKind, given: Omit<Scene, 'cost'>): Promise<v
     if (kind === 'check' || kind === 'peek') {
       const decision = await limiter[kind](subject, { cost })
       world.decided(call, decision, 1)
-      if (kind === 'check') world.callers.serve(call, decision, rules)
+      if (kind === 'check') world.callers.serve(call, decision, rules, cost)
     } else if (kind === 'http') await viaGuard(scene)
     else if (kind === 'model') await viaModel(scene)
     else if (kind === 'configure') await configure(scene)

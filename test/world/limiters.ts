@@ -103,9 +103,12 @@ const keyOf = (name: string): string => name.replace('.', '_')
 function policiesOf({ core, leases }: Exports, rules: readonly Rule[]): Policy[] {
   return rules.flatMap((rule): Policy[] => {
     const { kind, name, per, unit, enforced, burst, segments, waitMs, leaseMs, log } = rule
+    const rollout = rule.rollout && core.rollout(rule.rollout)
     const mode = enforced ? ('enforce' as const) : ('shadow' as const)
     const limit = limitOf(rule)
-    const common = { name, limit, per, unit, mode } as never as { name: string }
+    const common = { name, limit, per, unit, mode, ...(rollout && { rollout }) } as never as {
+      name: string
+    }
     const window = `${rule.windowMs}ms`
     const options = (more: object): never => ({ ...common, ...more }) as never
     switch (kind) {

@@ -5,50 +5,65 @@
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { WRAPPERS, type Setting, type WrapperName } from './setting.ts'
+import { readOptions, refuse, whole } from './command.ts'
+import { Random } from './random.ts'
+import { settingOf, WRAPPERS, type Setting, type WrapperName } from './setting.ts'
 import { shrink } from './shrink.ts'
 import { World, type WorldOptions } from './world.ts'
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    seeds: { type: 'string', default: '1' },
-    decisions: { type: 'string', default: '2000' },
-    wrappers: { type: 'string' },
-    replace: { type: 'string', default: '{}' },
-    trace: { type: 'boolean', default: false },
-    from: { type: 'string', default: '0' },
-    worker: { type: 'string' },
-    workers: { type: 'string' },
-  },
+const values = readOptions({
+  seed: '1',
+  seeds: '1',
+  decisions: '2000',
+  wrappers: '',
+  replace: '{}',
+  trace: false,
+  from: '0',
+  // Given by the command itself to its processes.
+  worker: '0',
+  workers: '0',
 })
-if (values.wrappers !== undefined && !Object.hasOwn(WRAPPERS, values.wrappers)) {
-  console.error(`--wrappers must be one of: ${Object.keys(WRAPPERS).join('; ')}`)
-  process.exit(2)
-}
 const [first, count] = [whole('seed', values.seed), whole('seeds', values.seeds)]
+const [worker, workers] = [whole('worker', values.worker, 0), whole('workers', values.workers, 0)]
+const from = whole('from', values.from, 0)
 const options: WorldOptions = {
   decisions: whole('decisions', values.decisions),
   keepsTrace: values.trace,
-  replace: {
-    ...(JSON.parse(values.replace) as Partial<Setting>),
-    ...(values.wrappers !== undefined && { wrappers: values.wrappers as WrapperName }),
-  },
+  replace: replacements(),
 }
 
-if (values.worker === undefined && count > 1) await runOnAllCores()
+if (workers === 0 && count > 1) await runOnAllCores()
 else {
-  const [place, of] = [Number(values.worker ?? 0), Number(values.workers ?? 1)]
-  for (let seed = first + place; seed < first + count; seed += of) await runOne(seed)
+  const step = Math.max(1, workers)
+  for (let seed = first + worker; seed < first + count; seed += step) await runOne(seed)
+}
+
+/** Reads what replaces drawn parts of the setting. */
+function replacements(): Partial<Setting> {
+  const { wrappers } = values
+  if (wrappers !== '' && !Object.hasOwn(WRAPPERS, wrappers)) {
+    refuse(`--wrappers must be one of: ${Object.keys(WRAPPERS).join('; ')}`)
+  }
+  let replaced: unknown
+  try {
+    replaced = JSON.parse(values.replace)
+  } catch {
+    // Said below.
+  }
+  const names = Object.keys(settingOf(1, new Random(1)))
+  const isObject = typeof replaced === 'object' && replaced !== null && !Array.isArray(replaced)
+  if (!isObject || !Object.keys(replaced as object).every((name) => names.includes(name))) {
+    refuse(`--replace must be an object in JSON, with only "${names.join('", "')}"`)
+  }
+  return { ...(replaced as object), ...(wrappers !== '' && { wrappers: wrappers as WrapperName }) }
 }
 
 /** Runs a part of the seeds in a process for each core. */
 async function runOnAllCores(): Promise<void> {
-  const workers = availableParallelism()
+  const cores = availableParallelism()
   const codes = await Promise.all(
-    Array.from({ length: workers }, (_, worker) => {
-      const args = [...process.argv.slice(2), '--worker', `${worker}`, '--workers', `${workers}`]
+    Array.from({ length: cores }, (_, core) => {
+      const args = [...process.argv.slice(2), '--worker', `${core}`, '--workers', `${cores}`]
       const child = fork(fileURLToPath(import.meta.url), args, { stdio: 'inherit' })
       return new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
     }),
@@ -61,7 +76,7 @@ async function runOne(seed: number): Promise<void> {
   const outcome = await World.run(seed, options)
   const perSecond = Math.round((outcome.decisions * 1_000) / (performance.now() - startedAt))
   const { setting, decisions, digest, violations, callers, server, trace } = outcome
-  for (const line of trace.slice(whole('from', values.from))) console.log(line)
+  for (const line of trace.slice(from)) console.log(line)
   const facts = [
     `${decisions} decisions`,
     `${perSecond} a second`,
@@ -80,10 +95,4 @@ async function runOne(seed: number): Promise<void> {
   console.log(
     `  npm run world -- --seed ${seed} --decisions ${small.options.decisions} --replace '${replace}' --trace`,
   )
-}
-
-function whole(name: string, text: string): number {
-  const number = Number(text)
-  if (Number.isInteger(number) && number >= 0) return number
-  throw new Error(`--${name} must be a whole number`)
 }

@@ -50,6 +50,12 @@ const MUTANTS: readonly [what: string, text: string, instead: string, where?: Pa
       'this.left = units3 * 3 - used',
       { ...PLAIN, wrappers: 'leased' },
     ],
+    [
+      'a rollout selects by chance instead of by partition',
+      'hash(text) / 2 ** 32',
+      'Math.random()',
+    ],
+    ['a policy is left out of a rollout', 'isIn(`${name}/enabled:${partition}`, enabled)', 'false'],
     ['the marks of reservations never expire', ", 'PX', ${ttl})`", ')`'],
   ]
 

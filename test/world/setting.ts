@@ -1,6 +1,6 @@
 /* What a world consists of, drawn from its seed. */
 import { weatherOf, type Weather } from './faults.ts'
-import { isBucket, type Kind, type Rule } from './judges/rules.ts'
+import { isBucket, type Kind, type Rollout, type Rule } from './judges/rules.ts'
 import type { Random } from './random.ts'
 
 /** The stores around the store of an isolate, the outermost first. */
@@ -94,6 +94,7 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
   const ruling = random.fork('rules')
   const first = rulesOf(ruling, WRAPPERS[chosen].includes('leased' as never))
   const others = random.fork('others')
+  const rolling = random.fork('rollouts')
   return {
     seed,
     startMs: startOf(random.fork('start')),
@@ -102,7 +103,7 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
     wrappers,
     onStoreError: others.pick(['default', 'local', 'share', 'allow', 'deny', 'deny'] as const),
     timeoutMs: others.pick([50, 200, 1_000]),
-    deployments: deploymentsOf(first, ruling),
+    deployments: rolledOut(deploymentsOf(first, ruling), rolling),
     isolates: others.whole(1, 5),
     gapMs: others.pick([5, 20, 100, 400]),
     burst: others.pick([1, 1, 3, 10]),
@@ -142,6 +143,26 @@ function deploymentsOf(rules: readonly Rule[], random: Random): Deployment[] {
     rules.toReversed().every(({ log }) => log === undefined) ? rules.toReversed() : rules,
   ])
   return [now, { name: 'next', rules: changed }]
+}
+
+/** Rolls some policies out, in each deployment alike. What is leased serves everyone. */
+function rolledOut(deployments: readonly Deployment[], random: Random): Deployment[] {
+  const rollouts = new Map<string, Rollout>()
+  for (const { rules } of deployments) {
+    for (const { name, per, leaseMs, log } of rules) {
+      if (leaseMs > 0 || log !== undefined || rollouts.has(name) || !random.chance(0.25)) continue
+      const [enabled, enforced] = [random.pick([0, 50, 100, 100]), random.pick([0, 50, 50, 100])]
+      // One partition is selected whole, or not at all.
+      const by = random.pick<Rollout['by']>(
+        per === 'global' ? ['request'] : ['partition', 'request'],
+      )
+      rollouts.set(name, { enabled, enforced, by })
+    }
+  }
+  return deployments.map(({ name, rules }) => ({
+    name,
+    rules: rules.map((rule) => ({ ...rule, rollout: rollouts.get(rule.name) })),
+  }))
 }
 
 function rulesOf(random: Random, isLeased: boolean): Rule[] {
@@ -188,6 +209,7 @@ function ruleOf(random: Random, name: string, kind: Kind, unit: string): Rule {
     per: random.pick<Rule['per']>([['tenant'], ['tenant'], ['tenant', 'route'], 'global']),
     unit,
     enforced: random.chance(0.85),
+    rollout: undefined,
     burst: random.whole(1, 20) * scale,
     segments,
     waitMs: kind === 'leaky' ? random.pick([0, 1_000]) : 0,

@@ -3,6 +3,7 @@ import type { Decision } from '@sluice/core'
 import { SECRET, type Setting } from '../setting.ts'
 import { PLAN_MS } from '../limiters.ts'
 import { LocalJudge } from './local-judge.ts'
+import { judgeParts } from './rollout-judge.ts'
 import type { Rule } from './rules.ts'
 import type { ServerJudge } from './server-judge.ts'
 
@@ -101,8 +102,14 @@ export class CallerJudge {
   }
 
   /** Judges what a check was let have without Redis: of leases, or counted by its process alone. */
-  serve(call: Call, decision: Decision, rules: readonly Rule[]): void {
+  serve(
+    call: Call,
+    decision: Decision,
+    rules: readonly Rule[],
+    asked: Readonly<Record<string, number>>,
+  ): void {
     if (decision.degraded?.mode === 'local') this.#local.decided(call, decision, rules)
+    if (decision.source === 'store') judgeParts(decision, rules, asked, this.#accuse)
     if (!decision.allowed || decision.degraded) return
     for (const { name, charged, cost } of decision.policies) {
       const rule = rules.find((one) => one.name === name)

@@ -13,6 +13,13 @@ export type Kind =
   | 'leaky'
   | 'slots'
 
+/** A policy that is rolled out step by step. */
+export interface Rollout {
+  readonly enabled: number
+  readonly enforced: number
+  readonly by: 'partition' | 'request'
+}
+
 /** A policy as plain data, from which callers make policies and judges read what is promised. */
 export interface Rule {
   readonly name: string
@@ -27,6 +34,8 @@ export interface Rule {
   readonly unit: string
   /** False in shadow mode, which denies nobody. */
   readonly enforced: boolean
+  /** The percentages of partitions, or of requests, that are counted and enforced. */
+  readonly rollout: Rollout | undefined
   /** Of a bucket: the most at once. */
   readonly burst: number
   /** Of a counter: the parts of its window. */

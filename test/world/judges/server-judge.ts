@@ -1,5 +1,6 @@
 /* Holds each answer of a Redis to the definitions of the policies. */
 import { emptyCount, fits, type Charged, type Count } from './definitions.ts'
+import { RolloutJudge } from './rollout-judge.ts'
 import { isBucket, type Rule } from './rules.ts'
 import type { Decided, Row, SettledCall } from './script-calls.ts'
 
@@ -26,6 +27,7 @@ export interface ServerTally {
   corrections: number
   releases: number
   fits: number
+  rollouts: number
 }
 
 export class ServerJudge {
@@ -37,8 +39,10 @@ export class ServerJudge {
     corrections: 0,
     releases: 0,
     fits: 0,
+    rollouts: 0,
   }
   readonly #accuse: (what: string) => void
+  readonly #rollouts: RolloutJudge
   #counts = new Map<string, { rule: Rule; count: Count }>()
   /** The policy of each key that was ever counted. */
   readonly #rules = new Map<string, Rule>()
@@ -52,6 +56,7 @@ export class ServerJudge {
 
   constructor(accuse: (what: string) => void) {
     this.#accuse = accuse
+    this.#rollouts = new RolloutJudge(accuse)
   }
 
   /** Notes a limit that the app may set. */
@@ -68,6 +73,7 @@ export class ServerJudge {
     let isDenied = false
     for (const row of rows) {
       this.#judgeRow(row, now)
+      if (this.#rollouts.judge(row)) this.tally.rollouts += 1
       if (row.enforced && !row.fits) isDenied = true
     }
     if (isDenied || !apply) {
