@@ -28,6 +28,7 @@ function project(name: string, isolate: boolean, include: string[]) {
       name,
       isolate,
       include,
+      ...(!isolate && { setupFiles: ['test/support/one-process.ts'] }),
       // Next.js builds and browsers take their time; a test that hangs still ends.
       testTimeout: 120_000,
       hookTimeout: 300_000,

@@ -103,7 +103,7 @@ export const ONE_PROCESS = {
     'test/ai/wait-until.test.ts',
     'test/core/algorithms/key-memory.test.ts',
     'test/core/configuration/reset-routes.test.ts',
-    'test/core/http/{cost,delay,unknown-routes,wait-until}.test.ts',
+    'test/core/http/{cost,delay,hang-ups,unknown-routes,wait-until}.test.ts',
     'test/core/limiter/silent-mistakes.test.ts',
     'test/core/manifest/adapters.test.ts',
     'test/core/routes/**/*.test.ts',

@@ -6,10 +6,12 @@ import { mutationsOf, type Mutation } from './mutants.ts'
 
 /** The rooms of `packages/core/src` that are mutated, and what vitest runs for the unit suites of each. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  // What algorithms do with a key, its type, its expiry and its largest numbers is tested with the stores.
   algorithms: [
     'test/core/algorithms/',
     'test/core/policies/',
     'test/core/testing/',
+    'test/core/stores/',
     'test/conformance/',
   ],
   leases: ['test/core/leases/'],

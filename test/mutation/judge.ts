@@ -1,4 +1,4 @@
-/* Tells who notices a mutant: the tests of its room, the simulated world, or the tests of other rooms. */
+/* Tells who notices a mutant: the tests of its room, or else the simulated world. */
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { copyCheckout } from './copy.ts'
 import { ROOMS, roomOf, type Mutant } from './draw.ts'
 
 /** Who notices a mutant, in the order in which they are asked. */
-export type Judge = 'room' | 'world' | 'other rooms' | 'nobody'
+export type Judge = 'room' | 'world' | 'nobody'
 
 export interface Verdict {
   readonly judge: Judge
@@ -58,8 +58,6 @@ export class Bench {
     if (inRoom !== undefined) return { judge: 'room', because: inRoom }
     const world = await this.#run('node', ['test/mutation/look.ts', `${WORLD_SECONDS}`])
     if (world !== undefined) return { judge: 'world', because: world }
-    const elsewhere = await this.#test(['--project', 'one process'])
-    if (elsewhere !== undefined) return { judge: 'other rooms', because: elsewhere }
     return { judge: 'nobody', because: '' }
   }
 
