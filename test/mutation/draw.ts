@@ -42,12 +42,15 @@ export function drawMutants(root: string, seed: number, count: number): Mutant[]
     const text = readFileSync(join(root, path), 'utf8')
     return mutationsOf(path, text).map((mutation) => mutantOf(path, text, mutation))
   })
-  const random = new Random(`mutants ${seed}`)
-  const drawn: Mutant[] = []
-  while (drawn.length < count && all.length > 0) {
-    drawn.push(...all.splice(random.whole(0, all.length - 1), 1))
-  }
-  return drawn
+  // Each has a place of its own in the draw: a change of one module moves no mutant of another.
+  const placed = all.map((mutant, index) => {
+    const { path, before, after } = mutant
+    return { mutant, index, place: new Random(`${seed} ${path} ${before} ${after}`).next() }
+  })
+  return placed
+    .toSorted((a, b) => a.place - b.place || a.index - b.index)
+    .slice(0, count)
+    .map(({ mutant }) => mutant)
 }
 
 function mutantOf(path: string, text: string, mutation: Mutation): Mutant {

@@ -59,6 +59,14 @@ describe.each(NAMES)('in %s, a reservation that is to be released', (name) => {
     return { limiter, clock, left, mustTake, ends }
   }
 
+  it.each([undefined, null, 'acme'])('refuses to sweep for %s', async (subject) => {
+    const { limiter } = setUp(POLICIES, { store: make() })
+    await expect(sweepUnsettled(limiter, subject as never)).rejects.toMatchObject({
+      name: 'InputError',
+      code: 'invalid_subject',
+    })
+  })
+
   it('is settled like any other in time', async () => {
     const { limiter, clock, left, mustTake } = world()
     const call = await mustTake(80)

@@ -5,6 +5,7 @@ import type { LuaMarkKind, LuaOperationKind } from '../lua/twins.ts'
 import type { Operation, StateMap, StoreRequest } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import { systemClock } from '../clock.ts'
+import { assertSubject } from '../limiter/call.ts'
 import { decide } from '../limiter/decide.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
 import { argument, KEY_BEFORE_LAST } from '../lua/expressions.ts'
@@ -36,7 +37,7 @@ export const release = (): Unsettled => RELEASE
  * Releases the reservations of the subject's partition that were made with `release` and not settled in time.
  * Returns their number, at most 64.
  *
- * @throws InputError When the subject lacks a dimension.
+ * @throws InputError When the subject is no object, or lacks a dimension.
  * @throws StoreError When the store fails.
  * @example
  * const released = await sweepUnsettled(limiter, { tenant: 'acme' })
@@ -50,6 +51,7 @@ export async function sweepUnsettled<
   limiter: Limiter<Dimension, Unit, Plan>,
   subject: Subject<NoInfer<Dimension>, PlanName<Literal, NoInfer<Plan>>>,
 ): Promise<number> {
+  assertSubject(subject)
   const runtime = runtimeOf(limiter)
   const cost = Object.fromEntries([...runtime.program.units].map((unit) => [unit, 0]))
   const { entries } = await decide(runtime, { subject, cost, apply: false, waitUntil: undefined })

@@ -53,8 +53,11 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
 
   return noteWrapper<Store>({
     async check(request) {
-      if (circuit.mayCall()) return circuit.call(() => store.check(request))
-      if (request.mark) rememberMark(unsent, request.mark.keys.at(-1))
+      const { entries, mark, startedAt } = request
+      if (circuit.mayCall(startedAt, entries.length === 0)) {
+        return circuit.call(() => store.check(request))
+      }
+      if (mark) rememberMark(unsent, mark.keys.at(-1))
       throw circuit.pausedError()
     },
 

@@ -27,6 +27,8 @@ export class Circuit {
   #openText: string | undefined
   /** The time of opening, or at which the latest probe was sent or has failed, in epoch ms. */
   #pausedAt = 0
+  /** The start of the decision that tries, in epoch ms. */
+  #tryStartedAt: number | undefined
   /** Changes when it opens or closes: a call from before then proves nothing now. */
   #turn = 0
 
@@ -35,14 +37,21 @@ export class Circuit {
     this.#pauseMs = pauseMs
   }
 
-  /** Returns true if the store may be called: while open, once after each pause. */
-  mayCall(): boolean {
+  /**
+   * Returns true if the store may be called: while open, once after each pause.
+   *
+   * @param startedAt The start of the decision that waits, in epoch ms.
+   * @param isReading True if it reads records only. A decision may read them in several calls at once.
+   */
+  mayCall(startedAt?: number, isReading = false): boolean {
     if (this.#openText === undefined) return true
+    if (isReading && startedAt === this.#tryStartedAt) return true
     const now = systemClock()
     // If the clock was set back, the pause begins anew instead of lasting until that time comes again.
     this.#pausedAt = Math.min(this.#pausedAt, now)
     if (now - this.#pausedAt < this.#pauseMs) return false
     this.#pausedAt = now
+    this.#tryStartedAt = startedAt
     return true
   }
 

@@ -1,5 +1,6 @@
 import type { Store, StoreError } from '@sluice/core'
 import { breaker } from '@sluice/core/breaker'
+import { partitionRecords, runtimeConfiguration } from '@sluice/core/configuration'
 import { describe, expect, it, vi } from 'vitest'
 import { NOON } from '../../../support/times.ts'
 import { FaultyStore, pass, setUpBreaker, stopDates, unreachable } from './support.ts'
@@ -19,7 +20,20 @@ async function causesOfFifty(cause: (tenant: string) => Promise<string | undefin
   return counts
 }
 
+const allow = { hourly: ['limit'] } as const
+
 describe('after each pause', () => {
+  it.each([
+    ['the configuration', runtimeConfiguration({ allow })],
+    ['the settings of partitions', runtimeConfiguration({ allow, partitions: partitionRecords() })],
+  ])('a decision that tries may read %s, and is made by the store', async (_, extension) => {
+    const { store, cause, open } = setUpBreaker({ extensions: [extension] })
+    await open()
+    store.error = undefined
+    pass(1_000)
+    expect(await cause('new')).toBeUndefined()
+  })
+
   it('one of 50 decisions at the same moment tries the store', async () => {
     const { store, cause, open } = setUpBreaker()
     await open()
