@@ -1,12 +1,13 @@
-/* Tells who notices a mutant: the tests of its room, or else the simulated world. */
+/* Tells who notices a mutant: the tests of its room, the simulated world, or else the proofs of its room. */
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SuiteName } from '../suites.ts'
 import { copyCheckout } from './copy.ts'
 import { ROOMS, roomOf, type Mutant } from './draw.ts'
 
 /** Who notices a mutant, in the order in which they are asked. */
-export type Judge = 'room' | 'world' | 'nobody'
+export type Judge = 'room' | 'world' | 'proofs' | 'nobody'
 
 export interface Verdict {
   readonly judge: Judge
@@ -58,21 +59,32 @@ export class Bench {
     if (inRoom !== undefined) return { judge: 'room', because: inRoom }
     const world = await this.#run('node', ['test/mutation/look.ts', `${WORLD_SECONDS}`])
     if (world !== undefined) return { judge: 'world', because: world }
+    const inProofs = await this.#test(suites, 'proofs')
+    if (inProofs !== undefined) return { judge: 'proofs', because: inProofs }
     return { judge: 'nobody', because: '' }
   }
 
   /** Runs tests up to the first that fails, and returns its name. */
-  async #test(args: readonly string[]): Promise<string | undefined> {
+  async #test(args: readonly string[], suite?: SuiteName): Promise<string | undefined> {
     const results = join(this.#folder, 'results.json')
     rmSync(results, { force: true })
-    const flags = ['--bail', '1', '--maxWorkers', '1', '--reporter=json', `--outputFile=${results}`]
-    const said = await this.#run('vitest', ['run', ...flags, ...args])
+    // A room may have no proofs.
+    const flags = [
+      '--passWithNoTests',
+      '--bail',
+      '1',
+      '--maxWorkers',
+      '1',
+      '--reporter=json',
+      `--outputFile=${results}`,
+    ]
+    const said = await this.#run('vitest', ['run', ...flags, ...args], suite)
     return said === undefined ? undefined : (firstFailed(results) ?? said)
   }
 
   /** Runs a command, and returns what it said last if it failed. */
-  #run(command: string, args: readonly string[]): Promise<string | undefined> {
-    const { TEST_SUITE: _, ...env } = process.env
+  #run(command: string, args: readonly string[], suite?: SuiteName): Promise<string | undefined> {
+    const env = { ...process.env, TEST_SUITE: suite }
     const child = spawn(join('node_modules/.bin', command), args, {
       cwd: this.#folder,
       // A group of its own, so that whatever it has started ends with it.

@@ -61,7 +61,7 @@ function report(): void {
   const lines = drawn.flatMap((mutant) => known.get(idOf(mutant)) ?? [])
   const countOf = (judge: Judge): number => lines.filter((line) => line.judge === judge).length
   for (const { judge, id } of lines) if (judge === 'nobody') console.log(`nobody: ${id}`)
-  for (const judge of ['room', 'world', 'nobody'] as const) {
+  for (const judge of ['room', 'world', 'proofs', 'nobody'] as const) {
     console.log(`${judge}: ${countOf(judge)}`)
   }
 }
