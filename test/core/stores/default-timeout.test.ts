@@ -9,7 +9,12 @@ afterEach(() => void vi.useRealTimers())
 describe('a store without timeoutMs', () => {
   it('gives a decision a second', async () => {
     const { problems, listener } = collectProblems()
-    const silent = (): Promise<Response> => new Promise(() => {})
+    let called: () => void = () => {}
+    const sent = new Promise<void>((resolve) => (called = resolve))
+    const silent = (): Promise<Response> => {
+      called()
+      return new Promise(() => {})
+    }
     const { limiter } = setUp(
       [slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: 'global' })],
       {
@@ -18,10 +23,12 @@ describe('a store without timeoutMs', () => {
       },
     )
     let cause: string | undefined
-    void limiter.check({}).then((decision) => (cause = decision.degraded?.cause))
+    const deciding = limiter.check({}).then((decision) => (cause = decision.degraded?.cause))
+    await sent
     await vi.advanceTimersByTimeAsync(999)
     expect(cause).toBeUndefined()
-    await vi.runAllTimersAsync()
+    await vi.advanceTimersByTimeAsync(1)
+    await deciding
     expect(cause).toBe('store_timeout')
     expect(problems[0]?.message).toContain('did not answer within 1000 ms')
   })
