@@ -110,7 +110,39 @@ describe('a coarse log', () => {
   })
 })
 
+describe('a sliding window', () => {
+  it('charges now what is used beyond a reservation whose window is over', async () => {
+    const { clock, alike, reserveAlike } = twins(
+      slidingWindow({ ...common, limit: 20, window: '1s' }),
+    )
+    const settle = await reserveAlike(5)
+    clock.advance(1_100)
+    await settle(8)
+    expect((await alike('peek', 1))?.policies[0]?.remaining).toBe(17)
+    clock.advance(999)
+    expect((await alike('peek', 20))?.retryAfterMs).toBe(1)
+  })
+})
+
 describe('several windows over one log', () => {
+  it('keep what has expired until the next eighth of the longest, for a clock that steps back', async () => {
+    const windows = {
+      second: { limit: 20, window: '1s' },
+      long: { limit: 20, window: '8s' },
+    } as const
+    const { clock, alike } = twins(slidingWindows({ ...common, windows }))
+    for (const [cost, after] of [
+      [3, 100],
+      [4, 8_050],
+      [5, 8_150],
+    ] as const) {
+      clock.set(NOON + after)
+      await alike('check', cost)
+    }
+    clock.set(NOON + 8_090)
+    expect((await alike('peek', 1))?.policies.at(-1)?.remaining).toBe(8)
+  })
+
   it('tell when a cost fits after the first have left', async () => {
     const windows = {
       second: { limit: 20, window: '1s' },

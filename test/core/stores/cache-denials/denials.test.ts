@@ -53,6 +53,16 @@ describe('a denied partition', () => {
     expect(await limiter.check(ACME)).toMatchObject({ allowed: true, source: 'memory' })
   })
 
+  it('says when a cost as high as the limit fits', async () => {
+    const { limiter, clock } = setUpCache([rpm])
+    await limiter.check(ACME)
+    clock.advance(500)
+    const whole = { cost: { request: 2 } }
+    expect(await limiter.check(ACME, whole)).toMatchObject({ allowed: false, retryAfterMs: 2_500 })
+    const again = await limiter.check(ACME, whole)
+    expect(again).toMatchObject({ allowed: false, retryAfterMs: 2_500, source: 'cache' })
+  })
+
   it('has the times of the moment, by the clock of the store', async () => {
     const { limiter, clock } = setUpCache([rpm])
     const denial = await exhaust(limiter)
