@@ -160,6 +160,17 @@ describe('a decision with other policies, too,', () => {
     expect(denied).toMatchObject({ allowed: false, violated: { name: 'plain' } })
   })
 
+  it('puts the units back each time that these deny, while it holds some', async () => {
+    const ten = slidingWindow({ name: 'ten', limit: 10, window: '1m', per: ['tenant'] })
+    const { limiter } = setUpLeases([rpm, ten])
+    await spend(limiter, 10)
+    for (let time = 0; time < 4; time += 1) {
+      const denied = await limiter.check(ACME)
+      expect(denied).toMatchObject({ allowed: false, violated: { name: 'ten' } })
+      expect(unitsOf(denied)).toBe(990)
+    }
+  })
+
   it('puts the units back if the store fails, which is a degraded decision', async () => {
     const { limiter, shared } = setUpLeases([rpm, plain])
     await spend(limiter, 2)
