@@ -15,7 +15,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'test/conformance/',
   ],
   leases: ['test/core/leases/'],
-  limiter: ['test/core/limiter/'],
+  limiter: ['test/core/limiter/', 'test/core/configuration/', 'test/core/policies/'],
   reservations: ['test/core/reservations/'],
   stores: ['test/core/stores/'],
 }
