@@ -143,6 +143,28 @@ describe('several windows over one log', () => {
     expect((await alike('peek', 1))?.policies.at(-1)?.remaining).toBe(8)
   })
 
+  it.each([
+    ['in its window', 400],
+    ['after all windows', 8_100],
+  ])('count what is used beyond a reservation, %s', async (_, afterMs) => {
+    const windows = {
+      second: { limit: 20, window: '1s' },
+      long: { limit: 40, window: '8s' },
+    } as const
+    const { clock, alike, reserveAlike } = twins(slidingWindows({ ...common, windows }))
+    const settle = await reserveAlike(5)
+    for (const cost of [1, 2]) {
+      clock.advance(100)
+      await alike('check', cost)
+    }
+    clock.advance(afterMs - 200)
+    await settle(9)
+    for (const cost of [1, 8, 12, 16, 20]) {
+      await alike('peek', cost)
+      clock.advance(150)
+    }
+  })
+
   it('tell when a cost fits after the first have left', async () => {
     const windows = {
       second: { limit: 20, window: '1s' },

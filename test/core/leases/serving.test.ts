@@ -1,4 +1,4 @@
-import { fixedWindow, slidingWindow, type Decision } from '@sluice/core'
+import { defineExtension, fixedWindow, slidingWindow, type Decision } from '@sluice/core'
 import { lease } from '@sluice/core/leases'
 import { runtimeConfiguration } from '@sluice/core/configuration'
 import { reserve } from '@sluice/core/reservations'
@@ -248,6 +248,19 @@ it('settings that are read along make a trip every five seconds', async () => {
   const reading = shared.checks.filter(({ reads }) => reads.length > 0)
   expect(reading).toHaveLength(2)
   expect(reading[1]?.entries).toEqual([])
+})
+
+it('a policy that is put into shadow is decided by the store again', async () => {
+  let enforced = true
+  const modes = defineExtension({
+    name: 'modes',
+    connect: () => ({ before: () => ({ settings: () => ({ enforced }) }) }),
+  })
+  const { limiter } = setUpLeases([rpm], { extensions: [modes] })
+  await spend(limiter, 5)
+  expect((await limiter.check(ACME)).source).toBe('lease')
+  enforced = false
+  expect((await limiter.check(ACME)).source).not.toBe('lease')
 })
 
 it('a peek sees the lease, and takes nothing', async () => {

@@ -139,6 +139,13 @@ describe('an extension that never answers', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  it('leaves no timer behind if it answers', async () => {
+    const before = () => Promise.resolve(undefined as never)
+    const { limiter } = setUpExtension(() => ({ before, maxWaitMs: 5_000 }))
+    expect(await limiter.check(ACME)).toMatchObject({ allowed: true, retryAfterMs: 0 })
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   it('affects nothing if it rejects later', async () => {
     let reject: (error: Error) => void = fail
     const before = () => new Promise<never>((_, no) => (reject = no))
