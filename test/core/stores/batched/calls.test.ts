@@ -79,6 +79,14 @@ describe('a call of batched', () => {
     expect(calls).toEqual([3, 1, 1])
   })
 
+  it('repeats nothing but the id of a decision that is like the one before', async () => {
+    const { limiter, bodies } = await setUp(own)
+    await Promise.all(Array.from({ length: 2 }, () => limiter.check({ tenant: 'a' })))
+    await Promise.all(Array.from({ length: 12 }, () => limiter.check({ tenant: 'a' })))
+    const [two = '', twelve = ''] = bodies
+    expect(twelve.length - two.length).toBeLessThan(10 * 40)
+  })
+
   it('is not shared where a request must not wait for the promise of another', async () => {
     const { limiter, bodies } = await setUp(own)
     vi.stubGlobal('WebSocketPair', vi.fn())
