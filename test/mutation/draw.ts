@@ -6,17 +6,18 @@ import { mutationsOf, type Mutation } from './mutants.ts'
 
 /** The rooms of `packages/core/src` that are mutated, and what vitest runs for the unit suites of each. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  // What algorithms do with a key, its type, its expiry and its largest numbers is tested with the stores.
+  // What algorithms do with a key is tested with the stores, and what they do with a settlement with reservations.
   algorithms: [
     'test/core/algorithms/',
     'test/core/policies/',
     'test/core/testing/',
     'test/core/stores/',
+    'test/core/reservations/',
     'test/conformance/',
   ],
-  leases: ['test/core/leases/'],
+  leases: ['test/core/leases/', 'test/commands/fewer-trips'],
   limiter: ['test/core/limiter/', 'test/core/configuration/', 'test/core/policies/'],
-  reservations: ['test/core/reservations/'],
+  reservations: ['test/core/reservations/', 'test/faults/'],
   stores: ['test/core/stores/'],
 }
 
