@@ -22,12 +22,12 @@ export default defineConfig({
   },
 })
 
-function project(name: string, isolate: boolean, include: string[]) {
+function project(name: string, isolate: boolean, own: string[]) {
   return {
     test: {
       name,
       isolate,
-      include,
+      include: own,
       ...(!isolate && { setupFiles: ['test/support/one-process.ts'] }),
       // Next.js builds and browsers take their time; a test that hangs still ends.
       testTimeout: 120_000,

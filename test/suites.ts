@@ -97,7 +97,7 @@ export function filesOf(suite: string | undefined): { include: string[]; exclude
  * The folders whose files run one after another in one process, which is faster by more than half a second a file. A
  * file that changes what its process has, or counts on a fresh one, is an exception.
  */
-export const ONE_PROCESS = {
+const ONE_PROCESS = {
   files: 'test/{ai,commands,conformance,core,leases,usage}/**/*.test.ts',
   exceptions: [
     'test/ai/wait-until.test.ts',

@@ -10,7 +10,7 @@ export interface Mutation {
   readonly instead: string
 }
 
-export type Operator = 'comparison' | 'boundary' | 'sign' | 'constant' | 'logic' | 'dropped call'
+type Operator = 'comparison' | 'boundary' | 'sign' | 'constant' | 'logic' | 'dropped call'
 
 const OTHERS: Readonly<Record<string, readonly [Operator, instead: string][]>> = {
   '<': [

@@ -1,5 +1,6 @@
 /* Run before each file that shares its process: fails a file that would change what the files after it find. */
-import { afterAll, expect } from 'vitest'
+import { isDeepStrictEqual } from 'node:util'
+import { afterAll } from 'vitest'
 
 /** Names that the WebAssembly of the embedded engine keeps there. */
 const ENGINE = new Set(['asm', 'buffer'])
@@ -19,6 +20,7 @@ const [before, environment] = [functions(), { ...process.env }]
 afterAll(() => {
   const now = functions()
   const changed = [...before.keys()].filter((name) => now.get(name) !== before.get(name))
-  expect(changed, 'what it has changed for all files; name it in test/suites.ts').toEqual([])
-  expect(process.env, 'the environment, which it has changed for all files').toEqual(environment)
+  if (!isDeepStrictEqual({ ...process.env }, environment)) changed.push('process.env')
+  if (changed.length === 0) return
+  throw new Error(`The file has changed ${changed.join()} for all files: name it in test/suites.ts`)
 })

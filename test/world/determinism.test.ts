@@ -42,7 +42,7 @@ function nodes(): string[] {
 
 /** Returns what a process says of each seed. */
 async function digests(node: string): Promise<string[]> {
-  const seeds = ['--seed', `${SEEDS[0]}`, '--seeds', `${SEEDS.length}`, '--worker', '0']
+  const seeds = ['--seed', `${SEEDS[0]}`, '--seeds', `${SEEDS.length}`, '--workers', '1']
   const args = [bundled, ...seeds, '--decisions', `${DECISIONS}`]
   const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''

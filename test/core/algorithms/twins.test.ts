@@ -87,6 +87,7 @@ describe('a packed log of several blocks', () => {
     await settle(2)
     await fill(200)
     for (let part = 0; part <= 40; part += 1) await alike('peek', limit - 20 * part)
+    expect(await alike('peek', 0)).toMatchObject({ allowed: true })
   })
 })
 
@@ -107,6 +108,7 @@ describe('a coarse log', () => {
       await alike('peek', limit)
       clock.advance(2_000)
     }
+    expect(await alike('peek', 0)).toMatchObject({ allowed: true })
   })
 })
 
@@ -163,6 +165,7 @@ describe('several windows over one log', () => {
       await alike('peek', cost)
       clock.advance(150)
     }
+    expect(await alike('peek', 0)).toMatchObject({ allowed: true })
   })
 
   it('tell when a cost fits after the first have left', async () => {

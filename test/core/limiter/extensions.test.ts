@@ -115,6 +115,8 @@ it.each([new StoreError('store_unreachable', 'down'), 'down'])(
   },
 )
 
+const answer = () => Promise.resolve(undefined as never)
+
 describe('an extension that never answers', () => {
   beforeEach(() => {
     vi.useFakeTimers()
@@ -140,8 +142,7 @@ describe('an extension that never answers', () => {
   })
 
   it('leaves no timer behind if it answers', async () => {
-    const before = () => Promise.resolve(undefined as never)
-    const { limiter } = setUpExtension(() => ({ before, maxWaitMs: 5_000 }))
+    const { limiter } = setUpExtension(() => ({ before: answer, maxWaitMs: 5_000 }))
     expect(await limiter.check(ACME)).toMatchObject({ allowed: true, retryAfterMs: 0 })
     expect(vi.getTimerCount()).toBe(0)
   })

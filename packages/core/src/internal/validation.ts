@@ -21,7 +21,7 @@ export function isUnits(value: unknown): value is number {
 /** Throws a `ConfigError` unless `value` is an object. */
 export function assertOptions(option: string, value: unknown): asserts value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigError('invalid_option', option, 'must be an object, and not a list')
+    throw new ConfigError('invalid_option', option, `must be an object, not ${typeof value}`)
   }
 }
 
