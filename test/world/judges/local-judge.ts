@@ -4,8 +4,8 @@ import type { Call } from './caller-judge.ts'
 import { emptyCount, fits, type Count } from './definitions.ts'
 import type { Rule } from './rules.ts'
 
-/** The share of each limit that a process may count alone, where the setting says `share`. */
-const SHARE = 0.2
+/** Of how many parts of each limit a process may count one alone, where the setting says `share`. */
+const SHARES = 5
 
 /** Holds a process that counts by itself, while Redis fails, to each limit or its share of it. */
 export class LocalJudge {
@@ -24,17 +24,18 @@ export class LocalJudge {
     const { weather, onStoreError, configures } = this.#setting
     // A clock that is set makes windows of its own.
     if (weather.skew || !decision.allowed) return
-    const share = onStoreError === 'share' ? SHARE : 1
+    const parts = onStoreError === 'share' ? SHARES : 1
     for (const { name, charged, cost, limit, burst, enforced } of decision.policies) {
       const rule = rules.find((one) => one.name === name)
       if (!rule || !charged || !enforced || rule.leaseMs > 0 || rule.kind !== 'sliding') continue
       const limits = typeof rule.limit === 'number' ? [rule.limit] : Object.values(rule.limit)
-      if (!configures && limit > Math.max(...limits) * share) {
-        this.#accuse(`${name} was counted up to ${limit} without the store`)
+      if (!configures && !limits.includes(limit)) {
+        this.#accuse(`${name} was decided by a limit of ${limit} without the store`)
       }
       const count = this.#countOf(call, rule)
-      if (!fits(rule, count, { cost, limit, burst }, decision.at)) {
-        this.#accuse(`${name} let ${cost} in without the store, over its ${limit}`)
+      const most = Math.floor(limit / parts)
+      if (!fits(rule, count, { cost, limit: most, burst }, decision.at)) {
+        this.#accuse(`${name} let ${cost} in without the store, over its ${most}`)
       }
       count.charge(cost, decision.at, `${call.number}`)
     }
