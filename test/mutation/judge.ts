@@ -27,6 +27,8 @@ const LONGEST_MS = 300_000
 /** A copy of the checkout in which one mutant after another is judged. */
 export class Bench {
   readonly #folder: string
+  /** Ends what runs in it. */
+  #end: () => void = () => {}
 
   constructor(root: string) {
     this.#folder = copyCheckout(root)
@@ -34,6 +36,7 @@ export class Bench {
   }
 
   close(): void {
+    this.#end()
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
@@ -99,7 +102,7 @@ export class Bench {
       })
     }
     let isLate = false
-    const end = (): void => {
+    this.#end = () => {
       try {
         process.kill(-(child.pid ?? 0), 'SIGKILL')
       } catch {
@@ -108,13 +111,13 @@ export class Bench {
     }
     const timer = setTimeout(() => {
       isLate = true
-      end()
+      this.#end()
     }, LONGEST_MS)
     return new Promise((resolve, reject) => {
       child.on('error', reject)
       child.on('exit', (code) => {
         clearTimeout(timer)
-        end()
+        this.#end()
         if (isLate) resolve(`no end after ${LONGEST_MS / 1_000} s`)
         else resolve(code === 0 ? undefined : (said.trim().split('\n').at(-1) ?? `code ${code}`))
       })

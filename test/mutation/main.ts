@@ -37,6 +37,12 @@ report()
 
 async function judgeAll(mutants: Mutant[]): Promise<void> {
   const benches = Array.from({ length: availableParallelism() }, () => new Bench(root))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      for (const bench of benches) bench.close()
+      process.exit(130)
+    })
+  }
   try {
     const calm = await benches[0]?.judgeNothing()
     if (calm?.judge !== 'nobody') throw new Error(`fails without a mutant: ${calm?.because}`)

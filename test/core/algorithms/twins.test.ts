@@ -127,11 +127,12 @@ describe('a sliding window', () => {
 })
 
 describe('several windows over one log', () => {
+  const windows = {
+    second: { limit: 20, window: '1s' },
+    long: { limit: 40, window: '8s' },
+  } as const
+
   it('keep what has expired until the next eighth of the longest, for a clock that steps back', async () => {
-    const windows = {
-      second: { limit: 20, window: '1s' },
-      long: { limit: 20, window: '8s' },
-    } as const
     const { clock, alike } = twins(slidingWindows({ ...common, windows }))
     for (const [cost, after] of [
       [3, 100],
@@ -142,17 +143,13 @@ describe('several windows over one log', () => {
       await alike('check', cost)
     }
     clock.set(NOON + 8_090)
-    expect((await alike('peek', 1))?.policies.at(-1)?.remaining).toBe(8)
+    expect((await alike('peek', 1))?.policies.at(-1)?.remaining).toBe(28)
   })
 
   it.each([
     ['in its window', 400],
     ['after all windows', 8_100],
   ])('count what is used beyond a reservation, %s', async (_, afterMs) => {
-    const windows = {
-      second: { limit: 20, window: '1s' },
-      long: { limit: 40, window: '8s' },
-    } as const
     const { clock, alike, reserveAlike } = twins(slidingWindows({ ...common, windows }))
     const settle = await reserveAlike(5)
     for (const cost of [1, 2]) {
@@ -169,10 +166,6 @@ describe('several windows over one log', () => {
   })
 
   it('tell when a cost fits after the first have left', async () => {
-    const windows = {
-      second: { limit: 20, window: '1s' },
-      minute: { limit: 100, window: '1m' },
-    } as const
     const { clock, alike } = twins(slidingWindows({ ...common, windows }))
     for (const [cost, pauseMs] of [
       [3, 500],

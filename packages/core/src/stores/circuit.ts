@@ -41,7 +41,8 @@ export class Circuit {
    * Returns true if the store may be called: while open, once after each pause.
    *
    * @param startedAt The start of the decision that waits, in epoch ms.
-   * @param isReading True if it reads records only. A decision may read them in several calls at once.
+   * @param isReading True if it reads records only. A decision may read them in several calls at once, so those of
+   * the millisecond in which the try began may be made, too.
    */
   mayCall(startedAt?: number, isReading = false): boolean {
     if (this.#openText === undefined) return true
