@@ -19,6 +19,8 @@ export interface Surroundings {
   readonly fetch: WorldFetch
   /** Receives what the isolate logs. */
   readonly log: (line: string) => void
+  /** Called when a map has more entries than any had before. */
+  readonly onGrowth: (entries: number) => void
   /** True for a process of a server, where requests may wait for each other's promises. */
   readonly isServer: boolean
 }
@@ -46,6 +48,7 @@ const SHADOWED = [
   'console',
   'process',
   'globalThis',
+  'Map',
 ] as const
 
 type Globals = Record<(typeof SHADOWED)[number], unknown>
@@ -81,9 +84,10 @@ async function createBundle(): Promise<string> {
 }
 
 export function createIsolate(create: Factory, surroundings: Surroundings): Isolate {
-  const { scheduler, random, log, isServer } = surroundings
+  const { scheduler, random, log, onGrowth, isServer } = surroundings
   const startedAt = scheduler.now
   let isDead = false
+  let largestMap = 0
   const isolate: Omit<Isolate, 'product'> = {
     skewMs: 0,
     kill: () => void (isDead = true),
@@ -114,6 +118,13 @@ export function createIsolate(create: Factory, surroundings: Surroundings): Isol
     console: { error: log, warn: log, log, info: log },
     process: isServer ? { versions: { node: '24.0.0' }, env: {} } : undefined,
     globalThis: isServer ? {} : { WebSocketPair: true },
+    Map: class<Key, Value> extends Map<Key, Value> {
+      override set(key: Key, value: Value): this {
+        super.set(key, value)
+        if (this.size > largestMap) onGrowth((largestMap = this.size))
+        return this
+      }
+    },
   }
   const product = create(...SHADOWED.map((name) => globals[name]))
   return Object.defineProperties({ product } as Isolate, Object.getOwnPropertyDescriptors(isolate))

@@ -67,7 +67,11 @@ export function makeLimiter(
   })
 }
 
-function storeOf(product: Exports, { wrappers, timeoutMs }: Setting, { send, onSend }: Wire) {
+function storeOf(
+  product: Exports,
+  { wrappers, timeoutMs, maxPartitions }: Setting,
+  { send, onSend }: Wire,
+) {
   const names: readonly string[] = WRAPPERS[wrappers]
   const direct = send as never as NonNullable<
     NonNullable<Parameters<Exports['pipelined']>[0]>['fetch']
@@ -85,8 +89,8 @@ function storeOf(product: Exports, { wrappers, timeoutMs }: Setting, { send, onS
   for (const name of names.toReversed()) {
     if (name === 'breaker') store = product.breaker(store, { failures: 3, pauseMs: 500 })
     if (name === 'batched') store = product.batched(store)
-    if (name === 'leased') store = product.leases.leased(store)
-    if (name === 'cached') store = product.cacheDenials(store)
+    if (name === 'leased') store = product.leases.leased(store, { maxLeases: maxPartitions })
+    if (name === 'cached') store = product.cacheDenials(store, { maxPartitions })
   }
   return store
 }
@@ -106,9 +110,8 @@ function policiesOf({ core, leases }: Exports, rules: readonly Rule[]): Policy[]
     const rollout = rule.rollout && core.rollout(rule.rollout)
     const mode = enforced ? ('enforce' as const) : ('shadow' as const)
     const limit = limitOf(rule)
-    const common = { name, limit, per, unit, mode, ...(rollout && { rollout }) } as never as {
-      name: string
-    }
+    const stripes = rule.stripes > 1 && { stripes: rule.stripes }
+    const common = { name, limit, per, unit, mode, ...(rollout && { rollout }), ...stripes }
     const window = `${rule.windowMs}ms`
     const options = (more: object): never => ({ ...common, ...more }) as never
     switch (kind) {
@@ -128,6 +131,8 @@ function policiesOf({ core, leases }: Exports, rules: readonly Rule[]): Policy[]
       }
       case 'packed':
         return [core.packed(core.slidingWindow(options({ window })))]
+      case 'coarse':
+        return [core.coarse(core.slidingWindow(options({ window })), { maxError: rule.maxError })]
       case 'monthly':
         return [core.monthlyCap(options({}))]
       case 'session':

@@ -52,6 +52,7 @@ export class Process {
       random: random.fork('isolate'),
       fetch: send,
       isServer: setting.hasServers,
+      onGrowth: (entries) => world.callers.mapped(entries),
       log: (line) => {
         world.note(`${name} logs ${line}`)
         world.callers.text(line)

@@ -51,6 +51,8 @@ export interface Setting {
   readonly hasServers: boolean
   /** True if limits are changed while it runs. */
   readonly configures: boolean
+  /** The most partitions of which leases are held, or denials remembered. */
+  readonly maxPartitions: number
   /** True if plans are looked up, instead of being known to the caller. */
   readonly looksUpPlans: boolean
 }
@@ -74,6 +76,7 @@ export const SECRET = '7Qx'
 const KINDS: Readonly<Record<Kind, number>> = {
   sliding: 5,
   packed: 2,
+  coarse: 2,
   log: 2,
   fixed: 2,
   daily: 1,
@@ -85,6 +88,9 @@ const KINDS: Readonly<Record<Kind, number>> = {
   leaky: 1,
   slots: 1,
 }
+
+/** What may have stripes here: a bucket's judge knows one limit only. */
+const STRIPED = new Set<Kind>(['sliding', 'packed', 'coarse', 'fixed', 'daily', 'counter'])
 
 /** Draws a world. Options replace what would be drawn, and change no other draw. */
 export function settingOf(seed: number, random: Random, options: Partial<Setting> = {}): Setting {
@@ -115,6 +121,7 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
     hasServers: others.chance(0.7),
     configures: others.chance(0.3),
     looksUpPlans: others.chance(0.3),
+    maxPartitions: others.pick([1, 3, 1_000, 1_000]),
     ...options,
   }
 }
@@ -181,7 +188,8 @@ function rulesOf(random: Random, isLeased: boolean): Rule[] {
     const leaseMs = Math.min(random.pick([500, 1_000, 3_000]), rule.windowMs)
     const windowMs = kind === 'sliding' ? rule.windowMs + leaseMs : rule.windowMs
     const limit = random.whole(10, 200)
-    const leased = { ...rule, limit, leaseMs, windowMs, longestMs: windowMs, enforced: true }
+    const more = { limit, leaseMs, windowMs, longestMs: windowMs, enforced: true, stripes: 1 }
+    const leased = { ...rule, ...more }
     // By itself, so that most decisions need no Redis; or beside others.
     if (random.chance(0.5)) return [leased]
     rules.push(leased)
@@ -213,6 +221,8 @@ function ruleOf(random: Random, name: string, kind: Kind, unit: string): Rule {
     burst: random.whole(1, 20) * scale,
     segments,
     waitMs: kind === 'leaky' ? random.pick([0, 1_000]) : 0,
+    maxError: random.pick([0.02, 0.1, 0.5]),
+    stripes: STRIPED.has(kind) ? random.pick([1, 1, 1, 2, 4]) : 1,
     log: undefined,
     leaseMs: 0,
   }

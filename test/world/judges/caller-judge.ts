@@ -31,6 +31,8 @@ export interface CallerTally {
   settled: number
   failed: number
   crashed: number
+  /** Of the largest map in a process. */
+  entries: number
 }
 
 const CAUSES = new Set([
@@ -42,6 +44,9 @@ const CAUSES = new Set([
   'store_failed',
   'store_paused',
 ])
+
+/** The most entries of a map: what forgets here forgets past a thousand, and then is one above it. */
+const MOST_ENTRIES = 1_001
 
 /** The longest that a denial may be wrong: what is kept of denials is forgotten then. */
 const DENIAL_MS = 5_000
@@ -57,6 +62,7 @@ export class CallerJudge {
     settled: 0,
     failed: 0,
     crashed: 0,
+    entries: 0,
   }
   /** Units that isolates have served of leased policies, by policy. */
   readonly served = new Map<string, number>()
@@ -163,6 +169,9 @@ export class CallerJudge {
     const charged = made.filter(({ isCharged }) => isCharged).length
     if (charged > 1) this.#accuse(`${kind} was charged ${charged} times`)
     if (losses !== before) return
+    // Denied by outdated records, and tried again with the current ones, of which no reply came.
+    const isUnanswered = made.length > 1 && made.at(-1)?.isCharged && !isCalm(this.#setting.weather)
+    if (isUnanswered && !decision.allowed) return
     const isCharged = decision.policies.some((policy) => policy.charged)
     if (isCharged !== charged > 0) {
       this.#accuse(
@@ -237,6 +246,12 @@ export class CallerJudge {
   /** Notes a reset, which also ends what a process has counted by itself. */
   reset({ isolate }: Call): void {
     this.#local.reset(isolate)
+  }
+
+  /** Judges the size of a map in a process. */
+  mapped(entries: number): void {
+    this.tally.entries = Math.max(this.tally.entries, entries)
+    if (entries > MOST_ENTRIES) this.#accuse(`a map has ${entries} entries`)
   }
 
   /** Judges a text that operators or clients see. */

@@ -6,7 +6,7 @@ import { Bucket } from './bucket.ts'
 import type { Count } from './count.ts'
 import { isBucket, type Rule } from './rules.ts'
 import { Session, Slots } from './sessions.ts'
-import { Grid, Log, Segments } from './windows.ts'
+import { CoarseLog, Grid, Log, Segments } from './windows.ts'
 
 export type { Charged, Count } from './count.ts'
 
@@ -16,10 +16,11 @@ export function fits(
   count: Count,
   { cost, limit, burst }: { cost: number; limit: number; burst: number },
   now: number,
+  used = count.used(rule, now),
 ): boolean {
   if (cost === 0) return true
   const most = isBucket(rule) ? burst : limit
-  return cost <= most && count.used(rule, now) + cost <= most && count.turnMs(now) <= rule.waitMs
+  return cost <= most && used + cost <= most && count.turnMs(now) <= rule.waitMs
 }
 
 /** Creates the count of a key on which nothing was charged. */
@@ -29,6 +30,8 @@ export function emptyCount(rule: Rule): Count {
     case 'packed':
     case 'log':
       return new Log(rule)
+    case 'coarse':
+      return new CoarseLog(rule)
     case 'fixed':
     case 'daily':
     case 'monthly':

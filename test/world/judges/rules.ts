@@ -2,6 +2,7 @@
 export type Kind =
   | 'sliding'
   | 'packed'
+  | 'coarse'
   | 'log'
   | 'fixed'
   | 'daily'
@@ -42,6 +43,10 @@ export interface Rule {
   readonly segments: number
   /** Of a leaky bucket: the longest wait, 0 for none. */
   readonly waitMs: number
+  /** Of a coarse log: the part by which it may count too much. */
+  readonly maxError: number
+  /** The parts of the limit, each of which counts by itself. */
+  readonly stripes: number
   /** The log in which it counts with others. */
   readonly log: string | undefined
   /** The time that a block of its units may be served from memory, 0 if it is not leased. */
