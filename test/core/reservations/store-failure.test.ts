@@ -1,4 +1,13 @@
-import { createLimiter, type Policy } from '@sluice/core'
+import {
+  createLimiter,
+  fixedWindow,
+  isDenied,
+  manualClock,
+  type Policy,
+  type Store,
+} from '@sluice/core'
+import { configure, partitionRecords, runtimeConfiguration } from '@sluice/core/configuration'
+import { memory } from '@sluice/core/memory'
 import { fitRange, reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
@@ -6,6 +15,7 @@ import { remaining } from '../../support/decisions.ts'
 import { ACME } from '../../support/limiters.ts'
 import { ownRedisOverHttp } from '../../support/running-redis.ts'
 import { freshPrefix } from '../../support/stores.ts'
+import { NOON } from '../../support/times.ts'
 import { COST, mustReserve, POLICIES } from './support.ts'
 
 const own = ownRedisOverHttp()
@@ -109,6 +119,43 @@ describe('a reservation in Redis', () => {
     await Promise.all(works)
     expect(works).toHaveLength(1)
     expect(await left()).toMatchObject(FULL)
+  })
+
+  it('that is denied by an outdated limit charges nothing if the reply of its second try is lost', async () => {
+    const inner = memory()
+    let isLost = false
+    const store: Store = {
+      ...inner,
+      async check(request) {
+        const reply = await inner.check(request)
+        if (isLost && !isDenied(request.entries, reply.verdicts)) throw new TypeError('Lost')
+        return reply
+      },
+    }
+    const clock = manualClock(NOON)
+    const isolate = () =>
+      createLimiter({
+        store,
+        clock,
+        onStoreError: 'deny',
+        policies: [fixedWindow({ name: 'rpm', limit: 1, window: '1h', per: ['tenant'] })],
+        extensions: [
+          runtimeConfiguration({ allow: { rpm: ['limit'] }, partitions: partitionRecords() }),
+        ],
+      })
+    const [here, there] = [isolate(), isolate()]
+    await there.check(ACME)
+    await configure(here, { rpm: { limit: 5 } }, ACME)
+    clock.advance(5_000)
+    const works: Promise<unknown>[] = []
+    const waitUntil = (work: Promise<unknown>): void => void works.push(work)
+    isLost = true
+    const denied = await reserve(there, ACME, { waitUntil })
+    isLost = false
+    expect(denied).toMatchObject({ allowed: false, degraded: undefined })
+    await Promise.all(works)
+    expect(works).toHaveLength(1)
+    expect(remaining(await there.peek(ACME))).toEqual({ rpm: 4 })
   })
 
   it('reports a settlement that was lost, which may be repeated', async () => {

@@ -30,6 +30,8 @@ export interface Outcome {
   readonly reply: StoreReply
   /** True if it was based on a record that has changed. */
   readonly isOutdated: boolean
+  /** The same call decided a second time, without an answer of the store, which may have charged it. */
+  readonly unanswered?: Outcome
 }
 
 /** The contribution to a limiter without extensions. */
@@ -59,7 +61,7 @@ export async function decide(runtime: LimiterRuntime, call: DecideCall): Promise
   if (first.decision.allowed || !first.isOutdated) return first
   const second = await decideOnce(runtime, call, extensionCall)
   // The store has made the first decision, so a degraded one does not replace it.
-  return second.decision.degraded ? first : second
+  return second.decision.degraded ? { ...first, unanswered: second } : second
 }
 
 /** Decides in three stages: resolve, the store, conclude. Extensions contribute before the first. */

@@ -105,11 +105,14 @@ export async function reserve<
   // Only the last: a denial that is decided again is not the answer.
   report(runtime, decideCall, outcome)
   const { decision } = outcome
-  const data = reservationData(outcome, decision.at + settleWithinMs, unsettled)
+  const dataOf = (made: Outcome): ReservationData =>
+    reservationData(made, decision.at + settleWithinMs, unsettled)
   if (!decision.allowed) {
-    if (decision.degraded) runInBackground(cancelDenied(data, runtime), call.waitUntil)
+    const unanswered = decision.degraded ? outcome : outcome.unanswered
+    if (unanswered) runInBackground(cancelDenied(dataOf(unanswered), runtime), call.waitUntil)
     return explainDenial(decision)
   }
+  const data = dataOf(outcome)
   runtime.events.reserved?.({ data, subject, decision })
   const reserved = { ...createReservation<Unit>(data, runtime), ...grantedOf(call, outcome) }
   return { ...decision, ...reserved }
