@@ -13,6 +13,7 @@ const pageOf = (name: string): string =>
   readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
 const page = pageOf('fewer-trips')
 const published = tableOf(pageOf('performance'), 'a thousand decisions, one by one')
+const DECISIONS = 20_000
 const everyone = slidingWindow({ name: 'everyone', limit: 100_000, window: '1m', per: 'global' })
 
 // Every command on this Redis is counted, so it is shared with nobody.
@@ -70,6 +71,34 @@ it('blocks that are fetched ahead stay within the same bounds', async () => {
   const { trips, commands } = await thousand(50, true)
   expect(trips).toBeLessThanOrEqual(50)
   expect(commands).toBeLessThanOrEqual(500)
+})
+
+/** Makes 20,000 decisions, so many of them at the same time. Returns the trips of a decision. */
+async function tripsOf(inFlight: number): Promise<number> {
+  const store = leased(own.store())
+  const ample = slidingWindow({ name: `for-${inFlight}`, limit: 1e7, window: '1m', per: 'global' })
+  const limiter = createLimiter({ store, policies: [lease(ample)] })
+  const before = own.local.requests
+  let [started, counted] = [0, 0]
+  const lane = async (): Promise<void> => {
+    while (started < DECISIONS) {
+      started += 1
+      const { allowed, degraded } = await limiter.check({})
+      if (allowed && !degraded) counted += 1
+    }
+  }
+  await Promise.all(Array.from({ length: inFlight }, lane))
+  expect(counted).toBe(DECISIONS)
+  return (own.local.requests - before) / DECISIONS
+}
+
+it.each([
+  [1, 0.03],
+  [8, 0.03],
+  [64, 0.02],
+  [512, 0.02],
+])('with %i decisions in flight, a decision takes at most %d trips', async (inFlight, most) => {
+  expect(await tripsOf(inFlight)).toBeLessThanOrEqual(most)
 })
 
 it('a policy that is leased one unit at a time costs what it costs without leases', async () => {

@@ -1,6 +1,6 @@
 import { slidingWindow } from '@sluice/core'
 import { lease } from '@sluice/core/leases'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { spend } from '../../support/decisions.ts'
 import { ACME } from '../../support/limiters.ts'
 import { setUpLeases, settled } from './support.ts'
@@ -21,6 +21,10 @@ async function sources({ limiter }: Pick<ReturnType<typeof setUp>, 'limiter'>, c
   }
   return all
 }
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
 
 describe('a block that is fetched ahead', () => {
   it('lets no decision of steady traffic wait for the store', async () => {
@@ -51,7 +55,8 @@ describe('a block that is fetched ahead', () => {
     resume()
   })
 
-  it('leaves others to take blocks if its own request never ends', async () => {
+  it('leaves others to take blocks if its own request never ends, as on Workers', async () => {
+    vi.stubGlobal('WebSocketPair', vi.fn())
     const one = setUp()
     await sources(one, 3)
     one.shared.holdReplies()

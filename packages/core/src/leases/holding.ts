@@ -1,24 +1,34 @@
 import type { Entry } from '../stores/store.ts'
 import type { Lease, Moment } from './block.ts'
+import type { Wanted } from './block-fit.ts'
 import type { LeaseTerms } from './lease.ts'
+
+/** A request for a block that is on its way. */
+export interface BlockOnItsWay {
+  /** The time after which it may be given up, by the steady clock: one that was cut off never ends. */
+  readonly until: number
+  /** Resolves when it has ended, with true if there is a block. */
+  readonly ended: Promise<boolean>
+  readonly end: (hasBlock: boolean) => void
+}
 
 /** The leases of one key: the one that serves, and the one to serve after it. */
 export class Holding {
-  /** The decisions to take the next block for. */
-  size = 1
+  /** The decisions for which the next block is taken, beside those that wait for it. */
+  #size = 1
+  /** The decisions that wait for a block. */
+  waiting = 0
+  /** The block that a decision takes. */
+  #taken: BlockOnItsWay | undefined
   /**
-   * True while a block is fetched ahead. For good if a platform cuts that request off with the response of
-   * its decision: then decisions take all blocks themselves.
+   * The block that is fetched ahead. For good if a platform cuts that request off with the response of its
+   * decision: then decisions take all blocks themselves.
    */
-  isFetching = false
+  #fetched: BlockOnItsWay | undefined
   /** The time after which nobody needs it, by the steady clock. */
   idleAfter: number
   #lease: Lease | undefined
   #next: Lease | undefined
-  /** The id of the decision that is requesting a block. */
-  #requestId: string | undefined
-  /** The time after which that decision may be given up: one that was cut off never ends its request. */
-  #requestedUntil = 0
 
   constructor({ steady }: Moment) {
     this.idleAfter = steady
@@ -26,6 +36,14 @@ export class Holding {
 
   get leases(): Lease[] {
     return [this.#lease, this.#next].filter((lease) => lease !== undefined)
+  }
+
+  get wanted(): Wanted {
+    return { ahead: this.#size, waiting: this.waiting }
+  }
+
+  onItsWay(now: Moment): BlockOnItsWay | undefined {
+    return [this.#taken, this.#fetched].find((block) => isYoung(block, now))
   }
 
   /** Returns the lease that can serve the cost. Ends those that are over, or of another limit. */
@@ -45,30 +63,35 @@ export class Holding {
     return undefined
   }
 
-  /** Starts the request of the decision `id` for a block. Returns false if there is one under way. */
-  startRequest(id: string, { durationMs, most }: LeaseTerms, { steady }: Moment): boolean {
-    if (this.#requestId !== undefined && steady < this.#requestedUntil) return false
+  /** Starts to take a block with a decision. Returns `undefined` if another decision does. */
+  take(terms: LeaseTerms, now: Moment): BlockOnItsWay | undefined {
+    if (isYoung(this.#taken, now)) return undefined
     // Used up before its end: the traffic is faster than the block was for.
-    if (this.#lease) this.size *= 2
-    this.size = Math.min(this.size, most)
-    this.#requestId = id
-    this.#requestedUntil = steady + durationMs
-    return true
+    if (this.#lease) this.#size *= 2
+    return (this.#taken = this.#start(terms, now))
   }
 
-  /** Starts to fetch the block that follows the lease. Returns false if there is one, or it is on its way. */
-  prefetch(lease: Lease, { most }: LeaseTerms, now: Moment): boolean {
+  /** Starts to fetch the block that follows the lease. Returns `undefined` if there is one, or it is on its way. */
+  fetchAhead(lease: Lease, terms: LeaseTerms, now: Moment): BlockOnItsWay | undefined {
     lease.isFollowed = true
-    if (this.#next || this.isFetching) return false
-    this.isFetching = true
+    if (this.#next || this.#fetched || isYoung(this.#taken, now)) return undefined
     if (lease.left * 2 > lease.units) this.#shrink(lease)
-    else if (!lease.isHalfOver(now)) this.size = Math.min(this.size * 2, most)
-    return true
+    else if (!lease.isHalfOver(now)) this.#size *= 2
+    return (this.#fetched = this.#start(terms, now))
   }
 
-  /** Ends the request of the decision `id`. */
-  endRequest(id: string): void {
-    if (this.#requestId === id) this.#requestId = undefined
+  #start({ durationMs, most }: LeaseTerms, { steady }: Moment): BlockOnItsWay {
+    this.#size = Math.min(this.#size, most)
+    let end!: BlockOnItsWay['end']
+    const ended = new Promise<boolean>((resolve) => (end = resolve))
+    return { until: steady + durationMs, ended, end }
+  }
+
+  /** Ends a request for a block. */
+  end(block: BlockOnItsWay, hasBlock: boolean): void {
+    if (this.#taken === block) this.#taken = undefined
+    if (this.#fetched === block) this.#fetched = undefined
+    block.end(hasBlock)
   }
 
   /** Adds a lease, to serve once the present one is used up. */
@@ -82,6 +105,9 @@ export class Holding {
 
   /** Halves the size of blocks if half of this one was not needed. */
   #shrink({ left, units }: Lease): void {
-    if (left * 2 >= units) this.size = Math.max(1, this.size >> 1)
+    if (left * 2 >= units) this.#size = Math.max(1, this.#size >> 1)
   }
 }
+
+const isYoung = (block: BlockOnItsWay | undefined, { steady }: Moment): boolean =>
+  block !== undefined && steady < block.until

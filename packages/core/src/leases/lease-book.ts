@@ -7,8 +7,8 @@ import type {
   StoreRequest,
 } from '../stores/store.ts'
 import { Block, blockMark, Lease, type Moment } from './block.ts'
-import { blockFit, blockSize } from './block-fit.ts'
-import { Holding } from './holding.ts'
+import { blockFit, blockSize, type Wanted } from './block-fit.ts'
+import { Holding, type BlockOnItsWay } from './holding.ts'
 import { termsOf, type LeaseTerms } from './lease.ts'
 
 /** A lease that has served an entry. */
@@ -22,10 +22,18 @@ interface BlockRequest {
   readonly entry: Entry
   readonly terms: LeaseTerms
   readonly holding: Holding
-  /** The decisions to take a block for. */
-  readonly wanted: number
+  readonly onItsWay: BlockOnItsWay
+  readonly wanted: Wanted
   /** True if no decision uses a part of the block at once. */
   readonly isPrefetch: boolean
+}
+
+/** A decision's wait for blocks that others have requested. */
+interface Wait {
+  /** Resolves when all have ended, with false if one of them could not be had. */
+  readonly ended: Promise<boolean>
+  /** Ends the wait, once the decision goes on: until then, the next block is taken for it, too. */
+  leave(): void
 }
 
 /** Blocks to request together with a decision of the store. */
@@ -62,10 +70,32 @@ export class LeaseBook {
       const terms = termsOf(entry.policy)
       if (!terms || !entry.enforced) return []
       const holding = this.#keep(entry.key, terms, now)
-      if (!holding.startRequest(id, terms, now)) return []
-      return [{ entry, terms, holding, wanted: holding.size, isPrefetch: false }]
+      const onItsWay = holding.take(terms, now)
+      if (!onItsWay) return []
+      return [{ entry, terms, holding, onItsWay, wanted: holding.wanted, isPrefetch: false }]
     })
     return blocksFor(requests, id)
+  }
+
+  /** Returns a wait for the blocks that these entries lack, or `undefined` if one of them is not on its way. */
+  waitFor(entries: readonly Entry[], now: Moment): Wait | undefined {
+    const holdings: Holding[] = []
+    const blocks: Promise<boolean>[] = []
+    for (const { key, enforced } of entries) {
+      const holding = enforced ? this.#holdings.get(key) : undefined
+      const block = holding?.onItsWay(now)
+      if (!holding || !block) return undefined
+      holdings.push(holding)
+      blocks.push(block.ended)
+    }
+    if (holdings.length === 0) return undefined
+    for (const holding of holdings) holding.waiting += 1
+    return {
+      ended: Promise.all(blocks).then((ended) => ended.every(Boolean)),
+      leave: () => {
+        for (const holding of holdings) holding.waiting -= 1
+      },
+    }
   }
 
   /** Requests blocks to follow the leases that serve these entries. */
@@ -73,9 +103,11 @@ export class LeaseBook {
     const requests = served.flatMap(({ lease, entry }): BlockRequest[] => {
       const terms = termsOf(entry.policy)
       const holding = this.#holdings.get(entry.key)
-      if (!terms || !holding?.prefetch(lease, terms, now)) return []
+      if (!terms || !holding) return []
+      const onItsWay = holding.fetchAhead(lease, terms, now)
+      if (!onItsWay) return []
       this.#keep(entry.key, terms, now)
-      return [{ entry, terms, holding, wanted: holding.size, isPrefetch: true }]
+      return [{ entry, terms, holding, onItsWay, wanted: holding.wanted, isPrefetch: true }]
     })
     return blocksFor(requests, id)
   }
@@ -87,19 +119,16 @@ export class LeaseBook {
     reply: StoreReply | undefined,
     taken: Moment,
   ): void {
-    for (const { holding, isPrefetch } of requests) {
-      if (isPrefetch) holding.isFetching = false
-      else holding.endRequest(request.id)
-    }
-    if (!reply) return
     const block = new Block(this.#store, request)
-    for (const { entry, terms, holding, wanted, isPrefetch } of requests) {
-      const verdict = reply.verdicts[request.entries.indexOf(entry)]
-      // A reset has dropped it meanwhile: it may have removed the charge, too.
-      if (!verdict?.fits || this.#holdings.get(entry.key) !== holding) continue
+    for (const { entry, terms, holding, onItsWay, wanted, isPrefetch } of requests) {
+      const verdict = reply?.verdicts[request.entries.indexOf(entry)]
+      // A reset may have dropped it meanwhile, and removed the charge, too.
+      const hasBlock = verdict?.fits === true && this.#holdings.get(entry.key) === holding
+      holding.end(onItsWay, hasBlock)
+      if (!hasBlock) continue
       const { cost } = entry
       // A store that does not know `fit` has charged one decision.
-      const isBlock = fit !== undefined && reply.granted !== undefined
+      const isBlock = fit !== undefined && reply?.granted !== undefined
       const units = cost * (isBlock ? blockSize(wanted, cost, verdict.available) : 1)
       const used = isPrefetch ? 0 : cost
       const { durationMs, isAligned } = terms
@@ -154,10 +183,8 @@ export class LeaseBook {
 }
 
 function blocksFor(requests: readonly BlockRequest[], id: string): PendingBlocks {
-  if (requests.every(({ wanted }) => wanted === 1)) return { requests }
-  const wanted = Object.fromEntries(
-    requests.map(({ entry, wanted: count }) => [entry.index, count]),
-  )
+  if (requests.every(({ wanted: { ahead, waiting } }) => ahead + waiting === 1)) return { requests }
+  const wanted = Object.fromEntries(requests.map(({ entry, wanted: own }) => [entry.index, own]))
   const longest = Math.max(...requests.map(({ terms }) => terms.durationMs))
   return { requests, mark: blockMark(id, longest), fit: blockFit(wanted) }
 }

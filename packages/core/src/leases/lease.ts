@@ -15,7 +15,10 @@ export interface LeaseOptions {
    * @default '1s'
    */
   readonly duration?: Duration
-  /** The most decisions that one block is taken for. Blocks grow up to it with the traffic. @default 50 */
+  /**
+   * The most decisions that one block is taken for, beside those that wait for it. Blocks grow up to it with the
+   * traffic. @default 100
+   */
   readonly most?: number
 }
 
@@ -61,7 +64,7 @@ export function lease<
 ): Policy<Dimension, Unit, Name> {
   assertKnownOptions('lease', options, ['duration', 'most'])
   const lasting = durationMs('lease.duration', options.duration ?? '1s')
-  const most = assertPositiveInteger('lease.most', options.most ?? 50, 10_000)
+  const most = assertPositiveInteger('lease.most', options.most ?? 100, 10_000)
   const rules = typeof policy === 'function' && policy.length === 0 ? policy() : undefined
   if (!Array.isArray(rules))
     throw invalid('policy', 'must be a policy, such as slidingWindow({ … })')

@@ -5,6 +5,7 @@ import type { PendingBlocks, Served } from './lease-book.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigError } from '../errors.ts'
 import { runInBackground } from '../internal/background.ts'
+import { sharesPromises } from '../internal/runtime.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
 import { requestId } from '../internal/random-id.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
@@ -33,6 +34,9 @@ export interface LeasedStore extends Store {
   returnUnits(): Promise<void>
 }
 
+/** The most blocks that a decision waits for: the first may have been taken before many others came. */
+const MAX_WAITS = 2
+
 const NO_VALUES: readonly undefined[] = []
 
 /**
@@ -52,6 +56,7 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   assertStore('leased.store', store)
   assertKnownOptions('leased', options, ['maxLeases', 'fetchAhead'])
   const { maxLeases = 10_000, fetchAhead = true } = options
+  const canWait = sharesPromises()
   const book = new LeaseBook(store, assertPositiveInteger('leased.maxLeases', maxLeases))
 
   /** Checks entries in the store, and takes blocks along for the next decisions. */
@@ -99,14 +104,29 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   return noteWrapper<LeasedStore>({
     async check(request) {
       const policies = countedRules(request.policies)
-      const { reads, mark, fit, now: wall, clockIsInjected } = request
+      const { reads, mark, fit, apply } = request
       if (mark || fit) return store.check({ ...request, policies })
-      const now = { wall, steady: clockIsInjected ? wall : performance.now() }
-      const local = serveLocally(book, request, now)
+      let now = momentOf(request)
+      let local = serveLocally(book, request, now)
+      let waitsLeft = canWait && apply && reads.length === 0 ? MAX_WAITS : 0
+      while (waitsLeft > 0) {
+        const wait = book.waitFor(local.rest, now)
+        if (!wait) break
+        local.putBack()
+        waitsLeft = (await wait.ended) ? waitsLeft - 1 : 0
+        wait.leave()
+        now = momentOf(request)
+        local = serveLocally(book, request, now)
+      }
       const { verdicts, rest, served } = local
       if (fetchAhead && served.length > 0) prefetch(served, request, now)
       if (rest.length + reads.length === 0) {
-        return { source: 'lease', now: wall, verdicts: verdicts as Verdict[], values: NO_VALUES }
+        return {
+          source: 'lease',
+          now: now.wall,
+          verdicts: verdicts as Verdict[],
+          values: NO_VALUES,
+        }
       }
       let isAllowed = false
       try {
@@ -138,6 +158,10 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
     returnUnits: () => book.close(),
   })
 }
+
+/** The moment of a decision. It may have waited since its request was made. */
+const momentOf = ({ now, clockIsInjected }: StoreRequest): Moment =>
+  clockIsInjected ? { wall: now, steady: now } : { wall: systemClock(), steady: performance.now() }
 
 /** Puts the verdicts of the store where no lease has given one. */
 function merge(
