@@ -12,13 +12,13 @@ const CALLS = 500
 const BARE_CALLS = 50
 const TURNS = 5
 
-/** A limit for everyone, leased in blocks of 50. */
+/** A limit for everyone, leased in blocks of up to 100. */
 const everyone = () => lease(hourly(AMPLE * 1_000, 'everyone', 'global'))
 
 /** Decisions from leases, those that take a block included. */
 export const leasesScenario: Scenario = {
   name: 'leases',
-  title: 'a limit for everyone, leased in blocks of 50',
+  title: 'a limit for everyone, leased in blocks of up to 100',
 
   async run(bench) {
     const { url, token } = bench.servers
