@@ -1,7 +1,9 @@
 import {
   fixedWindow,
+  leakyBucket,
   localShare,
   slidingWindow,
+  slidingWindowCounter,
   StoreError,
   tokenBucket,
   type Policy,
@@ -62,9 +64,23 @@ describe('a share of a limit', () => {
     expect(await check(1)).toMatchObject({ reason: 'rate_limit_exceeded' })
   })
 
-  it('that is less than one unit lets nothing through', async () => {
-    const { limiter } = isolate(0.1, fixedWindow({ name: 'few', limit: 9, ...common }))
-    expect(await limiter.check(ACME)).toMatchObject({ reason: 'store_unavailable' })
+  const few = { name: 'few', limit: 9, ...common }
+
+  it.each([
+    fixedWindow(few),
+    slidingWindow(few),
+    slidingWindowCounter(few),
+    tokenBucket({ ...few, burst: 20 }),
+    leakyBucket({ ...few, burst: 20 }),
+  ])('that is less than one unit lets nothing through, %#', async (policy) => {
+    const { limiter } = isolate(0.1, policy)
+    for (let time = 0; time < 3; time += 1) {
+      expect(await limiter.check(ACME)).toMatchObject({
+        allowed: false,
+        reason: 'store_unavailable',
+        retryAfterMs: 1_000,
+      })
+    }
   })
 
   it('does not hold back what only a shadow has no room for', async () => {

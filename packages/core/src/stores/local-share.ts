@@ -18,11 +18,11 @@ export function localShare(share: number): LocalShare {
   // Without the last digit of a double, by which 0.29 of 100 is less than 29.
   const part = (units: number): number => Math.floor(Number((units * share).toPrecision(15)))
   return ({ entries }) => {
-    const shares = entries.map((entry) => ({
-      ...entry,
-      limit: part(entry.limit),
-      burst: part(entry.burst),
-    }))
+    const shares = entries.map((entry) => {
+      const limit = part(entry.limit)
+      // A bucket that never leaks takes nothing in.
+      return { ...entry, limit, burst: limit === 0 ? 0 : part(entry.burst) }
+    })
     const isAboveShare = shares.some(({ enforced, cost, burst }, index) => {
       const whole = entries[index]?.burst ?? 0
       return enforced && cost > burst && cost <= whole
