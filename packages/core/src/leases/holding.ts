@@ -5,6 +5,8 @@ import type { LeaseTerms } from './lease.ts'
 
 /** A request for a block that is on its way. */
 export interface BlockOnItsWay {
+  /** The time (epoch ms) from which the deadline of the request counts. */
+  readonly startedAt: number
   /** The time after which it may be given up, by the steady clock: one that was cut off never ends. */
   readonly until: number
   /** Resolves when it has ended, with true if there is a block. */
@@ -42,8 +44,11 @@ export class Holding {
     return { ahead: this.#size, waiting: this.waiting }
   }
 
-  onItsWay(now: Moment): BlockOnItsWay | undefined {
-    return [this.#taken, this.#fetched].find((block) => isYoung(block, now))
+  /** Returns a block that comes by the deadline of a decision that began at `startedAt`, or not at all. */
+  onItsWay(startedAt: number, now: Moment): BlockOnItsWay | undefined {
+    return [this.#taken, this.#fetched].find(
+      (block) => isYoung(block, now) && block.startedAt <= startedAt,
+    )
   }
 
   /** Returns the lease that can serve the cost. Ends those that are over, or of another limit. */
@@ -64,27 +69,32 @@ export class Holding {
   }
 
   /** Starts to take a block with a decision. Returns `undefined` if another decision does. */
-  take(terms: LeaseTerms, now: Moment): BlockOnItsWay | undefined {
+  take(terms: LeaseTerms, startedAt: number, now: Moment): BlockOnItsWay | undefined {
     if (isYoung(this.#taken, now)) return undefined
     // Used up before its end: the traffic is faster than the block was for.
     if (this.#lease) this.#size *= 2
-    return (this.#taken = this.#start(terms, now))
+    return (this.#taken = this.#start(terms, startedAt, now))
   }
 
   /** Starts to fetch the block that follows the lease. Returns `undefined` if there is one, or it is on its way. */
-  fetchAhead(lease: Lease, terms: LeaseTerms, now: Moment): BlockOnItsWay | undefined {
+  fetchAhead(
+    lease: Lease,
+    terms: LeaseTerms,
+    startedAt: number,
+    now: Moment,
+  ): BlockOnItsWay | undefined {
     lease.isFollowed = true
     if (this.#next || this.#fetched || isYoung(this.#taken, now)) return undefined
     if (lease.left * 2 > lease.units) this.#shrink(lease)
     else if (!lease.isHalfOver(now)) this.#size *= 2
-    return (this.#fetched = this.#start(terms, now))
+    return (this.#fetched = this.#start(terms, startedAt, now))
   }
 
-  #start({ durationMs, most }: LeaseTerms, { steady }: Moment): BlockOnItsWay {
+  #start({ durationMs, most }: LeaseTerms, startedAt: number, { steady }: Moment): BlockOnItsWay {
     this.#size = Math.min(this.#size, most)
     let end!: BlockOnItsWay['end']
     const ended = new Promise<boolean>((resolve) => (end = resolve))
-    return { until: steady + durationMs, ended, end }
+    return { startedAt, until: steady + durationMs, ended, end }
   }
 
   /** Ends a request for a block. */
@@ -109,5 +119,5 @@ export class Holding {
   }
 }
 
-const isYoung = (block: BlockOnItsWay | undefined, { steady }: Moment): boolean =>
+const isYoung = (block: BlockOnItsWay | undefined, { steady }: Moment): block is BlockOnItsWay =>
   block !== undefined && steady < block.until

@@ -64,26 +64,29 @@ export class LeaseBook {
   }
 
   /** Requests blocks for those entries that have no lease, or a used one, and no request under way. */
-  requestBlocks(entries: readonly Entry[], id: string, now: Moment): PendingBlocks {
+  requestBlocks({ entries, id, startedAt }: StoreRequest, now: Moment): PendingBlocks {
     this.#sweep(now)
     const requests = entries.flatMap((entry): BlockRequest[] => {
       const terms = termsOf(entry.policy)
       if (!terms || !entry.enforced) return []
       const holding = this.#keep(entry.key, terms, now)
-      const onItsWay = holding.take(terms, now)
+      const onItsWay = holding.take(terms, startedAt, now)
       if (!onItsWay) return []
       return [{ entry, terms, holding, onItsWay, wanted: holding.wanted, isPrefetch: false }]
     })
     return blocksFor(requests, id)
   }
 
-  /** Returns a wait for the blocks that these entries lack, or `undefined` if one of them is not on its way. */
-  waitFor(entries: readonly Entry[], now: Moment): Wait | undefined {
+  /**
+   * Returns a wait for the blocks that these entries lack, or `undefined` if one of them is not on its way, or may
+   * come after the deadline of a decision that began at `startedAt`.
+   */
+  waitFor(entries: readonly Entry[], startedAt: number, now: Moment): Wait | undefined {
     const holdings: Holding[] = []
     const blocks: Promise<boolean>[] = []
     for (const { key, enforced } of entries) {
       const holding = enforced ? this.#holdings.get(key) : undefined
-      const block = holding?.onItsWay(now)
+      const block = holding?.onItsWay(startedAt, now)
       if (!holding || !block) return undefined
       holdings.push(holding)
       blocks.push(block.ended)
@@ -99,12 +102,12 @@ export class LeaseBook {
   }
 
   /** Requests blocks to follow the leases that serve these entries. */
-  prefetch(served: readonly Served[], id: string, now: Moment): PendingBlocks {
+  prefetch(served: readonly Served[], id: string, startedAt: number, now: Moment): PendingBlocks {
     const requests = served.flatMap(({ lease, entry }): BlockRequest[] => {
       const terms = termsOf(entry.policy)
       const holding = this.#holdings.get(entry.key)
       if (!terms || !holding) return []
-      const onItsWay = holding.fetchAhead(lease, terms, now)
+      const onItsWay = holding.fetchAhead(lease, terms, startedAt, now)
       if (!onItsWay) return []
       this.#keep(entry.key, terms, now)
       return [{ entry, terms, holding, onItsWay, wanted: holding.wanted, isPrefetch: true }]

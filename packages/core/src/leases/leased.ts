@@ -79,8 +79,8 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
 
   /** Checks the entries that no lease serves. */
   function checkRest(request: StoreRequest, now: Moment): Promise<StoreReply> {
-    const { entries, id, apply } = request
-    return checkStore(request, apply ? book.requestBlocks(entries, id, now) : { requests: [] }, now)
+    const blocks = request.apply ? book.requestBlocks(request, now) : { requests: [] }
+    return checkStore(request, blocks, now)
   }
 
   /** Fetches the next blocks of leases that run low. If that fails, the next decision requests them. */
@@ -88,7 +88,7 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
     const low = served.filter(({ lease }) => !lease.isFollowed && lease.isRunningLow(now))
     if (low.length === 0) return
     const id = requestId()
-    const blocks = book.prefetch(low, id, now)
+    const blocks = book.prefetch(low, id, request.startedAt, now)
     if (blocks.requests.length === 0) return
     const next = {
       ...request,
@@ -96,7 +96,6 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
       entries: blocks.requests.map(({ entry }) => entry),
       id,
       reads: [],
-      startedAt: systemClock(),
     }
     runInBackground(checkStore(next, blocks, now))
   }
@@ -104,13 +103,13 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   return noteWrapper<LeasedStore>({
     async check(request) {
       const policies = countedRules(request.policies)
-      const { reads, mark, fit, apply } = request
+      const { reads, mark, fit, apply, startedAt } = request
       if (mark || fit) return store.check({ ...request, policies })
       let now = momentOf(request)
       let local = serveLocally(book, request, now)
       let waitsLeft = canWait && apply && reads.length === 0 ? MAX_WAITS : 0
       while (waitsLeft > 0) {
-        const wait = book.waitFor(local.rest, now)
+        const wait = book.waitFor(local.rest, startedAt, now)
         if (!wait) break
         local.putBack()
         waitsLeft = (await wait.ended) ? waitsLeft - 1 : 0
