@@ -45,18 +45,21 @@ export function judgeBills(
       accuse(`model call ${call.number}, answered with ${status}, is ${held.state}, not settled`)
     }
     if (held.state === 'released') continue
-    for (const { rule, units } of held.charges.values()) {
+    for (const { rule, units, enforced } of held.charges.values()) {
       const used =
         rule.unit === 'token' ? bill.input + bill.output : rule.unit === 'usd' ? dollars(bill) : 0
       const isRefused = bill.isRefused && held.state === 'settled'
       // Without the store a process grants by itself, and what arrives late holds less.
       const isSure = isCalm || held.state === 'settled'
-      if (isSure && !isRefused && units < used) {
+      // A shadow is charged no more than it has room for.
+      if (isSure && enforced && !isRefused && units < used) {
         accuse(
           `model call ${call.number} cost ${used} ${rule.unit}, and ${rule.name} holds ${units}`,
         )
       }
-      const isExact = held.state === 'settled' && bill.isWhole && !isGone
+      // Without the store, it is not known that the store has charged a shadow.
+      const isKnown = enforced || isCalm
+      const isExact = held.state === 'settled' && bill.isWhole && !isGone && isKnown
       if (isExact && used > 0 && units !== used) {
         accuse(`model call ${call.number} used ${used} ${rule.unit}, settled with ${units}`)
       }

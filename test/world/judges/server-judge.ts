@@ -4,11 +4,19 @@ import { RolloutJudge } from './rollout-judge.ts'
 import { isBucket, type Rule } from './rules.ts'
 import type { Decided, Row, SettledCall } from './script-calls.ts'
 
+/** What is held of one policy. */
+interface HeldCharge extends Charged {
+  readonly key: string
+  readonly rule: Rule
+  /** False if the policy only observed this call. */
+  readonly enforced: boolean
+}
+
 /** A reservation or a block of a lease, as Redis knows it. */
 interface Held {
   readonly at: number
   /** What it holds of each policy, by position. 0 once it was given back. */
-  readonly charges: Map<number, Charged & { readonly key: string; readonly rule: Rule }>
+  readonly charges: Map<number, HeldCharge>
   state: 'open' | 'released' | 'settled'
 }
 
@@ -91,7 +99,7 @@ export class ServerJudge {
     const held: Held = { at: now, charges: new Map(), state: 'open' }
     const done = new Set<string>()
     for (const row of rows) {
-      const { index, rule, key, cost } = row
+      const { index, rule, key, cost, enforced } = row
       const mustCharge = cost > 0 && this.#isCharged(row, rows)
       if (row.charged !== mustCharge) {
         this.#accuse(
@@ -102,7 +110,7 @@ export class ServerJudge {
       const units = charges?.get(index) ?? cost
       if (charges !== undefined && !charges.has(index))
         this.#accuse(`${rule.name} is not in the mark`)
-      held.charges.set(index, { id, at: now, units, key, rule })
+      held.charges.set(index, { id, at: now, units, key, rule, enforced })
       if (done.has(key)) continue
       done.add(key)
       this.tally.charges += 1
@@ -205,8 +213,15 @@ export class ServerJudge {
       // Policies that share a key share its charge.
       const sharing = [...held.charges].filter(([, one]) => one.key === key)
       for (const [index, one] of sharing) held.charges.set(index, { ...one, units: after })
-      if (!held.charges.has(markIndex)) {
-        held.charges.set(markIndex, { ...charge, units: after, key, rule })
+      // A release names what is not charged, too.
+      if (!held.charges.has(markIndex) && after > 0) {
+        held.charges.set(markIndex, {
+          ...charge,
+          units: after,
+          key,
+          rule,
+          enforced: rule.enforced,
+        })
       }
     }
   }
