@@ -40,7 +40,11 @@ export class Process {
       name,
       rules: deployment.rules,
       isAlive: () => !this.#isolate.isDead,
-      onDecided: (id, isCharged) => void calls.get(id)?.made.push({ id, isCharged }),
+      onDecided(id, isCharged) {
+        const call = calls.get(id)
+        call?.made.push({ id, isCharged })
+        if (call && !isCharged) world.callers.notCharged(call, scheduler.now)
+      },
     })
     // Before calls are joined in one request.
     const onSend = (body: string): void => {

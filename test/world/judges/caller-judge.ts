@@ -95,7 +95,9 @@ export class CallerJudge {
     if (degraded) {
       this.tally.degraded += 1
       if (!CAUSES.has(degraded.cause)) this.#accuse(`degraded by ${degraded.cause}`)
-      if (isCalm(weather) && lasted < timeoutMs)
+      // A call may wait for settings or a plan that another has begun to read.
+      const sharesReads = configures || looksUpPlans
+      if (isCalm(weather) && lasted < timeoutMs && !sharesReads)
         this.#accuse('degraded although nothing has failed')
       this.#judgeMode(decision)
       return
@@ -149,6 +151,11 @@ export class CallerJudge {
     if (reason === 'cost_exceeds_limit' ? retryAfterMs !== null : !(retryAfterMs! > 0)) {
       this.#accuse(`denied for ${reason}, to be retried in ${retryAfterMs} ms`)
     }
+  }
+
+  /** Notes a denial by Redis, of which a caller that goes on is told later. */
+  notCharged({ isolate, kind }: Call, now: number): void {
+    if (kind === 'reserve' || kind === 'model') this.#denials.set(isolate, now)
   }
 
   #judgeCached(call: Call, now: number): void {

@@ -6,7 +6,7 @@ import { Bucket } from './bucket.ts'
 import type { Count } from './count.ts'
 import { isBucket, type Rule } from './rules.ts'
 import { Session, Slots } from './sessions.ts'
-import { CoarseLog, Grid, Log, Segments } from './windows.ts'
+import { CoarseLog, Grid, Log, PackedLog, Segments } from './windows.ts'
 
 export type { Charged, Count } from './count.ts'
 
@@ -27,9 +27,10 @@ export function fits(
 export function emptyCount(rule: Rule): Count {
   switch (rule.kind) {
     case 'sliding':
-    case 'packed':
     case 'log':
       return new Log(rule)
+    case 'packed':
+      return new PackedLog(rule)
     case 'coarse':
       return new CoarseLog(rule)
     case 'fixed':

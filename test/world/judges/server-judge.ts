@@ -59,6 +59,8 @@ export class ServerJudge {
   #held = new Map<string, Held>()
   /** All that was ever held, also what Redis has lost. */
   readonly #blocks = new Map<string, Held>()
+  /** Keys that may count units twice: an app without their policy has released a call that was settled after that. */
+  readonly #doubtful = new Set<string>()
   /** Units of leased policies that were charged for single decisions, by policy. */
   readonly #single = new Map<string, number>()
 
@@ -133,6 +135,7 @@ export class ServerJudge {
     if (!known.some((one) => limitOfKey(rule, key, one) === limit)) {
       this.#accuse(`${rule.name} was decided by a limit of ${limit}, which nobody has set`)
     }
+    if (this.#doubtful.has(key)) return
     const count = this.#countOf(key, rule)
     const asked = { cost, limit, burst }
     const used = count.used(rule, now)
@@ -193,12 +196,15 @@ export class ServerJudge {
     for (const { key, markIndex, actual, applied } of corrections) {
       const nothing = { id, at: 0, units: 0 }
       // What was given back is charged anew, now.
-      const charge = wasReleased ? nothing : (held.charges.get(markIndex) ?? nothing)
+      const known = held.charges.get(markIndex) ?? nothing
+      const charge = wasReleased ? nothing : known
+      if (wasReleased && known.units > 0) this.#doubtful.add(key)
       const rule = this.#rules.get(key)
-      if (rule === undefined) continue
+      if (rule === undefined || this.#doubtful.has(key)) continue
       const count = this.#countOf(key, rule)
       this.tally.corrections += 1
-      const expected = actual === charge.units ? 0 : count.correct(charge, actual, at)
+      const corrected = count.copy()
+      const expected = actual === charge.units ? 0 : corrected.correct(charge, actual, at)
       // By a caller's clock, it may take units for gone that are not, and the other way round.
       const isUnsure =
         !isOwnClock && applied <= 0 && (applied === 0 || applied === actual - charge.units)
@@ -209,6 +215,7 @@ export class ServerJudge {
           `${rule.name} (${rule.kind}): settling ${charge.units} of ${at - charge.at} ms ago with ${actual} changed ${applied}, not ${expected}`,
         )
       }
+      if (expected === applied || !isUnsure) this.#counts.set(key, { rule, count: corrected })
       const after = rule.kind === 'slots' || isRelease ? 0 : actual
       // Policies that share a key share its charge.
       const sharing = [...held.charges].filter(([, one]) => one.key === key)

@@ -55,6 +55,32 @@ export class Log implements Count {
   }
 }
 
+/** A log that keeps the units of a millisecond together, so that a charge is known by its time alone. */
+export class PackedLog extends Log {
+  override correct(charged: Charged, actual: number, now: number): number {
+    const more = actual - charged.units
+    const { at, id } = charged
+    const together = this.entries.filter((one) => one.at === at)
+    const isOver = at <= now - this.rule.longestMs
+    if (isOver || together.length === 0 || together.some((one) => one.id === id)) {
+      return super.correct(charged, actual, now)
+    }
+    // The log was reset since, and holds another charge of that millisecond.
+    const change = Math.max(more, -sum(together))
+    let left = change
+    for (const entry of together) {
+      const part = Math.max(left, -entry.units)
+      entry.units += part
+      left -= part
+    }
+    return change
+  }
+
+  override copy(): PackedLog {
+    return new PackedLog(this.rule, this.entries)
+  }
+}
+
 /** A log whose groups count until the last of each has left. Where units were given back, a group may be any part. */
 export class CoarseLog extends Log {
   #isBounded: boolean
@@ -71,7 +97,14 @@ export class CoarseLog extends Log {
 
   override correct(charged: Charged, actual: number, now: number): number {
     this.#isBounded = false
-    return super.correct(charged, actual, now)
+    const { at, id, units } = charged
+    const isThere = this.entries.some((one) => one.id === id && one.at === at)
+    if (isThere || actual <= units || at <= now - this.rule.longestMs) {
+      return super.correct(charged, actual, now)
+    }
+    // The log was reset since. It goes to a group of that time, or counts from now.
+    this.entries.push({ id, at, units: actual - units })
+    return actual - units
   }
 
   override copy(): CoarseLog {
