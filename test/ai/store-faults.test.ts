@@ -10,7 +10,17 @@ import * as recorded from './recordings.ts'
 type Fault = 'request' | 'reply' | undefined
 
 /** A handler over a store in memory that stands for one far away, and fails as `faults` say. */
-function setUp(...faults: Fault[]) {
+const setUp = (...faults: Fault[]) => setUpWith({}, ...faults)
+
+interface Terms {
+  readonly onStoreError?: 'local' | 'allow'
+  readonly answer?: () => Response
+}
+
+function setUpWith(
+  { onStoreError = 'local', answer = () => Response.json(recorded.CHAT_JSON) }: Terms,
+  ...faults: Fault[]
+) {
   const far = memory()
   async function failing<T>(call: () => Promise<T>): Promise<T> {
     const fault = faults.shift()
@@ -34,7 +44,7 @@ function setUp(...faults: Fault[]) {
     clock: manualClock(NOON),
     policies,
     // By default, a budget denies while the store fails.
-    onStoreError: 'local',
+    onStoreError,
   })
   const usages: Usage[] = []
   const errors: unknown[] = []
@@ -49,7 +59,7 @@ function setUp(...faults: Fault[]) {
       onError: (error) => errors.push(error),
       waitUntil: (work) => works.push(work),
     },
-    () => Response.json(recorded.CHAT_JSON),
+    answer,
   )
   return {
     usages,
@@ -83,6 +93,17 @@ describe('a model call whose store fails', () => {
     expect(errors).toEqual([])
     expect(usages).toHaveLength(1)
   })
+
+  it.each(['local', 'allow'] as const)(
+    'keeps its estimate without a usage, if the reply to its reservation is lost and onStoreError is %s',
+    async (onStoreError) => {
+      const headers = { 'content-type': 'text/event-stream' }
+      const answer = (): Response => new Response(recorded.CHAT_SSE_WITHOUT_USAGE, { headers })
+      const [estimate] = await setUpWith({ answer }).call()
+      expect(estimate).toBeGreaterThan(ACTUAL)
+      expect(await setUpWith({ answer, onStoreError }, 'reply').call()).toEqual([estimate, 0])
+    },
+  )
 
   it('keeps its estimate when settling fails three times, and reports the error and the usage', async () => {
     const { call, errors, usages } = setUp(undefined, 'request', 'request', 'request')

@@ -124,7 +124,9 @@ export async function admit<Call extends PreparedCall>(
   const settle = async (usage: Usage): Promise<void> => {
     const used = unitsUsed(usage, call, options)
     const counts = usage.complete || options.onIncomplete === 'counted'
-    const kept: Units = counts ? {} : learned ? cost : reservedBy(decision)
+    // Let in without the store, it has no policies, and may cost the most.
+    const reserved = learned ? cost : { ...cost, ...reservedBy(decision) }
+    const kept: Units = counts ? {} : reserved
     const settled = Object.fromEntries(
       counted.map((unit) => [unit, Math.max(kept[unit] ?? 0, used[unit])]),
     )
