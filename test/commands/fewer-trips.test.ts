@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { createLimiter, manualClock, slidingWindow } from '@sluice/core'
+import { createLimiter, fixedWindow, manualClock, slidingWindow } from '@sluice/core'
 import { cacheDenials } from '@sluice/core/cache-denials'
-import { lease, leased } from '@sluice/core/leases'
+import { lease, leased, reserveFromLeases } from '@sluice/core/leases'
+import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
 import { spend } from '../support/decisions.ts'
 import { ACME } from '../support/limiters.ts'
@@ -71,6 +72,23 @@ it('blocks that are fetched ahead stay within the same bounds', async () => {
   const { trips, commands } = await thousand(100, true)
   expect(trips).toBeLessThanOrEqual(50)
   expect(commands).toBeLessThanOrEqual(500)
+})
+
+it('a thousand reservations from leases, settled one after another, take as many trips as the page states', async () => {
+  const store = leased(own.store(), { fetchAhead: false, reservations: reserveFromLeases })
+  const tokens = fixedWindow({ name: 't', limit: 1e7, unit: 'token', window: '1h', per: 'global' })
+  const limiter = createLimiter({ store, policies: [lease(tokens)], clock: manualClock(NOON) })
+  const call = async (): Promise<void> => {
+    const reserved = await reserve(limiter, {}, { cost: { token: 700 } })
+    if (!reserved.allowed) throw new Error('denied')
+    await reserved.settle({ token: 700 })
+  }
+  for (let time = 0; time < 3; time += 1) await call()
+  await store.returnUnits()
+  const before = own.local.requests
+  for (let time = 0; time < 1_000; time += 1) await call()
+  const [, stated] = /a thousand, one after another, take (\d+)/.exec(page) ?? []
+  expect(own.local.requests - before).toBe(Number(stated))
 })
 
 /** Makes 20,000 decisions, so many of them at the same time. Returns the trips of a decision. */

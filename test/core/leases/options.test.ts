@@ -49,6 +49,11 @@ describe('mistakes in leases', () => {
     ['too large a block', () => lease(rpm, { most: 10_001 }), 'lease.most'],
     ['a misspelt option', () => lease(rpm, { size: 5 } as never), 'lease.size', 'unknown_option'],
     ['no store', () => loosely(leased)(undefined), 'leased.store'],
+    [
+      'reservations that are switched on',
+      () => leased(memory(), { reservations: true as never }),
+      'leased.reservations',
+    ],
     ['no leases', () => leased(memory(), { maxLeases: 0 }), 'leased.maxLeases'],
     [
       'a misspelt option of the store',

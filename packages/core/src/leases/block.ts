@@ -1,16 +1,9 @@
-import type { Entry, SettlementMark, Store, StoreRequest, Verdict } from '../stores/store.ts'
-import type { SettlementTwins } from '../algorithms/algorithm.ts'
-import { systemClock } from '../clock.ts'
+import type { Entry, Store, StoreRequest, Verdict } from '../stores/store.ts'
 import { runInBackground } from '../internal/background.ts'
-import { keepingMark } from '../reservations/mark.ts'
-import { markKey } from '../reservations/reservation-data.ts'
-import { settleKind, settleOperation } from '../reservations/settle-operation.ts'
+import { correctCharges } from './corrections.ts'
 
-/** The time after the end of a lease for which its unused units can be given back, in milliseconds. */
-const RETURN_WITHIN_MS = 60_000
-
-/** Gives units back. `lease` has put the twins of a rule beside its algorithm. */
-const RETURN = settleKind(({ algorithm }) => algorithm.settlement as SettlementTwins)
+/** The shortest time after the end of a lease for which its unused units can be given back, in milliseconds. */
+export const RETURN_WITHIN_MS = 60_000
 
 /** A moment by two clocks: one that may be set, and one that may stand still while the machine sleeps. */
 export interface Moment {
@@ -20,52 +13,50 @@ export interface Moment {
   readonly steady: number
 }
 
-/** Creates the mark of a block. */
-export const blockMark = (id: string, durationMs: number): SettlementMark =>
-  keepingMark(id, durationMs + RETURN_WITHIN_MS)
-
 /** Units that one call has charged in the store. Each of its leases serves those of one policy. */
 export class Block {
   readonly #store: Store
-  readonly #request: StoreRequest
+  /** The request that has charged it. */
+  readonly request: StoreRequest
+  /** The time until which its units can be given back, by the steady clock. */
+  readonly returnableUntil: number
   readonly #leases: Lease[] = []
-  #open = 0
+  #users = 0
 
-  constructor(store: Store, request: StoreRequest) {
+  constructor(store: Store, request: StoreRequest, returnableUntil: number) {
     this.#store = store
-    this.#request = request
+    this.request = request
+    this.returnableUntil = returnableUntil
   }
 
   add(lease: Lease): void {
     this.#leases.push(lease)
-    this.#open += 1
+    this.hold()
   }
 
-  /** Counts the end of a lease. After the last, gives back what all of them have left: a mark is settled once. */
-  async close(): Promise<void> {
-    this.#open -= 1
+  /** Counts a lease that is not over, or a call that is not settled. */
+  hold(): void {
+    this.#users += 1
+  }
+
+  /**
+   * Counts the end of one. After the last, gives back what all of them have left: a mark is settled once. In the
+   * background, and never repeated: what is lost on the way stays charged.
+   */
+  release(): Promise<void> {
+    this.#users -= 1
+    const returning = this.#users > 0 ? Promise.resolve() : this.#close()
+    runInBackground(returning)
+    return returning
+  }
+
+  async #close(): Promise<void> {
     const unused = this.#leases.filter(({ left }) => left > 0)
-    if (this.#open > 0 || unused.length === 0) return
-    const { id, now, clockIsInjected } = this.#request
-    const corrections = unused.map(({ entry, units: reserved, left }, index) => {
-      const { policy, index: markIndex, key, limit, burst, params } = entry
-      const numbers = { limit, burst, params, reserved, actual: reserved - left }
-      return Object.assign(numbers, { policy, index, markIndex, key, id })
+    if (unused.length === 0) return
+    const charges = unused.map(({ entry, units: reserved, left }) => {
+      return { entry, reserved, actual: reserved - left }
     })
-    await this.#store.run(
-      settleOperation(RETURN, {
-        policies: corrections.map(({ policy }) => policy),
-        corrections,
-        id,
-        mark: markKey(id),
-        isLocal: false,
-        isRelease: false,
-        now,
-        clockIsInjected,
-        startedAt: systemClock(),
-        onFault: () => {},
-      }),
-    )
+    await correctCharges(this.#store, this.request, charges)
   }
 }
 
@@ -84,31 +75,38 @@ interface LeaseFacts {
   readonly taken: Moment
   /** The time from then for which the units may be served. */
   readonly lastsMs: number
+  /** The time from then for which the store counts them. */
+  readonly countedMs: number
 }
 
 /** Units of one policy and partition that the store has charged, to be served here for a short time. */
 export class Lease {
   readonly entry: Entry
   readonly units: number
+  readonly block: Block
+  /** Units that are not served. */
   left: number
   isOver = false
+  /** True once the store has forgotten the units. */
+  isForgotten = false
   /** True once a block to follow it has been looked for. */
   isFollowed = false
-  readonly #block: Block
   readonly #lastsMs: number
   readonly #end: Moment
   readonly #resetAt: number
+  readonly #countedUntil: number
   /** Units that the store had beside these. */
   readonly #available: number
 
-  constructor({ entry, verdict, units, used, block, taken, lastsMs }: LeaseFacts) {
+  constructor({ entry, verdict, units, used, block, taken, lastsMs, countedMs }: LeaseFacts) {
     this.entry = entry
     this.units = units
     this.left = units - used
-    this.#block = block
+    this.block = block
     this.#lastsMs = lastsMs
     this.#end = { wall: taken.wall + lastsMs, steady: taken.steady + lastsMs }
     this.#resetAt = taken.steady + verdict.resetMs
+    this.#countedUntil = taken.steady + countedMs
     this.#available = Math.max(0, verdict.available - units)
     block.add(this)
   }
@@ -138,14 +136,20 @@ export class Lease {
   }
 
   /**
-   * Ends it. Its unused units go back in the background, and the request is never repeated: what is lost
-   * on the way stays charged.
+   * Takes more units for a call that it has served, or takes some back. Returns what it has moved: none of units
+   * that have left their window, and no more than it has.
    */
+  move(more: number, { steady }: Moment): number {
+    if (this.isForgotten || steady >= this.#countedUntil) return 0
+    const moved = Math.min(more, this.left)
+    this.left -= moved
+    return moved
+  }
+
+  /** Ends it. Its unused units go back once the calls that it has served are settled. */
   end(): Promise<void> | undefined {
     if (this.isOver) return undefined
     this.isOver = true
-    const returning = this.#block.close()
-    runInBackground(returning)
-    return returning
+    return this.block.release()
   }
 }

@@ -14,6 +14,9 @@ export interface BlockOnItsWay {
   readonly end: (hasBlock: boolean) => void
 }
 
+/** A limit of fewer calls than this is too small to take blocks for reservations. */
+const FEW = 16
+
 /** The leases of one key: the one that serves, and the one to serve after it. */
 export class Holding {
   /** The decisions for which the next block is taken, beside those that wait for it. */
@@ -27,8 +30,12 @@ export class Holding {
    * decision: then decisions take all blocks themselves.
    */
   #fetched: BlockOnItsWay | undefined
+  /** The time before which no block is to be had, by the steady clock. */
+  #deniedUntil = 0
   /** The time after which nobody needs it, by the steady clock. */
   idleAfter: number
+  /** The longest time that a call which its leases have served may take to be settled, in milliseconds. */
+  heldMs = 0
   #lease: Lease | undefined
   #next: Lease | undefined
 
@@ -68,6 +75,11 @@ export class Holding {
     return undefined
   }
 
+  /** Returns false if blocks for calls at this cost are not worth a round trip. */
+  hasPlenty({ limit, cost }: Entry, { steady }: Moment): boolean {
+    return steady >= this.#deniedUntil && limit >= FEW * cost
+  }
+
   /** Starts to take a block with a decision. Returns `undefined` if another decision does. */
   take(terms: LeaseTerms, startedAt: number, now: Moment): BlockOnItsWay | undefined {
     if (isYoung(this.#taken, now)) return undefined
@@ -101,6 +113,7 @@ export class Holding {
   end(block: BlockOnItsWay, hasBlock: boolean): void {
     if (this.#taken === block) this.#taken = undefined
     if (this.#fetched === block) this.#fetched = undefined
+    if (!hasBlock) this.#deniedUntil = block.until
     block.end(hasBlock)
   }
 

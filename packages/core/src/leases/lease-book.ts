@@ -6,9 +6,11 @@ import type {
   StoreReply,
   StoreRequest,
 } from '../stores/store.ts'
-import { Block, blockMark, Lease, type Moment } from './block.ts'
+import { Block, Lease, RETURN_WITHIN_MS, type Moment } from './block.ts'
 import { blockFit, blockSize, type Wanted } from './block-fit.ts'
+import { requestId } from '../internal/random-id.ts'
 import { Holding, type BlockOnItsWay } from './holding.ts'
+import { keepingMark } from '../reservations/mark.ts'
 import { termsOf, type LeaseTerms } from './lease.ts'
 
 /** A lease that has served an entry. */
@@ -38,9 +40,13 @@ interface Wait {
 
 /** Blocks to request together with a decision of the store. */
 export interface PendingBlocks {
+  /** Identifies the charges. */
+  readonly id: string
   readonly requests: readonly BlockRequest[]
   readonly mark?: SettlementMark
   readonly fit?: Fit
+  /** The time for which their units can be given back, in milliseconds. */
+  readonly returnableMs?: number
 }
 
 /** Idle holdings to drop at once: each may give units back by a request. */
@@ -58,9 +64,10 @@ export class LeaseBook {
     this.#max = max
   }
 
-  /** Returns the lease that can serve the cost of this entry. */
-  find(entry: Entry, now: Moment): Lease | undefined {
-    return this.#holdings.get(entry.key)?.find(entry, now)
+  /** Returns the lease that can serve the cost of this entry, to a call that is settled within `heldMs`. */
+  find(entry: Entry, heldMs: number, now: Moment): Lease | undefined {
+    const lease = this.#holdings.get(entry.key)?.find(entry, now)
+    return lease && now.steady + heldMs <= lease.block.returnableUntil ? lease : undefined
   }
 
   /** Requests blocks for those entries that have no lease, or a used one, and no request under way. */
@@ -75,6 +82,26 @@ export class LeaseBook {
       return [{ entry, terms, holding, onItsWay, wanted: holding.wanted, isPrefetch: false }]
     })
     return blocksFor(requests, id)
+  }
+
+  /** Requests blocks for calls that are settled within `heldMs`, beside the request of the decision itself. */
+  requestForCalls(
+    entries: readonly Entry[],
+    heldMs: number,
+    startedAt: number,
+    now: Moment,
+  ): PendingBlocks {
+    this.#sweep(now)
+    const requests = entries.flatMap((entry): BlockRequest[] => {
+      const terms = termsOf(entry.policy)
+      if (!terms) return []
+      const holding = this.#keep(entry.key, terms, now)
+      holding.heldMs = Math.max(holding.heldMs, heldMs)
+      const onItsWay = holding.hasPlenty(entry, now) && holding.take(terms, startedAt, now)
+      if (!onItsWay) return []
+      return [{ entry, terms, holding, onItsWay, wanted: holding.wanted, isPrefetch: true }]
+    })
+    return blocksFor(requests, requestId())
   }
 
   /**
@@ -102,7 +129,7 @@ export class LeaseBook {
   }
 
   /** Requests blocks to follow the leases that serve these entries. */
-  prefetch(served: readonly Served[], id: string, startedAt: number, now: Moment): PendingBlocks {
+  prefetch(served: readonly Served[], startedAt: number, now: Moment): PendingBlocks {
     const requests = served.flatMap(({ lease, entry }): BlockRequest[] => {
       const terms = termsOf(entry.policy)
       const holding = this.#holdings.get(entry.key)
@@ -112,17 +139,17 @@ export class LeaseBook {
       this.#keep(entry.key, terms, now)
       return [{ entry, terms, holding, onItsWay, wanted: holding.wanted, isPrefetch: true }]
     })
-    return blocksFor(requests, id)
+    return blocksFor(requests, requestId())
   }
 
   /** Ends the request for blocks, with the reply if there is one that charged them. */
   finish(
-    { requests, fit }: PendingBlocks,
+    { requests, fit, returnableMs = 0 }: PendingBlocks,
     request: StoreRequest,
     reply: StoreReply | undefined,
     taken: Moment,
   ): void {
-    const block = new Block(this.#store, request)
+    const block = new Block(this.#store, request, taken.steady + returnableMs)
     for (const { entry, terms, holding, onItsWay, wanted, isPrefetch } of requests) {
       const verdict = reply?.verdicts[request.entries.indexOf(entry)]
       // A reset may have dropped it meanwhile, and removed the charge, too.
@@ -137,7 +164,8 @@ export class LeaseBook {
       const { durationMs, isAligned } = terms
       // Less a millisecond, because stores count whole ones.
       const lastsMs = (isAligned ? Math.min(durationMs, verdict.resetMs) : durationMs) - 1
-      holding.add(new Lease({ entry, verdict, units, used, block, taken, lastsMs }))
+      const countedMs = isAligned ? verdict.resetMs : (entry.params[0] ?? 0)
+      holding.add(new Lease({ entry, verdict, units, used, block, taken, lastsMs, countedMs }))
     }
   }
 
@@ -146,7 +174,10 @@ export class LeaseBook {
     for (const key of keys) {
       const holding = this.#holdings.get(key)
       if (!holding) continue
-      for (const lease of holding.leases) lease.left = 0
+      for (const lease of holding.leases) {
+        lease.left = 0
+        lease.isForgotten = true
+      }
       this.#remove(key, holding)
     }
   }
@@ -186,8 +217,11 @@ export class LeaseBook {
 }
 
 function blocksFor(requests: readonly BlockRequest[], id: string): PendingBlocks {
-  if (requests.every(({ wanted: { ahead, waiting } }) => ahead + waiting === 1)) return { requests }
+  const heldMs = Math.max(0, ...requests.map(({ holding }) => holding.heldMs))
+  const isOne = ({ wanted: { ahead, waiting } }: BlockRequest): boolean => ahead + waiting === 1
+  if (heldMs === 0 && requests.every(isOne)) return { id, requests }
   const wanted = Object.fromEntries(requests.map(({ entry, wanted: own }) => [entry.index, own]))
   const longest = Math.max(...requests.map(({ terms }) => terms.durationMs))
-  return { requests, mark: blockMark(id, longest), fit: blockFit(wanted) }
+  const returnableMs = longest + Math.max(RETURN_WITHIN_MS, heldMs)
+  return { id, requests, mark: keepingMark(id, returnableMs), fit: blockFit(wanted), returnableMs }
 }

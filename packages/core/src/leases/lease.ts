@@ -1,4 +1,5 @@
 import type { AnyLimitName } from '../policies/limit.ts'
+import type { Entry } from '../stores/store.ts'
 import type { Policy, PolicyRule } from '../policies/policy.ts'
 import type { SettlementTwins } from '../algorithms/algorithm.ts'
 import { fixedWindowSettlement } from '../algorithms/fixed-window.ts'
@@ -40,6 +41,10 @@ export interface LeasedRule extends PolicyRule {
 /** Returns the terms of a rule, or `undefined` if it is not leased. */
 export const termsOf = (rule: PolicyRule): LeaseTerms | undefined =>
   (rule as Partial<LeasedRule>).lease
+
+/** Returns true if an entry may be served by a lease. What is in shadow is not. */
+export const isLeased = ({ policy, enforced }: Entry): boolean =>
+  enforced && termsOf(policy) !== undefined
 
 /**
  * Lets each process take a block of a policy's units in one call to the store, and serve them from its memory

@@ -1,7 +1,8 @@
-import type { Entry, StoreRequest, Verdict } from '../stores/store.ts'
+import type { Entry, StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
+import { isDenied } from '../stores/store.ts'
 import type { Moment } from './block.ts'
 import type { LeaseBook, Served } from './lease-book.ts'
-import { termsOf } from './lease.ts'
+import { isLeased } from './lease.ts'
 
 /** The part of a decision that leases serve. */
 export interface LocalPart {
@@ -21,19 +22,20 @@ export interface LocalPart {
  */
 export function serveLocally(
   book: LeaseBook,
-  { entries, apply }: StoreRequest,
+  { entries, apply }: Pick<StoreRequest, 'entries' | 'apply'>,
+  heldMs: number,
   now: Moment,
 ): LocalPart {
   const verdicts: (Verdict | undefined)[] = []
   const rest: Entry[] = []
   const served: Served[] = []
   for (const entry of entries) {
-    const { policy, cost, enforced } = entry
-    const lease = enforced && termsOf(policy) ? book.find(entry, now) : undefined
+    const { cost } = entry
+    const lease = isLeased(entry) ? book.find(entry, heldMs, now) : undefined
     verdicts.push(lease?.verdict(cost, apply, now))
     if (!lease) {
       rest.push(entry)
-    } else if (apply && cost > 0) {
+    } else if (apply && (cost > 0 || heldMs > 0)) {
       lease.left -= cost
       served.push({ lease, entry })
     }
@@ -43,7 +45,47 @@ export function serveLocally(
     rest,
     served,
     putBack: () => {
-      for (const { lease, entry } of served) if (!lease.isOver) lease.left += entry.cost
+      for (const { lease, entry } of served) if (!lease.isForgotten) lease.left += entry.cost
     },
   }
+}
+
+const NO_VALUES: readonly undefined[] = []
+
+/** Decides what leases have not served, by `decide`. Puts their units back if that does not allow it. */
+export async function decideRest(
+  local: LocalPart,
+  reads: StoreRequest['reads'],
+  now: Moment,
+  decide: () => Promise<StoreReply>,
+): Promise<[reply: StoreReply, isAllowed: boolean]> {
+  const { verdicts, rest } = local
+  if (rest.length + reads.length === 0) {
+    const whole = verdicts as Verdict[]
+    return [{ source: 'lease', now: now.wall, verdicts: whole, values: NO_VALUES }, true]
+  }
+  let isAllowed = false
+  try {
+    const reply = await decide()
+    // A store that decided without counting gives no verdicts.
+    const isWhole = reply.verdicts.length === rest.length
+    isAllowed = isWhole && !isDenied(rest, reply.verdicts)
+    if (!isWhole) return [reply, false]
+    return [{ ...reply, verdicts: merge(verdicts, reply.verdicts, isAllowed) }, isAllowed]
+  } finally {
+    if (!isAllowed) local.putBack()
+  }
+}
+
+/** Puts the verdicts of the store where no lease has given one. */
+function merge(
+  local: readonly (Verdict | undefined)[],
+  stored: readonly Verdict[],
+  isAllowed: boolean,
+): Verdict[] {
+  let next = 0
+  return local.map((verdict) => {
+    if (!verdict) return stored[next++] as Verdict
+    return isAllowed ? verdict : { ...verdict, charged: false }
+  })
 }

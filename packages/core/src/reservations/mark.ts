@@ -21,7 +21,7 @@ export interface Unsettled {
 }
 
 /** The notes of a decision's charges, which are no part of its answer: a text, or nil before the first. */
-const NOTES = 'reply.mark'
+export const NOTES = 'reply.mark'
 
 /** Lua that notes a charge of `cost` units. */
 export const noteCharge: LuaMarkKind['lua']['note'] = (index, position) =>

@@ -1,0 +1,151 @@
+/* Reservations that leases have served, until they are settled. */
+import type { Operation, Store } from '../stores/store.ts'
+import type { Correction, SettleRequest, SettleResult } from '../reservations/settle-request.ts'
+import type { Moment } from './block.ts'
+import type { Served } from './lease-book.ts'
+import { SETTLED_MS } from '../reservations/settle-request.ts'
+import { settleOperation } from '../reservations/settle-operation.ts'
+import { Overrun } from './overrun.ts'
+
+/** A settlement as a store is asked for it. */
+export type Settling = Operation<SettleResult | undefined, SettleRequest>
+
+/** A reservation of which leases have served a part, or all. */
+interface HeldCall {
+  /** One for each policy that a lease has served, with its cost. */
+  readonly parts: readonly Served[]
+  /** True if the store has charged its other policies. */
+  readonly isInStore: boolean
+  /** The time after which it is forgotten, by the steady clock. */
+  until: number
+  /** The last settlement, which the next one waits for. */
+  settling?: Promise<unknown>
+  /** What a settlement that has failed could not charge. */
+  readonly overruns: Map<Served, Overrun>
+  /** The units that its settlement has charged, by position of the policy. Undefined before. */
+  settled?: ReadonlyMap<number, number>
+}
+
+/** The most reservations to remember. Past that, the estimate of the oldest is final. */
+const MAX_CALLS = 10_000
+
+/** Calls to look at when one is added. */
+const MAX_SWEPT = 8
+
+export class HeldCalls {
+  readonly #store: Store
+  readonly #calls = new Map<string, HeldCall>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Adds a reservation. Its leases' blocks stay open until it is settled, or its time is over. */
+  add(id: string, call: Omit<HeldCall, 'overruns'>, { steady }: Moment): void {
+    let seen = 0
+    for (const [other, { until }] of this.#calls) {
+      if (until <= steady) this.#forget(other)
+      seen += 1
+      if (seen === MAX_SWEPT) break
+    }
+    const [oldest] = this.#calls.keys()
+    if (oldest !== undefined && this.#calls.size >= MAX_CALLS) this.#forget(oldest)
+    for (const { lease } of call.parts) lease.block.hold()
+    this.#calls.set(id, { ...call, overruns: new Map() })
+  }
+
+  /** Settles a reservation. Returns `undefined` if no lease has served it. */
+  settle(operation: Settling, now: Moment): Promise<SettleResult | undefined> | undefined {
+    const call = this.#calls.get(operation.data.id)
+    if (!call) return undefined
+    const settling = (call.settling ?? Promise.resolve())
+      .catch(() => {})
+      .then(() =>
+        call.isInStore
+          ? this.#settleBoth(call, operation, now)
+          : this.#settleHere(call, operation, now),
+      )
+    call.settling = settling
+    return settling
+  }
+
+  async #settleHere(
+    call: HeldCall,
+    { data, startedAt }: Settling,
+    now: Moment,
+  ): Promise<SettleResult | undefined> {
+    if (now.steady >= call.until) {
+      this.#forget(data.id)
+      return undefined
+    }
+    if (call.settled) return { before: call.settled }
+    return { applied: await this.#correct(call, data, startedAt, now), wasReleased: false }
+  }
+
+  /** Settles what the store has charged, and then what leases have served. The mark in the store decides who does. */
+  async #settleBoth(
+    call: HeldCall,
+    { kind, data, startedAt, onFault = () => {} }: Settling,
+    now: Moment,
+  ): Promise<SettleResult | undefined> {
+    const { corrections } = data
+    const others = corrections.filter((correction) => !partOf(call, correction))
+    const facts = { ...data, corrections: others, startedAt, onFault }
+    const result = await this.#store.run(settleOperation(kind as never, facts))
+    if (result === undefined) {
+      this.#forget(data.id)
+      return undefined
+    }
+    const applied = call.settled ? [] : await this.#correct(call, data, startedAt, now)
+    if ('before' in result) {
+      return { before: new Map([...result.before, ...(call.settled ?? [])]) }
+    }
+    const inStore = result.applied.values()
+    const all = corrections.map((correction, at) =>
+      partOf(call, correction) ? (applied[at] ?? 0) : (inStore.next().value ?? 0),
+    )
+    return { ...result, applied: all }
+  }
+
+  /** Corrects what leases have served. Returns the units charged by each correction, 0 for those of the store. */
+  async #correct(
+    call: HeldCall,
+    data: SettleRequest,
+    startedAt: number,
+    now: Moment,
+  ): Promise<number[]> {
+    const { corrections } = data
+    for (const correction of corrections) {
+      const part = partOf(call, correction)
+      const more = part ? correction.actual - part.entry.cost : 0
+      if (!part || more <= 0 || call.overruns.has(part)) continue
+      const overrun = new Overrun(this.#store, part, more - part.lease.move(more, now))
+      call.overruns.set(part, overrun)
+    }
+    // If the store fails, this settlement may be repeated.
+    for (const overrun of call.overruns.values()) await overrun.charge(data, startedAt)
+    const applied = corrections.map((correction) => {
+      const part = partOf(call, correction)
+      if (!part) return 0
+      const more = correction.actual - part.entry.cost
+      return more < 0 ? part.lease.move(more, now) : more
+    })
+    call.settled = new Map(corrections.map(({ markIndex }, at) => [markIndex, applied[at] ?? 0]))
+    call.until = now.steady + SETTLED_MS
+    release(call)
+    return applied
+  }
+
+  #forget(id: string): void {
+    const call = this.#calls.get(id)
+    this.#calls.delete(id)
+    if (call && !call.settled) release(call)
+  }
+}
+
+const partOf = ({ parts }: HeldCall, { key }: Correction): Served | undefined =>
+  parts.find(({ entry }) => entry.key === key)
+
+function release({ parts }: HeldCall): void {
+  for (const { lease } of parts) void lease.block.release()
+}

@@ -1,0 +1,118 @@
+/* Reservations from leases. */
+import type {
+  Entry,
+  SettlementMark,
+  Store,
+  StoreReply,
+  StoreRequest,
+  Verdict,
+} from '../stores/store.ts'
+import type { SettleResult } from '../reservations/settle-request.ts'
+import type { Moment } from './block.ts'
+import type { LeaseBook } from './lease-book.ts'
+import { HeldCalls, type Settling } from './held-calls.ts'
+import { heldMark } from './held-mark.ts'
+import { isLeased } from './lease.ts'
+import { decideRest, type LocalPart } from './local-part.ts'
+import { momentOf, type Serving } from './serving.ts'
+
+/** The part of a leased store that serves reservations. The option `reservations` of `leased` takes it. */
+export type LeasedReservations = (store: Store, book: LeaseBook, serving: Serving) => Reserving
+
+/**
+ * Serves reservations from leases: no round trip to reserve or to settle, unless the store counts another policy of
+ * the decision. A block's unused units go back once its calls are settled.
+ *
+ * @example
+ * const store = leased(upstash(), { reservations: reserveFromLeases })
+ */
+export const reserveFromLeases: LeasedReservations = (store, book, serving) =>
+  new Reserving(store, book, serving)
+
+class Reserving {
+  readonly #store: Store
+  readonly #book: LeaseBook
+  readonly #serving: Serving
+  readonly #calls: HeldCalls
+
+  constructor(store: Store, book: LeaseBook, serving: Serving) {
+    this.#store = store
+    this.#book = book
+    this.#serving = serving
+    this.#calls = new HeldCalls(store)
+  }
+
+  /** Decides a reservation: leases serve all of its leased policies, or the store charges everything. */
+  reserve(request: StoreRequest, heldMs: number): Promise<StoreReply> {
+    const { fit, startedAt } = request
+    const atMost = { ...request, entries: chargedAt(request, [], fit?.most) }
+    return this.#serving.serve(atMost, heldMs, async (local, now) => {
+      const missing = local.rest.filter(isLeased)
+      if (missing.length === 0) return this.#reserveFrom(local, request, heldMs, now)
+      const blocks = this.#book.requestForCalls(missing, heldMs, startedAt, now)
+      local.putBack()
+      if (blocks.requests.length > 0)
+        await this.#serving.takeBlocks(blocks, request, now).catch(() => {})
+      if (blocks.requests.length < missing.length) return this.#store.check(request)
+      return this.#serving.serve(atMost, heldMs, (again, later) => {
+        if (!again.rest.some(isLeased)) return this.#reserveFrom(again, request, heldMs, later)
+        again.putBack()
+        return this.#store.check(request)
+      })
+    })
+  }
+
+  /** Decides a reservation of which leases have served the leased policies, with what it costs at most. */
+  async #reserveFrom(
+    local: LocalPart,
+    request: StoreRequest,
+    heldMs: number,
+    now: Moment,
+  ): Promise<StoreReply> {
+    const { fit, id, reads } = request
+    const { served, rest } = local
+    // The store grants by the cost of the floor.
+    const atFloor = request.entries.filter(
+      (entry) => !served.some((one) => one.entry.index === entry.index),
+    )
+    this.#serving.fetchAhead(served, request, now)
+    // Blocks stay open meanwhile.
+    for (const { lease } of served) lease.block.hold()
+    try {
+      const isInStore = rest.length > 0
+      const counted = isInStore && {
+        mark: heldMark(request.mark as SettlementMark<number>, request.entries, served),
+        fit,
+      }
+      const bare = { ...request, entries: atFloor, mark: undefined, fit: undefined }
+      const [reply, isAllowed] = await decideRest(local, reads, now, () =>
+        this.#store.check({ ...bare, ...counted }),
+      )
+      const granted = isInStore ? reply.granted : fit?.most
+      if (isAllowed && !reply.degraded) {
+        const charged = chargedAt(request, reply.verdicts, granted)
+        const parts = served.map(({ lease, entry }) => {
+          const final = charged.find(({ index }) => index === entry.index) ?? entry
+          lease.left += entry.cost - final.cost
+          return { lease, entry: final }
+        })
+        this.#calls.add(id, { parts, isInStore, until: now.steady + heldMs }, now)
+      }
+      return { ...reply, granted }
+    } finally {
+      for (const { lease } of served) void lease.block.release()
+    }
+  }
+
+  /** Settles a reservation. Returns `undefined` if no lease has served it. */
+  settle(operation: Settling): Promise<SettleResult | undefined> | undefined {
+    return this.#calls.settle(operation, momentOf(operation.data))
+  }
+}
+
+/** The entries with the cost of what is granted. */
+const chargedAt = (
+  { entries, fit }: StoreRequest,
+  verdicts: readonly Verdict[],
+  granted: number | undefined,
+): readonly Entry[] => fit?.kind.charge(fit, entries, { verdicts, granted }) ?? entries
