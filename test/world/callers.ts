@@ -1,5 +1,6 @@
 /* What callers do: each function is one call of an app, from its request to its end. */
 import type { Decision } from '@sluice/core'
+import type { ReservationData } from '@sluice/core/reservations'
 import type { Call } from './judges/caller-judge.ts'
 import { isBucket, type Rule } from './judges/rules.ts'
 import { viaGuard, viaModel } from './http-calls.ts'
@@ -36,7 +37,7 @@ export interface Scene {
 type Decided = Decision & {
   readonly settle?: (used: Record<string, number>) => Promise<Outcome>
   readonly cancel?: () => Promise<Outcome>
-  readonly toJSON?: () => { id: string; charges: { key: string; units: number }[] }
+  readonly toJSON?: () => ReservationData
 }
 
 type Outcome = { readonly applied: boolean; readonly why?: string }
@@ -161,13 +162,17 @@ async function finish(
       const { applied, why } = await settle()
       world.note(`${call.number} settled ${data.id}: ${applied} ${why ?? ''}`)
       // One that was made without the store may have to be settled in both places.
-      if (!decision.degraded) world.settled(call, data.id, applied)
+      if (!decision.degraded)
+        world.settled(data.id, applied, ending === 'cancel' ? nothingOf(used) : used)
     } catch (error) {
       world.note(`${call.number} settle threw ${(error as Error).message}`)
       world.callers.threw(settling, error)
     }
   }
 }
+
+const nothingOf = (used: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.keys(used).map((unit) => [unit, 0]))
 
 const unitsOf = (rules: readonly Rule[]): string[] => [...new Set(rules.map(({ unit }) => unit))]
 

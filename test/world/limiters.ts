@@ -69,7 +69,7 @@ export function makeLimiter(
 
 function storeOf(
   product: Exports,
-  { wrappers, timeoutMs, maxPartitions }: Setting,
+  { wrappers, timeoutMs, maxPartitions, leasesCalls }: Setting,
   { send, onSend }: Wire,
 ) {
   const names: readonly string[] = WRAPPERS[wrappers]
@@ -89,7 +89,13 @@ function storeOf(
   for (const name of names.toReversed()) {
     if (name === 'breaker') store = product.breaker(store, { failures: 3, pauseMs: 500 })
     if (name === 'batched') store = product.batched(store)
-    if (name === 'leased') store = product.leases.leased(store, { maxLeases: maxPartitions })
+    if (name === 'leased') {
+      const { leased, reserveFromLeases } = product.leases
+      const options = { maxLeases: maxPartitions }
+      store = leasesCalls
+        ? leased(store, { ...options, reservations: reserveFromLeases })
+        : leased(store, options)
+    }
     if (name === 'cached') store = product.cacheDenials(store, { maxPartitions })
   }
   return store

@@ -53,6 +53,8 @@ export interface Setting {
   readonly configures: boolean
   /** The most partitions of which leases are held, or denials remembered. */
   readonly maxPartitions: number
+  /** True if leases serve reservations, too. */
+  readonly leasesCalls: boolean
   /** True if plans are looked up, instead of being known to the caller. */
   readonly looksUpPlans: boolean
 }
@@ -122,6 +124,7 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
     configures: others.chance(0.3),
     looksUpPlans: others.chance(0.3),
     maxPartitions: others.pick([1, 3, 1_000, 1_000]),
+    leasesCalls: others.chance(0.6),
     ...options,
   }
 }

@@ -1,6 +1,7 @@
 /* A simulated world: the shipped code and scripts, with everything that can go wrong, from one seed. */
 import { createHash } from 'node:crypto'
 import type { Decision } from '@sluice/core'
+import type { ReservationData } from '@sluice/core/reservations'
 import { strike } from './incidents.ts'
 import { loadFactory } from './isolate.ts'
 import { judgeBills, type Billed } from './judges/bill-judge.ts'
@@ -191,15 +192,15 @@ export class World {
     this.callers.decided(call, decision, this.scheduler.now, this.#losses, mostTrips)
   }
 
-  reserved(call: Call, { id, charges }: { id: string; charges: { key: string; units: number }[] }) {
+  reserved(call: Call, { id, charges }: ReservationData) {
     this.#lossesAt.set(id, this.#losses)
     this.callers.reserved(call, id, charges, this.#losses)
   }
 
-  settled(_: Call, id: string, applied: boolean): void {
+  settled(id: string, applied: boolean, used: Readonly<Record<string, number>>): void {
     const times = (this.#settled.get(id) ?? 0) + (applied ? 1 : 0)
     this.#settled.set(id, times)
-    this.callers.settled(id, applied, times, this.#lossesAt.get(id) !== this.#losses)
+    this.callers.settled(id, applied, times, this.#lossesAt.get(id) !== this.#losses, used)
   }
 
   answered(call: Call, response: Response, text: string, isGone: boolean): void {

@@ -68,6 +68,8 @@ export class CallerJudge {
   readonly served = new Map<string, number>()
   /** The reservations that callers know of. */
   readonly reservations = new Set<string>()
+  /** What leases have served of reservations that are not settled. */
+  readonly #leasedCalls = new Map<string, readonly { policy: string; units: number }[]>()
   readonly #local: LocalJudge
   readonly #setting: Setting
   readonly #server: ServerJudge
@@ -122,7 +124,7 @@ export class CallerJudge {
     for (const { name, charged, cost } of decision.policies) {
       const rule = rules.find((one) => one.name === name)
       if (!rule?.leaseMs || !charged) continue
-      this.served.set(name, (this.served.get(name) ?? 0) + cost)
+      this.#serve(name, cost)
     }
   }
 
@@ -192,19 +194,29 @@ export class CallerJudge {
   reserved(
     call: Call,
     id: string,
-    charges: readonly { key: string; units: number }[],
+    charges: readonly { policy: string; key: string; units: number }[],
     losses: number,
   ) {
     this.tally.reserved += 1
     if (this.reservations.has(id)) this.#accuse(`two reservations have the id ${id}`)
     this.reservations.add(id)
     const held = this.#server.heldOf(id)
+    const isThere = (key: string): boolean =>
+      held !== undefined && [...held.charges.values()].some((charge) => charge.key.endsWith(key))
+    const fromLeases = this.#setting.leasesCalls
+      ? charges.filter(({ policy, key }) => this.#unitOf(policy) !== undefined && !isThere(key))
+      : []
+    if (losses === call.losses) {
+      for (const { policy, units } of fromLeases) this.#serve(policy, units)
+      this.#leasedCalls.set(id, fromLeases)
+      this.tally.leased += fromLeases.length
+    }
     if (held === undefined) {
-      if (losses === call.losses && charges.length > 0)
+      if (losses === call.losses && charges.length > fromLeases.length)
         this.#accuse(`Redis knows nothing of reservation ${id}`)
       return
     }
-    for (const { key, units } of charges) {
+    for (const { key, units } of charges.filter((charge) => !fromLeases.includes(charge))) {
       const same = [...held.charges.values()].filter((charge) => charge.key.endsWith(key))
       if (held.state === 'open' && !same.some((charge) => charge.units === units) && units > 0) {
         this.#accuse(
@@ -214,10 +226,30 @@ export class CallerJudge {
     }
   }
 
+  #serve(policy: string, units: number): void {
+    this.served.set(policy, (this.served.get(policy) ?? 0) + units)
+  }
+
+  /** The unit of a leased policy. */
+  #unitOf(policy: string): string | undefined {
+    const rules = this.#setting.deployments.flatMap((deployment) => deployment.rules)
+    return rules.find(({ name, leaseMs }) => name === policy && leaseMs > 0)?.unit
+  }
+
   /** Judges the outcome of a settlement. */
-  settled(id: string, applied: boolean, timesApplied: number, hasLost: boolean): void {
+  settled(
+    id: string,
+    applied: boolean,
+    timesApplied: number,
+    hasLost: boolean,
+    used: Readonly<Record<string, number>>,
+  ): void {
     if (!applied) return
     this.tally.settled += 1
+    for (const { policy, units } of this.#leasedCalls.get(id) ?? []) {
+      this.#serve(policy, (used[this.#unitOf(policy) ?? ''] ?? units) - units)
+    }
+    this.#leasedCalls.delete(id)
     // A replica that lags knows nothing of the first time.
     if (timesApplied > 1 && !hasLost)
       this.#accuse(`reservation ${id} was settled ${timesApplied} times`)

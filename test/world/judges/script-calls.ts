@@ -26,6 +26,8 @@ export interface Decided {
   readonly now: number
   readonly apply: boolean
   readonly rows: readonly Row[]
+  /** The policies of the limiter. */
+  readonly rules: readonly Rule[]
   /** The key that notes the charges, if they may be settled. */
   readonly mark: string | undefined
 }
@@ -102,6 +104,7 @@ export function readDecision(
     now: Number(reply[0]),
     apply: args[at] === '1',
     rows,
+    rules,
     mark: isMarked ? keys.at(-1) : undefined,
   }
 }

@@ -77,7 +77,7 @@ export class ServerJudge {
 
   /** Judges a decision. `charges` are the units noted in its mark, by position. */
   decided(decided: Decided, charges: ReadonlyMap<number, number> | undefined, at: number): void {
-    const { rows, now, apply, id } = decided
+    const { rows, rules, now, apply, id } = decided
     this.tally.decisions += 1
     if (now !== at) this.#accuse(`decided at ${now}, not at the time of Redis`)
     let isDenied = false
@@ -124,6 +124,12 @@ export class ServerJudge {
           this.#single.set(rule.name, (this.#single.get(rule.name) ?? 0) + units)
       }
       return
+    }
+    // What leases have served of it: a settlement charges no more than an overrun.
+    for (const [index, units] of charges) {
+      const rule = rules[index]
+      if (rule === undefined || held.charges.has(index)) continue
+      held.charges.set(index, { id, at: 0, units, key: '', rule, enforced: true })
     }
     this.#held.set(id, held)
     this.#blocks.set(id, held)
@@ -257,7 +263,8 @@ export class ServerJudge {
     for (const [id, { charges }] of this.#blocks) {
       if (reservations.has(id)) continue
       for (const charge of charges.values()) {
-        if (charge.rule.leaseMs === 0) continue
+        // Without a key, it is a note of what a lease has served.
+        if (charge.rule.leaseMs === 0 || charge.key === '') continue
         units.set(charge.rule.name, (units.get(charge.rule.name) ?? 0) + charge.units)
       }
     }
