@@ -4,9 +4,10 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import { createLimiter, type Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { cacheDenials } from '@sluice/core/cache-denials'
-import { leased } from '@sluice/core/leases'
+import { leased, reserveFromLeases } from '@sluice/core/leases'
 import { pipelined } from '@sluice/core/pipelined'
 import { redis } from '@sluice/core/redis'
+import { reserve, type Reservation } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { Redis } from 'ioredis'
 import { lineOf } from './log.ts'
@@ -27,7 +28,7 @@ const IN_FLIGHT = 32
 
 const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings
 const log = openSync(settings.logFile, 'a')
-const store = leased(cacheDenials(storeOf(settings)))
+const store = leased(cacheDenials(storeOf(settings)), { reservations: reserveFromLeases })
 const { traffic } = settings
 const limiter = createLimiter({ store, ...limitsForSwarm(traffic) })
 const clock = clockOf(traffic)
@@ -65,15 +66,29 @@ async function decide(): Promise<number> {
   const route = dice(40) === 0 ? 'plain' : 'fast'
   const units = dice(8) === 0 ? 3 : 1
   const plan = planAt(before, traffic)
-  const decision = await limiter.check({ tenant, route, plan }, { cost: units })
+  const subject = { tenant, route, plan }
+  const call =
+    dice(6) === 0
+      ? await reserve(limiter, subject, { cost: units, settleWithin: '20s' })
+      : undefined
+  const decision = call ?? (await limiter.check(subject, { cost: units }))
   const { at, allowed, source, degraded, retryAfterMs } = decision
   if (degraded) throw new Error(`A decision was degraded: ${degraded.cause}`)
   const after = clock()
+  const used = call?.allowed ? await settle(call, units) : units
   const [isLeased, isCached] = [source === 'lease', source === 'cache']
-  const facts = { before, at, after, tenant, plan, route, units, allowed, isLeased, isCached }
-  writeSync(log, lineOf(facts))
+  const facts = { before, at, after, tenant, plan, route, allowed, isLeased, isCached }
+  writeSync(log, lineOf({ ...facts, units: used }))
   decided += 1
   return retryAfterMs ?? 0
+}
+
+/** Settles a reservation after a while, with what it has used: all, less, or nothing. */
+async function settle(call: Reservation, units: number): Promise<number> {
+  if (dice(4) === 0) await setTimeout(dice(40))
+  const used = dice(units + 1)
+  await call.settle(used)
+  return used
 }
 
 /** A process works for one tenant for a moment, and leaves the rest of its leases behind. */
