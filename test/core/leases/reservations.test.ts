@@ -131,6 +131,17 @@ describe('a reservation from a lease', () => {
     expect(await left(one)).toEqual({ hourly: 100_000 })
   })
 
+  it('holds its block open for ten minutes, and gives nothing back after that', async () => {
+    const one = setUp([everyone])
+    const call = await mustReserve(one, 100)
+    one.clock.advance(600_000)
+    await (await mustReserve(one, 100)).settle({ usd: 100 })
+    expect(await call.settle({ usd: 10 })).toMatchObject({ applied: true, returned: {} })
+    await one.store.returnUnits()
+    await settled()
+    expect(await left(one)).toEqual({ everyone: 100_000 - 200 })
+  })
+
   it('counts a cost that was not known before', async () => {
     const one = setUp([everyone])
     await mustReserve(one, 100)
@@ -166,6 +177,15 @@ describe('a reservation goes to the store', () => {
     const one = setUp([everyone])
     expect((await mustReserve(one, 7_000)).source).toBe('store')
     expect(one.shared.checks).toHaveLength(1)
+  })
+
+  it('while there is a lease from before the first reservation', async () => {
+    const one = setUp([everyone])
+    for (let time = 0; time < 3; time += 1) await one.limiter.check(ACME, { cost: { usd: 100 } })
+    await one.limiter.check(ACME, { cost: { usd: 100 } })
+    expect((await mustReserve(one, 100)).source).toBe('store')
+    one.clock.advance(2_000)
+    expect((await mustReserve(one, 100)).source).toBe('lease')
   })
 
   it('for a second after a block was denied', async () => {

@@ -2,7 +2,7 @@ import type { Entry, Store, StoreRequest, Verdict } from '../stores/store.ts'
 import { runInBackground } from '../internal/background.ts'
 import { correctCharges } from './corrections.ts'
 
-/** The shortest time after the end of a lease for which its unused units can be given back, in milliseconds. */
+/** The time after the end of a lease for which its unused units can be given back, in milliseconds. */
 export const RETURN_WITHIN_MS = 60_000
 
 /** A moment by two clocks: one that may be set, and one that may stand still while the machine sleeps. */
@@ -18,15 +18,17 @@ export class Block {
   readonly #store: Store
   /** The request that has charged it. */
   readonly request: StoreRequest
-  /** The time until which its units can be given back, by the steady clock. */
-  readonly returnableUntil: number
+  /** The time until which calls may hold it open, by the steady clock. */
+  readonly heldUntil: number
+  /** True once what it has left is on its way back. */
+  isClosed = false
   readonly #leases: Lease[] = []
   #users = 0
 
-  constructor(store: Store, request: StoreRequest, returnableUntil: number) {
+  constructor(store: Store, request: StoreRequest, heldUntil: number) {
     this.#store = store
     this.request = request
-    this.returnableUntil = returnableUntil
+    this.heldUntil = heldUntil
   }
 
   add(lease: Lease): void {
@@ -51,6 +53,7 @@ export class Block {
   }
 
   async #close(): Promise<void> {
+    this.isClosed = true
     const unused = this.#leases.filter(({ left }) => left > 0)
     if (unused.length === 0) return
     const charges = unused.map(({ entry, units: reserved, left }) => {
@@ -137,10 +140,10 @@ export class Lease {
 
   /**
    * Takes more units for a call that it has served, or takes some back. Returns what it has moved: none of units
-   * that have left their window, and no more than it has.
+   * that have left their window or their block, and no more than it has.
    */
   move(more: number, { steady }: Moment): number {
-    if (this.isForgotten || steady >= this.#countedUntil) return 0
+    if (this.isForgotten || this.block.isClosed || steady >= this.#countedUntil) return 0
     const moved = Math.min(more, this.left)
     this.left -= moved
     return moved

@@ -18,6 +18,9 @@ interface HeldCall {
   readonly isInStore: boolean
   /** The time after which it is forgotten, by the steady clock. */
   until: number
+  /** The time after which it holds no block open. */
+  readonly heldUntil: number
+  isHeld: boolean
   /** The last settlement, which the next one waits for. */
   settling?: Promise<unknown>
   /** What a settlement that has failed could not charge. */
@@ -40,18 +43,19 @@ export class HeldCalls {
     this.#store = store
   }
 
-  /** Adds a reservation. Its leases' blocks stay open until it is settled, or its time is over. */
-  add(id: string, call: Omit<HeldCall, 'overruns'>, { steady }: Moment): void {
+  /** Adds a reservation. Its blocks stay open until it is settled, or `heldUntil`. */
+  add(id: string, call: Omit<HeldCall, 'overruns' | 'isHeld'>, { steady }: Moment): void {
     let seen = 0
-    for (const [other, { until }] of this.#calls) {
-      if (until <= steady) this.#forget(other)
+    for (const [other, old] of this.#calls) {
+      if (old.heldUntil <= steady) release(old)
+      if (old.until <= steady) this.#forget(other)
       seen += 1
       if (seen === MAX_SWEPT) break
     }
     const [oldest] = this.#calls.keys()
     if (oldest !== undefined && this.#calls.size >= MAX_CALLS) this.#forget(oldest)
     for (const { lease } of call.parts) lease.block.hold()
-    this.#calls.set(id, { ...call, overruns: new Map() })
+    this.#calls.set(id, { ...call, isHeld: true, overruns: new Map() })
   }
 
   /** Settles a reservation. Returns `undefined` if no lease has served it. */
@@ -139,13 +143,15 @@ export class HeldCalls {
   #forget(id: string): void {
     const call = this.#calls.get(id)
     this.#calls.delete(id)
-    if (call && !call.settled) release(call)
+    if (call) release(call)
   }
 }
 
 const partOf = ({ parts }: HeldCall, { key }: Correction): Served | undefined =>
   parts.find(({ entry }) => entry.key === key)
 
-function release({ parts }: HeldCall): void {
-  for (const { lease } of parts) void lease.block.release()
+function release(call: HeldCall): void {
+  if (!call.isHeld) return
+  call.isHeld = false
+  for (const { lease } of call.parts) void lease.block.release()
 }

@@ -34,7 +34,7 @@ export class Holding {
   #deniedUntil = 0
   /** The time after which nobody needs it, by the steady clock. */
   idleAfter: number
-  /** The longest time that a call which its leases have served may take to be settled, in milliseconds. */
+  /** The longest time for which calls hold its blocks open, in milliseconds. */
   heldMs = 0
   #lease: Lease | undefined
   #next: Lease | undefined

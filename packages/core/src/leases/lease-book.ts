@@ -45,8 +45,8 @@ export interface PendingBlocks {
   readonly requests: readonly BlockRequest[]
   readonly mark?: SettlementMark
   readonly fit?: Fit
-  /** The time for which their units can be given back, in milliseconds. */
-  readonly returnableMs?: number
+  /** The time for which they may be held open, in milliseconds. */
+  readonly heldMs: number
 }
 
 /** Idle holdings to drop at once: each may give units back by a request. */
@@ -64,10 +64,10 @@ export class LeaseBook {
     this.#max = max
   }
 
-  /** Returns the lease that can serve the cost of this entry, to a call that is settled within `heldMs`. */
+  /** Returns the lease that can serve the cost of this entry, to a call that holds its block for `heldMs`. */
   find(entry: Entry, heldMs: number, now: Moment): Lease | undefined {
     const lease = this.#holdings.get(entry.key)?.find(entry, now)
-    return lease && now.steady + heldMs <= lease.block.returnableUntil ? lease : undefined
+    return lease && now.steady + heldMs <= lease.block.heldUntil ? lease : undefined
   }
 
   /** Requests blocks for those entries that have no lease, or a used one, and no request under way. */
@@ -84,7 +84,7 @@ export class LeaseBook {
     return blocksFor(requests, id)
   }
 
-  /** Requests blocks for calls that are settled within `heldMs`, beside the request of the decision itself. */
+  /** Requests blocks for calls, beside the request of the decision itself. Each is held for `heldMs` at most. */
   requestForCalls(
     entries: readonly Entry[],
     heldMs: number,
@@ -97,7 +97,9 @@ export class LeaseBook {
       if (!terms) return []
       const holding = this.#keep(entry.key, terms, now)
       holding.heldMs = Math.max(holding.heldMs, heldMs)
-      const onItsWay = holding.hasPlenty(entry, now) && holding.take(terms, startedAt, now)
+      // A lease from before the first of such calls serves others until it is over.
+      const mayTake = holding.hasPlenty(entry, now) && !holding.find(entry, now)
+      const onItsWay = mayTake && holding.take(terms, startedAt, now)
       if (!onItsWay) return []
       return [{ entry, terms, holding, onItsWay, wanted: holding.wanted, isPrefetch: true }]
     })
@@ -144,12 +146,12 @@ export class LeaseBook {
 
   /** Ends the request for blocks, with the reply if there is one that charged them. */
   finish(
-    { requests, fit, returnableMs = 0 }: PendingBlocks,
+    { requests, fit, heldMs }: PendingBlocks,
     request: StoreRequest,
     reply: StoreReply | undefined,
     taken: Moment,
   ): void {
-    const block = new Block(this.#store, request, taken.steady + returnableMs)
+    const block = new Block(this.#store, request, taken.steady + heldMs)
     for (const { entry, terms, holding, onItsWay, wanted, isPrefetch } of requests) {
       const verdict = reply?.verdicts[request.entries.indexOf(entry)]
       // A reset may have dropped it meanwhile, and removed the charge, too.
@@ -217,11 +219,11 @@ export class LeaseBook {
 }
 
 function blocksFor(requests: readonly BlockRequest[], id: string): PendingBlocks {
-  const heldMs = Math.max(0, ...requests.map(({ holding }) => holding.heldMs))
+  const callMs = Math.max(0, ...requests.map(({ holding }) => holding.heldMs))
+  const heldMs = callMs + Math.max(0, ...requests.map(({ terms }) => terms.durationMs))
   const isOne = ({ wanted: { ahead, waiting } }: BlockRequest): boolean => ahead + waiting === 1
-  if (heldMs === 0 && requests.every(isOne)) return { id, requests }
+  if (callMs === 0 && requests.every(isOne)) return { id, requests, heldMs }
   const wanted = Object.fromEntries(requests.map(({ entry, wanted: own }) => [entry.index, own]))
-  const longest = Math.max(...requests.map(({ terms }) => terms.durationMs))
-  const returnableMs = longest + Math.max(RETURN_WITHIN_MS, heldMs)
-  return { id, requests, mark: keepingMark(id, returnableMs), fit: blockFit(wanted), returnableMs }
+  const mark = keepingMark(id, heldMs + RETURN_WITHIN_MS)
+  return { id, requests, heldMs, mark, fit: blockFit(wanted) }
 }

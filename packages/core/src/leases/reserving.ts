@@ -29,6 +29,9 @@ export type LeasedReservations = (store: Store, book: LeaseBook, serving: Servin
 export const reserveFromLeases: LeasedReservations = (store, book, serving) =>
   new Reserving(store, book, serving)
 
+/** The longest time for which a call holds a block open: until then, the block has a mark in the store. */
+const MAX_HELD_MS = 600_000
+
 class Reserving {
   readonly #store: Store
   readonly #book: LeaseBook
@@ -43,19 +46,20 @@ class Reserving {
   }
 
   /** Decides a reservation: leases serve all of its leased policies, or the store charges everything. */
-  reserve(request: StoreRequest, heldMs: number): Promise<StoreReply> {
+  reserve(request: StoreRequest, ttlMs: number): Promise<StoreReply> {
     const { fit, startedAt } = request
+    const heldMs = Math.min(ttlMs, MAX_HELD_MS)
     const atMost = { ...request, entries: chargedAt(request, [], fit?.most) }
     return this.#serving.serve(atMost, heldMs, async (local, now) => {
       const missing = local.rest.filter(isLeased)
-      if (missing.length === 0) return this.#reserveFrom(local, request, heldMs, now)
+      if (missing.length === 0) return this.#reserveFrom(local, request, ttlMs, now)
       const blocks = this.#book.requestForCalls(missing, heldMs, startedAt, now)
       local.putBack()
       if (blocks.requests.length > 0)
         await this.#serving.takeBlocks(blocks, request, now).catch(() => {})
       if (blocks.requests.length < missing.length) return this.#store.check(request)
       return this.#serving.serve(atMost, heldMs, (again, later) => {
-        if (!again.rest.some(isLeased)) return this.#reserveFrom(again, request, heldMs, later)
+        if (!again.rest.some(isLeased)) return this.#reserveFrom(again, request, ttlMs, later)
         again.putBack()
         return this.#store.check(request)
       })
@@ -66,7 +70,7 @@ class Reserving {
   async #reserveFrom(
     local: LocalPart,
     request: StoreRequest,
-    heldMs: number,
+    ttlMs: number,
     now: Moment,
   ): Promise<StoreReply> {
     const { fit, id, reads } = request
@@ -96,7 +100,9 @@ class Reserving {
           lease.left += entry.cost - final.cost
           return { lease, entry: final }
         })
-        this.#calls.add(id, { parts, isInStore, until: now.steady + heldMs }, now)
+        const until = now.steady + ttlMs
+        const heldUntil = now.steady + Math.min(ttlMs, MAX_HELD_MS)
+        this.#calls.add(id, { parts, isInStore, until, heldUntil }, now)
       }
       return { ...reply, granted }
     } finally {

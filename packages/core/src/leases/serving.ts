@@ -92,7 +92,7 @@ export class Serving {
   }
 }
 
-const NO_BLOCKS: PendingBlocks = { id: '', requests: [] }
+const NO_BLOCKS: PendingBlocks = { id: '', requests: [], heldMs: 0 }
 
 /** The moment of a decision. It may have waited since its request was made. */
 export const momentOf = ({
