@@ -79,6 +79,35 @@ describe('a call of batched', () => {
     expect(calls).toEqual([3, 1, 1])
   })
 
+  it('has the deadline of the check that began first, wherever it stands', async () => {
+    const { store } = countingStore()
+    const begins: number[] = []
+    const noting: Store = {
+      ...store,
+      run(operation) {
+        begins.push(operation.startedAt)
+        return fail()
+      },
+    }
+    const together = batched(noting)
+    let first = 0
+    const limiter = createLimiter({
+      store: {
+        ...noting,
+        async check(request) {
+          first = request.startedAt
+          const later = (ms: number) => together.check({ ...request, startedAt: first + ms })
+          const [reply] = await Promise.all([later(12), later(0), later(20)])
+          return reply
+        },
+      },
+      policies: [rpm],
+      onStoreError: 'deny',
+    })
+    await limiter.check({ tenant: 'a' })
+    expect(begins).toEqual([first])
+  })
+
   it('repeats nothing but the id of a decision that is like the one before', async () => {
     const { limiter, bodies } = await setUp(own)
     await Promise.all(Array.from({ length: 2 }, () => limiter.check({ tenant: 'a' })))

@@ -125,7 +125,8 @@ async function send(store: Store, waiting: readonly Waiting[]): Promise<void> {
 
 /** The operation that makes several decisions of one script. */
 const decideAll = (requests: readonly StoreRequest[]): Operation<Answers, Batched> => {
-  const [{ startedAt }] = requests as [StoreRequest]
+  // A check that has waited for something else may join others that began after it.
+  const startedAt = Math.min(...requests.map((request) => request.startedAt))
   const { keys, args } = joinCalls(requests)
   return { kind: DECIDE_ALL, keys, data: { requests, args }, startedAt }
 }
