@@ -99,7 +99,9 @@ export class CallerJudge {
       if (!CAUSES.has(degraded.cause)) this.#accuse(`degraded by ${degraded.cause}`)
       // A call may wait for settings or a plan that another has begun to read.
       const sharesReads = configures || looksUpPlans
-      if (isCalm(weather) && lasted < timeoutMs && !sharesReads)
+      // A shared call ends at the deadline of its oldest check.
+      const spread = this.#setting.wrappers.includes('batched') ? 20 : 0
+      if (isCalm(weather) && lasted < timeoutMs - spread && !sharesReads)
         this.#accuse('degraded although nothing has failed')
       this.#judgeMode(decision)
       return
