@@ -172,7 +172,8 @@ export class SimulatedRedis {
     if (kind === 'decisions' && Array.isArray(reply)) {
       for (const [index, call] of splitCall(keys, args).entries()) {
         const answer: unknown = reply[index]
-        if (!Array.isArray(answer)) continue
+        // A full Redis has not written what it would have charged, and what the next are told counts it.
+        if (!Array.isArray(answer)) break
         const made = await this.#judgeDecision(rules, call.keys, call.args, answer, hasMark(text))
         onDecided(...made)
       }
