@@ -43,6 +43,38 @@ describe('unused units', () => {
     await spend(limiter, 1)
   })
 
+  it.each([true, false])(
+    'of a block that arrives after that go back, too, with fetchAhead %s',
+    async (fetchAhead) => {
+      const { limiter, store, shared, start } = setUpLeases([rpm], { leases: { fetchAhead } })
+      await spend(limiter, 6)
+      const resume = shared.holdReplies()
+      const late = Promise.all(Array.from({ length: 30 }, () => limiter.check(ACME)))
+      await settled()
+      await store.returnUnits()
+      resume()
+      await late
+      await shared.idle()
+      await store.returnUnits()
+      await shared.idle()
+      expect((await start().limiter.peek(ACME)).policies[0]?.remaining).toBe(1_000 - 36)
+    },
+  )
+
+  it('of partitions that are too many go back, also if their block arrives later', async () => {
+    const { limiter, store, shared, start } = setUpLeases([rpm], { leases: { maxLeases: 1 } })
+    const tenants = Array.from({ length: 64 }, (_, index) => ({ tenant: `t${index % 4}` }))
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all(tenants.map((tenant) => limiter.check(tenant)))
+    }
+    await store.returnUnits()
+    await shared.idle()
+    for (const tenant of tenants.slice(0, 4)) {
+      const { policies } = await start().limiter.peek(tenant)
+      expect(policies[0]?.remaining).toBe(1_000 - 48)
+    }
+  })
+
   it('stay charged if they cannot be given back', async () => {
     const { limiter, store, shared, start } = setUpLeases([rpm])
     await spend(limiter, 4)

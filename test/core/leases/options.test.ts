@@ -10,6 +10,7 @@ import {
 } from '@sluice/core'
 import { lease, leased } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
+import { reserve } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { describe, expect, it } from 'vitest'
 import { ACME, setUp } from '../../support/limiters.ts'
@@ -52,6 +53,11 @@ describe('mistakes in leases', () => {
     [
       'reservations that are switched on',
       () => leased(memory(), { reservations: true as never }),
+      'leased.reservations',
+    ],
+    [
+      'another function for reservations',
+      () => leased(memory(), { reservations: reserve as never }),
       'leased.reservations',
     ],
     ['no leases', () => leased(memory(), { maxLeases: 0 }), 'leased.maxLeases'],

@@ -188,6 +188,17 @@ describe('a reservation goes to the store', () => {
     expect((await mustReserve(one, 100)).source).toBe('lease')
   })
 
+  it('once if a block fails, and not for longer', async () => {
+    const one = setUp([everyone])
+    await mustReserve(one, 100)
+    one.shared.isDown = true
+    expect(await reserve(one.limiter, ACME, { cost: { usd: 100 } })).toMatchObject({
+      degraded: { cause: 'store_unreachable' },
+    })
+    one.shared.isDown = false
+    expect((await mustReserve(one, 100)).source).toBe('lease')
+  })
+
   it('for a second after a block was denied', async () => {
     const few = lease(
       fixedWindow({ name: 'few', limit: 16, unit: 'usd', window: '1h', per: 'global' }),
@@ -226,6 +237,24 @@ describe('with a fit, a reservation from a lease', () => {
 })
 
 describe('in another process, a reservation from a lease', () => {
+  it.each([
+    ['cancelled', 80, 0],
+    ['settled at more', 350, 500],
+    ['settled again', 350, 350],
+  ])('that was settled there is not %s at home', async (_, there, here) => {
+    const one = setUp([everyone, tenant])
+    for (let time = 0; time < 3; time += 1) await mustReserve(one, 100)
+    const call = await mustReserve(one, 100)
+    await reservation(one.start().limiter, JSON.stringify(call)).settle({ usd: there })
+    const before = await left(one)
+    expect(await call.settle({ usd: here })).toMatchObject({
+      applied: false,
+      why: 'settled_before',
+    })
+    await settled()
+    expect(await left(one)).toEqual(before)
+  })
+
   it('is settled in the store: an overrun is charged, and nothing of the lease given back', async () => {
     const one = setUp([everyone, tenant])
     const [less, more] = [await mustReserve(one, 100), await mustReserve(one, 100)]

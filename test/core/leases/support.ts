@@ -20,7 +20,7 @@ export class SharedStore implements Store {
   returns = 0
   isDown = false
   #held: Promise<void> | undefined
-  readonly #returning = new Set<Promise<unknown>>()
+  readonly #underWay = new Set<Promise<unknown>>()
   readonly #store: Store
 
   constructor(store: Store = memory()) {
@@ -30,7 +30,9 @@ export class SharedStore implements Store {
   async check(request: StoreRequest): Promise<StoreReply> {
     this.#assertUp()
     this.checks.push(request)
-    const reply = await this.#store.check(request)
+    const checking = this.#store.check(request)
+    this.#underWay.add(checking)
+    const reply = await checking
     await this.#held
     return { ...reply, source: 'store' }
   }
@@ -39,14 +41,19 @@ export class SharedStore implements Store {
     this.#assertUp()
     this.returns += 1
     const returning = this.#store.run(operation)
-    this.#returning.add(returning)
+    this.#underWay.add(returning)
     return (await returning) as never
   }
 
-  /** Resolves when all units that are on their way back have arrived. */
+  /** Resolves when all blocks and units that are on their way have arrived. */
   async idle(): Promise<void> {
-    await Promise.allSettled(this.#returning)
-    this.#returning.clear()
+    while (this.#underWay.size > 0) {
+      const all = [...this.#underWay]
+      await Promise.allSettled(all)
+      for (const one of all) this.#underWay.delete(one)
+      // What a reply leads to has begun by then.
+      await settled()
+    }
   }
 
   reset(keys: readonly string[]): Promise<void> {

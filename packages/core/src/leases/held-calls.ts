@@ -23,6 +23,8 @@ interface HeldCall {
   isHeld: boolean
   /** The last settlement, which the next one waits for. */
   settling?: Promise<unknown>
+  /** The first settlement that the store was asked for. */
+  asked?: SettleRequest
   /** What a settlement that has failed could not charge. */
   readonly overruns: Map<Served, Overrun>
   /** The units that its settlement has charged, by position of the policy. Undefined before. */
@@ -95,15 +97,21 @@ export class HeldCalls {
     const { corrections } = data
     const others = corrections.filter((correction) => !partOf(call, correction))
     const facts = { ...data, corrections: others, startedAt, onFault }
+    const { asked } = call
+    call.asked ??= data
     const result = await this.#store.run(settleOperation(kind as never, facts))
     if (result === undefined) {
       this.#forget(data.id)
       return undefined
     }
-    const applied = call.settled ? [] : await this.#correct(call, data, startedAt, now)
     if ('before' in result) {
-      return { before: new Map([...result.before, ...(call.settled ?? [])]) }
+      // By a settlement of this process whose reply was lost; or by another process, which has left the leases alone.
+      if (!call.settled && asked) await this.#correct(call, asked, startedAt, now)
+      release(call)
+      call.settled ??= new Map()
+      return { before: new Map([...result.before, ...call.settled]) }
     }
+    const applied = await this.#correct(call, data, startedAt, now)
     const inStore = result.applied.values()
     const all = corrections.map((correction, at) =>
       partOf(call, correction) ? (applied[at] ?? 0) : (inStore.next().value ?? 0),

@@ -36,6 +36,8 @@ export class Holding {
   idleAfter: number
   /** The longest time for which calls hold its blocks open, in milliseconds. */
   heldMs = 0
+  /** True once the store has forgotten its units, also those that are on their way. */
+  isForgotten = false
   #lease: Lease | undefined
   #next: Lease | undefined
 
@@ -109,11 +111,15 @@ export class Holding {
     return { startedAt, until: steady + durationMs, ended, end }
   }
 
+  /** Notes that there was no block to be had. */
+  deny({ durationMs }: LeaseTerms, { steady }: Moment): void {
+    this.#deniedUntil = steady + durationMs
+  }
+
   /** Ends a request for a block. */
   end(block: BlockOnItsWay, hasBlock: boolean): void {
     if (this.#taken === block) this.#taken = undefined
     if (this.#fetched === block) this.#fetched = undefined
-    if (!hasBlock) this.#deniedUntil = block.until
     block.end(hasBlock)
   }
 

@@ -9,6 +9,7 @@ import type {
 import { Block, Lease, RETURN_WITHIN_MS, type Moment } from './block.ts'
 import { blockFit, blockSize, type Wanted } from './block-fit.ts'
 import { requestId } from '../internal/random-id.ts'
+import { isDenied } from '../stores/store.ts'
 import { Holding, type BlockOnItsWay } from './holding.ts'
 import { keepingMark } from '../reservations/mark.ts'
 import { termsOf, type LeaseTerms } from './lease.ts'
@@ -144,30 +145,36 @@ export class LeaseBook {
     return blocksFor(requests, requestId())
   }
 
-  /** Ends the request for blocks, with the reply if there is one that charged them. */
+  /** Ends the request for blocks, with the reply if there is one. */
   finish(
     { requests, fit, heldMs }: PendingBlocks,
     request: StoreRequest,
     reply: StoreReply | undefined,
     taken: Moment,
   ): void {
+    const { verdicts = [], granted, degraded } = reply ?? {}
+    const isCharged =
+      request.apply && !degraded && verdicts.length > 0 && !isDenied(request.entries, verdicts)
     const block = new Block(this.#store, request, taken.steady + heldMs)
     for (const { entry, terms, holding, onItsWay, wanted, isPrefetch } of requests) {
-      const verdict = reply?.verdicts[request.entries.indexOf(entry)]
-      // A reset may have dropped it meanwhile, and removed the charge, too.
-      const hasBlock = verdict?.fits === true && this.#holdings.get(entry.key) === holding
-      holding.end(onItsWay, hasBlock)
-      if (!hasBlock) continue
+      const verdict = verdicts[request.entries.indexOf(entry)]
+      const isKept = this.#holdings.get(entry.key) === holding
+      if (verdict?.fits === false) holding.deny(terms, taken)
+      holding.end(onItsWay, isCharged && isKept)
+      if (!verdict || !isCharged || holding.isForgotten) continue
       const { cost } = entry
       // A store that does not know `fit` has charged one decision.
-      const isBlock = fit !== undefined && reply?.granted !== undefined
+      const isBlock = fit !== undefined && granted !== undefined
       const units = cost * (isBlock ? blockSize(wanted, cost, verdict.available) : 1)
       const used = isPrefetch ? 0 : cost
       const { durationMs, isAligned } = terms
       // Less a millisecond, because stores count whole ones.
       const lastsMs = (isAligned ? Math.min(durationMs, verdict.resetMs) : durationMs) - 1
       const countedMs = isAligned ? verdict.resetMs : (entry.params[0] ?? 0)
-      holding.add(new Lease({ entry, verdict, units, used, block, taken, lastsMs, countedMs }))
+      const lease = new Lease({ entry, verdict, units, used, block, taken, lastsMs, countedMs })
+      if (isKept) holding.add(lease)
+      // All units were to be given back, or there were too many leases.
+      else void lease.end()
     }
   }
 
@@ -176,6 +183,7 @@ export class LeaseBook {
     for (const key of keys) {
       const holding = this.#holdings.get(key)
       if (!holding) continue
+      holding.isForgotten = true
       for (const lease of holding.leases) {
         lease.left = 0
         lease.isForgotten = true

@@ -54,12 +54,12 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   assertStore('leased.store', store)
   assertKnownOptions('leased', options, ['maxLeases', 'fetchAhead', 'reservations'])
   const { maxLeases = 10_000, fetchAhead = true, reservations } = options
-  if (reservations !== undefined && typeof reservations !== 'function') {
+  if (reservations !== undefined && typeof reservations?.create !== 'function') {
     throw new ConfigError('invalid_option', 'leased.reservations', 'must be reserveFromLeases')
   }
   const book = new LeaseBook(store, assertPositiveInteger('leased.maxLeases', maxLeases))
   const serving = new Serving(store, book, fetchAhead)
-  const reserving = reservations?.(store, book, serving)
+  const reserving = reservations?.create(store, book, serving)
 
   return noteWrapper<LeasedStore>({
     async check(given) {

@@ -17,7 +17,9 @@ import { decideRest, type LocalPart } from './local-part.ts'
 import { momentOf, type Serving } from './serving.ts'
 
 /** The part of a leased store that serves reservations. The option `reservations` of `leased` takes it. */
-export type LeasedReservations = (store: Store, book: LeaseBook, serving: Serving) => Reserving
+export interface LeasedReservations {
+  create(store: Store, book: LeaseBook, serving: Serving): Reserving
+}
 
 /**
  * Serves reservations from leases: no round trip to reserve or to settle, unless the store counts another policy of
@@ -26,8 +28,9 @@ export type LeasedReservations = (store: Store, book: LeaseBook, serving: Servin
  * @example
  * const store = leased(upstash(), { reservations: reserveFromLeases })
  */
-export const reserveFromLeases: LeasedReservations = (store, book, serving) =>
-  new Reserving(store, book, serving)
+export const reserveFromLeases: LeasedReservations = {
+  create: (store, book, serving) => new Reserving(store, book, serving),
+}
 
 /** The longest time for which a call holds a block open: until then, the block has a mark in the store. */
 const MAX_HELD_MS = 600_000
@@ -55,8 +58,7 @@ class Reserving {
       if (missing.length === 0) return this.#reserveFrom(local, request, ttlMs, now)
       const blocks = this.#book.requestForCalls(missing, heldMs, startedAt, now)
       local.putBack()
-      if (blocks.requests.length > 0)
-        await this.#serving.takeBlocks(blocks, request, now).catch(() => {})
+      if (blocks.requests.length > 0) await this.#serving.takeBlocks(blocks, request, now)
       if (blocks.requests.length < missing.length) return this.#store.check(request)
       return this.#serving.serve(atMost, heldMs, (again, later) => {
         if (!again.rest.some(isLeased)) return this.#reserveFrom(again, request, ttlMs, later)

@@ -5,7 +5,6 @@ import type { LeaseBook, PendingBlocks, Served } from './lease-book.ts'
 import { systemClock } from '../clock.ts'
 import { runInBackground } from '../internal/background.ts'
 import { sharesPromises } from '../internal/runtime.ts'
-import { isDenied } from '../stores/store.ts'
 import { decideRest, serveLocally, type LocalPart } from './local-part.ts'
 
 /** The most blocks that a decision waits for: the first may have been taken before many others came. */
@@ -79,15 +78,12 @@ export class Serving {
 
   /** Checks entries in the store, and takes blocks along for the next decisions. */
   async #take(request: StoreRequest, blocks: PendingBlocks, now: Moment): Promise<StoreReply> {
-    const { entries, apply } = request
-    let isCharged = false
     let reply: StoreReply | undefined
     try {
       reply = await this.#store.check({ ...request, mark: blocks.mark, fit: blocks.fit })
-      isCharged = apply && !reply.degraded && !isDenied(entries, reply.verdicts)
       return reply
     } finally {
-      this.#book.finish(blocks, request, isCharged ? reply : undefined, now)
+      this.#book.finish(blocks, request, reply, now)
     }
   }
 }
