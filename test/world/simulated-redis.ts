@@ -170,10 +170,12 @@ export class SimulatedRedis {
       return
     }
     if (kind === 'decisions' && Array.isArray(reply)) {
+      let isFull = false
       for (const [index, call] of splitCall(keys, args).entries()) {
         const answer: unknown = reply[index]
-        // A full Redis has not written what it would have charged, and what the next are told counts it.
-        if (!Array.isArray(answer)) break
+        // A full Redis has not written what it would have charged, which the next denials count.
+        if (!Array.isArray(answer)) isFull = true
+        if (!Array.isArray(answer) || (isFull && !hasCharged(answer))) continue
         const made = await this.#judgeDecision(rules, call.keys, call.args, answer, hasMark(text))
         onDecided(...made)
       }
@@ -237,6 +239,10 @@ export class SimulatedRedis {
     return found
   }
 }
+
+/** True if a decision has charged any of its policies: each has four numbers after the time. */
+const hasCharged = (reply: readonly unknown[]): boolean =>
+  reply.some((state, at) => at % 4 === 1 && Number(state) > 1)
 
 const isErrorReply = (reply: unknown): boolean =>
   typeof reply === 'object' && reply !== null && 'error' in reply
