@@ -61,6 +61,21 @@ describe('unused units', () => {
     },
   )
 
+  it('of two policies go back together, also if their block arrives later', async () => {
+    const all = lease(slidingWindow({ name: 'all', ...minute, per: 'global' }))
+    const { limiter, store, shared, start } = setUpLeases([rpm, all])
+    await spend(limiter, 3)
+    const resume = shared.holdReplies()
+    const late = limiter.check(ACME)
+    await settled()
+    await store.returnUnits()
+    resume()
+    await late
+    await shared.idle()
+    const { policies } = await start().limiter.peek(ACME)
+    expect(policies.map(({ remaining }) => remaining)).toEqual([996, 996])
+  })
+
   it('of partitions that are too many go back, also if their block arrives later', async () => {
     const { limiter, store, shared, start } = setUpLeases([rpm], { leases: { maxLeases: 1 } })
     const tenants = Array.from({ length: 64 }, (_, index) => ({ tenant: `t${index % 4}` }))

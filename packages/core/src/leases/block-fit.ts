@@ -13,7 +13,7 @@ const PART = 4
 export interface Wanted {
   /** The one that takes it, and those to come. */
   readonly ahead: number
-  /** Those that wait for it. */
+  /** The decisions that wait for the block. */
   readonly waiting: number
 }
 

@@ -25,7 +25,7 @@ interface HeldCall {
   settling?: Promise<unknown>
   /** The first settlement that the store was asked for. */
   asked?: SettleRequest
-  /** What a settlement that has failed could not charge. */
+  /** Overruns of a settlement. After a failure, a repeated one charges what is left. */
   readonly overruns: Map<Served, Overrun>
   /** The units that its settlement has charged, by position of the policy. Undefined before. */
   settled?: ReadonlyMap<number, number>

@@ -156,6 +156,7 @@ export class LeaseBook {
     const isCharged =
       request.apply && !degraded && verdicts.length > 0 && !isDenied(request.entries, verdicts)
     const block = new Block(this.#store, request, taken.steady + heldMs)
+    const late: Lease[] = []
     for (const { entry, terms, holding, onItsWay, wanted, isPrefetch } of requests) {
       const verdict = verdicts[request.entries.indexOf(entry)]
       const isKept = this.#holdings.get(entry.key) === holding
@@ -173,9 +174,10 @@ export class LeaseBook {
       const countedMs = isAligned ? verdict.resetMs : (entry.params[0] ?? 0)
       const lease = new Lease({ entry, verdict, units, used, block, taken, lastsMs, countedMs })
       if (isKept) holding.add(lease)
-      // All units were to be given back, or there were too many leases.
-      else void lease.end()
+      else late.push(lease)
     }
+    // All units were to be given back, or there were too many leases. A block is given back with the last of its own.
+    for (const lease of late) void lease.end()
   }
 
   /** Drops the leases of these keys. The store has forgotten their units. */

@@ -12,7 +12,7 @@ export class Overrun {
   readonly #part: Served
   readonly #units: number
   readonly #id: string = requestId()
-  /** What is not done yet. */
+  /** The steps that are left. */
   #steps: ('mark' | 'charge')[] = ['mark', 'charge']
 
   constructor(store: Store, part: Served, units: number) {
