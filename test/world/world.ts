@@ -194,13 +194,19 @@ export class World {
 
   reserved(call: Call, { id, charges }: ReservationData) {
     this.#lossesAt.set(id, this.#losses)
-    this.callers.reserved(call, id, charges, this.#losses)
+    this.callers.reservations.reserved(call, id, charges, this.#losses)
   }
 
   settled(id: string, applied: boolean, used: Readonly<Record<string, number>>): void {
     const times = (this.#settled.get(id) ?? 0) + (applied ? 1 : 0)
     this.#settled.set(id, times)
-    this.callers.settled(id, applied, times, this.#lossesAt.get(id) !== this.#losses, used)
+    this.callers.reservations.settled(
+      id,
+      applied,
+      times,
+      this.#lossesAt.get(id) !== this.#losses,
+      used,
+    )
   }
 
   answered(call: Call, response: Response, text: string, isGone: boolean): void {
@@ -247,6 +253,6 @@ export class World {
     const keys = lasting.filter((key) => !key.includes(':config:'))
     for (const key of keys) this.accuse(`${key} never expires`)
     judgeBills(this.#bills, this.redis.judge, this.setting, (what) => this.accuse(what))
-    this.callers.end(this.redis.judge.leasedUnits(this.callers.reservations))
+    this.callers.reservations.end(this.redis.judge.leasedUnits(this.callers.reservations.known))
   }
 }

@@ -3,6 +3,7 @@ import type { Decision } from '@sluice/core'
 import { SECRET, type Setting } from '../setting.ts'
 import { PLAN_MS } from '../limiters.ts'
 import { LocalJudge } from './local-judge.ts'
+import { ReservationJudge } from './reservation-judge.ts'
 import { judgeParts } from './rollout-judge.ts'
 import type { Rule } from './rules.ts'
 import type { ServerJudge } from './server-judge.ts'
@@ -64,22 +65,16 @@ export class CallerJudge {
     crashed: 0,
     entries: 0,
   }
-  /** Units that isolates have served of leased policies, by policy. */
-  readonly served = new Map<string, number>()
-  /** The reservations that callers know of. */
-  readonly reservations = new Set<string>()
-  /** What leases have served of reservations that are not settled. */
-  readonly #leasedCalls = new Map<string, readonly { policy: string; units: number }[]>()
+  readonly reservations: ReservationJudge
   readonly #local: LocalJudge
   readonly #setting: Setting
-  readonly #server: ServerJudge
   readonly #accuse: (what: string) => void
   /** The last denial that an isolate was told by its store. It may have been for everyone. */
   readonly #denials = new Map<string, number>()
 
   constructor(setting: Setting, server: ServerJudge, accuse: (what: string) => void) {
     this.#setting = setting
-    this.#server = server
+    this.reservations = new ReservationJudge(setting, server, this.tally, accuse)
     this.#accuse = accuse
     this.#local = new LocalJudge(setting, accuse)
   }
@@ -126,7 +121,7 @@ export class CallerJudge {
     for (const { name, charged, cost } of decision.policies) {
       const rule = rules.find((one) => one.name === name)
       if (!rule?.leaseMs || !charged) continue
-      this.#serve(name, cost)
+      this.reservations.serve(name, cost)
     }
   }
 
@@ -192,74 +187,6 @@ export class CallerJudge {
     if (!decision.allowed && charged > 0) this.#accuse(`a denied ${kind} was charged`)
   }
 
-  /** Judges a reservation that a caller was given. */
-  reserved(
-    call: Call,
-    id: string,
-    charges: readonly { policy: string; key: string; units: number }[],
-    losses: number,
-  ) {
-    this.tally.reserved += 1
-    if (this.reservations.has(id)) this.#accuse(`two reservations have the id ${id}`)
-    this.reservations.add(id)
-    const held = this.#server.heldOf(id)
-    const isThere = (key: string): boolean =>
-      held !== undefined && [...held.charges.values()].some((charge) => charge.key.endsWith(key))
-    const fromLeases = this.#setting.leasesCalls
-      ? charges.filter(({ policy, key }) => this.#unitOf(policy) !== undefined && !isThere(key))
-      : []
-    if (losses === call.losses) {
-      for (const { policy, units } of fromLeases) this.#serve(policy, units)
-      this.#leasedCalls.set(id, fromLeases)
-      this.tally.leased += fromLeases.length
-    }
-    if (held === undefined) {
-      if (losses === call.losses && charges.length > fromLeases.length)
-        this.#accuse(`Redis knows nothing of reservation ${id}`)
-      return
-    }
-    for (const { key, units } of charges.filter((charge) => !fromLeases.includes(charge))) {
-      const same = [...held.charges.values()].filter((charge) => charge.key.endsWith(key))
-      if (held.state === 'open' && !same.some((charge) => charge.units === units) && units > 0) {
-        this.#accuse(
-          `a reservation was told ${units} units, and Redis holds ${same.map((one) => one.units).join()}`,
-        )
-      }
-    }
-  }
-
-  #serve(policy: string, units: number): void {
-    this.served.set(policy, (this.served.get(policy) ?? 0) + units)
-  }
-
-  /** The unit of a leased policy. */
-  #unitOf(policy: string): string | undefined {
-    const rules = this.#setting.deployments.flatMap((deployment) => deployment.rules)
-    return rules.find(({ name, leaseMs }) => name === policy && leaseMs > 0)?.unit
-  }
-
-  /** Judges the outcome of a settlement. */
-  settled(
-    id: string,
-    applied: boolean,
-    timesApplied: number,
-    hasLost: boolean,
-    used: Readonly<Record<string, number>>,
-  ): void {
-    if (!applied) return
-    this.tally.settled += 1
-    for (const { policy, units } of this.#leasedCalls.get(id) ?? []) {
-      this.#serve(policy, (used[this.#unitOf(policy) ?? ''] ?? units) - units)
-    }
-    this.#leasedCalls.delete(id)
-    // A replica that lags knows nothing of the first time.
-    if (timesApplied > 1 && !hasLost)
-      this.#accuse(`reservation ${id} was settled ${timesApplied} times`)
-    const held = this.#server.heldOf(id)
-    if (held && held.state !== 'settled' && !hasLost)
-      this.#accuse(`reservation ${id} is ${held.state}, not settled`)
-  }
-
   /** Judges an answer over HTTP. */
   answered(
     call: Call,
@@ -310,14 +237,6 @@ export class CallerJudge {
     if (name !== 'StoreError') this.#accuse(`${call.kind} threw ${name} ${code}: ${message}`)
     else if (['check', 'peek', 'reserve'].includes(call.kind))
       this.#accuse(`${call.kind} threw ${code}`)
-  }
-
-  /** Judges the whole at the end: no more was served from leases than Redis has charged for them. */
-  end(charged: ReadonlyMap<string, number>): void {
-    for (const [name, units] of this.served) {
-      const most = charged.get(name) ?? 0
-      if (units > most) this.#accuse(`${units} units of ${name} were served, of ${most} charged`)
-    }
   }
 }
 
