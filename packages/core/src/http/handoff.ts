@@ -149,7 +149,9 @@ function usesInStore(source: Store | (() => Store)): (id: string, now: number) =
     const use = { key, set: { used: '1' }, ttlMs: USED_MS }
     try {
       const condition = { key, field: 'used', is: undefined }
-      return await store.run(writeOperation({ writes: [use], condition, now }))
+      return await store.run(
+        writeOperation({ writes: [use], condition, now, clockIsInjected: false }),
+      )
     } catch (error) {
       if (error instanceof ConfigError) throw error
       // It may have been used: the handler charges.

@@ -20,6 +20,7 @@ export interface Extension {
 /** The parts of a limiter that an extension joins. */
 export interface ExtensionHost extends Omit<ExtensionContext, 'records'> {
   readonly store: Store
+  readonly clockIsInjected: boolean
 }
 
 /** An extension in one limiter, wrapped so that it cannot break a decision. */

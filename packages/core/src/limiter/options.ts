@@ -61,12 +61,15 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   const clock = wholeMsClock(injectedClock === undefined ? systemClock : injectedClock)
   assertLimits(policies, plans)
   const store = assertStore('store', options.store)
+  store.accept?.(policies)
   let events: Emitters | undefined
   // An extension may use its host later: it then finds the observed store, and the events.
+  const clockIsInjected = injectedClock !== undefined
   const host = {
     policies,
     plans,
     clock,
+    clockIsInjected,
     store,
     problem: (problem: Problem) => events?.problem(problem),
   }
@@ -82,7 +85,7 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
     program: compile(policies),
     store: withFallback(host.store, onStoreError, host.problem),
     clock,
-    clockIsInjected: injectedClock !== undefined,
+    clockIsInjected,
     plans,
     events,
     extensions: instances,

@@ -1,6 +1,13 @@
 import type { Clock } from '../clock.ts'
 import type { PolicyRule } from '../policies/policy.ts'
-import type { Operation, RecordField, RecordValues, StateMap, Store } from '../stores/store.ts'
+import type {
+  Operation,
+  RecordField,
+  RecordValues,
+  StateMap,
+  Store,
+  StoreRequest,
+} from '../stores/store.ts'
 import type { LuaOperation, LuaOperationKind } from '../lua/twins.ts'
 import { systemClock } from '../clock.ts'
 
@@ -44,11 +51,9 @@ export interface Records {
 }
 
 /** Records to write in one step. */
-export interface WriteRequest {
+export interface WriteRequest extends Pick<StoreRequest, 'now' | 'clockIsInjected'> {
   readonly writes: readonly RecordWrite[]
   readonly condition?: RecordCondition | undefined
-  /** The caller's time in epoch ms, for a store without a clock. */
-  readonly now: number
 }
 
 /** Creates the operation that writes records if a condition holds. Its result is true if it did. */
@@ -115,17 +120,18 @@ return 1
 
 /** Creates access to the records of a store, for extensions. */
 export function createRecords(
-  host: { readonly store: Store },
+  host: { readonly store: Store; readonly clockIsInjected: boolean },
   policies: readonly PolicyRule[],
   clock: Clock,
 ): Records {
+  const time = () => ({ now: clock(), clockIsInjected: host.clockIsInjected })
   return {
     async read(reads, startedAt = systemClock()) {
-      const request = { policies, entries: [], apply: false, now: clock(), clockIsInjected: false }
+      const request = { policies, entries: [], apply: false, ...time() }
       return (await host.store.check({ ...request, id: '', startedAt, reads })).values
     },
     write: (writes, condition, startedAt) =>
-      host.store.run(writeOperation({ writes, condition, now: clock() }, startedAt)),
+      host.store.run(writeOperation({ writes, condition, ...time() }, startedAt)),
     remove: (keys) => host.store.reset(keys),
     run: (operation) => host.store.run(operation),
   }

@@ -144,6 +144,7 @@ function observeStore(store: Store, emit: (event: LimiterEvents['storeCall']) =>
     }
   }
   return {
+    accept: store.accept,
     check: (request) => measure('check', () => store.check(request)),
     run: (operation) => measure('run', () => store.run(operation)),
     reset: (keys) => measure('reset', () => store.reset(keys)),

@@ -22,14 +22,20 @@ export function settleOperation(
   {
     startedAt,
     onFault,
+    near,
     ...data
-  }: SettleRequest & { readonly startedAt: number; readonly onFault: () => void },
+  }: SettleRequest & {
+    readonly near?: string | undefined
+    readonly startedAt: number
+    readonly onFault: () => void
+  },
 ): Operation<SettleResult | undefined, SettleRequest> {
   const { mark, corrections, openKey, isLocal } = data
   // The script takes keys in the order of the policies. The charges may have another order.
   const inOrder = corrections.toSorted((a, b) => a.index - b.index)
   return {
     kind,
+    near,
     keys: [mark, ...inOrder.map(({ key }) => key), ...(openKey ? [openKey] : [])],
     data,
     startedAt,

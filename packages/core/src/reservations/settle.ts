@@ -54,6 +54,7 @@ export async function settle(
       corrections,
       id,
       mark: markKey(id),
+      near: data.charges[0]?.key,
       isLocal: madeIn !== 'store',
       openKey: data.openKey,
       isRelease,

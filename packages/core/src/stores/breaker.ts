@@ -52,6 +52,7 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
   const unsent = new Set<string | undefined>()
 
   return noteWrapper<Store>({
+    accept: store.accept,
     async check(request) {
       const { entries, mark, startedAt } = request
       if (circuit.mayCall(startedAt, entries.length === 0)) {

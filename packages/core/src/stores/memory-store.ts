@@ -1,15 +1,6 @@
 import type { StoredState } from '../algorithms/algorithm.ts'
-import type {
-  Entry,
-  MarkedCharge,
-  RecordValues,
-  StateMap,
-  Store,
-  StoreReply,
-  StoreRequest,
-  Verdict,
-} from './store.ts'
-import { isChargeable, isDenied } from './store.ts'
+import type { Store } from './store.ts'
+import { decideOn, type CountedStates } from './decide-on.ts'
 
 /** A stored state, and its mark for the clock algorithm of `trim`. */
 interface Item {
@@ -20,9 +11,6 @@ interface Item {
 }
 
 type Items = Map<string, Item>
-
-/** A verdict under construction. */
-type MutableVerdict = { -readonly [Name in keyof Verdict]: Verdict[Name] }
 
 export const MAX_KEYS = 10_000
 
@@ -55,8 +43,11 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
     for (const items of all) items.delete(key)
   }
 
-  const states: StateMap = {
+  const states: CountedStates = {
     get,
+    count: (key, stored) => put(counts, key, stored),
+    makeRoom: (entries) =>
+      trim(counts, maxKeys - entries.filter(({ key }) => !counts.has(key)).length),
     set(key, stored) {
       if (counts.has(key)) return put(counts, key, stored)
       const { expiresAt, isSpent } = stored
@@ -67,55 +58,8 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
     },
   }
 
-  function check({ entries, apply, now, reads, id, mark, fit }: StoreRequest): StoreReply {
-    const before = entries.map(({ key }) => get(key, now))
-    const verdicts = entries.map((entry, index): MutableVerdict => {
-      const finding = entry.policy.algorithm.check(before[index] as never, entry, now)
-      return { waitMs: 0, ...finding, charged: false }
-    })
-    const granted = fit?.kind.grant(fit, entries, verdicts)
-    if (apply && !isDenied(entries, verdicts)) {
-      const charged = fit?.kind.charge(fit, entries, { verdicts, granted })
-      const marked = charge(charged ?? entries, before, verdicts, now, id)
-      mark?.kind.write(mark, states, marked, now)
-    }
-    const values = reads.map(({ key, field }) => {
-      const record = get(key, now)
-      // A count under the key of a record reads as nothing, as it does in Redis.
-      return record instanceof Map ? (record as RecordValues).get(field) : undefined
-    })
-    return { source: 'memory', now, verdicts, values, granted }
-  }
-
-  function charge(
-    entries: readonly Entry[],
-    before: readonly unknown[],
-    verdicts: readonly MutableVerdict[],
-    now: number,
-    id: string,
-  ): MarkedCharge[] {
-    const charged = entries.filter((entry) => isChargeable(entry, entries, verdicts))
-    // Before any is charged: one dropped right after its charge would never count.
-    trim(counts, maxKeys - charged.filter(({ key }) => !counts.has(key)).length)
-    // By key, which policies of one keyspace share.
-    const positions = new Map<string, number>()
-    return charged.map((entry) => {
-      const { key, policy, cost, index } = entry
-      const at = entries.indexOf(entry)
-      let position = positions.get(key)
-      if (position === undefined) {
-        const stored = policy.algorithm.add(before[at] as never, entry, now, id)
-        put(counts, key, stored)
-        position = stored.position
-        positions.set(key, position)
-      }
-      ;(verdicts[at] as MutableVerdict).charged = true
-      return { index, units: cost, position }
-    })
-  }
-
   return {
-    check: (request) => Promise.resolve(check(request)),
+    check: async (request) => decideOn(states, request),
     run: async (operation) => operation.kind.run(states, operation),
     async reset(keys) {
       for (const key of keys) remove(key)

@@ -1,6 +1,7 @@
 import type { AlgorithmInput, Finding, StoredState } from '../algorithms/algorithm.ts'
 import type { Degraded, Source } from '../decision.ts'
 import type { StoreErrorCode } from '../errors.ts'
+import type { Subject } from '../subject.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import { ConfigError, StoreError } from '../errors.ts'
 
@@ -20,6 +21,8 @@ export interface StoreRequest {
   readonly policies: readonly PolicyRule[]
   /** The policies that take part, in their order. Policies of one `keyspace` have the same key. */
   readonly entries: readonly Entry[]
+  /** Who or what the decision is about, unless it only reads records. */
+  readonly subject?: Subject | undefined
   /** True to charge every entry if all enforced ones fit. False to write nothing. */
   readonly apply: boolean
   /** The caller's time in epoch ms. */
@@ -115,6 +118,8 @@ export interface Operation<Result, Data = unknown> {
   readonly kind: OperationKind<Result, Data>
   /** Every key that it may read or write. */
   readonly keys: readonly string[]
+  /** A key that is counted in the same place, for a store that has several, if `keys` may not name it. */
+  readonly near?: string | undefined
   readonly data: Data
   /** The machine's time when the caller's work began (epoch ms). The deadline counts from it. */
   readonly startedAt: number
@@ -185,6 +190,12 @@ export interface StoreProblem {
  * @example See `docs/extending.md`, which builds one.
  */
 export interface Store {
+  /**
+   * Called by `createLimiter`.
+   *
+   * @throws ConfigError When it cannot count one of these policies.
+   */
+  readonly accept?: ((policies: readonly PolicyRule[]) => void) | undefined
   /**
    * In one atomic step: evaluates all entries; if every enforced one fits and `apply` is set, charges
    * each key once. If all policies on a key are shadows,

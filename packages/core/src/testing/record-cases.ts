@@ -19,7 +19,7 @@ const POLICIES = [
 /** The records of a store, and a key that no other test uses. */
 function openRecords(store: Store) {
   const records: Records = createRecords(
-    { store },
+    { store, clockIsInjected: false },
     POLICIES.flatMap((policy) => policy()),
     systemClock,
   )
