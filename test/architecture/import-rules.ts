@@ -13,6 +13,8 @@ export const ROOMS: Readonly<Record<string, string>> = {
   limiter: 'nouns policies lua stores',
   reservations: 'nouns algorithms policies lua stores limiter',
   leases: 'nouns algorithms policies lua stores reservations',
+  // What a store that decides elsewhere, by data alone, has to know by name.
+  places: 'nouns algorithms policies stores limiter reservations leases',
   plans: 'nouns policies stores limiter',
   configuration: 'nouns policies stores limiter',
   routes: 'nouns',
@@ -41,6 +43,8 @@ export const PORT = /^stores\/store\.ts$/
 /** The files of `stores/` that a room may import, if it needs more than the port. */
 export const STORE_FILES: Readonly<Record<string, RegExp>> = {
   limiter: /^stores\/(store|fallback)\.ts$/,
+  // Decides on states that it keeps itself.
+  places: /^stores\/(store|decide-on|deadline)\.ts$/,
   // Tests your own algorithms in memory.
   testing: /^stores\/(store|memory)\.ts$/,
 }

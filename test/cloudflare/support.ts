@@ -26,6 +26,8 @@ export async function startWorker(
     env?: Config['env']
     triggers?: Config['triggers']
     compatibilityFlags?: string[]
+    /** The classes of Durable Objects, by binding. */
+    objects?: Record<string, string>
     /** A fixture that stands in front of it, with it bound as `BEHIND`. */
     front?: string
   } = {},
@@ -41,6 +43,14 @@ export async function startWorker(
     Object.entries(text).map(([name, value]) => [name, { type: 'text' as const, value }]),
   )
   const front = config.front === undefined ? [] : [await frontWorker(config.front, env)]
+  const objects = Object.entries(config.objects ?? {})
+  const classes = objects.map(([, exportName]) => exportName)
+  const bindings = Object.fromEntries(
+    objects.map(([name, exportName]) => [
+      name,
+      { type: 'durable-object' as const, worker: 'worker', exportName },
+    ]),
+  )
   const miniflare = new Miniflare({
     host: '127.0.0.1',
     port: 0,
@@ -58,7 +68,10 @@ export async function startWorker(
             modules: { 'index.js': { type: 'esm', contents: await bundle(fixture) } },
           },
           triggers: config.triggers,
-          env: { ...env, ...config.env },
+          exports: Object.fromEntries(
+            classes.map((name) => [name, { type: 'durable-object', storage: 'sqlite' } as const]),
+          ),
+          env: { ...env, ...bindings, ...config.env },
         },
       },
     ],

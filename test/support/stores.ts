@@ -5,10 +5,13 @@ import { pipelined } from '@sluice/core/pipelined'
 import { upstash, type UpstashOptions } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
 import { startLocal } from '@sluice/local'
+import { usageOperations } from '@sluice/usage'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { MAIN_STORES, running } from '../suites.ts'
+import { objectsInProcess, storeIn } from './objects.ts'
 import { overTcp, type TcpClientName } from './tcp-clients.ts'
+import { startWorkerdObjects } from './workerd-objects.ts'
 
 /** Makes stores of one kind; each has its own keys. */
 export interface StoreMaker {
@@ -45,6 +48,17 @@ export const STORES = {
   'redis, ioredis client': async () => overTcpClient('ioredis 5'),
   'redis, node-redis client': async () => overTcpClient('node-redis'),
   'embedded engine, built-in transport': async () => overRest({ engine: 'embedded' }),
+  'durable objects, in this process': async () => ({
+    make: () => storeIn(objectsInProcess({ operations: usageOperations }).namespace),
+    close: async () => {},
+  }),
+  'durable objects, in workerd': async () => {
+    const objects = await startWorkerdObjects()
+    return {
+      make: () => storeIn(objects.namespace()),
+      close: async () => objects[Symbol.asyncDispose](),
+    }
+  },
 } satisfies Record<string, () => Promise<StoreMaker>>
 
 export type StoreName = keyof typeof STORES

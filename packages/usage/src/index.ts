@@ -1,3 +1,4 @@
+export { usageOperations } from './counters/operations.ts'
 export { forgetUsage } from './recording/forget-usage.ts'
 export { flushUsage, recordUsage } from './recording/record-usage.ts'
 export type { RecordUsageOptions } from './recording/record-usage.ts'

@@ -41,7 +41,7 @@ export const blockFit = (wanted: WantedByIndex): Fit => ({
   data: wanted,
 })
 
-const BLOCKS: LuaFitKind<WantedByIndex> = {
+export const BLOCKS: LuaFitKind<WantedByIndex> = {
   name: 'blocks',
   grant: () => 1,
   charge: ({ data: wanted }, entries, { verdicts }) =>

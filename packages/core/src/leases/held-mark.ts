@@ -14,7 +14,7 @@ interface HeldData {
  * Notes what leases have served beside what the store charges, at a position that no charge has. So who settles it in
  * another process charges an overrun, and gives nothing back.
  */
-const HELD: LuaMarkKind<HeldData> = {
+export const HELD: LuaMarkKind<HeldData> = {
   name: 'held',
   write({ keys, data: { ttlMs, held } }, states, charges, now) {
     states.set(keys.at(-1) as string, { state: [...charges, ...held], expiresAt: now + ttlMs })

@@ -71,8 +71,7 @@ export function lease<
   const lasting = durationMs('lease.duration', options.duration ?? '1s')
   const most = assertPositiveInteger('lease.most', options.most ?? 100, 10_000)
   const rules = typeof policy === 'function' && policy.length === 0 ? policy() : undefined
-  if (!Array.isArray(rules))
-    throw invalid('policy', 'must be a policy, such as slidingWindow({ … })')
+  if (!Array.isArray(rules)) throw invalid('policy', 'must be a policy, such as slidingWindow(…)')
   const leasedRules = (rules as readonly PolicyRule[]).map((rule) => leaseRule(rule, lasting, most))
   return createPolicy(leasedRules) as Policy<Dimension, Unit, Name>
 }

@@ -66,7 +66,7 @@ export function writeOperation(
   return { kind: WRITE, keys, data: request, startedAt }
 }
 
-const WRITE: LuaOperationKind<boolean, WriteRequest> = {
+export const WRITE: LuaOperationKind<boolean, WriteRequest> = {
   name: 'write',
   run: (states, { data }) => writeInMemory(states, data),
   lua: {

@@ -76,7 +76,7 @@ export function fitRange<const Unit extends string>(
 /** The units that a million of the quantity cost, by unit. */
 type Rates = Readonly<Record<string, number>>
 
-const RANGE: LuaFitKind<Rates> = {
+export const RANGE: LuaFitKind<Rates> = {
   name: 'range',
 
   grant(fit, entries, findings) {

@@ -93,7 +93,7 @@ interface Open {
   readonly reservation: ReservationData
 }
 
-const RELEASED_LATER: LuaMarkKind<Open> = {
+export const RELEASED_LATER: LuaMarkKind<Open> = {
   name: 'release',
   write(mark, states, marked, now) {
     const { ttlMs, settleWithinMs, reservation } = mark.data
@@ -144,7 +144,7 @@ const findDue = (
 
 type Due = Pick<StoreRequest, 'now' | 'clockIsInjected'>
 
-const FIND_DUE: LuaOperationKind<readonly ReservationData[], Due> = {
+export const FIND_DUE: LuaOperationKind<readonly ReservationData[], Due> = {
   name: 'find due',
   run: (states, { keys: [openKey = ''], data: { now } }) =>
     [...openIn(states, openKey, now).values()]

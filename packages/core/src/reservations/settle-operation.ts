@@ -4,10 +4,11 @@ import type { SettlementOf, SettleRequest, SettleResult } from './settle-request
 import { RELEASED, RELEASED_MS, SETTLED_MS } from './settle-request.ts'
 import { settlingLua } from './settle-lua.ts'
 
-type Settle = LuaOperationKind<SettleResult | undefined, SettleRequest>
+/** A kind of operation that settles. */
+export type SettleKind = LuaOperationKind<SettleResult | undefined, SettleRequest>
 
 /** Creates the kind of operation that settles charges of policies with these twins. */
-export const settleKind = (settlementOf: SettlementOf): Settle => ({
+export const settleKind = (settlementOf: SettlementOf): SettleKind => ({
   name: 'settle',
   run: (states, { data }) => settleInMemory(states, data, settlementOf),
   lua: settlingLua(settlementOf),
@@ -18,24 +19,18 @@ export const settleKind = (settlementOf: SettlementOf): Settle => ({
  * is `undefined` if there was no mark and nothing was done.
  */
 export function settleOperation(
-  kind: Settle,
+  kind: SettleKind,
   {
     startedAt,
     onFault,
-    near,
     ...data
-  }: SettleRequest & {
-    readonly near?: string | undefined
-    readonly startedAt: number
-    readonly onFault: () => void
-  },
+  }: SettleRequest & { readonly startedAt: number; readonly onFault: () => void },
 ): Operation<SettleResult | undefined, SettleRequest> {
   const { mark, corrections, openKey, isLocal } = data
   // The script takes keys in the order of the policies. The charges may have another order.
   const inOrder = corrections.toSorted((a, b) => a.index - b.index)
   return {
     kind,
-    near,
     keys: [mark, ...inOrder.map(({ key }) => key), ...(openKey ? [openKey] : [])],
     data,
     startedAt,

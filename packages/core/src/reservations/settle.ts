@@ -3,7 +3,7 @@ import type { Correction, SettleResult } from './settle-request.ts'
 import { systemClock } from '../clock.ts'
 import { keyPrefix } from '../policies/rules.ts'
 import { invalidReservation, markKey, type ReservationData } from './reservation-data.ts'
-import { settleKind, settleOperation } from './settle-operation.ts'
+import { settleKind, settleOperation, type SettleKind } from './settle-operation.ts'
 import { settlementOf } from './settlements.ts'
 
 /** The outcome of settling a reservation. */
@@ -33,7 +33,8 @@ export interface Settled {
 /** Returns the units really used of `unit`, of which `reserved` are charged. */
 type ActualUnits = (unit: string, reserved: number) => number
 
-const SETTLE = settleKind(settlementOf)
+/** Settles charges of every policy. */
+export const SETTLE: SettleKind = settleKind(settlementOf)
 
 /** Settles a reservation: compares it with what was used, corrects the store, and reports the outcome. */
 export async function settle(
@@ -48,22 +49,20 @@ export async function settle(
   let storeFailed = false
   const onFault = (): void => void (storeFailed = true)
   const corrections = correctionsOf(data, runtime, actual)
-  const settling = store.run(
-    settleOperation(SETTLE, {
-      policies: program.policies,
-      corrections,
-      id,
-      mark: markKey(id),
-      near: data.charges[0]?.key,
-      isLocal: madeIn !== 'store',
-      openKey: data.openKey,
-      isRelease,
-      now: clock(),
-      clockIsInjected,
-      startedAt: systemClock(),
-      onFault,
-    }),
-  )
+  const operation = settleOperation(SETTLE, {
+    policies: program.policies,
+    corrections,
+    id,
+    mark: markKey(id),
+    isLocal: madeIn !== 'store',
+    openKey: data.openKey,
+    isRelease,
+    now: clock(),
+    clockIsInjected,
+    startedAt: systemClock(),
+    onFault,
+  })
+  const settling = store.run({ ...operation, near: data.charges[0]?.key })
   // A store that has never charged it may still be down.
   const result = await (madeIn === 'nowhere' ? settling.catch(onFault) : settling)
   const settled = settledBy(result, data, runtime, corrections)

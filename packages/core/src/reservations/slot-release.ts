@@ -49,7 +49,7 @@ interface Slots {
   readonly now: number
 }
 
-const RELEASE_SLOTS: LuaOperationKind<void, Slots> = {
+export const RELEASE_SLOTS: LuaOperationKind<void, Slots> = {
   name: 'release',
   run: (states, { data }) => releaseInMemory(data, states),
   lua: {

@@ -21,7 +21,7 @@ export interface StoreRequest {
   readonly policies: readonly PolicyRule[]
   /** The policies that take part, in their order. Policies of one `keyspace` have the same key. */
   readonly entries: readonly Entry[]
-  /** Who or what the decision is about, unless it only reads records. */
+  /** The subject of the decision. A request that only reads records has none. */
   readonly subject?: Subject | undefined
   /** True to charge every entry if all enforced ones fit. False to write nothing. */
   readonly apply: boolean

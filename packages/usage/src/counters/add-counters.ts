@@ -36,7 +36,7 @@ interface Additions {
   readonly now: number
 }
 
-const ADD: LuaOperationKind<Added, Additions> = {
+export const ADD: LuaOperationKind<Added, Additions> = {
   name: 'usage.add',
   run: (states, { data: { batch, now } }) => addInMemory(states, batch, now),
   lua: {

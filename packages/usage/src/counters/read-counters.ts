@@ -33,7 +33,7 @@ const readOperation = (
   now: number,
 ): LuaOperation<CounterValues[], number> => ({ kind: READ, keys, data: now, startedAt: Date.now() })
 
-const READ: LuaOperationKind<CounterValues[], number> = {
+export const READ: LuaOperationKind<CounterValues[], number> = {
   name: 'usage.read',
   run: (states, { keys, data: now }) => keys.map((key) => readInMemory(states, key, now)),
   lua: { script: () => SCRIPT, args: () => [], parse },

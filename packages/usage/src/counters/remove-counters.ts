@@ -42,7 +42,7 @@ interface Removal {
   readonly now: number
 }
 
-const REMOVE: LuaOperationKind<number, Removal> = {
+export const REMOVE: LuaOperationKind<number, Removal> = {
   name: 'usage.remove',
   run(states, { keys, data: { starts, now } }) {
     for (const key of keys) removeInMemory(states, key, starts, now)

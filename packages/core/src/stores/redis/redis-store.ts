@@ -8,6 +8,7 @@ import { assertName, assertPositiveInteger } from '../../internal/validation.ts'
 import { decidingScript } from '../../lua/program.ts'
 import { checkCall, parseCheckReply, scriptName } from '../../lua/call.ts'
 import { luaOf } from '../../lua/twins.ts'
+import { withDeadline } from '../deadline.ts'
 import { badReply } from '../store.ts'
 import { RedisError } from './transport.ts'
 
@@ -91,7 +92,7 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
     startedAt: number,
   ): Promise<unknown> {
     const script = scripts.get(name) ?? (await loadScript(name, source))
-    return withDeadline(timeoutMs, startedAt, (signal) => send(script, call, signal))
+    return withDeadline(timeoutMs, startedAt, (signal) => send(script, call, signal), failureOf)
   }
 
   return {
@@ -115,47 +116,21 @@ export function redisStore(transport: Transport, timeoutMs: number, prefix: stri
 
     async reset(keys) {
       const command = ['DEL', ...keys.map((key) => keyStart + key)]
-      const deleted = await withDeadline(timeoutMs, systemClock(), (signal) =>
-        transport(command, signal),
-      )
+      const call = (signal: AbortSignal) => transport(command, signal)
+      const deleted = await withDeadline(timeoutMs, systemClock(), call, failureOf)
       if (!Number.isInteger(deleted)) throw badReply()
     },
   }
 }
 
-/** Runs a call, and aborts it `timeoutMs` after `startedAt`. */
-async function withDeadline<T>(
-  timeoutMs: number,
-  startedAt: number,
-  call: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const controller = new AbortController()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  // If the clock was set back, the wait must not become longer.
-  const leftMs = Math.min(timeoutMs, timeoutMs - (systemClock() - startedAt))
-  try {
-    // The race bounds the wait even where a custom `fetch` ignores its signal.
-    return await new Promise<T>((resolve, reject) => {
-      const abort = (): void => {
-        reject(new StoreError('store_timeout', `The store did not answer within ${timeoutMs} ms`))
-        controller.abort()
-      }
-      if (leftMs <= 0) {
-        abort()
-        return
-      }
-      timer = setTimeout(abort, leftMs)
-      call(controller.signal).then(resolve, reject)
-    })
-  } catch (error) {
-    if (!(error instanceof RedisError)) throw error
-    // Only the code word of Redis' text is passed on. The rest may quote keys and arguments.
-    const word = /^[A-Z]{2,}/.exec(error.message)?.[0] ?? 'an error'
-    throw new StoreError('store_refused', `The store refused the command: ${word}`)
-  } finally {
-    clearTimeout(timer)
-  }
-}
+/** Returns the error to throw for one of a call to Redis, whose text may quote keys: only its first word is passed on. */
+const failureOf = (error: unknown): unknown =>
+  error instanceof RedisError
+    ? new StoreError(
+        'store_refused',
+        `The store refused the command: ${/^[A-Z]{2,}/.exec(error.message)?.[0] ?? 'an error'}`,
+      )
+    : error
 
 /** Assembles a script and stores it under its name. */
 async function loadScript(name: string, source: () => string): Promise<Script> {

@@ -1,0 +1,167 @@
+import {
+  ConfigError,
+  StoreError,
+  type Operation,
+  type RecordField,
+  type Store,
+  type StoreReply,
+  type StoreRequest,
+} from '@sluice/core'
+import { assertKnownOptions, assertOneOf, assertPositiveInteger } from '@sluice/core/internal'
+import { checkMessage, resetMessage, runMessage, withDeadline } from '@sluice/core/internal/places'
+import type { LimitsObject } from './limits-object.ts'
+import type { Answer } from './limits.ts'
+import { placesBy } from './places.ts'
+
+/** The regions that `locationHint` may name. */
+const LOCATION_HINTS = ['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me'] as const
+
+/** Options of `durableObjects`. */
+export interface DurableObjectsOptions {
+  /**
+   * The dimension of which each value has an object of its own. Every policy must count by it. `'global'` is one
+   * object for everything, which decides about 1,000 times a second at most. @default 'tenant'
+   */
+  readonly shardBy?: string
+  /**
+   * The region in which a new object is placed. An object never moves.
+   *
+   * @default near the request that first asks for it
+   */
+  readonly locationHint?: (typeof LOCATION_HINTS)[number]
+  /**
+   * The time limit of one decision, in milliseconds. After it, the limiter's `onStoreError` applies. The first
+   * decision of an object includes its start. @default 1_000
+   */
+  readonly timeoutMs?: number
+}
+
+/**
+ * Creates a store in Durable Objects: no Redis, no account beside Cloudflare's. Each tenant has an object, which decides
+ * in one call. See `docs/durable-objects.md`.
+ *
+ * @param namespace The binding of the class `LimitsObject`, such as `env.LIMITS`.
+ * @throws ConfigError When the binding is missing, or an option is unknown or out of range.
+ * @example
+ * import { env } from 'cloudflare:workers'
+ *
+ * export { LimitsObject } from '@sluice/cloudflare/durable-object'
+ * const limiter = createLimiter({ store: durableObjects(env.LIMITS), policies })
+ */
+export function durableObjects(
+  namespace: DurableObjectNamespace<LimitsObject>,
+  options: DurableObjectsOptions = {},
+): Store {
+  if (
+    typeof (namespace as Partial<DurableObjectNamespace> | undefined)?.idFromName !== 'function'
+  ) {
+    const rule =
+      'must be the binding of a Durable Object, such as env.LIMITS; declare it in the configuration of Wrangler'
+    throw new ConfigError('invalid_option', 'durableObjects.namespace', rule, namespace)
+  }
+  assertKnownOptions('durableObjects', options, ['shardBy', 'locationHint', 'timeoutMs'])
+  const { shardBy = 'tenant', locationHint, timeoutMs = 1_000 } = options
+  assertPositiveInteger('durableObjects.timeoutMs', timeoutMs)
+  if (locationHint !== undefined) {
+    assertOneOf('durableObjects.locationHint', locationHint, LOCATION_HINTS)
+  }
+  const places = placesBy(shardBy)
+
+  /** Sends a message to the object of a place. It is never repeated: it may have been done. */
+  async function send(place: string, message: string, startedAt: number): Promise<Answer> {
+    const call = async (): Promise<Answer> => {
+      // A stub that has failed once is of no more use.
+      const id = namespace.idFromName(place)
+      const object = namespace.get(id, locationHint === undefined ? {} : { locationHint })
+      return object.sluice(message)
+    }
+    const answer = await withDeadline(timeoutMs, startedAt, call, failureOf)
+    if ('refusal' in answer) {
+      throw new StoreError('store_refused', `The Durable Object ${answer.refusal}`)
+    }
+    return answer
+  }
+
+  async function decide(place: string, request: StoreRequest): Promise<StoreReply> {
+    const answer = await send(place, checkMessage(request), request.startedAt)
+    if ('reply' in answer) return answer.reply
+    throw new StoreError('store_bad_reply', 'The Durable Object sent an invalid reply')
+  }
+
+  /** Reads records that are in other places than the decision, such as the settings of whole policies. */
+  async function readElsewhere(
+    place: string,
+    { reads, ...request }: StoreRequest,
+    values: (string | undefined)[],
+  ): Promise<void> {
+    const positions = Array.from(reads.keys()).filter(
+      (at) => places.ofKey((reads[at] as RecordField).key) === place,
+    )
+    const bare = { ...request, entries: [], apply: false, mark: undefined, fit: undefined }
+    const own = positions.map((at) => reads[at] as RecordField)
+    const reply = await decide(place, { ...bare, reads: own })
+    for (const [index, at] of positions.entries()) values[at] = reply.values[index]
+  }
+
+  return {
+    accept: (policies) => places.accept(policies),
+
+    async check(request) {
+      const { reads } = request
+      const place = await places.ofRequest(request)
+      const others = new Set(reads.map(({ key }) => places.ofKey(key)))
+      others.delete(place)
+      if (others.size === 0) return decide(place, request)
+      const values: (string | undefined)[] = reads.map(() => undefined)
+      const own = reads.filter(({ key }) => places.ofKey(key) === place)
+      const [reply] = await Promise.all([
+        decide(place, { ...request, reads: own }),
+        ...Array.from(others, (other) => readElsewhere(other, request, values)),
+      ])
+      let next = 0
+      for (const [at, { key }] of reads.entries()) {
+        if (places.ofKey(key) === place) values[at] = reply.values[next++]
+      }
+      return { ...reply, values }
+    },
+
+    async run<Result>(operation: Operation<Result>) {
+      const place = places.ofOperation(operation)
+      const answer = await send(place, runMessage(operation), operation.startedAt)
+      return ('result' in answer ? answer.result : undefined) as Result
+    },
+
+    async reset(keys) {
+      const startedAt = Date.now()
+      const all = new Set(keys.map((key) => places.ofKey(key)))
+      const own = (place: string) => keys.filter((key) => places.ofKey(key) === place)
+      await Promise.all(
+        Array.from(all, (place) => send(place, resetMessage(own(place)), startedAt)),
+      )
+    },
+  }
+}
+
+/** Returns the failure of a call to an object. Texts of the platform are passed on, which name no key. */
+function failureOf(error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  const {
+    overloaded,
+    durableObjectReset,
+    message = '',
+  } = (error ?? {}) as {
+    readonly overloaded?: boolean
+    readonly durableObjectReset?: boolean
+    readonly message?: string
+  }
+  if (overloaded) return new StoreError('store_refused', 'The Durable Object is overloaded')
+  if (durableObjectReset)
+    return new StoreError('store_unreachable', 'The Durable Object was restarted')
+  if (message.includes('does not implement')) {
+    return new StoreError(
+      'store_refused',
+      'The Durable Object is of another class than LimitsObject',
+    )
+  }
+  return new StoreError('store_unreachable', 'The Durable Object cannot be reached')
+}

@@ -1,0 +1,174 @@
+/* The counts and records of one object, and the decisions about them. */
+import type { StoredState, StoreReply } from '@sluice/core'
+import {
+  decideOn,
+  decode,
+  encode,
+  parseMessage,
+  UnknownKind,
+  type CountedStates,
+  type Kinds,
+  type PlaceCall,
+} from '@sluice/core/internal/places'
+import { Journal, MAX_CHARACTERS, type RowStorage } from './journal.ts'
+
+/** The answer of an object. */
+export type Answer =
+  | { readonly reply: StoreReply }
+  | { readonly result: unknown }
+  /** It cannot do what it is asked for, and has done nothing. */
+  | { readonly refusal: string }
+
+/** The most keys of one object: all of them are in its memory. */
+const MAX_KEYS = 100_000
+
+const HOUR_MS = 3_600_000
+const MONTH_MS = 30 * 24 * HOUR_MS
+
+export class Limits {
+  readonly #kinds: Kinds
+  readonly #clock: () => number
+  readonly #journal: Journal
+  readonly #states = new Map<string, StoredState>()
+  #hasChanged = false
+
+  constructor(sql: RowStorage, kinds: Kinds, clock: () => number = Date.now) {
+    this.#kinds = kinds
+    this.#clock = clock
+    this.#journal = new Journal(sql)
+    this.#load()
+  }
+
+  /** True once something was stored. */
+  get isStored(): boolean {
+    return this.#journal.isStored
+  }
+
+  /**
+   * Does what the text of a message asks for. Awaits nothing, so that no other message comes between. If it throws,
+   * its memory may differ from its storage, and must be loaded anew.
+   */
+  call(text: string): Answer {
+    if (text.length > MAX_CHARACTERS) return { refusal: 'takes no call that large' }
+    let call: PlaceCall
+    try {
+      call = parseMessage(text, this.#kinds)
+    } catch (error) {
+      if (error instanceof UnknownKind)
+        return {
+          refusal: `does not know the ${error.message}; name it in "own" of its class, or deploy the class anew`,
+        }
+      throw error
+    }
+    const now = this.#clock()
+    if (this.#isFull(call, now)) return { refusal: `holds no more than ${MAX_KEYS} keys` }
+    this.#hasChanged = false
+    const answer = this.#do(call, now)
+    if (this.#hasChanged) {
+      this.#journal.append(`${now} ${text}`)
+      if (this.#journal.isLong) this.#takeSnapshot(now)
+    }
+    return answer
+  }
+
+  /** Drops what has expired. Returns the time to do it again, or `undefined` if nothing is left. */
+  sweep(now: number = this.#clock()): number | undefined {
+    this.#takeSnapshot(now)
+    if (this.#states.size === 0) return undefined
+    return this.nextSweep(now)
+  }
+
+  /** Returns the time at which everything may have expired: at least an hour on, because each alarm costs a row. */
+  nextSweep(now: number = this.#clock()): number {
+    let last = now + HOUR_MS
+    for (const { expiresAt } of this.#states.values()) last = Math.max(last, expiresAt)
+    return Math.min(last, now + MONTH_MS)
+  }
+
+  #do(call: PlaceCall, ownTime: number): Answer {
+    const states = this.#countedStates
+    if ('check' in call) {
+      const { check } = call
+      const request = check.clockIsInjected ? check : { ...check, now: ownTime }
+      return { reply: { ...decideOn(states, request), source: 'store' } }
+    }
+    if ('run' in call) {
+      const { kind, data } = call.run
+      const isOwnTime = (data as { clockIsInjected?: boolean } | null)?.clockIsInjected === false
+      const operation = isOwnTime
+        ? { ...call.run, data: { ...(data as object), now: ownTime } }
+        : call.run
+      return { result: kind.run(states, operation) }
+    }
+    for (const key of call.reset) {
+      if (this.#states.delete(key)) this.#hasChanged = true
+    }
+    return { result: undefined }
+  }
+
+  readonly #countedStates: CountedStates = {
+    get: (key, now) => {
+      const stored = this.#states.get(key)
+      return stored && stored.expiresAt > now ? stored.state : undefined
+    },
+    set: (key, { state, expiresAt }) => {
+      this.#states.set(key, { state, expiresAt })
+      this.#hasChanged = true
+    },
+    count: (key, stored) => this.#countedStates.set(key, stored),
+    // Nothing is dropped before it expires.
+    makeRoom: () => {},
+  }
+
+  #isFull(call: PlaceCall, now: number): boolean {
+    if (this.#states.size < MAX_KEYS || keysOf(call).every((key) => this.#states.has(key)))
+      return false
+    this.#dropExpired(now)
+    return this.#states.size >= MAX_KEYS
+  }
+
+  #dropExpired(now: number): void {
+    for (const [key, { expiresAt }] of this.#states) {
+      if (expiresAt <= now) this.#states.delete(key)
+    }
+  }
+
+  #takeSnapshot(now: number): void {
+    this.#dropExpired(now)
+    // JSON has no Infinity.
+    const rows = Array.from(this.#states, ([key, { state, expiresAt }]) =>
+      expiresAt === Infinity ? [key, state] : [key, state, expiresAt],
+    )
+    this.#journal.replace(encode(rows))
+  }
+
+  #load(): void {
+    const { snapshot = '[]', changes } = this.#journal.load()
+    const rows = decode(snapshot, this.#kinds) as [
+      key: string,
+      state: unknown,
+      expiresAt?: number,
+    ][]
+    for (const [key, state, expiresAt = Infinity] of rows)
+      this.#states.set(key, { state, expiresAt })
+    for (const change of changes) this.#redo(change)
+  }
+
+  /** Makes a change again: the same functions do the same with the same data at the same time. */
+  #redo(change: string): void {
+    const space = change.indexOf(' ')
+    try {
+      const call = parseMessage(change.slice(space + 1), this.#kinds)
+      this.#do(call, Number(change.slice(0, space)))
+    } catch (error) {
+      // A deploy has removed the algorithm: nobody can ask for its counts.
+      if (!(error instanceof UnknownKind)) throw error
+    }
+  }
+}
+
+/** Returns the keys that a call may add. */
+function keysOf(call: PlaceCall): readonly string[] {
+  if ('run' in call) return call.run.keys
+  return 'check' in call ? call.check.entries.map(({ key }) => key) : []
+}

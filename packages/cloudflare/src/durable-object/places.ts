@@ -1,0 +1,75 @@
+/* The object that decides: the one of the value, such as a tenant's id, that keys contain. */
+import {
+  ConfigError,
+  InputError,
+  type Operation,
+  type PolicyRule,
+  type StoreRequest,
+} from '@sluice/core'
+import { assertPer, encodePartitionAsync } from '@sluice/core/internal/places'
+
+/** The place of what has no value of the dimension, such as the settings of whole policies. */
+const HOME = 'home'
+
+/** Finds places by one dimension. */
+export interface PlacesBy {
+  /** @throws ConfigError When a policy does not count by the dimension. */
+  accept(policies: readonly PolicyRule[]): void
+  ofKey(key: string): string
+  /** @throws InputError When the subject lacks the dimension. */
+  ofRequest(request: StoreRequest): Promise<string>
+  ofOperation(operation: Pick<Operation<unknown>, 'keys' | 'near'>): string
+}
+
+/** One place for everything. */
+const ONE_PLACE: PlacesBy = {
+  accept: () => {},
+  ofKey: () => HOME,
+  ofRequest: async () => HOME,
+  ofOperation: () => HOME,
+}
+
+/** @throws ConfigError When `shardBy` is neither `'global'` nor the name of a dimension. */
+export function placesBy(shardBy: string): PlacesBy {
+  if (shardBy === 'global') return ONE_PLACE
+  assertPer('durableObjects.shardBy', [shardBy])
+  // Values in keys are escaped, so no other part of a key can begin like this.
+  const inKey = new RegExp(`(?:^|:)${shardBy}=([^:]+)`)
+  const inRecord = new RegExp(`^${shardBy}:([^:]+):`)
+
+  function ofKey(key: string): string {
+    const value = inKey.exec(key)?.[1] ?? inRecord.exec(key)?.[1]
+    return value === undefined ? HOME : `${shardBy}=${value}`
+  }
+
+  function ofKeys(keys: readonly string[]): string {
+    return keys.map(ofKey).find((place) => place !== HOME) ?? HOME
+  }
+
+  return {
+    ofKey,
+
+    accept(policies) {
+      for (const { name, per } of policies) {
+        if (per !== 'global' && per.includes(shardBy)) continue
+        const rule = `must count per "${shardBy}", which picks the object that decides; or set shardBy: 'global' in durableObjects, for one object that decides everything`
+        throw new ConfigError('invalid_option', `policies.${name}.per`, rule, String(per))
+      }
+    },
+
+    async ofRequest({ entries, reads, subject }) {
+      const place = ofKeys(entries.map(({ key }) => key))
+      if (place !== HOME || !subject)
+        return place === HOME ? ofKeys(reads.map(({ key }) => key)) : place
+      return encodePartitionAsync(subject, [shardBy])
+    },
+
+    ofOperation({ keys, near }) {
+      const places = new Set(keys.map(ofKey).filter((place) => place !== HOME))
+      if (places.size > 1) {
+        throw new InputError('invalid_subject', 'operation.keys', `must be of one "${shardBy}"`)
+      }
+      return ofKeys([...keys, near ?? ''])
+    },
+  }
+}

@@ -1,0 +1,121 @@
+/*
+ * What a place is asked to do, as text: data, and the names of functions. No function travels: a platform's
+ * calls would turn it into a stub in silence.
+ */
+import type { PolicyRule } from '../policies/policy.ts'
+import type { Entry, Operation, StoreRequest } from '../stores/store.ts'
+import type { Kinds } from './kinds.ts'
+
+/** A call to a place: a decision, an operation or a reset. */
+export type PlaceCall =
+  | { readonly check: StoreRequest }
+  | { readonly run: Operation<unknown> }
+  | { readonly reset: readonly string[] }
+
+/** The part of a rule that a decision needs, as data. */
+interface RuleData {
+  readonly algorithm: string
+  readonly name: string
+  readonly unit: string
+  /** True if its key counts for several policies. */
+  readonly shares: boolean
+}
+
+const ruleData = ({ algorithm, name, unit, keyspace }: PolicyRule): RuleData => ({
+  algorithm: algorithm.id,
+  name,
+  unit,
+  shares: keyspace !== undefined,
+})
+
+function ruleOf({ algorithm, name, unit, shares }: RuleData, kinds: Kinds): PolicyRule {
+  const rule = { name, unit, algorithm: kinds.algorithm(algorithm) } as PolicyRule
+  return shares ? { ...rule, keyspace: { name, params: [] } } : rule
+}
+
+/** Returns a decision as text. */
+export function checkMessage(request: StoreRequest): string {
+  const { entries, apply, now, clockIsInjected, id, reads, mark, fit } = request
+  return encode({
+    check: {
+      entries: entries.map(({ policy, index, key, limit, burst, cost, params, enforced }) => {
+        return { rule: ruleData(policy), index, key, limit, burst, cost, params, enforced }
+      }),
+      apply,
+      now,
+      clockIsInjected,
+      id,
+      reads,
+      mark: mark && { kind: mark.kind.name, keys: mark.keys, data: mark.data },
+      fit: fit && { kind: fit.kind.name, floor: fit.floor, most: fit.most, data: fit.data },
+    },
+  })
+}
+
+/** Returns an operation as text. @throws TypeError When its data has a function. */
+export function runMessage({ kind, keys, data }: Operation<unknown>): string {
+  // All of a limiter's policies: only scripts need them.
+  const needed = typeof data === 'object' ? { ...data, policies: undefined } : data
+  return encode({ run: { kind: kind.name, keys, data: needed } })
+}
+
+/** Returns a reset as text. */
+export const resetMessage = (keys: readonly string[]): string => encode({ reset: keys })
+
+/** Returns what a text asks for. @throws UnknownKind When it names a function that is not known. */
+export function parseMessage(text: string, kinds: Kinds): PlaceCall {
+  const message = decode(text, kinds) as {
+    check?: Omit<StoreRequest, 'policies' | 'entries' | 'mark' | 'fit'> & {
+      readonly entries: readonly (Omit<Entry, 'policy'> & { readonly rule: RuleData })[]
+      readonly mark?: Named
+      readonly fit?: Named
+    }
+    run?: Named & Pick<Operation<unknown>, 'keys' | 'data'>
+    reset?: readonly string[]
+  }
+  const { check, run, reset = [] } = message
+  if (run) {
+    return { run: { ...run, kind: kinds.operation(run.kind), startedAt: 0 } }
+  }
+  if (!check) return { reset }
+  const { mark, fit } = check
+  return {
+    check: {
+      ...check,
+      policies: [],
+      entries: check.entries.map((entry) =>
+        Object.assign(entry, { policy: ruleOf(entry.rule, kinds) }),
+      ),
+      mark: mark && ({ ...mark, kind: kinds.mark(mark.kind) } as StoreRequest['mark']),
+      fit: fit && ({ ...fit, kind: kinds.fit(fit.kind) } as StoreRequest['fit']),
+    },
+  }
+}
+
+interface Named {
+  readonly kind: string
+}
+
+/** Returns data as text. `Map`s and rules are data, too. @throws TypeError When it has a function. */
+export const encode = (data: unknown): string => JSON.stringify(data, replace)
+
+function replace(name: string, value: unknown): unknown {
+  if (typeof value === 'function')
+    throw new TypeError(`"${name}" is a function, which cannot travel`)
+  if (value instanceof Map) return { $map: [...value] }
+  return isRule(value) ? { $rule: ruleData(value) } : value
+}
+
+const isRule = (value: unknown): value is PolicyRule =>
+  typeof (value as Partial<PolicyRule> | null)?.algorithm?.check === 'function'
+
+/** Returns the data of a text that `encode` has made. @throws UnknownKind When a rule's algorithm is not known. */
+export function decode(text: string, kinds: Kinds): unknown {
+  // Most texts have nothing special, and are parsed faster.
+  if (!text.includes('"$')) return JSON.parse(text)
+  return JSON.parse(text, (_, value: unknown) => {
+    const { $map, $rule } = (value ?? {}) as { $map?: [unknown, unknown][]; $rule?: RuleData }
+    if ($map) return new Map($map)
+    return $rule ? ruleOf($rule, kinds) : value
+  })
+}

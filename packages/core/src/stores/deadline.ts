@@ -1,0 +1,39 @@
+import { systemClock } from '../clock.ts'
+import { StoreError } from '../errors.ts'
+
+/**
+ * Runs a call, and aborts it `timeoutMs` after `startedAt`.
+ *
+ * @param failureOf Returns the error to throw for one of the call.
+ * @throws StoreError `store_timeout`
+ */
+export async function withDeadline<T>(
+  timeoutMs: number,
+  startedAt: number,
+  call: (signal: AbortSignal) => Promise<T>,
+  failureOf: (error: unknown) => unknown,
+): Promise<T> {
+  const controller = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  // If the clock was set back, the wait must not become longer.
+  const leftMs = Math.min(timeoutMs, timeoutMs - (systemClock() - startedAt))
+  try {
+    // The race bounds the wait even where a custom `fetch` ignores its signal.
+    return await new Promise<T>((resolve, reject) => {
+      const abort = (): void => {
+        reject(new StoreError('store_timeout', `The store did not answer within ${timeoutMs} ms`))
+        controller.abort()
+      }
+      if (leftMs <= 0) {
+        abort()
+        return
+      }
+      timer = setTimeout(abort, leftMs)
+      call(controller.signal).then(resolve, reject)
+    })
+  } catch (error) {
+    throw failureOf(error)
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,73 @@
+import { createLimiter, fixedWindow, packed, slidingWindow } from '@sluice/core'
+import { reserve } from '@sluice/core/reservations'
+import { expect, it } from 'vitest'
+import {
+  Journal,
+  MAX_CHARACTERS,
+} from '../../../packages/cloudflare/dist/durable-object/journal.js'
+import { objectsInProcess, sqliteRows } from '../../support/objects.ts'
+
+const CHANGES = 1_000
+
+it('what was stored is loaded again, in its order, whenever the journal is opened', () => {
+  const rows = sqliteRows()
+  let journal = new Journal(rows)
+  expect(journal.load()).toEqual({ snapshot: undefined, changes: [] })
+  let expected: { snapshot: string | undefined; changes: string[] } = {
+    snapshot: undefined,
+    changes: [],
+  }
+  let snapshots = 0
+  for (let change = 0; change < CHANGES; change += 1) {
+    journal.append(`change ${change}`)
+    expected.changes.push(`change ${change}`)
+    if (journal.isLong) {
+      snapshots += 1
+      // Once longer than a row may be, then short again: the rows of the long one are void.
+      const length = snapshots === 1 ? 3 * MAX_CHARACTERS : 10
+      expected = { snapshot: `${snapshots}`.padEnd(length, 'x'), changes: [] }
+      journal.replace(expected.snapshot ?? '')
+    }
+    const opened = new Journal(rows)
+    expect(opened.load()).toEqual(expected)
+    if (change % 7 === 0) journal = opened
+  }
+  // The second comes when the journal is as long as the first snapshot.
+  expect(snapshots).toBe(1)
+  journal.replace('short')
+  expect(new Journal(rows).load()).toEqual({ snapshot: 'short', changes: [] })
+})
+
+it('no character is cut in two by the end of a row', () => {
+  const rows = sqliteRows()
+  const journal = new Journal(rows)
+  const snapshot = `a${'😀'.repeat(MAX_CHARACTERS)}`
+  journal.replace(snapshot)
+  expect(new Journal(rows).load().snapshot).toBe(snapshot)
+})
+
+it('an object that dies after any call decides on as if it had not', async () => {
+  const [steady, dying] = [objectsInProcess(), objectsInProcess()]
+  const policies = [
+    slidingWindow({ name: 'minute', limit: 40, window: '1m', per: ['tenant'] }),
+    packed(slidingWindow({ name: 'hour', limit: 900, window: '1h', per: ['tenant', 'user'] })),
+    fixedWindow({ name: 'tokens', limit: 50_000, window: '1h', unit: 'token', per: ['tenant'] }),
+  ]
+  let now = Date.UTC(2026, 0, 16, 12)
+  const limiters = [steady, dying].map((objects) =>
+    createLimiter({ store: objects.store(), policies, clock: () => now }),
+  )
+  for (let call = 0; call < CHANGES; call += 1) {
+    now += (call * 7_919) % 3_000
+    const subject = { tenant: `t${call % 3}`, user: `u${call % 5}` }
+    const answers = limiters.map(async (limiter) => {
+      const made = await reserve(limiter, subject, { cost: { token: 100 } })
+      if (made.allowed && call % 2 === 0) await made.settle({ token: (call * 31) % 150 })
+      const { policies: states, allowed } = made
+      return { allowed, states }
+    })
+    const [expected, answer] = await Promise.all(answers)
+    expect(answer).toEqual(expected)
+    dying.restart()
+  }
+})

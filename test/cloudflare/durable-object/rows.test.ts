@@ -1,0 +1,122 @@
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  packed,
+  sessionWindow,
+  slidingWindow,
+  slidingWindowCounter,
+  slidingWindows,
+  tokenBucket,
+  type Policy,
+  type Store,
+} from '@sluice/core'
+import { reserve } from '@sluice/core/reservations'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { durableObjects } from '../../../packages/cloudflare/dist/durable-object/durable-objects.js'
+import { startWorkerdObjects, type WorkerdObjects } from '../../support/workerd-objects.ts'
+
+/** Enough for two snapshots, and for the rows of the first call to be a small part. */
+const CALLS = 600
+const WIDE = { name: 'wide', limit: 100_000, per: ['tenant'] } as const
+const NARROW = { name: 'narrow', limit: 10_000, window: '1h', per: ['tenant', 'route'] } as const
+
+/** Two policies of each algorithm. */
+const PAIRS: Record<string, readonly Policy[]> = {
+  slidingWindow: [slidingWindow({ ...WIDE, window: '1d' }), slidingWindow(NARROW)],
+  packed: [packed(slidingWindow({ ...WIDE, window: '1d' })), packed(slidingWindow(NARROW))],
+  fixedWindow: [fixedWindow({ ...WIDE, window: '1d' }), fixedWindow(NARROW)],
+  slidingWindowCounter: [
+    slidingWindowCounter({ ...WIDE, window: '1d' }),
+    slidingWindowCounter(NARROW),
+  ],
+  tokenBucket: [tokenBucket({ ...WIDE, window: '1d' }), tokenBucket(NARROW)],
+  leakyBucket: [
+    leakyBucket({ ...WIDE, window: '1d', burst: 100_000 }),
+    leakyBucket({ ...NARROW, burst: 10_000 }),
+  ],
+  sessionWindow: [
+    sessionWindow({ ...WIDE, idle: '1d' }),
+    sessionWindow({ name: 'narrow', limit: 10_000, idle: '1h', per: ['tenant', 'route'] }),
+  ],
+  slidingWindows: [
+    slidingWindows({
+      name: 'both',
+      per: ['tenant'],
+      windows: { hour: { limit: 10_000, window: '1h' }, day: { limit: 100_000, window: '1d' } },
+    }),
+    slidingWindow(NARROW),
+  ],
+  concurrency: [
+    concurrency({ name: 'calls', limit: 1_000, maxDuration: '1h', per: ['tenant'] }),
+    slidingWindow(NARROW),
+  ],
+}
+
+let objects: WorkerdObjects
+
+beforeAll(async () => {
+  objects = await startWorkerdObjects()
+})
+afterAll(() => objects[Symbol.asyncDispose]())
+
+function open() {
+  const namespace = objects.namespace()
+  const store: Store = durableObjects(namespace, { timeoutMs: 30_000 })
+  const rows = async () => (await namespace.facts('tenant=acme')).rows
+  return { store, rows }
+}
+
+const SUBJECT = { tenant: 'acme', route: 'chat' }
+
+describe('an object writes', () => {
+  it.each(Object.entries(PAIRS))(
+    'at most 1.1 rows for a check of two policies with %s',
+    async (_, policies) => {
+      const { store, rows } = open()
+      const limiter = createLimiter({ store, policies })
+      for (let done = 0; done < CALLS; done += 20) {
+        const checks = Array.from({ length: 20 }, () => limiter.check(SUBJECT))
+        for (const { allowed, source } of await Promise.all(checks)) {
+          expect({ allowed, source }).toEqual({ allowed: true, source: 'store' })
+        }
+      }
+      const each = (await rows()) / CALLS
+      expect(each).toBeGreaterThanOrEqual(1)
+      expect(each).toBeLessThanOrEqual(1.1)
+    },
+  )
+
+  it.each(Object.entries(PAIRS))('nothing for a denial or a peek with %s', async (_, policies) => {
+    const { store, rows } = open()
+    const none = fixedWindow({ name: 'none', limit: 0, window: '1h', per: ['tenant'] })
+    const limiter = createLimiter({ store, policies: [...policies, none] })
+    for (let time = 0; time < 20; time += 1) {
+      expect((await limiter.check(SUBJECT)).allowed).toBe(false)
+      await limiter.peek(SUBJECT)
+    }
+    expect(await rows()).toBe(0)
+  })
+
+  it('at most 2.3 rows for a reservation and its settlement', async () => {
+    const { store, rows } = open()
+    const policies = [
+      concurrency({ name: 'calls', limit: 100, maxDuration: '10m', per: ['tenant'] }),
+      slidingWindow({ ...NARROW, unit: 'token', limit: 1_000_000 }),
+      fixedWindow({ ...WIDE, window: '1d', unit: 'usd', limit: 1_000_000_000 }),
+    ]
+    const limiter = createLimiter({ store, policies })
+    const cost = { token: 100, usd: 2_000 }
+    for (let done = 0; done < CALLS; done += 20) {
+      const calls = Array.from({ length: 20 }, async () => {
+        const call = await reserve(limiter, SUBJECT, { cost })
+        expect(call.allowed && (await call.settle({ token: 70, usd: 1_234 })).applied).toBe(true)
+      })
+      await Promise.all(calls)
+    }
+    const each = (await rows()) / CALLS
+    expect(each).toBeGreaterThanOrEqual(2)
+    expect(each).toBeLessThanOrEqual(2.3)
+  })
+})

@@ -1,0 +1,96 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { Store } from '@sluice/core'
+import { kindsOf, type OwnKinds } from '@sluice/core/internal/places'
+import {
+  durableObjects,
+  type DurableObjectsOptions,
+} from '../../packages/cloudflare/dist/durable-object/durable-objects.js'
+import { Limits } from '../../packages/cloudflare/dist/durable-object/limits.js'
+
+/** The part of a binding that `durableObjects` uses. */
+export interface Namespace {
+  idFromName(name: string): string
+  get(id: string): { sluice(message: string): Promise<unknown> }
+}
+
+/** The objects of one class in this process, each with a SQLite database of its own. */
+export interface Objects {
+  readonly namespace: Namespace
+  /** A store that counts in them. */
+  store(options?: DurableObjectsOptions): Store
+  /** The names of the objects that have stored something. */
+  names(): string[]
+  /** Drops the memory of all objects, as when a machine dies: what they have stored is loaded again. */
+  restart(): void
+}
+
+/** Makes objects as workerd runs them, but for the platform: the same storage, the same decisions. */
+export function objectsInProcess(own: OwnKinds = {}, clock: () => number = Date.now): Objects {
+  const databases = new Map<string, Rows>()
+  const awake = new Map<string, Limits>()
+
+  function wake(name: string): Limits {
+    const limits = awake.get(name) ?? new Limits(storageOf(name), kindsOf(own), clock)
+    awake.set(name, limits)
+    return limits
+  }
+
+  function storageOf(name: string): Rows {
+    const rows = databases.get(name) ?? sqliteRows()
+    databases.set(name, rows)
+    return rows
+  }
+
+  const namespace = {
+    idFromName: (name: string) => name,
+    get: (name: string) => ({
+      async sluice(message: string) {
+        const limits = wake(name)
+        try {
+          // A call crosses as data.
+          return structuredClone(limits.call(message))
+        } catch (error) {
+          awake.delete(name)
+          throw error
+        }
+      },
+    }),
+  }
+
+  return {
+    namespace,
+    store: (options) => durableObjects(namespace, options),
+    names: () => [...awake].filter(([, { isStored }]) => isStored).map(([name]) => name),
+    restart: () => awake.clear(),
+  }
+}
+
+/** A store in objects: one for each tenant if all policies count by tenant, otherwise one for everything. */
+export function storeIn(namespace: Namespace): Store {
+  const options = { timeoutMs: 30_000 }
+  const byTenant = durableObjects(namespace, options)
+  const inOne = durableObjects(namespace, { ...options, shardBy: 'global' })
+  let store = byTenant
+  return {
+    accept(policies) {
+      const haveTenants = policies.every(({ per }) => per !== 'global' && per.includes('tenant'))
+      store = haveTenants ? byTenant : inOne
+    },
+    check: (request) => store.check(request),
+    run: (operation) => store.run(operation),
+    reset: (keys) => store.reset(keys),
+  }
+}
+
+type Rows = ConstructorParameters<typeof Limits>[0]
+
+/** Makes a database in memory, as an object has one on disk. */
+export function sqliteRows(): Rows {
+  const database = new DatabaseSync(':memory:')
+  return {
+    exec(query: string, ...bindings: (string | number)[]) {
+      const rows = database.prepare(query).all(...bindings)
+      return { toArray: () => rows }
+    },
+  }
+}
