@@ -1,5 +1,5 @@
 /* The counts and records of one object, and the decisions about them. */
-import type { StoredState, StoreReply } from '@sluice/core'
+import type { StoredState, StoreReply, StoreRequest } from '@sluice/core'
 import {
   decideOn,
   decode,
@@ -60,7 +60,8 @@ export class Limits {
         }
       throw error
     }
-    const now = this.#clock()
+    const time = timeOf(call)
+    const now = time?.clockIsInjected ? time.now : this.#clock()
     if (this.#isFull(call, now)) return { refusal: `holds no more than ${MAX_KEYS} keys` }
     this.#hasChanged = false
     const answer = this.#do(call, now)
@@ -85,20 +86,16 @@ export class Limits {
     return Math.min(last, now + MONTH_MS)
   }
 
-  #do(call: PlaceCall, ownTime: number): Answer {
+  #do(call: PlaceCall, now: number): Answer {
     const states = this.#countedStates
     if ('check' in call) {
-      const { check } = call
-      const request = check.clockIsInjected ? check : { ...check, now: ownTime }
-      return { reply: { ...decideOn(states, request), source: 'store' } }
+      return { reply: { ...decideOn(states, { ...call.check, now }), source: 'store' } }
     }
     if ('run' in call) {
       const { kind, data } = call.run
-      const isOwnTime = (data as { clockIsInjected?: boolean } | null)?.clockIsInjected === false
-      const operation = isOwnTime
-        ? { ...call.run, data: { ...(data as object), now: ownTime } }
-        : call.run
-      return { result: kind.run(states, operation) }
+      const isTimed = timeOf(call) !== undefined
+      const timed = isTimed ? { ...call.run, data: { ...(data as Timed), now } } : call.run
+      return { result: kind.run(states, timed) }
     }
     for (const key of call.reset) {
       if (this.#states.delete(key)) this.#hasChanged = true
@@ -171,4 +168,14 @@ export class Limits {
 function keysOf(call: PlaceCall): readonly string[] {
   if ('run' in call) return call.run.keys
   return 'check' in call ? call.check.entries.map(({ key }) => key) : []
+}
+
+type Timed = Pick<StoreRequest, 'now' | 'clockIsInjected'>
+
+/** Returns the time by which a caller would decide, if it gives one: an object decides by its own unless that is injected. */
+function timeOf(call: PlaceCall): Timed | undefined {
+  const given = 'check' in call ? call.check : 'run' in call ? call.run.data : undefined
+  return (given as Partial<Timed> | undefined)?.clockIsInjected === undefined
+    ? undefined
+    : (given as Timed)
 }
