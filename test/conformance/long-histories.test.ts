@@ -1,6 +1,7 @@
 import { createLimiter, manualClock } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
+import { objectsInProcess, storeIn } from '../support/objects.ts'
 import { sharedRedis } from '../support/running-redis.ts'
 import { NOON } from '../support/times.ts'
 import { Oracle } from './model/oracle.ts'
@@ -28,7 +29,7 @@ const shared = sharedRedis()
 function setUp(...own: readonly Partial<Rule>[]) {
   const rules = own.map((one): Rule => Object.assign({}, RULE, one))
   const clock = manualClock(NOON)
-  const limiters = [memory(), shared.store()].map((store) =>
+  const limiters = [memory(), shared.store(), storeIn(objectsInProcess().namespace)].map((store) =>
     createLimiter({ store, policies: policiesOf(rules), clock }),
   )
   const oracle = new Oracle(rules)

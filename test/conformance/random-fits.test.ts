@@ -3,6 +3,7 @@ import { memory } from '@sluice/core/memory'
 import { fitRange, peekFit, reserve } from '@sluice/core/reservations'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { objectsInProcess, storeIn } from '../support/objects.ts'
 import { ownRedis } from '../support/running-redis.ts'
 import { policiesOf, rules, type Rule } from './model/rules.ts'
 
@@ -57,7 +58,7 @@ async function largest(
   return undefined
 }
 
-it(`${LIMITERS} random limiters grant alike in memory and in Redis: the largest quantity that a peek allows`, async () => {
+it(`${LIMITERS} random limiters grant alike in memory, in Redis and in objects: the largest quantity that a peek allows`, async () => {
   let partial = 0
   await fc.assert(
     fc.asyncProperty(
@@ -67,7 +68,7 @@ it(`${LIMITERS} random limiters grant alike in memory and in Redis: the largest 
         const clock = manualClock(NOON)
         const policies = policiesOf(list)
         const units = unitsIn(list)
-        const stores = [memory(), own.store()]
+        const stores = [memory(), own.store(), storeIn(objectsInProcess().namespace)]
         const limiters = stores.map((store) => createLimiter({ store, policies, clock }))
         for (const one of calls) {
           clock.advance(one.waitMs)
@@ -89,9 +90,10 @@ it(`${LIMITERS} random limiters grant alike in memory and in Redis: the largest 
           const granted = reserved.map((decision) =>
             decision.allowed ? decision.granted : undefined,
           )
-          expect(granted).toEqual([expected, expected])
+          expect(granted).toEqual(stores.map(() => expected))
           expect(peeked.granted).toBe(expected)
-          expect(JSON.stringify(reserved[1]?.policies)).toBe(JSON.stringify(reserved[0]?.policies))
+          const states = reserved.map((decision) => JSON.stringify(decision.policies))
+          expect(states).toEqual(states.map(() => states[0]))
           if (expected !== undefined && expected < one.floor + one.more) partial += 1
           if (one.used === null) continue
           const used = one.used
@@ -102,7 +104,7 @@ it(`${LIMITERS} random limiters grant alike in memory and in Redis: the largest 
               return decision.settle(costOf(one, quantity, units))
             }),
           )
-          expect(settled[1]).toEqual(settled[0])
+          expect(settled).toEqual(settled.map(() => settled[0]))
         }
       },
     ),

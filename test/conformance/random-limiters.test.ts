@@ -1,6 +1,7 @@
 import { memory } from '@sluice/core/memory'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { objectsInProcess, storeIn } from '../support/objects.ts'
 import { ownRedis } from '../support/running-redis.ts'
 import { events, start } from './model/history.ts'
 import { replay } from './model/replay.ts'
@@ -13,12 +14,12 @@ const REDIS_LEAST_MS = 10_000
 
 const own = ownRedis()
 
-it(`${LIMITERS} limiters, each of policies of its own, decide alike in memory, in Redis and by a naive oracle`, async () => {
+it(`${LIMITERS} limiters, each of policies of its own, decide alike in memory, in Redis, in objects and by a naive oracle`, async () => {
   const lengths: number[] = []
   await fc.assert(
     fc.asyncProperty(rules(REDIS_LEAST_MS), start, events(5), async (list, startMs, history) => {
       lengths.push(list.length)
-      const stores = [memory(), own.store()]
+      const stores = [memory(), own.store(), storeIn(objectsInProcess().namespace)]
       await replay({ stores, realExpiryMs: REDIS_LEAST_MS }, list, startMs, history)
     }),
     { seed: SEED, numRuns: LIMITERS },
