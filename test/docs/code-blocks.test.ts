@@ -24,7 +24,10 @@ declare module '@react-router/dev/routes' {
   export function route(path: string, file: string, children?: RouteConfig): { path: string }
 }
 declare module '$env/dynamic/private' { export const env: Record<string, string | undefined> }
-declare module 'cloudflare:workers' { export const env: Record<string, string> }
+declare module 'cloudflare:workers' {
+  export const env: Record<string, any>
+  export abstract class DurableObject { protected readonly ctx: any }
+}
 declare module '*/auth' { export const tenantFromJwt: import('@sluice/core/http').SubjectResolver }
 declare module '@auth/core/jwt' {
   export function getToken(options: { req: Request; secret: string; secureCookie: boolean }): Promise<{ [claim: string]: unknown } | null>

@@ -13,8 +13,10 @@ import {
   type Store,
 } from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { durableObjects } from '../../../packages/cloudflare/dist/durable-object/durable-objects.js'
+import { tableOf } from '../../support/markdown.ts'
 import { startWorkerdObjects, type WorkerdObjects } from '../../support/workerd-objects.ts'
 
 /** Enough for two snapshots, and for the rows of the first call to be a small part. */
@@ -54,6 +56,9 @@ const PAIRS: Record<string, readonly Policy[]> = {
   ],
 }
 
+const page = readFileSync(new URL('../../../docs/durable-objects.md', import.meta.url), 'utf8')
+const published = tableOf(page, 'rows written')
+
 let objects: WorkerdObjects
 
 beforeAll(async () => {
@@ -67,6 +72,8 @@ function open() {
   const rows = async () => (await namespace.facts('tenant=acme')).rows
   return { store, rows }
 }
+
+const rowsOf = (call: string): string => published.get(call)?.['rows written'] ?? ''
 
 const SUBJECT = { tenant: 'acme', route: 'chat' }
 
@@ -83,8 +90,8 @@ describe('an object writes', () => {
         }
       }
       const each = (await rows()) / CALLS
-      expect(each).toBeGreaterThanOrEqual(1)
       expect(each).toBeLessThanOrEqual(1.1)
+      expect(each.toFixed(2)).toBe(rowsOf('a check that is allowed, two policies'))
     },
   )
 
@@ -96,7 +103,7 @@ describe('an object writes', () => {
       expect((await limiter.check(SUBJECT)).allowed).toBe(false)
       await limiter.peek(SUBJECT)
     }
-    expect(await rows()).toBe(0)
+    expect(await rows()).toBe(Number(rowsOf('a check that is denied, or a peek')))
   })
 
   it('at most 2.3 rows for a reservation and its settlement', async () => {
@@ -116,7 +123,23 @@ describe('an object writes', () => {
       await Promise.all(calls)
     }
     const each = (await rows()) / CALLS
-    expect(each).toBeGreaterThanOrEqual(2)
     expect(each).toBeLessThanOrEqual(2.3)
+    expect(each.toFixed(2)).toBe(rowsOf('a reservation and its settlement'))
   })
+})
+
+it('the page multiplies these rows and requests by the prices that it states', () => {
+  const [, perRequest, perRow] = (
+    /\$([\d.]+) for a million requests, \$([\d.]+) for a million rows/.exec(page) ?? []
+  ).map(Number)
+  const free = Number(/has ([\d,]+) of each a day/.exec(page)?.[1]?.replace(',', ''))
+  for (const row of published.values()) {
+    const [requests, rows] = [row['requests'], row['rows written']].map(Number) as [number, number]
+    const cost = requests * (perRequest ?? 0) + rows * (perRow ?? 0)
+    expect(row['a million']).toBe(`$${cost.toFixed(2)}`)
+    const calls = Number(row['a day for free']?.replace(',', ''))
+    expect(calls * Math.max(requests, rows)).toBeLessThanOrEqual(free)
+    expect(calls * Math.max(requests, rows)).toBeGreaterThan(0.99 * free)
+  }
+  expect(published.size).toBe(3)
 })

@@ -13,6 +13,10 @@ export interface WorkerBundle {
   readonly compatibilityFlags: string[]
 }
 
+type Config = ConstructorParameters<typeof Miniflare>[0]['workers'][number]['config']
+type Exports = NonNullable<Config['exports']>
+type Bindings = NonNullable<Config['env']>
+
 /** Bundles the Worker in `folder` as `wrangler deploy` does. */
 export async function bundleWorker(folder: string): Promise<WorkerBundle> {
   const output = await mkdtemp(join(tmpdir(), 'sluice-worker-'))
@@ -22,8 +26,9 @@ export async function bundleWorker(folder: string): Promise<WorkerBundle> {
       cwd: folder,
       env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
     })
-    const contents = await readFile(join(output, 'index.js'), 'utf8')
     const config = await readFile(join(folder, 'wrangler.jsonc'), 'utf8')
+    const [, main = ''] = /"main": "(?:[^"]*\/)?([^"/]+)\.ts"/.exec(config) ?? []
+    const contents = await readFile(join(output, `${main}.js`), 'utf8')
     const [, date = ''] = /"compatibility_date": "([\d-]+)"/.exec(config) ?? []
     const [, flags = '[]'] = /"compatibility_flags": (\[[^\]]*\])/.exec(config) ?? []
     return {
@@ -40,8 +45,18 @@ export async function bundleWorker(folder: string): Promise<WorkerBundle> {
 export async function runWorker(
   { contents, ...config }: WorkerBundle,
   variables: Readonly<Record<string, string>>,
+  /** The classes of Durable Objects, by binding. */
+  objects: Readonly<Record<string, string>> = {},
 ): Promise<App> {
   const env = Object.entries(variables).map(([name, value]) => [name, { type: 'text', value }])
+  const bindings = Object.entries(objects).map(([name, exportName]) => [
+    name,
+    { type: 'durable-object', worker: 'worker', exportName },
+  ])
+  const classes = Object.values(objects).map((name) => [
+    name,
+    { type: 'durable-object', storage: 'sqlite' },
+  ])
   const miniflare = new Miniflare({
     host: '127.0.0.1',
     port: 0,
@@ -51,7 +66,8 @@ export async function runWorker(
           ...config,
           name: 'worker',
           manifest: { mainModule: 'index.js', modules: { 'index.js': { type: 'esm', contents } } },
-          env: Object.fromEntries(env) as Record<string, { type: 'text'; value: string }>,
+          exports: Object.fromEntries(classes) as Exports,
+          env: Object.fromEntries([...env, ...bindings]) as Bindings,
         },
       },
     ],

@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { SignJWT } from 'jose'
+import { afterAll, expect, it } from 'vitest'
+import { bundleWorker, runWorker } from '../e2e/support/workerd.ts'
+
+const SECRET = 'a secret of at least thirty-two bytes'
+const read = (path: string): string =>
+  readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const page = read('docs/durable-objects.md')
+const blocksIn = (text: string, language: string): string[] =>
+  Array.from(
+    text.matchAll(new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``, 'g')),
+    ([, code = '']) => code,
+  )
+
+// Inside the workspace, so that the packages are found as a user's would be.
+const folder = mkdtempSync(fileURLToPath(new URL('objects-', import.meta.url)))
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const [worker = ''] = blocksIn(page, 'ts')
+const [config = '{}', migrations = '{}'] = blocksIn(page, 'json')
+const declared = JSON.parse(config) as Record<string, unknown>
+
+/** Deploys a Worker as wrangler would, and sends 25 requests of one tenant. */
+async function statusesOf(code: string, wrangler: object, headers: HeadersInit) {
+  const own = mkdtempSync(join(folder, 'app-'))
+  mkdirSync(own, { recursive: true })
+  writeFileSync(join(own, 'worker.ts'), code)
+  writeFileSync(join(own, 'wrangler.jsonc'), JSON.stringify(wrangler, null, 1))
+  const bundle = await bundleWorker(own)
+  const app = await runWorker(bundle, { JWT_SECRET: SECRET }, { LIMITS: 'LimitsObject' })
+  try {
+    const answers = Array.from({ length: 25 }, () =>
+      fetch(`${app.url}/api/ai/chat`, { method: 'POST', headers }),
+    )
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    return {
+      allowed: statuses.filter((status) => status === 200).length,
+      statuses: new Set(statuses),
+    }
+  } finally {
+    await app.stop()
+  }
+}
+
+it.each([
+  ['as it is', declared],
+  ['with migrations', { ...declared, exports: undefined, ...(JSON.parse(migrations) as object) }],
+])('the Worker of the page limits a tenant without any Redis, %s', async (_, wrangler) => {
+  const token = await new SignJWT({ tenant: 'acme' })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('5m')
+    .sign(new TextEncoder().encode(SECRET))
+  const result = await statusesOf(worker, wrangler, { authorization: `Bearer ${token}` })
+  expect(result).toEqual({ allowed: 20, statuses: new Set([200, 429]) })
+})
+
+it('three lines of the Worker in the README are different, and it needs no Redis', async () => {
+  const section = read('README.md').split('### Cloudflare Workers')[1] ?? ''
+  const [withRedis = '', without = ''] = blocksIn(section, 'ts')
+  const [imports = '', exports = '', limiterFor = ''] = without.split('\n\n')
+  const policies = /policies: (\[.*\])/.exec(withRedis)?.[1] ?? ''
+  const code = withRedis
+    .replace(/import \{ upstash \}.*\n/, `${imports}\n${exports}\n`)
+    .replace(/const limiterFor[^]*?\n\n/, `const policies = ${policies}\n${limiterFor}\n\n`)
+  expect(code).not.toMatch(/upstash\(/)
+  const result = await statusesOf(code, declared, { 'x-tenant': 'acme' })
+  expect(result).toEqual({ allowed: 25, statuses: new Set([200]) })
+})
