@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { readEntries, writePages } from '../../scripts/api-reference.ts'
 
 // Only workerd has this module.
-vi.mock('cloudflare:workers', () => ({ waitUntil: () => undefined, DurableObject: class {} }))
+vi.mock('cloudflare:workers', () => ({ waitUntil: () => undefined, DurableObject: Object }))
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
 const entries = readEntries()

@@ -57,7 +57,7 @@ const PAIRS: Record<string, readonly Policy[]> = {
 }
 
 const page = readFileSync(new URL('../../../docs/durable-objects.md', import.meta.url), 'utf8')
-const published = tableOf(page, 'rows written')
+const published = tableOf(page, 'call')
 
 let objects: WorkerdObjects
 
