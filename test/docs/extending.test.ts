@@ -132,6 +132,7 @@ describe('an algorithm of this project', () => {
     const others = files.filter((path) => !/^(manifest|testing)\//.test(path))
     expect(others.toSorted()).toEqual([
       'index.ts',
+      'places/kinds.ts',
       'policies/token-bucket.ts',
       'reservations/settlements.ts',
     ])

@@ -1,17 +1,16 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '@sluice/core'
-import { kindsOf, type OwnKinds } from '@sluice/core/internal/places'
+import { kindsOf } from '@sluice/core/internal/places'
+import type { LimitsNamespace, OwnParts } from '@sluice/cloudflare/durable-object'
 import {
   durableObjects,
   type DurableObjectsOptions,
 } from '../../packages/cloudflare/dist/durable-object/durable-objects.js'
 import { Limits } from '../../packages/cloudflare/dist/durable-object/limits.js'
+import { Place } from '../../packages/cloudflare/dist/durable-object/place.js'
 
-/** The part of a binding that `durableObjects` uses. */
-export interface Namespace {
-  idFromName(name: string): string
-  get(id: string): { sluice(message: string): Promise<unknown> }
-}
+/** A binding as `durableObjects` uses it. Ids are names. */
+export type Namespace = LimitsNamespace
 
 /** The objects of one class in this process, each with a SQLite database of its own. */
 export interface Objects {
@@ -25,14 +24,20 @@ export interface Objects {
 }
 
 /** Makes objects as workerd runs them, but for the platform: the same storage, the same decisions. */
-export function objectsInProcess(own: OwnKinds = {}, clock: () => number = Date.now): Objects {
+export function objectsInProcess(own: OwnParts = {}, clock: () => number = Date.now): Objects {
   const databases = new Map<string, Rows>()
-  const awake = new Map<string, Limits>()
+  const awake = new Map<string, { readonly place: Place; readonly limits: Limits }>()
 
-  function wake(name: string): Limits {
-    const limits = awake.get(name) ?? new Limits(storageOf(name), kindsOf(own), clock)
-    awake.set(name, limits)
-    return limits
+  const home = () => durableObjects(namespace, { shardBy: 'global', timeoutMs: 30_000 })
+
+  function wake(name: string): Place {
+    const known = awake.get(name)
+    if (known) return known.place
+    const kinds = kindsOf(own)
+    const limits = new Limits(storageOf(name), kinds, clock)
+    const place = new Place({ name, limits, kinds, leases: own.leases, home })
+    awake.set(name, { place, limits })
+    return place
   }
 
   function storageOf(name: string): Rows {
@@ -41,14 +46,13 @@ export function objectsInProcess(own: OwnKinds = {}, clock: () => number = Date.
     return rows
   }
 
-  const namespace = {
+  const namespace: Namespace = {
     idFromName: (name: string) => name,
     get: (name: string) => ({
       async sluice(message: string) {
-        const limits = wake(name)
         try {
           // A call crosses as data.
-          return structuredClone(limits.call(message))
+          return structuredClone(await wake(name).call(message))
         } catch (error) {
           awake.delete(name)
           throw error
@@ -60,14 +64,14 @@ export function objectsInProcess(own: OwnKinds = {}, clock: () => number = Date.
   return {
     namespace,
     store: (options) => durableObjects(namespace, options),
-    names: () => [...awake].filter(([, { isStored }]) => isStored).map(([name]) => name),
+    names: () => [...awake].filter(([, { limits }]) => limits.isStored).map(([name]) => name),
     restart: () => awake.clear(),
   }
 }
 
 /** A store in objects: one for each tenant if all policies count by tenant, otherwise one for everything. */
-export function storeIn(namespace: Namespace): Store {
-  const options = { timeoutMs: 30_000 }
+export function storeIn(namespace: Namespace, prefix?: string): Store {
+  const options = { timeoutMs: 30_000, ...(prefix !== undefined && { prefix }) }
   const byTenant = durableObjects(namespace, options)
   const inOne = durableObjects(namespace, { ...options, shardBy: 'global' })
   let store = byTenant

@@ -55,7 +55,7 @@ export const STORES = {
   'durable objects, in workerd': async () => {
     const objects = await startWorkerdObjects()
     return {
-      make: () => storeIn(objects.namespace()),
+      make: () => storeIn(objects.namespace, freshPrefix()),
       close: async () => objects[Symbol.asyncDispose](),
     }
   },

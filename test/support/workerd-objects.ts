@@ -4,12 +4,13 @@ import type { Namespace } from './objects.ts'
 
 /** Objects in workerd, which this process reaches as a Worker does. */
 export interface WorkerdObjects extends AsyncDisposable {
-  /** A binding whose objects no other one has. */
-  namespace(): Namespace & {
-    facts(name: string): Promise<ObjectFacts>
-    die(name: string): Promise<void>
-    ring(name: string): Promise<void>
-  }
+  readonly namespace: Namespace
+  /** What is to be known of the object of this name. */
+  facts(name: string): Promise<ObjectFacts>
+  /** Aborts an object. */
+  die(name: string): Promise<void>
+  /** Has the platform run the alarm of an object. */
+  ring(name: string): Promise<void>
 }
 
 interface ObjectFacts {
@@ -33,27 +34,22 @@ export async function startWorkerdObjects(fixture = 'objects'): Promise<WorkerdO
     if (response.ok) return decode(text, KINDS)
     throw Object.assign(new Error(), JSON.parse(text))
   }
-  let count = 0
   return {
-    namespace() {
-      count += 1
-      const start = `n${count}/`
-      return {
-        idFromName: (name) => start + name,
-        get: (id) => ({
-          async sluice(message) {
-            const answer = (await call(id, 'sluice', message)) as { reply?: { values: unknown[] } }
-            const { reply } = answer
-            // JSON has no undefined. Objects answer as structured data, which has.
-            if (reply) reply.values = reply.values.map((value) => value ?? undefined)
-            return answer
-          },
-        }),
-        facts: async (name) => (await call(start + name, 'facts')) as ObjectFacts,
-        die: async (name) => void (await call(start + name, 'die').catch(() => {})),
-        ring: async (name) => void (await call(start + name, 'ring')),
-      }
+    namespace: {
+      idFromName: (name) => name,
+      get: (name) => ({
+        async sluice(message) {
+          const answer = (await call(name, 'sluice', message)) as { reply?: { values: unknown[] } }
+          const { reply } = answer
+          // JSON has no undefined. Objects answer as structured data, which has.
+          if (reply) reply.values = reply.values.map((value) => value ?? undefined)
+          return answer as never
+        },
+      }),
     },
+    facts: async (name) => (await call(name, 'facts')) as ObjectFacts,
+    die: async (name) => void (await call(name, 'die').catch(() => {})),
+    ring: async (name) => void (await call(name, 'ring')),
     [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
   }
 }

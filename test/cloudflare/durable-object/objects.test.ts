@@ -3,6 +3,7 @@ import { definePolicy } from '@sluice/core'
 import { reserve } from '@sluice/core/reservations'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { durableObjects } from '../../../packages/cloudflare/dist/durable-object/durable-objects.js'
+import { freshPrefix } from '../../support/stores.ts'
 import { startWorkerdObjects, type WorkerdObjects } from '../../support/workerd-objects.ts'
 
 let objects: WorkerdObjects
@@ -13,14 +14,15 @@ beforeAll(async () => {
 afterAll(() => objects[Symbol.asyncDispose]())
 
 const PER_TENANT = { name: 'rpm', limit: 20, window: '1h', per: ['tenant'] } as const
-const OPTIONS = { timeoutMs: 30_000 }
+const open = (prefix = freshPrefix()) =>
+  durableObjects(objects.namespace, { timeoutMs: 30_000, prefix })
 
 it('each tenant has an object, and what has no tenant is refused with its remedies', () => {
-  const store = durableObjects(objects.namespace())
+  const store = durableObjects(objects.namespace)
   const everyone = fixedWindow({ name: 'everyone', limit: 5, window: '1h', per: 'global' })
   const create = () => createLimiter({ store, policies: [slidingWindow(PER_TENANT), everyone] })
   expect(create).toThrow(/policies\.everyone\.per: must count per "tenant".*shardBy: 'global'/)
-  const inOne = durableObjects(objects.namespace(), { shardBy: 'global' })
+  const inOne = durableObjects(objects.namespace, { shardBy: 'global' })
   expect(() => createLimiter({ store: inOne, policies: [everyone] })).not.toThrow()
 })
 
@@ -33,26 +35,26 @@ it.each([
   ['ok', { timeoutMs: 0 }, /durableObjects\.timeoutMs/],
   ['ok', { timeout: 5 }, /durableObjects\.timeout/],
 ])('the binding %s with %o is refused', (binding, options, message) => {
-  const namespace = binding === 'ok' ? objects.namespace() : binding
+  const namespace = binding === 'ok' ? objects.namespace : binding
   expect(() => durableObjects(namespace as never, options as never)).toThrow(message)
 })
 
 it('a subject without a tenant is an InputError', async () => {
   const policies = [slidingWindow({ ...PER_TENANT, onMissing: 'skip' })]
-  const limiter = createLimiter({ store: durableObjects(objects.namespace(), OPTIONS), policies })
+  const limiter = createLimiter({ store: open(), policies })
   const subject = { user: 'u' } as never
   expect(await limiter.check(subject)).toMatchObject({ allowed: true, policies: [] })
   const strict = createLimiter({
-    store: durableObjects(objects.namespace(), OPTIONS),
+    store: open(),
     policies: [slidingWindow(PER_TENANT)],
   })
   await expect(strict.check(subject)).rejects.toMatchObject({ code: 'missing_dimension' })
 })
 
 it('an object that is aborted again and again loses nothing that it has answered', async () => {
-  const namespace = objects.namespace()
+  const prefix = freshPrefix()
+  const store = open(prefix)
   const policies = [slidingWindow({ ...PER_TENANT, limit: 400 })]
-  const store = durableObjects(namespace, OPTIONS)
   const limiter = createLimiter({ store, policies, onStoreError: 'deny' })
   let allowed = 0
   let degraded = 0
@@ -65,7 +67,7 @@ it('an object that is aborted again and again loses nothing that it has answered
       }
     }),
     (async () => {
-      for (let death = 0; death < 20; death += 1) await namespace.die('tenant=acme')
+      for (let death = 0; death < 20; death += 1) await objects.die(`${prefix}/tenant=acme`)
     })(),
   ])
   const {
@@ -79,23 +81,24 @@ it('an object that is aborted again and again loses nothing that it has answered
 })
 
 it('an object deletes itself when nothing is left, and begins anew when it is asked again', async () => {
-  const namespace = objects.namespace()
-  const store = durableObjects(namespace, OPTIONS)
+  const prefix = freshPrefix()
+  const store = open(prefix)
+  const name = `${prefix}/tenant=acme`
   const policies = [slidingWindow({ ...PER_TENANT, window: '1s' })]
   const limiter = createLimiter({ store, policies })
   await limiter.peek({ tenant: 'acme' })
-  expect(await namespace.facts('tenant=acme')).toMatchObject({ alarm: null, tables: 0 })
+  expect(await objects.facts(name)).toMatchObject({ alarm: null, tables: 0 })
   await limiter.check({ tenant: 'acme' })
-  const { alarm, tables } = await namespace.facts('tenant=acme')
+  const { alarm, tables } = await objects.facts(name)
   expect(tables).toBe(1)
   // One alarm, an hour on at least.
   expect(alarm).toBeGreaterThan(Date.now() + 3_000_000)
   await vi.waitUntil(async () => {
-    await namespace.ring('tenant=acme')
-    return (await namespace.facts('tenant=acme')).tables === 0
+    await objects.ring(name)
+    return (await objects.facts(name)).tables === 0
   }, 20_000)
   expect(await limiter.check({ tenant: 'acme' })).toMatchObject({ allowed: true, source: 'store' })
-  expect(await namespace.facts('tenant=acme')).toMatchObject({ tables: 1 })
+  expect(await objects.facts(name)).toMatchObject({ tables: 1 })
 })
 
 it('an object that does not know an algorithm or an operation says so, and the decision is degraded', async () => {
@@ -115,7 +118,7 @@ it('an object that does not know an algorithm or an operation says so, and the d
       windowMs: 1_000,
     }),
   )
-  const store = durableObjects(objects.namespace(), OPTIONS)
+  const store = open()
   const limiter = createLimiter({ store, policies: [own], onStoreError: 'deny' })
   expect(await limiter.check({ tenant: 'acme' })).toMatchObject({
     allowed: false,
@@ -133,7 +136,7 @@ it('an object that does not know an algorithm or an operation says so, and the d
 })
 
 it('a function in the data of an operation is refused: it would become a stub in silence', async () => {
-  const store = durableObjects(objects.namespace(), OPTIONS)
+  const store = open()
   const data = { change: () => 1 }
   const operation = {
     kind: { name: 'mine', run: () => 1 },
@@ -145,7 +148,7 @@ it('a function in the data of an operation is refused: it would become a stub in
 })
 
 it('a reservation of which nothing was charged is settled where it was made', async () => {
-  const store = durableObjects(objects.namespace(), OPTIONS)
+  const store = open()
   const policies = [slidingWindow({ ...PER_TENANT, unit: 'token', limit: 1_000 })]
   const limiter = createLimiter({ store, policies })
   const call = await reserve(limiter, { tenant: 'acme' }, { cost: { token: 100 } })

@@ -16,6 +16,7 @@ import { reserve } from '@sluice/core/reservations'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { durableObjects } from '../../../packages/cloudflare/dist/durable-object/durable-objects.js'
+import { freshPrefix } from '../../support/stores.ts'
 import { tableOf } from '../../support/markdown.ts'
 import { startWorkerdObjects, type WorkerdObjects } from '../../support/workerd-objects.ts'
 
@@ -67,9 +68,9 @@ beforeAll(async () => {
 afterAll(() => objects[Symbol.asyncDispose]())
 
 function open() {
-  const namespace = objects.namespace()
-  const store: Store = durableObjects(namespace, { timeoutMs: 30_000 })
-  const rows = async () => (await namespace.facts('tenant=acme')).rows
+  const prefix = freshPrefix()
+  const store: Store = durableObjects(objects.namespace, { timeoutMs: 30_000, prefix })
+  const rows = async () => (await objects.facts(`${prefix}/tenant=acme`)).rows
   return { store, rows }
 }
 

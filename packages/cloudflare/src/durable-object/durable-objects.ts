@@ -7,14 +7,27 @@ import {
   type StoreReply,
   type StoreRequest,
 } from '@sluice/core'
-import { assertKnownOptions, assertOneOf, assertPositiveInteger } from '@sluice/core/internal'
+import {
+  assertKnownOptions,
+  assertName,
+  assertOneOf,
+  assertPositiveInteger,
+} from '@sluice/core/internal'
 import { checkMessage, resetMessage, runMessage, withDeadline } from '@sluice/core/internal/places'
-import type { LimitsObject } from './limits-object.ts'
-import type { Answer } from './limits.ts'
+import { refusalOf, type Answer } from './limits.ts'
 import { placesBy } from './places.ts'
 
 /** The regions that `locationHint` may name. */
 const LOCATION_HINTS = ['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me'] as const
+
+/** The binding of a class that extends `LimitsObject`, as Wrangler types it: `DurableObjectNamespace<LimitsObject>`. */
+export interface LimitsNamespace {
+  idFromName(name: string): DurableObjectId
+  get(
+    id: DurableObjectId,
+    options?: DurableObjectNamespaceGetDurableObjectOptions,
+  ): { sluice(message: string): Promise<Answer> }
+}
 
 /** Options of `durableObjects`. */
 export interface DurableObjectsOptions {
@@ -29,6 +42,8 @@ export interface DurableObjectsOptions {
    * @default near the request that first asks for it
    */
   readonly locationHint?: (typeof LOCATION_HINTS)[number]
+  /** The first part of the names of objects, for apps that share a class. Letters, digits, `_`, `.`, `-`. @default none */
+  readonly prefix?: string
   /**
    * The time limit of one decision, in milliseconds. After it, the limiter's `onStoreError` applies. The first
    * decision of an object includes its start. @default 1_000
@@ -49,18 +64,17 @@ export interface DurableObjectsOptions {
  * const limiter = createLimiter({ store: durableObjects(env.LIMITS), policies })
  */
 export function durableObjects(
-  namespace: DurableObjectNamespace<LimitsObject>,
+  namespace: LimitsNamespace,
   options: DurableObjectsOptions = {},
 ): Store {
-  if (
-    typeof (namespace as Partial<DurableObjectNamespace> | undefined)?.idFromName !== 'function'
-  ) {
+  if (typeof (namespace as Partial<LimitsNamespace> | undefined)?.idFromName !== 'function') {
     const rule =
       'must be the binding of a Durable Object, such as env.LIMITS; declare it in the configuration of Wrangler'
     throw new ConfigError('invalid_option', 'durableObjects.namespace', rule, namespace)
   }
-  assertKnownOptions('durableObjects', options, ['shardBy', 'locationHint', 'timeoutMs'])
-  const { shardBy = 'tenant', locationHint, timeoutMs = 1_000 } = options
+  assertKnownOptions('durableObjects', options, ['shardBy', 'locationHint', 'prefix', 'timeoutMs'])
+  const { shardBy = 'tenant', locationHint, prefix, timeoutMs = 1_000 } = options
+  if (prefix !== undefined) assertName('durableObjects.prefix', prefix)
   assertPositiveInteger('durableObjects.timeoutMs', timeoutMs)
   if (locationHint !== undefined) {
     assertOneOf('durableObjects.locationHint', locationHint, LOCATION_HINTS)
@@ -71,15 +85,22 @@ export function durableObjects(
   async function send(place: string, message: string, startedAt: number): Promise<Answer> {
     const call = async (): Promise<Answer> => {
       // A stub that has failed once is of no more use.
-      const id = namespace.idFromName(place)
+      const id = namespace.idFromName(prefix === undefined ? place : `${prefix}/${place}`)
       const object = namespace.get(id, locationHint === undefined ? {} : { locationHint })
       return object.sluice(message)
     }
     const answer = await withDeadline(timeoutMs, startedAt, call, failureOf)
-    if ('refusal' in answer) {
-      throw new StoreError('store_refused', `The Durable Object ${answer.refusal}`)
-    }
+    if ('refusal' in answer) throw refusalOf(answer)
+    if ('failure' in answer) throw new StoreError(answer.failure.code, answer.failure.message)
     return answer
+  }
+
+  /** @throws ConfigError When another place counts a policy that takes part. */
+  function assertOnePlace(place: string, entries: StoreRequest['entries']): void {
+    const away = entries.find(({ key }) => places.ofKey(key) !== place)
+    if (!away) return
+    const rule = `must be left out: the leased policy "${away.policy.name}" takes part, of which another object counts the units`
+    throw new ConfigError('invalid_option', 'unsettled', rule)
   }
 
   async function decide(place: string, request: StoreRequest): Promise<StoreReply> {
@@ -108,7 +129,8 @@ export function durableObjects(
 
     async check(request) {
       const { reads } = request
-      const place = await places.ofRequest(request)
+      const place = places.ofRequest(request)
+      if (request.mark?.kind.name === 'release') assertOnePlace(place, request.entries)
       const others = new Set(reads.map(({ key }) => places.ofKey(key)))
       others.delete(place)
       if (others.size === 0) return decide(place, request)

@@ -1,6 +1,16 @@
 import { DurableObject } from 'cloudflare:workers'
+import { StoreError, type Store } from '@sluice/core'
 import { kindsOf, type OwnKinds } from '@sluice/core/internal/places'
+import { durableObjects } from './durable-objects.ts'
 import { Limits, type Answer } from './limits.ts'
+import { Place, type Leases } from './place.ts'
+import { parseName } from './places.ts'
+
+/** Parts of an object that not everybody uses. */
+export interface OwnParts extends OwnKinds {
+  /** `objectLeases`, for policies that are leased. @default they are refused */
+  readonly leases?: Leases
+}
 
 /**
  * The class of the objects in which `durableObjects` counts. Export it from the Worker, and declare it with SQLite
@@ -15,36 +25,80 @@ import { Limits, type Answer } from './limits.ts'
  * }
  */
 export class LimitsObject extends DurableObject {
-  /** Algorithms and operations that are not Sluice's. */
-  protected readonly own: OwnKinds = {}
+  /** Algorithms, operations and leases. */
+  protected readonly own: OwnParts = {}
   #limits: Limits | undefined
+  #place: Place | undefined
 
   /** Does what the text of a message asks for. Called by `durableObjects` alone. */
-  sluice(message: string): Answer {
-    const limits = this.#open()
+  sluice(message: string): Answer | Promise<Answer> {
+    const place = this.#open()
+    const limits = this.#limits as Limits
     const wasStored = limits.isStored
-    try {
-      const answer = limits.call(message)
-      // One alarm an object, from its first row on.
+    // One alarm an object, from its first row on.
+    const setAlarm = (answer: Answer): Answer => {
       if (!wasStored && limits.isStored) void this.ctx.storage.setAlarm(limits.nextSweep())
       return answer
+    }
+    try {
+      const answer = place.call(message)
+      return answer instanceof Promise
+        ? answer.then(setAlarm, (error: unknown) => this.#die(error))
+        : setAlarm(answer)
     } catch (error) {
-      // The next call loads what is stored. What this one has not stored has not happened.
-      this.ctx.abort(error instanceof Error ? error.message : String(error))
-      throw error
+      return this.#die(error)
     }
   }
 
   /** Drops what has expired, and deletes the object when nothing is left. Called by the platform. */
   override async alarm(): Promise<void> {
-    const next = this.#open().sweep()
+    this.#open()
+    const next = this.#limits?.sweep()
     if (next !== undefined) return this.ctx.storage.setAlarm(next)
     this.#limits = undefined
+    this.#place = undefined
     await this.ctx.storage.deleteAll()
   }
 
-  #open(): Limits {
-    this.#limits ??= new Limits(this.ctx.storage.sql, kindsOf(this.own))
-    return this.#limits
+  /** Ends the object: the next call loads what is stored. What this one has not stored has not happened. */
+  #die(error: unknown): never {
+    this.ctx.abort(error instanceof Error ? error.message : String(error))
+    throw error
   }
+
+  #open(): Place {
+    if (this.#place) return this.#place
+    const kinds = kindsOf(this.own)
+    const limits = new Limits(this.ctx.storage.sql, kinds)
+    this.#limits = limits
+    const { leases } = this.own
+    const name = this.ctx.id.name ?? ''
+    this.#place = new Place({
+      name,
+      limits,
+      kinds,
+      leases,
+      home: () => homeOf(this.ctx, this.env),
+    })
+    return this.#place
+  }
+}
+
+/**
+ * Returns the store in the object that counts for all objects of this class.
+ *
+ * @throws StoreError When the Worker of the class has no binding of it.
+ */
+function homeOf({ id }: DurableObjectState, env: object): Store {
+  const name = id.name ?? ''
+  const { prefix } = parseName(name)
+  const namespace = (Object.values(env) as DurableObjectNamespace<LimitsObject>[]).find(
+    // Only this class has this id for the name.
+    (binding) => typeof binding?.idFromName === 'function' && binding.idFromName(name).equals(id),
+  )
+  if (namespace) {
+    return durableObjects(namespace, { shardBy: 'global', ...(prefix !== undefined && { prefix }) })
+  }
+  const message = 'The Durable Object needs a binding of its own class in its Worker, for leases'
+  throw new StoreError('store_refused', message)
 }

@@ -1,5 +1,11 @@
 /* The counts and records of one object, and the decisions about them. */
-import type { StoredState, StoreReply, StoreRequest } from '@sluice/core'
+import {
+  StoreError,
+  type StoredState,
+  type StoreErrorCode,
+  type StoreReply,
+  type StoreRequest,
+} from '@sluice/core'
 import {
   decideOn,
   decode,
@@ -18,6 +24,8 @@ export type Answer =
   | { readonly result: unknown }
   /** It cannot do what it is asked for, and has done nothing. */
   | { readonly refusal: string }
+  /** Another object, which it has asked, has failed. */
+  | { readonly failure: { readonly code: StoreErrorCode; readonly message: string } }
 
 /** The most keys of one object: all of them are in its memory. */
 const MAX_KEYS = 100_000
@@ -45,21 +53,13 @@ export class Limits {
   }
 
   /**
-   * Does what the text of a message asks for. Awaits nothing, so that no other message comes between. If it throws,
-   * its memory may differ from its storage, and must be loaded anew.
+   * Does what it is asked for. Awaits nothing, so that nothing else comes between. If it throws, its memory may differ
+   * from its storage, and must be loaded anew.
+   *
+   * @param text The call as a message.
    */
-  call(text: string): Answer {
+  call(call: PlaceCall, text: string): Answer {
     if (text.length > MAX_CHARACTERS) return { refusal: 'takes no call that large' }
-    let call: PlaceCall
-    try {
-      call = parseMessage(text, this.#kinds)
-    } catch (error) {
-      if (error instanceof UnknownKind)
-        return {
-          refusal: `does not know the ${error.message}; name it in "own" of its class, or deploy the class anew`,
-        }
-      throw error
-    }
     const time = timeOf(call)
     const now = time?.clockIsInjected ? time.now : this.#clock()
     if (this.#isFull(call, now)) return { refusal: `holds no more than ${MAX_KEYS} keys` }
@@ -179,3 +179,9 @@ function timeOf(call: PlaceCall): Timed | undefined {
     ? undefined
     : (given as Timed)
 }
+
+/** Returns the error of an answer that is none. */
+export const refusalOf = (answer: Answer): StoreError =>
+  'refusal' in answer
+    ? new StoreError('store_refused', `The Durable Object ${answer.refusal}`)
+    : new StoreError('store_bad_reply', 'The Durable Object sent an invalid reply')

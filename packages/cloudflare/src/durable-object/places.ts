@@ -6,18 +6,28 @@ import {
   type PolicyRule,
   type StoreRequest,
 } from '@sluice/core'
-import { assertPer, encodePartitionAsync } from '@sluice/core/internal/places'
+import { assertPer, termsOf } from '@sluice/core/internal/places'
 
 /** The place of what has no value of the dimension, such as the settings of whole policies. */
-const HOME = 'home'
+export const HOME = 'home'
+
+/** Returns the parts of the name of an object: `prefix/tenant=acme`, `tenant=acme`, `home`. */
+export function parseName(name: string): {
+  readonly prefix: string | undefined
+  readonly place: string
+  readonly shardBy: string | undefined
+} {
+  const [, prefix, place = name] = /^(?:([^/=]*)\/)?([^]*)$/.exec(name) ?? []
+  const [, shardBy] = /^([^=]*)=/.exec(place) ?? []
+  return { prefix, place, shardBy }
+}
 
 /** Finds places by one dimension. */
 export interface PlacesBy {
   /** @throws ConfigError When a policy does not count by the dimension. */
   accept(policies: readonly PolicyRule[]): void
   ofKey(key: string): string
-  /** @throws InputError When the subject lacks the dimension. */
-  ofRequest(request: StoreRequest): Promise<string>
+  ofRequest(request: StoreRequest): string
   ofOperation(operation: Pick<Operation<unknown>, 'keys' | 'near'>): string
 }
 
@@ -25,7 +35,7 @@ export interface PlacesBy {
 const ONE_PLACE: PlacesBy = {
   accept: () => {},
   ofKey: () => HOME,
-  ofRequest: async () => HOME,
+  ofRequest: () => HOME,
   ofOperation: () => HOME,
 }
 
@@ -50,26 +60,22 @@ export function placesBy(shardBy: string): PlacesBy {
     ofKey,
 
     accept(policies) {
-      for (const { name, per } of policies) {
-        if (per !== 'global' && per.includes(shardBy)) continue
-        const rule = `must count per "${shardBy}", which picks the object that decides; or set shardBy: 'global' in durableObjects, for one object that decides everything`
+      for (const policy of policies) {
+        const { name, per } = policy
+        if ((per !== 'global' && per.includes(shardBy)) || termsOf(policy)) continue
+        const rule = `must count per "${shardBy}", which picks the object that decides, or be leased, as lease(${name}); or set shardBy: 'global' in durableObjects, for one object that decides everything`
         throw new ConfigError('invalid_option', `policies.${name}.per`, rule, String(per))
       }
     },
 
-    async ofRequest({ entries, reads, subject }) {
-      const place = ofKeys(entries.map(({ key }) => key))
-      if (place !== HOME || !subject)
-        return place === HOME ? ofKeys(reads.map(({ key }) => key)) : place
-      return encodePartitionAsync(subject, [shardBy])
-    },
+    ofRequest: ({ entries, reads }) => ofKeys([...entries, ...reads].map(({ key }) => key)),
 
     ofOperation({ keys, near }) {
       const places = new Set(keys.map(ofKey).filter((place) => place !== HOME))
       if (places.size > 1) {
         throw new InputError('invalid_subject', 'operation.keys', `must be of one "${shardBy}"`)
       }
-      return ofKeys([...keys, near ?? ''])
+      return ofKeys([...keys, ...(near ?? [])])
     },
   }
 }

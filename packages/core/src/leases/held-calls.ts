@@ -131,7 +131,12 @@ export class HeldCalls {
       const part = partOf(call, correction)
       const more = part ? correction.actual - part.entry.cost : 0
       if (!part || more <= 0 || call.overruns.has(part)) continue
-      const overrun = new Overrun(this.#store, part, more - part.lease.move(more, now))
+      const overrun = new Overrun(
+        this.#store,
+        part.entry,
+        part.lease.block.request,
+        more - part.lease.move(more, now),
+      )
       call.overruns.set(part, overrun)
     }
     // If the store fails, this settlement may be repeated.

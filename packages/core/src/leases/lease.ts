@@ -83,7 +83,7 @@ function leaseRule(rule: PolicyRule, lasting: number, most: number): LeasedRule 
     const message = `"${name}" cannot be leased; only slidingWindow, fixedWindow, dailyCap and monthlyCap can, once`
     throw invalid('policy', message)
   }
-  if (stripes > 1) throw invalid('policy', `"${name}" must not have stripes: a lease needs none`)
+  if (stripes > 1) throw invalid('policy', `"${name}" must have no stripes: leases need none`)
   if (lasting > windowMs) {
     throw invalid('duration', `must be at most ${windowMs} ms, the window of "${name}"`)
   }

@@ -1,6 +1,5 @@
-import type { Served } from './lease-book.ts'
 import type { SettleRequest } from '../reservations/settle-request.ts'
-import type { Store } from '../stores/store.ts'
+import type { Entry, Store, StoreRequest } from '../stores/store.ts'
 import { requestId } from '../internal/random-id.ts'
 import { keepingMark } from '../reservations/mark.ts'
 import { correctCharges } from './corrections.ts'
@@ -9,15 +8,17 @@ import { RETURN_WITHIN_MS } from './block.ts'
 /** Units that a call has used beyond what its lease had, to be charged in the store, even past the limit. */
 export class Overrun {
   readonly #store: Store
-  readonly #part: Served
+  readonly #entry: Entry
+  readonly #block: Pick<StoreRequest, 'policies'>
   readonly #units: number
   readonly #id: string = requestId()
   /** The steps that are left. */
   #steps: ('mark' | 'charge')[] = ['mark', 'charge']
 
-  constructor(store: Store, part: Served, units: number) {
+  constructor(store: Store, entry: Entry, block: Pick<StoreRequest, 'policies'>, units: number) {
     this.#store = store
-    this.#part = part
+    this.#entry = entry
+    this.#block = block
     this.#units = units
     if (units === 0) this.#steps = []
   }
@@ -27,12 +28,12 @@ export class Overrun {
    * after a failure.
    */
   async charge({ now, clockIsInjected }: SettleRequest, startedAt: number): Promise<void> {
-    const { lease, entry } = this.#part
+    const entry = this.#entry
     const facts = { id: this.#id, now, clockIsInjected }
     if (this.#steps[0] === 'mark') {
       const mark = keepingMark(this.#id, RETURN_WITHIN_MS)
       const entries = [{ ...entry, cost: 0 }]
-      const { policies } = lease.block.request
+      const { policies } = this.#block
       const request = { ...facts, policies, entries, mark, apply: true, startedAt, reads: [] }
       await this.#store.check(request)
       this.#steps = ['charge']

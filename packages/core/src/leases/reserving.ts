@@ -33,7 +33,7 @@ export const reserveFromLeases: LeasedReservations = {
 }
 
 /** The longest time for which a call holds a block open: until then, the block has a mark in the store. */
-const MAX_HELD_MS = 600_000
+export const MAX_HELD_MS = 600_000
 
 class Reserving {
   readonly #store: Store
@@ -119,7 +119,7 @@ class Reserving {
 }
 
 /** The entries with the cost of what is granted. */
-const chargedAt = (
+export const chargedAt = (
   { entries, fit }: StoreRequest,
   verdicts: readonly Verdict[],
   granted: number | undefined,

@@ -14,12 +14,18 @@ export class Serving {
   readonly #store: Store
   readonly #book: LeaseBook
   readonly #fetchesAhead: boolean
-  readonly #canWait: boolean = sharesPromises()
+  readonly #canWait: boolean
 
-  constructor(store: Store, book: LeaseBook, fetchesAhead: boolean) {
+  constructor(
+    store: Store,
+    book: LeaseBook,
+    fetchesAhead: boolean,
+    canWait: boolean = sharesPromises(),
+  ) {
     this.#store = store
     this.#book = book
     this.#fetchesAhead = fetchesAhead
+    this.#canWait = canWait
   }
 
   /** Decides what is neither settled later nor released. */

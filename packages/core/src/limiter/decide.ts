@@ -113,7 +113,7 @@ async function decideOnce(
 
 function requestOf(
   { program, clock, clockIsInjected, seam }: LimiterRuntime,
-  { subject, apply, markFor, fit }: DecideCall,
+  { apply, markFor, fit }: DecideCall,
   entries: readonly ResolvedEntry[],
   { reads, failure }: CombinedContribution,
   startedAt: number,
@@ -122,7 +122,6 @@ function requestOf(
   return {
     policies: program.policies,
     entries,
-    subject,
     apply,
     // Reading the clock takes a while. It has moved on only if an extension waited.
     now: seam || clockIsInjected ? clock() : startedAt,

@@ -4,6 +4,8 @@
  */
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Entry, Operation, StoreRequest } from '../stores/store.ts'
+import { systemClock } from '../clock.ts'
+import { termsOf, type LeasedRule, type LeaseTerms } from '../leases/lease.ts'
 import type { Kinds } from './kinds.ts'
 
 /** A call to a place: a decision, an operation or a reset. */
@@ -19,18 +21,22 @@ interface RuleData {
   readonly unit: string
   /** True if its key counts for several policies. */
   readonly shares: boolean
+  readonly lease?: Omit<LeaseTerms, 'counted'>
 }
 
-const ruleData = ({ algorithm, name, unit, keyspace }: PolicyRule): RuleData => ({
-  algorithm: algorithm.id,
-  name,
-  unit,
-  shares: keyspace !== undefined,
-})
+function ruleData(rule: PolicyRule): RuleData {
+  const { algorithm, name, unit, keyspace } = rule
+  const data = { algorithm: algorithm.id, name, unit, shares: keyspace !== undefined }
+  const terms = termsOf(rule)
+  if (!terms) return data
+  const { durationMs, most, isAligned } = terms
+  return { ...data, shares: false, lease: { durationMs, most, isAligned } }
+}
 
-function ruleOf({ algorithm, name, unit, shares }: RuleData, kinds: Kinds): PolicyRule {
+function ruleOf({ algorithm, name, unit, shares, lease }: RuleData, kinds: Kinds): PolicyRule {
   const rule = { name, unit, algorithm: kinds.algorithm(algorithm) } as PolicyRule
-  return shares ? { ...rule, keyspace: { name, params: [] } } : rule
+  if (shares) return { ...rule, keyspace: { name, params: [] } }
+  return lease ? ({ ...rule, lease: { ...lease, counted: rule } } as LeasedRule) : rule
 }
 
 /** Returns a decision as text. */
@@ -75,7 +81,7 @@ export function parseMessage(text: string, kinds: Kinds): PlaceCall {
   }
   const { check, run, reset = [] } = message
   if (run) {
-    return { run: { ...run, kind: kinds.operation(run.kind), startedAt: 0 } }
+    return { run: { ...run, kind: kinds.operation(run.kind), startedAt: systemClock() } }
   }
   if (!check) return { reset }
   const { mark, fit } = check
@@ -83,6 +89,7 @@ export function parseMessage(text: string, kinds: Kinds): PlaceCall {
     check: {
       ...check,
       policies: [],
+      startedAt: systemClock(),
       entries: check.entries.map((entry) =>
         Object.assign(entry, { policy: ruleOf(entry.rule, kinds) }),
       ),

@@ -62,7 +62,7 @@ export async function settle(
     startedAt: systemClock(),
     onFault,
   })
-  const settling = store.run({ ...operation, near: data.charges[0]?.key })
+  const settling = store.run({ ...operation, near: data.charges.map(({ key }) => key) })
   // A store that has never charged it may still be down.
   const result = await (madeIn === 'nowhere' ? settling.catch(onFault) : settling)
   const settled = settledBy(result, data, runtime, corrections)

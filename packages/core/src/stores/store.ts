@@ -1,7 +1,6 @@
 import type { AlgorithmInput, Finding, StoredState } from '../algorithms/algorithm.ts'
 import type { Degraded, Source } from '../decision.ts'
 import type { StoreErrorCode } from '../errors.ts'
-import type { Subject } from '../subject.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import { ConfigError, StoreError } from '../errors.ts'
 
@@ -21,8 +20,6 @@ export interface StoreRequest {
   readonly policies: readonly PolicyRule[]
   /** The policies that take part, in their order. Policies of one `keyspace` have the same key. */
   readonly entries: readonly Entry[]
-  /** The subject of the decision. A request that only reads records has none. */
-  readonly subject?: Subject | undefined
   /** True to charge every entry if all enforced ones fit. False to write nothing. */
   readonly apply: boolean
   /** The caller's time in epoch ms. */
@@ -118,8 +115,8 @@ export interface Operation<Result, Data = unknown> {
   readonly kind: OperationKind<Result, Data>
   /** Every key that it may read or write. */
   readonly keys: readonly string[]
-  /** A key that is counted in the same place, for a store that has several, if `keys` may not name it. */
-  readonly near?: string | undefined
+  /** More keys that are counted in the same place, for a store that has several, if `keys` may not name it. */
+  readonly near?: readonly string[]
   readonly data: Data
   /** The machine's time when the caller's work began (epoch ms). The deadline counts from it. */
   readonly startedAt: number

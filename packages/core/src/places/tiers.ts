@@ -1,0 +1,270 @@
+/*
+ * Decisions of a place, such as a tenant's, about policies that another place, home, counts for everyone. The place
+ * takes blocks of units from home, and serves them itself.
+ */
+import type {
+  Entry,
+  Operation,
+  SettlementMark,
+  Store,
+  StoreReply,
+  StoreRequest,
+  Verdict,
+} from '../stores/store.ts'
+import type { SettleResult } from '../reservations/settle-request.ts'
+import { FRESH_MS } from '../internal/freshness.ts'
+import { RecentItems } from '../internal/recent-items.ts'
+import { requestId } from '../internal/random-id.ts'
+import { Block, Lease, RETURN_WITHIN_MS, type Moment } from '../leases/block.ts'
+import { HeldCalls, type Settling } from '../leases/held-calls.ts'
+import { heldMark } from '../leases/held-mark.ts'
+import { LeaseBook, type Served } from '../leases/lease-book.ts'
+import { termsOf, type LeaseTerms } from '../leases/lease.ts'
+import { serveLocally, type LocalPart } from '../leases/local-part.ts'
+import { Overrun } from '../leases/overrun.ts'
+import { chargedAt, MAX_HELD_MS } from '../leases/reserving.ts'
+import { momentOf, Serving } from '../leases/serving.ts'
+import { keepingMark } from '../reservations/mark.ts'
+import { isDenied } from '../stores/store.ts'
+
+/** The place itself: it decides and runs operations at once. */
+export interface OwnPlace {
+  /** Returns true if home counts this key. */
+  isAway(key: string): boolean
+  decide(request: StoreRequest): StoreReply
+  run(operation: Operation<unknown>): unknown
+}
+
+/** The most keys to hold blocks of. */
+const MAX_LEASES = 1_000
+
+/** What home has said of entries, and the leases that serve them if they fit. */
+interface Away {
+  readonly verdicts: ReadonlyMap<number, Verdict>
+  readonly served: readonly Served[]
+  /** Those that serve this decision alone. */
+  readonly alone: readonly Lease[]
+  readonly isDenied: boolean
+  /** The most to grant to a request with a `fit`. */
+  readonly most: number
+}
+
+/** The latest answer of home about a key. */
+interface KnownVerdict {
+  readonly verdict: Verdict
+  readonly limit: number
+  /** By the steady clock. */
+  readonly until: number
+}
+
+/** The part of a place that serves policies which home counts. */
+export class Tiers {
+  readonly #home: Store
+  readonly #own: OwnPlace
+  readonly #book: LeaseBook
+  readonly #serving: Serving
+  readonly #calls: HeldCalls
+  readonly #known = new RecentItems<KnownVerdict>(MAX_LEASES)
+
+  constructor(home: Store, own: OwnPlace) {
+    this.#home = home
+    this.#own = own
+    this.#book = new LeaseBook(home, MAX_LEASES)
+    this.#serving = new Serving(home, this.#book, true, true)
+    const isForHome = ({ data }: Operation<unknown>): boolean =>
+      (data as Settling['data']).corrections.some(({ key }) => own.isAway(key))
+    this.#calls = new HeldCalls({
+      ...home,
+      run: async (operation) =>
+        (isForHome(operation) ? home.run(operation) : own.run(operation)) as never,
+    })
+  }
+
+  /** Decides a request of which home counts a part. @throws StoreError When home fails. */
+  async decide(request: StoreRequest): Promise<StoreReply> {
+    const { entries, apply, mark, fit } = request
+    const own = entries.filter(({ key }) => !this.#own.isAway(key))
+    // What the place itself denies takes no trip.
+    const peek = { ...request, entries: own, apply: false, mark: undefined }
+    const { verdicts, granted } = this.#own.decide(peek)
+    const denies = apply && isDenied(own, verdicts)
+    const heldMs = Math.min(mark ? (mark.data as number) : 0, MAX_HELD_MS)
+    // Home grants no more than the place.
+    const bounded = { ...request, fit: fit && { ...fit, most: granted ?? fit.most } }
+    const atMost = chargedAt(bounded, [], granted).filter(({ key }) => this.#own.isAway(key))
+    const asked = { ...bounded, entries: atMost, reads: [], apply: apply && !denies }
+    return this.#serving.serve(asked, heldMs, async (local, now) =>
+      this.#complete(bounded, own, await this.#take(asked, bounded, local, heldMs, now), now),
+    )
+  }
+
+  /** Settles a reservation: the part of the place, and what home has leased or is owed. */
+  async settle(operation: Settling): Promise<SettleResult | undefined> {
+    const { data, startedAt } = operation
+    const settled = this.#calls.settle(operation, momentOf(data))
+    if (settled) return settled
+    const isAway = data.corrections.map(({ key }) => this.#own.isAway(key))
+    const corrections = data.corrections.filter((_, at) => !isAway[at])
+    const result = this.#own.run({ ...operation, data: { ...data, corrections } }) as
+      SettleResult | undefined
+    if (!result || 'before' in result) return result
+    // Its leases are gone, as after a restart: what was leased stays charged, and more is owed.
+    const inPlace = result.applied.values()
+    const applied: number[] = []
+    for (const [at, correction] of data.corrections.entries()) {
+      if (!isAway[at]) {
+        applied.push(inPlace.next().value ?? 0)
+        continue
+      }
+      const more = Math.max(0, correction.actual - correction.reserved)
+      const entry = { ...correction, cost: 0, enforced: true }
+      await new Overrun(this.#home, entry, { policies: [] }, more).charge(data, startedAt)
+      applied.push(more)
+    }
+    return { ...result, applied }
+  }
+
+  /** Takes from home what no lease has served. */
+  async #take(
+    asked: StoreRequest,
+    request: StoreRequest,
+    first: LocalPart,
+    heldMs: number,
+    now: Moment,
+  ): Promise<Away> {
+    let local = first
+    this.#serving.fetchAhead(local.served, asked, now)
+    if (asked.apply && local.rest.length > 0) {
+      const missing = local.rest.filter(({ enforced }) => enforced)
+      const blocks = this.#book.requestForCalls(missing, heldMs, asked.startedAt, now)
+      if (blocks.requests.length > 0) {
+        local.putBack()
+        await this.#serving.takeBlocks(blocks, asked, now)
+        local = serveLocally(this.#book, asked, heldMs, momentOf(asked))
+      }
+    }
+    const away: Away = {
+      verdicts: verdictsOf(asked.entries, local.verdicts),
+      served: local.served,
+      alone: [],
+      isDenied: false,
+      most: request.fit?.most ?? 0,
+    }
+    if (local.rest.length === 0) return away
+    try {
+      return await this.#takeAlone(away, local, request, asked.apply, heldMs, now)
+    } catch (error) {
+      local.putBack()
+      throw error
+    }
+  }
+
+  /** Takes a block for this decision alone, with as much as home grants. */
+  async #takeAlone(
+    away: Away,
+    { rest }: LocalPart,
+    request: StoreRequest,
+    apply: boolean,
+    heldMs: number,
+    now: Moment,
+  ): Promise<Away> {
+    const id = requestId()
+    const entries = request.entries.filter(({ index }) =>
+      rest.some((entry) => entry.index === index),
+    )
+    const asked: StoreRequest = {
+      ...request,
+      entries,
+      apply,
+      reads: [],
+      id,
+      mark: keepingMark(id, heldMs + RETURN_WITHIN_MS),
+    }
+    const { verdicts, granted } = await this.#askHome(asked, request.apply && !apply)
+    const both = new Map([...away.verdicts, ...verdictsOf(entries, verdicts)])
+    const denied = isDenied(entries, verdicts)
+    const most = Math.min(away.most, granted ?? away.most)
+    if (denied || !apply) return { ...away, verdicts: both, isDenied: denied, most }
+    const block = new Block(this.#home, asked, now.steady + heldMs)
+    const served = chargedAt(asked, verdicts, granted).map((entry, at): Served => {
+      const { durationMs, isAligned } = termsOf(entry.policy) as LeaseTerms
+      const verdict = verdicts[at] as Verdict
+      const units = verdict.charged ? entry.cost : 0
+      const countedMs = isAligned ? verdict.resetMs : (entry.params[0] ?? 0)
+      const facts = { entry, verdict, units, used: units, block, taken: now, lastsMs: durationMs }
+      return { lease: new Lease({ ...facts, countedMs }), entry: { ...entry, cost: units } }
+    })
+    const alone = served.map(({ lease }) => lease)
+    return { verdicts: both, served: [...away.served, ...served], alone, isDenied: false, most }
+  }
+
+  /** Asks home. What it has said lately answers what the place denies itself: a flood of these takes no trips. */
+  async #askHome(
+    asked: StoreRequest,
+    isDeniedAnyway: boolean,
+  ): Promise<Pick<StoreReply, 'verdicts' | 'granted'>> {
+    const { entries } = asked
+    const { steady } = momentOf(asked)
+    const latest = entries.map(({ key, limit }) => {
+      const known = this.#known.get(key)
+      return known && known.limit === limit && steady < known.until ? known.verdict : undefined
+    })
+    if (isDeniedAnyway && latest.every((verdict) => verdict !== undefined))
+      return { verdicts: latest }
+    const reply = await this.#home.check(asked)
+    for (const [at, { key, limit }] of entries.entries()) {
+      const verdict = reply.verdicts[at]
+      if (verdict) this.#known.set(key, { verdict, limit, until: steady + FRESH_MS })
+    }
+    return reply
+  }
+
+  /** Decides the part of the place, in one step with what leases have served. */
+  #complete(request: StoreRequest, own: readonly Entry[], away: Away, now: Moment): StoreReply {
+    const { entries, mark, fit, id } = request
+    const { served } = away
+    const keptMark = mark as SettlementMark<number> | undefined
+    const mayCharge = request.apply && !away.isDenied
+    const reply = this.#own.decide({
+      ...request,
+      entries: own,
+      apply: mayCharge,
+      mark: keptMark && heldMark(keptMark, entries, served),
+      fit: fit && { ...fit, most: Math.max(fit.floor, away.most) },
+    })
+    const isAllowed = mayCharge && !isDenied(own, reply.verdicts)
+    const found = new Map([...away.verdicts, ...verdictsOf(own, reply.verdicts)])
+    const verdicts = entries.map(({ index }) => {
+      const verdict = found.get(index) as Verdict
+      return isAllowed ? verdict : notCharged(verdict)
+    })
+    const charged = chargedAt(request, verdicts, reply.granted)
+    const parts = served.map(({ lease, entry }) => {
+      const final = charged.find(({ index }) => index === entry.index) ?? entry
+      const cost = isAllowed ? Math.min(final.cost, entry.cost) : 0
+      if (!lease.isForgotten) lease.left += entry.cost - cost
+      return { lease, entry: { ...final, cost } }
+    })
+    if (isAllowed && keptMark) {
+      const until = now.steady + keptMark.data
+      const heldUntil = now.steady + Math.min(keptMark.data, MAX_HELD_MS)
+      this.#calls.add(id, { parts, isInStore: true, until, heldUntil }, now)
+    }
+    // They end with the decision, or once its call is settled.
+    for (const lease of away.alone) void lease.end()
+    return { ...reply, verdicts }
+  }
+}
+
+const notCharged = (verdict: Verdict): Verdict => ({ ...verdict, charged: false })
+
+const verdictsOf = (
+  entries: readonly Entry[],
+  verdicts: readonly (Verdict | undefined)[],
+): ReadonlyMap<number, Verdict> =>
+  new Map(
+    entries.flatMap(({ index }, at) => {
+      const verdict = verdicts[at]
+      return verdict ? [[index, verdict] as const] : []
+    }),
+  )
