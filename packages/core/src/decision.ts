@@ -85,6 +85,8 @@ interface DecisionBase {
   readonly at: number
   /** The origin of the answer: the store, this process's memory, a cache of denials, or a lease. */
   readonly source: Source
+  /** The name of the place that decided, if the store has several: that of a Durable Object, such as `tenant=acme`. */
+  readonly place?: string | undefined
   /** The plan whose limits applied, if the limiter has plans. */
   readonly plan: string | undefined
   /** The origin of that plan, if the limiter has plans. */

@@ -1,5 +1,5 @@
 import { createLimiter, dailyCap, fixedWindow, slidingWindow, type Decision } from '@sluice/core'
-import { lease } from '@sluice/core/leases'
+import { lease, leased } from '@sluice/core/leases'
 import { fitRange, release, reserve } from '@sluice/core/reservations'
 import { objectLeases } from '@sluice/cloudflare/durable-object'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -194,6 +194,17 @@ it('an object that dies with a block and with reservations exceeds nothing, and 
   })
   const left = await direct.peek({}, { cost: { token: 0 } })
   expect(left.policies[0]?.remaining).toBeLessThanOrEqual(Math.max(0, 20_000 - reserved * 1.2))
+})
+
+it('a store of objects is not leased by processes, too', async () => {
+  const store = leased(objectsInProcess({ leases: objectLeases }).store())
+  const limiter = createLimiter({ store, policies: [own, lease(everyone)] })
+  const ask = async () => {
+    for (let call = 0; call < 8; call += 1) {
+      await Promise.all(Array.from({ length: 8 }, () => limiter.check({ tenant: 'a' })))
+    }
+  }
+  await expect(ask()).rejects.toThrow(/leased\.store: must not be durableObjects/)
 })
 
 it('an object without leases says how to have them', async () => {

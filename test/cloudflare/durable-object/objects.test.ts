@@ -39,6 +39,15 @@ it.each([
   expect(() => durableObjects(namespace as never, options as never)).toThrow(message)
 })
 
+it('a decision names the object that has made it', async () => {
+  const policies = [slidingWindow(PER_TENANT)]
+  const limiter = createLimiter({ store: open(), policies })
+  expect(await limiter.check({ tenant: 'a:b/c' })).toMatchObject({ place: 'tenant=a%3Ab/c' })
+  const one = durableObjects(objects.namespace, { shardBy: 'global', prefix: freshPrefix() })
+  const inOne = createLimiter({ store: one, policies })
+  expect(await inOne.check({ tenant: 'acme' })).toMatchObject({ place: 'home' })
+})
+
 it('a subject without a tenant is an InputError', async () => {
   const policies = [slidingWindow({ ...PER_TENANT, onMissing: 'skip' })]
   const limiter = createLimiter({ store: open(), policies })

@@ -15,7 +15,7 @@ import {
 } from '@sluice/core/internal'
 import { checkMessage, resetMessage, runMessage, withDeadline } from '@sluice/core/internal/places'
 import { refusalOf, type Answer } from './limits.ts'
-import { placesBy } from './places.ts'
+import { HOME, placesBy } from './places.ts'
 
 /** The regions that `locationHint` may name. */
 const LOCATION_HINTS = ['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me'] as const
@@ -105,8 +105,8 @@ export function durableObjects(
 
   async function decide(place: string, request: StoreRequest): Promise<StoreReply> {
     const answer = await send(place, checkMessage(request), request.startedAt)
-    if ('reply' in answer) return answer.reply
-    throw new StoreError('store_bad_reply', 'The Durable Object sent an invalid reply')
+    if ('reply' in answer) return { ...answer.reply, place }
+    throw refusalOf(answer)
   }
 
   /** Reads records that are in other places than the decision, such as the settings of whole policies. */
@@ -131,6 +131,7 @@ export function durableObjects(
       const { reads } = request
       const place = places.ofRequest(request)
       if (request.mark?.kind.name === 'release') assertOnePlace(place, request.entries)
+      if (place !== HOME && request.fit?.kind.name === 'blocks') throw leasedOutside()
       const others = new Set(reads.map(({ key }) => places.ofKey(key)))
       others.delete(place)
       if (others.size === 0) return decide(place, request)
@@ -163,6 +164,13 @@ export function durableObjects(
     },
   }
 }
+
+const leasedOutside = (): ConfigError =>
+  new ConfigError(
+    'invalid_option',
+    'leased.store',
+    'must not be durableObjects(…): its objects lease themselves, by leases: objectLeases in the class',
+  )
 
 /** Returns the failure of a call to an object. Texts of the platform are passed on, which name no key. */
 function failureOf(error: unknown): StoreError {

@@ -103,7 +103,7 @@ function countedRules(policies: readonly PolicyRule[]): readonly PolicyRule[] {
     throw new ConfigError(
       'invalid_option',
       'policies',
-      'must include a leased one: the store is leased(…)',
+      'one must be leased: the store is leased(…)',
     )
   }
   const rules = Object.freeze(policies.map((rule) => termsOf(rule)?.counted ?? rule))

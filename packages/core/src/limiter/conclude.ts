@@ -5,7 +5,7 @@ import type { ResolvedEntry } from './resolve.ts'
 /** The third stage of a decision: turns the store's reply into a plain value. */
 export function conclude(
   entries: readonly ResolvedEntry[],
-  { now, source, verdicts, degraded }: StoreReply,
+  { now, source, place, verdicts, degraded }: StoreReply,
   skipped: readonly SkippedPolicy[],
   { plan, planSource }: Pick<Decision, 'plan' | 'planSource'>,
 ): Decision {
@@ -13,7 +13,7 @@ export function conclude(
   const policies = verdicts.map((verdict, index) =>
     stateOf(entries[index] as ResolvedEntry, verdict),
   )
-  const facts = { at: now, source, skipped, plan, planSource, degraded, policies }
+  const facts = { at: now, source, place, skipped, plan, planSource, degraded, policies }
   return degraded && degraded.mode !== 'local'
     ? blindDecision(degraded.mode, facts)
     : decisionOf(facts)
@@ -51,7 +51,7 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict): PolicyState {
 /** The parts of a decision that are known before its outcome. */
 type DecisionFacts = Pick<
   Decision,
-  'at' | 'source' | 'skipped' | 'plan' | 'planSource' | 'degraded' | 'policies'
+  'at' | 'source' | 'place' | 'skipped' | 'plan' | 'planSource' | 'degraded' | 'policies'
 >
 
 /** The `retryAfterMs` of a denial without the store, in milliseconds. */

@@ -105,6 +105,6 @@ const takesSlot = (cost: Cost | undefined): boolean =>
   (cost as { call?: number } | null)?.call !== 0
 
 const KEEPS_SLOT =
-  'Sluice: check takes a slot of concurrency for all of maxDuration; reserve gives it back (behind an adapter: cost: reserving(…))'
+  'Sluice: check takes a slot of concurrency for maxDuration; reserve gives it back (behind an adapter: cost: reserving(…))'
 
 const CHECK_OPTIONS = ['cost', 'waitUntil']

@@ -26,7 +26,7 @@ export function warnOfSharedCounts(store: Store, rules: readonly PolicyRule[]): 
     if (!differs) continue
     known.set(kind, null)
     console.warn(
-      `Sluice: policies.${name}: two limiters count it together, with another limit; name one otherwise`,
+      `Sluice: policies.${name}: two limiters count it together, with other limits; rename one`,
     )
   }
 }

@@ -160,6 +160,8 @@ export interface Verdict extends Finding {
 /** A store's answer to a request. */
 export interface StoreReply {
   readonly source: Source
+  /** The name of the place that decided, if the store has several. */
+  readonly place?: string | undefined
   /** The time of the decision, in epoch ms. */
   readonly now: number
   /** One for each entry, in the order of the request. */
