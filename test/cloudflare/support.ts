@@ -28,6 +28,9 @@ export async function startWorker(
     compatibilityFlags?: string[]
     /** The classes of Durable Objects, by binding. */
     objects?: Record<string, string>
+    port?: number
+    /** The folder that keeps what objects store. @default none: it ends with the Worker */
+    storage?: string
     /** A fixture that stands in front of it, with it bound as `BEHIND`. */
     front?: string
   } = {},
@@ -53,7 +56,8 @@ export async function startWorker(
   )
   const miniflare = new Miniflare({
     host: '127.0.0.1',
-    port: 0,
+    port: config.port ?? 0,
+    ...(config.storage !== undefined && { resourcePersistencePath: config.storage }),
     // What a Worker logs about a message that fails on purpose.
     handleStructuredLogs: () => {},
     workers: [

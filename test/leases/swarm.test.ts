@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { LoggedDecision } from './log.ts'
 import { ownRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
-import { check, type Findings, type Rule } from './checker.ts'
+import { findingsOf, type RuleFindings } from './findings.ts'
 import { runSwarm, type SwarmLog } from './swarm.ts'
 import { DAY_MS, type Traffic } from './traffic.ts'
 
@@ -91,28 +91,6 @@ const run = (traffic: Traffic, decisions: number, until: number): Promise<SwarmL
 
 const byLease = ({ isLeased }: LoggedDecision): boolean => isLeased
 const byCache = ({ isCached }: LoggedDecision): boolean => isCached
-
-interface RuleFindings {
-  readonly rule: Rule
-  readonly found: Findings
-}
-
-function findingsOf(traffic: Traffic, { decisions, resets }: SwarmLog): RuleFindings[] {
-  const { windowMs, quotaMs, leaseMs, limits, shiftMs } = traffic
-  const limitOf =
-    (name: 'rpm' | 'quota'): Rule['limitOf'] =>
-    ({ plan }) =>
-      limits[plan === 'small' ? 'small' : 'large'][name]
-  const isCallersTime = shiftMs !== undefined
-  const sliding = { windowMs, isAligned: false, isGlobal: false, leaseMs, isCallersTime }
-  const rules: Rule[] = [
-    { ...sliding, name: 'everyone', isGlobal: true, limitOf: () => limits.everyone },
-    { ...sliding, name: 'rpm', limitOf: limitOf('rpm') },
-    { ...sliding, name: 'quota', windowMs: quotaMs, isAligned: true, limitOf: limitOf('quota') },
-    { ...sliding, name: 'plain', leaseMs: 0, route: 'plain', limitOf: () => limits.plain },
-  ]
-  return rules.map((rule) => ({ rule, found: check(rule, decisions, resets) }))
-}
 
 function report({ decisions, killed, resets }: SwarmLog, findings: readonly RuleFindings[]): void {
   const allowed = decisions.filter((one) => one.allowed)

@@ -21,8 +21,10 @@ export interface SwarmOptions {
   readonly kills: number
   readonly resets: number
   readonly prefix: string
-  readonly rest: { readonly url: string; readonly token: string }
-  readonly redisUrl: string
+  readonly rest?: { readonly url: string; readonly token: string }
+  readonly redisUrl?: string
+  /** Durable Objects instead of Redis. */
+  readonly objectsUrl?: string
   readonly store: Store
 }
 
@@ -66,7 +68,10 @@ class Swarm {
   async run(): Promise<SwarmLog> {
     const { processes, decisions, until = 0, kills, resets, traffic, store } = this.#options
     const clock = clockOf(traffic)
-    const limiter = createLimiter({ store: leased(store), ...limitsForSwarm(traffic) })
+    const limiter = createLimiter({
+      store: this.#options.objectsUrl ? store : leased(store),
+      ...limitsForSwarm(traffic),
+    })
     for (let count = 0; count < processes; count += 1) this.#start()
     while (this.#decided() < decisions || clock() < until) {
       await new Promise<void>((resolve) => (this.#wake = resolve))
@@ -94,12 +99,12 @@ class Swarm {
   }
 
   #start(): void {
-    const { prefix, traffic, rest, redisUrl } = this.#options
+    const { prefix, traffic, rest, redisUrl = '', objectsUrl } = this.#options
     const number = this.#logFiles.length
     const logFile = join(this.#folder, `${number}.log`)
     const common = { seed: 7 + number, logFile, prefix, traffic }
-    const settings: WorkerSettings =
-      number % 2 === 0 ? { ...common, rest } : { ...common, redisUrl }
+    const places = objectsUrl ? { objectsUrl } : number % 2 === 0 && rest ? { rest } : { redisUrl }
+    const settings: WorkerSettings = { ...common, ...places }
     const child = fork(WORKER, [JSON.stringify(settings)], { execArgv: [] })
     this.#logFiles.push(logFile)
     this.#running.push(child)

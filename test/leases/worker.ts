@@ -10,6 +10,8 @@ import { redis } from '@sluice/core/redis'
 import { reserve, type Reservation } from '@sluice/core/reservations'
 import { upstash } from '@sluice/core/upstash'
 import { Redis } from 'ioredis'
+import { durableObjects } from '../../packages/cloudflare/dist/durable-object/durable-objects.js'
+import { namespaceAt } from '../support/remote-objects.ts'
 import { lineOf } from './log.ts'
 import { clockOf, limitsForSwarm, planAt, type Traffic } from './traffic.ts'
 
@@ -22,15 +24,20 @@ export interface WorkerSettings {
   /** A Redis behind REST, or over TCP. */
   readonly rest?: { readonly url: string; readonly token: string }
   readonly redisUrl?: string
+  /** … or Durable Objects in workerd. */
+  readonly objectsUrl?: string
 }
 
 const IN_FLIGHT = 32
 
 const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings
 const log = openSync(settings.logFile, 'a')
-const store = leased(cacheDenials(storeOf(settings)), { reservations: reserveFromLeases })
+// Objects hold leases themselves.
+const store = settings.objectsUrl
+  ? { ...cacheDenials(storeInObjects(settings.objectsUrl)), returnUnits: async () => {} }
+  : leased(cacheDenials(storeOf(settings)), { reservations: reserveFromLeases })
 const { traffic } = settings
-const limiter = createLimiter({ store, ...limitsForSwarm(traffic) })
+const limiter = createLimiter({ store, ...limitsForSwarm(traffic), onStoreError: 'deny' })
 const clock = clockOf(traffic)
 let random = settings.seed
 let decided = 0
@@ -48,6 +55,10 @@ function storeOf({ rest, redisUrl = '', prefix }: WorkerSettings): Store {
   const patient = { prefix, timeoutMs: 30_000 }
   if (rest) return batched(upstash({ ...rest, ...patient, fetch: pipelined() }))
   return batched(redis({ client: new Redis(redisUrl, { maxRetriesPerRequest: 0 }), ...patient }))
+}
+
+function storeInObjects(url: string): Store {
+  return durableObjects(namespaceAt(url), { prefix: settings.prefix, timeoutMs: 30_000 })
 }
 
 async function decideUntilStopped(): Promise<void> {
@@ -73,6 +84,8 @@ async function decide(): Promise<number> {
       : undefined
   const decision = call ?? (await limiter.check(subject, { cost: units }))
   const { at, allowed, source, degraded, retryAfterMs } = decision
+  // Objects are killed, and what was not answered may have been counted.
+  if (degraded && settings.objectsUrl) return 20
   if (degraded) throw new Error(`A decision was degraded: ${degraded.cause}`)
   const after = clock()
   const used = call?.allowed ? await settle(call, units) : units
@@ -87,8 +100,15 @@ async function decide(): Promise<number> {
 async function settle(call: Reservation, units: number): Promise<number> {
   if (dice(4) === 0) await setTimeout(dice(40))
   const used = dice(units + 1)
-  await call.settle(used)
-  return used
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await call.settle(used)
+      return used
+    } catch (error) {
+      if (!settings.objectsUrl || attempt === 20) throw error
+      await setTimeout(50)
+    }
+  }
 }
 
 /** A process works for one tenant for a moment, and leaves the rest of its leases behind. */

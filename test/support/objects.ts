@@ -1,16 +1,14 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '@sluice/core'
 import { kindsOf } from '@sluice/core/internal/places'
-import type { LimitsNamespace, OwnParts } from '@sluice/cloudflare/durable-object'
+import type { OwnParts } from '@sluice/cloudflare/durable-object'
 import {
   durableObjects,
   type DurableObjectsOptions,
 } from '../../packages/cloudflare/dist/durable-object/durable-objects.js'
+import type { Namespace } from './remote-objects.ts'
 import { Limits } from '../../packages/cloudflare/dist/durable-object/limits.js'
 import { Place } from '../../packages/cloudflare/dist/durable-object/place.js'
-
-/** A binding as `durableObjects` uses it. Ids are names. */
-export type Namespace = LimitsNamespace
 
 /** The objects of one class in this process, each with a SQLite database of its own. */
 export interface Objects {

@@ -1,9 +1,9 @@
-import { decode, kindsOf } from '@sluice/core/internal/places'
 import { startWorker } from '../cloudflare/support.ts'
-import type { Namespace } from './objects.ts'
+import { callObject, namespaceAt, type Namespace } from './remote-objects.ts'
 
 /** Objects in workerd, which this process reaches as a Worker does. */
 export interface WorkerdObjects extends AsyncDisposable {
+  readonly url: URL
   readonly namespace: Namespace
   /** What is to be known of the object of this name. */
   facts(name: string): Promise<ObjectFacts>
@@ -21,32 +21,20 @@ interface ObjectFacts {
   readonly tables: number
 }
 
-const KINDS = kindsOf()
+/** Options of `startWorkerdObjects`. */
+interface WorkerdOptions {
+  /** The port. @default any */
+  readonly port?: number
+  /** The folder that outlives it. @default none */
+  readonly storage?: string
+}
 
-export async function startWorkerdObjects(fixture = 'objects'): Promise<WorkerdObjects> {
-  const worker = await startWorker(fixture, {}, { objects: { LIMITS: 'Limits' } })
-  async function call(name: string, method: string, message?: string): Promise<unknown> {
-    const response = await fetch(worker.url, {
-      method: 'POST',
-      body: JSON.stringify({ name, method, message }),
-    })
-    const text = await response.text()
-    if (response.ok) return decode(text, KINDS)
-    throw Object.assign(new Error(), JSON.parse(text))
-  }
+export async function startWorkerdObjects(options: WorkerdOptions = {}): Promise<WorkerdObjects> {
+  const worker = await startWorker('objects', {}, { objects: { LIMITS: 'Limits' }, ...options })
+  const call = (name: string, method: string) => callObject(worker.url, name, method)
   return {
-    namespace: {
-      idFromName: (name) => name,
-      get: (name) => ({
-        async sluice(message) {
-          const answer = (await call(name, 'sluice', message)) as { reply?: { values: unknown[] } }
-          const { reply } = answer
-          // JSON has no undefined. Objects answer as structured data, which has.
-          if (reply) reply.values = reply.values.map((value) => value ?? undefined)
-          return answer as never
-        },
-      }),
-    },
+    url: worker.url,
+    namespace: namespaceAt(worker.url),
     facts: async (name) => (await call(name, 'facts')) as ObjectFacts,
     die: async (name) => void (await call(name, 'die').catch(() => {})),
     ring: async (name) => void (await call(name, 'ring')),

@@ -4,7 +4,8 @@ import { fitRange, release, reserve } from '@sluice/core/reservations'
 import { objectLeases } from '@sluice/cloudflare/durable-object'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { durableObjects } from '../../../packages/cloudflare/dist/durable-object/durable-objects.js'
-import { objectsInProcess, type Namespace } from '../../support/objects.ts'
+import { objectsInProcess } from '../../support/objects.ts'
+import type { Namespace } from '../../support/remote-objects.ts'
 import { freshPrefix } from '../../support/stores.ts'
 import { startWorkerdObjects, type WorkerdObjects } from '../../support/workerd-objects.ts'
 
@@ -26,8 +27,9 @@ function counting(namespace: Namespace) {
     calls,
     namespace: {
       idFromName: (name: string) => namespace.idFromName(name),
-      get(name: string) {
-        const object = namespace.get(name)
+      get(id: unknown) {
+        const name = String(id)
+        const object = namespace.get(id as never)
         return {
           sluice(message: string) {
             calls.set(name, (calls.get(name) ?? 0) + 1)
