@@ -29,7 +29,7 @@ function counting(namespace: Namespace) {
       idFromName: (name: string) => namespace.idFromName(name),
       get(id: unknown) {
         const name = String(id)
-        const object = namespace.get(id as never)
+        const object = namespace.get(id)
         return {
           sluice(message: string) {
             calls.set(name, (calls.get(name) ?? 0) + 1)

@@ -1,6 +1,12 @@
-import { createLimiter, fixedWindow, slidingWindow, type Algorithm } from '@sluice/core'
+import {
+  createLimiter,
+  fixedWindow,
+  slidingWindow,
+  tokenBucket,
+  type Algorithm,
+} from '@sluice/core'
 import { definePolicy } from '@sluice/core'
-import { reserve } from '@sluice/core/reservations'
+import { reservation, reserve } from '@sluice/core/reservations'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { durableObjects } from '../../../packages/cloudflare/dist/durable-object/durable-objects.js'
 import { freshPrefix } from '../../support/stores.ts'
@@ -87,6 +93,32 @@ it('an object that is aborted again and again loses nothing that it has answered
   expect(counted).toBeGreaterThanOrEqual(allowed)
   // A call that died may have been counted; no other can.
   expect(counted).toBeLessThanOrEqual(allowed + degraded)
+})
+
+it('two deploys with other policies count side by side', async () => {
+  const prefix = freshPrefix()
+  const before = createLimiter({ store: open(prefix), policies: [slidingWindow(PER_TENANT)] })
+  const after = createLimiter({
+    store: open(prefix),
+    policies: [
+      slidingWindow({ ...PER_TENANT, limit: 30 }),
+      tokenBucket({ name: 'calls', limit: 5, window: '1h', per: ['tenant'], unit: 'call' }),
+    ],
+  })
+  const subject = { tenant: 'acme' }
+  const made = await reserve(after, subject, { cost: { request: 4, call: 2 } })
+  const data = made.allowed ? made.toJSON() : undefined
+  for (let call = 0; call < 16; call += 1) await before.check(subject)
+  // The count of both, each by its own limit.
+  expect(await before.check(subject)).toMatchObject({ allowed: false })
+  expect(await after.check(subject, { cost: { call: 0 } })).toMatchObject({ allowed: true })
+  // The old deploy settles what it knows of a reservation of the new one.
+  const { applied } = await reservation(before, data).settle({ request: 0 })
+  expect(applied).toBe(true)
+  expect(await before.peek(subject)).toMatchObject({ policies: [{ remaining: 3 }] })
+  expect(await after.peek(subject)).toMatchObject({
+    policies: [{ remaining: 13 }, { remaining: 3 }],
+  })
 })
 
 it('an object deletes itself when nothing is left, and begins anew when it is asked again', async () => {
