@@ -83,7 +83,7 @@ async function configure({
   const rule = random.pick(changeable)
   const limit = random.whole(0, 40) * (rule.unit === 'token' ? 100 : 1)
   const change = { [rule.name]: random.chance(0.3) ? null : { limit } }
-  world.redis.judge.allowLimit(rule.name, limit)
+  world.judge.allowLimit(rule.name, limit)
   const { configure: change_ } = process.product.configuration
   if (rule.per === 'global' || random.chance(0.5)) await change_(limiter, change)
   else await change_(limiter, change, subject)

@@ -16,6 +16,8 @@ export interface Wire {
   readonly send: WorldFetch
   /** Called with the body of each call, before calls are joined in one request. */
   readonly onSend: (body: string) => void
+  /** The binding of objects, if these count. */
+  readonly namespace?: unknown
 }
 
 /** What a limiter reports. */
@@ -70,22 +72,24 @@ export function makeLimiter(
 function storeOf(
   product: Exports,
   { wrappers, timeoutMs, maxPartitions, leasesCalls }: Setting,
-  { send, onSend }: Wire,
+  { send, onSend, namespace }: Wire,
 ) {
   const names: readonly string[] = WRAPPERS[wrappers]
   const direct = send as never as NonNullable<
     NonNullable<Parameters<Exports['pipelined']>[0]>['fetch']
   >
   const sending = names.includes('pipelined') ? product.pipelined({ fetch: direct }) : direct
-  let store: ReturnType<Exports['memory']> = product.upstash({
-    url: 'https://redis.world',
-    token: 'secret',
-    timeoutMs,
-    fetch: (url, init) => {
-      onSend(init.body)
-      return sending(url, init)
-    },
-  })
+  let store: ReturnType<Exports['memory']> = namespace
+    ? product.objects.durableObjects(namespace as never, { timeoutMs })
+    : product.upstash({
+        url: 'https://redis.world',
+        token: 'secret',
+        timeoutMs,
+        fetch: (url, init) => {
+          onSend(init.body)
+          return sending(url, init)
+        },
+      })
   for (const name of names.toReversed()) {
     if (name === 'breaker') store = product.breaker(store, { failures: 3, pauseMs: 500 })
     if (name === 'batched') store = product.batched(store)

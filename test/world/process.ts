@@ -6,7 +6,7 @@ import type { Call } from './judges/caller-judge.ts'
 import { idIn } from './judges/script-calls.ts'
 import { makeLimiter, type Limiter } from './limiters.ts'
 import type { Random } from './random.ts'
-import type { Deployment } from './setting.ts'
+import { isInObjects, type Deployment } from './setting.ts'
 import type { World } from './world.ts'
 
 /** The call on whose behalf a request is sent. */
@@ -34,7 +34,7 @@ export class Process {
     this.#world = world
     this.#deployment = deployment
     this.#random = random
-    const { setting, scheduler, redis } = world
+    const { setting, scheduler, redis, objects } = world
     const calls = new Map<string, Call>()
     const send = redis.fetchFor({
       name,
@@ -67,7 +67,7 @@ export class Process {
       this.#isolate,
       deployment,
       setting,
-      { send, onSend },
+      { send, onSend, namespace: objects?.namespaceFor({ name, isAlive: () => !this.isDead }) },
       {
         clock: world.isRecorded ? () => scheduler.now + this.#isolate.skewMs : undefined,
         planOf: async (tenant) => {
@@ -121,7 +121,8 @@ export class Process {
 
   /** What leases serve is added up from decisions, which are not seen over HTTP. */
   #kindOf(kind: CallKind): CallKind {
-    if (!this.#world.setting.wrappers.includes('leased')) return kind
+    const { wrappers } = this.#world.setting
+    if (!wrappers.includes('leased') && !isInObjects(wrappers)) return kind
     if (kind === 'http') return 'check'
     return kind === 'model' ? 'reserve' : kind
   }

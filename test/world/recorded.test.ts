@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ownRedis } from '../support/running-redis.ts'
 import { CALM, FREEING, REFUSALS, type Condition } from './faults.ts'
-import { WRAPPERS, type WrapperName } from './setting.ts'
+import { IN_REDIS } from './setting.ts'
 import { World } from './world.ts'
 
 const own = ownRedis()
@@ -28,13 +28,13 @@ describe('a history of the world', () => {
     await own.redis.script('FLUSH')
   })
 
-  it.each(Object.keys(WRAPPERS) as WrapperName[])(
+  it.each(IN_REDIS)(
     'is the same, reply by reply, on redis-server by the clocks of the callers, %s',
     async (wrappers) => {
       const said: [command: readonly string[], reply: unknown][] = []
       // Keys do not expire meanwhile, and scripts stay: what a Redis forgets is tested elsewhere.
       const weather = { ...CALM, trouble: 0.05, deathMs: 5_000, skew: true }
-      await World.run(Object.keys(WRAPPERS).indexOf(wrappers) + 1, {
+      await World.run(IN_REDIS.indexOf(wrappers) + 1, {
         decisions: 600,
         replace: { wrappers, weather, isUpstash: false, looksUpPlans: false, configures: false },
         record: (command, reply) => void said.push([command, reply]),

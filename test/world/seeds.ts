@@ -1,19 +1,20 @@
 /* Runs worlds as a test, and shows what fails as a small one. */
 import { shrink } from './shrink.ts'
+import type { Setting } from './setting.ts'
 import { World, type Outcome } from './world.ts'
 
 /** The decisions of each world in the gate. */
 export const DECISIONS = 2_000
 
 /** Lives through a world, and fails with a small one that shows each violation. */
-export async function holds(seed: number): Promise<Outcome> {
-  const options = { decisions: DECISIONS }
+export async function holds(seed: number, replace: Partial<Setting> = {}): Promise<Outcome> {
+  const options = { decisions: DECISIONS, replace }
   const outcome = await World.run(seed, options)
   if (outcome.violations.length === 0) return outcome
   const small = await shrink(outcome, options)
-  const replace = JSON.stringify(small.options.replace ?? {})
+  const changes = JSON.stringify(small.options.replace ?? {})
   throw new Error(
-    `${outcome.violations.join('\n')}\nnpm run world -- --seed ${seed} --decisions ${small.options.decisions} --replace '${replace}' --trace`,
+    `${outcome.violations.join('\n')}\nnpm run world -- --seed ${seed} --decisions ${small.options.decisions} --replace '${changes}' --trace`,
   )
 }
 

@@ -15,7 +15,18 @@ export const WRAPPERS = {
   'cached, leased': ['cached', 'leased'],
   breaker: ['breaker'],
   'leased, cached, breaker, batched': ['leased', 'cached', 'breaker', 'batched'],
+  objects: [],
+  'objects, cached': ['cached'],
+  'objects, breaker': ['breaker'],
 } as const
+
+/** True if Durable Objects count, instead of a Redis. */
+export const isInObjects = (wrappers: WrapperName): boolean => wrappers.startsWith('objects')
+
+/** The stores in a Redis. */
+export const IN_REDIS: readonly WrapperName[] = (Object.keys(WRAPPERS) as WrapperName[]).filter(
+  (name) => !isInObjects(name),
+)
 
 export type WrapperName = keyof typeof WRAPPERS
 
@@ -97,10 +108,11 @@ const STRIPED = new Set<Kind>(['sliding', 'packed', 'coarse', 'fixed', 'daily', 
 /** Draws a world. Options replace what would be drawn, and change no other draw. */
 export function settingOf(seed: number, random: Random, options: Partial<Setting> = {}): Setting {
   const weather = weatherOf(random.fork('weather'))
-  const wrappers = random.fork('wrappers').pick(Object.keys(WRAPPERS) as WrapperName[])
+  const wrappers = random.fork('wrappers').pick(IN_REDIS)
   const chosen = options.wrappers ?? wrappers
   const ruling = random.fork('rules')
-  const first = rulesOf(ruling, WRAPPERS[chosen].includes('leased' as never))
+  const inObjects = isInObjects(chosen)
+  const first = rulesOf(ruling, inObjects || WRAPPERS[chosen].includes('leased' as never))
   const others = random.fork('others')
   const rolling = random.fork('rollouts')
   return {
@@ -111,7 +123,7 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
     wrappers,
     onStoreError: others.pick(['default', 'local', 'share', 'allow', 'deny', 'deny'] as const),
     timeoutMs: others.pick([50, 200, 1_000]),
-    deployments: rolledOut(deploymentsOf(first, ruling), rolling),
+    deployments: rolledOut(deploymentsOf(first, ruling), rolling).map(inObjects ? byTenant : same),
     isolates: others.whole(1, 5),
     gapMs: others.pick([5, 20, 100, 400]),
     burst: others.pick([1, 1, 3, 10]),
@@ -125,9 +137,21 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
     looksUpPlans: others.chance(0.3),
     maxPartitions: others.pick([1, 3, 1_000, 1_000]),
     leasesCalls: others.chance(0.6),
+    ...(inObjects && { leasesCalls: true, releases: false }),
     ...options,
   }
 }
+
+const same = (deployment: Deployment): Deployment => deployment
+
+/** Objects count by tenant, but for what is leased. */
+const byTenant = ({ name, rules }: Deployment): Deployment => ({
+  name,
+  rules: rules.map((rule): Rule => {
+    if (rule.leaseMs > 0) return { ...rule, per: 'global' }
+    return rule.per === 'global' ? { ...rule, per: ['tenant'] } : rule
+  }),
+})
 
 /** A moment at any time of the day, or shortly before the end of a day or of a month. */
 function startOf(random: Random): number {

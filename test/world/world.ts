@@ -6,12 +6,13 @@ import { strike } from './incidents.ts'
 import { loadFactory } from './isolate.ts'
 import { judgeBills, type Billed } from './judges/bill-judge.ts'
 import { CallerJudge, type Call, type CallerTally } from './judges/caller-judge.ts'
-import type { ServerTally } from './judges/server-judge.ts'
+import type { ServerJudge, ServerTally } from './judges/server-judge.ts'
 import type { Bill } from './provider.ts'
 import { Process } from './process.ts'
 import { Random } from './random.ts'
 import { Scheduler } from './scheduler.ts'
-import { settingOf, type Setting } from './setting.ts'
+import { isInObjects, settingOf, type Setting } from './setting.ts'
+import { SimulatedObjects } from './simulated-objects.ts'
 import { SimulatedRedis } from './simulated-redis.ts'
 
 /** What became of a world. */
@@ -53,6 +54,10 @@ export class World {
   readonly setting: Setting
   readonly scheduler: Scheduler
   readonly redis: SimulatedRedis
+  /** Set if objects count instead. */
+  readonly objects: SimulatedObjects | undefined
+  /** The judge of what counts. */
+  readonly judge: ServerJudge
   readonly callers: CallerJudge
   readonly violations: string[] = []
   readonly trace: string[] = []
@@ -77,13 +82,16 @@ export class World {
     random: Random,
     options: WorldOptions,
     redis: SimulatedRedis,
+    objects: SimulatedObjects | undefined,
   ) {
     this.setting = setting
     this.scheduler = scheduler
     this.#random = random
     this.#options = options
     this.redis = redis
-    this.callers = new CallerJudge(setting, this.redis.judge, (what) => this.accuse(what))
+    this.objects = objects
+    this.judge = (objects ?? redis).judge
+    this.callers = new CallerJudge(setting, this.judge, (what) => this.accuse(what))
   }
 
   static async run(seed: number, options: WorldOptions): Promise<Outcome> {
@@ -91,25 +99,35 @@ export class World {
     const setting = settingOf(seed, random.fork('setting'), options.replace)
     const scheduler = new Scheduler(setting.startMs)
     const observed: { world?: World } = {}
-    const redis = await SimulatedRedis.start(setting.isUpstash, {
+    const surroundings = {
       scheduler,
       random: random.fork('network'),
       weather: setting.weather,
       observer: {
-        note: (line) => observed.world?.note(line),
-        accuse: (what) => observed.world?.accuse(what),
+        note: (line: string) => observed.world?.note(line),
+        accuse: (what: string) => observed.world?.accuse(what),
       },
-      record: options.record,
-    })
-    const world = new World(setting, scheduler, random, options, redis)
+    }
+    const { record, mutate } = options
+    const redis = await SimulatedRedis.start(setting.isUpstash, { ...surroundings, record })
+    const create = await loadFactory(mutate)
+    const rules = setting.deployments.flatMap((deployment) => deployment.rules)
+    const objects = isInObjects(setting.wrappers)
+      ? new SimulatedObjects({ ...surroundings, create, rules })
+      : undefined
+    const world = new World(setting, scheduler, random, options, redis, objects)
     observed.world = world
-    return world.#live(await loadFactory(options.mutate))
+    return world.#live(create)
   }
 
   async #live(create: Awaited<ReturnType<typeof loadFactory>>): Promise<Outcome> {
     const { setting, scheduler } = this
     for (let count = 0; count < setting.isolates; count += 1) this.#bear(create)
     this.#schedule(setting.weather.incidentMs, () => {
+      if (this.objects) {
+        this.objects.strike(this.#random, (line) => this.note(line))
+        return
+      }
       const hasLost = strike(this.redis, scheduler, this.#random, (line) => this.note(line))
       if (hasLost) this.#losses += 1
     })
@@ -126,7 +144,7 @@ export class World {
     })
     await scheduler.run(() => this.#decided >= this.#options.decisions || this.#isConfused)
     this.isOver = true
-    this.redis.condition = 'up'
+    ;(this.objects ?? this.redis).condition = 'up'
     const endsAt = scheduler.now + LAST_MS
     await scheduler.run(() => scheduler.now > endsAt || this.#isConfused)
     await this.#judgeTheEnd()
@@ -136,7 +154,7 @@ export class World {
       violations: this.violations,
       digest: this.#hash.digest('hex'),
       decisions: this.#decided,
-      server: this.redis.judge.tally,
+      server: this.judge.tally,
       callers: this.callers.tally,
       trace: this.trace,
     }
@@ -252,7 +270,7 @@ export class World {
     // Settings stay until somebody changes them.
     const keys = lasting.filter((key) => !key.includes(':config:'))
     for (const key of keys) this.accuse(`${key} never expires`)
-    judgeBills(this.#bills, this.redis.judge, this.setting, (what) => this.accuse(what))
-    this.callers.reservations.end(this.redis.judge.leasedUnits(this.callers.reservations.known))
+    judgeBills(this.#bills, this.judge, this.setting, (what) => this.accuse(what))
+    this.callers.reservations.end(this.judge.leasedUnits(this.callers.reservations.known))
   }
 }
