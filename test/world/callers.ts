@@ -166,6 +166,8 @@ async function finish(
         world.settled(data.id, applied, ending === 'cancel' ? nothingOf(used) : used)
     } catch (error) {
       world.note(`${call.number} settle threw ${(error as Error).message}`)
+      if (world.objects)
+        world.callers.reservations.unsure(data.id, ending === 'cancel' ? nothingOf(used) : used)
       world.callers.threw(settling, error)
     }
   }

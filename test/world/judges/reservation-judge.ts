@@ -96,6 +96,15 @@ export class ReservationJudge {
       this.#accuse(`reservation ${id} is ${held.state}, not settled`)
   }
 
+  /** Notes a settlement of which no answer came: it may have given back what leases have served. */
+  unsure(id: string, used: Readonly<Record<string, number>>): void {
+    for (const { policy, units } of this.#leasedCalls.get(id) ?? []) {
+      const more = (used[this.#unitOf(policy) ?? ''] ?? units) - units
+      this.serve(policy, Math.min(0, more))
+    }
+    this.#leasedCalls.delete(id)
+  }
+
   /** Judges the whole at the end: no more was served from leases than Redis has charged for them. */
   end(charged: ReadonlyMap<string, number>): void {
     for (const [name, units] of this.#served) {

@@ -9,6 +9,7 @@ import { memoryScenario } from './memory.ts'
 import { meterScenario } from './meter.ts'
 import { middlewareScenario } from './middleware.ts'
 import { nextScenario } from './next.ts'
+import { objectsScenario } from './objects.ts'
 import { scriptScenario } from './script.ts'
 import { sequentialScenario } from './sequential.ts'
 import { tcpScenario } from './tcp.ts'
@@ -27,6 +28,7 @@ export const SCENARIOS: readonly Scenario[] = [
   middlewareScenario,
   deniedFloodScenario,
   leasesScenario,
+  objectsScenario,
   meterScenario,
   bodiesScenario,
   nextScenario,
