@@ -1,0 +1,53 @@
+/* A Worker that makes decisions as it is told, in objects or in Redis, and says how long each took. */
+import { createLimiter, dailyCap, slidingWindow, type Limiter } from '@sluice/core'
+import { upstash } from '@sluice/core/upstash'
+import { durableObjects, type LimitsNamespace } from '@sluice/cloudflare/durable-object'
+
+export { LimitsObject } from '@sluice/cloudflare/durable-object'
+
+interface Env {
+  readonly LIMITS: LimitsNamespace
+  readonly URL: string
+  readonly TOKEN: string
+}
+
+/** What a request asks for. */
+export interface ObjectsJob {
+  readonly store: 'objects' | 'upstash'
+  readonly tenants: number
+  /** The callers at a time, and the decisions that each makes one after the other. */
+  readonly lanes: number
+  readonly calls: number
+}
+
+const AMPLE = 1_000_000_000
+const policies = [
+  dailyCap({ name: 'daily', limit: AMPLE, per: ['tenant'] }),
+  slidingWindow({ name: 'hour', limit: 100_000, window: '10s', per: ['tenant'] }),
+]
+const limiters = new Map<string, Limiter>()
+
+export default {
+  async fetch(request: Request, env: Env): Promise<Response> {
+    const { store, tenants, lanes, calls } = (await request.json()) as ObjectsJob
+    const stores = {
+      objects: () => durableObjects(env.LIMITS, { timeoutMs: 10_000 }),
+      upstash: () => upstash({ url: env.URL, token: env.TOKEN, timeoutMs: 10_000 }),
+    }
+    const limiter = limiters.get(store) ?? createLimiter({ store: stores[store](), policies })
+    limiters.set(store, limiter)
+    const times: number[] = []
+    let next = 0
+    const lane = async (): Promise<void> => {
+      for (let call = 0; call < calls; call += 1) {
+        const tenant = `t${next++ % tenants}`
+        const start = performance.now()
+        const { degraded, allowed } = await limiter.check({ tenant })
+        if (degraded || !allowed) throw new Error(degraded?.cause ?? 'denied')
+        times.push(performance.now() - start)
+      }
+    }
+    await Promise.all(Array.from({ length: lanes }, lane))
+    return Response.json(times)
+  },
+}
