@@ -71,3 +71,23 @@ it('an object that dies after any call decides on as if it had not', async () =>
     dying.restart()
   }
 })
+
+it('a full object refuses another key, goes on with those that it has, and drops none before it expires', async () => {
+  let now = Date.UTC(2026, 0, 16, 12)
+  const objects = objectsInProcess()
+  const limiter = createLimiter({
+    store: objects.store({ timeoutMs: 30_000 }),
+    policies: [fixedWindow({ name: 'user', limit: 2, window: '1h', per: ['tenant', 'user'] })],
+    onStoreError: 'deny',
+    clock: () => now,
+  })
+  const check = (user: number) => limiter.check({ tenant: 't', user: `u${user}` })
+  for (let user = 0; user < 50_000; user += 1) await check(user)
+  expect(await check(50_000)).toMatchObject({ degraded: { cause: 'store_refused' } })
+  expect(await check(0)).toMatchObject({ allowed: true, degraded: undefined })
+  expect(await check(0)).toMatchObject({ allowed: false, degraded: undefined })
+  objects.restart()
+  expect(await check(0)).toMatchObject({ allowed: false, degraded: undefined })
+  now += 3_600_000
+  expect(await check(50_000)).toMatchObject({ allowed: true, degraded: undefined })
+})

@@ -44,6 +44,11 @@ export class Journal {
     return this.#hasTable
   }
 
+  /** The number of characters of the snapshot. */
+  get snapshotLength(): number {
+    return this.#snapshotCharacters
+  }
+
   /** True if it is time for a snapshot. */
   get isLong(): boolean {
     return this.#changes >= LEAST_CHANGES && this.#characters >= this.#snapshotCharacters

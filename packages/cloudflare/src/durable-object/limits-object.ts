@@ -32,19 +32,9 @@ export class LimitsObject extends DurableObject {
 
   /** Does what the text of a message asks for. Called by `durableObjects` alone. */
   sluice(message: string): Answer | Promise<Answer> {
-    const place = this.#open()
-    const limits = this.#limits as Limits
-    const wasStored = limits.isStored
-    // One alarm an object, from its first row on.
-    const setAlarm = (answer: Answer): Answer => {
-      if (!wasStored && limits.isStored) void this.ctx.storage.setAlarm(limits.nextSweep())
-      return answer
-    }
     try {
-      const answer = place.call(message)
-      return answer instanceof Promise
-        ? answer.then(setAlarm, (error: unknown) => this.#die(error))
-        : setAlarm(answer)
+      const answer = this.#open().call(message)
+      return answer instanceof Promise ? answer.catch((error: unknown) => this.#die(error)) : answer
     } catch (error) {
       return this.#die(error)
     }
@@ -69,7 +59,10 @@ export class LimitsObject extends DurableObject {
   #open(): Place {
     if (this.#place) return this.#place
     const kinds = kindsOf(this.own)
-    const limits = new Limits(this.ctx.storage.sql, kinds)
+    // One alarm an object, from its first row on.
+    const limits = new Limits(this.ctx.storage.sql, kinds, Date.now, () => {
+      void this.ctx.storage.setAlarm(limits.nextSweep())
+    })
     this.#limits = limits
     const { leases } = this.own
     const name = this.ctx.id.name ?? ''

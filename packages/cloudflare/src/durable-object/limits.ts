@@ -27,8 +27,9 @@ export type Answer =
   /** Another object, which it has asked, has failed. */
   | { readonly failure: { readonly code: StoreErrorCode; readonly message: string } }
 
-/** The most keys of one object: all of them are in its memory. */
-const MAX_KEYS = 100_000
+/** The bounds of one object, which holds everything in its 128 MB of memory: keys, and characters of a snapshot. */
+const MAX_KEYS = 50_000
+const MAX_STORED = 16_000_000
 
 const HOUR_MS = 3_600_000
 const MONTH_MS = 30 * 24 * HOUR_MS
@@ -36,13 +37,21 @@ const MONTH_MS = 30 * 24 * HOUR_MS
 export class Limits {
   readonly #kinds: Kinds
   readonly #clock: () => number
+  readonly #onFirstRow: () => void
   readonly #journal: Journal
   readonly #states = new Map<string, StoredState>()
   #hasChanged = false
 
-  constructor(sql: RowStorage, kinds: Kinds, clock: () => number = Date.now) {
+  /** @param onFirstRow Called in the step that stores the first row. */
+  constructor(
+    sql: RowStorage,
+    kinds: Kinds,
+    clock: () => number = Date.now,
+    onFirstRow: () => void = () => {},
+  ) {
     this.#kinds = kinds
     this.#clock = clock
+    this.#onFirstRow = onFirstRow
     this.#journal = new Journal(sql)
     this.#load()
   }
@@ -62,11 +71,13 @@ export class Limits {
     if (text.length > MAX_CHARACTERS) return { refusal: 'takes no call that large' }
     const time = timeOf(call)
     const now = time?.clockIsInjected ? time.now : this.#clock()
-    if (this.#isFull(call, now)) return { refusal: `holds no more than ${MAX_KEYS} keys` }
+    if (this.#isFull(call, now)) return { refusal: 'is full: it has no room for another key' }
     this.#hasChanged = false
     const answer = this.#do(call, now)
     if (this.#hasChanged) {
+      const isFirst = !this.#journal.isStored
       this.#journal.append(`${now} ${text}`)
+      if (isFirst) this.#onFirstRow()
       if (this.#journal.isLong) this.#takeSnapshot(now)
     }
     return answer
@@ -118,10 +129,10 @@ export class Limits {
   }
 
   #isFull(call: PlaceCall, now: number): boolean {
-    if (this.#states.size < MAX_KEYS || keysOf(call).every((key) => this.#states.has(key)))
-      return false
+    const hasRoom = () => this.#states.size < MAX_KEYS && this.#journal.snapshotLength < MAX_STORED
+    if (hasRoom() || keysOf(call).every((key) => this.#states.has(key))) return false
     this.#dropExpired(now)
-    return this.#states.size >= MAX_KEYS
+    return !hasRoom()
   }
 
   #dropExpired(now: number): void {
