@@ -25,9 +25,10 @@ export const SUITES = {
       'test/bench/run.test.ts',
     ],
   },
-  /** The table of stores: `npm test` has three rows of it, this suite all others. */
+  /** The table of stores, of which `npm test` has three rows and this suite all others; and Durable Objects. */
   stores: {
     files: [
+      'test/cloudflare/durable-object/**/*.test.ts',
       'test/conformance/conformance.test.ts',
       'test/core/configuration/{configure,records,reset,reset-routes}.test.ts',
       'test/core/http/calls-in-flight/stores.test.ts',

@@ -36,20 +36,25 @@ export class Process {
     this.#random = random
     const { setting, scheduler, redis, objects } = world
     const calls = new Map<string, Call>()
-    const send = redis.fetchFor({
+    const line = {
       name,
       rules: deployment.rules,
       isAlive: () => !this.#isolate.isDead,
-      onDecided(id, isCharged) {
+      onDecided(id: string, isCharged: boolean) {
         const call = calls.get(id)
         call?.made.push({ id, isCharged })
         if (call && !isCharged) world.callers.notCharged(call, scheduler.now)
       },
-    })
+    }
+    const send = redis.fetchFor(line)
+    const sentFor = (id: string): void => {
+      const call = current.getStore()
+      if (call) calls.set(id, call)
+    }
     // Before calls are joined in one request.
     const onSend = (body: string): void => {
-      const [id, call] = [idIn(body), current.getStore()]
-      if (id !== undefined && call) calls.set(id, call)
+      const id = idIn(body)
+      if (id !== undefined) sentFor(id)
     }
     this.#isolate = createIsolate(create, {
       scheduler,
@@ -67,7 +72,7 @@ export class Process {
       this.#isolate,
       deployment,
       setting,
-      { send, onSend, namespace: objects?.namespaceFor({ name, isAlive: () => !this.isDead }) },
+      { send, onSend, namespace: objects?.namespaceFor({ ...line, onSend: sentFor }) },
       {
         clock: world.isRecorded ? () => scheduler.now + this.#isolate.skewMs : undefined,
         planOf: async (tenant) => {

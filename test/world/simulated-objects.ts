@@ -26,6 +26,18 @@ interface Awake {
   readonly call: (message: string) => unknown
 }
 
+/** A caller of objects: an isolate, or another object. */
+export interface ObjectsLine extends Pick<Line, 'name' | 'isAlive'> {
+  /** Called with the id of each decision that is asked for, … */
+  readonly onSend?: (id: string) => void
+  /** … and when it is made. */
+  readonly onDecided?: Line['onDecided']
+}
+
+/** Returns the id of a decision that a message asks for. */
+const idOf = (message: string): string | undefined =>
+  (JSON.parse(message) as { check?: { id: string } }).check?.id
+
 /** The rows of an object, as SQLite keeps them. */
 type Rows = Map<number, string>
 
@@ -56,13 +68,15 @@ export class SimulatedObjects {
   }
 
   /** Returns the binding for one caller, through the network. */
-  namespaceFor(line: Pick<Line, 'name' | 'isAlive'>): WorldNamespace {
+  namespaceFor(line: ObjectsLine): WorldNamespace {
     const { scheduler, random, weather } = this.#world
     return {
       idFromName: (name) => name,
       get: (name) => ({
         sluice: (message) =>
           new Promise((resolve, reject) => {
+            const id = idOf(message)
+            if (id !== undefined) line.onSend?.(id)
             const { upMs, arrives, downMs, answer } = fateOf(random, weather)
             scheduler.after(upMs, () => {
               void this.#arrive(name, message, arrives, line).then((outcome) => {
@@ -82,7 +96,7 @@ export class SimulatedObjects {
     name: string,
     message: string,
     arrives: boolean,
-    line: Pick<Line, 'name'>,
+    line: ObjectsLine,
   ): Promise<{ value?: unknown }> {
     if (!arrives || this.condition === 'down') return {}
     const { observer } = this.#world
@@ -90,6 +104,12 @@ export class SimulatedObjects {
     try {
       const value = await object.call(message)
       observer.note(`  ${name} ${line.name} ${message} -> ${JSON.stringify(value)}`)
+      const [id, verdicts] = [idOf(message), (value as { reply?: StoreReply }).reply?.verdicts]
+      if (id !== undefined && verdicts)
+        line.onDecided?.(
+          id,
+          verdicts.some(({ charged }) => charged),
+        )
       return object.isolate.isDead ? {} : { value: structuredClone(value) }
     } catch (error) {
       observer.accuse(`${name} threw ${String(error)}`)
