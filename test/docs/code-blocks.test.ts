@@ -28,6 +28,7 @@ declare module 'cloudflare:workers' {
   export const env: Record<string, any>
   export abstract class DurableObject { protected readonly ctx: any }
 }
+declare type DurableObjectNamespace<T> = any
 declare module '*/auth' { export const tenantFromJwt: import('@sluice/core/http').SubjectResolver }
 declare module '@auth/core/jwt' {
   export function getToken(options: { req: Request; secret: string; secureCookie: boolean }): Promise<{ [claim: string]: unknown } | null>

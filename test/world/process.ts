@@ -62,9 +62,9 @@ export class Process {
       fetch: send,
       isServer: setting.hasServers,
       onGrowth: (entries) => world.callers.mapped(entries),
-      log: (line) => {
-        world.note(`${name} logs ${line}`)
-        world.callers.text(line)
+      log: (text) => {
+        world.note(`${name} logs ${text}`)
+        world.callers.text(text)
       },
     })
     this.setClock()

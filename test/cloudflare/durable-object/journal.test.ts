@@ -81,8 +81,16 @@ it('a full object refuses another key, goes on with those that it has, and drops
     onStoreError: 'deny',
     clock: () => now,
   })
+  const cap = createLimiter({
+    store: objects.store({ timeoutMs: 30_000 }),
+    policies: [fixedWindow({ name: 'cap', limit: 2, window: '1h', per: ['tenant'] })],
+    onStoreError: 'deny',
+    clock: () => now,
+  })
   const check = (user: number) => limiter.check({ tenant: 't', user: `u${user}` })
-  for (let user = 0; user < 50_000; user += 1) await check(user)
+  for (let user = 0; user < 49_000; user += 1) await check(user)
+  // Users leave room for the tenant itself.
+  expect(await cap.check({ tenant: 't' })).toMatchObject({ allowed: true, degraded: undefined })
   expect(await check(50_000)).toMatchObject({ degraded: { cause: 'store_refused' } })
   expect(await check(0)).toMatchObject({ allowed: true, degraded: undefined })
   expect(await check(0)).toMatchObject({ allowed: false, degraded: undefined })

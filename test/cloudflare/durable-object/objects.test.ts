@@ -176,6 +176,19 @@ it('an object that does not know an algorithm or an operation says so, and the d
   )
 })
 
+it.each([
+  ['SQL is not enabled for this Durable Object class.', 'store_refused', /needs SQLite storage/],
+  ['The RPC receiver does not implement the method "sluice".', 'store_refused', /LimitsObject/],
+  ['The receiving Durable Object does not support RPC', 'store_refused', /LimitsObject/],
+  ['Network connection lost.', 'store_unreachable', /cannot be reached/],
+])('the failure "%s" has its remedy', async (message, code, text) => {
+  const get = () => ({ sluice: () => Promise.reject(new Error(message)) })
+  const store = durableObjects({ idFromName: (name: string) => name as never, get })
+  const limiter = createLimiter({ store, policies: [slidingWindow(PER_TENANT)] })
+  const resetting = limiter.reset({ tenant: 'acme' })
+  await expect(resetting).rejects.toMatchObject({ code, message: expect.stringMatching(text) })
+})
+
 it('a function in the data of an operation is refused: it would become a stub in silence', async () => {
   const store = open()
   const data = { change: () => 1 }

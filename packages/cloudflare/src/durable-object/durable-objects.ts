@@ -13,9 +13,15 @@ import {
   assertOneOf,
   assertPositiveInteger,
 } from '@sluice/core/internal'
-import { checkMessage, resetMessage, runMessage, withDeadline } from '@sluice/core/internal/places'
+import {
+  checkMessage,
+  resetMessage,
+  runMessage,
+  termsOf,
+  withDeadline,
+} from '@sluice/core/internal/places'
 import { refusalOf, type Answer } from './limits.ts'
-import { HOME, placesBy } from './places.ts'
+import { placesBy } from './places.ts'
 
 /** The regions that `locationHint` may name. */
 const LOCATION_HINTS = ['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me'] as const
@@ -131,7 +137,7 @@ export function durableObjects(
       const { reads } = request
       const place = places.ofRequest(request)
       if (request.mark?.kind.name === 'release') assertOnePlace(place, request.entries)
-      if (place !== HOME && request.fit?.kind.name === 'blocks') throw leasedOutside()
+      if (isLeasedOutside(request)) throw leasedOutside()
       const others = new Set(reads.map(({ key }) => places.ofKey(key)))
       others.delete(place)
       if (others.size === 0) return decide(place, request)
@@ -165,6 +171,13 @@ export function durableObjects(
   }
 }
 
+/** True if `leased(…)` around this store counts by other rules than the limiter's. */
+const isLeasedOutside = ({ entries, policies }: StoreRequest): boolean =>
+  entries.some(({ policy, index }) => {
+    const rule = policies[index]
+    return termsOf(policy) !== undefined && rule !== undefined && termsOf(rule) === undefined
+  })
+
 const leasedOutside = (): ConfigError =>
   new ConfigError(
     'invalid_option',
@@ -172,26 +185,26 @@ const leasedOutside = (): ConfigError =>
     'must not be durableObjects(…): its objects lease themselves, by leases: objectLeases in the class',
   )
 
-/** Returns the failure of a call to an object. Texts of the platform are passed on, which name no key. */
+/** What an error of the platform means, by its text. */
+const REFUSALS: readonly (readonly [text: RegExp, means: string])[] = [
+  [
+    /SQL is not enabled/,
+    'needs SQLite storage: declare its class in "exports" or "new_sqlite_classes" of Wrangler\'s configuration',
+  ],
+  [/does not (implement|support)/, 'is of a class that does not extend LimitsObject'],
+]
+
+/** Returns the failure of a call to an object. */
 function failureOf(error: unknown): StoreError {
   if (error instanceof StoreError) return error
-  const {
-    overloaded,
-    durableObjectReset,
-    message = '',
-  } = (error ?? {}) as {
+  const { overloaded, durableObjectReset, message } = (error ?? {}) as {
     readonly overloaded?: boolean
     readonly durableObjectReset?: boolean
-    readonly message?: string
+    readonly message?: unknown
   }
+  const means = REFUSALS.find(([text]) => text.test(String(message)))?.[1]
+  if (means) return new StoreError('store_refused', `The Durable Object ${means}`)
   if (overloaded) return new StoreError('store_refused', 'The Durable Object is overloaded')
-  if (durableObjectReset)
-    return new StoreError('store_unreachable', 'The Durable Object was restarted')
-  if (message.includes('does not implement')) {
-    return new StoreError(
-      'store_refused',
-      'The Durable Object is of another class than LimitsObject',
-    )
-  }
-  return new StoreError('store_unreachable', 'The Durable Object cannot be reached')
+  const what = durableObjectReset ? 'was restarted' : 'cannot be reached'
+  return new StoreError('store_unreachable', `The Durable Object ${what}`)
 }

@@ -6,6 +6,12 @@ import { Limits, type Answer } from './limits.ts'
 import { Place, type Leases } from './place.ts'
 import { parseName } from './places.ts'
 
+/**
+ * The longest that an object waits for home, in milliseconds. A caller waits for as long as its own `timeoutMs`; what
+ * comes later is kept for the next.
+ */
+const HOME_TIMEOUT_MS = 30_000
+
 /** Parts of an object that not everybody uses. */
 export interface OwnParts extends OwnKinds {
   /** `objectLeases`, for policies that are leased. @default they are refused */
@@ -90,7 +96,11 @@ function homeOf({ id }: DurableObjectState, env: object): Store {
     (binding) => typeof binding?.idFromName === 'function' && binding.idFromName(name).equals(id),
   )
   if (namespace) {
-    return durableObjects(namespace, { shardBy: 'global', ...(prefix !== undefined && { prefix }) })
+    return durableObjects(namespace, {
+      shardBy: 'global',
+      timeoutMs: HOME_TIMEOUT_MS,
+      ...(prefix !== undefined && { prefix }),
+    })
   }
   const message = 'The Durable Object needs a binding of its own class in its Worker, for leases'
   throw new StoreError('store_refused', message)

@@ -30,6 +30,8 @@ export type Answer =
 /** The bounds of one object, which holds everything in its 128 MB of memory: keys, and characters of a snapshot. */
 const MAX_KEYS = 50_000
 const MAX_STORED = 16_000_000
+/** The part of them for keys of the tenant alone, such as a daily cap: forged users must not take it. */
+const OWN_SHARE = 0.02
 
 const HOUR_MS = 3_600_000
 const MONTH_MS = 30 * 24 * HOUR_MS
@@ -129,8 +131,11 @@ export class Limits {
   }
 
   #isFull(call: PlaceCall, now: number): boolean {
-    const hasRoom = () => this.#states.size < MAX_KEYS && this.#journal.snapshotLength < MAX_STORED
-    if (hasRoom() || keysOf(call).every((key) => this.#states.has(key))) return false
+    const added = keysOf(call).filter((key) => !this.#states.has(key))
+    const share = added.every(isOneDimension) ? 1 : 1 - OWN_SHARE
+    const hasRoom = () =>
+      this.#states.size < share * MAX_KEYS && this.#journal.snapshotLength < share * MAX_STORED
+    if (added.length === 0 || hasRoom()) return false
     this.#dropExpired(now)
     return !hasRoom()
   }
@@ -174,6 +179,9 @@ export class Limits {
     }
   }
 }
+
+/** True for a key that has the value of one dimension at most. */
+const isOneDimension = (key: string): boolean => key.indexOf('=') === key.lastIndexOf('=')
 
 /** Returns the keys that a call may add. */
 function keysOf(call: PlaceCall): readonly string[] {
