@@ -6,6 +6,7 @@ import { memory } from '@sluice/core/memory'
 import { reservation, reserve } from '@sluice/core/reservations'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ACME } from '../support/limiters.ts'
+import { objectsInProcess } from '../support/objects.ts'
 import { followContext, setUpTelemetry, startSdk, within, type Sdk } from './support.ts'
 
 const rpm = fixedWindow({ name: 'rpm', limit: 2, window: '1m', per: ['tenant'] })
@@ -259,6 +260,18 @@ describe('the partition of a span', () => {
       ['rate_limiter.partition.tenant', 'a'],
       ['rate_limiter.partition.user', 'u'],
     ])
+  })
+
+  it('is named by the place only where names are', async () => {
+    const placesOf = async (partition: 'hashed' | 'named', shardBy: string) => {
+      const store = objectsInProcess().store({ shardBy })
+      const { limiter } = setUpTelemetry(sdk, [rpm], { store, telemetry: { partition } })
+      await limiter.check(ACME)
+      return sdk.spans().at(-1)?.attributes['rate_limiter.place']
+    }
+    expect(await placesOf('named', 'tenant')).toBe('tenant=acme')
+    expect(await placesOf('hashed', 'tenant')).toBeUndefined()
+    expect(await placesOf('hashed', 'global')).toBe('home')
   })
 
   it('never appears in the name of anything else', async () => {

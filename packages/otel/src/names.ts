@@ -119,6 +119,7 @@ export const SPAN = {
   remaining: 'rate_limiter.remaining',
   cost: 'rate_limiter.cost',
   source: 'rate_limiter.source',
+  place: 'rate_limiter.place',
   degraded: 'rate_limiter.degraded',
   delayMs: 'rate_limiter.delay_ms',
   retryAfterMs: 'rate_limiter.retry_after_ms',

@@ -83,6 +83,10 @@ export function connectTraces(
     if (span.isRecording()) {
       span.setAttributes(decisionAttributes(decision, subject, reservation))
       if (start) span.setAttributes(start.partition)
+      // That of a tenant names the tenant.
+      const { place } = decision
+      const mayName = partition === 'named' || !place?.includes('=')
+      if (place !== undefined && mayName) span.setAttribute(SPAN.place, place)
     }
     const { degraded } = decision
     if (degraded) span.setStatus({ code: SpanStatusCode.ERROR, message: degraded.cause })
