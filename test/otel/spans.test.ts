@@ -228,6 +228,13 @@ describe('the time and place of a span', () => {
   })
 })
 
+const placesOf = async (partition: 'hashed' | 'named', shardBy: string) => {
+  const store = objectsInProcess().store({ shardBy })
+  const { limiter } = setUpTelemetry(sdk, [rpm], { store, telemetry: { partition } })
+  await limiter.check(ACME)
+  return sdk.spans().at(-1)?.attributes['rate_limiter.place']
+}
+
 describe('the partition of a span', () => {
   const perUser = fixedWindow({
     name: 'rpm',
@@ -263,12 +270,6 @@ describe('the partition of a span', () => {
   })
 
   it('is named by the place only where names are', async () => {
-    const placesOf = async (partition: 'hashed' | 'named', shardBy: string) => {
-      const store = objectsInProcess().store({ shardBy })
-      const { limiter } = setUpTelemetry(sdk, [rpm], { store, telemetry: { partition } })
-      await limiter.check(ACME)
-      return sdk.spans().at(-1)?.attributes['rate_limiter.place']
-    }
     expect(await placesOf('named', 'tenant')).toBe('tenant=acme')
     expect(await placesOf('hashed', 'tenant')).toBeUndefined()
     expect(await placesOf('hashed', 'global')).toBe('home')

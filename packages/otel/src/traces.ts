@@ -80,15 +80,15 @@ export function connectTraces(
     const start = starts.get(call)
     const startTime = start?.epochMs ?? Date.now()
     const span = tracer.startSpan(SPAN.check, { startTime }, context.active())
+    const { degraded, place } = decision
     if (span.isRecording()) {
       span.setAttributes(decisionAttributes(decision, subject, reservation))
       if (start) span.setAttributes(start.partition)
       // That of a tenant names the tenant.
-      const { place } = decision
-      const mayName = partition === 'named' || !place?.includes('=')
-      if (place !== undefined && mayName) span.setAttribute(SPAN.place, place)
+      if (place && (partition === 'named' || !place.includes('='))) {
+        span.setAttribute(SPAN.place, place)
+      }
     }
-    const { degraded } = decision
     if (degraded) span.setStatus({ code: SpanStatusCode.ERROR, message: degraded.cause })
     span.end(startTime + (start ? performance.now() - start.steadyMs : 0))
     if (reservation) setBounded(spans, reservation, span.spanContext(), MAX_LINKS)
