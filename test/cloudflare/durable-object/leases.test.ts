@@ -187,6 +187,14 @@ it('an object that dies with a block and with reservations exceeds nothing, and 
   // Blocks were lost with the object, but not all of them.
   expect(reserved).toBeGreaterThan(5_000)
   objects.restart()
+  // Home fails at first.
+  const { namespace } = objects
+  const get = namespace.get.bind(namespace)
+  let failures = 2
+  namespace.get = (id) =>
+    String(id) === 'home' && failures-- > 0
+      ? { sluice: () => Promise.reject(new Error('Network connection lost.')) }
+      : get(id)
   const settled = await Promise.all(open.map((call) => call.settle({ token: 1_200 })))
   for (const one of settled) expect(one).toMatchObject({ applied: true, overrun: { token: 200 } })
   // What was used beyond the estimates is charged in home.

@@ -12,8 +12,10 @@ import type {
   Verdict,
 } from '../stores/store.ts'
 import type { SettleResult } from '../reservations/settle-request.ts'
+import { systemClock } from '../clock.ts'
 import { FRESH_MS } from '../internal/freshness.ts'
 import { RecentItems } from '../internal/recent-items.ts'
+import { pause } from '../internal/single-flight.ts'
 import { requestId } from '../internal/random-id.ts'
 import { Block, Lease, RETURN_WITHIN_MS, type Moment } from '../leases/block.ts'
 import { HeldCalls, type Settling } from '../leases/held-calls.ts'
@@ -34,6 +36,10 @@ export interface OwnPlace {
   decide(request: StoreRequest): StoreReply
   run(operation: Operation<unknown>): unknown
 }
+
+/** The attempts to charge an overrun in home, and the pause after the first in milliseconds. */
+const ATTEMPTS = 3
+const PAUSE_MS = 200
 
 /** The most keys to hold blocks of. */
 const MAX_LEASES = 1_000
@@ -100,7 +106,7 @@ export class Tiers {
 
   /** Settles a reservation: the part of the place, and what home has leased or is owed. */
   async settle(operation: Settling): Promise<SettleResult | undefined> {
-    const { data, startedAt } = operation
+    const { data } = operation
     const settled = this.#calls.settle(operation, momentOf(data))
     if (settled) return settled
     const isAway = data.corrections.map(({ key }) => this.#own.isAway(key))
@@ -118,7 +124,9 @@ export class Tiers {
       }
       const more = Math.max(0, correction.actual - correction.reserved)
       const entry = { ...correction, cost: 0, enforced: true }
-      await new Overrun(this.#home, entry, { policies: [] }, more).charge(data, startedAt)
+      const overrun = new Overrun(this.#home, entry, { policies: [] }, more)
+      // The place is settled, so a repeated settlement would not charge it.
+      await retry(() => overrun.charge(data, systemClock()))
       applied.push(more)
     }
     return { ...result, applied }
@@ -253,6 +261,18 @@ export class Tiers {
     // They end with the decision, or once its call is settled.
     for (const lease of away.alone) void lease.end()
     return { ...reply, verdicts }
+  }
+}
+
+/** Tries it three times. What it has done is not done again. */
+async function retry(attempt: () => Promise<void>): Promise<void> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (count === ATTEMPTS) throw error
+      await pause(PAUSE_MS * count)
+    }
   }
 }
 
