@@ -10,6 +10,7 @@ import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { createDashboard } from '@sluice/dashboard'
 import { describe, expect, it, vi } from 'vitest'
+import { objectsInProcess } from '../support/objects.ts'
 import { NOON, setup } from './support.ts'
 
 const acme = { tenant: 'acme', route: 'ask' }
@@ -35,6 +36,17 @@ describe('the counts of a dashboard', () => {
     )
     expect(minutes).toHaveLength(1)
     expect(minutes[0]?.tenants['acme']).toMatchObject({ allowed: 5, denied: 2, usedUsd: 500 })
+  })
+
+  it('name the place that has decided, if the store has several', async () => {
+    const dashboard = createDashboard()
+    const policies = [slidingWindow({ name: 'rpm', limit: 5, window: '1m', per: ['tenant'] })]
+    const extensions = [dashboard.watch()]
+    for (const store of [memory(), objectsInProcess().store()]) {
+      const limiter = createLimiter({ store, policies, extensions })
+      await limiter.check(acme)
+    }
+    expect(dashboard.view().tenants).toMatchObject([{ tenant: 'acme', place: 'tenant=acme' }])
   })
 
   it('show what is left as peek does, while calls run and after they are settled', async () => {

@@ -25,6 +25,8 @@ export interface DecisionRecord {
   /** The time of the decision by the store's clock, in epoch ms. */
   readonly at: number
   readonly plan?: string
+  /** The place that decided, if the store has several. */
+  readonly place?: string
   readonly allowed: boolean
   /** The code of the store's failure, if it was decided without the store. */
   readonly degraded?: string
@@ -119,7 +121,7 @@ export function decisionRecord(
   options: SourceOptions,
 ): DecisionRecord {
   const { name = 'limits', retriesBy = 'call', estimate } = options
-  const { allowed, plan, degraded, policies, at } = decision
+  const { allowed, plan, place, degraded, policies, at } = decision
   const estimateUsd = costIn(decision, 'usd') || (estimate?.(subject) ?? 0)
   const route = dimension(subject, 'route')
   const parts = [name, route, dimension(subject, 'model'), estimateUsd]
@@ -133,6 +135,7 @@ export function decisionRecord(
     call: dimension(subject, retriesBy) ?? parts.join(' '),
     estimateUsd,
     ...(plan !== undefined && { plan }),
+    ...(place !== undefined && { place }),
     ...(degraded && { degraded: degraded.cause }),
   }
 }

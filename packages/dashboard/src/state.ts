@@ -74,7 +74,7 @@ export class DashboardState {
   }
 
   #decide(record: DecisionRecord): void {
-    const { tenant, allowed, degraded, call, estimateUsd, plan, at } = record
+    const { tenant, allowed, degraded, call, estimateUsd, plan, place, at } = record
     const now = this.#clock()
     this.#health.setStore(degraded, at, now)
     const costOf = (wanted: string) => record.policies.find(({ unit }) => unit === wanted)?.cost
@@ -84,6 +84,7 @@ export class DashboardState {
       tenant,
       (state) => {
         state.plan = plan
+        state.place = place
         state.allowed += allowed ? 1 : 0
         state.denied += allowed ? 0 : 1
         state.degraded += degraded ? 1 : 0

@@ -26,6 +26,7 @@ interface PolicyEntry {
 export class Tenant {
   readonly name: string
   plan: string | undefined
+  place: string | undefined
   allowed = 0
   denied = 0
   degraded = 0
@@ -136,10 +137,11 @@ export class Tenant {
   }
 
   view(now: number): TenantView {
-    const { name: tenant, plan, lastAt } = this
+    const { name: tenant, plan, place, lastAt } = this
     return {
       tenant,
       ...(plan !== undefined && { plan }),
+      ...(place !== undefined && { place }),
       ...this.countsAt(now),
       ...this.levels,
       lastAt,

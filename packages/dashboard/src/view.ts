@@ -46,6 +46,8 @@ export interface PolicyView {
 export interface TenantView {
   readonly tenant: string
   readonly plan?: string
+  /** The place that has decided last, if the store has several. */
+  readonly place?: string
   readonly allowed: number
   readonly denied: number
   readonly degraded: number
@@ -61,7 +63,7 @@ export interface TenantView {
 }
 
 /** The counts of all tenants together. */
-export type Totals = Omit<TenantView, 'tenant' | 'plan' | 'lastAt' | 'policies'>
+export type Totals = Omit<TenantView, 'tenant' | 'plan' | 'place' | 'lastAt' | 'policies'>
 
 /** The store, by the latest decision or problem. */
 export interface StoreView {

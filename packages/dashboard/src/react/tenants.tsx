@@ -49,6 +49,7 @@ export function Tenants({ view, tenant: chosen, onTenant, now }: TenantsProps): 
                     <button
                       type="button"
                       aria-pressed={tenant.tenant === chosen}
+                      title={tenant.place && `Decided in ${tenant.place}`}
                       onClick={() => onTenant(tenant.tenant === chosen ? undefined : tenant.tenant)}
                     >
                       {tenant.tenant}
