@@ -6,11 +6,15 @@ import {
   runtimeConfiguration,
 } from '@sluice/core/configuration'
 import { planResolver } from '@sluice/core/plans'
+import { flushUsage, forgetUsage, usageOperations } from '@sluice/usage'
+import { usage } from '@sluice/usage/report'
 import { expect, it } from 'vitest'
 import { objectsInProcess } from '../../support/objects.ts'
 import { NOON } from '../../support/times.ts'
+import { recording } from '../../usage/support.ts'
 
 const SECONDS = 60
+const DAY_MS = 86_400_000
 
 /** Objects, and the number of calls to each. */
 function counted() {
@@ -79,4 +83,19 @@ it('settings and plans of a tenant are in its own object, and read along with it
   expect(await limiter.peek(SUBJECT)).toMatchObject({ policies: [{ limit: 3 }] })
   await resetAll(limiter, SUBJECT)
   expect(await limiter.peek(SUBJECT)).toMatchObject({ policies: [{ limit: 50, remaining: 50 }] })
+})
+
+it('usage that was forgotten stays forgotten when the object is loaded again', async () => {
+  const objects = objectsInProcess({ operations: usageOperations })
+  const { limiter, clock } = recording(undefined, { store: objects.store() })
+  for (const tenant of ['acme', 'globex']) await limiter.check({ tenant }, { cost: { token: 10 } })
+  await flushUsage(limiter)
+  const tenants = async () => {
+    objects.restart()
+    const { rows } = await usage(limiter, { from: clock() - DAY_MS, by: 'hour' })
+    return [...new Set(rows.map(({ tenant }) => tenant))].toSorted()
+  }
+  expect(await tenants()).toEqual(['acme', 'globex'])
+  await forgetUsage(limiter, ['acme'])
+  expect(await tenants()).toEqual(['globex'])
 })

@@ -126,6 +126,9 @@ export class Limits {
       this.#hasChanged = true
     },
     count: (key, stored) => this.#countedStates.set(key, stored),
+    changed: () => {
+      this.#hasChanged = true
+    },
     // Nothing is dropped before it expires.
     makeRoom: () => {},
   }

@@ -146,6 +146,8 @@ export interface StateMap {
    * a settled reservation, must not displace others.
    */
   set(key: string, stored: StoredState & { readonly isSpent?: boolean }): void
+  /** Notes that a state was changed in place, for a store that keeps it elsewhere, too. */
+  changed?(key: string): void
 }
 
 /** The values of a record by field, as a store in memory holds them. */

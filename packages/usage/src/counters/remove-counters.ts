@@ -65,6 +65,7 @@ function removeInMemory(
   for (const name of hash?.keys() ?? []) {
     if (starts.some((start) => name.startsWith(start, 1))) hash?.delete(name)
   }
+  states.changed?.(key)
 }
 
 /** A command takes a bounded number of arguments, so names are removed by the thousand. */
