@@ -1,4 +1,12 @@
-import { createLimiter, dailyCap, fixedWindow, slidingWindow, type Decision } from '@sluice/core'
+import {
+  createLimiter,
+  dailyCap,
+  definePlans,
+  fixedWindow,
+  slidingWindow,
+  type Decision,
+} from '@sluice/core'
+import { planResolver } from '@sluice/core/plans'
 import { lease, leased } from '@sluice/core/leases'
 import { fitRange, release, reserve } from '@sluice/core/reservations'
 import { objectLeases } from '@sluice/cloudflare/durable-object'
@@ -204,6 +212,21 @@ it('an object that dies with a block and with reservations exceeds nothing, and 
   })
   const left = await direct.peek({}, { cost: { token: 0 } })
   expect(left.policies[0]?.remaining).toBeLessThanOrEqual(Math.max(0, 20_000 - reserved * 1.2))
+})
+
+it('a reservation of leased policies alone is settled in home, also if a plan is read with it', async () => {
+  const store = objectsInProcess({ leases: objectLeases }).store()
+  const limiter = createLimiter({
+    store,
+    plans: definePlans({ free: {} }),
+    policies: [lease(tokens)],
+    extensions: [planResolver(async () => 'free')],
+  })
+  for (let call = 0; call < 3; call += 1) {
+    const made = await reserve(limiter, { tenant: 'a' }, { cost: { token: 100 } })
+    const settled = made.allowed ? await made.settle({ token: 10 }) : undefined
+    expect(settled).toMatchObject({ applied: true, returned: { token: 90 } })
+  }
 })
 
 it('a decision waits for a slow home as long as its own limiter says', async () => {

@@ -68,7 +68,9 @@ export function placesBy(shardBy: string): PlacesBy {
       }
     },
 
-    ofRequest: ({ entries, reads }) => ofKeys([...entries, ...reads].map(({ key }) => key)),
+    // Where its charges are: a settlement knows these alone.
+    ofRequest: ({ entries, reads }) =>
+      ofKeys((entries.length > 0 ? entries : reads).map(({ key }) => key)),
 
     ofOperation({ keys, near }) {
       const places = new Set(keys.map(ofKey).filter((place) => place !== HOME))
