@@ -3,6 +3,7 @@ import {
   dailyCap,
   definePlans,
   fixedWindow,
+  manualClock,
   slidingWindow,
   type Decision,
 } from '@sluice/core'
@@ -15,6 +16,7 @@ import { durableObjects } from '../../../packages/cloudflare/dist/durable-object
 import { objectsInProcess } from '../../support/objects.ts'
 import type { Namespace } from '../../support/remote-objects.ts'
 import { freshPrefix } from '../../support/stores.ts'
+import { NOON } from '../../support/times.ts'
 import { startWorkerdObjects, type WorkerdObjects } from '../../support/workerd-objects.ts'
 
 // Only workerd has this module.
@@ -215,14 +217,17 @@ it('an object that dies with a block and with reservations exceeds nothing, and 
 })
 
 it('a reservation of leased policies alone is settled in home, also if a plan is read with it', async () => {
-  const store = objectsInProcess({ leases: objectLeases }).store()
+  const clock = manualClock(NOON)
   const limiter = createLimiter({
-    store,
-    plans: definePlans({ free: {} }),
-    policies: [lease(tokens)],
+    store: objectsInProcess({ leases: objectLeases }, clock).store(),
+    plans: definePlans({ free: { tokens: 100_000 } }),
+    policies: [lease(fixedWindow({ ...TOKENS, limit: ({ plan }) => plan.tokens }))],
     extensions: [planResolver(async () => 'free')],
+    clock,
   })
   for (let call = 0; call < 3; call += 1) {
+    // The plan is read again after five seconds.
+    clock.advance(6_000)
     const made = await reserve(limiter, { tenant: 'a' }, { cost: { token: 100 } })
     const settled = made.allowed ? await made.settle({ token: 10 }) : undefined
     expect(settled).toMatchObject({ applied: true, returned: { token: 90 } })
