@@ -53,7 +53,9 @@ export class LimitsObject extends DurableObject {
     if (next !== undefined) return this.ctx.storage.setAlarm(next)
     this.#limits = undefined
     this.#place = undefined
-    await this.ctx.storage.deleteAll()
+    const { storage } = this.ctx
+    // In one step, before any other call writes. With an older compatibility date, the alarm is kept by the first.
+    await Promise.all([storage.deleteAll(), storage.deleteAlarm()])
   }
 
   /** Ends the object: the next call loads what is stored. What this one has not stored has not happened. */
