@@ -182,7 +182,11 @@ export const MEASURED: Record<string, () => Promise<Metered>> = {
     await spend(800, 50)
     return check(false, 800)
   },
-  'an own limit, the first decision in an isolate': async () => (await warmRecords()).check(true),
+  'an own limit, the first decision in an isolate': async () => {
+    const first = await (await warmRecords()).check(true)
+    // The read of the records is a call of its own, with a TIME.
+    return { ...first, total: first.total + 1 }
+  },
   'an own limit, read in the last 5 s': async () => {
     const { check, spend } = await warmRecords()
     await spend(1)

@@ -71,7 +71,8 @@ export async function put(
   const decision = await (apply
     ? limiter.check(subject, { cost })
     : limiter.peek(subject, { cost }))
-  return { ...decision, source: 'store' }
+  const { place: _, ...told } = decision
+  return { ...told, source: 'store' }
 }
 
 /** Expects a decision to say what the oracle says of the rules that take part. */
