@@ -11,7 +11,7 @@ interface Env {
   readonly TOKEN: string
 }
 
-/** What a request asks for. */
+/** The decisions to make, as the body of a request. */
 export interface ObjectsJob {
   readonly store: 'objects' | 'upstash'
   readonly tenants: number

@@ -1,11 +1,14 @@
 import { createLimiter, fixedWindow, packed, slidingWindow } from '@sluice/core'
+import { kindsOf, parseMessage, runMessage } from '@sluice/core/internal/places'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
 import {
   Journal,
   MAX_CHARACTERS,
 } from '../../../packages/cloudflare/dist/durable-object/journal.js'
+import { Limits } from '../../../packages/cloudflare/dist/durable-object/limits.js'
 import { objectsInProcess, sqliteRows } from '../../support/objects.ts'
+import { NOON } from '../../support/times.ts'
 
 const CHANGES = 1_000
 
@@ -98,4 +101,31 @@ it('a full object refuses another key, goes on with those that it has, and drops
   expect(await check(0)).toMatchObject({ allowed: false, degraded: undefined })
   now += 3_600_000
   expect(await check(50_000)).toMatchObject({ allowed: true, degraded: undefined })
+})
+
+it('an object that has deleted itself begins anew, also for a decision that was under way', () => {
+  let rows = sqliteRows()
+  const storage = {
+    exec: (query: string, ...given: (string | number)[]) => rows.exec(query, ...given),
+  }
+  let now = NOON
+  const kinds = kindsOf()
+  const limits = new Limits(storage, kinds, () => now)
+  const write = (key: string) => {
+    const data = { writes: [{ key, set: { a: '1' }, ttlMs: 1_000 }], clockIsInjected: false }
+    const text = runMessage({ kind: kinds.operation('write'), keys: [key], data, startedAt: now })
+    return limits.call(parseMessage(text, kinds), text)
+  }
+  write('before')
+  now += 2_000
+  expect(limits.sweep()).toBeUndefined()
+  rows = sqliteRows()
+  limits.forget()
+  expect(write('after')).toEqual({ result: true })
+  expect(write('last')).toEqual({ result: true })
+  const loaded = new Journal(rows).load()
+  expect(loaded.changes.map((change) => /"key":"(\w+)"/.exec(change)?.[1])).toEqual([
+    'after',
+    'last',
+  ])
 })

@@ -185,7 +185,7 @@ const leasedOutside = (): ConfigError =>
     'must not be durableObjects(…): its objects lease themselves, by leases: objectLeases in the class',
   )
 
-/** What an error of the platform means, by its text. */
+/** Explanations of the platform's errors, by a part of their text. */
 const REFUSALS: readonly (readonly [text: RegExp, means: string])[] = [
   [
     /SQL is not enabled/,

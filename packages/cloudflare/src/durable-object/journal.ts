@@ -54,6 +54,15 @@ export class Journal {
     return this.#changes >= LEAST_CHANGES && this.#characters >= this.#snapshotCharacters
   }
 
+  /** Begins anew, once its rows are deleted. */
+  forget(): void {
+    this.#snapshot = 0
+    this.#changes = 0
+    this.#characters = 0
+    this.#snapshotCharacters = 0
+    this.#hasTable = false
+  }
+
   load(): StoredChanges {
     const tables = this.#sql.exec('SELECT name FROM sqlite_master WHERE name = ?', TABLE)
     this.#hasTable = tables.toArray().length > 0

@@ -51,8 +51,8 @@ export class LimitsObject extends DurableObject {
     this.#open()
     const next = this.#limits?.sweep()
     if (next !== undefined) return this.ctx.storage.setAlarm(next)
-    this.#limits = undefined
-    this.#place = undefined
+    // Kept, because a decision may wait for home: two of them would write over each other's rows.
+    this.#limits?.forget()
     const { storage } = this.ctx
     // In one step, before any other call writes. With an older compatibility date, the alarm is kept by the first.
     await Promise.all([storage.deleteAll(), storage.deleteAlarm()])

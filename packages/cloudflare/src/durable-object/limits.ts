@@ -43,6 +43,8 @@ export class Limits {
   readonly #journal: Journal
   readonly #states = new Map<string, StoredState>()
   #hasChanged = false
+  /** No state expires before this time. */
+  #nextExpiry = -Infinity
 
   /** @param onFirstRow Called in the step that stores the first row. */
   constructor(
@@ -92,6 +94,11 @@ export class Limits {
     return this.nextSweep(now)
   }
 
+  /** Begins anew, once the rows of an empty object are deleted. */
+  forget(): void {
+    this.#journal.forget()
+  }
+
   /** Returns the time at which everything may have expired: at least an hour on, because each alarm costs a row. */
   nextSweep(now: number = this.#clock()): number {
     let last = now + HOUR_MS
@@ -123,6 +130,7 @@ export class Limits {
     },
     set: (key, { state, expiresAt }) => {
       this.#states.set(key, { state, expiresAt })
+      this.#nextExpiry = Math.min(this.#nextExpiry, expiresAt)
       this.#hasChanged = true
     },
     count: (key, stored) => this.#countedStates.set(key, stored),
@@ -134,18 +142,24 @@ export class Limits {
   }
 
   #isFull(call: PlaceCall, now: number): boolean {
+    if (this.#hasRoom(1 - OWN_SHARE)) return false
     const added = keysOf(call).filter((key) => !this.#states.has(key))
     const share = added.every(isOneDimension) ? 1 : 1 - OWN_SHARE
-    const hasRoom = () =>
-      this.#states.size < share * MAX_KEYS && this.#journal.snapshotLength < share * MAX_STORED
-    if (added.length === 0 || hasRoom()) return false
-    this.#dropExpired(now)
-    return !hasRoom()
+    if (added.length === 0 || this.#hasRoom(share)) return false
+    // A flood of new keys must not look through all of them each time.
+    if (now >= this.#nextExpiry) this.#dropExpired(now)
+    return !this.#hasRoom(share)
+  }
+
+  #hasRoom(share: number): boolean {
+    return this.#states.size < share * MAX_KEYS && this.#journal.snapshotLength < share * MAX_STORED
   }
 
   #dropExpired(now: number): void {
+    this.#nextExpiry = Infinity
     for (const [key, { expiresAt }] of this.#states) {
       if (expiresAt <= now) this.#states.delete(key)
+      else this.#nextExpiry = Math.min(this.#nextExpiry, expiresAt)
     }
   }
 
@@ -202,7 +216,7 @@ function timeOf(call: PlaceCall): Timed | undefined {
     : (given as Timed)
 }
 
-/** Returns the error of an answer that is none. */
+/** Returns the error to throw for an answer without a result. */
 export const refusalOf = (answer: Answer): StoreError =>
   'refusal' in answer
     ? new StoreError('store_refused', `The Durable Object ${answer.refusal}`)

@@ -44,11 +44,11 @@ const PAUSE_MS = 200
 /** The most keys to hold blocks of. */
 const MAX_LEASES = 1_000
 
-/** What home has said of entries, and the leases that serve them if they fit. */
+/** The verdicts of home on entries, and the leases that serve those that fit. */
 interface Away {
   readonly verdicts: ReadonlyMap<number, Verdict>
   readonly served: readonly Served[]
-  /** Those that serve this decision alone. */
+  /** The leases that were taken for this decision only. */
   readonly alone: readonly Lease[]
   readonly isDenied: boolean
   /** The most to grant to a request with a `fit`. */
