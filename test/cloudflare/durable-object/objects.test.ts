@@ -189,6 +189,13 @@ it.each([
   await expect(resetting).rejects.toMatchObject({ code, message: expect.stringMatching(text) })
 })
 
+it('an operation on keys of two tenants is refused: no step spans two objects', async () => {
+  const kind = { name: 'mine', run: () => 1 }
+  const keys = ['a:tenant=acme', 'a:tenant=globex']
+  const running = open().run({ kind, keys, data: {}, startedAt: Date.now() })
+  await expect(running).rejects.toThrow(/operation\.keys: must all be of one "tenant"/)
+})
+
 it('a function in the data of an operation is refused: it would become a stub in silence', async () => {
   const store = open()
   const data = { change: () => 1 }

@@ -115,21 +115,6 @@ export function durableObjects(
     throw refusalOf(answer)
   }
 
-  /** Reads records that are in other places than the decision, such as the settings of whole policies. */
-  async function readElsewhere(
-    place: string,
-    { reads, ...request }: StoreRequest,
-    values: (string | undefined)[],
-  ): Promise<void> {
-    const positions = Array.from(reads.keys()).filter(
-      (at) => places.ofKey((reads[at] as RecordField).key) === place,
-    )
-    const bare = { ...request, entries: [], apply: false, mark: undefined, fit: undefined }
-    const own = positions.map((at) => reads[at] as RecordField)
-    const reply = await decide(place, { ...bare, reads: own })
-    for (const [index, at] of positions.entries()) values[at] = reply.values[index]
-  }
-
   return {
     accept: (policies) => places.accept(policies),
 
@@ -138,20 +123,23 @@ export function durableObjects(
       const place = places.ofRequest(request)
       if (request.mark?.kind.name === 'release') assertOnePlace(place, request.entries)
       if (isLeasedOutside(request)) throw leasedOutside()
-      const others = new Set(reads.map(({ key }) => places.ofKey(key)))
-      others.delete(place)
-      if (others.size === 0) return decide(place, request)
-      const values: (string | undefined)[] = reads.map(() => undefined)
-      const own = reads.filter(({ key }) => places.ofKey(key) === place)
-      const [reply] = await Promise.all([
-        decide(place, { ...request, reads: own }),
-        ...Array.from(others, (other) => readElsewhere(other, request, values)),
-      ])
-      let next = 0
-      for (const [at, { key }] of reads.entries()) {
-        if (places.ofKey(key) === place) values[at] = reply.values[next++]
+      const byPlace = grouped(reads, ({ key }) => places.ofKey(key))
+      const here = byPlace.get(place) ?? []
+      if (here.length === reads.length) return decide(place, request)
+      byPlace.delete(place)
+      // What other places have, such as the settings of whole policies, is read beside the decision.
+      const bare = { ...request, entries: [], apply: false, mark: undefined, fit: undefined }
+      const values = new Map<RecordField, string | undefined>()
+      const read = async (other: string, own: readonly RecordField[], asked: StoreRequest) => {
+        const reply = await decide(other, { ...asked, reads: own })
+        for (const [at, field] of own.entries()) values.set(field, reply.values[at])
+        return reply
       }
-      return { ...reply, values }
+      const [reply] = await Promise.all([
+        read(place, here, request),
+        ...Array.from(byPlace, ([other, own]) => read(other, own, bare)),
+      ])
+      return { ...reply, values: reads.map((field) => values.get(field)) }
     },
 
     async run<Result>(operation: Operation<Result>) {
@@ -162,13 +150,22 @@ export function durableObjects(
 
     async reset(keys) {
       const startedAt = Date.now()
-      const all = new Set(keys.map((key) => places.ofKey(key)))
-      const own = (place: string) => keys.filter((key) => places.ofKey(key) === place)
+      const byPlace = grouped(keys, (key) => places.ofKey(key))
       await Promise.all(
-        Array.from(all, (place) => send(place, resetMessage(own(place)), startedAt)),
+        Array.from(byPlace, ([place, own]) => send(place, resetMessage(own), startedAt)),
       )
     },
   }
+}
+
+/** Groups items by their place. */
+function grouped<T>(items: readonly T[], placeOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const place = placeOf(item)
+    groups.set(place, [...(groups.get(place) ?? []), item])
+  }
+  return groups
 }
 
 /** True if `leased(…)` around this store counts by other rules than the limiter's. */

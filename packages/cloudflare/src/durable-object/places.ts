@@ -1,11 +1,5 @@
 /* The object that decides: the one of the value, such as a tenant's id, that keys contain. */
-import {
-  ConfigError,
-  InputError,
-  type Operation,
-  type PolicyRule,
-  type StoreRequest,
-} from '@sluice/core'
+import { ConfigError, type Operation, type PolicyRule, type StoreRequest } from '@sluice/core'
 import { assertPer, termsOf } from '@sluice/core/internal/places'
 
 /** The place of what has no value of the dimension, such as the settings of whole policies. */
@@ -75,7 +69,8 @@ export function placesBy(shardBy: string): PlacesBy {
     ofOperation({ keys, near }) {
       const places = new Set(keys.map(ofKey).filter((place) => place !== HOME))
       if (places.size > 1) {
-        throw new InputError('invalid_subject', 'operation.keys', `must be of one "${shardBy}"`)
+        const rule = `must all be of one "${shardBy}": no step spans two objects`
+        throw new ConfigError('invalid_option', 'operation.keys', rule)
       }
       return ofKeys([...keys, ...(near ?? [])])
     },

@@ -31,6 +31,9 @@ interface HeldCall {
   settled?: ReadonlyMap<number, number>
 }
 
+/** The longest time for which a call holds a block open: until then, the block has a mark in the store. */
+export const MAX_HELD_MS = 600_000
+
 /** The most reservations to remember. Past that, the estimate of the oldest is final. */
 const MAX_CALLS = 10_000
 
@@ -45,8 +48,14 @@ export class HeldCalls {
     this.#store = store
   }
 
-  /** Adds a reservation. Its blocks stay open until it is settled, or `heldUntil`. */
-  add(id: string, call: Omit<HeldCall, 'overruns' | 'isHeld'>, { steady }: Moment): void {
+  /** Adds a reservation that can be settled for `ttlMs`. Its blocks stay open until then, or for ten minutes. */
+  add(
+    id: string,
+    parts: readonly Served[],
+    isInStore: boolean,
+    ttlMs: number,
+    { steady }: Moment,
+  ): void {
     let seen = 0
     for (const [other, old] of this.#calls) {
       if (old.heldUntil <= steady) release(old)
@@ -56,8 +65,11 @@ export class HeldCalls {
     }
     const [oldest] = this.#calls.keys()
     if (oldest !== undefined && this.#calls.size >= MAX_CALLS) this.#forget(oldest)
-    for (const { lease } of call.parts) lease.block.hold()
-    this.#calls.set(id, { ...call, isHeld: true, overruns: new Map() })
+    for (const { lease } of parts) lease.block.hold()
+    const until = steady + ttlMs
+    const heldUntil = steady + Math.min(ttlMs, MAX_HELD_MS)
+    const overruns = new Map<Served, Overrun>()
+    this.#calls.set(id, { parts, isInStore, until, heldUntil, isHeld: true, overruns })
   }
 
   /** Settles a reservation. Returns `undefined` if no lease has served it. */

@@ -50,6 +50,14 @@ export function serveLocally(
   }
 }
 
+/** Returns what leases have served with its final cost, and gives them the rest back. */
+export const atFinalCost = (served: readonly Served[], charged: readonly Entry[]): Served[] =>
+  served.map(({ lease, entry }) => {
+    const final = charged.find(({ index }) => index === entry.index) ?? entry
+    lease.left += entry.cost - final.cost
+    return { lease, entry: final }
+  })
+
 const NO_VALUES: readonly undefined[] = []
 
 /** Decides what leases have not served, by `decide`. Puts their units back if that does not allow it. */

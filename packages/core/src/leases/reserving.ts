@@ -10,10 +10,10 @@ import type {
 import type { SettleResult } from '../reservations/settle-request.ts'
 import type { Moment } from './block.ts'
 import type { LeaseBook } from './lease-book.ts'
-import { HeldCalls, type Settling } from './held-calls.ts'
+import { HeldCalls, MAX_HELD_MS, type Settling } from './held-calls.ts'
 import { heldMark } from './held-mark.ts'
 import { isLeased } from './lease.ts'
-import { decideRest, type LocalPart } from './local-part.ts'
+import { atFinalCost, decideRest, type LocalPart } from './local-part.ts'
 import { momentOf, type Serving } from './serving.ts'
 
 /** The part of a leased store that serves reservations. The option `reservations` of `leased` takes it. */
@@ -31,9 +31,6 @@ export interface LeasedReservations {
 export const reserveFromLeases: LeasedReservations = {
   create: (store, book, serving) => new Reserving(store, book, serving),
 }
-
-/** The longest time for which a call holds a block open: until then, the block has a mark in the store. */
-export const MAX_HELD_MS = 600_000
 
 class Reserving {
   readonly #store: Store
@@ -97,14 +94,7 @@ class Reserving {
       const granted = isInStore ? reply.granted : fit?.most
       if (isAllowed && !reply.degraded) {
         const charged = chargedAt(request, reply.verdicts, granted)
-        const parts = served.map(({ lease, entry }) => {
-          const final = charged.find(({ index }) => index === entry.index) ?? entry
-          lease.left += entry.cost - final.cost
-          return { lease, entry: final }
-        })
-        const until = now.steady + ttlMs
-        const heldUntil = now.steady + Math.min(ttlMs, MAX_HELD_MS)
-        this.#calls.add(id, { parts, isInStore, until, heldUntil }, now)
+        this.#calls.add(id, atFinalCost(served, charged), isInStore, ttlMs, now)
       }
       return { ...reply, granted }
     } finally {

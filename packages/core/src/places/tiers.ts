@@ -13,21 +13,20 @@ import type {
 } from '../stores/store.ts'
 import type { SettleResult } from '../reservations/settle-request.ts'
 import { systemClock } from '../clock.ts'
-import { FRESH_MS } from '../internal/freshness.ts'
-import { RecentItems } from '../internal/recent-items.ts'
 import { pause } from '../internal/single-flight.ts'
 import { requestId } from '../internal/random-id.ts'
 import { Block, Lease, RETURN_WITHIN_MS, type Moment } from '../leases/block.ts'
-import { HeldCalls, type Settling } from '../leases/held-calls.ts'
+import { HeldCalls, MAX_HELD_MS, type Settling } from '../leases/held-calls.ts'
 import { heldMark } from '../leases/held-mark.ts'
 import { LeaseBook, type Served } from '../leases/lease-book.ts'
 import { termsOf, type LeaseTerms } from '../leases/lease.ts'
-import { serveLocally, type LocalPart } from '../leases/local-part.ts'
+import { atFinalCost, serveLocally, type LocalPart } from '../leases/local-part.ts'
 import { Overrun } from '../leases/overrun.ts'
-import { chargedAt, MAX_HELD_MS } from '../leases/reserving.ts'
+import { chargedAt } from '../leases/reserving.ts'
 import { momentOf, Serving } from '../leases/serving.ts'
 import { keepingMark } from '../reservations/mark.ts'
 import { isDenied } from '../stores/store.ts'
+import { HomeVerdicts } from './home-verdicts.ts'
 
 /** The place itself: it decides and runs operations at once. */
 export interface OwnPlace {
@@ -55,14 +54,6 @@ interface Away {
   readonly most: number
 }
 
-/** The latest answer of home about a key. */
-interface KnownVerdict {
-  readonly verdict: Verdict
-  readonly limit: number
-  /** By the steady clock. */
-  readonly until: number
-}
-
 /** The part of a place that serves policies which home counts. */
 export class Tiers {
   readonly #home: Store
@@ -70,11 +61,12 @@ export class Tiers {
   readonly #book: LeaseBook
   readonly #serving: Serving
   readonly #calls: HeldCalls
-  readonly #known = new RecentItems<KnownVerdict>(MAX_LEASES)
+  readonly #verdicts: HomeVerdicts
 
   constructor(home: Store, own: OwnPlace) {
     this.#home = home
     this.#own = own
+    this.#verdicts = new HomeVerdicts(home)
     this.#book = new LeaseBook(home, MAX_LEASES)
     this.#serving = new Serving(home, this.#book, true, true)
     const isForHome = ({ data }: Operation<unknown>): boolean =>
@@ -188,43 +180,24 @@ export class Tiers {
       id,
       mark: keepingMark(id, heldMs + RETURN_WITHIN_MS),
     }
-    const { verdicts, granted } = await this.#askHome(asked, request.apply && !apply)
+    const { verdicts, granted } = await this.#verdicts.ask(asked, request.apply && !apply)
     const both = new Map([...away.verdicts, ...verdictsOf(entries, verdicts)])
     const denied = isDenied(entries, verdicts)
     const most = Math.min(away.most, granted ?? away.most)
     if (denied || !apply) return { ...away, verdicts: both, isDenied: denied, most }
     const block = new Block(this.#home, asked, now.steady + heldMs)
-    const served = chargedAt(asked, verdicts, granted).map((entry, at): Served => {
+    const served = chargedAt(asked, verdicts, granted).flatMap((entry, at): Served[] => {
       const { durationMs, isAligned } = termsOf(entry.policy) as LeaseTerms
       const verdict = verdicts[at] as Verdict
-      const units = verdict.charged ? entry.cost : 0
+      const { cost: units } = entry
+      // A shadow that did not fit.
+      if (units > 0 && !verdict.charged) return []
       const countedMs = isAligned ? verdict.resetMs : (entry.params[0] ?? 0)
       const facts = { entry, verdict, units, used: units, block, taken: now, lastsMs: durationMs }
-      return { lease: new Lease({ ...facts, countedMs }), entry: { ...entry, cost: units } }
+      return [{ lease: new Lease({ ...facts, countedMs }), entry }]
     })
     const alone = served.map(({ lease }) => lease)
     return { verdicts: both, served: [...away.served, ...served], alone, isDenied: false, most }
-  }
-
-  /** Asks home. What it has said lately answers what the place denies itself: a flood of these takes no trips. */
-  async #askHome(
-    asked: StoreRequest,
-    isDeniedAnyway: boolean,
-  ): Promise<Pick<StoreReply, 'verdicts' | 'granted'>> {
-    const { entries } = asked
-    const { steady } = momentOf(asked)
-    const latest = entries.map(({ key, limit }) => {
-      const known = this.#known.get(key)
-      return known && known.limit === limit && steady < known.until ? known.verdict : undefined
-    })
-    if (isDeniedAnyway && latest.every((verdict) => verdict !== undefined))
-      return { verdicts: latest }
-    const reply = await this.#home.check(asked)
-    for (const [at, { key, limit }] of entries.entries()) {
-      const verdict = reply.verdicts[at]
-      if (verdict) this.#known.set(key, { verdict, limit, until: steady + FRESH_MS })
-    }
-    return reply
   }
 
   /** Decides the part of the place, in one step with what leases have served. */
@@ -246,17 +219,11 @@ export class Tiers {
       const verdict = found.get(index) as Verdict
       return isAllowed ? verdict : notCharged(verdict)
     })
-    const charged = chargedAt(request, verdicts, reply.granted)
-    const parts = served.map(({ lease, entry }) => {
-      const final = charged.find(({ index }) => index === entry.index) ?? entry
-      const cost = isAllowed ? Math.min(final.cost, entry.cost) : 0
-      if (!lease.isForgotten) lease.left += entry.cost - cost
-      return { lease, entry: { ...final, cost } }
-    })
-    if (isAllowed && keptMark) {
-      const until = now.steady + keptMark.data
-      const heldUntil = now.steady + Math.min(keptMark.data, MAX_HELD_MS)
-      this.#calls.add(id, { parts, isInStore: true, until, heldUntil }, now)
+    if (isAllowed) {
+      const parts = atFinalCost(served, chargedAt(request, verdicts, reply.granted))
+      if (keptMark) this.#calls.add(id, parts, true, keptMark.data, now)
+    } else {
+      for (const { lease, entry } of served) if (!lease.isForgotten) lease.left += entry.cost
     }
     // They end with the decision, or once its call is settled.
     for (const lease of away.alone) void lease.end()
