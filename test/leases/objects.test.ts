@@ -1,5 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -10,7 +9,7 @@ import { freshPrefix } from '../support/stores.ts'
 import { startWorkerdObjects } from '../support/workerd-objects.ts'
 import { findingsOf } from './findings.ts'
 import { runSwarm } from './swarm.ts'
-import type { Traffic } from './traffic.ts'
+import { SMALL_LIMITS, type Traffic } from './traffic.ts'
 
 /** `npm run test:leases` makes a million. */
 const DECISIONS = Number(process.env['LEASE_DECISIONS'] ?? 6_000)
@@ -22,12 +21,7 @@ const TRAFFIC: Traffic = {
   leaseMs: 400,
   planMs: 5_000,
   turnMs: 120,
-  limits: {
-    everyone: 2_000,
-    small: { rpm: 300, quota: 500 },
-    large: { rpm: 600, quota: 800 },
-    plain: 20,
-  },
+  limits: SMALL_LIMITS,
 }
 
 it(

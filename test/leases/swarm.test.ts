@@ -4,7 +4,7 @@ import { ownRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { findingsOf, type RuleFindings } from './findings.ts'
 import { runSwarm, type SwarmLog } from './swarm.ts'
-import { DAY_MS, type Traffic } from './traffic.ts'
+import { DAY_MS, SMALL_LIMITS, type Traffic } from './traffic.ts'
 
 /** `npm run test:leases` makes a million decisions. */
 const DECISIONS = Number(process.env['LEASE_DECISIONS'] ?? 6_000)
@@ -36,12 +36,7 @@ const TRAFFIC: Traffic = isLarge
       leaseMs: 200,
       planMs: 2_500,
       turnMs: 60,
-      limits: {
-        everyone: 2_000,
-        small: { rpm: 300, quota: 500 },
-        large: { rpm: 600, quota: 800 },
-        plain: 20,
-      },
+      limits: SMALL_LIMITS,
     }
 
 /** The clocks of Redis and of the processes are one, read in whole milliseconds. */

@@ -31,6 +31,14 @@ interface PlanLimits {
   readonly quota: number
 }
 
+/** Limits that a few processes reach. */
+export const SMALL_LIMITS: Traffic['limits'] = {
+  everyone: 2_000,
+  small: { rpm: 300, quota: 500 },
+  large: { rpm: 600, quota: 800 },
+  plain: 20,
+}
+
 export type PlanName = 'small' | 'large'
 
 /** The plan of every tenant at this time. */
