@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createLimiter, type Limiter, type Store } from '@sluice/core'
 import { leased } from '@sluice/core/leases'
@@ -133,7 +134,16 @@ class Swarm {
     const clock = clockOf(traffic)
     const tenant = `t${this.#resets.length % traffic.tenants}`
     const before = clock()
-    await limiter.reset({ tenant }, { policies: ['rpm', 'quota'] })
+    // Objects are killed meanwhile. An attempt that failed may have been made: it lies in the same span.
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await limiter.reset({ tenant }, { policies: ['rpm', 'quota'] })
+        break
+      } catch (error) {
+        if (!this.#options.objectsUrl || attempt === 50) throw error
+        await setTimeout(100)
+      }
+    }
     this.#resets.push({ tenant, before, after: clock() })
   }
 
