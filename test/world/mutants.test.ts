@@ -5,7 +5,10 @@ import { World } from './world.ts'
 
 const PLAIN = { configures: false, looksUpPlans: false, weather: CALM }
 
-/** A mistake in the packages or in their Lua: a text of the bundle, and what stands there instead. */
+/**
+ * A mistake in the packages or in their Lua: a text of the bundle, and what stands there instead.
+ * The bundler numbers a local name that another file has, too, so no text contains one.
+ */
 const MUTANTS: readonly [what: string, text: string, instead: string, where?: Partial<Setting>][] =
   [
     [
@@ -26,7 +29,11 @@ const MUTANTS: readonly [what: string, text: string, instead: string, where?: Pa
       "redis.call('SET', KEYS[1], ${LEFT}, 'XX', 'GET', 'PX', lasting)",
       "redis.call('GET', KEYS[1])",
     ],
-    ['a retry time is a millisecond early', '-1 or ${retry} end', '-1 or ${retry} - 1 end'],
+    [
+      'a retry time is a millisecond early',
+      'cost > limit and -1 or ',
+      'cost > limit and -1 or -1 + ',
+    ],
     [
       'a call ends long after its deadline',
       'setTimeout(abort, leftMs)',
@@ -46,8 +53,8 @@ const MUTANTS: readonly [what: string, text: string, instead: string, where?: Pa
     ],
     [
       'a lease serves more than it has',
-      'this.left = units3 - used',
-      'this.left = units3 * 3 - used',
+      'this.left = ',
+      'this.left = 3 * ',
       { ...PLAIN, wrappers: 'leased' },
     ],
     [
