@@ -105,7 +105,7 @@ async function settle(call: Reservation, units: number): Promise<number> {
       await call.settle(used)
       return used
     } catch (error) {
-      if (!settings.objectsUrl || attempt === 20) throw error
+      if (!settings.objectsUrl || attempt === 200) throw error
       await setTimeout(50)
     }
   }
