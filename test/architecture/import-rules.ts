@@ -44,7 +44,7 @@ export const PORT = /^stores\/store\.ts$/
 export const STORE_FILES: Readonly<Record<string, RegExp>> = {
   limiter: /^stores\/(store|fallback)\.ts$/,
   // Decides on states that it keeps itself.
-  places: /^stores\/(store|decide-on|deadline)\.ts$/,
+  places: /^stores\/(store|decide-on|deadline|placed\/(placed-store|places-by))\.ts$/,
   // Tests your own algorithms in memory.
   testing: /^stores\/(store|memory)\.ts$/,
 }

@@ -35,7 +35,7 @@ const overTcp = Object.fromEntries(
       const proxy: TcpProxy = await tcpProxy(own.local.redisUrl ?? '')
       const { client, close } = TCP_CLIENTS[name](proxy.url)
       const isReady = (): boolean =>
-        'status' in client ? client.status === 'ready' : client.isReady === true
+        'status' in client ? client.status === 'ready' : 'isReady' in client && client.isReady
       return {
         store: redis({ client, prefix: freshPrefix(), timeoutMs }),
         loseReply() {

@@ -1,10 +1,14 @@
 import { startRedisServer } from '@sluice/local'
 import type { TestProject } from 'vitest/node'
+import { running } from '../suites.ts'
+import { startRedisCluster } from './redis-cluster.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** A real redis-server, shared by all test files: keep to keys of your own. */
     redisUrl: string
+    /** The ports of the masters of a Redis Cluster. None in `npm test`, which does not need it. */
+    clusterPorts: readonly number[]
   }
 }
 
@@ -12,7 +16,10 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const redis = await startRedisServer()
   project.provide('redisUrl', redis.url)
+  const isNeeded = ['stores', 'proofs', 'all'].includes(running ?? '')
+  const cluster = isNeeded ? await startRedisCluster() : undefined
+  project.provide('clusterPorts', cluster?.nodes.map(({ port }) => port) ?? [])
   return async () => {
-    await redis.stop()
+    await Promise.all([redis.stop(), cluster?.stop()])
   }
 }

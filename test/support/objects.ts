@@ -7,6 +7,7 @@ import {
   type DurableObjectsOptions,
 } from '../../packages/cloudflare/dist/durable-object/durable-objects.js'
 import type { Namespace } from './remote-objects.ts'
+import { inPlaces } from './in-places.ts'
 import { Limits } from '../../packages/cloudflare/dist/durable-object/limits.js'
 import { Place } from '../../packages/cloudflare/dist/durable-object/place.js'
 
@@ -67,22 +68,12 @@ export function objectsInProcess(own: OwnParts = {}, clock: () => number = Date.
   }
 }
 
-/** A store in objects: one for each tenant if all policies count by tenant, otherwise one for everything. */
-export function storeIn(namespace: Namespace, prefix?: string): Store {
-  const options = { timeoutMs: 30_000, ...(prefix !== undefined && { prefix }) }
-  const byTenant = durableObjects(namespace, options)
-  const inOne = durableObjects(namespace, { ...options, shardBy: 'global' })
-  let store = byTenant
-  return {
-    accept(policies) {
-      const haveTenants = policies.every(({ per }) => per !== 'global' && per.includes('tenant'))
-      store = haveTenants ? byTenant : inOne
-    },
-    check: (request) => store.check(request),
-    run: (operation) => store.run(operation),
-    reset: (keys) => store.reset(keys),
-  }
-}
+/** A store in objects, as `inPlaces` makes it. */
+export const storeIn = (namespace: Namespace, prefix?: string): Store =>
+  inPlaces((shardBy) => {
+    const options = { shardBy, timeoutMs: 30_000, ...(prefix !== undefined && { prefix }) }
+    return durableObjects(namespace, options)
+  })
 
 type Rows = ConstructorParameters<typeof Limits>[0]
 

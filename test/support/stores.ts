@@ -2,6 +2,8 @@ import type { Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { memory } from '@sluice/core/memory'
 import { pipelined } from '@sluice/core/pipelined'
+import { redis } from '@sluice/core/redis'
+import { sharded } from '@sluice/core/sharded'
 import { upstash, type UpstashOptions } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
 import { startLocal } from '@sluice/local'
@@ -9,8 +11,9 @@ import { usageOperations } from '@sluice/usage'
 import { Redis as UpstashClient } from '@upstash/redis'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { MAIN_STORES, running } from '../suites.ts'
+import { inPlaces } from './in-places.ts'
 import { objectsInProcess, storeIn } from './objects.ts'
-import { overTcp, type TcpClientName } from './tcp-clients.ts'
+import { connectCluster, overTcp, type TcpClientName } from './tcp-clients.ts'
 import { startWorkerdObjects } from './workerd-objects.ts'
 
 /** Makes stores of one kind; each has its own keys. */
@@ -33,9 +36,9 @@ export const STORES = {
   'redis, built-in transport': async () => overRest({ redisUrl: inject('redisUrl') }),
   'redis, @upstash/redis client': async () => {
     const local = await startLocal({ redisUrl: inject('redisUrl') })
-    const redis = new UpstashClient({ url: local.url, token: local.token })
+    const upstashClient = new UpstashClient({ url: local.url, token: local.token })
     return {
-      make: () => upstashRedis(redis, { prefix: freshPrefix(), timeoutMs: 30_000 }),
+      make: () => upstashRedis(upstashClient, { prefix: freshPrefix(), timeoutMs: 30_000 }),
       close: () => local.close(),
     }
   },
@@ -47,6 +50,13 @@ export const STORES = {
   },
   'redis, ioredis client': async () => overTcpClient('ioredis 5'),
   'redis, node-redis client': async () => overTcpClient('node-redis'),
+  'redis cluster, ioredis client': async () => overCluster('ioredis 5'),
+  'redis cluster, node-redis client': async () => overCluster('node-redis'),
+  'redis cluster, decisions of one moment in one script call': async () => {
+    const cluster = await overCluster('ioredis 6')
+    return { make: () => batched(cluster.make()), close: () => cluster.close() }
+  },
+  'four databases': async () => overDatabases(),
   'embedded engine, built-in transport': async () => overRest({ engine: 'embedded' }),
   'durable objects, in this process': async () => ({
     make: () => storeIn(objectsInProcess({ operations: usageOperations }).namespace),
@@ -81,6 +91,31 @@ export function storesOf(name: StoreName): () => Store {
   }
 }
 
+/** Makes stores in a cluster and in four databases, in turn. */
+export function inClusterOrDatabases(): () => Store {
+  const makers: StoreMaker[] = []
+  let turn = 0
+  beforeAll(async () => {
+    makers.push(await overCluster('ioredis 6'), await overDatabases())
+  })
+  afterAll(() => Promise.all(makers.map((maker) => maker.close())))
+  return () => (makers[(turn += 1) % makers.length] as StoreMaker).make()
+}
+
+async function overDatabases(): Promise<StoreMaker> {
+  const databases = [1, 2, 3, 4].map((index) =>
+    overTcp('ioredis 5', `${inject('redisUrl')}/${index}`),
+  )
+  return {
+    make() {
+      const prefix = freshPrefix()
+      const stores = databases.map(({ make }, index) => [`db${index}`, make(prefix)] as const)
+      return inPlaces((shardBy) => sharded(Object.fromEntries(stores), { shardBy }))
+    },
+    close: async () => databases.forEach(({ close }) => close()),
+  }
+}
+
 async function overRest(
   options: Parameters<typeof startLocal>[0],
   more: UpstashOptions = {},
@@ -91,6 +126,17 @@ async function overRest(
   return {
     make: () => upstash({ url, token, prefix: freshPrefix(), timeoutMs: 30_000, ...more }),
     close: () => local.close(),
+  }
+}
+
+async function overCluster(name: TcpClientName): Promise<StoreMaker> {
+  const { client, close } = await connectCluster(name, inject('clusterPorts'))
+  return {
+    make() {
+      const prefix = freshPrefix()
+      return inPlaces((shardBy) => redis({ client, shardBy, prefix, timeoutMs: 30_000 }))
+    },
+    close: async () => close(),
   }
 }
 

@@ -100,6 +100,8 @@ export class StoreError extends SluiceError<StoreErrorCode> {
   override readonly name = 'StoreError'
   /** The HTTP status of the store's answer, if there was one. */
   declare readonly status: number | undefined
+  /** The name of the place that failed, if the store has several databases. */
+  declare readonly place?: string
 
   constructor(code: StoreErrorCode, message: string, status?: number) {
     super(code, message)

@@ -189,7 +189,7 @@ it.each([
   await expect(resetting).rejects.toMatchObject({ code, message: expect.stringMatching(text) })
 })
 
-it('an operation on keys of two tenants is refused: no step spans two objects', async () => {
+it('an operation on keys of two tenants is refused: no step spans two places', async () => {
   const kind = { name: 'mine', run: () => 1 }
   const keys = ['a:tenant=acme', 'a:tenant=globex']
   const running = open().run({ kind, keys, data: {}, startedAt: Date.now() })

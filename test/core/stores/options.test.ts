@@ -1,5 +1,7 @@
 import { memory } from '@sluice/core/memory'
 import { redis } from '@sluice/core/redis'
+import { placeLeases } from '@sluice/core/place-leases'
+import { sharded } from '@sluice/core/sharded'
 import { upstash } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
 import { Cluster, Redis } from 'ioredis'
@@ -13,7 +15,10 @@ const remote = { url: 'https://redis.example', token: 'auth-1' }
 const client = { client: { request: () => expect.unreachable(), retry: {} } }
 
 const ioredis = (options: object) => new Redis({ lazyConnect: true, ...options })
+const ioredisCluster = (options: object) =>
+  new Cluster(['redis://localhost'], { lazyConnect: true, ...options })
 const nodeRedis = createClient()
+const cluster = createCluster({ rootNodes: [{}] })
 
 const REDIS_CLIENTS: Record<string, unknown> = {
   nothing: undefined,
@@ -27,8 +32,12 @@ const REDIS_CLIENTS: Record<string, unknown> = {
     maxRetriesPerRequest: 0,
     stringNumbers: true,
   }),
-  'an ioredis cluster': new Cluster(['redis://localhost'], { lazyConnect: true }),
-  'a node-redis cluster': createCluster({ rootNodes: [{}] }),
+  'an ioredis cluster that sends commands again': ioredisCluster({
+    clusterNodeRetryStrategy: () => 100,
+  }),
+  'an ioredis cluster that reads numbers as text': ioredisCluster({
+    redisOptions: { stringNumbers: true },
+  }),
   'a node-redis client of sentinels': createSentinel({ name: 'main', sentinelRootNodes: [] }),
 }
 
@@ -46,6 +55,27 @@ const STORES: Mistake[] = [
   ],
   ['a timeoutMs of 0', () => redis({ client: nodeRedis, timeoutMs: 0 }), 'redis.timeoutMs'],
   ['a prefix with a colon', () => redis({ client: nodeRedis, prefix: 'a:b' }), 'redis.prefix'],
+  ['a dimension with a colon', () => redis({ client: cluster, shardBy: 'a:b' }), 'redis.shardBy'],
+  ['shardBy of one server', () => redis({ client: nodeRedis, shardBy: 'tenant' }), 'redis.shardBy'],
+  ['leases of one server', () => redis({ client: nodeRedis, leases: placeLeases }), 'redis.leases'],
+  ...[null, {}, { 'a:b': memory() }].map((stores): Mistake => [
+    `stores ${show(stores)}`,
+    () => loosely(sharded)(stores),
+    'sharded.stores',
+  ]),
+  ['a store that is none', () => loosely(sharded)({ a: null }), 'sharded.stores.a'],
+  ...[-1, Number.NaN, 1_001, '1'].map((weight): Mistake => [
+    `a weight of ${show(weight)}`,
+    () => sharded({ a: memory() }, { weights: { a: weight as number } }),
+    'sharded.weights.a',
+  ]),
+  ['no weight at all', () => sharded({ a: memory() }, { weights: { a: 0 } }), 'sharded.stores'],
+  [
+    'the weight of no store',
+    () => sharded({ a: memory() }, { weights: { b: 1 } as never }),
+    'sharded.weights.b',
+    'unknown_option',
+  ],
   ...['redis.example', 'redis://x', 'ftp://x', 'https://', 'https://u:p@x', 'https://u@x', 7].map(
     (url): Mistake => [`address ${show(url)}`, () => store({ ...remote, url }), 'upstash.url'],
   ),

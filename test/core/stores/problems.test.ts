@@ -34,7 +34,7 @@ async function problemsOf(store: Store, options: SetUpOptions = {}): Promise<rea
 
 const CREDENTIALS =
   'Sluice: The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN '
-const LOCAL = ". Meanwhile onStoreError is 'local': N processes allow N times as much"
+const LOCAL = ". onStoreError is 'local': each process counts alone"
 
 describe('a store that cannot be asked is told of:', () => {
   it.each([
@@ -76,7 +76,7 @@ describe('a store that cannot be asked is told of:', () => {
       {
         code: 'store_refused',
         message:
-          "Sluice: The store answered with status 404 (docs/errors.md#store_refused). Meanwhile onStoreError is 'deny'",
+          "Sluice: The store answered with status 404 (docs/errors.md#store_refused). onStoreError is 'deny'",
       },
     ])
     await site.close()
@@ -89,7 +89,7 @@ describe('a store that cannot be asked is told of:', () => {
       {
         code: 'store_timeout',
         message:
-          "Sluice: The store did not answer within 20 ms (docs/errors.md#store_timeout). Meanwhile onStoreError is 'allow'",
+          "Sluice: The store did not answer within 20 ms (docs/errors.md#store_timeout). onStoreError is 'allow'",
       },
     ])
     await slow.close()

@@ -116,7 +116,7 @@ describe.each(Object.entries({ ...STORES, ...OVER_TCP }))('%s', (name, makeStore
       expect(problems.filter(({ code }) => code === RECOVERED)).toEqual([
         {
           code: RECOVERED,
-          message: 'The store answers again. Decisions were made without it for 90 s',
+          message: 'The store is back after 90 s',
         },
       ])
       expect(problems.at(-1)?.code).toBe(RECOVERED)
@@ -210,6 +210,6 @@ it('the end of an outage is one line of the log', async () => {
   await limiter.check(ACME)
   expect(log.mock.calls.map(([line]) => String(line).slice(0, 37))).toEqual([
     expect.stringContaining('down'),
-    'Sluice: The store answers again. Deci',
+    'Sluice: The store is back after 1 s',
   ])
 })

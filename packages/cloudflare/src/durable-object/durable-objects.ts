@@ -1,12 +1,4 @@
-import {
-  ConfigError,
-  StoreError,
-  type Operation,
-  type RecordField,
-  type Store,
-  type StoreReply,
-  type StoreRequest,
-} from '@sluice/core'
+import { ConfigError, StoreError, type Operation, type Store } from '@sluice/core'
 import {
   assertKnownOptions,
   assertName,
@@ -15,13 +7,13 @@ import {
 } from '@sluice/core/internal'
 import {
   checkMessage,
+  placedStore,
   resetMessage,
   runMessage,
-  termsOf,
   withDeadline,
 } from '@sluice/core/internal/places'
 import { refusalOf, type Answer } from './limits.ts'
-import { placesBy } from './places.ts'
+import { objectsBy } from './names.ts'
 
 /** The regions that `locationHint` may name. */
 const LOCATION_HINTS = ['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me'] as const
@@ -85,7 +77,7 @@ export function durableObjects(
   if (locationHint !== undefined) {
     assertOneOf('durableObjects.locationHint', locationHint, LOCATION_HINTS)
   }
-  const places = placesBy(shardBy)
+  const places = objectsBy(shardBy)
 
   /** Sends a message to the object of a place. It is never repeated: it may have been done. */
   async function send(place: string, message: string, startedAt: number): Promise<Answer> {
@@ -101,86 +93,24 @@ export function durableObjects(
     return answer
   }
 
-  /** @throws ConfigError When another place counts a policy that takes part. */
-  function assertOnePlace(place: string, entries: StoreRequest['entries']): void {
-    const away = entries.find(({ key }) => places.ofKey(key) !== place)
-    if (!away) return
-    const rule = `must be left out: the leased policy "${away.policy.name}" takes part, of which another object counts the units`
-    throw new ConfigError('invalid_option', 'unsettled', rule)
-  }
-
-  async function decide(place: string, request: StoreRequest): Promise<StoreReply> {
-    const answer = await send(place, checkMessage(request), request.startedAt)
-    if ('reply' in answer) return { ...answer.reply, place }
-    throw refusalOf(answer)
-  }
-
-  return {
-    accept: (policies) => places.accept(policies),
-
+  const storeOf = (place: string): Store => ({
     async check(request) {
-      const { reads } = request
-      const place = places.ofRequest(request)
-      if (request.mark?.kind.name === 'release') assertOnePlace(place, request.entries)
-      if (isLeasedOutside(request)) throw leasedOutside()
-      const byPlace = grouped(reads, ({ key }) => places.ofKey(key))
-      const here = byPlace.get(place) ?? []
-      if (here.length === reads.length) return decide(place, request)
-      byPlace.delete(place)
-      // What other places have, such as the settings of whole policies, is read beside the decision.
-      const bare = { ...request, entries: [], apply: false, mark: undefined, fit: undefined }
-      const values = new Map<RecordField, string | undefined>()
-      const read = async (other: string, own: readonly RecordField[], asked: StoreRequest) => {
-        const reply = await decide(other, { ...asked, reads: own })
-        for (const [at, field] of own.entries()) values.set(field, reply.values[at])
-        return reply
-      }
-      const [reply] = await Promise.all([
-        read(place, here, request),
-        ...Array.from(byPlace, ([other, own]) => read(other, own, bare)),
-      ])
-      return { ...reply, values: reads.map((field) => values.get(field)) }
+      const answer = await send(place, checkMessage(request), request.startedAt)
+      if ('reply' in answer) return answer.reply
+      throw refusalOf(answer)
     },
 
     async run<Result>(operation: Operation<Result>) {
-      const place = places.ofOperation(operation)
       const answer = await send(place, runMessage(operation), operation.startedAt)
       return ('result' in answer ? answer.result : undefined) as Result
     },
 
     async reset(keys) {
-      const startedAt = Date.now()
-      const byPlace = grouped(keys, (key) => places.ofKey(key))
-      await Promise.all(
-        Array.from(byPlace, ([place, own]) => send(place, resetMessage(own), startedAt)),
-      )
+      await send(place, resetMessage(keys), Date.now())
     },
-  }
-}
-
-/** Groups items by their place. */
-function grouped<T>(items: readonly T[], placeOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
-  for (const item of items) {
-    const place = placeOf(item)
-    groups.set(place, [...(groups.get(place) ?? []), item])
-  }
-  return groups
-}
-
-/** True if `leased(…)` around this store counts by other rules than the limiter's. */
-const isLeasedOutside = ({ entries, policies }: StoreRequest): boolean =>
-  entries.some(({ policy, index }) => {
-    const rule = policies[index]
-    return termsOf(policy) !== undefined && rule !== undefined && termsOf(rule) === undefined
   })
-
-const leasedOutside = (): ConfigError =>
-  new ConfigError(
-    'invalid_option',
-    'leased.store',
-    'must not be durableObjects(…): its objects lease themselves, by leases: objectLeases in the class',
-  )
+  return placedStore(places, storeOf, 'in places')
+}
 
 /** Explanations of the platform's errors, by a part of their text. */
 const REFUSALS: readonly (readonly [text: RegExp, means: string])[] = [

@@ -4,7 +4,7 @@ import { kindsOf, type OwnKinds } from '@sluice/core/internal/places'
 import { durableObjects } from './durable-objects.ts'
 import { Limits, type Answer } from './limits.ts'
 import { Place, type Leases } from './place.ts'
-import { parseName } from './places.ts'
+import { parseName } from './names.ts'
 
 /**
  * The longest that an object waits for home, in milliseconds. A caller waits for as long as its own `timeoutMs`; what

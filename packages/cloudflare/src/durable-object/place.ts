@@ -8,6 +8,7 @@ import {
 } from '@sluice/core'
 import {
   checkMessage,
+  HOME,
   parseMessage,
   runMessage,
   UnknownKind,
@@ -18,7 +19,7 @@ import {
   type Tiers,
 } from '@sluice/core/internal/places'
 import { refusalOf, type Answer, type Limits } from './limits.ts'
-import { HOME, parseName, placesBy } from './places.ts'
+import { objectsBy, parseName } from './names.ts'
 
 /** The part of an object that serves policies which home counts. The class of the object names it. */
 export interface Leases {
@@ -44,7 +45,7 @@ export class Place implements OwnPlace {
   constructor(parts: PlaceParts) {
     this.#parts = parts
     const { place, shardBy } = parseName(parts.name)
-    const places = shardBy === undefined ? undefined : placesBy(shardBy)
+    const places = shardBy === undefined ? undefined : objectsBy(shardBy)
     this.isAway = (key) => place !== HOME && places?.ofKey(key) === HOME
   }
 
@@ -79,6 +80,10 @@ export class Place implements OwnPlace {
     const answer = this.#parts.limits.call({ check: request }, checkMessage(request))
     if ('reply' in answer) return answer.reply
     throw refusalOf(answer)
+  }
+
+  peek(request: StoreRequest): StoreReply {
+    return this.decide(request)
   }
 
   run(operation: Operation<unknown>): unknown {

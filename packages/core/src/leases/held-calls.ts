@@ -103,7 +103,7 @@ export class HeldCalls {
   /** Settles what the store has charged, and then what leases have served. The mark in the store decides who does. */
   async #settleBoth(
     call: HeldCall,
-    { kind, data, startedAt, onFault = () => {} }: Settling,
+    { kind, data, near, startedAt, onFault = () => {} }: Settling,
     now: Moment,
   ): Promise<SettleResult | undefined> {
     const { corrections } = data
@@ -111,7 +111,8 @@ export class HeldCalls {
     const facts = { ...data, corrections: others, startedAt, onFault }
     const { asked } = call
     call.asked ??= data
-    const result = await this.#store.run(settleOperation(kind as never, facts))
+    const settling = settleOperation(kind as never, facts)
+    const result = await this.#store.run({ ...settling, near: near ?? [] })
     if (result === undefined) {
       this.#forget(data.id)
       return undefined

@@ -42,6 +42,18 @@ export interface LeasedRule extends PolicyRule {
 export const termsOf = (rule: PolicyRule): LeaseTerms | undefined =>
   (rule as Partial<LeasedRule>).lease
 
+/** The rules as stores count them, by the limiter's own. */
+const countedBy = new WeakMap<readonly PolicyRule[], readonly PolicyRule[]>()
+
+/** Returns a limiter's rules as stores count them. */
+export function countedRules(policies: readonly PolicyRule[]): readonly PolicyRule[] {
+  const known = countedBy.get(policies)
+  if (known) return known
+  const rules = Object.freeze(policies.map((rule) => termsOf(rule)?.counted ?? rule))
+  countedBy.set(policies, rules)
+  return rules
+}
+
 /** Returns true if an entry may be served by a lease. What is in shadow is not. */
 export const isLeased = ({ policy, enforced }: Entry): boolean =>
   enforced && termsOf(policy) !== undefined

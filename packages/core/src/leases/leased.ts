@@ -8,7 +8,7 @@ import { assertKnownOptions, assertPositiveInteger } from '../internal/validatio
 import { KEPT } from '../reservations/mark.ts'
 import { assertStore } from '../stores/store.ts'
 import { LeaseBook } from './lease-book.ts'
-import { isLeased, termsOf } from './lease.ts'
+import { countedRules, isLeased, termsOf } from './lease.ts'
 import { Serving } from './serving.ts'
 
 /** Options of `leased`. */
@@ -62,6 +62,11 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   const reserving = reservations?.create(store, book, serving)
 
   return noteWrapper<LeasedStore>({
+    accept(policies) {
+      store.accept?.(policies)
+      assertOneIsLeased(policies)
+    },
+
     async check(given) {
       const request = { ...given, policies: countedRules(given.policies) }
       const { mark, fit, apply, entries } = request
@@ -92,21 +97,9 @@ export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   })
 }
 
-/** The rules as the store counts them, by the limiter's own. */
-const countedBy = new WeakMap<readonly PolicyRule[], readonly PolicyRule[]>()
-
-/** Returns a limiter's rules as the store counts them. @throws ConfigError When none of them is leased. */
-function countedRules(policies: readonly PolicyRule[]): readonly PolicyRule[] {
-  const before = countedBy.get(policies)
-  if (before) return before
-  if (!policies.some(termsOf)) {
-    throw new ConfigError(
-      'invalid_option',
-      'policies',
-      'one must be leased: the store is leased(…)',
-    )
-  }
-  const rules = Object.freeze(policies.map((rule) => termsOf(rule)?.counted ?? rule))
-  countedBy.set(policies, rules)
-  return rules
+/** @throws ConfigError When none of a limiter's rules is leased. */
+function assertOneIsLeased(policies: readonly PolicyRule[]): void {
+  if (policies.some(termsOf)) return
+  const rule = 'one must be leased: the store is leased(…)'
+  throw new ConfigError('invalid_option', 'policies', rule)
 }

@@ -114,6 +114,8 @@ export interface Problem {
   readonly message: string
   /** The origin of an unknown plan's name: the subject of a request, or the plan resolver. */
   readonly source?: 'subject' | 'resolver'
+  /** The name of the store that failed, if the limiter's has several. */
+  readonly place?: string | undefined
   /** The error that was thrown, if one was. */
   readonly error?: unknown
 }

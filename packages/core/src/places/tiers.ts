@@ -14,6 +14,7 @@ import type {
 import type { SettleResult } from '../reservations/settle-request.ts'
 import { systemClock } from '../clock.ts'
 import { pause } from '../internal/single-flight.ts'
+import { sharesPromises } from '../internal/runtime.ts'
 import { requestId } from '../internal/random-id.ts'
 import { Block, Lease, RETURN_WITHIN_MS, type Moment } from '../leases/block.ts'
 import { HeldCalls, MAX_HELD_MS, type Settling } from '../leases/held-calls.ts'
@@ -25,15 +26,19 @@ import { Overrun } from '../leases/overrun.ts'
 import { chargedAt } from '../leases/reserving.ts'
 import { momentOf, Serving } from '../leases/serving.ts'
 import { keepingMark } from '../reservations/mark.ts'
+import { settleOperation } from '../reservations/settle-operation.ts'
 import { isDenied } from '../stores/store.ts'
 import { HomeVerdicts } from './home-verdicts.ts'
 
-/** The place itself: it decides and runs operations at once. */
+/** The place itself. */
 export interface OwnPlace {
   /** Returns true if home counts this key. */
   isAway(key: string): boolean
-  decide(request: StoreRequest): StoreReply
+  /** Decides in one step: at once, or by a call to the store in which the place is. */
+  decide(request: StoreRequest): StoreReply | Promise<StoreReply>
   run(operation: Operation<unknown>): unknown
+  /** Decides without a charge, if that takes no call. */
+  peek?(request: StoreRequest): StoreReply
 }
 
 /** The attempts to charge an overrun in home, and the pause after the first in milliseconds. */
@@ -68,7 +73,7 @@ export class Tiers {
     this.#own = own
     this.#verdicts = new HomeVerdicts(home)
     this.#book = new LeaseBook(home, MAX_LEASES)
-    this.#serving = new Serving(home, this.#book, true, true)
+    this.#serving = new Serving(home, this.#book, true, own.peek !== undefined || sharesPromises())
     const isForHome = ({ data }: Operation<unknown>): boolean =>
       (data as Settling['data']).corrections.some(({ key }) => own.isAway(key))
     this.#calls = new HeldCalls({
@@ -83,12 +88,12 @@ export class Tiers {
     const { entries, apply, mark, fit } = request
     const own = entries.filter(({ key }) => !this.#own.isAway(key))
     // What the place itself denies takes no trip.
-    const peek = { ...request, entries: own, apply: false, mark: undefined }
-    const { verdicts, granted } = this.#own.decide(peek)
-    const denies = apply && isDenied(own, verdicts)
+    const peeked = this.#own.peek?.({ ...request, entries: own, apply: false, mark: undefined })
+    const granted = peeked?.granted ?? fit?.most
+    const denies = apply && peeked !== undefined && isDenied(own, peeked.verdicts)
     const heldMs = Math.min(mark ? (mark.data as number) : 0, MAX_HELD_MS)
     // Home grants no more than the place.
-    const bounded = { ...request, fit: fit && { ...fit, most: granted ?? fit.most } }
+    const bounded = { ...request, fit: fit && { ...fit, most: granted as number } }
     const atMost = chargedAt(bounded, [], granted).filter(({ key }) => this.#own.isAway(key))
     const asked = { ...bounded, entries: atMost, reads: [], apply: apply && !denies }
     return this.#serving.serve(asked, heldMs, async (local, now) =>
@@ -96,14 +101,25 @@ export class Tiers {
     )
   }
 
+  /** Forgets the blocks of these keys: home has forgotten their units. */
+  drop(keys: readonly string[]): void {
+    this.#book.drop(keys)
+  }
+
+  /** Ends all leases, and gives what they have not served back to home. Never throws. */
+  close(): Promise<void> {
+    return this.#book.close()
+  }
+
   /** Settles a reservation: the part of the place, and what home has leased or is owed. */
   async settle(operation: Settling): Promise<SettleResult | undefined> {
-    const { data } = operation
+    const { kind, data, near = [], startedAt, onFault = () => {} } = operation
     const settled = this.#calls.settle(operation, momentOf(data))
     if (settled) return settled
     const isAway = data.corrections.map(({ key }) => this.#own.isAway(key))
     const corrections = data.corrections.filter((_, at) => !isAway[at])
-    const result = this.#own.run({ ...operation, data: { ...data, corrections } }) as
+    const facts = { ...data, corrections, startedAt, onFault }
+    const result = (await this.#own.run({ ...settleOperation(kind as never, facts), near })) as
       SettleResult | undefined
     if (!result || 'before' in result) return result
     // Its leases are gone, as after a restart: what was leased stays charged, and more is owed.
@@ -115,8 +131,10 @@ export class Tiers {
         continue
       }
       const more = Math.max(0, correction.actual - correction.reserved)
-      const entry = { ...correction, cost: 0, enforced: true }
-      const overrun = new Overrun(this.#home, entry, { policies: [] }, more)
+      const policy = termsOf(correction.policy)?.counted ?? correction.policy
+      // A cost of 0 fits any limit.
+      const entry = { ...correction, policy, index: 0, limit: 1, cost: 0, enforced: true }
+      const overrun = new Overrun(this.#home, entry, { policies: [policy] }, more)
       // The place is settled, so a repeated settlement would not charge it.
       await retry(() => overrun.charge(data, systemClock()))
       applied.push(more)
@@ -200,34 +218,53 @@ export class Tiers {
     return { verdicts: both, served: [...away.served, ...served], alone, isDenied: false, most }
   }
 
-  /** Decides the part of the place, in one step with what leases have served. */
-  #complete(request: StoreRequest, own: readonly Entry[], away: Away, now: Moment): StoreReply {
+  /** Decides the part of the place, and gives back what leases have served if that denies it. */
+  async #complete(
+    request: StoreRequest,
+    own: readonly Entry[],
+    away: Away,
+    now: Moment,
+  ): Promise<StoreReply> {
     const { entries, mark, fit, id } = request
     const { served } = away
     const keptMark = mark as SettlementMark<number> | undefined
     const mayCharge = request.apply && !away.isDenied
-    const reply = this.#own.decide({
-      ...request,
-      entries: own,
-      apply: mayCharge,
-      mark: keptMark && heldMark(keptMark, entries, served),
-      fit: fit && { ...fit, most: Math.max(fit.floor, away.most) },
-    })
-    const isAllowed = mayCharge && !isDenied(own, reply.verdicts)
-    const found = new Map([...away.verdicts, ...verdictsOf(own, reply.verdicts)])
-    const verdicts = entries.map(({ index }) => {
-      const verdict = found.get(index) as Verdict
-      return isAllowed ? verdict : notCharged(verdict)
-    })
-    if (isAllowed) {
-      const parts = atFinalCost(served, chargedAt(request, verdicts, reply.granted))
-      if (keptMark) this.#calls.add(id, parts, true, keptMark.data, now)
-    } else {
-      for (const { lease, entry } of served) if (!lease.isForgotten) lease.left += entry.cost
+    let isAllowed = false
+    // Blocks stay open meanwhile.
+    for (const { lease } of served) lease.block.hold()
+    try {
+      const reply = await this.#decideOwn({
+        ...request,
+        entries: own,
+        apply: mayCharge,
+        mark: keptMark && heldMark(keptMark, entries, served),
+        fit: fit && { ...fit, most: Math.max(fit.floor, away.most) },
+      })
+      isAllowed = mayCharge && !isDenied(own, reply.verdicts)
+      const found = new Map([...away.verdicts, ...verdictsOf(own, reply.verdicts)])
+      const verdicts = entries.map(({ index }) => {
+        const verdict = found.get(index) as Verdict
+        return isAllowed ? verdict : notCharged(verdict)
+      })
+      if (isAllowed) {
+        const parts = atFinalCost(served, chargedAt(request, verdicts, reply.granted))
+        if (keptMark) this.#calls.add(id, parts, own.length > 0, keptMark.data, now)
+      }
+      return { ...reply, verdicts }
+    } finally {
+      if (!isAllowed) {
+        for (const { lease, entry } of served) if (!lease.isForgotten) lease.left += entry.cost
+      }
+      for (const { lease } of served) void lease.block.release()
+      // They end with the decision, or once its call is settled.
+      for (const lease of away.alone) void lease.end()
     }
-    // They end with the decision, or once its call is settled.
-    for (const lease of away.alone) void lease.end()
-    return { ...reply, verdicts }
+  }
+
+  #decideOwn(request: StoreRequest): StoreReply | Promise<StoreReply> {
+    const { entries, reads, fit, now } = request
+    if (entries.length + reads.length > 0) return this.#own.decide(request)
+    return { source: 'lease', now, verdicts: [], values: [], granted: fit?.most }
   }
 }
 

@@ -1,3 +1,4 @@
+import { hash } from '../internal/hash.ts'
 import { assertKnownOptions, assertOneOf, assertPercentage } from '../internal/validation.ts'
 
 /** `'enforce'` denies what does not fit; `'shadow'` only reports it. */
@@ -61,15 +62,4 @@ export function rollout(options: RolloutOptions): Rollout {
 export function isInShare(text: string, percent: number): boolean {
   if (percent >= 100) return true
   return percent > 0 && (hash(text) / 2 ** 32) * 100 < percent
-}
-
-/** FNV-1a over UTF-16 units, then MurmurHash3's finaliser, because FNV-1a mixes the last units least. */
-function hash(text: string): number {
-  let bits = 0x811c9dc5
-  for (let index = 0; index < text.length; index += 1) {
-    bits = Math.imul(bits ^ text.charCodeAt(index), 0x01000193)
-  }
-  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)
-  return (bits ^ (bits >>> 16)) >>> 0
 }

@@ -48,42 +48,39 @@ export function withFallback(
   report: (problem: StoreReport) => void,
 ): Store {
   const local = createMemory()
-  /** Set from the first decision without the store until the store has made one. */
-  let outage: { readonly since: number } | undefined
+  /** Set from the first decision without the store, or without one of its places, until that has made one. */
+  let outage: { readonly since: number; readonly place: string | undefined } | undefined
 
   function reportFailure(problem: StoreProblem, { now }: StoreRequest): void {
-    outage ??= { since: now }
+    outage ??= { since: now, place: problem.place }
     report(problem)
-  }
-
-  function endOutage(since: number, { now }: StoreRequest): void {
-    outage = undefined
-    const seconds = Math.max(1, Math.ceil((now - since) / 1_000))
-    const message = `The store answers again. Decisions were made without it for ${seconds} s`
-    report({ code: 'store_recovered', message })
   }
 
   async function fallbackReply(request: StoreRequest, error: unknown): Promise<StoreReply> {
     const isOwn = error instanceof StoreError
     // Misuse is not a fault of the store.
     if (error instanceof SluiceError && !isOwn) throw error
-    const { code, message } = isOwn ? error : new StoreError('store_failed', 'The store failed')
+    const { code, message, place } = isOwn
+      ? error
+      : new StoreError('store_failed', 'The store failed')
     const outcome = typeof onStoreError === 'function' ? onStoreError(request) : onStoreError
     const mode = typeof outcome === 'string' ? outcome : 'local'
-    const means = mode === 'local' ? ': N processes allow N times as much' : ''
-    const problem = { code, message: `${message}. Meanwhile onStoreError is '${mode}'${means}` }
+    const means = mode === 'local' ? ': each process counts alone' : ''
+    const problem = { code, message: `${message}. onStoreError is '${mode}'${means}`, place }
     reportFailure(isOwn ? problem : { ...problem, error }, request)
     const degraded = { cause: code, mode }
     if (mode !== 'local') {
-      return { source: 'memory', now: request.now, verdicts: [], values: [], degraded }
+      return { source: 'memory', now: request.now, verdicts: [], values: [], place, degraded }
     }
     const entries = typeof outcome === 'string' ? request.entries : outcome
     const reply = await local.check({ ...request, entries, reads: [] })
     const { mark } = request
     if (mark && !isDenied(entries, reply.verdicts)) {
-      rememberReservation(mark.keys.at(-1) as string, local)
+      localReservations.set(mark.keys.at(-1), local)
+      const [oldest] = localReservations.keys()
+      if (localReservations.size > MAX_LOCAL_RESERVATIONS) localReservations.delete(oldest)
     }
-    return { ...reply, degraded }
+    return { ...reply, place, degraded }
   }
 
   return {
@@ -96,7 +93,12 @@ export function withFallback(
         if (!reply.degraded) {
           if (!isComplete(reply, request)) throw badReply()
           // The answer to a request from before the outage does not prove that it has ended.
-          if (known && known === outage && isFromStore(reply)) endOutage(known.since, request)
+          const isOver = known && known === outage && isFromStore(reply)
+          if (isOver && reply.place === (known.place ?? reply.place)) {
+            outage = undefined
+            const seconds = Math.max(1, Math.ceil((request.now - known.since) / 1_000))
+            report({ code: 'store_recovered', message: `The store is back after ${seconds} s` })
+          }
         }
         return reply
       } catch (error) {
@@ -117,12 +119,6 @@ export function withFallback(
       await primary.reset(keys)
     },
   }
-}
-
-function rememberReservation(mark: string, store: Store): void {
-  localReservations.set(mark, store)
-  const [oldest] = localReservations.keys()
-  if (localReservations.size > MAX_LOCAL_RESERVATIONS) localReservations.delete(oldest)
 }
 
 /** Returns false if a store around the store has decided by itself. */

@@ -182,6 +182,8 @@ export interface StoreReply {
 export interface StoreProblem {
   readonly code: StoreErrorCode
   readonly message: string
+  /** The name of the place that failed, if the store has several. */
+  readonly place?: string | undefined
   readonly error?: unknown
 }
 
@@ -197,6 +199,8 @@ export interface Store {
    * @throws ConfigError When it cannot count one of these policies.
    */
   readonly accept?: ((policies: readonly PolicyRule[]) => void) | undefined
+  /** Returns the place that decides a request, or `undefined` if several take part. For a store that has several. */
+  readonly placeOf?: ((request: StoreRequest) => string | undefined) | undefined
   /**
    * In one atomic step: evaluates all entries; if every enforced one fits and `apply` is set, charges
    * each key once. If all policies on a key are shadows,

@@ -25,13 +25,12 @@ describe('a breaker is reported', () => {
     expect(problems).toEqual([
       {
         code: 'store_unreachable',
-        message:
-          "Sluice: down (docs/errors.md#store_unreachable). Meanwhile onStoreError is 'deny'",
+        message: "Sluice: down (docs/errors.md#store_unreachable). onStoreError is 'deny'",
       },
-      { code: 'store_paused', message: `${OPENED}. Meanwhile onStoreError is 'deny'` },
+      { code: 'store_paused', message: `${OPENED}. onStoreError is 'deny'` },
       {
         code: 'store_recovered',
-        message: expect.stringContaining('The store answers again. Decisions were made without it'),
+        message: expect.stringContaining('The store is back after'),
       },
     ])
   })

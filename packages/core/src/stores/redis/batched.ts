@@ -79,10 +79,14 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
   }
 
   return notePassingWrapper<Store>({
+    accept: store.accept,
+    placeOf: store.placeOf,
     check(request) {
-      if (!sharesPromises()) return store.check(request)
+      const place = store.placeOf?.(request)
+      const spansPlaces = store.placeOf !== undefined && place === undefined
+      if (!sharesPromises() || spansPlaces) return store.check(request)
       return new Promise((resolve, reject) => {
-        const name = scriptName(request)
+        const name = `${scriptName(request)} ${place}`
         const batch = batchFor(name, request)
         batch.waiting.push({ request, resolve, reject })
         batch.entries += request.entries.length
@@ -113,7 +117,7 @@ async function send(store: Store, waiting: readonly Waiting[]): Promise<void> {
         continue
       }
       try {
-        resolve(replyOf(answers[index], request))
+        resolve({ ...replyOf(answers[index], request), place: store.placeOf?.(request) })
       } catch (error) {
         reject(error)
       }

@@ -57,10 +57,18 @@ export function resolveRedisOptions(
   ]
 }
 
-/** Creates a store in Redis that sends its scripts by `transport`, each call under one deadline. */
-export function redisStore(transport: Transport, timeoutMs: number, prefix: string): Store {
+/**
+ * Creates a store in Redis that sends its scripts by `transport`, each call under one deadline.
+ *
+ * @param acceptsFlag False if Redis is known to refuse scripts with the flag of `LOCKING_LINE`.
+ */
+export function redisStore(
+  transport: Transport,
+  timeoutMs: number,
+  prefix: string,
+  acceptsFlag = true,
+): Store {
   const keyStart = `${prefix}:`
-  let acceptsFlag = true
 
   /** Sends a script by its digest; if Redis does not have it, by its text. */
   async function send(script: Script, call: Command, signal: AbortSignal): Promise<unknown> {

@@ -35,3 +35,17 @@ export function clientError(error: unknown): Error {
  * @throws StoreError When no answer of Redis came back.
  */
 export type Transport = (command: Command, signal: AbortSignal) => Promise<unknown>
+
+/** Sends a command to one node of a cluster; with `asking`, behind ASKING in the same connection. */
+export type NodeTransport = (
+  command: Command,
+  signal: AbortSignal,
+  asking?: boolean,
+) => Promise<unknown>
+
+/** Returns a reply with numbers within the safe integers: some clients read the largest one, 2^53 - 1, as 2^53. */
+export function withinSafe(reply: unknown): unknown {
+  if (Array.isArray(reply)) return reply.map(withinSafe)
+  const max = Number.MAX_SAFE_INTEGER
+  return typeof reply === 'number' ? Math.max(-max, Math.min(max, reply)) : reply
+}
