@@ -52,7 +52,7 @@ export const SUITES = {
       'test/doors/{bodies,clients,models}.test.ts',
       'test/core/testing/{algorithm-mutants,mutants}.test.ts',
       'test/faults/**/*.test.ts',
-      'test/leases/{swarm,objects}.test.ts',
+      'test/leases/{swarm,objects,places}.test.ts',
       'test/local/script-budget.test.ts',
       'test/trace/**/*.test.ts',
       'test/usage/{findings,large-cells}.test.ts',

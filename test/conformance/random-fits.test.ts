@@ -5,6 +5,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { objectsInProcess, storeIn } from '../support/objects.ts'
 import { ownRedis } from '../support/running-redis.ts'
+import { inClusterOrDatabases } from '../support/stores.ts'
 import { policiesOf, rules, type Rule } from './model/rules.ts'
 
 const SEED = 20_261_122
@@ -58,7 +59,9 @@ async function largest(
   return undefined
 }
 
-it(`${LIMITERS} random limiters grant alike in memory, in Redis and in objects: the largest quantity that a peek allows`, async () => {
+const inPlaces = inClusterOrDatabases()
+
+it(`${LIMITERS} random limiters grant alike in memory, in Redis, in objects and in a cluster or databases: the largest quantity that a peek allows`, async () => {
   let partial = 0
   await fc.assert(
     fc.asyncProperty(
@@ -68,7 +71,7 @@ it(`${LIMITERS} random limiters grant alike in memory, in Redis and in objects: 
         const clock = manualClock(NOON)
         const policies = policiesOf(list)
         const units = unitsIn(list)
-        const stores = [memory(), own.store(), storeIn(objectsInProcess().namespace)]
+        const stores = [memory(), own.store(), storeIn(objectsInProcess().namespace), inPlaces()]
         const limiters = stores.map((store) => createLimiter({ store, policies, clock }))
         for (const one of calls) {
           clock.advance(one.waitMs)

@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { objectsInProcess, storeIn } from '../support/objects.ts'
 import { ownRedis } from '../support/running-redis.ts'
+import { inClusterOrDatabases } from '../support/stores.ts'
 import { events, start } from './model/history.ts'
 import { replay } from './model/replay.ts'
 import { rules } from './model/rules.ts'
@@ -13,13 +14,14 @@ const LIMITERS = 3_000
 const REDIS_LEAST_MS = 10_000
 
 const own = ownRedis()
+const inPlaces = inClusterOrDatabases()
 
-it(`${LIMITERS} limiters, each of policies of its own, decide alike in memory, in Redis, in objects and by a naive oracle`, async () => {
+it(`${LIMITERS} limiters, each of policies of its own, decide alike in memory, in Redis, in objects, in a cluster or databases, and by a naive oracle`, async () => {
   const lengths: number[] = []
   await fc.assert(
     fc.asyncProperty(rules(REDIS_LEAST_MS), start, events(5), async (list, startMs, history) => {
       lengths.push(list.length)
-      const stores = [memory(), own.store(), storeIn(objectsInProcess().namespace)]
+      const stores = [memory(), own.store(), storeIn(objectsInProcess().namespace), inPlaces()]
       await replay({ stores, realExpiryMs: REDIS_LEAST_MS }, list, startMs, history)
     }),
     { seed: SEED, numRuns: LIMITERS },

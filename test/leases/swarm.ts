@@ -26,6 +26,11 @@ export interface SwarmOptions {
   readonly redisUrl?: string
   /** Durable Objects instead of Redis. */
   readonly objectsUrl?: string
+  /** A Redis Cluster instead. */
+  readonly clusterPorts?: readonly number[]
+  /** Several databases instead. */
+  readonly databaseUrls?: readonly string[]
+  /** The store for resets. It leases itself if it has places. */
   readonly store: Store
 }
 
@@ -70,7 +75,7 @@ class Swarm {
     const { processes, decisions, until = 0, kills, resets, traffic, store } = this.#options
     const clock = clockOf(traffic)
     const limiter = createLimiter({
-      store: this.#options.objectsUrl ? store : leased(store),
+      store: this.#places ? store : leased(store),
       ...limitsForSwarm(traffic),
     })
     for (let count = 0; count < processes; count += 1) this.#start()
@@ -99,13 +104,20 @@ class Swarm {
     for (const child of this.#running) child.kill('SIGKILL')
   }
 
+  get #places(): Partial<WorkerSettings> | undefined {
+    const { objectsUrl, clusterPorts, databaseUrls } = this.#options
+    if (objectsUrl !== undefined) return { objectsUrl }
+    if (clusterPorts) return { clusterPorts }
+    return databaseUrls && { databaseUrls }
+  }
+
   #start(): void {
-    const { prefix, traffic, rest, redisUrl = '', objectsUrl } = this.#options
+    const { prefix, traffic, rest, redisUrl = '' } = this.#options
     const number = this.#logFiles.length
     const logFile = join(this.#folder, `${number}.log`)
     const common = { seed: 7 + number, logFile, prefix, traffic }
-    const places = objectsUrl ? { objectsUrl } : number % 2 === 0 && rest ? { rest } : { redisUrl }
-    const settings: WorkerSettings = { ...common, ...places }
+    const store = this.#places ?? (number % 2 === 0 && rest ? { rest } : { redisUrl })
+    const settings: WorkerSettings = { ...common, ...store }
     const child = fork(WORKER, [JSON.stringify(settings)], { execArgv: [] })
     this.#logFiles.push(logFile)
     this.#running.push(child)

@@ -12,6 +12,7 @@ import { upstash } from '@sluice/core/upstash'
 import { Redis } from 'ioredis'
 import { durableObjects } from '../../packages/cloudflare/dist/durable-object/durable-objects.js'
 import { namespaceAt } from '../support/remote-objects.ts'
+import { openPlaces } from './places.ts'
 import { lineOf } from './log.ts'
 import { clockOf, limitsForSwarm, planAt, type Traffic } from './traffic.ts'
 
@@ -26,16 +27,17 @@ export interface WorkerSettings {
   readonly redisUrl?: string
   /** … or Durable Objects in workerd. */
   readonly objectsUrl?: string
+  /** … or the nodes of a Redis Cluster. */
+  readonly clusterPorts?: readonly number[]
+  /** … or several databases. */
+  readonly databaseUrls?: readonly string[]
 }
 
 const IN_FLIGHT = 32
 
 const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings
 const log = openSync(settings.logFile, 'a')
-// Objects hold leases themselves.
-const store = settings.objectsUrl
-  ? { ...cacheDenials(storeInObjects(settings.objectsUrl)), returnUnits: async () => {} }
-  : leased(cacheDenials(storeOf(settings)), { reservations: reserveFromLeases })
+const store = await openStore()
 const { traffic } = settings
 const limiter = createLimiter({ store, ...limitsForSwarm(traffic), onStoreError: 'deny' })
 const clock = clockOf(traffic)
@@ -49,6 +51,19 @@ process.on('disconnect', () => process.exit())
 await Promise.all(Array.from({ length: IN_FLIGHT }, decideUntilStopped))
 await store.returnUnits()
 process.send?.(decided, () => process.exit())
+
+async function openStore(): Promise<Store & { returnUnits(): Promise<void> }> {
+  const { prefix, objectsUrl, clusterPorts, databaseUrls } = settings
+  // Objects hold leases themselves.
+  if (objectsUrl !== undefined) {
+    return { ...cacheDenials(storeInObjects(objectsUrl)), returnUnits: async () => {} }
+  }
+  if (clusterPorts ?? databaseUrls) {
+    const placed = await openPlaces({ prefix, clusterPorts, databaseUrls })
+    return { ...cacheDenials(placed), returnUnits: () => placed.returnUnits() }
+  }
+  return leased(cacheDenials(storeOf(settings)), { reservations: reserveFromLeases })
+}
 
 function storeOf({ rest, redisUrl = '', prefix }: WorkerSettings): Store {
   // A busy machine must not turn a decision into a degraded one.

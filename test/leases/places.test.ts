@@ -1,0 +1,78 @@
+import { setTimeout } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { slotOf, startRedisCluster, type RedisCluster } from '../support/redis-cluster.ts'
+import { freshPrefix } from '../support/stores.ts'
+import { findingsOf } from './findings.ts'
+import { openPlaces } from './places.ts'
+import { runSwarm } from './swarm.ts'
+import { SMALL_LIMITS, type Traffic } from './traffic.ts'
+
+/** `npm run test:leases` makes a million. */
+const DECISIONS = Number(process.env['LEASE_DECISIONS'] ?? 20_000)
+
+const TRAFFIC: Traffic = {
+  tenants: 4,
+  windowMs: 4_000,
+  quotaMs: 6_000,
+  leaseMs: 400,
+  planMs: 5_000,
+  turnMs: 120,
+  limits: SMALL_LIMITS,
+}
+
+let cluster: RedisCluster
+beforeAll(async () => {
+  cluster = await startRedisCluster()
+})
+afterAll(() => cluster.stop())
+
+const PLACES = {
+  'a Redis Cluster whose slots move': {
+    where: () => ({ clusterPorts: cluster.nodes.map(({ port }) => port) }),
+    disturb: async (prefix: string, ending: AbortSignal): Promise<number> => {
+      const values = ['home', ...Array.from({ length: TRAFFIC.tenants }, (_, n) => `tenant=t${n}`)]
+      let moved = 0
+      while (!ending.aborted) {
+        await cluster.moveSlot(slotOf(`${prefix}:{${values[moved % values.length]}}`))
+        moved += 1
+        await setTimeout(50)
+      }
+      return moved
+    },
+  },
+  'four databases': {
+    where: () => ({ databaseUrls: [1, 2, 3, 4].map((n) => `${inject('redisUrl')}/${n}`) }),
+    disturb: async (): Promise<number> => Infinity,
+  },
+}
+
+it.each(Object.entries(PLACES))(
+  'processes that are killed exceed no limit in %s',
+  { timeout: 1_800_000 },
+  async (name, { where, disturb }) => {
+    const prefix = freshPrefix()
+    const ending = new AbortController()
+    const store = await openPlaces({ prefix, ...where() })
+    const disturbing = disturb(prefix, ending.signal)
+    try {
+      const swarm = { processes: 3, kills: 2, resets: 3, decisions: DECISIONS, traffic: TRAFFIC }
+      const log = await runSwarm({ ...swarm, ...where(), prefix, store })
+      const findings = findingsOf(TRAFFIC, log)
+      expect(findings.flatMap(({ found }) => found.violations)).toEqual([])
+      expect(log.decisions.length).toBeGreaterThanOrEqual(DECISIONS)
+      expect(log.decisions.some(({ allowed }) => !allowed)).toBe(true)
+      ending.abort()
+      const moved = await disturbing
+      expect(moved).toBeGreaterThan(3)
+      console.info(
+        `${log.decisions.length} decisions in ${name}, ${moved} moves; fullest window: ${findings
+          .map(({ rule, found }) => `${rule.name} ${(found.fullest * 100).toFixed(1)} %`)
+          .join(', ')}`,
+      )
+    } finally {
+      ending.abort()
+      await disturbing
+      store.close()
+    }
+  },
+)
