@@ -106,6 +106,17 @@ describe('sharded', () => {
     expect(refusing([lease(everyone)])).toThrow(ConfigError)
   })
 
+  it('leaves leases of a tenant’s own limit to its store', async () => {
+    const stores = { a: new Watched(memory()), b: new Watched(memory()) }
+    const store = sharded({ a: leased(stores.a), b: leased(stores.b) })
+    const large = slidingWindow({ name: 'large', limit: 500, window: '1h', per: ['tenant'] })
+    const limiter = createLimiter({ store, policies: [lease(large)] })
+    for (let call = 0; call < 100; call += 1) await limiter.check({ tenant: 'acme' })
+    const calls = [stores.a, stores.b].map((one) => one.calls.decisions)
+    expect(Math.max(...calls)).toBeLessThan(20)
+    expect(Math.min(...calls)).toBe(0)
+  })
+
   it('is not wrapped by what must know its stores', async () => {
     expect(() => breaker(sharded(memories(NAMES)))).toThrow(/breaker\.store/)
     const limiter = createLimiter({

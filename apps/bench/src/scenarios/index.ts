@@ -10,6 +10,7 @@ import { meterScenario } from './meter.ts'
 import { middlewareScenario } from './middleware.ts'
 import { nextScenario } from './next.ts'
 import { objectsScenario } from './objects.ts'
+import { scaleScenario } from './scale.ts'
 import { scriptScenario } from './script.ts'
 import { sequentialScenario } from './sequential.ts'
 import { tcpScenario } from './tcp.ts'
@@ -20,6 +21,7 @@ export const SCENARIOS: readonly Scenario[] = [
   sequentialScenario,
   inFlightScenario,
   tcpScenario,
+  scaleScenario,
   scriptScenario,
   workScenario,
   dollarsScenario,
