@@ -261,10 +261,14 @@ export class Tiers {
     }
   }
 
-  #decideOwn(request: StoreRequest): StoreReply | Promise<StoreReply> {
+  /** Decides what the place counts. If that is nothing, it has nothing to note or to grant. */
+  async #decideOwn(request: StoreRequest): Promise<StoreReply> {
     const { entries, reads, fit, now } = request
-    if (entries.length + reads.length > 0) return this.#own.decide(request)
-    return { source: 'lease', now, verdicts: [], values: [], granted: fit?.most }
+    if (entries.length > 0) return this.#own.decide(request)
+    const granted = fit?.most
+    if (reads.length === 0) return { source: 'lease', now, verdicts: [], values: [], granted }
+    const bare = { ...request, mark: undefined, fit: undefined }
+    return { ...(await this.#own.decide(bare)), granted }
   }
 }
 
