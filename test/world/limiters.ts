@@ -3,7 +3,7 @@ import type { Policy } from '@sluice/core'
 import type { Exports, Isolate } from './isolate.ts'
 import { mayBeConfigured } from './callers.ts'
 import type { Rule } from './judges/rules.ts'
-import { WRAPPERS, type Deployment, type Setting } from './setting.ts'
+import { isSharded, WRAPPERS, type Deployment, type Setting } from './setting.ts'
 import type { WorldFetch } from './isolate.ts'
 
 export type Limiter = ReturnType<Exports['core']['createLimiter']>
@@ -79,17 +79,23 @@ function storeOf(
     NonNullable<Parameters<Exports['pipelined']>[0]>['fetch']
   >
   const sending = names.includes('pipelined') ? product.pipelined({ fetch: direct }) : direct
+  const inRedis = (prefix: string) =>
+    product.upstash({
+      url: 'https://redis.world',
+      token: 'secret',
+      timeoutMs,
+      prefix,
+      fetch: (url, init) => {
+        onSend(init.body)
+        return sending(url, init)
+      },
+    })
+  const leases = product.placeLeases
   let store: ReturnType<Exports['memory']> = namespace
     ? product.objects.durableObjects(namespace as never, { timeoutMs })
-    : product.upstash({
-        url: 'https://redis.world',
-        token: 'secret',
-        timeoutMs,
-        fetch: (url, init) => {
-          onSend(init.body)
-          return sending(url, init)
-        },
-      })
+    : isSharded(wrappers)
+      ? product.sharded({ a: inRedis('a'), b: inRedis('b'), c: inRedis('c') }, { leases })
+      : inRedis('sluice')
   for (const name of names.toReversed()) {
     if (name === 'breaker') store = product.breaker(store, { failures: 3, pauseMs: 500 })
     if (name === 'batched') store = product.batched(store)

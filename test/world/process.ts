@@ -6,7 +6,7 @@ import type { Call } from './judges/caller-judge.ts'
 import { idIn } from './judges/script-calls.ts'
 import { makeLimiter, type Limiter } from './limiters.ts'
 import type { Random } from './random.ts'
-import { isInObjects, type Deployment } from './setting.ts'
+import { hasPlaces, type Deployment } from './setting.ts'
 import type { World } from './world.ts'
 
 /** The call on whose behalf a request is sent. */
@@ -127,7 +127,7 @@ export class Process {
   /** What leases serve is added up from decisions, which are not seen over HTTP. */
   #kindOf(kind: CallKind): CallKind {
     const { wrappers } = this.#world.setting
-    if (!wrappers.includes('leased') && !isInObjects(wrappers)) return kind
+    if (!wrappers.includes('leased') && !hasPlaces(wrappers)) return kind
     if (kind === 'http') return 'check'
     return kind === 'model' ? 'reserve' : kind
   }

@@ -18,14 +18,23 @@ export const WRAPPERS = {
   objects: [],
   'objects, cached': ['cached'],
   'objects, breaker': ['breaker'],
+  sharded: [],
+  'sharded, cached': ['cached'],
 } as const
 
 /** True if Durable Objects count, instead of a Redis. */
 export const isInObjects = (wrappers: WrapperName): boolean => wrappers.startsWith('objects')
 
-/** The stores in a Redis. */
+/** True if several databases count. */
+export const isSharded = (wrappers: WrapperName): boolean => wrappers.startsWith('sharded')
+
+/** True if each tenant has a place, and what is leased is counted in one for all. */
+export const hasPlaces = (wrappers: WrapperName): boolean =>
+  isInObjects(wrappers) || isSharded(wrappers)
+
+/** The stores that are one Redis. */
 export const IN_REDIS: readonly WrapperName[] = (Object.keys(WRAPPERS) as WrapperName[]).filter(
-  (name) => !isInObjects(name),
+  (name) => !hasPlaces(name),
 )
 
 export type WrapperName = keyof typeof WRAPPERS
@@ -111,8 +120,8 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
   const wrappers = random.fork('wrappers').pick(IN_REDIS)
   const chosen = options.wrappers ?? wrappers
   const ruling = random.fork('rules')
-  const inObjects = isInObjects(chosen)
-  const first = rulesOf(ruling, inObjects || WRAPPERS[chosen].includes('leased' as never))
+  const inPlaces = hasPlaces(chosen)
+  const first = rulesOf(ruling, inPlaces || WRAPPERS[chosen].includes('leased' as never))
   const others = random.fork('others')
   const rolling = random.fork('rollouts')
   return {
@@ -123,7 +132,7 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
     wrappers,
     onStoreError: others.pick(['default', 'local', 'share', 'allow', 'deny', 'deny'] as const),
     timeoutMs: others.pick([50, 200, 1_000]),
-    deployments: rolledOut(deploymentsOf(first, ruling), rolling).map(inObjects ? byTenant : same),
+    deployments: rolledOut(deploymentsOf(first, ruling), rolling).map(inPlaces ? byTenant : same),
     isolates: others.whole(1, 5),
     gapMs: others.pick([5, 20, 100, 400]),
     burst: others.pick([1, 1, 3, 10]),
@@ -137,14 +146,14 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
     looksUpPlans: others.chance(0.3),
     maxPartitions: others.pick([1, 3, 1_000, 1_000]),
     leasesCalls: others.chance(0.6),
-    ...(inObjects && { leasesCalls: true, releases: false }),
+    ...(inPlaces && { leasesCalls: true, releases: false }),
     ...options,
   }
 }
 
 const same = (deployment: Deployment): Deployment => deployment
 
-/** Objects count by tenant, but for what is leased. */
+/** Places count by tenant, but for what is leased. */
 const byTenant = ({ name, rules }: Deployment): Deployment => ({
   name,
   rules: rules.map((rule): Rule => {

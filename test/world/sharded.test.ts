@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { addTallies, DECISIONS, holds } from './seeds.ts'
+import { CALM } from './faults.ts'
+import type { WrapperName } from './setting.ts'
+import { World } from './world.ts'
+
+/** 17 has a reservation of leased policies alone, beside settings that are read. */
+const SEEDS = [1, 2, 3, 4, 5, 6, 7, 17]
+const STORES: readonly WrapperName[] = ['sharded, cached', 'sharded']
+
+const total: Record<string, number> = {}
+
+describe('in a world of several databases, no limit, ledger, time or id is violated', () => {
+  it.each(SEEDS)('seed %i', async (seed) => {
+    const outcome = await holds(seed, { wrappers: STORES[seed % STORES.length]! })
+    expect(outcome.decisions).toBeGreaterThanOrEqual(DECISIONS)
+    addTallies(total, outcome)
+  })
+
+  it('and the judges have looked at each thing', () => {
+    // Reservations are not released where leases serve them.
+    const unseen = Object.entries(total).filter(([, count]) => count === 0)
+    expect(unseen.map(([what]) => what)).toEqual(['releases'])
+  })
+})
+
+/** Changes of the bundle, each of which a judge must notice. */
+const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = [
+  ['a tenant is looked for anew each time', ' / -Math.log(', ' * Math.random() / -Math.log('],
+  ['what leases have served is not taken', 'left += entry.cost - final.cost', 'left += entry.cost'],
+  ['what home counts is settled with the rest', '!this.#own.isAway(key)', 'true'],
+]
+
+it.each(MUTANTS)('is noticed: %s', async (_, from, to) => {
+  const options = {
+    decisions: DECISIONS,
+    mutate(text: string) {
+      expect(text).toContain(from)
+      return text.replaceAll(from, to)
+    },
+  }
+  const violations: string[] = []
+  for (let seed = 1; seed <= 12 && violations.length === 0; seed += 1) {
+    const replace = { wrappers: 'sharded' as const, weather: CALM }
+    const outcome = await World.run(seed, { ...options, replace })
+    violations.push(...outcome.violations)
+  }
+  expect(violations).not.toEqual([])
+})
