@@ -8,7 +8,7 @@ import { runSwarm } from './swarm.ts'
 import { SMALL_LIMITS, type Traffic } from './traffic.ts'
 
 /** `npm run test:leases` makes a million. */
-const DECISIONS = Number(process.env['LEASE_DECISIONS'] ?? 20_000)
+const DECISIONS = Number(process.env['LEASE_DECISIONS'] ?? 10_000)
 
 const TRAFFIC: Traffic = {
   tenants: 4,
