@@ -100,8 +100,10 @@ export class StoreError extends SluiceError<StoreErrorCode> {
   override readonly name = 'StoreError'
   /** The HTTP status of the store's answer, if there was one. */
   declare readonly status: number | undefined
-  /** The name of the place that failed, if the store has several databases. */
+  /** The name of the database that failed, if the store has several. */
   declare readonly place?: string
+  /** The place that failed, as decisions name it, if the store has several. */
+  declare origin?: string
 
   constructor(code: StoreErrorCode, message: string, status?: number) {
     super(code, message)

@@ -2,13 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   createLimiter,
   fixedWindow,
+  listen,
   slidingWindow,
   type Decision,
   type Limiter,
 } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
+import { lease, leased } from '@sluice/core/leases'
 import { redis } from '@sluice/core/redis'
 import { reserve } from '@sluice/core/reservations'
+import { createCluster } from 'redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { slotOf, startRedisCluster, type RedisCluster } from '../../support/redis-cluster.ts'
 import { freshPrefix } from '../../support/stores.ts'
@@ -85,6 +88,14 @@ describe.each(TCP_CLIENT_NAMES)('a Redis Cluster, by %s', (name) => {
     }
   })
 
+  it('is not leased from outside, however many ask at once', async () => {
+    const store = batched(redis({ client: connection.client, prefix, timeoutMs: 30_000 }))
+    const limiter = createLimiter({ store: leased(store), policies: [lease(MANY)] })
+    const checks = Array.from({ length: 25 }, () => limiter.check({ tenant: 'leased' }))
+    const outcomes = await Promise.allSettled(checks)
+    expect(outcomes.map(({ status }) => status)).toEqual(checks.map(() => 'rejected'))
+  })
+
   it('counts on while a slot moves, and follows it', async () => {
     const limiter = setUp([MANY])
     const before = await cluster.masterOf(slotOfTenant('moving'))
@@ -137,6 +148,7 @@ describe.each(TCP_CLIENT_NAMES)('a Redis Cluster, by %s', (name) => {
     const { failedOver } = await cluster.killMasterOf(slot)
     const meanwhile = await limiter.check({ tenant: 'orphan' })
     expect(meanwhile.degraded?.cause).toMatch(/^store_/)
+    expect(meanwhile.place).toBe('tenant=orphan')
     await failedOver
     let decision = meanwhile
     for (let left = 200; decision.degraded && left > 0; left -= 1) {
@@ -146,4 +158,45 @@ describe.each(TCP_CLIENT_NAMES)('a Redis Cluster, by %s', (name) => {
     expect(decision.degraded).toBeUndefined()
     expect(decision.allowed).toBe(true)
   })
+})
+
+it('connects to the nodes of a node-redis cluster that leaves them until they are needed', async () => {
+  await using cluster = await startRedisCluster()
+  const rootNodes = cluster.nodes.map(({ port }) => ({ url: `redis://127.0.0.1:${port}` }))
+  const client = createCluster({ rootNodes, minimizeConnections: true })
+  client.on('error', () => {})
+  await client.connect()
+  const store = redis({ client, timeoutMs: 30_000 })
+  const limiter = createLimiter({ store, policies: [RPM], onStoreError: 'deny' })
+  for (const tenant of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    expect(isAllowed(await limiter.check({ tenant, user: 'u' }))).toBe(true)
+  }
+  client.destroy()
+})
+
+it('says that the store is back only when the failed part is', async () => {
+  await using cluster = await startRedisCluster()
+  const ports = cluster.nodes.map(({ port }) => port)
+  const { client, close } = await connectCluster('ioredis 5', ports)
+  const problems: string[] = []
+  const limiter = createLimiter({
+    store: redis({ client }),
+    policies: [MANY],
+    onStoreError: 'deny',
+    extensions: [listen({ problem: ({ code }) => problems.push(code) })],
+  })
+  const tenants = Array.from({ length: 12 }, (_, index) => `t${index}`)
+  const degraded = async (): Promise<number> => {
+    const decisions = await Promise.all(tenants.map((tenant) => limiter.check({ tenant })))
+    return decisions.filter((decision) => decision.degraded).length
+  }
+  expect(await degraded()).toBe(0)
+  await cluster.killMasterOf(slotOf('sluice:{tenant=t0}:'))
+  for (let round = 0; round < 5; round += 1) {
+    const count = await degraded()
+    expect(count).toBeGreaterThan(0)
+    expect(count).toBeLessThan(tenants.length)
+  }
+  expect(problems).not.toContain('store_recovered')
+  close()
 })

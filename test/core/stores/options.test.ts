@@ -56,6 +56,7 @@ const STORES: Mistake[] = [
   ['a timeoutMs of 0', () => redis({ client: nodeRedis, timeoutMs: 0 }), 'redis.timeoutMs'],
   ['a prefix with a colon', () => redis({ client: nodeRedis, prefix: 'a:b' }), 'redis.prefix'],
   ['a dimension with a colon', () => redis({ client: cluster, shardBy: 'a:b' }), 'redis.shardBy'],
+  ['leases that are none', () => redis({ client: cluster, leases: {} as never }), 'redis.leases'],
   ['shardBy of one server', () => redis({ client: nodeRedis, shardBy: 'tenant' }), 'redis.shardBy'],
   ['leases of one server', () => redis({ client: nodeRedis, leases: placeLeases }), 'redis.leases'],
   ...[null, {}, { 'a:b': memory() }].map((stores): Mistake => [
@@ -63,6 +64,12 @@ const STORES: Mistake[] = [
     () => loosely(sharded)(stores),
     'sharded.stores',
   ]),
+  ...[true, {}, { create: () => {} }].map((leases): Mistake => [
+    `leases ${show(leases)}`,
+    () => sharded({ a: memory() }, { leases: leases as never }),
+    'sharded.leases',
+  ]),
+  ['an unknown home', () => sharded({ a: memory() }, { home: 'b' as never }), 'sharded.home'],
   ['a store that is none', () => loosely(sharded)({ a: null }), 'sharded.stores.a'],
   ...[-1, Number.NaN, 1_001, '1'].map((weight): Mistake => [
     `a weight of ${show(weight)}`,

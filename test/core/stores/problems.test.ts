@@ -34,7 +34,7 @@ async function problemsOf(store: Store, options: SetUpOptions = {}): Promise<rea
 
 const CREDENTIALS =
   'Sluice: The store refused the credentials: check UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN '
-const LOCAL = ". onStoreError is 'local': each process counts alone"
+const LOCAL = ". onStoreError is 'local'"
 
 describe('a store that cannot be asked is told of:', () => {
   it.each([

@@ -20,6 +20,8 @@ const RPM = slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'
 const NAMES = ['a', 'b', 'c', 'd'] as const
 const TENANTS = Array.from({ length: 2_000 }, (_, index) => `t${index}`)
 
+const watched = (): Watched => new Watched(memory())
+
 const memories = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, memory()]))
 
@@ -115,6 +117,41 @@ describe('sharded', () => {
     const calls = [stores.a, stores.b].map((one) => one.calls.decisions)
     expect(Math.max(...calls)).toBeLessThan(20)
     expect(Math.min(...calls)).toBe(0)
+  })
+
+  it('keeps what has no tenant in the store that is named home', async () => {
+    for (const home of NAMES) {
+      const stores = { a: watched(), b: watched(), c: watched(), d: watched() }
+      const extensions = [runtimeConfiguration({ allow: { rpm: ['limit'] } })]
+      const store = sharded(stores, { home })
+      const limiter = createLimiter({ store, policies: [RPM], extensions })
+      await configure(limiter, { rpm: { limit: 2 } })
+      const written = NAMES.filter((name) => stores[name].calls.writes > 0)
+      expect(written).toEqual([home])
+    }
+  })
+
+  it('says once that each of two stores has failed, and which is back', async () => {
+    const stores = { a: new Watched(memory()), b: new Watched(memory()) }
+    const problems: Problem[] = []
+    const limiter = createLimiter({
+      store: sharded(stores),
+      policies: [RPM],
+      onStoreError: 'deny',
+      extensions: [listen({ problem: (problem) => problems.push(problem) })],
+    })
+    const checkAll = async () => {
+      for (const tenant of TENANTS.slice(0, 20)) await limiter.check({ tenant })
+    }
+    stores.a.isDown = true
+    await checkAll()
+    stores.b.isDown = true
+    await checkAll()
+    expect(problems.map(({ place }) => place)).toEqual(['a', 'b'])
+    stores.a.isDown = false
+    await checkAll()
+    expect(problems[2]?.message).toMatch(/^a is back after/)
+    expect(problems).toHaveLength(3)
   })
 
   it('is not wrapped by what must know its stores', async () => {

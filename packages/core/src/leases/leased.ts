@@ -48,7 +48,7 @@ export interface LeasedStore extends Store {
  * @example
  * const store = leased(upstash())
  * const limiter = createLimiter({ store, policies: [lease(slidingWindow({ … }), { duration: '2s' })] })
- * process.on('SIGTERM', () => void store.returnUnits())
+ * process.once('SIGTERM', () => void store.returnUnits().finally(() => process.exit()))
  */
 export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   assertStore('leased.store', store)

@@ -19,7 +19,7 @@ export function throttleProblems(
   const kinds: Record<string, Map<string, number>> = {}
   let isStoreFailing = false
   return (problem) => {
-    const { code, source, message } = problem
+    const { code, source, place, message } = problem
     if (code === 'store_recovered') {
       if (isStoreFailing) emit(problem)
       isStoreFailing = false
@@ -27,7 +27,7 @@ export function throttleProblems(
     }
     const now = clock()
     // Counted by kind, so that a flood of names from outside does not hide other problems.
-    const times = (kinds[code + source] ??= new Map())
+    const times = (kinds[code + source + place] ??= new Map())
     // The absolute difference, because a clock may be set back.
     for (const [text, at] of times) if (Math.abs(now - at) >= 60_000) times.delete(text)
     const most = code.startsWith('store') ? 1 : source ? 10 : 100

@@ -12,6 +12,8 @@ import { Tiers } from './tiers.ts'
  * const store = sharded({ eu1: upstash({ … }), eu2: upstash({ … }) }, { leases: placeLeases })
  */
 export const placeLeases: PlaceLeases = {
+  name: 'placeLeases',
+
   create(home, own) {
     const tiers = new Tiers(home, own)
     return {

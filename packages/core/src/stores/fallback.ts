@@ -49,28 +49,36 @@ export function withFallback(
 ): Store {
   const local = createMemory()
   /** Set from the first decision without the store, or without one of its places, until that has made one. */
-  let outage: { readonly since: number; readonly place: string | undefined } | undefined
-
-  function reportFailure(problem: StoreProblem, { now }: StoreRequest): void {
-    outage ??= { since: now, place: problem.place }
-    report(problem)
-  }
+  let outage:
+    | {
+        readonly since: number
+        readonly place: string | undefined
+        readonly origin: string | undefined
+      }
+    | undefined
 
   async function fallbackReply(request: StoreRequest, error: unknown): Promise<StoreReply> {
     const isOwn = error instanceof StoreError
     // Misuse is not a fault of the store.
     if (error instanceof SluiceError && !isOwn) throw error
-    const { code, message, place } = isOwn
+    const { code, message, place, origin } = isOwn
       ? error
       : new StoreError('store_failed', 'The store failed')
     const outcome = typeof onStoreError === 'function' ? onStoreError(request) : onStoreError
     const mode = typeof outcome === 'string' ? outcome : 'local'
-    const means = mode === 'local' ? ': each process counts alone' : ''
-    const problem = { code, message: `${message}. onStoreError is '${mode}'${means}`, place }
-    reportFailure(isOwn ? problem : { ...problem, error }, request)
+    const problem = { code, message: `${message}. onStoreError is '${mode}'`, place }
+    outage ??= { since: request.now, place, origin }
+    report(isOwn ? problem : { ...problem, error })
     const degraded = { cause: code, mode }
     if (mode !== 'local') {
-      return { source: 'memory', now: request.now, verdicts: [], values: [], place, degraded }
+      return {
+        source: 'memory',
+        now: request.now,
+        verdicts: [],
+        values: [],
+        place: origin,
+        degraded,
+      }
     }
     const entries = typeof outcome === 'string' ? request.entries : outcome
     const reply = await local.check({ ...request, entries, reads: [] })
@@ -80,7 +88,7 @@ export function withFallback(
       const [oldest] = localReservations.keys()
       if (localReservations.size > MAX_LOCAL_RESERVATIONS) localReservations.delete(oldest)
     }
-    return { ...reply, place, degraded }
+    return { ...reply, place: origin, degraded }
   }
 
   return {
@@ -89,15 +97,21 @@ export function withFallback(
       const known = outage
       try {
         const reply = await primary.check(request)
-        if (reply.problem) reportFailure(reply.problem, request)
+        if (reply.problem) {
+          outage ??= { since: request.now, place: undefined, origin: reply.place }
+          report(reply.problem)
+        }
         if (!reply.degraded) {
           if (!isComplete(reply, request)) throw badReply()
           // The answer to a request from before the outage does not prove that it has ended.
           const isOver = known && known === outage && isFromStore(reply)
-          if (isOver && reply.place === (known.place ?? reply.place)) {
+          if (isOver && reply.place === (known.origin ?? reply.place)) {
             outage = undefined
             const seconds = Math.max(1, Math.ceil((request.now - known.since) / 1_000))
-            report({ code: 'store_recovered', message: `The store is back after ${seconds} s` })
+            report({
+              code: 'store_recovered',
+              message: `${known.place ?? 'The store'} is back after ${seconds} s`,
+            })
           }
         }
         return reply

@@ -1,11 +1,12 @@
 /* A store over places: each decision is made in one of them, in one step. */
 import type { PolicyRule } from '../../policies/policy.ts'
 import type { Operation, RecordField, Store, StoreReply, StoreRequest } from '../store.ts'
-import { ConfigError } from '../../errors.ts'
+import { ConfigError, StoreError } from '../../errors.ts'
 import { HOME, isLeased, type PlacesBy } from './places-by.ts'
 
 /** The part of a store over places that serves leased policies. */
 export interface PlaceLeases {
+  readonly name: 'placeLeases'
   /** @param own Decides what the place of a request counts itself. */
   create(
     home: Store,
@@ -57,6 +58,14 @@ export function placedStore(
   storeOf: (place: string) => Store,
   leases?: PlaceLeases | 'in places',
 ): PlacedStore {
+  if (leases !== undefined && leases !== 'in places' && leases?.name !== 'placeLeases') {
+    throw new ConfigError(
+      'invalid_option',
+      `${places.factory}.leases`,
+      'must be placeLeases',
+      leases,
+    )
+  }
   const run = async <Result>(operation: Operation<Result>): Promise<Result> =>
     storeOf(places.ofOperation(operation)).run(operation)
   const tiers =
@@ -89,7 +98,12 @@ export function placedStore(
   }
 
   async function decideIn(place: string, request: StoreRequest): Promise<StoreReply> {
-    return { place, ...(await storeOf(place).check(request)) }
+    try {
+      return { place, ...(await storeOf(place).check(request)) }
+    } catch (error) {
+      if (error instanceof StoreError) error.origin = error.place ?? place
+      throw error
+    }
   }
 
   async function decide(place: string, request: StoreRequest): Promise<StoreReply> {
@@ -104,7 +118,8 @@ export function placedStore(
     },
 
     placeOf({ policies, entries, reads }) {
-      if (policies.some(isLeased)) return undefined
+      // Leases know more than one call.
+      if ([...policies, ...entries.map(({ policy }) => policy)].some(isLeased)) return undefined
       const of = new Set([...entries, ...reads].map(({ key }) => places.ofKey(key)))
       return of.size === 1 ? [...of][0] : undefined
     },

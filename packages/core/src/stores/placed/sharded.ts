@@ -6,7 +6,7 @@ import { assertKnownOptions, assertName, assertOptions } from '../../internal/va
 import { noteWrapper } from '../../internal/wrappers.ts'
 import { assertStore } from '../store.ts'
 import { placedStore, type PlacedStore, type PlaceLeases } from './placed-store.ts'
-import { placesBy } from './places-by.ts'
+import { HOME, placesBy } from './places-by.ts'
 
 export type { PlacedStore, PlaceLeases } from './placed-store.ts'
 
@@ -22,6 +22,11 @@ export interface ShardedOptions<Name extends string = string> {
    * @default 1
    */
   readonly weights?: Readonly<Partial<Record<Name, number>>>
+  /**
+   * The store of what has no tenant: limits for everyone, settings of whole policies, usage. Name it, so that it does not
+   * move when you add a store. @default the one that hashing finds
+   */
+  readonly home?: Name
   /** `placeLeases` of `@sluice/core/place-leases`, for policies that are leased. @default they are refused */
   readonly leases?: PlaceLeases
 }
@@ -43,11 +48,18 @@ export function sharded<Name extends string>(
   options: ShardedOptions<Name> = {},
 ): PlacedStore {
   assertOptions('sharded.stores', stores)
-  assertKnownOptions('sharded', options, ['shardBy', 'weights', 'leases'])
-  const { shardBy = 'tenant', weights = {}, leases } = options
+  assertKnownOptions('sharded', options, ['shardBy', 'weights', 'home', 'leases'])
+  const { shardBy = 'tenant', weights = {}, home, leases } = options
   const shards = shardsOf(stores, weights)
+  const homeShard = home && shards.find(({ name }) => name === home)
+  if (home !== undefined && !homeShard) {
+    const rule = `must be the name of a store: ${Object.keys(stores).join(', ')}`
+    throw new ConfigError('invalid_option', 'sharded.home', rule, home)
+  }
   const places = placesBy('sharded', shardBy, 'leases: placeLeases in sharded')
-  const store = placedStore(places, (place) => shardOf(place, shards).store, leases)
+  const storeOf = (place: string): Store =>
+    ((place === HOME && homeShard) || shardOf(place, shards)).store
+  const store = placedStore(places, storeOf, leases)
   return noteWrapper({
     ...store,
     accept(policies) {

@@ -1,6 +1,6 @@
 /* The nodes of a cluster, as a cluster client of `redis` (node-redis) knows them. */
 import type { ClusterNodes } from './cluster.ts'
-import type { NodeTransport } from './transport.ts'
+import { notConnected, type NodeTransport } from './transport.ts'
 import { nodeRedisTransport, type NodeRedisClient } from './node-redis.ts'
 
 interface ClusterNode {
@@ -13,6 +13,8 @@ export interface NodeRedisCluster {
   readonly slots: readonly { readonly master: ClusterNode }[]
   readonly masters: readonly ClusterNode[]
   readonly nodeByAddress: ReadonlyMap<string, ClusterNode>
+  /** Connects to a node, if it has no client yet. */
+  nodeClient(node: never): Promise<unknown>
   sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>
 }
 
@@ -25,8 +27,15 @@ export function nodeRedisNodes(cluster: NodeRedisCluster): ClusterNodes {
   const transports = new WeakMap<object, NodeTransport>()
 
   function transportOf(node: ClusterNode | undefined): NodeTransport | undefined {
-    const client = node?.client
-    if (!client) return undefined
+    if (!node) return undefined
+    const { client } = node
+    if (!client) {
+      return async (...call) => {
+        const connected = await cluster.nodeClient(node as never).catch(() => undefined)
+        if (!connected) throw notConnected()
+        return nodeRedisTransport(connected as NodeRedisClient)(...call)
+      }
+    }
     const transport = transports.get(client) ?? nodeRedisTransport(client)
     transports.set(client, transport)
     return transport
