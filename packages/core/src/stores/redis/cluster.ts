@@ -64,7 +64,7 @@ export function clusterTransport(nodes: ClusterNodes): Transport {
         if (word === 'MOVED') await refresh(key)
         else if (word !== 'ASK' && word !== 'TRYAGAIN') {
           // A replica may have taken over.
-          void refresh()
+          if (!word || word === 'CLUSTERDOWN') void refresh()
           throw error
         }
         await pause(pauseMs)
