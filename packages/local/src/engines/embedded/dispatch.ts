@@ -2,6 +2,7 @@ import { CommandError } from '../engine.ts'
 import type { Definition, Definitions } from './command.ts'
 import { hashCommands } from './commands/hashes.ts'
 import { keyCommands } from './commands/keys.ts'
+import { listCommands } from './commands/lists.ts'
 import { serverCommands } from './commands/server.ts'
 import { sortedSetRangeCommands } from './commands/sorted-set-ranges.ts'
 import { sortedSetCommands } from './commands/sorted-sets.ts'
@@ -15,6 +16,7 @@ const DEFINITIONS: Definitions = {
   ...keyCommands,
   ...stringCommands,
   ...hashCommands,
+  ...listCommands,
   ...sortedSetCommands,
   ...sortedSetRangeCommands,
 }

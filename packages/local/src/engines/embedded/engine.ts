@@ -41,7 +41,7 @@ export interface EmbeddedEngine extends Engine {
 }
 
 /**
- * Starts a small Redis in this process: keys, strings, hashes, sorted sets, and scripts on Lua 5.1.
+ * Starts a small Redis in this process: keys, strings, hashes, lists, sorted sets, and scripts on Lua 5.1.
  * All other commands get `ERR unknown command`.
  *
  * Each command and each script ends before the next begins. A script that exceeds its budget is

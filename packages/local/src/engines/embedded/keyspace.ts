@@ -2,7 +2,7 @@ import { SortedSet } from './sorted-set.ts'
 import { Fault, WRONG_TYPE } from './value.ts'
 
 /** A value of a key. */
-export type Data = string | Map<string, string> | SortedSet
+export type Data = string | string[] | Map<string, string> | SortedSet
 
 interface Entry {
   data: Data
@@ -68,6 +68,12 @@ export class Keyspace {
   hash(key: string): Map<string, string> | undefined {
     const data = this.data(key)
     if (data !== undefined && !(data instanceof Map)) throw new Fault(WRONG_TYPE)
+    return data
+  }
+
+  list(key: string): string[] | undefined {
+    const data = this.data(key)
+    if (data !== undefined && !Array.isArray(data)) throw new Fault(WRONG_TYPE)
     return data
   }
 
@@ -148,5 +154,6 @@ function copyOf(entries: Snapshot): Map<string, Entry> {
 
 function copyOfData(data: Data): Data {
   if (typeof data === 'string') return data
+  if (Array.isArray(data)) return [...data]
   return data instanceof Map ? new Map(data) : data.copy()
 }

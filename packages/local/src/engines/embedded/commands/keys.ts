@@ -46,6 +46,7 @@ function remove(keyspace: Keyspace, keys: string[]): number {
 function typeName(data: Data | undefined): string {
   if (data === undefined) return 'none'
   if (typeof data === 'string') return 'string'
+  if (Array.isArray(data)) return 'list'
   return data instanceof Map ? 'hash' : 'zset'
 }
 
