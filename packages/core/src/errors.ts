@@ -32,6 +32,7 @@ export type StoreErrorCode =
   | 'store_bad_reply'
   | 'store_failed'
   | 'store_conflict'
+  | 'store_moved'
   | 'store_paused'
 
 /** The codes of all Sluice errors. Codes are stable; messages are not. */

@@ -11,6 +11,7 @@ const PROOFS: Readonly<Record<StoreErrorCode, 'fails' | 'answers' | undefined>> 
   store_failed: 'fails',
   store_refused: 'answers',
   store_conflict: 'answers',
+  store_moved: 'answers',
   store_paused: undefined,
 }
 

@@ -24,9 +24,11 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
   const spentRecords: Items = new Map()
   const all = [counts, records, permanentRecords, spentRecords]
 
+  const find = (key: string): Item | undefined =>
+    counts.get(key) ?? records.get(key) ?? permanentRecords.get(key) ?? spentRecords.get(key)
+
   function get(key: string, now: number): unknown {
-    const item =
-      counts.get(key) ?? records.get(key) ?? permanentRecords.get(key) ?? spentRecords.get(key)
+    const item = find(key)
     if (item === undefined || item.expiresAt <= now) return undefined
     // Reads count as use, not only charges: a partition that is always denied must not be dropped.
     item.isUsed = true
@@ -45,6 +47,7 @@ export function createMemory(maxKeys: number = MAX_KEYS): Store {
 
   const states: CountedStates = {
     get,
+    expiresAt: (key) => find(key)?.expiresAt,
     count: (key, stored) => put(counts, key, stored),
     makeRoom: (entries) =>
       trim(counts, maxKeys - entries.filter(({ key }) => !counts.has(key)).length),

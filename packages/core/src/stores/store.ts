@@ -146,6 +146,8 @@ export interface StateMap {
    * a settled reservation, must not displace others.
    */
   set(key: string, stored: StoredState & { readonly isSpent?: boolean }): void
+  /** Returns the time at which what `key` has expires (epoch ms), for a store that can hand it over to another. */
+  expiresAt?(key: string): number | undefined
   /** Notes that a state was changed in place, for a store that keeps it elsewhere, too. */
   changed?(key: string): void
 }

@@ -63,6 +63,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   store_refused: 'it refuses commands',
   store_bad_reply: 'its answers make no sense',
   store_conflict: 'others changed the same data again and again',
+  store_moved: 'the tenants of this database have moved',
   store_paused: 'it has failed again and again, and is not called for now',
 }
 

@@ -105,6 +105,7 @@ const ERRORS: Readonly<Record<StoreErrorCode, boolean>> = {
   store_failed: true,
   store_refused: false,
   store_conflict: false,
+  store_moved: false,
   store_paused: false,
 }
 const MORE: readonly (readonly [string, Error, boolean])[] = [

@@ -1,14 +1,24 @@
 /* The function `sharded`: a store of several stores, each of which has its own tenants. */
 import type { Store } from '../store.ts'
-import { ConfigError, StoreError } from '../../errors.ts'
-import { hash } from '../../internal/hash.ts'
-import { assertKnownOptions, assertName, assertOptions } from '../../internal/validation.ts'
+import { systemClock } from '../../clock.ts'
+import { ConfigError, StoreError, type StoreErrorCode } from '../../errors.ts'
+import { RecentItems } from '../../internal/recent-items.ts'
+import { assertKnownOptions, assertOptions } from '../../internal/validation.ts'
 import { noteWrapper } from '../../internal/wrappers.ts'
 import { assertStore } from '../store.ts'
 import { placedStore, type PlacedStore, type PlaceLeases } from './placed-store.ts'
-import { HOME, placesBy } from './places-by.ts'
+import { placesBy } from './places-by.ts'
+import { ENDED, hasMoved, joining } from './shard-record.ts'
+import { nameFor, shardList, textOf, type ShardList } from './shards.ts'
 
 export type { PlacedStore, PlaceLeases } from './placed-store.ts'
+
+/** The stores before a change, and the part that moves their tenants. */
+export interface Before extends ShardList {
+  readonly name: 'before'
+  /** Returns a function that creates the store of a place that has moved. */
+  create(): (place: string, from: Store, to: Store) => Store
+}
 
 /** Options of `sharded`. */
 export interface ShardedOptions<Name extends string = string> {
@@ -29,6 +39,11 @@ export interface ShardedOptions<Name extends string = string> {
   readonly home?: Name
   /** `placeLeases` of `@sluice/core/place-leases`, for policies that are leased. @default they are refused */
   readonly leases?: PlaceLeases
+  /**
+   * `before({ stores: […] })` of `@sluice/core/moves`: the stores before a change, of which tenants take their counts
+   * along. `'ended'` once all have. @default a store that has another list refuses to decide
+   */
+  readonly from?: Before | 'ended'
 }
 
 /**
@@ -48,79 +63,117 @@ export function sharded<Name extends string>(
   options: ShardedOptions<Name> = {},
 ): PlacedStore {
   assertOptions('sharded.stores', stores)
-  assertKnownOptions('sharded', options, ['shardBy', 'weights', 'home', 'leases'])
-  const { shardBy = 'tenant', weights = {}, home, leases } = options
-  const shards = shardsOf(stores, weights)
-  const homeShard = home && shards.find(({ name }) => name === home)
-  if (home !== undefined && !homeShard) {
-    const rule = `must be the name of a store: ${Object.keys(stores).join(', ')}`
-    throw new ConfigError('invalid_option', 'sharded.home', rule, home)
-  }
+  assertKnownOptions('sharded', options, ['shardBy', 'weights', 'home', 'leases', 'from'])
+  const { shardBy = 'tenant', weights = {}, home, leases, from } = options
+  const names = Object.keys(stores)
+  const list = shardList('sharded', names, weights, home)
+  const before = from && from !== ENDED ? listBefore(from, names, list) : undefined
   const places = placesBy('sharded', shardBy, 'leases: placeLeases in sharded')
-  const storeOf = (place: string): Store =>
-    ((place === HOME && homeShard) || shardOf(place, shards)).store
+  const members = list.shards.map(({ name, weight }) => {
+    const given = assertStore(`sharded.stores.${name}`, stores[name as Name])
+    return { name, weight, given, store: named(name, given) }
+  })
+  const lists = {
+    shardBy,
+    list: textOf(list),
+    before: before ? textOf(before) : from === ENDED ? ENDED : '',
+  }
+  const join = joining(lists, members)
+  const shards = new Map(
+    members.map((member) => [
+      member.name,
+      joined(member.store, (startedAt) => join(member, startedAt)),
+    ]),
+  )
+  const move = before?.create()
+  const recent = new RecentItems<Store>(MAX_PLACES)
+
+  function storeOf(place: string): Store {
+    const known = recent.get(place)
+    if (known) return known
+    const name = nameFor(place, list)
+    const nameBefore = before ? nameFor(place, before) : name
+    const [store, storeBefore] = [name, nameBefore].map((one) => shards.get(one) as Store) as [
+      Store,
+      Store,
+    ]
+    const found = move && name !== nameBefore ? move(place, storeBefore, store) : store
+    recent.set(place, found)
+    return found
+  }
+
   const store = placedStore(places, storeOf, leases)
   return noteWrapper({
     ...store,
     accept(policies) {
       store.accept?.(policies)
-      for (const shard of shards) shard.store.accept?.(policies)
+      for (const { given } of members) given.accept?.(policies)
     },
   })
 }
 
-interface Shard {
-  readonly name: string
-  readonly weight: number
-  readonly store: Store
+/** The most places of which to remember the store. */
+const MAX_PLACES = 10_000
+
+/** @throws ConfigError When `from` was not created by `before`, names a store that is not here, or is the list of now. */
+function listBefore(from: Before, names: readonly string[], now: ShardList): Before {
+  const invalid = (rule: string): ConfigError =>
+    new ConfigError('invalid_option', 'sharded.from', rule)
+  if (from?.name !== 'before') {
+    throw invalid("must be created by before of @sluice/core/moves, or 'ended'")
+  }
+  const gone = from.shards.find(({ name }) => !names.includes(name))
+  if (gone) {
+    const { name } = gone
+    const rule = `names "${name}": keep it among the stores, with weights: { ${name}: 0 }, until its tenants have moved`
+    throw invalid(rule)
+  }
+  const before = { ...from, home: from.home ?? now.home }
+  if (textOf(before) === textOf(now)) throw invalid('is the list of now: leave it out')
+  return before
 }
 
-/** @throws ConfigError When there is none to count in, or a name or weight is malformed. */
-function shardsOf(
-  stores: Readonly<Record<string, Store>>,
-  weights: Readonly<Partial<Record<string, number>>>,
-): readonly Shard[] {
-  assertKnownOptions('sharded.weights', weights, Object.keys(stores))
-  const shards = Object.entries(stores).map(([name, store]) => {
-    assertName('sharded.stores', name)
-    const { [name]: weight = 1 } = weights
-    if (typeof weight !== 'number' || !(weight >= 0 && weight <= 1_000)) {
-      const rule = 'must be a number from 0 to 1000'
-      throw new ConfigError('invalid_option', `sharded.weights.${name}`, rule, weight)
-    }
-    return { name, weight, store: named(name, assertStore(`sharded.stores.${name}`, store)) }
-  })
-  if (shards.some(({ weight }) => weight > 0)) return shards
-  const rule = 'must have a store with a weight above 0'
-  throw new ConfigError('invalid_option', 'sharded.stores', rule)
-}
-
-/**
- * Returns the store that counts a place: the one with the highest score. See Thaler and Ravishankar, "Using name-based
- * mappings to increase hit rates" (1998); the logarithm makes the chance of each its share of the weights.
- */
-function shardOf(place: string, shards: readonly Shard[]): Shard {
-  const scores = shards.map(({ name, weight }) => {
-    // Above 0 and below 1.
-    const chance = (hash(`${name}/${place}`) + 0.5) / 2 ** 32
-    return weight / -Math.log(chance)
-  })
-  return shards[scores.indexOf(Math.max(...scores))] as Shard
+/** Returns a store that is first asked whether it has this process' list of stores. */
+function joined(store: Store, join: (startedAt: number) => Promise<unknown>): Store {
+  return {
+    async check(request) {
+      await join(request.startedAt)
+      return store.check(request)
+    },
+    async run(operation) {
+      await join(operation.startedAt)
+      return store.run(operation)
+    },
+    async reset(keys) {
+      await join(systemClock())
+      await store.reset(keys)
+    },
+  }
 }
 
 /** Returns a store whose replies and errors name it. */
 function named(name: string, store: Store): Store {
+  const errorOf = (code: StoreErrorCode, text: string, status?: number): StoreError =>
+    Object.assign(new StoreError(code, `${name}: ${text}`, status), { place: name })
+  const hasGone = (): StoreError =>
+    errorOf(
+      'store_moved',
+      'the tenant has moved to another database; start this process with the list of databases that has it',
+    )
   const failed = (error: unknown): never => {
     if (!(error instanceof StoreError)) throw error
-    const text = error.message.replace(/^Sluice: | \(docs\/errors\.md#\w+\)$/g, '')
-    throw Object.assign(new StoreError(error.code, `${name}: ${text}`, error.status), {
-      place: name,
-    })
+    const { code, message, status } = error
+    // Nothing else of this app is of another type than it should be.
+    if (code === 'store_refused' && message.includes('WRONGTYPE')) throw hasGone()
+    throw errorOf(code, message.replace(/^Sluice: | \(docs\/errors\.md#\w+\)$/g, ''), status)
   }
   return {
-    accept: store.accept,
     check: async (request) => ({ ...(await store.check(request).catch(failed)), place: name }),
     run: (operation) => store.run(operation).catch(failed),
-    reset: (keys) => store.reset(keys).catch(failed),
+    async reset(keys) {
+      // Without its fence, a key would be counted in two stores.
+      if (await store.run(hasMoved(keys)).catch(failed)) throw hasGone()
+      await store.reset(keys).catch(failed)
+    },
   }
 }

@@ -1,0 +1,99 @@
+/* The entry `moves`: tenants that another store of `sharded` counts from now on take their counts along. */
+import type { Operation, Store } from '../store.ts'
+import type { Before } from './sharded.ts'
+import { systemClock } from '../../clock.ts'
+import { ConfigError } from '../../errors.ts'
+import { RecentItems } from '../../internal/recent-items.ts'
+import { assertKnownOptions, assertOptions } from '../../internal/validation.ts'
+import { ARRIVE, DEPART, FIND_ARRIVED, withMarkers } from './hand-over.ts'
+import { shardList } from './shards.ts'
+
+export type { Before } from './sharded.ts'
+
+/** Options of `before`: those of `sharded`, as they were. */
+export interface BeforeOptions {
+  /** The names of the stores that counted. Each must still be among those of `sharded`, if only with the weight 0. */
+  readonly stores: readonly string[]
+  /** Their weights. From 0 to 1,000. @default 1 each */
+  readonly weights?: Readonly<Record<string, number>>
+  /** The store of what has no tenant. @default `home` of `sharded`, or else the one that hashing found */
+  readonly home?: string
+}
+
+/** The most keys to remember that have moved. Past that, those not used lately are asked for again. */
+const MAX_KEYS = 10_000
+
+/**
+ * The list of stores of `sharded` before a change: tenants that another store counts from now on take their counts,
+ * reservations, settings and plans along when they next ask. Leave it out once all have asked, and the longest window has
+ * passed. See `docs/many-stores.md`.
+ *
+ * @throws ConfigError When there is no store, or a name or option is unknown or malformed.
+ * @example
+ * const store = sharded({ eu1, eu2, eu3 }, { from: before({ stores: ['eu1', 'eu2'] }) })
+ * @example
+ * const without = sharded({ eu1, eu2 }, { weights: { eu2: 0 }, from: before({ stores: ['eu1', 'eu2'] }) })
+ */
+export function before(options: BeforeOptions): Before {
+  assertOptions('before', options)
+  assertKnownOptions('before', options, ['stores', 'weights', 'home'])
+  const { stores, weights = {}, home } = options
+  if (!Array.isArray(stores)) {
+    throw new ConfigError('invalid_option', 'before.stores', 'must be a list of names', stores)
+  }
+  const list = shardList('before', stores as readonly string[], weights, home)
+  return Object.freeze<Before>({ name: 'before', ...list, create: moves })
+}
+
+/** Returns a function that creates the store of a place that has moved. */
+function moves(): ReturnType<Before['create']> {
+  // Keys of all places: each has the name of its own.
+  const arrived = new RecentItems<true>(MAX_KEYS)
+
+  return (place, from, to) => {
+    async function run<Result>(
+      store: Store,
+      kind: Operation<Result>['kind'],
+      keys: readonly string[],
+      startedAt: number,
+      data?: unknown,
+    ): Promise<Result> {
+      return store.run({ kind, keys: withMarkers(keys), near: [place], data, startedAt })
+    }
+
+    /** Makes sure that what the old store has of these keys has arrived. */
+    async function fetch(keys: readonly string[], startedAt: number): Promise<void> {
+      const unknown = [...new Set(keys)].filter((key) => !arrived.get(key))
+      if (unknown.length === 0) return
+      const areHere = await run(to, FIND_ARRIVED, unknown, startedAt)
+      const missing = unknown.filter((_, at) => areHere[at] !== true)
+      if (missing.length > 0) {
+        const copies = await run(from, DEPART, missing, startedAt)
+        await run(to, ARRIVE, missing, startedAt, copies)
+      }
+      for (const key of unknown) arrived.set(key, true)
+    }
+
+    return {
+      async check(request) {
+        const { entries, reads, mark, startedAt } = request
+        const markKeys = [...(mark?.keys ?? [])]
+        // Its id is new, so it is nowhere yet.
+        const own = markKeys.pop()
+        if (own !== undefined) arrived.set(own, true)
+        await fetch([...[...entries, ...reads].map(({ key }) => key), ...markKeys], startedAt)
+        return to.check(request)
+      },
+
+      async run(operation) {
+        await fetch(operation.keys, operation.startedAt)
+        return to.run(operation)
+      },
+
+      async reset(keys) {
+        await fetch(keys, systemClock())
+        await to.reset(keys)
+      },
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/*
+ * A fence: what a store keeps under a key of which another store has taken over the counts. Decisions and settlements
+ * refuse it. In Redis it is a list, which nothing else of Sluice is.
+ */
+import { StoreError } from '../../errors.ts'
+
+/** What was under a key. */
+export interface Copy {
+  /** The milliseconds until it expires; below 0 if never, 0 if nothing is left of it. */
+  readonly ttlMs: number
+  /** The type of the value, and the value. */
+  readonly parts: readonly unknown[]
+}
+
+const copies = new WeakMap<object, Copy>()
+
+/** Returns a fence for a store in memory. Whoever looks at it as at a state gets the error that Redis gives. */
+export function createFence(copy: Copy): object {
+  const refuse = (): never => {
+    throw new StoreError('store_refused', 'The store refused the command: WRONGTYPE')
+  }
+  const fence = new Proxy({}, { get: refuse, has: refuse, getPrototypeOf: refuse, ownKeys: refuse })
+  copies.set(fence, copy)
+  return fence
+}
+
+/** Returns what was under the key of a fence, or `undefined` if `state` is none. */
+export const copyBehind = (state: unknown): Copy | undefined => copies.get(state as object)
+
+export const isFence = (state: unknown): boolean => copyBehind(state) !== undefined

@@ -1,0 +1,175 @@
+/*
+ * Three steps that take what a store has under some keys to another: ask which keys have not arrived there; take them
+ * from the old store, which leaves fences; let them arrive, once, under a marker. Each may be repeated.
+ */
+import type { LuaOperationKind } from '../../lua/twins.ts'
+import { StoreError } from '../../errors.ts'
+import { copyBehind, createFence, isFence, type Copy } from './fence.ts'
+
+/** The life of a fence or a marker after that of what was under the key, in milliseconds: two days. */
+export const FENCE_MS = 172_800_000
+
+/** Items in one command of a script: Lua passes at most some thousand arguments. */
+const CHUNK = 1_000
+
+/** The marker of a key that has arrived. It has the tenant of the key, so it is in the same place. */
+const markerOf = (key: string): string => `${key}:moved`
+
+/** Returns the keys of a step: each key and its marker. */
+export const withMarkers = (keys: readonly string[]): string[] =>
+  keys.flatMap((key) => [key, markerOf(key)])
+
+/** Lua that sets `kind` to the type of what `key` holds. */
+const KIND = `redis.call('TYPE', key).ok`
+
+/** For each key, true if it is here, or has been. */
+export const FIND_ARRIVED: LuaOperationKind<readonly boolean[], undefined> = {
+  name: 'find arrived',
+  run: (states, { keys }) =>
+    everySecond(keys).map(([key, marker]) => {
+      const state = states.get(key, -Infinity)
+      return states.get(marker, -Infinity) !== undefined || (state !== undefined && !isFence(state))
+    }),
+  lua: {
+    script: () => `local reply = {}
+for at = 1, #KEYS, 2 do
+  local key = KEYS[at]
+  local kind = ${KIND}
+  local isHere = kind ~= 'none' and kind ~= 'list' or redis.call('EXISTS', KEYS[at + 1]) == 1
+  reply[#reply + 1] = isHere and 1 or 0
+end
+return reply
+`,
+    args: () => [],
+    parse: (reply) =>
+      Array.isArray(reply) && reply.every((one) => one === 0 || one === 1)
+        ? { result: reply.map((one) => one === 1) }
+        : undefined,
+  },
+}
+
+/** Takes what is under each key, and leaves a fence that keeps a copy, for a caller that did not get the reply. */
+export const DEPART: LuaOperationKind<readonly Copy[], undefined> = {
+  name: 'depart',
+  run: (states, { keys }) =>
+    everySecond(keys).map(([key, marker]) => {
+      // It may come back one day.
+      states.set(marker, { state: undefined, expiresAt: 0 })
+      const state = states.get(key, -Infinity)
+      const known = copyBehind(state)
+      if (known) return known
+      const expiresAt = states.expiresAt?.(key) ?? Infinity
+      const copy: Copy =
+        state === undefined
+          ? { ttlMs: 0, parts: [IN_MEMORY] }
+          : { ttlMs: expiresAt, parts: [IN_MEMORY, state] }
+      states.set(key, { state: createFence(copy), expiresAt: expiresAt + FENCE_MS })
+      return copy
+    }),
+  lua: {
+    script: () => `local lasting, reply = ${FENCE_MS}, {}
+for at = 1, #KEYS, 2 do
+  local key = KEYS[at]
+  redis.call('DEL', KEYS[at + 1])
+  local kind, ttl, copy = ${KIND}, redis.call('PTTL', key), nil
+  if kind == 'list' then
+    copy = redis.call('LRANGE', key, 0, -1)
+    if ttl >= 0 then ttl = math.max(0, ttl - lasting) end
+  else
+    copy = { kind }
+    local held = {}
+    if kind == 'string' then held = { redis.call('GET', key) } end
+    if kind == 'hash' then held = redis.call('HGETALL', key) end
+    if kind == 'zset' then held = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
+    if kind == 'none' then ttl = 0 end
+    for _, part in ipairs(held) do copy[#copy + 1] = part end
+    redis.call('DEL', key)
+    for first = 1, #copy, ${CHUNK} do
+      redis.call('RPUSH', key, unpack(copy, first, math.min(first + ${CHUNK - 1}, #copy)))
+    end
+    if ttl >= 0 then redis.call('PEXPIRE', key, ttl + lasting) end
+  end
+  reply[#reply + 1] = ttl
+  reply[#reply + 1] = ttl == 0 and { 'none' } or copy
+end
+return reply
+`,
+    args: () => [],
+    parse: (reply) => {
+      if (!Array.isArray(reply)) return undefined
+      const pairs = everySecond(reply as unknown[])
+      const isCopy = ([ttl, parts]: readonly unknown[]): boolean =>
+        Number.isInteger(ttl) &&
+        Array.isArray(parts) &&
+        parts.length > 0 &&
+        parts.every((part) => typeof part === 'string')
+      if (!pairs.every(isCopy)) return undefined
+      return {
+        result: pairs.map(([ttlMs, parts]) => ({
+          ttlMs: ttlMs as number,
+          parts: parts as string[],
+        })),
+      }
+    },
+  },
+}
+
+/** Puts copies under their keys, unless they have arrived before. */
+export const ARRIVE: LuaOperationKind<void, readonly Copy[]> = {
+  name: 'arrive',
+  run(states, { keys, data: copies }) {
+    for (const [at, [key, marker]] of everySecond(keys).entries()) {
+      const { ttlMs: expiresAt, parts } = copies[at] as Copy
+      const [kind, state] = parts
+      if (kind !== IN_MEMORY) throw otherKind()
+      if (states.get(marker, -Infinity) !== undefined) continue
+      states.set(marker, { state: new Map(), expiresAt: expiresAt + FENCE_MS })
+      const here = states.get(key, -Infinity)
+      if (here === undefined || isFence(here)) states.set(key, { state, expiresAt })
+    }
+  },
+  lua: {
+    script: () => `local lasting, at = ${FENCE_MS}, 1
+for index = 1, #KEYS, 2 do
+  local key, marker, ttl, last = KEYS[index], KEYS[index + 1], tonumber(ARGV[at]), at + 1 + tonumber(ARGV[at + 1])
+  local copied, first = ARGV[at + 2], at + 3
+  local kind = ${KIND}
+  if redis.call('EXISTS', marker) == 0 then
+    redis.call('SET', marker, '')
+    if ttl >= 0 then redis.call('PEXPIRE', marker, ttl + lasting) end
+    if kind == 'list' then redis.call('DEL', key) end
+    if (kind == 'list' or kind == 'none') and copied ~= 'none' then
+      if copied == 'string' then redis.call('SET', key, ARGV[first]) end
+      for part = first, last, ${CHUNK} do
+        local items = { unpack(ARGV, part, math.min(part + ${CHUNK - 1}, last)) }
+        if copied == 'hash' then redis.call('HSET', key, unpack(items)) end
+        if copied == 'zset' then
+          for n = 1, #items, 2 do items[n], items[n + 1] = items[n + 1], items[n] end
+          redis.call('ZADD', key, unpack(items))
+        end
+      end
+      if ttl >= 0 then redis.call('PEXPIRE', key, ttl) end
+    end
+  end
+  at = last + 1
+end
+return 1
+`,
+    args: (copies) =>
+      copies.flatMap(({ ttlMs, parts }) => {
+        if (parts.includes(IN_MEMORY)) throw otherKind()
+        return [String(ttlMs), String(parts.length), ...(parts as string[])]
+      }),
+    parse: (reply) => (reply === 1 ? { result: undefined } : undefined),
+  },
+}
+
+/** The type of a copy of a store in memory, of which `ttlMs` is the time at which it expires. */
+const IN_MEMORY = Symbol('in memory')
+
+const otherKind = (): StoreError =>
+  new StoreError('store_refused', 'Tenants move only between stores of one kind')
+
+/** Returns a flat list of pairs as pairs. */
+const everySecond = <T>(flat: readonly T[]): (readonly [T, T])[] =>
+  flat.flatMap((item, at) => (at % 2 === 0 ? [[item, flat[at + 1] as T] as const] : []))
