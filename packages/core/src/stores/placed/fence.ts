@@ -14,11 +14,12 @@ export interface Copy {
 
 const copies = new WeakMap<object, Copy>()
 
+const refuse = (): never => {
+  throw new StoreError('store_refused', 'The store refused the command: WRONGTYPE')
+}
+
 /** Returns a fence for a store in memory. Whoever looks at it as at a state gets the error that Redis gives. */
 export function createFence(copy: Copy): object {
-  const refuse = (): never => {
-    throw new StoreError('store_refused', 'The store refused the command: WRONGTYPE')
-  }
   const fence = new Proxy({}, { get: refuse, has: refuse, getPrototypeOf: refuse, ownKeys: refuse })
   copies.set(fence, copy)
   return fence

@@ -98,11 +98,6 @@ return reply
     parse: (reply) => {
       if (!Array.isArray(reply)) return undefined
       const pairs = everySecond(reply as unknown[])
-      const isCopy = ([ttl, parts]: readonly unknown[]): boolean =>
-        Number.isInteger(ttl) &&
-        Array.isArray(parts) &&
-        parts.length > 0 &&
-        parts.every((part) => typeof part === 'string')
       if (!pairs.every(isCopy)) return undefined
       return {
         result: pairs.map(([ttlMs, parts]) => ({
@@ -163,6 +158,12 @@ return 1
     parse: (reply) => (reply === 1 ? { result: undefined } : undefined),
   },
 }
+
+const isCopy = ([ttl, parts]: readonly unknown[]): boolean =>
+  Number.isInteger(ttl) &&
+  Array.isArray(parts) &&
+  parts.length > 0 &&
+  parts.every((part) => typeof part === 'string')
 
 /** The type of a copy of a store in memory, of which `ttlMs` is the time at which it expires. */
 const IN_MEMORY = Symbol('in memory')

@@ -78,7 +78,6 @@ return 'other ' .. theirs
 
 /** A store, and whether it is known to have this process' list. */
 interface Member {
-  readonly weight: number
   readonly store: Store
   hasJoined?: boolean
 }
@@ -110,14 +109,27 @@ export function joining(
     throw new StoreError('store_moved', message)
   }
 
+  /** Asks all other stores that count, and those that did. One that is down is passed over if this list says what was. */
+  async function askOthers(member: Member, startedAt: number): Promise<void> {
+    const asked = members
+      .filter((other) => other !== member)
+      .map(async (other) => {
+        try {
+          await ask(other, startedAt, false)
+        } catch (error) {
+          const isDown = (error as StoreError).code !== 'store_moved'
+          if (!(isDown && lists.before !== '')) throw error
+        }
+      })
+    await Promise.all(asked)
+  }
+
   async function load(member: Member, startedAt: number): Promise<true> {
-    // The list before names whom else to ask: the place from which a tenant comes.
-    const isKnown = await ask(member, startedAt, !['', ENDED].includes(lists.before))
-    if (!isKnown) {
-      const others = members.filter((other) => other !== member && other.weight > 0)
-      await Promise.all(others.map((other) => ask(other, startedAt, false)))
-      await ask(member, startedAt, true)
-    }
+    // Stores that count no longer are to know it, too.
+    const isEnded = lists.before === ENDED
+    const isKnown = await ask(member, startedAt, false)
+    if (isEnded || !isKnown) await askOthers(member, startedAt)
+    if (!isKnown) await ask(member, startedAt, true)
     return (member.hasJoined = true)
   }
 

@@ -69,9 +69,9 @@ export function sharded<Name extends string>(
   const list = shardList('sharded', names, weights, home)
   const before = from && from !== ENDED ? listBefore(from, names, list) : undefined
   const places = placesBy('sharded', shardBy, 'leases: placeLeases in sharded')
-  const members = list.shards.map(({ name, weight }) => {
+  const members = list.shards.map(({ name }) => {
     const given = assertStore(`sharded.stores.${name}`, stores[name as Name])
-    return { name, weight, given, store: named(name, given) }
+    return { name, given, store: named(name, given) }
   })
   const lists = {
     shardBy,
@@ -117,21 +117,22 @@ const MAX_PLACES = 10_000
 
 /** @throws ConfigError When `from` was not created by `before`, names a store that is not here, or is the list of now. */
 function listBefore(from: Before, names: readonly string[], now: ShardList): Before {
-  const invalid = (rule: string): ConfigError =>
-    new ConfigError('invalid_option', 'sharded.from', rule)
   if (from?.name !== 'before') {
-    throw invalid("must be created by before of @sluice/core/moves, or 'ended'")
+    throw invalidFrom("must be created by before of @sluice/core/moves, or 'ended'")
   }
   const gone = from.shards.find(({ name }) => !names.includes(name))
   if (gone) {
     const { name } = gone
     const rule = `names "${name}": keep it among the stores, with weights: { ${name}: 0 }, until its tenants have moved`
-    throw invalid(rule)
+    throw invalidFrom(rule)
   }
   const before = { ...from, home: from.home ?? now.home }
-  if (textOf(before) === textOf(now)) throw invalid('is the list of now: leave it out')
+  if (textOf(before) === textOf(now)) throw invalidFrom('is the list of now: leave it out')
   return before
 }
+
+const invalidFrom = (rule: string): ConfigError =>
+  new ConfigError('invalid_option', 'sharded.from', rule)
 
 /** Returns a store that is first asked whether it has this process' list of stores. */
 function joined(store: Store, join: (startedAt: number) => Promise<unknown>): Store {
@@ -160,20 +161,38 @@ function named(name: string, store: Store): Store {
       'store_moved',
       'the tenant has moved to another database; start this process with the list of databases that has it',
     )
-  const failed = (error: unknown): never => {
+  const isMoved = (keys: readonly string[]): Promise<boolean> => store.run(hasMoved(keys))
+
+  /** Throws the error of a call about these keys. */
+  async function fail(error: unknown, keys: readonly string[]): Promise<never> {
     if (!(error instanceof StoreError)) throw error
     const { code, message, status } = error
-    // Nothing else of this app is of another type than it should be.
-    if (code === 'store_refused' && message.includes('WRONGTYPE')) throw hasGone()
+    // A fence is of another type than what it replaces.
+    const mayBeMoved = code === 'store_refused' && /WRONGTYPE|ERR/.test(message)
+    if (mayBeMoved && (await isMoved(keys).catch(() => false))) throw hasGone()
     throw errorOf(code, message.replace(/^Sluice: | \(docs\/errors\.md#\w+\)$/g, ''), status)
   }
+
   return {
-    check: async (request) => ({ ...(await store.check(request).catch(failed)), place: name }),
-    run: (operation) => store.run(operation).catch(failed),
+    async check(request) {
+      try {
+        return { ...(await store.check(request)), place: name }
+      } catch (error) {
+        return fail(
+          error,
+          request.entries.map(({ key }) => key),
+        )
+      }
+    },
+    run: (operation) => store.run(operation).catch((error) => fail(error, operation.keys)),
     async reset(keys) {
-      // Without its fence, a key would be counted in two stores.
-      if (await store.run(hasMoved(keys)).catch(failed)) throw hasGone()
-      await store.reset(keys).catch(failed)
+      try {
+        // Without its fence, a key would be counted in two stores.
+        if (!(await isMoved(keys))) return await store.reset(keys)
+      } catch (error) {
+        await fail(error, keys)
+      }
+      throw hasGone()
     },
   }
 }

@@ -1,28 +1,22 @@
 /* The stores of `sharded` by name, and which of them counts a place. */
-import type { Store } from '../store.ts'
 import { ConfigError } from '../../errors.ts'
 import { hash } from '../../internal/hash.ts'
 import { assertKnownOptions, assertName } from '../../internal/validation.ts'
 import { HOME } from './places-by.ts'
 
-export type Weights = Readonly<Partial<Record<string, number>>>
+type Weights = Readonly<Partial<Record<string, number>>>
 
 /** A store's name and its part of the tenants. */
-export interface Weighted {
+interface Weighted {
   readonly name: string
   readonly weight: number
 }
 
 /** The stores that count at a time. */
-export interface ShardList<Shard extends Weighted = Weighted> {
-  readonly shards: readonly Shard[]
+export interface ShardList {
+  readonly shards: readonly Weighted[]
   /** The name of the store for what has no tenant, if it is not found by hashing. */
   readonly home: string | undefined
-}
-
-/** A store by its name. */
-export interface Shard extends Weighted {
-  readonly store: Store
 }
 
 /**
