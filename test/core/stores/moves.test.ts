@@ -92,9 +92,9 @@ const settings = (): Extension =>
   runtimeConfiguration({ allow: { rpm: ['limit'] }, partitions: partitionRecords() })
 
 /** Objects find a place by themselves, and several databases have a list of their own. */
-const ROWS = STORES_TO_TEST.filter((name) => !/^durable objects|^four databases/.test(name))
+const isFit = (name: string): boolean => !/^durable objects|^four databases/.test(name)
 
-describe.each(ROWS)('a tenant that moves between stores: %s', (name) => {
+describe.each(STORES_TO_TEST.filter(isFit))('a tenant that moves between stores: %s', (name) => {
   const make = storesOf(name)
 
   it.each(KIND_NAMES)('takes its count along: %s', async (kind) => {

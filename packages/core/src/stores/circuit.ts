@@ -2,17 +2,12 @@
 import { systemClock } from '../clock.ts'
 import { SluiceError, StoreError, type StoreErrorCode } from '../errors.ts'
 
-/** The proof that an error gives: the store fails, or it answers. Without either, it was not asked. */
-const PROOFS: Readonly<Record<StoreErrorCode, 'fails' | 'answers' | undefined>> = {
-  store_timeout: 'fails',
-  store_unreachable: 'fails',
-  store_unauthorized: 'fails',
-  store_bad_reply: 'fails',
-  store_failed: 'fails',
+/** The proof that an error gives: the store answers, or it was not asked. All others say that it fails. */
+const PROOFS: Readonly<Partial<Record<StoreErrorCode, 'answers' | 'none'>>> = {
   store_refused: 'answers',
   store_conflict: 'answers',
   store_moved: 'answers',
-  store_paused: undefined,
+  store_paused: 'none',
 }
 
 /**
@@ -92,9 +87,9 @@ export class Circuit {
     if (error instanceof SluiceError && !isOwn) return
     const code = isOwn ? error.code : 'store_failed'
     // A refusal with a status is not from Redis but from a service or a proxy in front of it.
-    const proof = isOwn && error.status !== undefined ? 'fails' : PROOFS[code]
+    const proof = isOwn && error.status !== undefined ? undefined : PROOFS[code]
     if (proof === 'answers') this.#noteAnswer()
-    if (proof !== 'fails') return
+    if (proof) return
     if (this.#openText !== undefined) {
       if (isProbe) this.#pausedAt = systemClock()
       return
