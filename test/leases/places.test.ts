@@ -41,10 +41,12 @@ const PLACES = {
     },
   },
   'four databases': {
-    where: () => ({ databaseUrls: [1, 2, 3, 4].map((n) => `${inject('redisUrl')}/${n}`) }),
+    where: () => ({ databaseUrls: databaseUrls() }),
     disturb: async (): Promise<number> => Infinity,
   },
 }
+
+const databaseUrls = (): string[] => [1, 2, 3, 4].map((n) => `${inject('redisUrl')}/${n}`)
 
 it.each(Object.entries(PLACES))(
   'processes that are killed exceed no limit in %s',
@@ -72,6 +74,33 @@ it.each(Object.entries(PLACES))(
     } finally {
       ending.abort()
       await disturbing
+      store.close()
+    }
+  },
+)
+
+/** Databases are added and removed so often, with a stage that ends each move. */
+const MOVES = DECISIONS > 10_000 ? 32 : 4
+
+it(
+  'processes exceed no limit while databases are added and removed',
+  { timeout: 1_800_000 },
+  async () => {
+    const where = { prefix: freshPrefix(), databaseUrls: databaseUrls() }
+    const openStage = (stage: number) => openPlaces({ ...where, stage })
+    const store = await openStage(0)
+    try {
+      const swarm = { processes: 3, kills: 2, resets: 3, decisions: DECISIONS, traffic: TRAFFIC }
+      const log = await runSwarm({ ...swarm, ...where, store, openStage, moves: MOVES })
+      const findings = findingsOf(TRAFFIC, log)
+      expect(findings.flatMap(({ found }) => found.violations)).toEqual([])
+      expect(log.decisions.length).toBeGreaterThanOrEqual(DECISIONS)
+      console.info(
+        `${log.decisions.length} decisions, ${MOVES} stages; fullest window: ${findings
+          .map(({ rule, found }) => `${rule.name} ${(found.fullest * 100).toFixed(1)} %`)
+          .join(', ')}`,
+      )
+    } finally {
       store.close()
     }
   },

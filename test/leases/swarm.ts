@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createLimiter, type Limiter, type Store } from '@sluice/core'
 import { leased } from '@sluice/core/leases'
+import { isEnd } from './places.ts'
 import { parseLog, type LoggedDecision, type LoggedReset } from './log.ts'
 import { clockOf, limitsForSwarm, type Traffic } from './traffic.ts'
 import type { WorkerSettings } from './worker.ts'
@@ -32,6 +33,9 @@ export interface SwarmOptions {
   readonly databaseUrls?: readonly string[]
   /** The store for resets. It leases itself if it has places. */
   readonly store: Store
+  /** The times to go on to the next stage of moves, and the store for resets in each. @default none */
+  readonly moves?: number
+  readonly openStage?: (stage: number) => Promise<Store & { close(): void }>
 }
 
 /** The logs of a swarm. */
@@ -63,6 +67,8 @@ class Swarm {
   readonly #logFiles: string[] = []
   readonly #resets: LoggedReset[] = []
   #killed = 0
+  #stage = 0
+  #closeStage: (() => void) | undefined
   #failure: string | undefined
   #wake: (() => void) | undefined
 
@@ -72,9 +78,10 @@ class Swarm {
   }
 
   async run(): Promise<SwarmLog> {
-    const { processes, decisions, until = 0, kills, resets, traffic, store } = this.#options
+    const { processes, decisions, until = 0, kills, resets, moves = 0, traffic } = this.#options
     const clock = clockOf(traffic)
-    const limiter = createLimiter({
+    const { store } = this.#options
+    let limiter = createLimiter({
       store: this.#places ? store : leased(store),
       ...limitsForSwarm(traffic),
     })
@@ -89,8 +96,12 @@ class Swarm {
       while (this.#resets.length < Math.min(resets, Math.floor(share * (resets + 1)))) {
         await this.#reset(limiter)
       }
+      while (this.#stage < Math.min(moves, Math.floor(share * (moves + 1)))) {
+        limiter = await this.#nextStage(limiter)
+      }
     }
     await Promise.all(this.#running.map((child) => this.#stop(child)))
+    this.#closeStage?.()
     this.#assertSound()
     return {
       decisions: this.#logFiles.flatMap((file) => parseLog(readFileSync(file, 'utf8'))),
@@ -105,10 +116,10 @@ class Swarm {
   }
 
   get #places(): Partial<WorkerSettings> | undefined {
-    const { objectsUrl, clusterPorts, databaseUrls } = this.#options
+    const { objectsUrl, clusterPorts, databaseUrls, openStage } = this.#options
     if (objectsUrl !== undefined) return { objectsUrl }
     if (clusterPorts) return { clusterPorts }
-    return databaseUrls && { databaseUrls }
+    return databaseUrls && { databaseUrls, ...(openStage && { stage: this.#stage }) }
   }
 
   #start(): void {
@@ -139,6 +150,33 @@ class Swarm {
     await once(child, 'exit')
     this.#killed += 1
     this.#start()
+  }
+
+  /**
+   * Replaces all processes by those of the next stage, one after another. Before a stage that ends a move, each tenant is
+   * asked for, as the docs say.
+   */
+  async #nextStage(limiter: Limiter): Promise<Limiter> {
+    const { traffic, openStage } = this.#options
+    if (!openStage) throw new Error('there are no stages')
+    this.#stage += 1
+    if (isEnd(this.#stage)) {
+      for (let tenant = 0; tenant < traffic.tenants; tenant += 1) {
+        for (const route of ['plain', 'fast']) {
+          const { degraded } = await limiter.peek({ tenant: `t${tenant}`, route, plan: 'small' })
+          if (degraded) throw new Error(`A tenant could not be asked for: ${degraded.cause}`)
+        }
+      }
+    }
+    for (const child of this.#running.splice(0)) {
+      this.#start()
+      await setTimeout(100)
+      await this.#stop(child)
+    }
+    this.#closeStage?.()
+    const store = await openStage(this.#stage)
+    this.#closeStage = () => store.close()
+    return createLimiter({ store, ...limitsForSwarm(traffic) })
   }
 
   async #reset(limiter: Limiter): Promise<void> {

@@ -1,7 +1,7 @@
 /* One process of the swarm: decides as fast as it can, and logs each decision before the next. */
 import { writeSync, openSync } from 'node:fs'
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { createLimiter, type Store } from '@sluice/core'
+import { createLimiter, type Store, type StoreError } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { leased, reserveFromLeases } from '@sluice/core/leases'
@@ -31,6 +31,8 @@ export interface WorkerSettings {
   readonly clusterPorts?: readonly number[]
   /** … or several databases. */
   readonly databaseUrls?: readonly string[]
+  /** The stage of their moves. */
+  readonly stage?: number
 }
 
 const IN_FLIGHT = 32
@@ -53,13 +55,13 @@ await store.returnUnits()
 process.send?.(decided, () => process.exit())
 
 async function openStore(): Promise<Store & { returnUnits(): Promise<void> }> {
-  const { prefix, objectsUrl, clusterPorts, databaseUrls } = settings
+  const { prefix, objectsUrl, clusterPorts, databaseUrls, stage } = settings
   // Objects hold leases themselves.
   if (objectsUrl !== undefined) {
     return { ...cacheDenials(storeInObjects(objectsUrl)), returnUnits: async () => {} }
   }
   if (clusterPorts ?? databaseUrls) {
-    const placed = await openPlaces({ prefix, clusterPorts, databaseUrls })
+    const placed = await openPlaces({ prefix, clusterPorts, databaseUrls, stage })
     return { ...cacheDenials(placed), returnUnits: () => placed.returnUnits() }
   }
   return leased(cacheDenials(storeOf(settings)), { reservations: reserveFromLeases })
@@ -101,6 +103,8 @@ async function decide(): Promise<number> {
   const { at, allowed, source, degraded, retryAfterMs } = decision
   // Objects are killed, and what was not answered may have been counted.
   if (degraded && settings.objectsUrl) return 20
+  // The tenant has moved, and this process is one of before.
+  if (degraded?.cause === 'store_moved' && settings.stage !== undefined) return 20
   if (degraded) throw new Error(`A decision was degraded: ${degraded.cause}`)
   const after = clock()
   const used = call?.allowed ? await settle(call, units) : units
@@ -120,6 +124,8 @@ async function settle(call: Reservation, units: number): Promise<number> {
       await call.settle(used)
       return used
     } catch (error) {
+      // The estimate stays charged, which is no less.
+      if (settings.stage !== undefined && (error as StoreError).code === 'store_moved') return used
       if (!settings.objectsUrl || attempt === 200) throw error
       await setTimeout(50)
     }
