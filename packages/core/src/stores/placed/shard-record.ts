@@ -6,7 +6,7 @@ import type { LuaOperationKind } from '../../lua/twins.ts'
 import type { Operation, RecordValues, Store } from '../store.ts'
 import { systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
-import { singleFlight } from '../../internal/single-flight.ts'
+import { sharesPromises } from '../../internal/runtime.ts'
 import { isFence } from './fence.ts'
 
 /** The time for which new processes of the list before may still start, in milliseconds: a day. */
@@ -80,6 +80,8 @@ return 'other ' .. theirs
 interface Member {
   readonly store: Store
   hasJoined?: boolean
+  /** The question of one request, for which others wait. */
+  joining?: Promise<unknown> | undefined
 }
 
 /**
@@ -91,7 +93,7 @@ interface Member {
 export function joining(
   lists: Lists,
   members: readonly Member[],
-): (member: Member, startedAt: number) => Promise<unknown> {
+): (member: Member, startedAt: number) => Promise<void> {
   async function ask({ store }: Member, startedAt: number, mayBegin: boolean): Promise<boolean> {
     const standing = await store.run<Standing>({
       kind: JOIN,
@@ -124,33 +126,32 @@ export function joining(
     await Promise.all(asked)
   }
 
-  async function load(member: Member, startedAt: number): Promise<true> {
+  async function load(member: Member, startedAt: number): Promise<void> {
     // Stores that count no longer are to know it, too.
     const isEnded = lists.before === ENDED
     const isKnown = await ask(member, startedAt, false)
     if (isEnded || !isKnown) await askOthers(member, startedAt)
     if (!isKnown) await ask(member, startedAt, true)
-    return (member.hasJoined = true)
+    member.hasJoined = true
   }
 
-  const flights = new Map(
-    members.map((member) => [
-      member,
-      singleFlight(
-        (startedAt: number) => load(member, startedAt),
-        () => member.hasJoined,
-      ),
-    ]),
-  )
-  return async (member, startedAt) => member.hasJoined ?? flights.get(member)?.(startedAt)
+  return async (member, startedAt) => {
+    if (member.hasJoined) return
+    if (!sharesPromises()) return void (await load(member, startedAt))
+    member.joining ??= load(member, startedAt).finally(() => (member.joining = undefined))
+    await member.joining
+  }
 }
 
 /** Returns the operation that tells whether one of these keys has moved to another store. */
-export const hasMoved = (keys: readonly string[]): Operation<boolean, undefined> => ({
+export const hasMoved = (
+  keys: readonly string[],
+  startedAt: number,
+): Operation<boolean, undefined> => ({
   kind: HAS_MOVED,
   keys,
   data: undefined,
-  startedAt: systemClock(),
+  startedAt,
 })
 
 const HAS_MOVED: LuaOperationKind<boolean, undefined> = {

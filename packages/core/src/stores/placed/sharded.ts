@@ -135,7 +135,7 @@ const invalidFrom = (rule: string): ConfigError =>
   new ConfigError('invalid_option', 'sharded.from', rule)
 
 /** Returns a store that is first asked whether it has this process' list of stores. */
-function joined(store: Store, join: (startedAt: number) => Promise<unknown>): Store {
+function joined(store: Store, join: (startedAt: number) => Promise<void>): Store {
   return {
     async check(request) {
       await join(request.startedAt)
@@ -161,15 +161,16 @@ function named(name: string, store: Store): Store {
       'store_moved',
       'the tenant has moved to another database; start this process with the list of databases that has it',
     )
-  const isMoved = (keys: readonly string[]): Promise<boolean> => store.run(hasMoved(keys))
+  const isMoved = (keys: readonly string[], startedAt: number): Promise<boolean> =>
+    store.run(hasMoved(keys, startedAt))
 
   /** Throws the error of a call about these keys. */
-  async function fail(error: unknown, keys: readonly string[]): Promise<never> {
+  async function fail(error: unknown, keys: readonly string[], startedAt: number): Promise<never> {
     if (!(error instanceof StoreError)) throw error
     const { code, message, status } = error
     // A fence is of another type than what it replaces.
     const mayBeMoved = code === 'store_refused' && /WRONGTYPE|ERR/.test(message)
-    if (mayBeMoved && (await isMoved(keys).catch(() => false))) throw hasGone()
+    if (mayBeMoved && (await isMoved(keys, startedAt).catch(() => false))) throw hasGone()
     throw errorOf(code, message.replace(/^Sluice: | \(docs\/errors\.md#\w+\)$/g, ''), status)
   }
 
@@ -178,19 +179,20 @@ function named(name: string, store: Store): Store {
       try {
         return { ...(await store.check(request)), place: name }
       } catch (error) {
-        return fail(
-          error,
-          request.entries.map(({ key }) => key),
-        )
+        const { entries, startedAt } = request
+        const keys = entries.map(({ key }) => key)
+        return fail(error, keys, startedAt)
       }
     },
-    run: (operation) => store.run(operation).catch((error) => fail(error, operation.keys)),
+    run: (operation) =>
+      store.run(operation).catch((error) => fail(error, operation.keys, operation.startedAt)),
     async reset(keys) {
+      const startedAt = systemClock()
       try {
         // Without its fence, a key would be counted in two stores.
-        if (!(await isMoved(keys))) return await store.reset(keys)
+        if (!(await isMoved(keys, startedAt))) return await store.reset(keys)
       } catch (error) {
-        await fail(error, keys)
+        await fail(error, keys, startedAt)
       }
       throw hasGone()
     },
