@@ -8,6 +8,7 @@ export function strike(
   scheduler: Scheduler,
   random: Random,
   note: (line: string) => void,
+  mayLose = true,
 ): boolean {
   if (redis.condition !== 'up') return false
   const kind = random.weighted({
@@ -17,9 +18,9 @@ export function strike(
     loading: 1,
     flush: 2,
     restart: 1,
-    lose: 1,
+    lose: mayLose ? 1 : 0,
     replicate: 3,
-    'fail over': 2,
+    'fail over': mayLose ? 2 : 0,
   })
   note(`redis: ${kind}`)
   switch (kind) {

@@ -3,7 +3,7 @@ import type { Policy } from '@sluice/core'
 import type { Exports, Isolate } from './isolate.ts'
 import { mayBeConfigured } from './callers.ts'
 import type { Rule } from './judges/rules.ts'
-import { isSharded, WRAPPERS, type Deployment, type Setting } from './setting.ts'
+import { isMoving, isSharded, WRAPPERS, type Deployment, type Setting } from './setting.ts'
 import type { WorldFetch } from './isolate.ts'
 
 export type Limiter = ReturnType<Exports['core']['createLimiter']>
@@ -18,6 +18,8 @@ export interface Wire {
   readonly onSend: (body: string) => void
   /** The binding of objects, if these count. */
   readonly namespace?: unknown
+  /** True if it is of a deploy after which databases have changed. */
+  readonly isMoved?: boolean
 }
 
 /** What a limiter reports. */
@@ -71,8 +73,8 @@ export function makeLimiter(
 
 function storeOf(
   product: Exports,
-  { wrappers, timeoutMs, maxPartitions, leasesCalls }: Setting,
-  { send, onSend, namespace }: Wire,
+  { seed, wrappers, timeoutMs, maxPartitions, leasesCalls }: Setting,
+  { send, onSend, namespace, isMoved = false }: Wire,
 ) {
   const names: readonly string[] = WRAPPERS[wrappers]
   const direct = send as never as NonNullable<
@@ -91,10 +93,11 @@ function storeOf(
       },
     })
   const leases = product.placeLeases
+  const changes = { ...(isMoving(wrappers) && changesOf(product, seed % 2 === 0, isMoved)), leases }
   let store: ReturnType<Exports['memory']> = namespace
     ? product.objects.durableObjects(namespace as never, { timeoutMs })
     : isSharded(wrappers)
-      ? product.sharded({ a: inRedis('a'), b: inRedis('b'), c: inRedis('c') }, { leases })
+      ? product.sharded({ a: inRedis('a'), b: inRedis('b'), c: inRedis('c') }, changes)
       : inRedis('sluice')
   for (const name of names.toReversed()) {
     if (name === 'breaker') store = product.breaker(store, { failures: 3, pauseMs: 500 })
@@ -109,6 +112,13 @@ function storeOf(
     if (name === 'cached') store = product.cacheDenials(store, { maxPartitions })
   }
   return store
+}
+
+/** The options of several databases before and after one of them is added, or removed. */
+function changesOf({ before }: Exports, isAdded: boolean, isMoved: boolean) {
+  const weights = { c: isAdded === isMoved ? 1 : 0 }
+  const stores = isAdded ? ['a', 'b'] : ['a', 'b', 'c']
+  return isMoved ? { weights, from: before({ stores }) } : { weights }
 }
 
 const limitsOf = (plan: string, rules: readonly Rule[]): Record<string, number> =>

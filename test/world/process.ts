@@ -17,6 +17,8 @@ const SKEWS = [0, 40, 1_000, 5_000, 600_000]
 
 export class Process {
   readonly name: string
+  /** True if it was deployed after the databases have changed. */
+  readonly isMoved: boolean
   readonly #world: World
   readonly #deployment: Deployment
   readonly #random: Random
@@ -31,6 +33,7 @@ export class Process {
     random: Random,
   ) {
     this.name = name
+    this.isMoved = world.haveMoved
     this.#world = world
     this.#deployment = deployment
     this.#random = random
@@ -72,7 +75,12 @@ export class Process {
       this.#isolate,
       deployment,
       setting,
-      { send, onSend, namespace: objects?.namespaceFor({ ...line, onSend: sentFor }) },
+      {
+        send,
+        onSend,
+        namespace: objects?.namespaceFor({ ...line, onSend: sentFor }),
+        isMoved: this.isMoved,
+      },
       {
         clock: world.isRecorded ? () => scheduler.now + this.#isolate.skewMs : undefined,
         planOf: async (tenant) => {

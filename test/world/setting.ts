@@ -20,6 +20,8 @@ export const WRAPPERS = {
   'objects, breaker': ['breaker'],
   sharded: [],
   'sharded, cached': ['cached'],
+  'sharded, moving': [],
+  'sharded, moving, cached': ['cached'],
 } as const
 
 /** True if Durable Objects count, instead of a Redis. */
@@ -27,6 +29,9 @@ export const isInObjects = (wrappers: WrapperName): boolean => wrappers.startsWi
 
 /** True if several databases count. */
 export const isSharded = (wrappers: WrapperName): boolean => wrappers.startsWith('sharded')
+
+/** True if a database is added, or removed, in the middle. */
+export const isMoving = (wrappers: WrapperName): boolean => wrappers.includes('moving')
 
 /** True if each tenant has a place, and what is leased is counted in one for all. */
 export const hasPlaces = (wrappers: WrapperName): boolean =>

@@ -6,7 +6,12 @@ import { World } from './world.ts'
 
 /** 17 has a reservation of leased policies alone, beside settings that are read. */
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 17]
-const STORES: readonly WrapperName[] = ['sharded, cached', 'sharded']
+const STORES: readonly WrapperName[] = [
+  'sharded, cached',
+  'sharded',
+  'sharded, moving',
+  'sharded, moving, cached',
+]
 
 const total: Record<string, number> = {}
 
@@ -26,6 +31,12 @@ describe('in a world of several databases, no limit, ledger, time or id is viola
 
 /** Changes of the bundle, each of which a judge must notice. */
 const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = [
+  ['a tenant that moves leaves its count behind', "and copied ~= 'none' then", 'and false then'],
+  [
+    'a tenant that moves leaves no fence',
+    "if ttl >= 0 then redis.call('PEXPIRE', key, ttl + lasting) end",
+    "redis.call('DEL', key)",
+  ],
   ['a tenant is looked for anew each time', ' / -Math.log(', ' * Math.random() / -Math.log('],
   ['what leases have served is not taken', 'left += entry.cost - final.cost', 'left += entry.cost'],
   ['what home counts is settled with the rest', '!this.#own.isAway(key)', 'true'],
@@ -41,7 +52,7 @@ it.each(MUTANTS)('is noticed: %s', async (_, from, to) => {
   }
   const violations: string[] = []
   for (let seed = 1; seed <= 12 && violations.length === 0; seed += 1) {
-    const replace = { wrappers: 'sharded' as const, weather: CALM }
+    const replace = { wrappers: 'sharded, moving' as const, weather: CALM }
     const outcome = await World.run(seed, { ...options, replace })
     violations.push(...outcome.violations)
   }

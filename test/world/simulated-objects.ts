@@ -196,7 +196,9 @@ export class SimulatedObjects {
       return { index, rule, key, enforced, limit, burst, cost, fits, charged, available, retryMs }
     })
     const noted = mark && (charges ?? new Map<number, number>())
-    const decided = { id, now: reply.now, apply, rows, rules, mark: mark?.keys.at(-1) }
+    const isOverrun = rows.every(({ rule, cost, limit }) => rule.leaseMs > 0 && cost + limit === 1)
+    const known = { rows, rules, isOverrun, mark: mark?.keys.at(-1) }
+    const decided = { id, now: reply.now, apply, ...known }
     this.judge.decided(decided, noted, this.#world.scheduler.now)
   }
 

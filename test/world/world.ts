@@ -11,7 +11,7 @@ import type { Bill } from './provider.ts'
 import { Process } from './process.ts'
 import { Random } from './random.ts'
 import { Scheduler } from './scheduler.ts'
-import { isInObjects, settingOf, type Setting } from './setting.ts'
+import { isInObjects, isMoving, settingOf, type Setting } from './setting.ts'
 import { SimulatedObjects } from './simulated-objects.ts'
 import { SimulatedRedis } from './simulated-redis.ts'
 
@@ -62,6 +62,8 @@ export class World {
   readonly violations: string[] = []
   readonly trace: string[] = []
   isOver = false
+  /** True once an app is deployed for which databases have changed. */
+  haveMoved = false
   #calls = 0
   #decided = 0
   #losses = 0
@@ -128,16 +130,22 @@ export class World {
         this.objects.strike(this.#random, (line) => this.note(line))
         return
       }
-      const hasLost = strike(this.redis, scheduler, this.#random, (line) => this.note(line))
+      // A fence that is lost is no fence.
+      const mayLose = !isMoving(setting.wrappers)
+      const note = (line: string): void => this.note(line)
+      const hasLost = strike(this.redis, scheduler, this.#random, note, mayLose)
       if (hasLost) this.#losses += 1
     })
     this.#schedule(setting.weather.deathMs, () => {
-      const victim = this.#random.pick(this.#processes)
-      this.note(`${victim.name} dies`)
-      victim.kill()
-      this.#processes = this.#processes.filter((one) => one !== victim)
-      this.#bear(create)
+      this.#replace(this.#random.pick(this.#processes), create)
     })
+    if (isMoving(setting.wrappers)) {
+      this.#schedule(setting.gapMs * 20, () => {
+        this.haveMoved ||= this.#decided > this.#options.decisions / 3
+        const old = this.#processes.find(({ isMoved }) => isMoved !== this.haveMoved)
+        if (old) this.#replace(old, create)
+      })
+    }
     this.#schedule(3_000, () => {
       this.#plans.set(this.#random.pick(setting.tenants), this.#random.pick(setting.plans))
       if (setting.weather.skew) this.#random.pick(this.#processes).setClock()
@@ -162,6 +170,13 @@ export class World {
 
   get #isConfused(): boolean {
     return this.violations.length >= MAX_VIOLATIONS
+  }
+
+  #replace(victim: Process, create: Awaited<ReturnType<typeof loadFactory>>): void {
+    this.note(`${victim.name} dies`)
+    victim.kill()
+    this.#processes = this.#processes.filter((one) => one !== victim)
+    this.#bear(create)
   }
 
   #bear(create: Awaited<ReturnType<typeof loadFactory>>): void {
@@ -268,7 +283,7 @@ export class World {
   async #judgeTheEnd(): Promise<void> {
     const lasting = await this.redis.keysWithoutExpiry()
     // Settings stay until somebody changes them.
-    const keys = lasting.filter((key) => !key.includes(':config:'))
+    const keys = lasting.filter((key) => !/:config:|:shards:/.test(key))
     for (const key of keys) this.accuse(`${key} never expires`)
     judgeBills(this.#bills, this.judge, this.setting, (what) => this.accuse(what))
     this.callers.reservations.end(this.judge.leasedUnits(this.callers.reservations.known))

@@ -1,6 +1,6 @@
 /* Holds what callers were told to what Redis has done, and to what is promised about time, errors and money. */
 import type { Decision } from '@sluice/core'
-import { SECRET, type Setting } from '../setting.ts'
+import { isMoving, SECRET, type Setting } from '../setting.ts'
 import { PLAN_MS } from '../limiters.ts'
 import { LocalJudge } from './local-judge.ts'
 import { ReservationJudge } from './reservation-judge.ts'
@@ -91,12 +91,13 @@ export class CallerJudge {
     if (lasted > longest) this.#accuse(`a decision took ${lasted} ms`)
     if (degraded) {
       this.tally.degraded += 1
-      if (!CAUSES.has(degraded.cause)) this.#accuse(`degraded by ${degraded.cause}`)
+      const isMoved = degraded.cause === 'store_moved' && isMoving(this.#setting.wrappers)
+      if (!isMoved && !CAUSES.has(degraded.cause)) this.#accuse(`degraded by ${degraded.cause}`)
       // A call may wait for settings or a plan that another has begun to read.
       const sharesReads = configures || looksUpPlans
       // A shared call ends at the deadline of its oldest check.
       const spread = this.#setting.wrappers.includes('batched') ? 20 : 0
-      if (isCalm(weather) && lasted < timeoutMs - spread && !sharesReads)
+      if (isCalm(weather) && lasted < timeoutMs - spread && !sharesReads && !isMoved)
         this.#accuse('degraded although nothing has failed')
       this.#judgeMode(decision)
       return

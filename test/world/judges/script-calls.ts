@@ -26,8 +26,10 @@ export interface Decided {
   readonly now: number
   readonly apply: boolean
   readonly rows: readonly Row[]
-  /** The policies of the limiter. */
+  /** The policies of the call. */
   readonly rules: readonly Rule[]
+  /** True if it is the first step of charging what was used beyond a lease, which any limit lets in. */
+  readonly isOverrun: boolean
   /** The key that notes the charges, if they may be settled. */
   readonly mark: string | undefined
 }
@@ -61,19 +63,29 @@ export function kindOf(text: string): ScriptKind {
 
 export const hasMark = (text: string): boolean => text.includes('reply.mark')
 
+const numbersOf = (rule: Rule): number => (isBucket(rule) ? 3 : 2)
+
+/** The number of arguments up to the one that says whether to charge. */
+const lengthOf = (rules: readonly Rule[]): number =>
+  rules.reduce((sum, rule) => sum + 1 + numbersOf(rule), 3)
+
 /** Reads one decision of policies in this order. */
 export function readDecision(
-  rules: readonly Rule[],
+  all: readonly Rule[],
   keys: readonly string[],
   args: readonly string[],
   reply: readonly unknown[],
   isMarked: boolean,
 ): Decided {
+  const isOverrun = !['0', '1'].includes(args[lengthOf(all)] ?? '')
+  const rules = isOverrun
+    ? all.filter(({ name, leaseMs }) => leaseMs > 0 && keys[0]?.includes(`:${name}:`))
+    : all
   const rows: Row[] = []
   let [at, next] = [3, 0]
   let keyOfLog: { log: string; key: string } | undefined
   for (const [index, rule] of rules.entries()) {
-    const numbers = isBucket(rule) ? 3 : 2
+    const numbers = numbersOf(rule)
     const [flag, ...given] = args.slice(at, at + 1 + numbers)
     at += 1 + numbers
     if (flag === '-') continue
@@ -105,6 +117,7 @@ export function readDecision(
     apply: args[at] === '1',
     rows,
     rules,
+    isOverrun,
     mark: isMarked ? keys.at(-1) : undefined,
   }
 }

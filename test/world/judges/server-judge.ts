@@ -77,12 +77,12 @@ export class ServerJudge {
 
   /** Judges a decision. `charges` are the units noted in its mark, by position. */
   decided(decided: Decided, charges: ReadonlyMap<number, number> | undefined, at: number): void {
-    const { rows, rules, now, apply, id } = decided
+    const { rows, rules, now, apply, id, isOverrun } = decided
     this.tally.decisions += 1
     if (now !== at) this.#accuse(`decided at ${now}, not at the time of Redis`)
     let isDenied = false
     for (const row of rows) {
-      this.#judgeRow(row, now)
+      if (!isOverrun) this.#judgeRow(row, now)
       if (this.#rollouts.judge(row)) this.tally.rollouts += 1
       if (row.enforced && !row.fits) isDenied = true
     }

@@ -81,7 +81,7 @@ interface Member {
   readonly store: Store
   hasJoined?: boolean
   /** The question of one request, for which others wait. */
-  joining?: Promise<unknown> | undefined
+  joining?: { readonly startedAt: number; readonly answer: Promise<void> } | undefined
 }
 
 /**
@@ -137,9 +137,12 @@ export function joining(
 
   return async (member, startedAt) => {
     if (member.hasJoined) return
-    if (!sharesPromises()) return void (await load(member, startedAt))
-    member.joining ??= load(member, startedAt).finally(() => (member.joining = undefined))
-    await member.joining
+    const { joining } = member
+    // Who waits for a younger request may wait beyond its own deadline.
+    if (joining && joining.startedAt <= startedAt && sharesPromises()) return joining.answer
+    const answer = load(member, startedAt).finally(() => (member.joining = undefined))
+    member.joining = { startedAt, answer }
+    await answer
   }
 }
 
