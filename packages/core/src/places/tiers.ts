@@ -12,52 +12,22 @@ import type {
   Verdict,
 } from '../stores/store.ts'
 import type { SettleResult } from '../reservations/settle-request.ts'
-import { systemClock } from '../clock.ts'
-import { pause } from '../internal/single-flight.ts'
+import type { OwnPlace } from './own-place.ts'
+import type { Moment } from '../leases/block.ts'
 import { sharesPromises } from '../internal/runtime.ts'
-import { requestId } from '../internal/random-id.ts'
-import { Block, Lease, RETURN_WITHIN_MS, type Moment } from '../leases/block.ts'
 import { HeldCalls, MAX_HELD_MS, type Settling } from '../leases/held-calls.ts'
 import { heldMark } from '../leases/held-mark.ts'
-import { LeaseBook, type Served } from '../leases/lease-book.ts'
-import { termsOf, type LeaseTerms } from '../leases/lease.ts'
+import { LeaseBook } from '../leases/lease-book.ts'
 import { atFinalCost, serveLocally, type LocalPart } from '../leases/local-part.ts'
-import { Overrun } from '../leases/overrun.ts'
 import { chargedAt } from '../leases/reserving.ts'
 import { momentOf, Serving } from '../leases/serving.ts'
-import { keepingMark } from '../reservations/mark.ts'
-import { settleOperation } from '../reservations/settle-operation.ts'
 import { isDenied } from '../stores/store.ts'
 import { HomeVerdicts } from './home-verdicts.ts'
-
-/** The place itself. */
-export interface OwnPlace {
-  /** Returns true if home counts this key. */
-  isAway(key: string): boolean
-  /** Decides in one step: at once, or by a call to the store in which the place is. */
-  decide(request: StoreRequest): StoreReply | Promise<StoreReply>
-  run(operation: Operation<unknown>): unknown
-  /** Decides without a charge, if that takes no call. */
-  peek?(request: StoreRequest): StoreReply
-}
-
-/** The attempts to charge an overrun in home, and the pause after the first in milliseconds. */
-const ATTEMPTS = 3
-const PAUSE_MS = 200
+import { settleForeign } from './settle-foreign.ts'
+import { takeAlone, verdictsOf, type Away } from './take-alone.ts'
 
 /** The most keys to hold blocks of. */
 const MAX_LEASES = 1_000
-
-/** The verdicts of home on entries, and the leases that serve those that fit. */
-interface Away {
-  readonly verdicts: ReadonlyMap<number, Verdict>
-  readonly served: readonly Served[]
-  /** The leases that were taken for this decision only. */
-  readonly alone: readonly Lease[]
-  readonly isDenied: boolean
-  /** The most to grant to a request with a `fit`. */
-  readonly most: number
-}
 
 /** The part of a place that serves policies which home counts. */
 export class Tiers {
@@ -113,33 +83,9 @@ export class Tiers {
 
   /** Settles a reservation: the part of the place, and what home has leased or is owed. */
   async settle(operation: Settling): Promise<SettleResult | undefined> {
-    const { kind, data, near = [], startedAt, onFault = () => {} } = operation
-    const settled = this.#calls.settle(operation, momentOf(data))
+    const settled = this.#calls.settle(operation, momentOf(operation.data))
     if (settled) return settled
-    const isAway = data.corrections.map(({ key }) => this.#own.isAway(key))
-    const corrections = data.corrections.filter((_, at) => !isAway[at])
-    const facts = { ...data, corrections, startedAt, onFault }
-    const result = (await this.#own.run({ ...settleOperation(kind as never, facts), near })) as
-      SettleResult | undefined
-    if (!result || 'before' in result) return result
-    // Its leases are gone, as after a restart: what was leased stays charged, and more is owed.
-    const inPlace = result.applied.values()
-    const applied: number[] = []
-    for (const [at, correction] of data.corrections.entries()) {
-      if (!isAway[at]) {
-        applied.push(inPlace.next().value ?? 0)
-        continue
-      }
-      const more = Math.max(0, correction.actual - correction.reserved)
-      const policy = termsOf(correction.policy)?.counted ?? correction.policy
-      // A cost of 0 fits any limit.
-      const entry = { ...correction, policy, index: 0, limit: 1, cost: 0, enforced: true }
-      const overrun = new Overrun(this.#home, entry, { policies: [policy] }, more)
-      // The place is settled, so a repeated settlement would not charge it.
-      await retry(() => overrun.charge(data, systemClock()))
-      applied.push(more)
-    }
-    return { ...result, applied }
+    return settleForeign(this.#home, this.#own, operation)
   }
 
   /** Takes from home what no lease has served. */
@@ -170,52 +116,14 @@ export class Tiers {
     }
     if (local.rest.length === 0) return away
     try {
-      return await this.#takeAlone(away, local, request, asked.apply, heldMs, now)
+      return await takeAlone(this.#home, this.#verdicts, away, local.rest, request, asked.apply, {
+        heldMs,
+        now,
+      })
     } catch (error) {
       local.putBack()
       throw error
     }
-  }
-
-  /** Takes a block for this decision alone, with as much as home grants. */
-  async #takeAlone(
-    away: Away,
-    { rest }: LocalPart,
-    request: StoreRequest,
-    apply: boolean,
-    heldMs: number,
-    now: Moment,
-  ): Promise<Away> {
-    const id = requestId()
-    const entries = request.entries.filter(({ index }) =>
-      rest.some((entry) => entry.index === index),
-    )
-    const asked: StoreRequest = {
-      ...request,
-      entries,
-      apply,
-      reads: [],
-      id,
-      mark: keepingMark(id, heldMs + RETURN_WITHIN_MS),
-    }
-    const { verdicts, granted } = await this.#verdicts.ask(asked, request.apply && !apply)
-    const both = new Map([...away.verdicts, ...verdictsOf(entries, verdicts)])
-    const denied = isDenied(entries, verdicts)
-    const most = Math.min(away.most, granted ?? away.most)
-    if (denied || !apply) return { ...away, verdicts: both, isDenied: denied, most }
-    const block = new Block(this.#home, asked, now.steady + heldMs)
-    const served = chargedAt(asked, verdicts, granted).flatMap((entry, at): Served[] => {
-      const { durationMs, isAligned } = termsOf(entry.policy) as LeaseTerms
-      const verdict = verdicts[at] as Verdict
-      const { cost: units } = entry
-      // A shadow that did not fit.
-      if (units > 0 && !verdict.charged) return []
-      const countedMs = isAligned ? verdict.resetMs : (entry.params[0] ?? 0)
-      const facts = { entry, verdict, units, used: units, block, taken: now, lastsMs: durationMs }
-      return [{ lease: new Lease({ ...facts, countedMs }), entry }]
-    })
-    const alone = served.map(({ lease }) => lease)
-    return { verdicts: both, served: [...away.served, ...served], alone, isDenied: false, most }
   }
 
   /** Decides the part of the place, and gives back what leases have served if that denies it. */
@@ -272,27 +180,4 @@ export class Tiers {
   }
 }
 
-/** Tries it three times. What it has done is not done again. */
-async function retry(attempt: () => Promise<void>): Promise<void> {
-  for (let count = 1; ; count += 1) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (count === ATTEMPTS) throw error
-      await pause(PAUSE_MS * count)
-    }
-  }
-}
-
 const notCharged = (verdict: Verdict): Verdict => ({ ...verdict, charged: false })
-
-const verdictsOf = (
-  entries: readonly Entry[],
-  verdicts: readonly (Verdict | undefined)[],
-): ReadonlyMap<number, Verdict> =>
-  new Map(
-    entries.flatMap(({ index }, at) => {
-      const verdict = verdicts[at]
-      return verdict ? [[index, verdict] as const] : []
-    }),
-  )

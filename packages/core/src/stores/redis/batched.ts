@@ -23,6 +23,7 @@ export interface BatchedOptions {
 /** A request that waits for the reply to its batch. */
 interface Waiting {
   readonly request: StoreRequest
+  readonly place: string | undefined
   readonly resolve: (reply: StoreReply) => void
   readonly reject: (error: unknown) => void
 }
@@ -88,7 +89,7 @@ export function batched(store: Store, options: BatchedOptions = {}): Store {
       return new Promise((resolve, reject) => {
         const name = `${scriptName(request)} ${place}`
         const batch = batchFor(name, request)
-        batch.waiting.push({ request, resolve, reject })
+        batch.waiting.push({ request, place, resolve, reject })
         batch.entries += request.entries.length
         if (batch.waiting.length === most) flush(name, batch)
       })
@@ -111,13 +112,13 @@ async function send(store: Store, waiting: readonly Waiting[]): Promise<void> {
   try {
     const requests = waiting.map(({ request }) => request)
     const answers = waiting.length > 1 ? await store.run(decideAll(requests)) : undefined
-    for (const [index, { request, resolve, reject }] of waiting.entries()) {
+    for (const [index, { request, place, resolve, reject }] of waiting.entries()) {
       if (answers === undefined) {
         store.check(request).then(resolve, reject)
         continue
       }
       try {
-        resolve({ ...replyOf(answers[index], request), place: store.placeOf?.(request) })
+        resolve({ ...replyOf(answers[index], request), place })
       } catch (error) {
         reject(error)
       }

@@ -30,8 +30,8 @@ export function ioredisNodes(
   invalid: (reason: string) => ConfigError,
 ): ClusterNodes {
   const { clusterNodeRetryStrategy, redisOptions = {} } = cluster.options
+  if (redisOptions.stringNumbers) throw invalid('must be created without stringNumbers')
   // A node whose connection is lost is given up, and what it has not answered with it, unless there is a strategy.
-  const { stringNumbers } = redisOptions
   if (clusterNodeRetryStrategy) {
     assertSendsOnce(redisOptions, () =>
       invalid(
@@ -39,7 +39,6 @@ export function ioredisNodes(
       ),
     )
   }
-  if (stringNumbers) throw invalid('must be created without stringNumbers')
   const transports = new WeakMap<object, NodeTransport>()
 
   function at(address: string | undefined): NodeTransport | undefined {

@@ -1,0 +1,154 @@
+/* The function `regional`: a store in one of several regions, which share limits that one region, home, counts. */
+import type { PolicyRule } from '../policies/policy.ts'
+import type { Store, StoreReply } from '../stores/store.ts'
+import { ConfigError, StoreError } from '../errors.ts'
+import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
+import { noteWrapper } from '../internal/wrappers.ts'
+import { keyPrefix } from '../policies/rules.ts'
+import { placedStore, type PlacedStore } from '../stores/placed/placed-store.ts'
+import { HOME, isLeased, type PlacesBy } from '../stores/placed/places-by.ts'
+import { assertStore } from '../stores/store.ts'
+import { placeLeases } from './place-leases.ts'
+
+/** Options of `regional`. */
+export interface RegionalOptions {
+  /** The store that counts for all regions, such as the database in the region of most of your users. */
+  readonly home: Store
+  /** The store of this region. In the region of `home`, the same. */
+  readonly here: Store
+  /**
+   * The names of policies that each region counts by itself, such as a window of one second: over all regions, they allow
+   * their limit once in each. @default none
+   */
+  readonly perRegion?: readonly string[]
+}
+
+/** The place of what the region counts by itself. */
+const HERE = 'here'
+
+/**
+ * Creates a store for one of several regions. Policies that are leased, by `lease(…)`, are counted in `home` for all
+ * regions: a process takes blocks of their units from there, and serves decisions and reservations from its memory. So
+ * all regions together never exceed a limit. If `home` cannot be reached, a process serves what it holds, and denies the
+ * rest; these decisions are degraded. See `docs/many-stores.md`.
+ *
+ * @throws ConfigError When an option is unknown or malformed. `createLimiter` throws for a policy that is neither leased
+ * nor named in `perRegion`.
+ * @example
+ * const store = regional({ home: breaker(upstash({ … })), here: upstash({ … }) })
+ * const limiter = createLimiter({
+ *   store,
+ *   policies: [lease(dailyCap({ name: 'daily', limit: 10_000, per: ['tenant'] }), { duration: '30s' })],
+ * })
+ */
+export function regional(options: RegionalOptions): PlacedStore {
+  assertOptions('regional', options)
+  assertKnownOptions('regional', options, ['home', 'here', 'perRegion'])
+  const { perRegion = [] } = options
+  if (!Array.isArray(perRegion)) {
+    const rule = 'must be a list of names of policies'
+    throw new ConfigError('invalid_option', 'regional.perRegion', rule, perRegion)
+  }
+  const here = assertStore('regional.here', options.here)
+  const { store: home, answers } = watched(assertStore('regional.home', options.home))
+  const places = placesOf(new Set(perRegion as readonly string[]))
+  const store = placedStore(places, (place) => (place === HERE ? here : home), placeLeases)
+  let isCut = false
+
+  return noteWrapper({
+    ...store,
+    accept(policies) {
+      store.accept?.(policies)
+      for (const one of [home, here]) one.accept?.(policies.filter((rule) => !isLeased(rule)))
+    },
+
+    async check(request) {
+      const answersBefore = answers()
+      try {
+        const reply = await store.check(request)
+        if (!isCut || answers() === answersBefore) return reply
+        isCut = false
+        // Says whose outage has ended.
+        return { ...reply, source: 'store', place: HOME }
+      } catch (error) {
+        const isHome = error instanceof StoreError && error.place === HOME
+        if (!isHome || !request.entries.some(({ policy }) => isLeased(policy))) throw error
+        isCut = true
+        return denial(error, request.now)
+      }
+    },
+  })
+}
+
+/** The denial of what is not held, while home cannot be reached. */
+function denial({ code, message }: StoreError, now: number): StoreReply {
+  const means = 'Meanwhile this region serves the units that it holds, and denies the rest'
+  return {
+    source: 'memory',
+    place: HOME,
+    now,
+    verdicts: [],
+    values: [],
+    degraded: { cause: code, mode: 'deny' },
+    problem: { code, message: `${message}. ${means}`, place: HOME },
+  }
+}
+
+/** Returns home, with errors that name it, and the number of its answers so far. */
+function watched(home: Store): { store: Store; answers(): number } {
+  let answers = 0
+  async function ask<T>(call: Promise<T>): Promise<T> {
+    try {
+      const result = await call
+      answers += 1
+      return result
+    } catch (error) {
+      if (error instanceof StoreError) Object.assign(error, { place: HOME, origin: HOME })
+      throw error
+    }
+  }
+  return {
+    store: {
+      accept: home.accept,
+      check: (request) => ask(home.check(request)),
+      run: (operation) => ask(home.run(operation)),
+      reset: (keys) => ask(home.reset(keys)),
+    },
+    answers: () => answers,
+  }
+}
+
+/** Finds places by the names of policies. What is no count is in home. */
+function placesOf(perRegion: ReadonlySet<string>): PlacesBy {
+  const prefixes = new Set<string>()
+
+  const ofKey = (key: string): string =>
+    prefixes.has(key.split(':', PREFIX_PARTS).join(':')) ? HERE : HOME
+  const ofKeys = (keys: readonly string[]): string =>
+    keys.some((key) => ofKey(key) === HERE) ? HERE : HOME
+
+  return {
+    factory: 'regional',
+    leasing: 'lease(…) around the policy',
+    ofKey,
+    accept(policies) {
+      for (const rule of policies) assertCounted(rule, perRegion)
+      for (const rule of policies) if (!isLeased(rule)) prefixes.add(keyPrefix(rule))
+    },
+    ofRequest: ({ entries }) => ofKeys(entries.map(({ key }) => key)),
+    ofOperation: ({ keys, near = [] }) => ofKeys([...keys, ...near]),
+  }
+}
+
+/** A policy's keys begin with its name and its algorithm. */
+const PREFIX_PARTS = 2
+
+/** @throws ConfigError Unless the policy is leased, or each region counts it by itself. */
+function assertCounted(rule: PolicyRule, perRegion: ReadonlySet<string>): void {
+  const { name } = rule
+  if (isLeased(rule) !== perRegion.has(name)) return
+  const message = isLeased(rule)
+    ? `must not have "${name}", which is leased: home counts it for all regions`
+    : `must have "${name}", which each region then counts by itself; or lease it, as lease(${name}), for one limit over all regions`
+  throw new ConfigError('invalid_option', 'regional.perRegion', message)
+}

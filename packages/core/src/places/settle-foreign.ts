@@ -1,0 +1,59 @@
+import type { Settling } from '../leases/held-calls.ts'
+import type { SettleResult } from '../reservations/settle-request.ts'
+import type { Store } from '../stores/store.ts'
+import type { OwnPlace } from './own-place.ts'
+import { systemClock } from '../clock.ts'
+import { pause } from '../internal/single-flight.ts'
+import { termsOf } from '../leases/lease.ts'
+import { Overrun } from '../leases/overrun.ts'
+import { settleOperation } from '../reservations/settle-operation.ts'
+
+/** The attempts to charge an overrun in home, and the pause after the first in milliseconds. */
+const ATTEMPTS = 3
+const PAUSE_MS = 200
+
+/**
+ * Settles a reservation whose leases are gone, as after a restart: what was leased stays charged, and what was used beyond
+ * it is charged in home.
+ */
+export async function settleForeign(
+  home: Store,
+  own: OwnPlace,
+  { kind, data, near = [], startedAt, onFault = () => {} }: Settling,
+): Promise<SettleResult | undefined> {
+  const isAway = data.corrections.map(({ key }) => own.isAway(key))
+  const corrections = data.corrections.filter((_, at) => !isAway[at])
+  const facts = { ...data, corrections, startedAt, onFault }
+  const result = (await own.run({ ...settleOperation(kind as never, facts), near })) as
+    SettleResult | undefined
+  if (!result || 'before' in result) return result
+  const inPlace = result.applied.values()
+  const applied: number[] = []
+  for (const [at, correction] of data.corrections.entries()) {
+    if (!isAway[at]) {
+      applied.push(inPlace.next().value ?? 0)
+      continue
+    }
+    const more = Math.max(0, correction.actual - correction.reserved)
+    const policy = termsOf(correction.policy)?.counted ?? correction.policy
+    // A cost of 0 fits any limit.
+    const entry = { ...correction, policy, index: 0, limit: 1, cost: 0, enforced: true }
+    const overrun = new Overrun(home, entry, { policies: [policy] }, more)
+    // The place is settled, so a repeated settlement would not charge it.
+    await retry(() => overrun.charge(data, systemClock()))
+    applied.push(more)
+  }
+  return { ...result, applied }
+}
+
+/** Tries it three times. What it has done is not done again. */
+async function retry(attempt: () => Promise<void>): Promise<void> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (count === ATTEMPTS) throw error
+      await pause(PAUSE_MS * count)
+    }
+  }
+}
