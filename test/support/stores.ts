@@ -1,8 +1,10 @@
 import type { Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { memory } from '@sluice/core/memory'
+import { before } from '@sluice/core/moves'
 import { pipelined } from '@sluice/core/pipelined'
 import { redis } from '@sluice/core/redis'
+import { regional } from '@sluice/core/regional'
 import { sharded } from '@sluice/core/sharded'
 import { upstash, type UpstashOptions } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
@@ -57,6 +59,7 @@ export const STORES = {
     return { make: () => batched(cluster.make()), close: () => cluster.close() }
   },
   'four databases': async () => overDatabases(),
+  'a region over home': async () => inRegion(),
   'embedded engine, built-in transport': async () => overRest({ engine: 'embedded' }),
   'durable objects, in this process': async () => ({
     make: () => storeIn(objectsInProcess({ operations: usageOperations }).namespace),
@@ -110,7 +113,32 @@ async function overDatabases(): Promise<StoreMaker> {
     make() {
       const prefix = freshPrefix()
       const stores = databases.map(({ make }, index) => [`db${index}`, make(prefix)] as const)
-      return inPlaces((shardBy) => sharded(Object.fromEntries(stores), { shardBy }))
+      // Half of the tenants come from the first two, if they have been there.
+      const from = before({ stores: ['db0', 'db1'] })
+      return inPlaces((shardBy) => sharded(Object.fromEntries(stores), { shardBy, from }))
+    },
+    close: async () => databases.forEach(({ close }) => close()),
+  }
+}
+
+/** A region that counts everything by itself, and keeps records in home. */
+async function inRegion(): Promise<StoreMaker> {
+  const databases = [1, 2].map((index) => overTcp('ioredis 6', `${inject('redisUrl')}/${index}`))
+  return {
+    make() {
+      const prefix = freshPrefix()
+      const [home, here] = databases.map(({ make }) => make(prefix)) as [Store, Store]
+      let store = regional({ home, here })
+      return {
+        accept(policies) {
+          store = regional({ home, here, perRegion: policies.map(({ name }) => name) })
+          store.accept?.(policies)
+        },
+        placeOf: (request) => store.placeOf?.(request),
+        check: (request) => store.check(request),
+        run: (operation) => store.run(operation),
+        reset: (keys) => store.reset(keys),
+      }
     },
     close: async () => databases.forEach(({ close }) => close()),
   }

@@ -107,7 +107,7 @@ function perKind(make: () => Store): void {
       await spend(limiter, 3)
       const { place, ...denied } = await limiter.check(ACME)
       // Only stores of several places name it.
-      expect([undefined, 'tenant=acme', 'db0', 'db1', 'db2', 'db3']).toContain(place)
+      expect([undefined, 'tenant=acme', 'db0', 'db1', 'db2', 'db3', 'here']).toContain(place)
       expect(denied).toEqual({
         allowed: false,
         reason,

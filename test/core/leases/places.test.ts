@@ -11,6 +11,7 @@ import { lease } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { placeLeases } from '@sluice/core/place-leases'
 import { redis } from '@sluice/core/redis'
+import { regional } from '@sluice/core/regional'
 import { fitRange, release, reservation, reserve } from '@sluice/core/reservations'
 import { sharded } from '@sluice/core/sharded'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -38,6 +39,11 @@ const PLACES: Record<string, () => () => Store> = {
     const prefix = freshPrefix()
     const stores = NAMES.map((name) => [name, databases.get(name)!.make(prefix)] as const)
     return () => sharded(Object.fromEntries(stores), { leases: placeLeases })
+  },
+  'a region over home': () => {
+    const prefix = freshPrefix()
+    const [home, here] = NAMES.map((name) => databases.get(name)!.make(prefix)) as [Store, Store]
+    return () => regional({ home, here, perRegion: ['own', 'small', 'cap'] })
   },
   'a Redis Cluster': () => {
     const prefix = freshPrefix()

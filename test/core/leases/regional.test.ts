@@ -5,6 +5,7 @@ import {
   dailyCap,
   fixedWindow,
   listen,
+  manualClock,
   slidingWindow,
   type Decision,
   type LimiterOptions,
@@ -15,10 +16,11 @@ import { configure, runtimeConfiguration } from '@sluice/core/configuration'
 import { lease } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { regional } from '@sluice/core/regional'
-import { reserve } from '@sluice/core/reservations'
+import { release, reserve, sweepUnsettled } from '@sluice/core/reservations'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
 import { freshPrefix } from '../../support/stores.ts'
+import { NOON } from '../../support/times.ts'
 import { overTcp } from '../../support/tcp-clients.ts'
 import { callsOf, Watched } from '../../support/watched-store.ts'
 
@@ -106,19 +108,30 @@ describe.each(Object.entries(REGIONS))('a limit over regions, in %s', (...[, mak
   })
 })
 
-describe('a region that is cut off', () => {
-  const setUp = (policies: Policies, perRegion: string[] = []) => {
-    const [home, here] = [new Watched(memory()), new Watched(memory())]
-    const problems: Problem[] = []
-    const limiter = createLimiter({
-      store: regional({ home, here, perRegion }),
-      policies,
-      onStoreError: 'allow',
-      extensions: [listen({ problem: (problem) => problems.push(problem) })],
-    })
-    return { home, here, limiter, problems }
-  }
+it('a reservation of what a region counts by itself is released there', async () => {
+  const clock = manualClock(NOON)
+  const store = regional({ home: memory(), here: memory(), perRegion: ['burst'] })
+  const limiter = createLimiter({ store, policies: [BURST], clock })
+  const options = { cost: 3, unsettled: release(), settleWithin: '1m' } as const
+  expect((await reserve(limiter, ACME, options)).allowed).toBe(true)
+  clock.advance(60_000)
+  expect(await sweepUnsettled(limiter, ACME)).toBe(1)
+  expect((await limiter.check(ACME, { cost: 5 })).allowed).toBe(true)
+})
 
+function setUp(policies: Policies, perRegion: string[] = []) {
+  const [home, here] = [new Watched(memory()), new Watched(memory())]
+  const problems: Problem[] = []
+  const limiter = createLimiter({
+    store: regional({ home, here, perRegion }),
+    policies,
+    onStoreError: 'allow',
+    extensions: [listen({ problem: (problem) => problems.push(problem) })],
+  })
+  return { home, here, limiter, problems }
+}
+
+describe('a region that is cut off', () => {
   it('serves what it holds, denies the rest, and goes on when home is back', async () => {
     const { home, limiter, problems } = setUp([DAILY])
     for (let call = 0; call < 40; call += 1) await limiter.check(ACME)

@@ -92,7 +92,7 @@ const settings = (): Extension =>
   runtimeConfiguration({ allow: { rpm: ['limit'] }, partitions: partitionRecords() })
 
 /** Objects find a place by themselves, and several databases have a list of their own. */
-const isFit = (name: string): boolean => !/^durable objects|^four databases/.test(name)
+const isFit = (name: string): boolean => !/^durable objects|^four databases|^a region/.test(name)
 
 describe.each(STORES_TO_TEST.filter(isFit))('a tenant that moves between stores: %s', (name) => {
   const make = storesOf(name)

@@ -30,7 +30,7 @@ export class HomeVerdicts {
   async ask(
     request: StoreRequest,
     isDeniedAnyway: boolean,
-  ): Promise<Pick<StoreReply, 'verdicts' | 'granted'>> {
+  ): Promise<Pick<StoreReply, 'verdicts' | 'granted'> & { readonly now?: number }> {
     const { entries } = request
     const { steady } = momentOf(request)
     const recent = entries.map(({ key, limit }) => {

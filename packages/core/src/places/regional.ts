@@ -95,7 +95,7 @@ function denial({ code, message }: StoreError, now: number): StoreReply {
 }
 
 /** Returns home, with errors that name it, and the number of its answers so far. */
-function watched(home: Store): { store: Store; answers(): number } {
+function watched(home: Store): { readonly store: Store; readonly answers: () => number } {
   let answers = 0
   async function ask<T>(call: Promise<T>): Promise<T> {
     try {
@@ -122,8 +122,12 @@ function watched(home: Store): { store: Store; answers(): number } {
 function placesOf(perRegion: ReadonlySet<string>): PlacesBy {
   const prefixes = new Set<string>()
 
-  const ofKey = (key: string): string =>
-    prefixes.has(key.split(':', PREFIX_PARTS).join(':')) ? HERE : HOME
+  function ofKey(key: string): string {
+    // The list of open reservations is where the charges are.
+    const counted = key.replace(/^open:/, '')
+    for (const prefix of prefixes) if (counted.startsWith(prefix)) return HERE
+    return HOME
+  }
   const ofKeys = (keys: readonly string[]): string =>
     keys.some((key) => ofKey(key) === HERE) ? HERE : HOME
 
@@ -133,15 +137,12 @@ function placesOf(perRegion: ReadonlySet<string>): PlacesBy {
     ofKey,
     accept(policies) {
       for (const rule of policies) assertCounted(rule, perRegion)
-      for (const rule of policies) if (!isLeased(rule)) prefixes.add(keyPrefix(rule))
+      for (const rule of policies) if (!isLeased(rule)) prefixes.add(`${keyPrefix(rule)}:`)
     },
     ofRequest: ({ entries }) => ofKeys(entries.map(({ key }) => key)),
     ofOperation: ({ keys, near = [] }) => ofKeys([...keys, ...near]),
   }
 }
-
-/** A policy's keys begin with its name and its algorithm. */
-const PREFIX_PARTS = 2
 
 /** @throws ConfigError Unless the policy is leased, or each region counts it by itself. */
 function assertCounted(rule: PolicyRule, perRegion: ReadonlySet<string>): void {

@@ -18,6 +18,8 @@ export interface Away {
   readonly isDenied: boolean
   /** The most to grant to a request with a `fit`. */
   readonly most: number
+  /** The time of home when it decided, if it was asked. */
+  readonly decidedAt?: number | undefined
 }
 
 /**
@@ -45,11 +47,11 @@ export async function takeAlone(
     id,
     mark: keepingMark(id, heldMs + RETURN_WITHIN_MS),
   }
-  const { verdicts, granted } = await known.ask(asked, request.apply && !apply)
+  const { verdicts, granted, now: decidedAt } = await known.ask(asked, request.apply && !apply)
   const both = new Map([...away.verdicts, ...verdictsOf(entries, verdicts)])
   const denied = isDenied(entries, verdicts)
   const most = Math.min(away.most, granted ?? away.most)
-  if (denied || !apply) return { ...away, verdicts: both, isDenied: denied, most }
+  if (denied || !apply) return { ...away, verdicts: both, isDenied: denied, most, decidedAt }
   const block = new Block(home, asked, now.steady + heldMs)
   const served = chargedAt(asked, verdicts, granted).flatMap((entry, at): Served[] => {
     const { durationMs, isAligned } = termsOf(entry.policy) as LeaseTerms
@@ -62,7 +64,8 @@ export async function takeAlone(
     return [{ lease: new Lease({ ...facts, countedMs }), entry }]
   })
   const alone = served.map(({ lease }) => lease)
-  return { verdicts: both, served: [...away.served, ...served], alone, isDenied: false, most }
+  const all = [...away.served, ...served]
+  return { verdicts: both, served: all, alone, isDenied: false, most, decidedAt }
 }
 
 /** Returns verdicts by the positions of their policies. */

@@ -141,13 +141,14 @@ export class Tiers {
     // Blocks stay open meanwhile.
     for (const { lease } of served) lease.block.hold()
     try {
-      const reply = await this.#decideOwn({
+      const asked = {
         ...request,
         entries: own,
         apply: mayCharge,
         mark: keptMark && heldMark(keptMark, entries, served),
         fit: fit && { ...fit, most: Math.max(fit.floor, away.most) },
-      })
+      }
+      const reply = await this.#decideOwn(asked, away.decidedAt)
       isAllowed = mayCharge && !isDenied(own, reply.verdicts)
       const found = new Map([...away.verdicts, ...verdictsOf(own, reply.verdicts)])
       const verdicts = entries.map(({ index }) => {
@@ -170,11 +171,14 @@ export class Tiers {
   }
 
   /** Decides what the place counts. If that is nothing, it has nothing to note or to grant. */
-  async #decideOwn(request: StoreRequest): Promise<StoreReply> {
+  async #decideOwn(request: StoreRequest, decidedAt: number | undefined): Promise<StoreReply> {
     const { entries, reads, fit, now } = request
     if (entries.length > 0) return this.#own.decide(request)
     const granted = fit?.most
-    if (reads.length === 0) return { source: 'lease', now, verdicts: [], values: [], granted }
+    if (reads.length === 0) {
+      const source = decidedAt === undefined ? 'lease' : 'store'
+      return { source, now: decidedAt ?? now, verdicts: [], values: [], granted }
+    }
     const bare = { ...request, mark: undefined, fit: undefined }
     return { ...(await this.#own.decide(bare)), granted }
   }

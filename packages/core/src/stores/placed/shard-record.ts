@@ -137,9 +137,9 @@ export function joining(
 
   return async (member, startedAt) => {
     if (member.hasJoined) return
-    const { joining } = member
+    const asked = member.joining
     // Who waits for a younger request may wait beyond its own deadline.
-    if (joining && joining.startedAt <= startedAt && sharesPromises()) return joining.answer
+    if (asked && asked.startedAt <= startedAt && sharesPromises()) return asked.answer
     const answer = load(member, startedAt).finally(() => (member.joining = undefined))
     member.joining = { startedAt, answer }
     await answer
