@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { slotOf, startRedisCluster, type RedisCluster } from '../support/redis-cluster.ts'
 import { freshPrefix } from '../support/stores.ts'
+import { tcpProxy } from '../support/tcp-proxy.ts'
 import { findingsOf } from './findings.ts'
 import { openPlaces } from './places.ts'
 import { runSwarm } from './swarm.ts'
@@ -102,6 +103,59 @@ it(
       )
     } finally {
       store.close()
+    }
+  },
+)
+
+/** The time for which a region is cut off: 30 s where it may take long. */
+const CUT_MS = DECISIONS > 10_000 ? 30_000 : 3_000
+
+it(
+  'processes of two regions exceed no limit while one of them is cut off from home',
+  { timeout: 1_800_000 },
+  async () => {
+    const [homeUrl, westUrl, eastUrl] = databaseUrls() as [string, string, string]
+    const proxy = await tcpProxy(homeUrl)
+    const cutUrl = homeUrl.replace(/:\d+/, `:${proxy.port}`)
+    const east = { homeUrl: cutUrl, hereUrl: eastUrl }
+    const regions = [{ homeUrl, hereUrl: westUrl }, east]
+    const prefix = freshPrefix()
+    const ending = new AbortController()
+    const store = await openPlaces({ prefix, region: regions[0]! })
+    const cutting = (async () => {
+      let cuts = 0
+      while (!ending.signal.aborted) {
+        proxy.behaviour = {}
+        proxy.release()
+        await setTimeout(1_000)
+        // What was sent arrives later, or its reply does.
+        proxy.behaviour = cuts % 2 === 0 ? { request: () => false } : { reply: () => false }
+        await setTimeout(CUT_MS, undefined, { signal: ending.signal }).catch(() => {})
+        cuts += 1
+      }
+      proxy.behaviour = {}
+      proxy.release()
+      return cuts
+    })()
+    try {
+      const swarm = { processes: 4, kills: 2, resets: 0, decisions: DECISIONS, traffic: TRAFFIC }
+      const log = await runSwarm({ ...swarm, prefix, regions, store })
+      ending.abort()
+      const cuts = await cutting
+      // Each region counts plain requests by itself.
+      const findings = findingsOf(TRAFFIC, log).filter(({ rule }) => rule.name !== 'plain')
+      expect(findings.flatMap(({ found }) => found.violations)).toEqual([])
+      expect(cuts).toBeGreaterThan(1)
+      console.info(
+        `${log.decisions.length} decisions, ${cuts} cuts; fullest window: ${findings
+          .map(({ rule, found }) => `${rule.name} ${(found.fullest * 100).toFixed(1)} %`)
+          .join(', ')}`,
+      )
+    } finally {
+      ending.abort()
+      await cutting
+      store.close()
+      await proxy.close()
     }
   },
 )

@@ -1,7 +1,10 @@
 /* The stores of a swarm over a Redis Cluster or over several databases. */
+import type { Store } from '@sluice/core'
+import { breaker } from '@sluice/core/breaker'
 import { before } from '@sluice/core/moves'
 import { placeLeases } from '@sluice/core/place-leases'
 import { redis, type IoredisCluster } from '@sluice/core/redis'
+import { regional } from '@sluice/core/regional'
 import { sharded, type ShardedOptions } from '@sluice/core/sharded'
 import { connectCluster, overTcp } from '../support/tcp-clients.ts'
 
@@ -10,6 +13,8 @@ export interface Places {
   readonly prefix: string
   readonly clusterPorts?: readonly number[] | undefined
   readonly databaseUrls?: readonly string[] | undefined
+  /** Or two regions: the address of home, and that of this region. */
+  readonly region?: { readonly homeUrl: string; readonly hereUrl: string } | undefined
   /** The stage of moves, of which `STAGES` has the options. @default all databases count, and stay */
   readonly stage?: number | undefined
 }
@@ -37,7 +42,23 @@ const optionsOf = (stage: number): ShardedOptions =>
 export const isEnd = (stage: number): boolean => optionsOf(stage).from === 'ended'
 
 /** Opens a store of one process, which holds leases of its own. */
-export async function openPlaces({ prefix, clusterPorts, databaseUrls = [], stage }: Places) {
+export async function openPlaces({
+  prefix,
+  clusterPorts,
+  databaseUrls = [],
+  region,
+  stage,
+}: Places) {
+  if (region) {
+    const connections = [region.homeUrl, region.hereUrl].map((url) => overTcp('ioredis 5', url))
+    const [home, here] = connections.map(({ make }) => make(prefix)) as [Store, Store]
+    // A region that is cut off finds out soon.
+    const placed = regional({ home: breaker(home), here, perRegion: ['plain'] })
+    const close = (): void => {
+      for (const connection of connections) connection.close()
+    }
+    return { ...placed, returnUnits: () => placed.returnUnits(), close }
+  }
   if (clusterPorts) {
     const { client, close } = await connectCluster('ioredis 5', clusterPorts)
     const options = { client: client as IoredisCluster, prefix, timeoutMs: 30_000 }

@@ -29,6 +29,8 @@ export interface SwarmOptions {
   readonly objectsUrl?: string
   /** A Redis Cluster instead. */
   readonly clusterPorts?: readonly number[]
+  /** Regions instead, which processes are in by turns. */
+  readonly regions?: readonly { readonly homeUrl: string; readonly hereUrl: string }[]
   /** Several databases instead. */
   readonly databaseUrls?: readonly string[]
   /** The store for resets. It leases itself if it has places. */
@@ -116,9 +118,11 @@ class Swarm {
   }
 
   get #places(): Partial<WorkerSettings> | undefined {
-    const { objectsUrl, clusterPorts, databaseUrls, openStage } = this.#options
+    const { objectsUrl, clusterPorts, databaseUrls, regions, openStage } = this.#options
     if (objectsUrl !== undefined) return { objectsUrl }
     if (clusterPorts) return { clusterPorts }
+    const region = regions?.[this.#logFiles.length % regions.length]
+    if (region) return { region }
     return databaseUrls && { databaseUrls, ...(openStage && { stage: this.#stage }) }
   }
 

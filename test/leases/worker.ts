@@ -31,6 +31,8 @@ export interface WorkerSettings {
   readonly clusterPorts?: readonly number[]
   /** … or several databases. */
   readonly databaseUrls?: readonly string[]
+  /** … or a region. */
+  readonly region?: { readonly homeUrl: string; readonly hereUrl: string }
   /** The stage of their moves. */
   readonly stage?: number
 }
@@ -55,13 +57,13 @@ await store.returnUnits()
 process.send?.(decided, () => process.exit())
 
 async function openStore(): Promise<Store & { returnUnits(): Promise<void> }> {
-  const { prefix, objectsUrl, clusterPorts, databaseUrls, stage } = settings
+  const { prefix, objectsUrl, clusterPorts, databaseUrls, region, stage } = settings
   // Objects hold leases themselves.
   if (objectsUrl !== undefined) {
     return { ...cacheDenials(storeInObjects(objectsUrl)), returnUnits: async () => {} }
   }
-  if (clusterPorts ?? databaseUrls) {
-    const placed = await openPlaces({ prefix, clusterPorts, databaseUrls, stage })
+  if (clusterPorts ?? databaseUrls ?? region) {
+    const placed = await openPlaces({ prefix, clusterPorts, databaseUrls, region, stage })
     return { ...cacheDenials(placed), returnUnits: () => placed.returnUnits() }
   }
   return leased(cacheDenials(storeOf(settings)), { reservations: reserveFromLeases })
@@ -103,6 +105,8 @@ async function decide(): Promise<number> {
   const { at, allowed, source, degraded, retryAfterMs } = decision
   // Objects are killed, and what was not answered may have been counted.
   if (degraded && settings.objectsUrl) return 20
+  // Home is out of reach.
+  if (degraded && settings.region) return 20
   // The tenant has moved, and this process is one of before.
   if (degraded?.cause === 'store_moved' && settings.stage !== undefined) return 20
   if (degraded) throw new Error(`A decision was degraded: ${degraded.cause}`)
@@ -126,7 +130,8 @@ async function settle(call: Reservation, units: number): Promise<number> {
     } catch (error) {
       // The estimate stays charged, which is no less.
       if (settings.stage !== undefined && (error as StoreError).code === 'store_moved') return used
-      if (!settings.objectsUrl || attempt === 200) throw error
+      const mayFail = settings.objectsUrl !== undefined || settings.region !== undefined
+      if (!mayFail || attempt === 2_000) throw error
       await setTimeout(50)
     }
   }
