@@ -3,7 +3,14 @@ import type { Policy } from '@sluice/core'
 import type { Exports, Isolate } from './isolate.ts'
 import { mayBeConfigured } from './callers.ts'
 import type { Rule } from './judges/rules.ts'
-import { isMoving, isSharded, WRAPPERS, type Deployment, type Setting } from './setting.ts'
+import {
+  isMoving,
+  isRegional,
+  isSharded,
+  WRAPPERS,
+  type Deployment,
+  type Setting,
+} from './setting.ts'
 import type { WorldFetch } from './isolate.ts'
 
 export type Limiter = ReturnType<Exports['core']['createLimiter']>
@@ -18,6 +25,9 @@ export interface Wire {
   readonly onSend: (body: string) => void
   /** The binding of objects, if these count. */
   readonly namespace?: unknown
+  /** The region that it is in, and whether that is cut off from home. */
+  readonly region: 'r1' | 'r2'
+  readonly isCut: () => boolean
   /** True if it is of a deploy after which databases have changed. */
   readonly isMoved?: boolean
 }
@@ -54,7 +64,7 @@ export function makeLimiter(
     .filter(mayBeConfigured)
     .map(({ name }) => [name, ['limit', 'mode'] as const] as const)
   return core.createLimiter({
-    store: storeOf(product, setting, wire),
+    store: storeOf(product, deployment, setting, wire),
     plans,
     policies: policiesOf(product, deployment.rules),
     extensions: [
@@ -73,21 +83,23 @@ export function makeLimiter(
 
 function storeOf(
   product: Exports,
+  { rules }: Deployment,
   { seed, wrappers, timeoutMs, maxPartitions, leasesCalls }: Setting,
-  { send, onSend, namespace, isMoved = false }: Wire,
+  { send, onSend, namespace, region, isCut, isMoved = false }: Wire,
 ) {
   const names: readonly string[] = WRAPPERS[wrappers]
   const direct = send as never as NonNullable<
     NonNullable<Parameters<Exports['pipelined']>[0]>['fetch']
   >
   const sending = names.includes('pipelined') ? product.pipelined({ fetch: direct }) : direct
-  const inRedis = (prefix: string) =>
+  const inRedis = (prefix: string, mayBeCut = false) =>
     product.upstash({
       url: 'https://redis.world',
       token: 'secret',
       timeoutMs,
       prefix,
       fetch: (url, init) => {
+        if (mayBeCut && isCut()) return lost(init.signal)
         onSend(init.body)
         return sending(url, init)
       },
@@ -96,9 +108,15 @@ function storeOf(
   const changes = { ...(isMoving(wrappers) && changesOf(product, seed % 2 === 0, isMoved)), leases }
   let store: ReturnType<Exports['memory']> = namespace
     ? product.objects.durableObjects(namespace as never, { timeoutMs })
-    : isSharded(wrappers)
-      ? product.sharded({ a: inRedis('a'), b: inRedis('b'), c: inRedis('c') }, changes)
-      : inRedis('sluice')
+    : isRegional(wrappers)
+      ? product.regional({
+          home: inRedis('home', true),
+          here: inRedis(region),
+          perRegion: namesOf(rules.filter(({ leaseMs }) => leaseMs === 0)),
+        })
+      : isSharded(wrappers)
+        ? product.sharded({ a: inRedis('a'), b: inRedis('b'), c: inRedis('c') }, changes)
+        : inRedis('sluice')
   for (const name of names.toReversed()) {
     if (name === 'breaker') store = product.breaker(store, { failures: 3, pauseMs: 500 })
     if (name === 'batched') store = product.batched(store)
@@ -113,6 +131,15 @@ function storeOf(
   }
   return store
 }
+
+/** The names of policies: windows of one log have one. */
+const namesOf = (rules: readonly Rule[]): string[] => rules.map(({ name }) => name)
+
+/** A request that never arrives. */
+const lost = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => {
+    signal?.addEventListener('abort', () => reject(new Error('aborted')))
+  })
 
 /** The options of several databases before and after one of them is added, or removed. */
 function changesOf({ before }: Exports, isAdded: boolean, isMoved: boolean) {

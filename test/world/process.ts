@@ -17,6 +17,7 @@ const SKEWS = [0, 40, 1_000, 5_000, 600_000]
 
 export class Process {
   readonly name: string
+  readonly region: 'r1' | 'r2'
   /** True if it was deployed after the databases have changed. */
   readonly isMoved: boolean
   readonly #world: World
@@ -34,6 +35,7 @@ export class Process {
   ) {
     this.name = name
     this.isMoved = world.haveMoved
+    this.region = Number.parseInt(name.slice(1), 10) % 2 === 0 ? 'r1' : 'r2'
     this.#world = world
     this.#deployment = deployment
     this.#random = random
@@ -79,6 +81,8 @@ export class Process {
         send,
         onSend,
         namespace: objects?.namespaceFor({ ...line, onSend: sentFor }),
+        region: this.region,
+        isCut: () => world.cutOff === this.region,
         isMoved: this.isMoved,
       },
       {

@@ -22,6 +22,8 @@ export const WRAPPERS = {
   'sharded, cached': ['cached'],
   'sharded, moving': [],
   'sharded, moving, cached': ['cached'],
+  regional: [],
+  'regional, cached': ['cached'],
 } as const
 
 /** True if Durable Objects count, instead of a Redis. */
@@ -33,9 +35,12 @@ export const isSharded = (wrappers: WrapperName): boolean => wrappers.startsWith
 /** True if a database is added, or removed, in the middle. */
 export const isMoving = (wrappers: WrapperName): boolean => wrappers.includes('moving')
 
+/** True if two regions share what a third database counts. */
+export const isRegional = (wrappers: WrapperName): boolean => wrappers.startsWith('regional')
+
 /** True if each tenant has a place, and what is leased is counted in one for all. */
 export const hasPlaces = (wrappers: WrapperName): boolean =>
-  isInObjects(wrappers) || isSharded(wrappers)
+  isInObjects(wrappers) || isSharded(wrappers) || isRegional(wrappers)
 
 /** The stores that are one Redis. */
 export const IN_REDIS: readonly WrapperName[] = (Object.keys(WRAPPERS) as WrapperName[]).filter(

@@ -11,7 +11,7 @@ import type { Bill } from './provider.ts'
 import { Process } from './process.ts'
 import { Random } from './random.ts'
 import { Scheduler } from './scheduler.ts'
-import { isInObjects, isMoving, settingOf, type Setting } from './setting.ts'
+import { isInObjects, isMoving, isRegional, settingOf, type Setting } from './setting.ts'
 import { SimulatedObjects } from './simulated-objects.ts'
 import { SimulatedRedis } from './simulated-redis.ts'
 
@@ -47,6 +47,9 @@ export interface WorldOptions {
 /** The time that calls in flight get to end, in milliseconds. */
 const LAST_MS = 120_000
 
+/** The longest that a region is cut off, in milliseconds: ten minutes. */
+const CUT_MS = 600_000
+
 /** The most violations to list: after the first few, a world is only confused. */
 const MAX_VIOLATIONS = 20
 
@@ -62,6 +65,8 @@ export class World {
   readonly violations: string[] = []
   readonly trace: string[] = []
   isOver = false
+  /** The region that is cut off from home. */
+  cutOff: Process['region'] | undefined
   /** True once an app is deployed for which databases have changed. */
   haveMoved = false
   #calls = 0
@@ -139,6 +144,15 @@ export class World {
     this.#schedule(setting.weather.deathMs, () => {
       this.#replace(this.#random.pick(this.#processes), create)
     })
+    if (isRegional(setting.wrappers)) {
+      this.#schedule(setting.gapMs * 100, () => {
+        if (this.cutOff) return
+        this.cutOff = this.#random.pick(['r1', 'r2'] as const)
+        this.note(`${this.cutOff} is cut off`)
+        const lasts = this.#random.chance(0.1) ? CUT_MS : this.#random.gap(setting.gapMs * 50)
+        scheduler.after(lasts, () => (this.cutOff = undefined))
+      })
+    }
     if (isMoving(setting.wrappers)) {
       this.#schedule(setting.gapMs * 20, () => {
         this.haveMoved ||= this.#decided > this.#options.decisions / 3
@@ -153,6 +167,7 @@ export class World {
     await scheduler.run(() => this.#decided >= this.#options.decisions || this.#isConfused)
     this.isOver = true
     ;(this.objects ?? this.redis).condition = 'up'
+    this.cutOff = undefined
     const endsAt = scheduler.now + LAST_MS
     await scheduler.run(() => scheduler.now > endsAt || this.#isConfused)
     await this.#judgeTheEnd()

@@ -1,6 +1,6 @@
 /* Holds what callers were told to what Redis has done, and to what is promised about time, errors and money. */
 import type { Decision } from '@sluice/core'
-import { isMoving, SECRET, type Setting } from '../setting.ts'
+import { isMoving, isRegional, SECRET, type Setting } from '../setting.ts'
 import { PLAN_MS } from '../limiters.ts'
 import { LocalJudge } from './local-judge.ts'
 import { ReservationJudge } from './reservation-judge.ts'
@@ -97,7 +97,8 @@ export class CallerJudge {
       const sharesReads = configures || looksUpPlans
       // A shared call ends at the deadline of its oldest check.
       const spread = this.#setting.wrappers.includes('batched') ? 20 : 0
-      if (isCalm(weather) && lasted < timeoutMs - spread && !sharesReads && !isMoved)
+      const isCut = isRegional(this.#setting.wrappers)
+      if (isCalm(weather) && lasted < timeoutMs - spread && !sharesReads && !isMoved && !isCut)
         this.#accuse('degraded although nothing has failed')
       this.#judgeMode(decision)
       return
@@ -132,8 +133,10 @@ export class CallerJudge {
   }
 
   #judgeMode({ allowed, degraded, policies }: Decision): void {
-    const { onStoreError } = this.#setting
+    const { onStoreError, wrappers } = this.#setting
     const mode = degraded?.mode
+    // A region denies what it does not hold.
+    if (isRegional(wrappers) && mode === 'deny' && !allowed) return
     if (mode === 'allow' && !allowed) this.#accuse('denied although onStoreError is allow')
     if (mode === 'deny' && allowed) this.#accuse('allowed although onStoreError is deny')
     const expected = { default: ['local', 'deny'], local: ['local'], share: ['local', 'deny'] }
