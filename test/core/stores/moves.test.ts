@@ -12,15 +12,23 @@ import {
   type Store,
   type StoreErrorCode,
 } from '@sluice/core'
-import { configure, partitionRecords, runtimeConfiguration } from '@sluice/core/configuration'
+import {
+  configure,
+  partitionRecords,
+  readConfiguration,
+  runtimeConfiguration,
+} from '@sluice/core/configuration'
 import { lease, leased, type LeasedStore } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { before } from '@sluice/core/moves'
 import { release, reservation, reserve } from '@sluice/core/reservations'
 import { sharded, type ShardedOptions } from '@sluice/core/sharded'
-import { describe, expect, it, vi } from 'vitest'
+import { Redis } from 'ioredis'
+import { describe, expect, inject, it, vi } from 'vitest'
 import { KIND_NAMES, KINDS } from '../../support/kinds.ts'
-import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
+import { keysUnder } from '../../support/redis.ts'
+import { freshPrefix, storesOf, STORES_TO_TEST } from '../../support/stores.ts'
+import { overTcp } from '../../support/tcp-clients.ts'
 import { NOON } from '../../support/times.ts'
 
 type Stores = Record<'a' | 'b' | 'c', Store>
@@ -150,11 +158,13 @@ describe.each(STORES_TO_TEST.filter(isFit))('a tenant that moves between stores:
     })
     expect((await now.peek(acme, { cost: { usd: 5_000_000 } })).allowed).toBe(true)
     expect((await now.peek(acme, { cost: { usd: 6_000_000 } })).allowed).toBe(false)
-    // By a process that does not know where the tenant is: the estimate stays.
-    await expect(two.settle({ usd: 0 })).rejects.toMatchObject({ code: 'store_moved' })
+    // A process that does not know where the tenant is cannot, and takes nothing from one that does.
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      await expect(two.settle({ usd: 0 })).rejects.toMatchObject({ code: 'store_moved' })
+    }
     const late = await reservation(now, two.toJSON()).settle({ usd: 0 })
-    expect(late).toMatchObject({ applied: false, why: 'settled_before' })
-    expect((await now.peek(acme, { cost: { usd: 6_000_000 } })).allowed).toBe(false)
+    expect(late).toMatchObject({ applied: true, returned: { usd: 4_000_000 } })
+    expect((await now.peek(acme, { cost: { usd: 9_000_000 } })).allowed).toBe(true)
   })
 
   it('releases what was reserved before and is not settled', async () => {
@@ -175,6 +185,29 @@ describe.each(STORES_TO_TEST.filter(isFit))('a tenant that moves between stores:
     const allowed = []
     for (let call = 0; call < 4; call += 1) allowed.push((await now.check(acme)).allowed)
     expect(allowed).toEqual([true, true, false, false])
+  })
+
+  it('is read, but not written, where its settings were', async () => {
+    const { openOld, openNew } = setUp(make)
+    const old = openOld(settings())
+    await configure(old, { rpm: { limit: 2 } }, acme)
+    await openNew(settings()).check(acme)
+    const other = openOld(settings())
+    expect(JSON.stringify(await readConfiguration(other, acme))).toContain('"limit":2')
+    await expect(configure(other, { rpm: { limit: 9 } }, acme)).rejects.toMatchObject({
+      code: 'store_moved',
+    })
+    expect((await openNew(settings()).check(acme)).policies[0]).toMatchObject({ limit: 2 })
+  })
+
+  it('goes back with the settings that it was given meanwhile', async () => {
+    const { open, openOld, openNew, databases } = setUp(make)
+    await configure(openOld(settings()), { rpm: { limit: 2 } }, acme)
+    await configure(openNew(settings()), { rpm: { limit: 3 } }, acme)
+    await open(databases, { from: 'ended' }).check(acme)
+    const options = { weights: { c: 0 }, from: before({ stores: ['a', 'b', 'c'] }) }
+    const back = open(databases, options, [settings()])
+    expect((await back.check(acme)).policies[0]).toMatchObject({ limit: 3 })
   })
 
   it('leaves when a database is removed, and may come back', async () => {
@@ -341,6 +374,80 @@ describe('the calls that a move adds', () => {
   })
 })
 
+it('settings of whole policies move with home, and processes of the old list go on reading them', async () => {
+  const { open, databases } = setUp(memory)
+  const { a, b } = databases
+  const whole = () => runtimeConfiguration({ allow: { rpm: ['limit'] } })
+  await configure(open({ a, b }, { home: 'a' }, [whole()]), { rpm: { limit: 2 } })
+  const from = before({ stores: ['a', 'b'], home: 'a' })
+  const now = open(databases, { home: 'c', from }, [whole()])
+  const stays = { tenant: STAYING }
+  expect((await now.check(stays)).policies[0]).toMatchObject({ limit: 2, remaining: 1 })
+  const late = open({ a, b }, { home: 'a' }, [whole()])
+  expect((await late.check(stays)).policies[0]).toMatchObject({ limit: 2, remaining: 0 })
+})
+
+describe('a database that hangs', () => {
+  const hanging = (store: Store): Store => ({
+    ...store,
+    check: () => new Promise(() => {}),
+    run: () => new Promise(() => {}),
+  })
+  const places = new Map<string | undefined, string>()
+
+  it('keeps no tenant of another waiting, whatever the process says of a move', async () => {
+    const { openOld, open, databases } = setUp(memory)
+    const old = openOld()
+    for (const tenant of [...MOVING, STAYING, 't1', 't2', 't3']) {
+      places.set((await old.check({ tenant })).place, tenant)
+    }
+    const stores = { ...databases, a: hanging(databases.a) }
+    const ofB = { tenant: places.get('b') ?? '' }
+    // One moves, and its database has heard of no list: the other that answers is enough.
+    expect(await open(stores, { from: FROM_TWO }).check(ofB)).toMatchObject({ degraded: undefined })
+    expect(await open(stores, { from: 'ended' }).check(ofB)).toMatchObject({ degraded: undefined })
+    expect(await open(stores).check(ofB)).toMatchObject({ degraded: undefined })
+  })
+})
+
+describe('what a move leaves behind', () => {
+  const clients = [1, 2, 3].map((n) => () => overTcp('ioredis 5', `${inject('redisUrl')}/${n}`))
+
+  it('expires', async () => {
+    const prefix = freshPrefix()
+    const connections = clients.map((connect) => connect())
+    try {
+      const [a, b, c] = connections.map((one) => one.make(prefix)) as [Store, Store, Store]
+      const limiterOf = (stores: Partial<Stores>, options: ShardedOptions = {}) =>
+        createLimiter({
+          store: sharded(stores as Stores, options as ShardedOptions<keyof Stores>),
+          policies: [RPM, BUDGET],
+          extensions: [settings()],
+        })
+      const old = limiterOf({ a, b })
+      await configure(old, { rpm: { limit: 2 } }, acme)
+      const made = await reserve(old, acme, { cost: { usd: 1_000_000 } })
+      const now = limiterOf({ a, b, c }, { from: FROM_TWO })
+      if (made.allowed) await reservation(now, made.toJSON()).settle({ usd: 1 })
+      await now.check(acme, { cost: { usd: 0 } })
+      const lasting: string[] = []
+      for (const database of [1, 2, 3]) {
+        const redis = new Redis(`${inject('redisUrl')}/${database}`)
+        for (const key of await keysUnder(redis, prefix)) {
+          if ((await redis.pttl(key)) < 0) lasting.push(`${database} ${key.slice(prefix.length)}`)
+        }
+        redis.disconnect()
+      }
+      // The lists, and the settings where they are now.
+      expect(lasting.filter((key) => !key.endsWith(':shards:tenant'))).toEqual([
+        `3 :config:default:tenant=${FIRST}`,
+      ])
+    } finally {
+      for (const connection of connections) connection.close()
+    }
+  })
+})
+
 describe('a process with another list of databases', () => {
   const refusal = { allowed: false, degraded: { cause: 'store_moved' satisfies StoreErrorCode } }
 
@@ -416,7 +523,7 @@ describe('a process with another list of databases', () => {
     await other.check(acme)
     expect(problems).toEqual([
       expect.stringMatching(
-        /^Sluice: The databases in use are a, b; home b, and this process has a, b, c; home b\. Give it that list, or name it in from of sharded, to move tenants/,
+        /^Sluice: The databases in use are a, b; home b; this process has a, b, c; home b\. Give it that list, or name it in from of sharded, to move tenants/,
       ),
     ])
   })

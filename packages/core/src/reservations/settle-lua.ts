@@ -120,7 +120,11 @@ end
 ${parts.join('\n')}
 settled = 's' .. table.concat(settled, ',')
 if ${LEFT} ~= '${RELEASED}' and settled ~= ${LEFT} then redis.call('SET', KEYS[1], settled, 'PX', ${SETTLED_MS}) end
-if failed then return redis.error_reply('ERR a charge could not be corrected') end
+if failed then
+  -- If nothing was corrected, it can be settled again.
+  if not string.find(settled, ':%-?[1-9]') then redis.call('SET', KEYS[1], mark, 'PX', ${RELEASED_MS}) end
+  return redis.error_reply('ERR a charge could not be corrected')
+end
 return reply
 `
 }

@@ -59,25 +59,30 @@ function settleInMemory(
   if (marked instanceof Map) return { before: marked }
   const wasReleased = marked === RELEASED
   if (wasReleased && isRelease) return { before: new Map() }
-  const settled = new Map<number, number>()
-  const replaceMark = () => {
-    const state = isRelease ? RELEASED : settled
-    const expiresAt = now + (isRelease ? RELEASED_MS : SETTLED_MS)
-    states.set(mark, { state, expiresAt, isSpent: !isRelease })
+  const applied: number[] = []
+  try {
+    for (const correction of corrections) {
+      const { key, policy, markIndex, actual } = correction
+      const charge = wasReleased ? undefined : marked.find(({ index }) => index === markIndex)
+      const { units: reserved, position } = charge ?? { units: 0, position: 0 }
+      const settlement = { ...correction, reserved, position }
+      const corrected =
+        reserved === actual
+          ? undefined
+          : settlementOf(policy).settle(states.get(key, now) as never, settlement, now)
+      if (corrected) states.set(key, corrected)
+      applied.push(corrected?.applied ?? 0)
+    }
+  } finally {
+    // If one fails, the others must not be made a second time. If nothing was corrected, it can be settled again.
+    if (applied.length === corrections.length || applied.some(Boolean)) {
+      const settled = new Map(corrections.map(({ markIndex }, at) => [markIndex, applied[at] ?? 0]))
+      states.set(mark, {
+        state: isRelease ? RELEASED : settled,
+        expiresAt: now + (isRelease ? RELEASED_MS : SETTLED_MS),
+        isSpent: !isRelease,
+      })
+    }
   }
-  // Before the corrections: if one fails, the others must not be made a second time.
-  replaceMark()
-  const applied = corrections.map((correction) => {
-    const { key, policy, markIndex, actual } = correction
-    const charge = wasReleased ? undefined : marked.find(({ index }) => index === markIndex)
-    const { units: reserved, position } = charge ?? { units: 0, position: 0 }
-    if (reserved === actual) return 0
-    const settlement = { ...correction, reserved, position }
-    const corrected = settlementOf(policy).settle(states.get(key, now) as never, settlement, now)
-    if (corrected) states.set(key, corrected)
-    return corrected?.applied ?? 0
-  })
-  for (const [at, { markIndex }] of corrections.entries()) settled.set(markIndex, applied[at] ?? 0)
-  replaceMark()
   return { applied, wasReleased }
 }

@@ -5,7 +5,8 @@ import { systemClock } from '../../clock.ts'
 import { ConfigError } from '../../errors.ts'
 import { RecentItems } from '../../internal/recent-items.ts'
 import { assertKnownOptions, assertOptions } from '../../internal/validation.ts'
-import { ARRIVE, DEPART, FIND_ARRIVED, withMarkers } from './hand-over.ts'
+import { isWrite, withMarkers, type Copy } from './fence.ts'
+import { ARRIVE, DEPART, FIND_ARRIVED, FORGET } from './hand-over.ts'
 import { shardList } from './shards.ts'
 
 export type { Before } from './sharded.ts'
@@ -61,15 +62,27 @@ function moves(): ReturnType<Before['create']> {
       return store.run({ kind, keys: withMarkers(keys), near: [place], data, startedAt })
     }
 
-    /** Makes sure that what the old store has of these keys has arrived. */
-    async function fetch(keys: readonly string[], startedAt: number): Promise<void> {
-      const unknown = [...new Set(keys)].filter((key) => !arrived.get(key))
+    /**
+     * Makes sure that what the old store has of these keys has arrived.
+     *
+     * @param records The keys among them that processes of the old list go on reading.
+     */
+    async function fetch(
+      keys: readonly string[],
+      startedAt: number,
+      records: readonly string[] = [],
+    ): Promise<void> {
+      const unknown = [...new Set([...keys, ...records])].filter((key) => !arrived.get(key))
       if (unknown.length === 0) return
       const areHere = await run(to, FIND_ARRIVED, unknown, startedAt)
       const missing = unknown.filter((_, at) => areHere[at] !== true)
       if (missing.length > 0) {
-        const copies = await run(from, DEPART, missing, startedAt)
+        const areRecords = missing.map((key) => records.includes(key))
+        const copies = await run(from, DEPART, missing, startedAt, areRecords)
         await run(to, ARRIVE, missing, startedAt, copies)
+        const lasting = missing.filter((_, at) => (copies[at] as Copy).ttlMs < 0)
+        // If it fails, they stay there, and are not looked at.
+        if (lasting.length > 0) await run(from, FORGET, lasting, startedAt).catch(() => {})
       }
       for (const key of unknown) arrived.set(key, true)
     }
@@ -81,12 +94,15 @@ function moves(): ReturnType<Before['create']> {
         // Its id is new, so it is nowhere yet.
         const own = markKeys.pop()
         if (own !== undefined) arrived.set(own, true)
-        await fetch([...[...entries, ...reads].map(({ key }) => key), ...markKeys], startedAt)
+        const counts = [...entries.map(({ key }) => key), ...markKeys]
+        const records = reads.map(({ key }) => key)
+        await fetch(counts, startedAt, records)
         return to.check(request)
       },
 
       async run(operation) {
-        await fetch(operation.keys, operation.startedAt)
+        const { kind, keys, startedAt } = operation
+        await (isWrite(kind) ? fetch([], startedAt, keys) : fetch(keys, startedAt))
         return to.run(operation)
       },
 

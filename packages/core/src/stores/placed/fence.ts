@@ -29,3 +29,13 @@ export function createFence(copy: Copy): object {
 export const copyBehind = (state: unknown): Copy | undefined => copies.get(state as object)
 
 export const isFence = (state: unknown): boolean => copyBehind(state) !== undefined
+
+/** The marker of a key that has arrived, or of a record that has gone. It has the tenant of the key, so it is in its place. */
+const markerOf = (key: string): string => `${key}:moved`
+
+/** Returns each key and its marker. */
+export const withMarkers = (keys: readonly string[]): string[] =>
+  keys.flatMap((key) => [key, markerOf(key)])
+
+/** True for the operation that writes records. */
+export const isWrite = ({ name }: { readonly name: string }): boolean => name === 'write'

@@ -1,5 +1,5 @@
 /*
- * Three steps that take what a store has under some keys to another: ask which keys have not arrived there; take them
+ * The steps that take what a store has under some keys to another: ask which keys have not arrived there; take them
  * from the old store, which leaves fences; let them arrive, once, under a marker. Each may be repeated.
  */
 import type { LuaOperationKind } from '../../lua/twins.ts'
@@ -12,31 +12,28 @@ export const FENCE_MS = 172_800_000
 /** Items in one command of a script: Lua passes at most some thousand arguments. */
 const CHUNK = 1_000
 
-/** The marker of a key that has arrived. It has the tenant of the key, so it is in the same place. */
-const markerOf = (key: string): string => `${key}:moved`
+/** Lua for the types of what a key and its marker hold. */
+const TYPES = `redis.call('TYPE', key).ok, redis.call('TYPE', marker).ok`
 
-/** Returns the keys of a step: each key and its marker. */
-export const withMarkers = (keys: readonly string[]): string[] =>
-  keys.flatMap((key) => [key, markerOf(key)])
-
-/** Lua that sets `kind` to the type of what `key` holds. */
-const KIND = `redis.call('TYPE', key).ok`
+/** The life of the marker of what never expires, in milliseconds: 30 days. */
+const LASTING_MS = 2_592_000_000
 
 /** For each key, true if it is here, or has been. */
 export const FIND_ARRIVED: LuaOperationKind<readonly boolean[], undefined> = {
   name: 'find arrived',
   run: (states, { keys }) =>
     everySecond(keys).map(([key, marker]) => {
-      const state = states.get(key, -Infinity)
-      return states.get(marker, -Infinity) !== undefined || (state !== undefined && !isFence(state))
+      const [state, mark] = [states.get(key, -Infinity), states.get(marker, -Infinity)]
+      if (isFence(state) || isFence(mark)) return false
+      return state !== undefined || mark !== undefined
     }),
   lua: {
     script: () => `local reply = {}
 for at = 1, #KEYS, 2 do
-  local key = KEYS[at]
-  local kind = ${KIND}
-  local isHere = kind ~= 'none' and kind ~= 'list' or redis.call('EXISTS', KEYS[at + 1]) == 1
-  reply[#reply + 1] = isHere and 1 or 0
+  local key, marker = KEYS[at], KEYS[at + 1]
+  local kind, mark = ${TYPES}
+  local hasGone = kind == 'list' or mark == 'list'
+  reply[#reply + 1] = not hasGone and (kind ~= 'none' or mark ~= 'none') and 1 or 0
 end
 return reply
 `,
@@ -48,53 +45,60 @@ return reply
   },
 }
 
-/** Takes what is under each key, and leaves a fence that keeps a copy, for a caller that did not get the reply. */
-export const DEPART: LuaOperationKind<readonly Copy[], undefined> = {
+/**
+ * Takes what is under each key, and leaves a fence that keeps a copy, for a caller that did not get the reply. Of a record
+ * it leaves the values, which processes of the old list go on reading, and the fence under the marker. The data is true for
+ * each key of a record.
+ */
+export const DEPART: LuaOperationKind<readonly Copy[], readonly boolean[]> = {
   name: 'depart',
-  run: (states, { keys }) =>
-    everySecond(keys).map(([key, marker]) => {
-      // It may come back one day.
-      states.set(marker, { state: undefined, expiresAt: 0 })
+  run: (states, { keys, data: areRecords }) =>
+    everySecond(keys).map(([key, marker], at) => {
       const state = states.get(key, -Infinity)
       const known = copyBehind(state)
-      if (known) return known
       const expiresAt = states.expiresAt?.(key) ?? Infinity
       const copy: Copy =
-        state === undefined
+        known ??
+        (state === undefined
           ? { ttlMs: 0, parts: [IN_MEMORY] }
-          : { ttlMs: expiresAt, parts: [IN_MEMORY, state] }
-      states.set(key, { state: createFence(copy), expiresAt: expiresAt + FENCE_MS })
+          : { ttlMs: expiresAt, parts: [IN_MEMORY, state] })
+      const isKept = areRecords[at] === true && known === undefined && state !== undefined
+      const fence = { state: createFence(copy), expiresAt: expiresAt + FENCE_MS }
+      // It may come back one day.
+      states.set(marker, isKept ? fence : { state: undefined, expiresAt: 0 })
+      if (!isKept && !known) states.set(key, fence)
       return copy
     }),
   lua: {
     script: () => `local lasting, reply = ${FENCE_MS}, {}
 for at = 1, #KEYS, 2 do
-  local key = KEYS[at]
-  redis.call('DEL', KEYS[at + 1])
-  local kind, ttl, copy = ${KIND}, redis.call('PTTL', key), nil
+  local key, marker = KEYS[at], KEYS[at + 1]
+  local kind, mark = ${TYPES}
+  local ttl, copy = redis.call('PTTL', key), nil
+  redis.call('DEL', marker)
   if kind == 'list' then
     copy = redis.call('LRANGE', key, 0, -1)
     if ttl >= 0 then ttl = math.max(0, ttl - lasting) end
   else
-    copy = { kind }
-    local held = {}
+    local held, fence = {}, key
     if kind == 'string' then held = { redis.call('GET', key) } end
     if kind == 'hash' then held = redis.call('HGETALL', key) end
     if kind == 'zset' then held = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
     if kind == 'none' then ttl = 0 end
+    copy = { kind }
     for _, part in ipairs(held) do copy[#copy + 1] = part end
-    redis.call('DEL', key)
+    if kind == 'hash' and ARGV[(at + 1) / 2] == '1' then fence = marker else redis.call('DEL', key) end
     for first = 1, #copy, ${CHUNK} do
-      redis.call('RPUSH', key, unpack(copy, first, math.min(first + ${CHUNK - 1}, #copy)))
+      redis.call('RPUSH', fence, unpack(copy, first, math.min(first + ${CHUNK - 1}, #copy)))
     end
-    if ttl >= 0 then redis.call('PEXPIRE', key, ttl + lasting) end
+    if ttl >= 0 then redis.call('PEXPIRE', fence, ttl + lasting) end
   end
   reply[#reply + 1] = ttl
   reply[#reply + 1] = ttl == 0 and { 'none' } or copy
 end
 return reply
 `,
-    args: () => [],
+    args: (areRecords) => areRecords.map((isRecord) => (isRecord ? '1' : '0')),
     parse: (reply) => {
       if (!Array.isArray(reply)) return undefined
       const pairs = everySecond(reply as unknown[])
@@ -117,10 +121,11 @@ export const ARRIVE: LuaOperationKind<void, readonly Copy[]> = {
       const { ttlMs: expiresAt, parts } = copies[at] as Copy
       const [kind, state] = parts
       if (kind !== IN_MEMORY) throw otherKind()
-      if (states.get(marker, -Infinity) !== undefined) continue
+      const [here, mark] = [states.get(key, -Infinity), states.get(marker, -Infinity)]
+      if (mark !== undefined && !isFence(mark)) continue
       states.set(marker, { state: new Map(), expiresAt: expiresAt + FENCE_MS })
-      const here = states.get(key, -Infinity)
-      if (here === undefined || isFence(here)) states.set(key, { state, expiresAt })
+      const isFree = here === undefined || isFence(here) || isFence(mark)
+      if (isFree) states.set(key, { state, expiresAt })
     }
   },
   lua: {
@@ -128,12 +133,12 @@ export const ARRIVE: LuaOperationKind<void, readonly Copy[]> = {
 for index = 1, #KEYS, 2 do
   local key, marker, ttl, last = KEYS[index], KEYS[index + 1], tonumber(ARGV[at]), at + 1 + tonumber(ARGV[at + 1])
   local copied, first = ARGV[at + 2], at + 3
-  local kind = ${KIND}
-  if redis.call('EXISTS', marker) == 0 then
-    redis.call('SET', marker, '')
-    if ttl >= 0 then redis.call('PEXPIRE', marker, ttl + lasting) end
-    if kind == 'list' then redis.call('DEL', key) end
-    if (kind == 'list' or kind == 'none') and copied ~= 'none' then
+  local kind, mark = ${TYPES}
+  if mark ~= 'string' then
+    redis.call('SET', marker, '', 'PX', ttl >= 0 and ttl + lasting or ${LASTING_MS})
+    local isFree = kind == 'none' or kind == 'list' or mark == 'list'
+    if isFree then redis.call('DEL', key) end
+    if isFree and copied ~= 'none' then
       if copied == 'string' then redis.call('SET', key, ARGV[first]) end
       for part = first, last, ${CHUNK} do
         local items = { unpack(ARGV, part, math.min(part + ${CHUNK - 1}, last)) }
@@ -155,6 +160,19 @@ return 1
         if (parts.includes(IN_MEMORY)) throw otherKind()
         return [String(ttlMs), String(parts.length), ...(parts as string[])]
       }),
+    parse: (reply) => (reply === 1 ? { result: undefined } : undefined),
+  },
+}
+
+/** Has what never expires, and has arrived elsewhere, expire. */
+export const FORGET: LuaOperationKind<void, undefined> = {
+  name: 'forget moved',
+  run: () => undefined,
+  lua: {
+    script: () => `for at = 1, #KEYS do redis.call('PEXPIRE', KEYS[at], ${FENCE_MS}) end
+return 1
+`,
+    args: () => [],
     parse: (reply) => (reply === 1 ? { result: undefined } : undefined),
   },
 }

@@ -6,8 +6,9 @@ import type { LuaOperationKind } from '../../lua/twins.ts'
 import type { Operation, RecordValues, Store } from '../store.ts'
 import { systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
+import { runInBackground } from '../../internal/background.ts'
 import { sharesPromises } from '../../internal/runtime.ts'
-import { isFence } from './fence.ts'
+import { isFence, withMarkers } from './fence.ts'
 
 /** The time for which new processes of the list before may still start, in milliseconds: a day. */
 const ROLLOUT_MS = 86_400_000
@@ -78,6 +79,7 @@ return 'other ' .. theirs
 
 /** A store, and whether it is known to have this process' list. */
 interface Member {
+  readonly name: string
   readonly store: Store
   hasJoined?: boolean
   /** The question of one request, for which others wait. */
@@ -94,7 +96,15 @@ export function joining(
   lists: Lists,
   members: readonly Member[],
 ): (member: Member, startedAt: number) => Promise<void> {
-  async function ask({ store }: Member, startedAt: number, mayBegin: boolean): Promise<boolean> {
+  const isEnded = lists.before === ENDED
+  const own = lists.before === '' || isEnded ? lists.list : `${lists.list}, from ${lists.before}`
+
+  /** Returns true if a store has this list, and false if it has none. */
+  async function ask(
+    { name, store }: Member,
+    startedAt: number,
+    mayBegin: boolean,
+  ): Promise<boolean> {
     const standing = await store.run<Standing>({
       kind: JOIN,
       keys: [`shards:${lists.shardBy}`],
@@ -106,32 +116,50 @@ export function joining(
     const theirs = words.join(' ')
     const message =
       what === 'other'
-        ? `The databases in use are ${theirs}, and this process has ${lists.list}. Give it that list, or name it in from of sharded, to move tenants`
-        : `Tenants move here from the databases ${theirs}. Name these in from of sharded; once all have moved, set from: 'ended'`
-    throw new StoreError('store_moved', message)
+        ? `The databases in use are ${theirs}; this process has ${own}. Give it that list, or name it in from of sharded, to move tenants`
+        : `Tenants move here from the databases ${theirs}; this process has ${own}. Name these in from of sharded; once all have moved, set from: 'ended'`
+    throw Object.assign(new StoreError('store_moved', message), { place: name })
   }
 
-  /** Asks all other stores that count, and those that did. One that is down is passed over if this list says what was. */
-  async function askOthers(member: Member, startedAt: number): Promise<void> {
-    const asked = members
-      .filter((other) => other !== member)
-      .map(async (other) => {
-        try {
-          await ask(other, startedAt, false)
-        } catch (error) {
-          const isDown = (error as StoreError).code !== 'store_moved'
-          if (!(isDown && lists.before !== '')) throw error
-        }
-      })
-    await Promise.all(asked)
+  /** Asks the other stores. The first that has this list is enough: another may hang. */
+  function askOthers(member: Member, startedAt: number): Promise<void> {
+    const others = members.filter((other) => other !== member)
+    let failure: StoreError | undefined
+    let left = others.length
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        if (left > 0) return
+        // If this list says what was before, that is where tenants come from, and each is asked then.
+        if (failure === undefined || lists.before !== '') resolve()
+        else reject(failure)
+      }
+      settle()
+      for (const other of others) {
+        ask(other, startedAt, false).then(
+          (hasList) => {
+            left -= 1
+            if (hasList) resolve()
+            else settle()
+          },
+          (error: StoreError) => {
+            left -= 1
+            failure ??= error
+            if (error.code === 'store_moved') reject(error)
+            else settle()
+          },
+        )
+      }
+    })
   }
 
   async function load(member: Member, startedAt: number): Promise<void> {
-    // Stores that count no longer are to know it, too.
-    const isEnded = lists.before === ENDED
-    const isKnown = await ask(member, startedAt, false)
-    if (isEnded || !isKnown) await askOthers(member, startedAt)
-    if (!isKnown) await ask(member, startedAt, true)
+    if (await ask(member, startedAt, false)) {
+      // Stores that count no longer are to know of the end, too.
+      if (isEnded) runInBackground(askOthers(member, startedAt))
+    } else {
+      await askOthers(member, startedAt)
+      await ask(member, startedAt, true)
+    }
     member.hasJoined = true
   }
 
@@ -152,7 +180,8 @@ export const hasMoved = (
   startedAt: number,
 ): Operation<boolean, undefined> => ({
   kind: HAS_MOVED,
-  keys,
+  keys: withMarkers(keys),
+  near: keys,
   data: undefined,
   startedAt,
 })

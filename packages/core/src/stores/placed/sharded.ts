@@ -8,6 +8,7 @@ import { noteWrapper } from '../../internal/wrappers.ts'
 import { assertStore } from '../store.ts'
 import { placedStore, type PlacedStore, type PlaceLeases } from './placed-store.ts'
 import { placesBy } from './places-by.ts'
+import { isWrite } from './fence.ts'
 import { ENDED, hasMoved, joining } from './shard-record.ts'
 import { nameFor, shardList, textOf, type ShardList } from './shards.ts'
 
@@ -184,8 +185,16 @@ function named(name: string, store: Store): Store {
         return fail(error, keys, startedAt)
       }
     },
-    run: (operation) =>
-      store.run(operation).catch((error) => fail(error, operation.keys, operation.startedAt)),
+    async run(operation) {
+      const { kind, keys, startedAt } = operation
+      try {
+        // What is written where a record was would be lost.
+        if (!isWrite(kind) || !(await isMoved(keys, startedAt))) return await store.run(operation)
+      } catch (error) {
+        await fail(error, keys, startedAt)
+      }
+      throw hasGone()
+    },
     async reset(keys) {
       const startedAt = systemClock()
       try {

@@ -32,6 +32,10 @@ export function shardList(
   home: string | undefined,
 ): ShardList {
   assertKnownOptions(`${option}.weights`, weights, names)
+  const twice = names.find((name, at) => names.indexOf(name) < at)
+  if (twice !== undefined) {
+    throw new ConfigError('invalid_option', `${option}.stores`, 'must have each name once', twice)
+  }
   const shards = names.map((name): Weighted => {
     assertName(`${option}.stores`, name)
     const { [name]: weight = 1 } = weights
