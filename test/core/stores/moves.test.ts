@@ -374,10 +374,11 @@ describe('the calls that a move adds', () => {
   })
 })
 
+const whole = (): Extension => runtimeConfiguration({ allow: { rpm: ['limit'] } })
+
 it('settings of whole policies move with home, and processes of the old list go on reading them', async () => {
   const { open, databases } = setUp(memory)
   const { a, b } = databases
-  const whole = () => runtimeConfiguration({ allow: { rpm: ['limit'] } })
   await configure(open({ a, b }, { home: 'a' }, [whole()]), { rpm: { limit: 2 } })
   const from = before({ stores: ['a', 'b'], home: 'a' })
   const now = open(databases, { home: 'c', from }, [whole()])
@@ -387,12 +388,13 @@ it('settings of whole policies move with home, and processes of the old list go 
   expect((await late.check(stays)).policies[0]).toMatchObject({ limit: 2, remaining: 0 })
 })
 
+const hanging = (store: Store): Store => ({
+  ...store,
+  check: () => new Promise(() => {}),
+  run: () => new Promise(() => {}),
+})
+
 describe('a database that hangs', () => {
-  const hanging = (store: Store): Store => ({
-    ...store,
-    check: () => new Promise(() => {}),
-    run: () => new Promise(() => {}),
-  })
   const places = new Map<string | undefined, string>()
 
   it('keeps no tenant of another waiting, whatever the process says of a move', async () => {

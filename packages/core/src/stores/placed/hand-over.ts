@@ -7,7 +7,7 @@ import { StoreError } from '../../errors.ts'
 import { copyBehind, createFence, isFence, type Copy } from './fence.ts'
 
 /** The life of a fence or a marker after that of what was under the key, in milliseconds: two days. */
-export const FENCE_MS = 172_800_000
+const FENCE_MS = 172_800_000
 
 /** Items in one command of a script: Lua passes at most some thousand arguments. */
 const CHUNK = 1_000
