@@ -8,14 +8,16 @@ import { World } from './world.ts'
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 17]
 const STORES: readonly WrapperName[] = [
   'sharded, cached',
-  'sharded',
   'sharded, moving',
+  'regional',
   'sharded, moving, cached',
+  'regional, cached',
+  'sharded',
 ]
 
 const total: Record<string, number> = {}
 
-describe('in a world of several databases, no limit, ledger, time or id is violated', () => {
+describe('in a world of several databases or regions, no limit, ledger, time or id is violated', () => {
   it.each(SEEDS)('seed %i', async (seed) => {
     const outcome = await holds(seed, { wrappers: STORES[seed % STORES.length]! })
     expect(outcome.decisions).toBeGreaterThanOrEqual(DECISIONS)
@@ -34,8 +36,8 @@ const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = 
   ['a tenant that moves leaves its count behind', "and copied ~= 'none' then", 'and false then'],
   [
     'a tenant that moves leaves no fence',
-    "if ttl >= 0 then redis.call('PEXPIRE', key, ttl + lasting) end",
-    "redis.call('DEL', key)",
+    "if ttl >= 0 then redis.call('PEXPIRE', fence, ttl + lasting) end",
+    "redis.call('DEL', fence)",
   ],
   ['a tenant is looked for anew each time', ' / -Math.log(', ' * Math.random() / -Math.log('],
   ['what leases have served is not taken', 'left += entry.cost - final.cost', 'left += entry.cost'],
