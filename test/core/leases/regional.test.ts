@@ -185,13 +185,34 @@ describe('a region that is cut off', () => {
     expect(allowedOf(decisions)).toBe(5)
   })
 
-  it('is degraded by onStoreError if its own store fails', async () => {
-    const { here, limiter } = setUp([BURST, DAILY], ['burst'])
+  it('denies what all share if its own store fails, and decides the rest by onStoreError', async () => {
+    const { here, limiter, problems } = setUp([BURST, DAILY], ['burst'])
     here.isDown = true
     expect(await limiter.check(ACME)).toMatchObject({
+      allowed: false,
       place: 'here',
-      degraded: { cause: 'store_unreachable', mode: 'allow' },
+      degraded: { cause: 'store_unreachable', mode: 'deny' },
     })
+    expect(problems).toMatchObject([
+      {
+        place: 'here',
+        message: expect.stringMatching(/^here: down.*denies what all regions share/),
+      },
+    ])
+    const alone = setUp([BURST], ['burst'])
+    alone.here.isDown = true
+    expect(await alone.limiter.check(ACME)).toMatchObject({
+      place: 'here',
+      degraded: { mode: 'allow' },
+    })
+  })
+
+  it('takes no units for a reservation that is to be released', async () => {
+    const { limiter } = setUp([BUDGET])
+    const options = { cost: { usd: 5 }, unsettled: release() }
+    await expect(reserve(limiter, ACME, options)).rejects.toThrow(
+      /unsettled: must be left out: the leased policy "budget"/,
+    )
   })
 })
 
@@ -245,7 +266,7 @@ describe('a policy of which nobody has said who counts it', () => {
       'is refused if it cannot be leased',
       [],
       [concurrency({ name: 'calls', limit: 5, per })],
-      /perRegion: must have "calls"/,
+      /perRegion: must have "calls", which each region then counts by itself( \(|$)/,
     ],
   ])('%s', (_, perRegion, policies, message) => {
     const create = () => createLimiter({ store: regional({ ...stores, perRegion }), policies })
@@ -258,6 +279,7 @@ describe('a policy of which nobody has said who counts it', () => {
     ['no home', { here: memory() }, /regional\.home/],
     ['no store here', { home: memory(), here: {} }, /regional\.here/],
     ['a name instead of a list', { ...stores, perRegion: 'burst' }, /regional\.perRegion/],
+    ['a number as a name', { ...stores, perRegion: [3] }, /regional\.perRegion/],
     ['an unknown option', { ...stores, there: memory() }, /there/],
   ])('options are validated: %s', (_, options, message) => {
     expect(() => regional(options as never)).toThrow(message)

@@ -2,7 +2,7 @@
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Store, StoreReply } from '../stores/store.ts'
 import { ConfigError, StoreError } from '../errors.ts'
-import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
+import { assertKnownOptions, assertName, assertOptions } from '../internal/validation.ts'
 import { noteWrapper } from '../internal/wrappers.ts'
 import { keyPrefix } from '../policies/rules.ts'
 import { placedStore, type PlacedStore } from '../stores/placed/placed-store.ts'
@@ -30,7 +30,7 @@ const HERE = 'here'
  * Creates a store for one of several regions. Policies that are leased, by `lease(…)`, are counted in `home` for all
  * regions: a process takes blocks of their units from there, and serves decisions and reservations from its memory. So
  * all regions together never exceed a limit. If `home` cannot be reached, a process serves what it holds, and denies the
- * rest; these decisions are degraded. See `docs/many-stores.md`.
+ * rest; these decisions are degraded. If `here` fails, it denies what is leased. See `docs/many-stores.md`.
  *
  * @throws ConfigError When an option is unknown or malformed. `createLimiter` throws for a policy that is neither leased
  * nor named in `perRegion`.
@@ -49,8 +49,9 @@ export function regional(options: RegionalOptions): PlacedStore {
     const rule = 'must be a list of names of policies'
     throw new ConfigError('invalid_option', 'regional.perRegion', rule, perRegion)
   }
-  const here = assertStore('regional.here', options.here)
-  const { store: home, answers } = watched(assertStore('regional.home', options.home))
+  for (const name of perRegion as readonly unknown[]) assertName('regional.perRegion', name)
+  const { store: here } = watched(HERE, assertStore('regional.here', options.here))
+  const { store: home, answers } = watched(HOME, assertStore('regional.home', options.home))
   const places = placesOf(new Set(perRegion as readonly string[]))
   const store = placedStore(places, (place) => (place === HERE ? here : home), placeLeases)
   let isCut = false
@@ -71,31 +72,38 @@ export function regional(options: RegionalOptions): PlacedStore {
         // Says whose outage has ended.
         return { ...reply, source: 'store', place: HOME }
       } catch (error) {
-        const isHome = error instanceof StoreError && error.place === HOME
-        if (!isHome || !request.entries.some(({ policy }) => isLeased(policy))) throw error
-        isCut = true
+        // Counted by each process, it would be allowed once in each.
+        const isShared = request.entries.some(({ policy }) => isLeased(policy))
+        if (!(error instanceof StoreError) || !isShared) throw error
+        isCut ||= error.place === HOME
         return denial(error, request.now)
       }
     },
   })
 }
 
-/** The denial of what is not held, while home cannot be reached. */
-function denial({ code, message }: StoreError, now: number): StoreReply {
-  const means = 'Meanwhile this region serves the units that it holds, and denies the rest'
+/** The denial of what no process may count by itself, while home or the region's own store cannot be reached. */
+function denial({ code, message, place }: StoreError, now: number): StoreReply {
+  const means =
+    place === HOME
+      ? 'Meanwhile this region serves the units that it holds, and denies the rest'
+      : 'Meanwhile this region denies what all regions share'
   return {
     source: 'memory',
-    place: HOME,
+    place,
     now,
     verdicts: [],
     values: [],
     degraded: { cause: code, mode: 'deny' },
-    problem: { code, message: `${message}. ${means}`, place: HOME },
+    problem: { code, message: `${place}: ${message.replace(/^Sluice: /, '')}. ${means}`, place },
   }
 }
 
-/** Returns home, with errors that name it, and the number of its answers so far. */
-function watched(home: Store): { readonly store: Store; readonly answers: () => number } {
+/** Returns a store with errors that name it, and the number of its answers so far. */
+function watched(
+  place: string,
+  store: Store,
+): { readonly store: Store; readonly answers: () => number } {
   let answers = 0
   async function ask<T>(call: Promise<T>): Promise<T> {
     try {
@@ -103,16 +111,16 @@ function watched(home: Store): { readonly store: Store; readonly answers: () => 
       answers += 1
       return result
     } catch (error) {
-      if (error instanceof StoreError) Object.assign(error, { place: HOME, origin: HOME })
+      if (error instanceof StoreError) Object.assign(error, { place, origin: place })
       throw error
     }
   }
   return {
     store: {
-      accept: home.accept,
-      check: (request) => ask(home.check(request)),
-      run: (operation) => ask(home.run(operation)),
-      reset: (keys) => ask(home.reset(keys)),
+      accept: store.accept,
+      check: (request) => ask(store.check(request)),
+      run: (operation) => ask(store.run(operation)),
+      reset: (keys) => ask(store.reset(keys)),
     },
     answers: () => answers,
   }
@@ -150,6 +158,9 @@ function assertCounted(rule: PolicyRule, perRegion: ReadonlySet<string>): void {
   if (isLeased(rule) !== perRegion.has(name)) return
   const message = isLeased(rule)
     ? `must not have "${name}", which is leased: home counts it for all regions`
-    : `must have "${name}", which each region then counts by itself; or lease it, as lease(${name}), for one limit over all regions`
+    : `must have "${name}", which each region then counts by itself${canBeLeased(rule) ? `; or lease it, as lease(${name}), for one limit over all regions` : ''}`
   throw new ConfigError('invalid_option', 'regional.perRegion', message)
 }
+
+const canBeLeased = ({ algorithm, keyspace }: PolicyRule): boolean =>
+  keyspace === undefined && ['sliding', 'fixed'].includes(algorithm.id)

@@ -26,8 +26,8 @@ const MAX_KEYS = 10_000
 
 /**
  * The list of stores of `sharded` before a change: tenants that another store counts from now on take their counts,
- * reservations, settings and plans along when they next ask. Leave it out once all have asked, and the longest window has
- * passed. See `docs/many-stores.md`.
+ * reservations, settings and plans along when they next ask. Once all have, and no process of the old list runs, set
+ * `from: 'ended'` instead. See `docs/many-stores.md`.
  *
  * @throws ConfigError When there is no store, or a name or option is unknown or malformed.
  * @example

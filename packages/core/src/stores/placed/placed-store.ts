@@ -91,9 +91,11 @@ export function placedStore(
   /** @throws ConfigError When another place counts a policy of a reservation that is to be released. */
   function assertReleasable(place: string, { entries, mark }: StoreRequest): void {
     if (mark?.kind.name !== 'release') return
-    const away = entries.find(({ key }) => places.ofKey(key) !== place)
+    const away = entries.find(
+      ({ key, policy }) => places.ofKey(key) !== place || (tiers && isLeased(policy)),
+    )
     if (!away) return
-    const rule = `must be left out: the leased policy "${away.policy.name}" takes part, of which another place counts the units`
+    const rule = `must be left out: the leased policy "${away.policy.name}" takes part`
     throw new ConfigError('invalid_option', 'unsettled', rule)
   }
 

@@ -94,11 +94,9 @@ export function sharded<Name extends string>(
     if (known) return known
     const name = nameFor(place, list)
     const nameBefore = before ? nameFor(place, before) : name
-    const [store, storeBefore] = [name, nameBefore].map((one) => shards.get(one) as Store) as [
-      Store,
-      Store,
-    ]
-    const found = move && name !== nameBefore ? move(place, storeBefore, store) : store
+    const store = shards.get(name) as Store
+    const found =
+      move && name !== nameBefore ? move(place, shards.get(nameBefore) as Store, store) : store
     recent.set(place, found)
     return found
   }
