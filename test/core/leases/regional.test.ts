@@ -7,6 +7,7 @@ import {
   listen,
   manualClock,
   slidingWindow,
+  StoreError,
   type Decision,
   type LimiterOptions,
   type Problem,
@@ -160,6 +161,31 @@ describe('a region that is cut off', () => {
     expect(after[0]).toMatchObject({ allowed: true, degraded: undefined })
     expect(40 + served + allowedOf(after)).toBeLessThanOrEqual(LIMIT)
     expect(problems.slice(1).map(({ code }) => code)).toEqual(['store_recovered'])
+  })
+
+  it('loses no large blocks to a home whose replies are lost', async () => {
+    const [home, here] = [memory(), memory()]
+    let isLosing = false
+    const lossy: Store = {
+      ...home,
+      async check(request) {
+        const reply = await home.check(request)
+        if (isLosing && request.apply) throw new StoreError('store_timeout', 'late')
+        return reply
+      },
+    }
+    const limiter = limiterIn(lossy, here, [DAILY])
+    let served = 0
+    for (let call = 0; call < 100; call += 1) served += Number((await limiter.check(ACME)).allowed)
+    isLosing = true
+    for (let round = 0; round < 10; round += 1) {
+      const checks = Array.from({ length: 20 }, () => limiter.check(ACME))
+      served += allowedOf(await Promise.all(checks))
+    }
+    isLosing = false
+    for (let call = 0; call < 600; call += 1) served += Number((await limiter.check(ACME)).allowed)
+    // Of 200 decisions one unit each, and the blocks, which become small at once.
+    expect(LIMIT - served).toBeLessThan(250)
   })
 
   it('settles what it has reserved when home is back, and once', async () => {

@@ -116,6 +116,11 @@ export class Holding {
     this.#deniedUntil = steady + durationMs
   }
 
+  /** Notes that the reply to a request for a block was lost: all of it may be charged, and the next may be lost, too. */
+  lose(): void {
+    this.#size = 1
+  }
+
   /** Ends a request for a block. */
   end(block: BlockOnItsWay, hasBlock: boolean): void {
     if (this.#taken === block) this.#taken = undefined

@@ -160,6 +160,7 @@ export class LeaseBook {
     for (const { entry, terms, holding, onItsWay, wanted, isPrefetch } of requests) {
       const verdict = verdicts[request.entries.indexOf(entry)]
       const isKept = this.#holdings.get(entry.key) === holding
+      if (!reply) holding.lose()
       if (verdict?.fits === false) holding.deny(terms, taken)
       holding.end(onItsWay, isCharged && isKept)
       if (!verdict || !isCharged || holding.isForgotten) continue
