@@ -39,3 +39,10 @@ export const withMarkers = (keys: readonly string[]): string[] =>
 
 /** True for the operation that writes records. */
 export const isWrite = ({ name }: { readonly name: string }): boolean => name === 'write'
+
+/** Lua that defines `typeOf`. Where a script gets the type as text, an index of it would be nil, and no type at all. */
+export const TYPE_OF = `local function typeOf(key)
+  local kind = redis.call('TYPE', key)
+  return type(kind) == 'table' and kind.ok or kind
+end
+`

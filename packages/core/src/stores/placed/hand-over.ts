@@ -4,16 +4,13 @@
  */
 import type { LuaOperationKind } from '../../lua/twins.ts'
 import { StoreError } from '../../errors.ts'
-import { copyBehind, createFence, isFence, type Copy } from './fence.ts'
+import { copyBehind, createFence, isFence, TYPE_OF, type Copy } from './fence.ts'
 
 /** The life of a fence or a marker after that of what was under the key, in milliseconds: two days. */
 const FENCE_MS = 172_800_000
 
 /** Items in one command of a script: Lua passes at most some thousand arguments. */
 const CHUNK = 1_000
-
-/** Lua for the types of what a key and its marker hold. */
-const TYPES = `redis.call('TYPE', key).ok, redis.call('TYPE', marker).ok`
 
 /** The life of the marker of what never expires, in milliseconds: 30 days. */
 const LASTING_MS = 2_592_000_000
@@ -28,10 +25,10 @@ export const FIND_ARRIVED: LuaOperationKind<readonly boolean[], undefined> = {
       return state !== undefined || mark !== undefined
     }),
   lua: {
-    script: () => `local reply = {}
+    script: () => `${TYPE_OF}local reply = {}
 for at = 1, #KEYS, 2 do
   local key, marker = KEYS[at], KEYS[at + 1]
-  local kind, mark = ${TYPES}
+  local kind, mark = typeOf(key), typeOf(marker)
   local hasGone = kind == 'list' or mark == 'list'
   reply[#reply + 1] = not hasGone and (kind ~= 'none' or mark ~= 'none') and 1 or 0
 end
@@ -70,10 +67,10 @@ export const DEPART: LuaOperationKind<readonly Copy[], readonly boolean[]> = {
       return copy
     }),
   lua: {
-    script: () => `local lasting, reply = ${FENCE_MS}, {}
+    script: () => `${TYPE_OF}local lasting, reply = ${FENCE_MS}, {}
 for at = 1, #KEYS, 2 do
   local key, marker = KEYS[at], KEYS[at + 1]
-  local kind, mark = ${TYPES}
+  local kind, mark = typeOf(key), typeOf(marker)
   local ttl, copy = redis.call('PTTL', key), nil
   redis.call('DEL', marker)
   if kind == 'list' then
@@ -129,11 +126,11 @@ export const ARRIVE: LuaOperationKind<void, readonly Copy[]> = {
     }
   },
   lua: {
-    script: () => `local lasting, at = ${FENCE_MS}, 1
+    script: () => `${TYPE_OF}local lasting, at = ${FENCE_MS}, 1
 for index = 1, #KEYS, 2 do
   local key, marker, ttl, last = KEYS[index], KEYS[index + 1], tonumber(ARGV[at]), at + 1 + tonumber(ARGV[at + 1])
   local copied, first = ARGV[at + 2], at + 3
-  local kind, mark = ${TYPES}
+  local kind, mark = typeOf(key), typeOf(marker)
   if mark ~= 'string' then
     redis.call('SET', marker, '', 'PX', ttl >= 0 and ttl + lasting or ${LASTING_MS})
     local isFree = kind == 'none' or kind == 'list' or mark == 'list'

@@ -8,7 +8,7 @@ import { systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import { runInBackground } from '../../internal/background.ts'
 import { sharesPromises } from '../../internal/runtime.ts'
-import { isFence, withMarkers } from './fence.ts'
+import { isFence, TYPE_OF, withMarkers } from './fence.ts'
 
 /** The time for which new processes of the list before may still start, in milliseconds: a day. */
 const ROLLOUT_MS = 86_400_000
@@ -190,8 +190,8 @@ const HAS_MOVED: LuaOperationKind<boolean, undefined> = {
   name: 'has moved',
   run: (states, { keys }) => keys.some((key) => isFence(states.get(key, -Infinity))),
   lua: {
-    script: () => `for at = 1, #KEYS do
-  if redis.call('TYPE', KEYS[at]).ok == 'list' then return 1 end
+    script: () => `${TYPE_OF}for at = 1, #KEYS do
+  if typeOf(KEYS[at]) == 'list' then return 1 end
 end
 return 0
 `,
