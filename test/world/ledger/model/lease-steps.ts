@@ -62,16 +62,22 @@ function addCheck(state: State, index: number, world: World, moves: Move[]): voi
   const part = Math.floor((limit - tenant.used) / PART)
   const units = Math.max(1, Math.min(wanted, part))
   const charged = { ...tenant, used: tenant.used + units }
+  // The next may be lost, too, so it is a small one.
+  const unanswered = withHolding(before, index, {
+    ...(before.holdings[index] as Holding),
+    size: 1,
+  })
   for (const trip of tripsIn(world)) {
     const step = stepOf('check', index, TENANT, 1, { trip })
     const isCharged = fits && trip !== 'request lost'
     if (!isCharged) {
       const leaked = leak === 'charges a denied request' && trip !== 'request lost' ? 1 : 0
-      const next = withTenant(before, TENANT, { ...tenant, used: tenant.used + leaked })
+      const rest = trip === 'arrives' ? before : unanswered
+      const next = withTenant(rest, TENANT, { ...tenant, used: tenant.used + leaked })
       moves.push({ step, told: trip === 'arrives' ? 'denied' : 'unavailable', next })
     } else if (trip === 'reply lost') {
       // Nobody knows of these units.
-      const next = withTenant(before, TENANT, { ...charged, closed: tenant.closed + units })
+      const next = withTenant(unanswered, TENANT, { ...charged, closed: tenant.closed + units })
       moves.push({ step, told: 'unavailable', next })
     } else {
       const block: Block = {
