@@ -139,7 +139,7 @@ it(
     })()
     try {
       const swarm = { processes: 4, kills: 2, resets: 0, decisions: DECISIONS, traffic: TRAFFIC }
-      const log = await runSwarm({ ...swarm, prefix, regions, store })
+      const log = await runSwarm({ ...swarm, prefix, regions, store, mayFail: true })
       ending.abort()
       const cuts = await cutting
       // Each region counts plain requests by itself.
@@ -156,6 +156,72 @@ it(
       await cutting
       store.close()
       await proxy.close()
+    }
+  },
+)
+
+/** Limits that are not used up when a master is lost. */
+const WIDE: Traffic = {
+  ...TRAFFIC,
+  limits: {
+    everyone: 12_000,
+    small: { rpm: 3_000, quota: 5_000 },
+    large: { rpm: 6_000, quota: 8_000 },
+    plain: 200,
+  },
+}
+
+/** The longest time before a kill in which a write may not have reached the replica, in milliseconds. */
+const LAG_MS = 250
+
+it(
+  'processes exceed a limit by no more than what a lost master had not passed on',
+  { timeout: 1_800_000 },
+  async () => {
+    const prefix = freshPrefix()
+    await using replicated = await startRedisCluster({ replicas: 1 })
+    const clusterPorts = replicated.nodes.map(({ port }) => port)
+    const store = await openPlaces({ prefix, clusterPorts })
+    const ending = new AbortController()
+    const kills: number[] = []
+    const killing = (async () => {
+      for (const value of ['tenant=t0', 'home']) {
+        await setTimeout(3_000, undefined, { signal: ending.signal })
+        kills.push(Date.now())
+        const { failedOver } = await replicated.killMasterOf(slotOf(`${prefix}:{${value}}`))
+        await failedOver
+      }
+    })()
+    try {
+      const swarm = { processes: 3, kills: 0, resets: 0, traffic: WIDE, mayFail: true }
+      const until = Date.now() + 15_000
+      const decisions = DECISIONS
+      const log = await runSwarm({ ...swarm, decisions, until, prefix, clusterPorts, store })
+      await killing
+      // Units that a lost master had counted, and blocks that it had given, are allowed once more.
+      const lost = log.decisions
+        .filter(({ allowed, at }) =>
+          kills.some((kill) => allowed && at >= kill - LAG_MS && at <= kill + WIDE.leaseMs),
+        )
+        .reduce((sum, { units }) => sum + units, 0)
+      const findings = findingsOf(WIDE, log)
+      const excesses = findings
+        .flatMap(({ found }) => found.violations)
+        .map((text) => {
+          const [, used, limit] = /: (\d+) of (\d+)$/.exec(text) ?? []
+          return Number(used) - Number(limit)
+        })
+      const excess = Math.max(0, ...excesses)
+      expect(kills).toHaveLength(2)
+      expect(lost).toBeGreaterThan(0)
+      expect(excess).toBeLessThanOrEqual(lost)
+      console.info(
+        `${log.decisions.length} decisions, 2 masters lost: at most ${excess} units above a limit, of ${lost} that may be lost`,
+      )
+    } finally {
+      ending.abort()
+      await killing.catch(() => {})
+      store.close()
     }
   },
 )

@@ -33,6 +33,8 @@ export interface SwarmOptions {
   readonly regions?: readonly { readonly homeUrl: string; readonly hereUrl: string }[]
   /** Several databases instead. */
   readonly databaseUrls?: readonly string[]
+  /** True if the store may fail meanwhile, as objects that are killed do. */
+  readonly mayFail?: boolean
   /** The store for resets. It leases itself if it has places. */
   readonly store: Store
   /** The times to go on to the next stage of moves, and the store for resets in each. @default none */
@@ -127,10 +129,10 @@ class Swarm {
   }
 
   #start(): void {
-    const { prefix, traffic, rest, redisUrl = '' } = this.#options
+    const { prefix, traffic, rest, redisUrl = '', mayFail = false } = this.#options
     const number = this.#logFiles.length
     const logFile = join(this.#folder, `${number}.log`)
-    const common = { seed: 7 + number, logFile, prefix, traffic }
+    const common = { seed: 7 + number, logFile, prefix, traffic, mayFail }
     const store = this.#places ?? (number % 2 === 0 && rest ? { rest } : { redisUrl })
     const settings: WorkerSettings = { ...common, ...store }
     const child = fork(WORKER, [JSON.stringify(settings)], { execArgv: [] })
@@ -188,13 +190,13 @@ class Swarm {
     const clock = clockOf(traffic)
     const tenant = `t${this.#resets.length % traffic.tenants}`
     const before = clock()
-    // Objects are killed meanwhile. An attempt that failed may have been made: it lies in the same span.
+    // An attempt that failed may have been made: it lies in the same span.
     for (let attempt = 1; ; attempt += 1) {
       try {
         await limiter.reset({ tenant }, { policies: ['rpm', 'quota'] })
         break
       } catch (error) {
-        if (!this.#options.objectsUrl || attempt === 50) throw error
+        if (!this.#options.mayFail || attempt === 50) throw error
         await setTimeout(100)
       }
     }

@@ -35,6 +35,8 @@ export interface WorkerSettings {
   readonly region?: { readonly homeUrl: string; readonly hereUrl: string }
   /** The stage of their moves. */
   readonly stage?: number
+  /** True if its store may fail: then it goes on later. */
+  readonly mayFail?: boolean
 }
 
 const IN_FLIGHT = 32
@@ -103,10 +105,8 @@ async function decide(): Promise<number> {
       : undefined
   const decision = call ?? (await limiter.check(subject, { cost: units }))
   const { at, allowed, source, degraded, retryAfterMs } = decision
-  // Objects are killed, and what was not answered may have been counted.
-  if (degraded && settings.objectsUrl) return 20
-  // Home is out of reach.
-  if (degraded && settings.region) return 20
+  // What was not answered may have been counted.
+  if (degraded && settings.mayFail) return 20
   // The tenant has moved, and this process is one of before.
   if (degraded?.cause === 'store_moved' && settings.stage !== undefined) return 20
   if (degraded) throw new Error(`A decision was degraded: ${degraded.cause}`)
@@ -130,8 +130,7 @@ async function settle(call: Reservation, units: number): Promise<number> {
     } catch (error) {
       // The estimate stays charged, which is no less.
       if (settings.stage !== undefined && (error as StoreError).code === 'store_moved') return used
-      const mayFail = settings.objectsUrl !== undefined || settings.region !== undefined
-      if (!mayFail || attempt === 2_000) throw error
+      if (!settings.mayFail || attempt === 2_000) throw error
       await setTimeout(50)
     }
   }
