@@ -233,6 +233,21 @@ describe('a region that is cut off', () => {
     })
   })
 
+  it('denies nothing for a leased policy that only observes', async () => {
+    const shadow = lease(
+      fixedWindow({ name: 'trial', limit: 50, window: '1d', per, mode: 'shadow' }),
+    )
+    for (const down of ['home', 'here'] as const) {
+      const set = setUp([BURST, shadow], ['burst'])
+      set[down].isDown = true
+      expect(await set.limiter.check(ACME)).toMatchObject({
+        allowed: true,
+        place: down,
+        degraded: { mode: 'allow' },
+      })
+    }
+  })
+
   it('takes no units for a reservation that is to be released', async () => {
     const { limiter } = setUp([BUDGET])
     const options = { cost: { usd: 5 }, unsettled: release() }

@@ -73,7 +73,9 @@ export function regional(options: RegionalOptions): PlacedStore {
         return { ...reply, source: 'store', place: HOME }
       } catch (error) {
         // Counted by each process, it would be allowed once in each.
-        const isShared = request.entries.some(({ policy }) => isLeased(policy))
+        const isShared = request.entries.some(
+          ({ policy, enforced }) => enforced && isLeased(policy),
+        )
         if (!(error instanceof StoreError) || !isShared) throw error
         isCut ||= error.place === HOME
         return denial(error, request.now)

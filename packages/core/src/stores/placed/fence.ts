@@ -4,7 +4,7 @@
  */
 import { StoreError } from '../../errors.ts'
 
-/** What was under a key. */
+/** The value that a key had. */
 export interface Copy {
   /** The milliseconds until it expires; below 0 if never, 0 if nothing is left of it. */
   readonly ttlMs: number
