@@ -14,6 +14,7 @@ import {
   type Limit,
   type Policy,
 } from '@sluice/core'
+import { fairShare } from '@sluice/core/fair-share'
 
 const per = ['tenant'] as const
 
@@ -45,6 +46,8 @@ export const KINDS = {
   'monthly cap': (name: string, limit: Limit) => monthlyCap({ name, limit, per }),
   'session window': (name: string, limit: Limit) =>
     sessionWindow({ name, limit, idle: '20s', per }),
+  'fair shares': (name: string, limit: Limit) =>
+    fairShare(slidingWindow({ name, limit, window: '1m', per }), { between: per }),
   'calls in flight': (name: string, limit: Limit) => concurrency({ name, limit, per }),
   'sliding windows': (name: string, limit: Limit) =>
     slidingWindows({

@@ -23,8 +23,7 @@ it('a policy that 20 subjects lack a dimension of is reported, once', async () =
   await check(19, { tenant: 'acme', user: 'u_17' })
   expect(problems).toEqual([])
   await check(40, { tenant: 'acme', user: 'u_17' })
-  const message =
-    'policies.user has limited nobody: the first 20 subjects lack tenant,usr; is it misspelt?'
+  const message = 'policies.user limits nobody: subjects lack tenant,usr; is it misspelt?'
   expect(problems).toEqual([{ code: 'policy_skipped', message }])
 })
 

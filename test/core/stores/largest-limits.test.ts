@@ -22,8 +22,9 @@ const LESS: readonly Kind[] = [
   'leaky bucket that waits',
   'calls in flight',
 ]
-/** One that waits denies sooner, because of the wait. */
-const COUNTED = KIND_NAMES.filter((kind) => kind !== 'leaky bucket that waits')
+/** One that waits denies sooner, because of the wait, and one that is shared, because of its headroom. */
+const SOONER: ReadonlySet<Kind> = new Set(['leaky bucket that waits', 'fair shares'])
+const COUNTED = KIND_NAMES.filter((kind) => !SOONER.has(kind))
 /** The end of a call gives all of its slots back. */
 const SETTLED = COUNTED.filter((kind) => kind !== 'calls in flight')
 

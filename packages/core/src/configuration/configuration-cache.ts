@@ -141,7 +141,8 @@ export class ConfigurationCache {
 }
 
 function settingsOf(configuration: Configuration | undefined): SettingsLookup {
-  return ({ name, keyspace }, partition) => {
+  return (policy, partition) => {
+    const { name, keyspace } = policy.follows ?? policy
     const ofPolicy = configuration?.get(settingKey(name))?.settings
     const ofPartition = configuration?.get(settingKey(name, partition))?.settings
     if (!ofPolicy && !ofPartition) return undefined

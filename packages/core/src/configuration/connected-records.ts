@@ -111,7 +111,8 @@ export class ConnectedRecords {
   #contribution(partition: CachedPartition, policies: PolicyGroup['policies']): Contribution {
     const { field, record } = partition
     const readAt = this.#context.clock()
-    const settings: Contribution['settings'] = ({ name, keyspace }, encoded) => {
+    const settings: Contribution['settings'] = (policy, encoded) => {
+      const { name, keyspace } = policy.follows ?? policy
       const own = policies.has(name) && record?.settings.get(name)
       return own ? resolveSettings(own, {}, keyspace?.name ?? name, encoded) : undefined
     }

@@ -109,7 +109,7 @@ function configurablePolicies(
 ): ConfigurablePolicies {
   const entries = allow.map(([name, allowed]) => {
     const option = `${ALLOW}.${name}`
-    const policy = policies.find((rule) => rule.name === name)
+    const policy = policies.find((rule) => rule.name === name && !rule.follows)
     if (!policy)
       throw new ConfigError('invalid_option', option, 'must be a policy of the limiter', name)
     if (allowed.includes('burst') && policy.burst === undefined) {

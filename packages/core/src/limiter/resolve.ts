@@ -83,7 +83,7 @@ function reasonToSkip(
   if (!isMissing) return undefined
   compiledPolicy.missingDimensionCount += 1
   if (compiledPolicy.missingDimensionCount === MANY_MISSING) {
-    const message = `policies.${name} has limited nobody: the first ${MANY_MISSING} subjects lack ${String(per)}; is it misspelt?`
+    const message = `policies.${name} limits nobody: subjects lack ${String(per)}; is it misspelt?`
     report({ code: 'policy_skipped', message })
   }
   return 'missing_dimension'
@@ -103,7 +103,7 @@ function resolveEntry(
   for (const lookup of settings) overrides ??= lookup(policy, partition)
   const allowance = resolveLimits(policy, limits, overrides, plan)
   if (typeof allowance === 'string') return allowance
-  const { rollout, mode, params } = policy
+  const { rollout, mode, params, numbers } = policy
   // Windows over one log are rolled out together.
   const rolloutName = policy.keyspace?.name ?? policy.name
   const isEnabled = overrides?.enabled ?? rollout?.isEnabled(rolloutName, partition) ?? true
@@ -123,6 +123,7 @@ function resolveEntry(
     enforced,
     policyLimit: limit,
     policyBurst: burst,
+    ...numbers?.of(subject, limits),
   }
   return policy.stripes > 1 ? pickStripe(entry) : entry
 }

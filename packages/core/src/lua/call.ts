@@ -13,8 +13,8 @@ type MutableCall = (string | number)[]
 export const REPLY_PER_POLICY = 4
 
 /** The numbers of a policy in ARGV, after the argument that says whether it takes part. */
-export const numbersOf = ({ burst }: PolicyRule): readonly ('limit' | 'burst' | 'cost')[] =>
-  burst === undefined ? ['limit', 'cost'] : ['limit', 'burst', 'cost']
+export const numbersOf = ({ burst, numbers }: PolicyRule): readonly string[] =>
+  numbers?.names ?? (burst === undefined ? ['limit', 'cost'] : ['limit', 'burst', 'cost'])
 
 /** The layout of a script for the policies of a limiter. */
 interface Layout {
@@ -80,10 +80,9 @@ export function checkCall(request: StoreRequest, prefix: string): ScriptCall {
       next += 1
       call.push(entry.enforced ? 'e' : 's')
       // As text, because JSON has no NaN, which the script must see to refuse it.
-      for (const name of names) call.push(String(entry[name]))
+      for (const name of names) call.push(String(entry[name as 'cost']))
     } else {
-      call.push('-')
-      for (let times = names.length; times > 0; times -= 1) call.push('')
+      call.push('-', ...names.map(() => ''))
     }
   }
   call.push(request.apply ? '1' : '0')

@@ -28,7 +28,7 @@ function assertOverrides(
 ): void {
   assertOptions(path, overrides)
   for (const [name, override] of Object.entries(overrides)) {
-    const rule = rules.find((candidate) => candidate.name === name)
+    const rule = rules.find((candidate) => candidate.name === name && !candidate.follows)
     if (rule === undefined || rule.routes?.includes(route) === false) {
       const message = 'must name a policy of the manifest that applies to this route'
       throw new ConfigError('invalid_option', `${path}.${name}`, message)
@@ -51,11 +51,12 @@ function overrideRule<Context extends unknown[]>(
 ): PolicyRule {
   const limits = new Map<string, RouteLimits>()
   const excluded = new Set<string>()
+  const { name } = rule.follows ?? rule
   for (const { path, options, route } of entries) {
-    const override = Object.entries(options.overrides ?? {}).find(([name]) => name === rule.name)
+    const override = Object.entries(options.overrides ?? {}).find(([key]) => key === name)
     if (override === undefined) continue
     if (override[1] === false) excluded.add(route.id)
-    else limits.set(route.id, parseOverride(`${path}.overrides.${rule.name}`, rule, override[1]))
+    else limits.set(route.id, parseOverride(`${path}.overrides.${name}`, rule, override[1]))
   }
   const overridden = withRouteLimits(rule, limits)
   if (excluded.size === 0) return overridden

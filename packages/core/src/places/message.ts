@@ -44,9 +44,9 @@ export function checkMessage(request: StoreRequest): string {
   const { entries, apply, now, clockIsInjected, id, reads, mark, fit } = request
   return encode({
     check: {
-      entries: entries.map(({ policy, index, key, limit, burst, cost, params, enforced }) => {
-        return { rule: ruleData(policy), index, key, limit, burst, cost, params, enforced }
-      }),
+      entries: entries.map(({ policy, ...entry }) =>
+        Object.assign(entry, { rule: ruleData(policy) }),
+      ),
       apply,
       now,
       clockIsInjected,

@@ -1,8 +1,8 @@
 import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { PolicyReason } from '../decision.ts'
-import type { DimensionOf, Per } from '../subject.ts'
+import type { DimensionOf, Per, Subject } from '../subject.ts'
 import type { Backpressure } from './backpressure.ts'
-import type { AnyLimitName, Burst, Limit } from './limit.ts'
+import type { AnyLimitName, Burst, Limit, LimitContext } from './limit.ts'
 import type { Mode, Rollout } from './rollout.ts'
 
 /** Options that every policy has. */
@@ -101,6 +101,18 @@ export interface PolicyRule {
   readonly algorithm: Algorithm
   readonly params: readonly number[]
   readonly keyspace: Keyspace | undefined
+  /** Numbers of each request that the algorithm needs, such as who asks. @default none */
+  readonly numbers?: RequestNumbers
+  /** The rule whose run-time settings are also those of this one. @default none: its own */
+  readonly follows?: PolicyRule
+}
+
+/** Numbers of a request that become part of its entry, beside its limit and cost. */
+interface RequestNumbers {
+  /** The names of all numbers of an entry: `limit`, then these, `cost` at the end. Lua has them as variables. */
+  readonly names: readonly string[]
+  /** Returns them: whole numbers up to 10^14. @throws InputError When the subject lacks something. */
+  of(subject: Subject, context: LimitContext): Readonly<Record<string, number>>
 }
 
 /** The part of a policy that its factory determines. */

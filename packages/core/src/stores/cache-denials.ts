@@ -36,7 +36,7 @@ const MAX_CHANGED = 1_000
 /**
  * Wraps `store` so that a partition that it has denied is denied in this process until its retry time,
  * without a call. Larger costs are denied too; smaller ones, and other policies, are not. Denials by
- * `concurrency` are never kept. A partition is forgotten when its counts are reset or settled in this
+ * `concurrency` and `fairShare` are never kept. A partition is forgotten when its counts are reset or settled in this
  * process, or its limit changes. While the store fails, what it has denied stays denied until the retry
  * time; these decisions are degraded. See `docs/fewer-trips.md`.
  *
@@ -169,12 +169,19 @@ const clockOf = ({ clockIsInjected, now }: StoreRequest): number =>
 
 const sharedName = (key: string, policy: string): string => `${key} ${policy}`
 
-const nameOf = ({ key, policy }: Entry): string =>
-  policy.keyspace ? sharedName(key, policy.name) : key
+function nameOf(entry: Entry): string {
+  const { key, policy } = entry
+  // Who asks for a share has a verdict of its own.
+  if (policy.numbers)
+    return sharedName(key, policy.numbers.names.map((name) => entry[name as 'limit']).join())
+  return policy.keyspace ? sharedName(key, policy.name) : key
+}
 
-/** Returns true for calls in flight: each gives its slot back when it ends. */
-const isReleasedAnyTime = ({ reason, algorithm }: PolicyRule): boolean =>
-  reason === 'concurrency_exceeded' || algorithm.settlement?.released === true
+/** Returns true for calls in flight, which give their slots back when they end, and for shares, which others lend. */
+const isReleasedAnyTime = ({ reason, algorithm, numbers }: PolicyRule): boolean =>
+  reason === 'concurrency_exceeded' ||
+  algorithm.settlement?.released === true ||
+  numbers !== undefined
 
 /** Returns the failure to report, or `undefined` if the error is misuse. */
 function problemOf(error: unknown): StoreProblem | undefined {

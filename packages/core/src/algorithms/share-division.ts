@@ -1,0 +1,205 @@
+/*
+ * How much of a limit each member, such as a tenant, may have among those that use it now.
+ *
+ * Units are counted in slots, ten to a window. Once a slot, with its first charge, the limit is divided anew. Each
+ * division gives a member its guarantee and, by weight, a part of what the guarantees leave. There are two:
+ *
+ * - parts: among all that have used units within a window. Up to its part a member may use what is free.
+ * - loans: among those that want more, after the others got what they are likely to ask for. Up to its loan a
+ *   member may borrow, but leaves the headroom free, by which newcomers get in and are seen.
+ *
+ * A denial writes nothing, so nobody knows who was denied. But a member that has used up its part and loan may have
+ * been, and so may each of them once the limit was used up: these are taken to want more. Any other is likely to
+ * ask for as much as in the window before, or for twice as much as in the last slot.
+ */
+
+/** Slots in a window. One more is counted, the oldest: as much of it as is still in the window. */
+export const SLOTS = 10
+
+/** The most members to know after a division. Of more, those that use least are counted together. */
+export const MAX_MEMBERS = 1_000
+
+/** The most members that join between two divisions. More are counted together. */
+export const MAX_NEWCOMERS = 100
+
+/** The position of a charge: its member times this, and its slot modulo this. */
+export const SLOT_MODULUS = 65_536
+
+/** The id of those that are counted together. They get what they ask for, as far as it is free. */
+export const OTHERS = 0
+
+/** The headroom is this part of the limit, or has room for the largest cost. It is at most a quarter. */
+export const HEADROOM = 50
+export const MAX_HEADROOM = 4
+
+/** Units by slot, the newest first. Changed in place, because only the store refers to it. */
+export interface Counts {
+  /** The newest slot: its number since the Unix epoch. */
+  slot: number
+  counts: number[]
+}
+
+/** What a member is entitled to. */
+export interface Claim {
+  readonly weight: number
+  readonly guarantee: number
+}
+
+export type Member = Counts & Claim
+
+/** Divides `room` units beyond the guarantees into this many parts, by weight. Guarantees are cut if it is below 0. */
+export type Level = readonly [room: number, parts: number]
+
+/** All units in use, and their last division. */
+export interface Shares extends Counts {
+  /** The sums over all members. */
+  weights: number
+  guarantees: number
+  loans: Level
+  /** The last slot in which the limit may have been used up. */
+  fullSlot: number
+  /** The largest cost in this window and in the one before: windows that follow each other. */
+  largest: number
+  largestBefore: number
+  readonly members: Map<number, Member>
+}
+
+/** Returns counts of nothing. */
+export const noCounts = (slot: number): Member => ({ slot, counts: [], weight: 0, guarantee: 0 })
+
+/** Returns shares of which none is in use. */
+export function noShares(slot: number, limit: number): Shares {
+  const sums = { weights: 0, guarantees: 0, fullSlot: 0, largest: 0, largestBefore: 0 }
+  const shares: Shares = { slot, counts: [], ...sums, loans: [0, 1], members: new Map() }
+  shares.loans = [lendable(shares, limit), 1]
+  return shares
+}
+
+/** Returns the units in use in `slot`, `left` of which (from 0 to 1) is still to come. */
+export function inUse({ counts, slot: newest }: Counts, slot: number, left: number): number {
+  let units = 0
+  for (let age = slot - newest; age <= SLOTS; age += 1) {
+    const count = counts[age - slot + newest] ?? 0
+    units += age < SLOTS ? count : Math.floor(count * left)
+  }
+  return units
+}
+
+/** Moves the counts on, so that `slot` is the newest. */
+export function roll(of: Counts, slot: number): void {
+  const { counts, slot: newest } = of
+  of.counts = Array.from({ length: SLOTS + 1 }, (_, age) => counts[age + newest - slot] ?? 0)
+  of.slot = slot
+}
+
+/** Adds units to the slot of this age. */
+export function charge({ counts }: Counts, age: number, units: number): void {
+  counts[age] = (counts[age] ?? 0) + units
+}
+
+export const largestOf = ({ largest, largestBefore }: Shares): number =>
+  Math.max(largest, largestBefore)
+
+/** Returns the units that may be lent: all but the headroom. */
+export function lendable(shares: Shares, limit: number): number {
+  const headroom = Math.max(Math.ceil(limit / HEADROOM), largestOf(shares))
+  return limit - Math.min(headroom, Math.floor(limit / MAX_HEADROOM))
+}
+
+/** Returns the level at which `room` is used up. */
+export function levelOf(room: number, weights: number, guarantees: number): Level {
+  const beyond = room - guarantees
+  if (beyond < 0 && guarantees > 0) return [Math.max(beyond, -guarantees), guarantees]
+  return [Math.max(beyond, 0), weights]
+}
+
+/** Returns what a level gives to a member. */
+export const amount = ([room, parts]: Level, { weight, guarantee }: Claim): number =>
+  room < 0 ? (guarantee * (parts + room)) / parts : guarantee + (room * weight) / parts
+
+/** Returns the shares as divided in `slot`, or `state` itself if it already is. */
+export function divide(state: Shares, slot: number, limit: number): Shares {
+  if (state.slot >= slot) return state
+  const shares: Shares = { ...state, weights: 0, guarantees: 0, members: new Map() }
+  roll(shares, slot)
+  const windows = Math.floor(slot / SLOTS) - Math.floor(state.slot / SLOTS)
+  if (windows > 0) {
+    shares.largestBefore = windows === 1 ? state.largest : 0
+    shares.largest = 0
+  }
+  const lent = lendable(shares, limit)
+  const largest = largestOf(shares)
+  const total = inUse(state, slot, 1)
+  const wasFull = state.fullSlot >= slot - 1 || total > limit - largest
+  const parts = levelOf(lendable(state, limit), state.weights, state.guarantees)
+  const content: Content[] = []
+  let room = lent
+  for (const [id, member] of membersToKnow(state, slot)) {
+    shares.members.set(id, member)
+    const used = inUse(member, slot, 1)
+    const latest = member.counts[member.slot - slot + 1] ?? 0
+    const likely = Math.max(used, inUse(member, slot, 0) + 2 * latest)
+    if (id === OTHERS) {
+      room -= likely
+      continue
+    }
+    shares.weights += member.weight
+    shares.guarantees += member.guarantee
+    const part = amount(parts, member)
+    const wantsMore =
+      wasFull ||
+      used >= Math.max(part, amount(state.loans, member)) ||
+      (total + largest > lent && used + largest > part)
+    if (!wantsMore) content.push({ member, likely })
+  }
+  // Each of them may make one request more than expected, but not all of them at once.
+  room -= Math.ceil(Math.sqrt(content.length)) * largest
+  // If nobody wants more, whoever asks may have what is there.
+  shares.loans = loanLevel(shares, content, room) ?? [lent, 1]
+  return shares
+}
+
+/** A member that wants no more than it is likely to ask for. */
+interface Content {
+  readonly member: Member
+  readonly likely: number
+}
+
+/** Returns the level at which `room` is used up if the content get no more than what they are likely to ask for. */
+function loanLevel(
+  { weights, guarantees }: Shares,
+  content: readonly Content[],
+  room: number,
+): Level | undefined {
+  let rest = content
+  while (weights > 0) {
+    const level = levelOf(room, weights, guarantees)
+    const above = rest.filter(({ member, likely }) => likely >= amount(level, member))
+    if (above.length === rest.length) return level
+    for (const { member, likely } of rest) {
+      if (likely >= amount(level, member)) continue
+      room -= likely
+      weights -= member.weight
+      guarantees -= member.guarantee
+    }
+    rest = above
+  }
+  return undefined
+}
+
+/** Returns the members that use units: if there are too many, those that use least counted together. */
+function membersToKnow({ members }: Shares, slot: number): [id: number, member: Member][] {
+  const used = (member: Member): number => inUse(member, slot, 1)
+  const using = [...members].filter(([, member]) => used(member) > 0)
+  if (using.length <= MAX_MEMBERS) return using
+  const named = using
+    .filter(([id]) => id !== OTHERS)
+    .toSorted(([a, first], [b, second]) => used(second) - used(first) || a - b)
+  const together = named.splice(MAX_MEMBERS)
+  const others = noCounts(slot)
+  for (const [, { ...member }] of [...together, ...using.filter(([id]) => id === OTHERS)]) {
+    roll(member, slot)
+    member.counts.forEach((count, age) => charge(others, age, count))
+  }
+  return [[OTHERS, others], ...named]
+}

@@ -1,0 +1,166 @@
+import type { Algorithm } from '../algorithms/algorithm.ts'
+import type { AnyLimitName, Limit, LimitContext, Units } from './limit.ts'
+import type { Policy, PolicyRule } from './policy.ts'
+import type { Rollout } from './rollout.ts'
+import { sharesAlgorithm, type Asker } from '../algorithms/shares.ts'
+import { ConfigError } from '../errors.ts'
+import { hash } from '../internal/hash.ts'
+import { assertKnownOptions } from '../internal/validation.ts'
+import { assertPer, encodePartition, lacksDimension } from '../subject.ts'
+import { createPolicy } from './define-policy.ts'
+
+export { sharesAlgorithm } from '../algorithms/shares.ts'
+
+/** A whole number, or a function of plan, route and model that returns one. A function is called for every plan at construction. */
+export type ShareNumber<Name extends string = AnyLimitName> =
+  number | ((context: LimitContext<Name>) => Units | undefined)
+
+/** Options of `fairShare`. */
+export interface FairShareOptions<
+  Between extends readonly string[] = readonly string[],
+  Name extends string = AnyLimitName,
+> {
+  /** The dimensions whose values share the limit, such as `['tenant']`, or a priority of your own. */
+  readonly between: Between
+  /**
+   * The weight by which what the guarantees leave is divided: twice the weight gets twice as much. A whole number
+   * from 1 to 1_000. @default 1
+   */
+  readonly weight?: ShareNumber<Name>
+  /**
+   * The units per window that it gets whatever others ask for: a whole number from 0 to 8 * 10^12, and no more than the
+   * limit is counted. If those that ask are guaranteed more than the limit together, each gets as much less. @default 0
+   */
+  readonly guarantee?: ShareNumber<Name>
+}
+
+const [MAX_WEIGHT, MAX_GUARANTEE] = [1_000, 8_000_000_000_000]
+
+/** Algorithms of policies with one window that slides. */
+const SLIDING: ReadonlySet<string> = new Set(['sliding', 'counter', 'packed'])
+
+/**
+ * Divides a limit fairly between tenants, or whatever else `between` names. Who is alone may use nearly all of it.
+ * As soon as others ask, each gets its guarantee and, by weight, its part of the rest within one window; what one
+ * leaves idle is lent to the others. The limit itself stays exact: a policy of its own, beside one named
+ * `<name>.share`. In Redis the shares of a limit are one hash, with up to 1_100 fields.
+ *
+ * Nobody's request is cut in two: who is below its part may begin one that is larger.
+ *
+ * @param policy A `slidingWindow` or `slidingWindowCounter`, also `packed` or `coarse`, without stripes.
+ * @throws ConfigError When it is another policy, or an option is unknown, missing or out of range.
+ * @example
+ * fairShare(slidingWindow({ name: 'gpu', limit: 600, window: '1m', per: 'global' }), {
+ *   between: ['tenant'],
+ *   weight: ({ plan }) => plan.weight,
+ * })
+ */
+export function fairShare<
+  Dimension extends string,
+  Unit extends string,
+  const Between extends readonly string[],
+  Name extends string = AnyLimitName,
+>(
+  policy: Policy<Dimension, Unit, Name>,
+  options: FairShareOptions<Between, Name>,
+): Policy<Dimension | Between[number], Unit, Name> {
+  assertKnownOptions('fairShare', options, ['between', 'weight', 'guarantee'])
+  const rule = ruleToShare(policy)
+  const between = assertPer('fairShare.between', options.between)
+  if (between === 'global') {
+    throw new ConfigError(
+      'invalid_option',
+      'fairShare.between',
+      'must be a list of dimensions',
+      between,
+    )
+  }
+  const weightOf = numberOf('weight', options.weight ?? 1, 1, MAX_WEIGHT)
+  const guaranteeOf = numberOf('guarantee', options.guarantee ?? 0, 0, MAX_GUARANTEE)
+  const numbers: PolicyRule['numbers'] = {
+    names: ['limit', 'member', 'weight', 'guarantee', 'cost'],
+    of(subject, context) {
+      // Those without a name share as one, if the policy is for them, too.
+      const isNameless = rule.onMissing === 'skip' && lacksDimension(subject, between)
+      const name = isNameless ? '' : encodePartition(subject, between)
+      const asker: Asker = {
+        member: hash(name) + 1,
+        weight: weightOf(context),
+        guarantee: guaranteeOf(context),
+      }
+      return { ...asker }
+    },
+  }
+  const share = {
+    ...rule,
+    name: `${rule.name}.share`,
+    limit: alsoResolving(rule.limit, weightOf, guaranteeOf),
+    algorithm: sharesAlgorithm as unknown as Algorithm,
+    params: [rule.windowMs],
+    rollout: rule.rollout && rolledOutWith(rule, rule.rollout),
+    backpressure: undefined,
+    keyspace: undefined,
+    numbers,
+    follows: rule,
+  }
+  return createPolicy([rule, Object.freeze(share)]) as Policy<
+    Dimension | Between[number],
+    Unit,
+    Name
+  >
+}
+
+/** Returns the rule of a policy that can be shared. @throws ConfigError When it is another policy. */
+function ruleToShare(policy: unknown): PolicyRule {
+  const rules: unknown = typeof policy === 'function' && policy.length === 0 ? policy() : undefined
+  const [rule, ...others] = (Array.isArray(rules) ? rules : []) as PolicyRule[]
+  if (rule === undefined) {
+    const message = 'must be a policy, such as slidingWindow({ … })'
+    throw new ConfigError('invalid_option', 'fairShare.policy', message)
+  }
+  const [, longest] = rule.params
+  const isPackedLog = rule.algorithm.id === 'packed' && longest !== rule.windowMs
+  if (others.length > 0 || isPackedLog || 'lease' in rule || !SLIDING.has(rule.algorithm.id)) {
+    const message = `"${rule.name}" cannot be shared; only a slidingWindow or slidingWindowCounter can, which is not leased`
+    throw new ConfigError('invalid_option', 'fairShare.policy', message)
+  }
+  if (rule.stripes === 1) return rule
+  const message = `"${rule.name}" must have no stripes: each would be shared by itself`
+  throw new ConfigError('invalid_option', 'fairShare.policy', message)
+}
+
+/** Returns the function that gives a weight or guarantee. @throws ConfigError When it is a number out of range. */
+function numberOf(
+  name: string,
+  value: ShareNumber,
+  min: number,
+  max: number,
+): (context: LimitContext) => number {
+  const assertNumber = (given: unknown, plan?: LimitContext['plan']): number => {
+    if (Number.isInteger(given) && (given as number) >= min && (given as number) <= max) {
+      return given as number
+    }
+    const has = plan ? `; the plan has: ${Object.keys(plan).join()}` : ''
+    const message = `must be a whole number from ${min} to ${max}, or a function that returns one${has}`
+    throw new ConfigError('invalid_option', `fairShare.${name}`, message, given)
+  }
+  if (typeof value === 'function') return (context) => assertNumber(value(context), context.plan)
+  const number = assertNumber(value)
+  return () => number
+}
+
+/** Returns `limit` so that it is resolved together with these: at construction for every plan. */
+function alsoResolving(limit: Limit, ...others: ((context: LimitContext) => number)[]): Limit {
+  if (limit === 'configured') return limit
+  return (context) => {
+    for (const other of others) other(context)
+    return typeof limit === 'function' ? limit(context) : limit
+  }
+}
+
+/** Returns the rollout of a share: that of its limit, for the same partitions. */
+const rolledOutWith = ({ name, keyspace }: PolicyRule, rollout: Rollout): Rollout => ({
+  isPartial: rollout.isPartial,
+  isEnabled: (_, partition) => rollout.isEnabled(keyspace?.name ?? name, partition),
+  isEnforced: (_, partition) => rollout.isEnforced(keyspace?.name ?? name, partition),
+})
