@@ -12,6 +12,7 @@ import { nextScenario } from './next.ts'
 import { objectsScenario } from './objects.ts'
 import { scaleScenario } from './scale.ts'
 import { scriptScenario } from './script.ts'
+import { sharesScenario } from './shares.ts'
 import { sequentialScenario } from './sequential.ts'
 import { tcpScenario } from './tcp.ts'
 import { workScenario } from './work.ts'
@@ -24,6 +25,7 @@ export const SCENARIOS: readonly Scenario[] = [
   scaleScenario,
   scriptScenario,
   workScenario,
+  sharesScenario,
   dollarsScenario,
   cpuScenario,
   memoryScenario,

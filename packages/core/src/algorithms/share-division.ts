@@ -1,12 +1,15 @@
 /*
  * How much of a limit each member, such as a tenant, may have among those that use it now.
  *
- * Units are counted in slots, ten to a window. Once a slot, with its first charge, the limit is divided anew. Each
- * division gives a member its guarantee and, by weight, a part of what the guarantees leave. There are two:
+ * Units are counted in slots, ten to a window. A limit is divided in two ways. Each gives a member its guarantee
+ * and, by weight, a part of what the guarantees leave:
  *
- * - parts: among all that have used units within a window. Up to its part a member may use what is free.
+ * - parts: among all that were charged within a window. Up to its part a member may use what is free.
  * - loans: among those that want more, after the others got what they are likely to ask for. Up to its loan a
  *   member may borrow, but leaves the headroom free, by which newcomers get in and are seen.
+ *
+ * Parts follow from sums. Loans are divided anew with the first charge of a slot, which reads all members: a
+ * decision, and so a flood of denials, reads one.
  *
  * A denial writes nothing, so nobody knows who was denied. But a member that has used up its part and loan may have
  * been, and so may each of them once the limit was used up: these are taken to want more. Any other is likely to
@@ -47,14 +50,17 @@ export interface Claim {
 
 export type Member = Counts & Claim
 
+export const NO_CLAIM: Claim = { weight: 0, guarantee: 0 }
+
 /** Divides `room` units beyond the guarantees into this many parts, by weight. Guarantees are cut if it is below 0. */
 export type Level = readonly [room: number, parts: number]
 
-/** All units in use, and their last division. */
+/** All units in use, and who uses them. */
 export interface Shares extends Counts {
-  /** The sums over all members. */
-  weights: number
-  guarantees: number
+  /** The sums over the members by the slot of their last charge, the newest first. */
+  weights: number[]
+  guarantees: number[]
+  /** As last divided. */
   loans: Level
   /** The last slot in which the limit may have been used up. */
   fullSlot: number
@@ -65,13 +71,22 @@ export interface Shares extends Counts {
 }
 
 /** Returns counts of nothing. */
-export const noCounts = (slot: number): Member => ({ slot, counts: [], weight: 0, guarantee: 0 })
+const noCounts = (slot: number): Member => ({ slot, counts: rolled([], 0), ...NO_CLAIM })
 
 /** Returns shares of which none is in use. */
 export function noShares(slot: number, limit: number): Shares {
-  const sums = { weights: 0, guarantees: 0, fullSlot: 0, largest: 0, largestBefore: 0 }
-  const shares: Shares = { slot, counts: [], ...sums, loans: [0, 1], members: new Map() }
-  shares.loans = [lendable(shares, limit), 1]
+  const shares: Shares = {
+    slot,
+    counts: rolled([], 0),
+    weights: rolled([], 0),
+    guarantees: rolled([], 0),
+    loans: [0, 1],
+    fullSlot: 0,
+    largest: 0,
+    largestBefore: 0,
+    members: new Map(),
+  }
+  shares.loans = [lendable(shares, slot, limit), 1]
   return shares
 }
 
@@ -85,29 +100,56 @@ export function inUse({ counts, slot: newest }: Counts, slot: number, left: numb
   return units
 }
 
-/** Moves the counts on, so that `slot` is the newest. */
-export function roll(of: Counts, slot: number): void {
-  const { counts, slot: newest } = of
-  of.counts = Array.from({ length: SLOTS + 1 }, (_, age) => counts[age + newest - slot] ?? 0)
-  of.slot = slot
+/** Returns the amounts by slot when so many slots have begun. */
+export const rolled = (amounts: readonly number[], slots: number): number[] =>
+  Array.from({ length: SLOTS + 1 }, (_, age) => amounts[age - slots] ?? 0)
+
+/** Adds to the slot of this age. */
+export function charge(amounts: number[], age: number, units: number): void {
+  amounts[age] = (amounts[age] ?? 0) + units
 }
 
-/** Adds units to the slot of this age. */
-export function charge({ counts }: Counts, age: number, units: number): void {
-  counts[age] = (counts[age] ?? 0) + units
+/** Returns the largest cost when it is `slot`. */
+export function largestIn({ slot: newest, largest, largestBefore }: Shares, slot: number): number {
+  const windows = Math.floor(slot / SLOTS) - Math.floor(newest / SLOTS)
+  if (windows === 0) return Math.max(largest, largestBefore)
+  return windows === 1 ? largest : 0
 }
 
-export const largestOf = ({ largest, largestBefore }: Shares): number =>
-  Math.max(largest, largestBefore)
-
-/** Returns the units that may be lent: all but the headroom. */
-export function lendable(shares: Shares, limit: number): number {
-  const headroom = Math.max(Math.ceil(limit / HEADROOM), largestOf(shares))
+/** Returns the units that may be lent in `slot`: all but the headroom. */
+export function lendable(shares: Shares, slot: number, limit: number): number {
+  const headroom = Math.max(Math.ceil(limit / HEADROOM), largestIn(shares, slot))
   return limit - Math.min(headroom, Math.floor(limit / MAX_HEADROOM))
 }
 
+/** Returns the level of the parts in `slot`, `without` a member's claim and with that of one who asks. */
+export function partLevel(
+  { slot: newest, weights, guarantees }: Shares,
+  slot: number,
+  lent: number,
+  asker: Claim = NO_CLAIM,
+  without: Claim = NO_CLAIM,
+): Level {
+  const left = SLOTS + 1 - (slot - newest)
+  return levelOf(
+    lent,
+    sumOf(weights, left) + asker.weight - without.weight,
+    sumOf(guarantees, left) + asker.guarantee - without.guarantee,
+  )
+}
+
+/** Returns the sum of the first amounts. */
+function sumOf(amounts: readonly number[], count = SLOTS + 1): number {
+  let sum = 0
+  for (let age = 0; age < count; age += 1) sum += amounts[age] ?? 0
+  return sum
+}
+
+/** Returns true if a member was charged within a window of `slot`. */
+export const isActive = ({ slot: newest }: Member, slot: number): boolean => slot - newest <= SLOTS
+
 /** Returns the level at which `room` is used up. */
-export function levelOf(room: number, weights: number, guarantees: number): Level {
+function levelOf(room: number, weights: number, guarantees: number): Level {
   const beyond = room - guarantees
   if (beyond < 0 && guarantees > 0) return [Math.max(beyond, -guarantees), guarantees]
   return [Math.max(beyond, 0), weights]
@@ -120,18 +162,23 @@ export const amount = ([room, parts]: Level, { weight, guarantee }: Claim): numb
 /** Returns the shares as divided in `slot`, or `state` itself if it already is. */
 export function divide(state: Shares, slot: number, limit: number): Shares {
   if (state.slot >= slot) return state
-  const shares: Shares = { ...state, weights: 0, guarantees: 0, members: new Map() }
-  roll(shares, slot)
-  const windows = Math.floor(slot / SLOTS) - Math.floor(state.slot / SLOTS)
-  if (windows > 0) {
-    shares.largestBefore = windows === 1 ? state.largest : 0
-    shares.largest = 0
+  const passed = slot - state.slot
+  const isSameWindow = Math.floor(slot / SLOTS) === Math.floor(state.slot / SLOTS)
+  const largest = largestIn(state, slot)
+  const shares: Shares = {
+    ...state,
+    slot,
+    counts: rolled(state.counts, passed),
+    weights: rolled([], 0),
+    guarantees: rolled([], 0),
+    largest: isSameWindow ? state.largest : 0,
+    largestBefore: isSameWindow ? state.largestBefore : largest,
+    members: new Map(),
   }
-  const lent = lendable(shares, limit)
-  const largest = largestOf(shares)
+  const lent = lendable(shares, slot, limit)
   const total = inUse(state, slot, 1)
   const wasFull = state.fullSlot >= slot - 1 || total > limit - largest
-  const parts = levelOf(lendable(state, limit), state.weights, state.guarantees)
+  const parts = partLevel(state, state.slot, lendable(state, state.slot, limit))
   const content: Content[] = []
   let room = lent
   for (const [id, member] of membersToKnow(state, slot)) {
@@ -143,8 +190,8 @@ export function divide(state: Shares, slot: number, limit: number): Shares {
       room -= likely
       continue
     }
-    shares.weights += member.weight
-    shares.guarantees += member.guarantee
+    charge(shares.weights, slot - member.slot, member.weight)
+    charge(shares.guarantees, slot - member.slot, member.guarantee)
     const part = amount(parts, member)
     const wantsMore =
       wasFull ||
@@ -155,7 +202,10 @@ export function divide(state: Shares, slot: number, limit: number): Shares {
   // Each of them may make one request more than expected, but not all of them at once.
   room -= Math.ceil(Math.sqrt(content.length)) * largest
   // If nobody wants more, whoever asks may have what is there.
-  shares.loans = loanLevel(shares, content, room) ?? [lent, 1]
+  shares.loans = loanLevel(sumOf(shares.weights), sumOf(shares.guarantees), content, room) ?? [
+    lent,
+    1,
+  ]
   return shares
 }
 
@@ -167,7 +217,8 @@ interface Content {
 
 /** Returns the level at which `room` is used up if the content get no more than what they are likely to ask for. */
 function loanLevel(
-  { weights, guarantees }: Shares,
+  weights: number,
+  guarantees: number,
   content: readonly Content[],
   room: number,
 ): Level | undefined {
@@ -190,16 +241,17 @@ function loanLevel(
 /** Returns the members that use units: if there are too many, those that use least counted together. */
 function membersToKnow({ members }: Shares, slot: number): [id: number, member: Member][] {
   const used = (member: Member): number => inUse(member, slot, 1)
-  const using = [...members].filter(([, member]) => used(member) > 0)
+  const using = [...members].filter(([, member]) => isActive(member, slot))
   if (using.length <= MAX_MEMBERS) return using
   const named = using
     .filter(([id]) => id !== OTHERS)
     .toSorted(([a, first], [b, second]) => used(second) - used(first) || a - b)
   const together = named.splice(MAX_MEMBERS)
   const others = noCounts(slot)
-  for (const [, { ...member }] of [...together, ...using.filter(([id]) => id === OTHERS)]) {
-    roll(member, slot)
-    member.counts.forEach((count, age) => charge(others, age, count))
+  for (const [, member] of [...together, ...using.filter(([id]) => id === OTHERS)]) {
+    rolled(member.counts, slot - member.slot).forEach((count, age) =>
+      charge(others.counts, age, count),
+    )
   }
   return [[OTHERS, others], ...named]
 }

@@ -1,7 +1,7 @@
 /*
- * The Lua twin of `shares.ts`. In Redis, shares are one hash. Its field `#` has, between colons: the slot, the sums
- * of weights and guarantees, the room and the parts of the loans, the last full slot, the largest cost in this
- * window and in the one before, and the counts. Each member has a field: weight, guarantee, slot, counts.
+ * The Lua twin of `shares.ts`. In Redis, shares are one hash. Its field `#` has, between colons: the slot, the room
+ * and the parts of the loans, the last full slot, the largest cost in this window and in the one before; then by slot
+ * the counts, weights and guarantees. Each member has a field: weight, guarantee, slot, counts.
  */
 import { FOREIGN, type LuaFragments } from './algorithm.ts'
 import {
@@ -14,15 +14,19 @@ import {
   SLOTS,
 } from './share-division.ts'
 
-/** The positions of the newest count in the field `#` and in that of a member, and the lengths of both. */
-const [HEAD, MEMBER] = [9, 4]
-const [HEAD_SIZE, MEMBER_SIZE] = [HEAD + SLOTS, MEMBER + SLOTS]
+/** The positions in the field `#` of the newest count, weight and guarantee; of the newest count of a member. */
+const [HEAD, WEIGHTS, GUARANTEES, MEMBER] = [7, 18, 29, 4]
+const [HEAD_SIZE, MEMBER_SIZE] = [GUARANTEES + SLOTS, MEMBER + SLOTS]
 
 /** The functions of both scripts. `head` and `member` are lists of the numbers in their fields. */
 const functions = (window: number): string => `
-local function numbers(text, count)
+local function numbers(text)
   local found = {}
   for number in string.gmatch(text, '%-?%d+') do found[#found + 1] = tonumber(number) end
+  return found
+end
+local function checked(text, count)
+  local found = numbers(text)
   if #found ~= count then ${FOREIGN} end
   return found
 end
@@ -47,9 +51,19 @@ local function roll(list, first, newest, slot)
     list[first + age] = from >= 0 and list[first + from] or 0
   end
 end
-local function lendable(head, limit)
-  local headroom = math.max(math.ceil(limit / ${HEADROOM}), head[7], head[8])
+local function largest_in(head, slot)
+  local windows = math.floor(slot / ${SLOTS}) - math.floor(head[1] / ${SLOTS})
+  if windows == 0 then return math.max(head[5], head[6]) end
+  return windows == 1 and head[5] or 0
+end
+local function lendable(head, slot, limit)
+  local headroom = math.max(math.ceil(limit / ${HEADROOM}), largest_in(head, slot))
   return limit - math.min(headroom, math.floor(limit / ${MAX_HEADROOM}))
+end
+local function sum_of(head, first, count)
+  local sum = 0
+  for at = first, first + count - 1 do sum = sum + head[at] end
+  return sum
 end
 local function level_of(room, weights, guarantees)
   local beyond = room - guarantees
@@ -59,6 +73,10 @@ end
 local function amount(room, parts, weight, guarantee)
   if room < 0 then return guarantee * (parts + room) / parts end
   return guarantee + room * weight / parts
+end
+local function part_level(head, slot, lent, weight, guarantee)
+  local left = ${SLOTS + 1} - (slot - head[1])
+  return level_of(lent, sum_of(head, ${WEIGHTS}, left) + weight, sum_of(head, ${GUARANTEES}, left) + guarantee)
 end
 -- Counts together the members past the first ones.
 local function count_together(using, slot, others, gone)
@@ -97,25 +115,25 @@ local function loan_level(weights, guarantees, content, room, lent)
 end
 -- Divides the limit anew. Returns the member with this id, the others, the number of both, fields to remove, fields to write.
 local function divide(head, slot, limit, id)
-  local total, lent_before = in_use(head, ${HEAD}, head[1], slot, 1), lendable(head, limit)
-  local part_room, part_parts = level_of(lent_before, head[2], head[3])
-  local loan_room, loan_parts, windows = head[4], head[5], math.floor(slot / ${SLOTS}) - math.floor(head[1] / ${SLOTS})
+  local total, largest = in_use(head, ${HEAD}, head[1], slot, 1), largest_in(head, slot)
+  local part_room, part_parts = part_level(head, head[1], lendable(head, head[1], limit), 0, 0)
+  local loan_room, loan_parts = head[2], head[3]
+  local same = math.floor(slot / ${SLOTS}) == math.floor(head[1] / ${SLOTS})
   roll(head, ${HEAD}, head[1], slot)
-  head[1], head[2], head[3] = slot, 0, 0
-  if windows > 0 then head[7], head[8] = 0, windows == 1 and head[7] or 0 end
-  local largest, lent = math.max(head[7], head[8]), lendable(head, limit)
-  local was_full = head[6] >= slot - 1 or total > limit - largest
+  head[1], head[5], head[6] = slot, same and head[5] or 0, same and head[6] or largest
+  for at = ${WEIGHTS}, ${HEAD_SIZE} do head[at] = 0 end
+  local lent = lendable(head, slot, limit)
+  local was_full = head[4] >= slot - 1 or total > limit - largest
   local rows, using, gone, others, mine = redis.call('HGETALL', key), {}, {}, nil, nil
   for at = 1, #rows, 2 do
     if rows[at] ~= '#' then
-      local list = numbers(rows[at + 1], ${MEMBER_SIZE})
-      local used = used_by(list, slot, 1)
-      if used == 0 then
+      local list = numbers(rows[at + 1])
+      if #list ~= ${MEMBER_SIZE} or slot - list[3] > ${SLOTS} then
         gone[#gone + 1] = rows[at]
       elseif rows[at] == '${OTHERS}' then
         others = list
       else
-        using[#using + 1] = { id = rows[at], list = list, used = used }
+        using[#using + 1] = { id = rows[at], list = list, used = used_by(list, slot, 1) }
       end
     end
   end
@@ -131,7 +149,9 @@ local function divide(head, slot, limit, id)
   for _, each in ipairs(using) do
     local list, used = each.list, each.used
     if each.id == id then mine = list end
-    head[2], head[3] = head[2] + list[1], head[3] + list[2]
+    local age = slot - list[3]
+    head[${WEIGHTS} + age] = head[${WEIGHTS} + age] + list[1]
+    head[${GUARANTEES} + age] = head[${GUARANTEES} + age] + list[2]
     local part = amount(part_room, part_parts, list[1], list[2])
     local most = math.max(part, amount(loan_room, loan_parts, list[1], list[2]))
     if not (was_full or used >= most or (total + largest > lent and used + largest > part)) then
@@ -140,58 +160,81 @@ local function divide(head, slot, limit, id)
     end
   end
   room = room - math.ceil(math.sqrt(#content)) * largest
-  head[4], head[5] = loan_level(head[2], head[3], content, room, lent)
+  local weights, guarantees = sum_of(head, ${WEIGHTS}, ${SLOTS + 1}), sum_of(head, ${GUARANTEES}, ${SLOTS + 1})
+  head[2], head[3] = loan_level(weights, guarantees, content, room, lent)
   return mine, others, #using + (others and 1 or 0), gone, merged
 end
--- Reads the shares as divided in a slot.
+-- Reads what a decision of one member needs.
 local function read(slot, limit, id)
   local rows = redis.call('HMGET', key, '#', id, '${OTHERS}')
   local shares = { gone = {}, size = 0 }
-  if not rows[1] then
-    local head = zeros({ slot, 0, 0, 0, 1 }, ${HEAD_SIZE})
-    head[4] = lendable(head, limit)
-    shares.head = head
-    return shares
-  end
-  local head = numbers(rows[1], ${HEAD_SIZE})
-  shares.head = head
-  if head[1] < slot then
-    shares.mine, shares.others, shares.size, shares.gone, shares.merged = divide(head, slot, limit, id)
+  if rows[1] then
+    shares.head = checked(rows[1], ${HEAD_SIZE})
+    shares.mine = rows[2] and checked(rows[2], ${MEMBER_SIZE})
+    shares.others = rows[3] and checked(rows[3], ${MEMBER_SIZE})
   else
-    shares.mine = rows[2] and numbers(rows[2], ${MEMBER_SIZE})
-    shares.others = rows[3] and numbers(rows[3], ${MEMBER_SIZE})
-    shares.size = not shares.mine and redis.call('HLEN', key) - 1 or 0
+    shares.head = zeros({ slot, 0, 1 }, ${HEAD_SIZE})
+    shares.head[2] = lendable(shares.head, slot, limit)
   end
   return shares
 end
-local function write(shares, id, list)
+-- Divides, unless that was done in this slot, and charges a member in the slot of this age. A new charge has "left".
+local function charge(shares, slot, limit, id, age, units, weight, guarantee, left)
   local head = shares.head
+  if head[1] < slot then
+    shares.mine, shares.others, shares.size, shares.gone, shares.merged = divide(head, slot, limit, id)
+  elseif not shares.mine then
+    shares.size = redis.call('HLEN', key) - 1
+  end
+  if left then
+    head[5] = math.max(head[5], units)
+    local total = in_use(head, ${HEAD}, head[1], head[1], left) + units
+    if total > limit - largest_in(head, head[1]) then head[4] = head[1] end
+  end
+  local list = shares.mine
+  if not list and (not weight or shares.size >= ${MAX_MEMBERS + MAX_NEWCOMERS}) then
+    id, list, weight, guarantee = '${OTHERS}', shares.others, 0, 0
+  elseif list then
+    weight, guarantee = weight or list[1], guarantee or list[2]
+    local at = head[1] - list[3]
+    head[${WEIGHTS} + at] = head[${WEIGHTS} + at] - list[1]
+    head[${GUARANTEES} + at] = head[${GUARANTEES} + at] - list[2]
+  end
+  list = list or no_counts(head[1])
+  head[${WEIGHTS}], head[${GUARANTEES}] = head[${WEIGHTS}] + weight, head[${GUARANTEES}] + guarantee
+  roll(list, ${MEMBER}, list[3], head[1])
+  list[1], list[2], list[3] = weight, guarantee, head[1]
+  list[${MEMBER} + age], head[${HEAD} + age] = list[${MEMBER} + age] + units, head[${HEAD} + age] + units
   if #shares.gone > 0 then redis.call('HDEL', key, unpack(shares.gone)) end
   if shares.merged then redis.call('HSET', key, '${OTHERS}', text(shares.others)) end
   redis.call('HSET', key, '#', text(head), id, text(list))
   redis.call('PEXPIRE', key, math.ceil((head[1] + ${2 * SLOTS + 1}) * ${window} / ${SLOTS}) - now + slack)
+  return tonumber(id)
 end
 `
+
+/** Lua: the part of `slot` that is still to come. */
+const leftOf = (window: number): string => `math.min(1, slot + 1 - now * ${SLOTS} / ${window})`
 
 /** Returns the deciding Lua. The names of an asker's numbers are `member`, `weight` and `guarantee`. */
 export const sharesLua = ([window = SLOTS]: readonly number[]): LuaFragments => ({
   keeps: ['charge_shares', 'position'],
   check: `${functions(window)}
-local id = string.format('%.0f', member)
-local shares = read(math.floor(now * ${SLOTS} / ${window}), limit, id)
+local id, latest = string.format('%.0f', member), math.floor(now * ${SLOTS} / ${window})
+local shares = read(latest, limit, id)
 local head, mine = shares.head, shares.mine
-local slot, lent = head[1], lendable(head, limit)
-local weights = head[2] + weight - (mine and mine[1] or 0)
-local guarantees = head[3] + guarantee - (mine and mine[2] or 0)
-local room, parts = level_of(lent, weights, guarantees)
-local part = amount(room, parts, weight, guarantee)
-local function available_in(later, left, most)
-  local total, used = in_use(head, ${HEAD}, slot, slot + later, left), mine and used_by(mine, slot + later, left) or 0
+local slot = math.max(head[1], latest)
+local function available_in(later, left)
+  local at = slot + later
+  local total, used = in_use(head, ${HEAD}, head[1], at, left), mine and used_by(mine, at, left) or 0
+  local lent, known = lendable(head, at, limit), mine and at - mine[3] <= ${SLOTS}
+  local room, parts = part_level(head, at, lent, weight - (known and mine[1] or 0), guarantee - (known and mine[2] or 0))
+  local part = amount(room, parts, weight, guarantee)
   local own = used == 0 and limit or math.min(limit, total + math.floor(part) - used)
-  return math.max(0, own - total, used < most and lent - total or 0)
+  local may_borrow = used < math.max(part, amount(head[2], head[3], weight, guarantee)) or at - head[1] > 1
+  return math.max(0, own - total, may_borrow and lent - total or 0)
 end
-local left = math.min(1, slot + 1 - now * ${SLOTS} / ${window})
-available = available_in(0, left, math.max(part, amount(head[4], head[5], weight, guarantee)))
+available = available_in(0, ${leftOf(window)})
 fits = cost == 0 or cost <= available
 local oldest = 0
 if mine then
@@ -203,26 +246,13 @@ reset = math.ceil((slot + ${SLOTS + 1} - oldest) * ${window} / ${SLOTS}) - now
 if not fits then
   local later = 0
   if cost <= limit then
-    repeat later = later + 1 until available_in(later, 1, part) >= cost
+    repeat later = later + 1 until available_in(later, 1) >= cost
   end
   retry = later == 0 and -1 or math.ceil((slot + later) * ${window} / ${SLOTS}) - now
 end
 $charge_shares = function(cost)
-  local total = in_use(head, ${HEAD}, slot, slot, left)
-  if mine or shares.size < ${MAX_MEMBERS + MAX_NEWCOMERS} then
-    head[2], head[3] = weights, guarantees
-    mine = mine or no_counts(slot)
-    mine[1], mine[2] = weight, guarantee
-  else
-    id, mine = '${OTHERS}', shares.others or no_counts(slot)
-  end
-  head[7] = math.max(head[7], cost)
-  if total + cost > limit - math.max(head[7], head[8]) then head[6] = slot end
-  roll(mine, ${MEMBER}, mine[3], slot)
-  mine[3] = slot
-  mine[${MEMBER}], head[${HEAD}] = mine[${MEMBER}] + cost, head[${HEAD}] + cost
-  write(shares, id, mine)
-  return tonumber(id) * ${SLOT_MODULUS} + slot % ${SLOT_MODULUS}
+  local charged = charge(shares, slot, limit, id, 0, cost, weight, guarantee, ${leftOf(window)})
+  return charged * ${SLOT_MODULUS} + slot % ${SLOT_MODULUS}
 end`,
   add: '$position = $charge_shares(cost)',
   position: '$position',
@@ -234,20 +264,13 @@ local id, latest = string.format('%.0f', math.floor(position / ${SLOT_MODULUS}))
 local function age_in(slot) return (slot - position) % ${SLOT_MODULUS} end
 if actual > reserved then
   local shares = read(latest, limit, id)
-  local head, list = shares.head, shares.mine
-  local slot = head[1]
-  if not list then id, list = '${OTHERS}', shares.others or no_counts(slot) end
-  local at = age_in(slot)
-  if at > ${SLOTS} then at = 0 end
-  roll(list, ${MEMBER}, list[3], slot)
-  list[3] = slot
+  local age = age_in(math.max(shares.head[1], latest))
   applied = actual - reserved
-  list[${MEMBER} + at], head[${HEAD} + at] = list[${MEMBER} + at] + applied, head[${HEAD} + at] + applied
-  write(shares, id, list)
+  charge(shares, latest, limit, id, age <= ${SLOTS} and age or 0, applied)
 else
   local rows = redis.call('HMGET', key, '#', id, '${OTHERS}')
   if rows[1] and (rows[2] or rows[3]) then
-    local head, list = numbers(rows[1], ${HEAD_SIZE}), numbers(rows[2] or rows[3], ${MEMBER_SIZE})
+    local head, list = checked(rows[1], ${HEAD_SIZE}), checked(rows[2] or rows[3], ${MEMBER_SIZE})
     local age, at = age_in(list[3]), age_in(head[1])
     applied = math.max(actual - reserved, -(list[${MEMBER} + age] or 0))
     if at > ${SLOTS} then applied = 0 end

@@ -4,19 +4,19 @@ import {
   charge,
   divide,
   inUse,
-  largestOf,
+  isActive,
+  largestIn,
   lendable,
-  levelOf,
   MAX_MEMBERS,
   MAX_NEWCOMERS,
-  noCounts,
+  NO_CLAIM,
   noShares,
   OTHERS,
-  roll,
+  partLevel,
+  rolled,
   SLOT_MODULUS,
   SLOTS,
   type Claim,
-  type Member,
   type Shares,
 } from './share-division.ts'
 import { settlingShares, sharesLua } from './shares-lua.ts'
@@ -34,30 +34,31 @@ export const sharesAlgorithm: Algorithm<Shares> = {
   check(state: Shares | undefined, input: AlgorithmInput, now: number) {
     const { cost, limit, params } = input
     const { member: id, ...claim } = askerOf(input)
-    const shares = dividedNow(state, input, now)
-    const { slot } = shares
+    const shares = state ?? noShares(slotOf(now, params), limit)
+    const slot = Math.max(shares.slot, slotOf(now, params))
     const member = shares.members.get(id)
-    const joined = joinedBy(shares, member, claim)
-    const lent = lendable(shares, limit)
-    const part = amount(levelOf(lent, joined.weights, joined.guarantees), claim)
 
     /** Returns the units free for the asker when `later` slots have begun. */
-    function availableIn(later: number, left: number, most: number): number {
-      const total = inUse(shares, slot + later, left)
-      const used = member ? inUse(member, slot + later, left) : 0
+    function availableIn(later: number, left: number): number {
+      const at = slot + later
+      const total = inUse(shares, at, left)
+      const used = member ? inUse(member, at, left) : 0
+      const lent = lendable(shares, at, limit)
+      const known = member && isActive(member, at) ? member : undefined
+      const part = amount(partLevel(shares, at, lent, claim, known), claim)
       // Whoever uses nothing may begin, or one with a small part would never get anything.
       const own = used === 0 ? limit : Math.min(limit, total + Math.floor(part) - used)
-      return Math.max(0, own - total, used < most ? lent - total : 0)
+      // After a whole slot without a charge, the loans are out of date: one may be made beyond them.
+      const mayBorrow = used < Math.max(part, amount(shares.loans, claim)) || at - shares.slot > 1
+      return Math.max(0, own - total, mayBorrow ? lent - total : 0)
     }
 
-    const left = Math.min(1, slot + 1 - (now * SLOTS) / windowOf(params))
-    const available = availableIn(0, left, Math.max(part, amount(shares.loans, claim)))
+    const available = availableIn(0, leftOf(slot, now, params))
     const fits = cost === 0 || cost <= available
     let later = 0
-    // No longer than this: whoever stops meanwhile leaves it a larger part.
     if (!fits && cost <= limit)
       do later += 1
-      while (availableIn(later, 1, part) < cost)
+      while (availableIn(later, 1) < cost)
     const ages = member?.counts.flatMap((count, age) => (count > 0 ? age + slot - member.slot : []))
     const oldest = ages?.findLast((age) => age <= SLOTS) ?? 0
     return {
@@ -73,18 +74,12 @@ export const sharesAlgorithm: Algorithm<Shares> = {
     const { member: asker, ...claim } = askerOf(input)
     const shares = dividedNow(state, input, now)
     const { slot, members } = shares
-    const known = members.get(asker)
-    const isNamed = known !== undefined || members.size < MAX_MEMBERS + MAX_NEWCOMERS
-    if (isNamed) Object.assign(shares, joinedBy(shares, known, claim))
+    const isNamed = members.has(asker) || members.size < MAX_MEMBERS + MAX_NEWCOMERS
     const id = isNamed ? asker : OTHERS
-    const member = Object.assign(members.get(id) ?? noCounts(slot), isNamed && claim)
-    const left = Math.min(1, slot + 1 - (now * SLOTS) / windowOf(params))
     shares.largest = Math.max(shares.largest, cost)
-    if (inUse(shares, slot, left) + cost > limit - largestOf(shares)) shares.fullSlot = slot
-    roll(member, slot)
-    charge(member, 0, cost)
-    charge(shares, 0, cost)
-    members.set(id, member)
+    const total = inUse(shares, slot, leftOf(slot, now, params)) + cost
+    if (total > limit - largestIn(shares, slot)) shares.fullSlot = slot
+    chargeMember(shares, id, 0, cost, isNamed ? claim : undefined)
     return { ...stored(shares, params), position: id * SLOT_MODULUS + (slot % SLOT_MODULUS) }
   },
 
@@ -96,13 +91,9 @@ export const sharesAlgorithm: Algorithm<Shares> = {
       const change = actual - reserved
       if (change > 0) {
         const shares = dividedNow(state, settlement, now)
-        const { id, member = noCounts(shares.slot) } = chargedAt(shares, position)
+        const { id, member } = chargedAt(shares, position)
         const age = ageOf(position, shares.slot)
-        const at = age <= SLOTS ? age : 0
-        roll(member, shares.slot)
-        charge(member, at, change)
-        charge(shares, at, change)
-        shares.members.set(id, member)
+        chargeMember(shares, id, age <= SLOTS ? age : 0, change, member)
         return { ...stored(shares, params), applied: change }
       }
       const { member } = state ? chargedAt(state, position) : {}
@@ -111,8 +102,8 @@ export const sharesAlgorithm: Algorithm<Shares> = {
       // The count may have been reset since.
       const given = Math.max(change, -(member.counts[age] ?? 0))
       if (given === 0 || ageOf(position, state.slot) > SLOTS) return undefined
-      charge(member, age, given)
-      charge(state, ageOf(position, state.slot), given)
+      charge(member.counts, age, given)
+      charge(state.counts, ageOf(position, state.slot), given)
       const isOver = ageOf(position, Math.max(state.slot, slotOf(now, params))) > SLOTS
       return { ...stored(state, params), applied: isOver ? 0 : given }
     },
@@ -127,6 +118,10 @@ const askerOf = (input: AlgorithmInput): Asker => {
   const { member = OTHERS, weight = 1, guarantee = 0 } = input as AlgorithmInput & Partial<Asker>
   return { member, weight, guarantee }
 }
+
+/** Returns the part of `slot` that is still to come. */
+const leftOf = (slot: number, now: number, params: readonly number[]): number =>
+  Math.min(1, slot + 1 - (now * SLOTS) / windowOf(params))
 
 const slotOf = (now: number, params: readonly number[]): number =>
   Math.floor((now * SLOTS) / windowOf(params))
@@ -148,15 +143,27 @@ const dividedNow = (
   return state ? divide(state, slot, limit) : noShares(slot, limit)
 }
 
-/** Returns the sums over all members when the asker is one of them. */
-const joinedBy = (
-  { weights, guarantees }: Shares,
-  known: Member | undefined,
-  { weight, guarantee }: Claim,
-) => ({
-  weights: weights + weight - (known?.weight ?? 0),
-  guarantees: guarantees + guarantee - (known?.guarantee ?? 0),
-})
+/** Charges a member in the slot of this age, as one that was charged now. Those counted together have no claim. */
+function chargeMember(
+  { slot, counts, weights, guarantees, members }: Shares,
+  id: number,
+  age: number,
+  units: number,
+  claim: Claim = NO_CLAIM,
+): void {
+  const member = members.get(id)
+  if (member && id !== OTHERS) {
+    charge(weights, slot - member.slot, -member.weight)
+    charge(guarantees, slot - member.slot, -member.guarantee)
+  }
+  const { weight, guarantee } = claim
+  charge(weights, 0, weight)
+  charge(guarantees, 0, guarantee)
+  const own = rolled(member?.counts ?? [], slot - (member?.slot ?? slot))
+  charge(own, age, units)
+  charge(counts, age, units)
+  members.set(id, { slot, counts: own, weight, guarantee })
+}
 
 /** Returns the member that was charged at `position`: those that are counted together if it is no longer known. */
 function chargedAt({ members }: Shares, position: number) {
