@@ -67,7 +67,10 @@ describe('tenants that want all they can get', () => {
   )
 
   it('get the same from Redis, decision by decision', { timeout: 120_000 }, async () => {
-    const { decisions, disagreements } = await contest(9, Math.ceil(SCALE / 4), [memory(), shared.store()])
+    const { decisions, disagreements } = await contest(9, Math.ceil(SCALE / 4), [
+      memory(),
+      shared.store(),
+    ])
     expect(decisions).toBeGreaterThan(4_000)
     expect(disagreements).toBe(0)
   })

@@ -80,13 +80,13 @@ export function noShares(slot: number, limit: number): Shares {
     counts: rolled([], 0),
     weights: rolled([], 0),
     guarantees: rolled([], 0),
-    loans: [0, 1],
+    loans: [0, 0],
     fullSlot: 0,
     largest: 0,
     largestBefore: 0,
     members: new Map(),
   }
-  shares.loans = [lendable(shares, slot, limit), 1]
+  shares.loans = [lendable(shares, slot, limit), 0]
   return shares
 }
 
@@ -184,8 +184,7 @@ export function divide(state: Shares, slot: number, limit: number): Shares {
   for (const [id, member] of membersToKnow(state, slot)) {
     shares.members.set(id, member)
     const used = inUse(member, slot, 1)
-    const latest = member.counts[member.slot - slot + 1] ?? 0
-    const likely = Math.max(used, inUse(member, slot, 0) + 2 * latest)
+    const likely = likelyUse(member, slot, largest)
     if (id === OTHERS) {
       room -= likely
       continue
@@ -201,12 +200,21 @@ export function divide(state: Shares, slot: number, limit: number): Shares {
   }
   // Each of them may make one request more than expected, but not all of them at once.
   room -= Math.ceil(Math.sqrt(content.length)) * largest
-  // If nobody wants more, whoever asks may have what is there.
-  shares.loans = loanLevel(sumOf(shares.weights), sumOf(shares.guarantees), content, room) ?? [
-    lent,
-    1,
-  ]
+  const [weights, guarantees] = [sumOf(shares.weights), sumOf(shares.guarantees)]
+  shares.loans = loanLevel(weights, guarantees, content, room, lent)
   return shares
+}
+
+/** Returns what a member is likely to use in a window: as much as in the last one, or more if it uses more and more. */
+function likelyUse(member: Member, slot: number, largest: number): number {
+  const used = inUse(member, slot, 1)
+  const latest = member.counts[member.slot - slot + 1] ?? 0
+  const oldest = member.counts.findLastIndex(
+    (count, age) => count > 0 && age + slot - member.slot <= SLOTS,
+  )
+  // One that has begun within the window: at its pace. A request by itself is no pace.
+  const pace = ((used - largest) * SLOTS) / Math.max(1, oldest + slot - member.slot)
+  return Math.max(used, inUse(member, slot, 0) + 2 * latest, Math.floor(pace))
 }
 
 /** A member that wants no more than it is likely to ask for. */
@@ -221,7 +229,8 @@ function loanLevel(
   guarantees: number,
   content: readonly Content[],
   room: number,
-): Level | undefined {
+  lent: number,
+): Level {
   let rest = content
   while (weights > 0) {
     const level = levelOf(room, weights, guarantees)
@@ -235,7 +244,8 @@ function loanLevel(
     }
     rest = above
   }
-  return undefined
+  // Nobody wants more, so whoever asks may have what is there: no parts are the highest level.
+  return [lent, 0]
 }
 
 /** Returns the members that use units: if there are too many, those that use least counted together. */

@@ -111,7 +111,7 @@ local function loan_level(weights, guarantees, content, room, lent)
     if #above == #content then return to_share, parts end
     content = above
   end
-  return lent, 1
+  return lent, 0
 end
 -- Divides the limit anew. Returns the member with this id, the others, the number of both, fields to remove, fields to write.
 local function divide(head, slot, limit, id)
@@ -141,9 +141,13 @@ local function divide(head, slot, limit, id)
   if merged then others = count_together(using, slot, others, gone) end
   local room, content = lent, {}
   local function likely(list, used)
-    local at = list[3] - slot + 1
+    local at, oldest = list[3] - slot + 1, -1
     local latest = at >= 0 and list[${MEMBER} + at] or 0
-    return math.max(used, used_by(list, slot, 0) + 2 * latest)
+    for age = 0, ${SLOTS} - (slot - list[3]) do
+      if list[${MEMBER} + age] > 0 then oldest = age end
+    end
+    local pace = (used - largest) * ${SLOTS} / math.max(1, oldest + slot - list[3])
+    return math.max(used, used_by(list, slot, 0) + 2 * latest, math.floor(pace))
   end
   if others then room = room - likely(others, used_by(others, slot, 1)) end
   for _, each in ipairs(using) do
@@ -173,7 +177,7 @@ local function read(slot, limit, id)
     shares.mine = rows[2] and checked(rows[2], ${MEMBER_SIZE})
     shares.others = rows[3] and checked(rows[3], ${MEMBER_SIZE})
   else
-    shares.head = zeros({ slot, 0, 1 }, ${HEAD_SIZE})
+    shares.head = zeros({ slot, 0, 0 }, ${HEAD_SIZE})
     shares.head[2] = lendable(shares.head, slot, limit)
   end
   return shares
@@ -190,6 +194,9 @@ local function charge(shares, slot, limit, id, age, units, weight, guarantee, le
     head[5] = math.max(head[5], units)
     local total = in_use(head, ${HEAD}, head[1], head[1], left) + units
     if total > limit - largest_in(head, head[1]) then head[4] = head[1] end
+    if not shares.mine and head[3] > 0 and head[2] >= 0 then
+      head[2], head[3] = math.max(0, head[2] - guarantee), head[3] + weight
+    end
   end
   local list = shares.mine
   if not list and (not weight or shares.size >= ${MAX_MEMBERS + MAX_NEWCOMERS}) then

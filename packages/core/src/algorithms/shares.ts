@@ -74,6 +74,11 @@ export const sharesAlgorithm: Algorithm<Shares> = {
     const { member: asker, ...claim } = askerOf(input)
     const shares = dividedNow(state, input, now)
     const { slot, members } = shares
+    // How much a newcomer wants is not known yet: until the next division, it has its part of the loans.
+    const [room, parts] = shares.loans
+    if (!members.has(asker) && parts > 0 && room >= 0) {
+      shares.loans = [Math.max(0, room - claim.guarantee), parts + claim.weight]
+    }
     const isNamed = members.has(asker) || members.size < MAX_MEMBERS + MAX_NEWCOMERS
     const id = isNamed ? asker : OTHERS
     shares.largest = Math.max(shares.largest, cost)
