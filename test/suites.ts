@@ -49,7 +49,7 @@ export const SUITES = {
       'test/core/policies/stripes.test.ts',
       'test/core/routes/long-paths.test.ts',
       'test/core/reservations/{crowded-log,invariants}.test.ts',
-      'test/core/shares/*.test.ts',
+      'test/core/shares/{fairness,twins}.test.ts',
       'test/core/stores/{cluster,cache-denials/memory}.test.ts',
       'test/doors/{bodies,clients,models}.test.ts',
       'test/core/testing/{algorithm-mutants,mutants}.test.ts',

@@ -67,6 +67,8 @@ export interface Shares extends Counts {
   /** The largest cost in this window and in the one before: windows that follow each other. */
   largest: number
   largestBefore: number
+  /** The least headroom. */
+  readonly headroom: number
   readonly members: Map<number, Member>
 }
 
@@ -74,7 +76,7 @@ export interface Shares extends Counts {
 const noCounts = (slot: number): Member => ({ slot, counts: rolled([], 0), ...NO_CLAIM })
 
 /** Returns shares of which none is in use. */
-export function noShares(slot: number, limit: number): Shares {
+export function noShares(slot: number, limit: number, headroom: number): Shares {
   const shares: Shares = {
     slot,
     counts: rolled([], 0),
@@ -84,6 +86,7 @@ export function noShares(slot: number, limit: number): Shares {
     fullSlot: 0,
     largest: 0,
     largestBefore: 0,
+    headroom,
     members: new Map(),
   }
   shares.loans = [lendable(shares, slot, limit), 0]
@@ -118,7 +121,7 @@ export function largestIn({ slot: newest, largest, largestBefore }: Shares, slot
 
 /** Returns the units that may be lent in `slot`: all but the headroom. */
 export function lendable(shares: Shares, slot: number, limit: number): number {
-  const headroom = Math.max(Math.ceil(limit / HEADROOM), largestIn(shares, slot))
+  const headroom = Math.max(Math.ceil(limit / HEADROOM), largestIn(shares, slot), shares.headroom)
   return limit - Math.min(headroom, Math.floor(limit / MAX_HEADROOM))
 }
 

@@ -19,7 +19,7 @@ const [HEAD, WEIGHTS, GUARANTEES, MEMBER] = [7, 18, 29, 4]
 const [HEAD_SIZE, MEMBER_SIZE] = [GUARANTEES + SLOTS, MEMBER + SLOTS]
 
 /** The functions of both scripts. `head` and `member` are lists of the numbers in their fields. */
-const functions = (window: number): string => `
+const functions = (window: number, least: number): string => `
 local function numbers(text)
   local found = {}
   for number in string.gmatch(text, '%-?%d+') do found[#found + 1] = tonumber(number) end
@@ -57,7 +57,7 @@ local function largest_in(head, slot)
   return windows == 1 and head[5] or 0
 end
 local function lendable(head, slot, limit)
-  local headroom = math.max(math.ceil(limit / ${HEADROOM}), largest_in(head, slot))
+  local headroom = math.max(math.ceil(limit / ${HEADROOM}), largest_in(head, slot), ${least})
   return limit - math.min(headroom, math.floor(limit / ${MAX_HEADROOM}))
 end
 local function sum_of(head, first, count)
@@ -224,9 +224,9 @@ end
 const leftOf = (window: number): string => `math.min(1, slot + 1 - now * ${SLOTS} / ${window})`
 
 /** Returns the deciding Lua. The names of an asker's numbers are `member`, `weight` and `guarantee`. */
-export const sharesLua = ([window = SLOTS]: readonly number[]): LuaFragments => ({
+export const sharesLua = ([window = SLOTS, headroom = 0]: readonly number[]): LuaFragments => ({
   keeps: ['charge_shares', 'position'],
-  check: `${functions(window)}
+  check: `${functions(window, headroom)}
 local id, latest = string.format('%.0f', member), math.floor(now * ${SLOTS} / ${window})
 local shares = read(latest, limit, id)
 local head, mine = shares.head, shares.mine
@@ -266,7 +266,10 @@ end`,
 })
 
 /** Returns the settling Lua. */
-export const settlingShares = ([window = SLOTS]: readonly number[]): string => `${functions(window)}
+export const settlingShares = ([
+  window = SLOTS,
+  headroom = 0,
+]: readonly number[]): string => `${functions(window, headroom)}
 local id, latest = string.format('%.0f', math.floor(position / ${SLOT_MODULUS})), math.floor(now * ${SLOTS} / ${window})
 local function age_in(slot) return (slot - position) % ${SLOT_MODULUS} end
 if actual > reserved then

@@ -27,14 +27,14 @@ export interface Asker extends Claim {
   readonly member: number
 }
 
-/** Divides a limit. Its param: the window in milliseconds. */
+/** Divides a limit. Its params: the window in milliseconds, and the least headroom. */
 export const sharesAlgorithm: Algorithm<Shares> = {
   id: 'shares',
 
   check(state: Shares | undefined, input: AlgorithmInput, now: number) {
     const { cost, limit, params } = input
     const { member: id, ...claim } = askerOf(input)
-    const shares = state ?? noShares(slotOf(now, params), limit)
+    const shares = state ?? noShares(slotOf(now, params), limit, headroomOf(params))
     const slot = Math.max(shares.slot, slotOf(now, params))
     const member = shares.members.get(id)
 
@@ -117,6 +117,8 @@ export const sharesAlgorithm: Algorithm<Shares> = {
   },
 }
 
+const headroomOf = ([, headroom = 0]: readonly number[]): number => headroom
+
 const windowOf = ([window = SLOTS]: readonly number[]): number => window
 
 const askerOf = (input: AlgorithmInput): Asker => {
@@ -145,7 +147,7 @@ const dividedNow = (
   now: number,
 ): Shares => {
   const slot = slotOf(now, params)
-  return state ? divide(state, slot, limit) : noShares(slot, limit)
+  return state ? divide(state, slot, limit) : noShares(slot, limit, headroomOf(params))
 }
 
 /** Charges a member in the slot of this age, as one that was charged now. Those counted together have no claim. */

@@ -2,14 +2,15 @@ import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { AnyLimitName, Limit, LimitContext, Units } from './limit.ts'
 import type { Policy, PolicyRule } from './policy.ts'
 import type { Rollout } from './rollout.ts'
-import { sharesAlgorithm, type Asker } from '../algorithms/shares.ts'
+import { sharesAlgorithm as algorithm, type Asker } from '../algorithms/shares.ts'
 import { ConfigError } from '../errors.ts'
 import { hash } from '../internal/hash.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
+import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import { assertPer, encodePartition, lacksDimension } from '../subject.ts'
 import { createPolicy } from './define-policy.ts'
 
-export { sharesAlgorithm } from '../algorithms/shares.ts'
+/** The algorithm of shares, for the class of Durable Objects that counts them: see `docs/fair-shares.md`. */
+export const sharesAlgorithm: Algorithm = algorithm as unknown as Algorithm
 
 /** A whole number, or a function of plan, route and model that returns one. A function is called for every plan at construction. */
 export type ShareNumber<Name extends string = AnyLimitName> =
@@ -32,6 +33,11 @@ export interface FairShareOptions<
    * limit is counted. If those that ask are guaranteed more than the limit together, each gets as much less. @default 0
    */
   readonly guarantee?: ShareNumber<Name>
+  /**
+   * The units that are never lent, so that a newcomer's first request finds room: choose your largest request. At
+   * most a quarter of the limit is kept. @default a fiftieth of the limit, or the largest request of late
+   */
+  readonly headroom?: number
 }
 
 const [MAX_WEIGHT, MAX_GUARANTEE] = [1_000, 8_000_000_000_000]
@@ -61,10 +67,10 @@ export function fairShare<
   const Between extends readonly string[],
   Name extends string = AnyLimitName,
 >(
-  policy: Policy<Dimension, Unit, Name>,
+  policy: Policy<Dimension, Unit, NoInfer<Name>>,
   options: FairShareOptions<Between, Name>,
 ): Policy<Dimension | Between[number], Unit, Name> {
-  assertKnownOptions('fairShare', options, ['between', 'weight', 'guarantee'])
+  assertKnownOptions('fairShare', options, ['between', 'weight', 'guarantee', 'headroom'])
   const rule = ruleToShare(policy)
   const between = assertPer('fairShare.between', options.between)
   if (between === 'global') {
@@ -77,6 +83,10 @@ export function fairShare<
   }
   const weightOf = numberOf('weight', options.weight ?? 1, 1, MAX_WEIGHT)
   const guaranteeOf = numberOf('guarantee', options.guarantee ?? 0, 0, MAX_GUARANTEE)
+  const headroom =
+    options.headroom === undefined
+      ? 0
+      : assertPositiveInteger('fairShare.headroom', options.headroom)
   const numbers: PolicyRule['numbers'] = {
     names: ['limit', 'member', 'weight', 'guarantee', 'cost'],
     of(subject, context) {
@@ -95,8 +105,8 @@ export function fairShare<
     ...rule,
     name: `${rule.name}.share`,
     limit: alsoResolving(rule.limit, weightOf, guaranteeOf),
-    algorithm: sharesAlgorithm as unknown as Algorithm,
-    params: [rule.windowMs],
+    algorithm: sharesAlgorithm,
+    params: [rule.windowMs, headroom],
     rollout: rule.rollout && rolledOutWith(rule, rule.rollout),
     backpressure: undefined,
     keyspace: undefined,
@@ -151,7 +161,8 @@ function numberOf(
 
 /** Returns `limit` so that it is resolved together with these: at construction for every plan. */
 function alsoResolving(limit: Limit, ...others: ((context: LimitContext) => number)[]): Limit {
-  if (limit === 'configured') return limit
+  // As long as none is configured, there is nothing to share. The setting of the rule itself takes precedence.
+  if (limit === 'configured') return () => 'unlimited'
   return (context) => {
     for (const other of others) other(context)
     return typeof limit === 'function' ? limit(context) : limit
