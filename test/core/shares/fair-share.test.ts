@@ -12,12 +12,14 @@ import {
 } from '@sluice/core'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
-import { fairShare, type FairShareOptions } from '@sluice/core/fair-share'
+import { fairShare, sharesAlgorithm, type FairShareOptions } from '@sluice/core/fair-share'
 import { lease } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
+import { sharded } from '@sluice/core/sharded'
 import { describe, expect, it } from 'vitest'
 import { setUp } from '../../support/limiters.ts'
+import { objectsInProcess } from '../../support/objects.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
 import { keysUnder } from '../../support/redis.ts'
 import { NOON } from '../../support/times.ts'
@@ -168,6 +170,33 @@ describe('fairShare', () => {
       }),
     )
     expect(option).toBe('fairShare.weight')
+  })
+
+  it('counts in Durable Objects, also when their memory is lost', async () => {
+    const clock = manualClock(NOON)
+    const objects = objectsInProcess({ algorithms: [sharesAlgorithm] }, () => clock())
+    const policies = [fairShare(gpu, { between, weight: ({ route }) => (route === 'r' ? 3 : 1) })]
+    const inObjects = objects.store({ shardBy: 'global', prefix: 'shares', timeoutMs: 30_000 })
+    const limiters = [memory(), inObjects].map((store) => createLimiter({ store, clock, policies }))
+    for (let request = 0; request < 300; request += 1) {
+      clock.advance(request % 7 === 0 ? 4_000 : 90)
+      if (request % 50 === 0) objects.restart()
+      const subject = { tenant: `t${request % 4}`, route: request % 4 === 1 ? 'r' : 'q' }
+      // oxlint-disable-next-line no-await-in-loop -- a history
+      const [here, there] = await Promise.all(
+        limiters.map((limiter) => limiter.check(subject, { cost: 1 + (request % 9) })),
+      )
+      expect(there?.policies).toEqual(here?.policies)
+      expect(there?.degraded).toBeUndefined()
+    }
+  })
+
+  it('is refused over several databases: it counts for tenants of all', () => {
+    const store = sharded({ eu1: memory(), eu2: memory() })
+    const [option] = refusal(() =>
+      createLimiter({ store, policies: [fairShare(gpu, { between })] }),
+    )
+    expect(option).toBe('policies.gpu.per')
   })
 
   it('is rolled out with its limit', async () => {
