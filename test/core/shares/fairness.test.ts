@@ -157,7 +157,7 @@ describe('what some leave idle', () => {
 describe('those whose guarantees are more than the limit together', () => {
   it('get as much less, each by its guarantee', async () => {
     const numbers = new Random('oversold')
-    const rivals = [400, 600, 800].map((guarantee) => ({ weight: 1, guarantee, wants: Infinity }))
+    const rivals = [300, 450, 600].map((guarantee) => ({ weight: 1, guarantee, wants: Infinity }))
     const { windows } = await compete({
       stores: [memory()],
       limit: LIMIT,
@@ -166,7 +166,7 @@ describe('those whose guarantees are more than the limit together', () => {
       random: () => numbers.next(),
     })
     for (const { got } of windows.slice(2)) {
-      expect(jain([(got[0] ?? 0) / 400, (got[1] ?? 0) / 600, (got[2] ?? 0) / 800])).toBeGreaterThan(
+      expect(jain([(got[0] ?? 0) / 300, (got[1] ?? 0) / 450, (got[2] ?? 0) / 600])).toBeGreaterThan(
         0.99,
       )
     }
