@@ -58,12 +58,17 @@ describe('fairShare', () => {
     ],
     ['stripes', slidingWindow({ name: 'p', limit: 5, window: '1m', per: 'global', stripes: 2 })],
     ['shares', fairShare(gpu, { between })],
+    [
+      'a name too long',
+      slidingWindow({ name: 'n'.repeat(59), limit: 5, window: '1m', per: 'global' }),
+    ],
   ])('refuses %s', (_, policy) => {
     expect(shareOf(policy)[0]).toBe('fairShare.policy')
   })
 
   it.each<readonly [string, object, string]>([
     ['no names', {}, 'fairShare.between'],
+    ['an empty list', { between: [] }, 'fairShare.between'],
     ['global', { between: 'global' }, 'fairShare.between'],
     ['a weight of 0', { between, weight: 0 }, 'fairShare.weight'],
     ['a weight above 1,000', { between, weight: 1_001 }, 'fairShare.weight'],
@@ -80,6 +85,12 @@ describe('fairShare', () => {
       createLimiter({ store: memory(), plans, policies: [policy] }),
     )
     expect([option, message]).toEqual(['fairShare.weight', expect.stringContaining('weight')])
+  })
+
+  it('finds a guarantee above the limit at construction', () => {
+    const policy = fairShare(gpu, { between, guarantee: 101 })
+    const [option, message] = refusal(() => createLimiter({ store: memory(), policies: [policy] }))
+    expect([option, message]).toEqual(['fairShare.guarantee', expect.stringContaining('100')])
   })
 
   it('says which dimension a subject lacks, and counts those without it together if they are let in', async () => {

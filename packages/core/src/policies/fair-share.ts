@@ -29,8 +29,8 @@ export interface FairShareOptions<
    */
   readonly weight?: ShareNumber<Name>
   /**
-   * The units per window that it gets whatever others ask for: a whole number from 0 to 8 * 10^12, and no more than the
-   * limit is counted. If those that ask are guaranteed more than the limit together, each gets as much less. @default 0
+   * The units per window that it gets whatever others ask for: a whole number from 0 to 8 * 10^12, at most the
+   * limit. If those that ask are guaranteed more than the limit together, each gets as much less. @default 0
    */
   readonly guarantee?: ShareNumber<Name>
   /**
@@ -41,6 +41,11 @@ export interface FairShareOptions<
 }
 
 const [MAX_WEIGHT, MAX_GUARANTEE] = [1_000, 8_000_000_000_000]
+
+const SUFFIX = '.share'
+
+/** The most characters of a name to which the suffix is added. */
+const MAX_NAME = 64 - SUFFIX.length
 
 /** Algorithms of policies with one window that slides. */
 const SLIDING: ReadonlySet<string> = new Set(['sliding', 'counter', 'packed'])
@@ -72,15 +77,7 @@ export function fairShare<
 ): Policy<Dimension | Between[number], Unit, Name> {
   assertKnownOptions('fairShare', options, ['between', 'weight', 'guarantee', 'headroom'])
   const rule = ruleToShare(policy)
-  const between = assertPer('fairShare.between', options.between)
-  if (between === 'global') {
-    throw new ConfigError(
-      'invalid_option',
-      'fairShare.between',
-      'must be a list of dimensions',
-      between,
-    )
-  }
+  const between = assertBetween(options.between)
   const weightOf = numberOf('weight', options.weight ?? 1, 1, MAX_WEIGHT)
   const guaranteeOf = numberOf('guarantee', options.guarantee ?? 0, 0, MAX_GUARANTEE)
   const headroom =
@@ -103,7 +100,7 @@ export function fairShare<
   }
   const share = {
     ...rule,
-    name: `${rule.name}.share`,
+    name: rule.name + SUFFIX,
     limit: alsoResolving(rule.limit, weightOf, guaranteeOf),
     algorithm: sharesAlgorithm,
     params: [rule.windowMs, headroom],
@@ -134,8 +131,12 @@ function ruleToShare(policy: unknown): PolicyRule {
     const message = `"${rule.name}" cannot be shared; only a slidingWindow or slidingWindowCounter can, which is not leased`
     throw new ConfigError('invalid_option', 'fairShare.policy', message)
   }
-  if (rule.stripes === 1) return rule
-  const message = `"${rule.name}" must have no stripes: each would be shared by itself`
+  if (rule.stripes > 1) {
+    const message = `"${rule.name}" must have no stripes: each would be shared by itself`
+    throw new ConfigError('invalid_option', 'fairShare.policy', message)
+  }
+  if (rule.name.length <= MAX_NAME) return rule
+  const message = `"${rule.name}" must be named in at most ${MAX_NAME} characters: its shares are named "<name>${SUFFIX}"`
   throw new ConfigError('invalid_option', 'fairShare.policy', message)
 }
 
@@ -159,14 +160,30 @@ function numberOf(
   return () => number
 }
 
-/** Returns `limit` so that it is resolved together with these: at construction for every plan. */
-function alsoResolving(limit: Limit, ...others: ((context: LimitContext) => number)[]): Limit {
+/** Returns `limit` so that weights and guarantees are resolved with it: at construction for every plan. */
+function alsoResolving(
+  limit: Limit,
+  weightOf: (context: LimitContext) => number,
+  guaranteeOf: (context: LimitContext) => number,
+): Limit {
   // As long as none is configured, there is nothing to share. The setting of the rule itself takes precedence.
   if (limit === 'configured') return () => 'unlimited'
   return (context) => {
-    for (const other of others) other(context)
-    return typeof limit === 'function' ? limit(context) : limit
+    weightOf(context)
+    const guarantee = guaranteeOf(context)
+    const units = typeof limit === 'function' ? limit(context) : limit
+    if (typeof units !== 'number' || guarantee <= units) return units
+    const message = `must be at most the limit, ${units}`
+    throw new ConfigError('invalid_option', 'fairShare.guarantee', message, guarantee)
   }
+}
+
+/** Returns `value` if it is a list of dimensions. @throws ConfigError Otherwise. */
+function assertBetween(value: unknown): readonly string[] {
+  const option = 'fairShare.between'
+  if (Array.isArray(value) && value.length > 0) return assertPer(option, value) as readonly string[]
+  const message = 'must be a list of dimensions, such as ["tenant"]'
+  throw new ConfigError('invalid_option', option, message, value)
 }
 
 /** Returns the rollout of a share: that of its limit, for the same partitions. */
