@@ -74,7 +74,7 @@ describe('shares in memory and in Redis', () => {
           fairShare(slidingWindow(window), {
             between: ['tenant'],
             weight: ({ route }) => (route === 'r1' ? 3 : 1),
-            guarantee: ({ route }) => (route === 'r2' ? guarantee : 0),
+            guarantee: ({ route }) => (route === 'r2' ? Math.min(guarantee, limit) : 0),
           })
         const [here, there] = await twins(policy, steps)
         expect(there).toEqual(here)

@@ -1,8 +1,8 @@
 import type { Algorithm, AlgorithmInput, Settlement } from './algorithm.ts'
+import { divide } from './share-division.ts'
 import {
   amount,
   charge,
-  divide,
   inUse,
   isActive,
   largestIn,
@@ -18,7 +18,7 @@ import {
   SLOTS,
   type Claim,
   type Shares,
-} from './share-division.ts'
+} from './share-state.ts'
 import { settlingShares, sharesLua } from './shares-lua.ts'
 
 /** Who asks: numbers that an entry has beside its limit and cost. */
