@@ -1,5 +1,6 @@
 import type { Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
+import { sharesAlgorithm } from '@sluice/core/fair-share'
 import { memory } from '@sluice/core/memory'
 import { before } from '@sluice/core/moves'
 import { pipelined } from '@sluice/core/pipelined'
@@ -62,7 +63,10 @@ export const STORES = {
   'a region over home': async () => inRegion(),
   'embedded engine, built-in transport': async () => overRest({ engine: 'embedded' }),
   'durable objects, in this process': async () => ({
-    make: () => storeIn(objectsInProcess({ operations: usageOperations }).namespace),
+    make: () =>
+      storeIn(
+        objectsInProcess({ operations: usageOperations, algorithms: [sharesAlgorithm] }).namespace,
+      ),
     close: async () => {},
   }),
   'durable objects, in workerd': async () => {

@@ -1,19 +1,8 @@
-import {
-  ConfigError,
-  createLimiter,
-  dailyCap,
-  definePlans,
-  manualClock,
-  packed,
-  rollout,
-  slidingWindow,
-  slidingWindows,
-  type Policy,
-} from '@sluice/core'
+import { createLimiter, manualClock, packed, rollout, slidingWindow } from '@sluice/core'
 import { cacheDenials } from '@sluice/core/cache-denials'
 import { configure, runtimeConfiguration } from '@sluice/core/configuration'
-import { fairShare, sharesAlgorithm, type FairShareOptions } from '@sluice/core/fair-share'
-import { lease } from '@sluice/core/leases'
+import { fairShare, sharesAlgorithm } from '@sluice/core/fair-share'
+import { defineManifest } from '@sluice/core/manifest'
 import { memory } from '@sluice/core/memory'
 import { reserve } from '@sluice/core/reservations'
 import { sharded } from '@sluice/core/sharded'
@@ -23,6 +12,7 @@ import { objectsInProcess } from '../../support/objects.ts'
 import { sharedRedis } from '../../support/running-redis.ts'
 import { keysUnder } from '../../support/redis.ts'
 import { NOON } from '../../support/times.ts'
+import { refusal } from './refusal.ts'
 
 const shared = sharedRedis()
 
@@ -30,69 +20,7 @@ const gpu = slidingWindow({ name: 'gpu', limit: 100, window: '1m', per: 'global'
 const between = ['tenant'] as const
 const [A, B] = [{ tenant: 'a' }, { tenant: 'b' }]
 
-/** The option that an error names, and its text. */
-function refusal(make: () => unknown): [string | undefined, string] {
-  try {
-    make()
-  } catch (error) {
-    if (error instanceof ConfigError) return [error.option, error.message]
-  }
-  return [undefined, 'nothing was thrown']
-}
-
-describe('fairShare', () => {
-  const shareOf = (policy: unknown, options: object = { between }) =>
-    refusal(() => fairShare(policy as Policy, options as FairShareOptions))
-
-  it.each<readonly [string, unknown]>([
-    ['no policy', {}],
-    ['a cap', dailyCap({ name: 'p', limit: 5, per: 'global' })],
-    ['a lease', lease(slidingWindow({ name: 'p', limit: 5, window: '1m', per: 'global' }))],
-    [
-      'several windows',
-      slidingWindows({
-        name: 'p',
-        windows: { a: { limit: 5, window: '1m' }, b: { limit: 9, window: '1h' } },
-        per: 'global',
-      }),
-    ],
-    ['stripes', slidingWindow({ name: 'p', limit: 5, window: '1m', per: 'global', stripes: 2 })],
-    ['shares', fairShare(gpu, { between })],
-    [
-      'a name too long',
-      slidingWindow({ name: 'n'.repeat(59), limit: 5, window: '1m', per: 'global' }),
-    ],
-  ])('refuses %s', (_, policy) => {
-    expect(shareOf(policy)[0]).toBe('fairShare.policy')
-  })
-
-  it.each<readonly [string, object, string]>([
-    ['no names', {}, 'fairShare.between'],
-    ['an empty list', { between: [] }, 'fairShare.between'],
-    ['global', { between: 'global' }, 'fairShare.between'],
-    ['a weight of 0', { between, weight: 0 }, 'fairShare.weight'],
-    ['a weight above 1,000', { between, weight: 1_001 }, 'fairShare.weight'],
-    ['a guarantee below 0', { between, guarantee: -1 }, 'fairShare.guarantee'],
-    ['an unknown option', { between, share: 1 }, 'fairShare.share'],
-  ])('refuses %s', (_, options, option) => {
-    expect(shareOf(gpu, options)[0]).toBe(option)
-  })
-
-  it('finds a weight that a plan lacks at construction', () => {
-    const plans = definePlans({ free: { weight: 1 }, pro: { weight: 2_000 } })
-    const policy = fairShare(gpu, { between, weight: ({ plan }) => plan['weight'] })
-    const [option, message] = refusal(() =>
-      createLimiter({ store: memory(), plans, policies: [policy] }),
-    )
-    expect([option, message]).toEqual(['fairShare.weight', expect.stringContaining('weight')])
-  })
-
-  it('finds a guarantee above the limit at construction', () => {
-    const policy = fairShare(gpu, { between, guarantee: 101 })
-    const [option, message] = refusal(() => createLimiter({ store: memory(), policies: [policy] }))
-    expect([option, message]).toEqual(['fairShare.guarantee', expect.stringContaining('100')])
-  })
-
+describe('a shared limit', () => {
   it('says which dimension a subject lacks, and counts those without it together if they are let in', async () => {
     const { limiter } = setUp([fairShare(gpu, { between })])
     await expect(limiter.check({})).rejects.toThrow('subject.tenant')
@@ -170,19 +98,6 @@ describe('fairShare', () => {
     }
   })
 
-  it('does not compile with a limit that no plan has', () => {
-    const plans = definePlans({ free: { weight: 1 }, pro: { weight: 4 } })
-    const [option] = refusal(() =>
-      createLimiter({
-        store: memory(),
-        plans,
-        // @ts-expect-error -- misspelt
-        policies: [fairShare(gpu, { between, weight: ({ plan }) => plan.wieght })],
-      }),
-    )
-    expect(option).toBe('fairShare.weight')
-  })
-
   it('counts in Durable Objects, also when their memory is lost', async () => {
     const clock = manualClock(NOON)
     const objects = objectsInProcess({ algorithms: [sharesAlgorithm] }, () => clock())
@@ -208,6 +123,31 @@ describe('fairShare', () => {
       createLimiter({ store, policies: [fairShare(gpu, { between })] }),
     )
     expect(option).toBe('policies.gpu.per')
+  })
+
+  it('follows the overrides of its limit in a manifest', async () => {
+    const manifest = defineManifest({
+      policies: [fairShare(gpu, { between })],
+      routes: [
+        { path: '/a', id: 'a' },
+        { path: '/b', id: 'b', overrides: { gpu: { limit: 50 } } },
+        { path: '/c', id: 'c', overrides: { gpu: false } },
+      ],
+    })
+    const { limiter } = setUp(manifest.policies)
+    const limitsOn = async (route: string) =>
+      (await limiter.check({ ...A, route })).policies.map(({ limit }) => limit)
+    expect(await limitsOn('a')).toEqual([100, 100])
+    expect(await limitsOn('b')).toEqual([50, 50])
+    expect(await limitsOn('c')).toEqual([])
+    const overrides = { 'gpu.share': { limit: 50 } }
+    const [option] = refusal(() =>
+      defineManifest({
+        policies: [fairShare(gpu, { between })],
+        routes: [{ path: '/a', id: 'a', overrides }],
+      }),
+    )
+    expect(option).toContain('overrides.gpu.share')
   })
 
   it('is rolled out with its limit', async () => {

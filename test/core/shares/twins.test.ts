@@ -1,24 +1,12 @@
-import { createLimiter, manualClock, slidingWindow, type Limiter, type Policy } from '@sluice/core'
+import { slidingWindow, type Policy } from '@sluice/core'
 import { fairShare } from '@sluice/core/fair-share'
 import { memory } from '@sluice/core/memory'
-import { reserve } from '@sluice/core/reservations'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../support/running-redis.ts'
-import { NOON } from '../../support/times.ts'
+import { answersOf, type Step } from './history.ts'
 
 const shared = sharedRedis()
-
-interface Step {
-  /** The time before it, in milliseconds. */
-  readonly ms: number
-  readonly tenant: number
-  readonly call: 'check' | 'peek' | 'reserve'
-  readonly cost: number
-  /** The units that the oldest open reservation has used, once more than this many are open. */
-  readonly used: number
-  readonly open: number
-}
 
 const step: fc.Arbitrary<Step> = fc.record({
   ms: fc.oneof(fc.constant(0), fc.nat(400), fc.nat(9_000), fc.nat(200_000)),
@@ -29,38 +17,9 @@ const step: fc.Arbitrary<Step> = fc.record({
   open: fc.nat(6),
 })
 
-/** What one limiter answers. */
-async function run(limiter: Limiter, steps: readonly Step[], clock: { advance(ms: number): void }) {
-  const answers: unknown[] = []
-  const open: { settle(used: { token: number }): Promise<unknown> }[] = []
-  for (const { ms, tenant, call, cost, used, open: most } of steps) {
-    clock.advance(ms)
-    const subject = { tenant: `t${tenant}`, route: `r${tenant}` }
-    if (call === 'reserve') {
-      // oxlint-disable-next-line no-await-in-loop -- a history
-      const reservation = await reserve(limiter, subject, { cost: { token: cost } })
-      const { policies, retryAfterMs } = reservation
-      answers.push({ policies, retryAfterMs })
-      if (reservation.allowed) open.push(reservation)
-    } else {
-      // oxlint-disable-next-line no-await-in-loop -- a history
-      const { policies, retryAfterMs } = await limiter[call](subject, { cost: { token: cost } })
-      answers.push({ policies, retryAfterMs })
-    }
-    // oxlint-disable-next-line no-await-in-loop -- a history
-    if (open.length > most) answers.push(await open.shift()?.settle({ token: used }))
-  }
-  return answers
-}
-
 /** The answers of a store in memory and of Redis to the same history. */
-async function twins(policy: () => Policy, steps: readonly Step[]) {
-  const answersOf = (store: ReturnType<typeof memory>) => {
-    const clock = manualClock(NOON)
-    return run(createLimiter({ store, policies: [policy()], clock }), steps, clock)
-  }
-  return Promise.all([answersOf(memory()), answersOf(shared.store())])
-}
+const twins = (policy: () => Policy, steps: readonly Step[]) =>
+  Promise.all([memory(), shared.store()].map((store) => answersOf(store, [policy()], steps)))
 
 describe('shares in memory and in Redis', () => {
   it('are the same after any history', { timeout: 120_000 }, async () => {

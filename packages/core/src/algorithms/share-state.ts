@@ -42,7 +42,7 @@ export interface Counts {
   counts: number[]
 }
 
-/** What a member is entitled to. */
+/** The weight of a member, and the units that it is guaranteed. */
 export interface Claim {
   readonly weight: number
   readonly guarantee: number

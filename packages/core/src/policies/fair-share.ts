@@ -166,11 +166,11 @@ function alsoResolving(
   weightOf: (context: LimitContext) => number,
   guaranteeOf: (context: LimitContext) => number,
 ): Limit {
-  // As long as none is configured, there is nothing to share. The setting of the rule itself takes precedence.
-  if (limit === 'configured') return () => 'unlimited'
   return (context) => {
     weightOf(context)
     const guarantee = guaranteeOf(context)
+    // As long as none is configured, there is nothing to share. A setting takes precedence over this function.
+    if (limit === 'configured') return 'unlimited'
     const units = typeof limit === 'function' ? limit(context) : limit
     if (typeof units !== 'number' || guarantee <= units) return units
     const message = `must be at most the limit, ${units}`
