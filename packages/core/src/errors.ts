@@ -10,7 +10,7 @@ export type ConfigErrorCode =
   | 'missing_credentials'
   | 'configuration_full'
 
-/** A mistake in the input of one call, to a limiter or to a function of `@sluice/ai`. */
+/** A mistake in the input of one call, to a limiter or to a function of `@sluice/ai` or `@sluice/queue`. */
 export type InputErrorCode =
   | 'invalid_subject'
   | 'missing_dimension'
@@ -19,6 +19,8 @@ export type InputErrorCode =
   | 'invalid_body'
   | 'body_too_large'
   | 'unknown_model'
+  | 'invalid_job'
+  | 'queue_full'
 
 /**
  * The failure of a store. A decision carries it in `degraded`; only `settle`, `cancel`, `reset`,

@@ -18,6 +18,8 @@ export interface DecideCall extends LimiterCall {
   readonly markFor?: (id: string, entries: readonly ResolvedEntry[]) => SettlementMark
   /** A range to grant the most of that fits. The cost is that of its floor. */
   readonly fit?: Fit | undefined
+  /** The id of the charges. @default a new one */
+  readonly id?: string | undefined
 }
 
 /** A decision, with the entries and the reply that it was made from. */
@@ -113,12 +115,11 @@ async function decideOnce(
 
 function requestOf(
   { program, clock, clockIsInjected, seam }: LimiterRuntime,
-  { apply, markFor, fit }: DecideCall,
+  { apply, markFor, fit, id = requestId() }: DecideCall,
   entries: readonly ResolvedEntry[],
   { reads, failure }: CombinedContribution,
   startedAt: number,
 ): StoreRequest {
-  const id = requestId()
   return {
     policies: program.policies,
     entries,

@@ -1,3 +1,5 @@
+export { cancelById } from './cancel-by-id.ts'
+export type { CancelByIdOptions } from './cancel-by-id.ts'
 export { fitRange } from './fit.ts'
 export type { FitRange, FitRangeOptions } from './fit.ts'
 export { peekFit } from './peek-fit.ts'

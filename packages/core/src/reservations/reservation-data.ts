@@ -33,6 +33,15 @@ export interface Charge {
 /** The key of the mark that allows a reservation to be settled. */
 export const markKey = (id: string): string => `hold:${id}`
 
+const ID = /^[0-9a-z]{1,32}$/
+
+/** @throws InputError `invalid_reservation` unless `id` can be that of a reservation. */
+export function assertReservationId(id: unknown): void {
+  if (typeof id === 'string' && ID.test(id)) return
+  const rule = 'must be 1 to 32 lower-case letters and digits'
+  throw new InputError('invalid_reservation', 'id', rule)
+}
+
 /** Returns the error of data that `toJSON` cannot have returned. */
 export const invalidReservation = (): InputError =>
   new InputError(
@@ -48,7 +57,7 @@ export function parseReservation(value: unknown): ReservationData {
   ) as Partial<ReservationData> | null
   const isData =
     typeof data?.id === 'string' &&
-    /^[0-9a-z]{1,32}$/.test(data.id) &&
+    ID.test(data.id) &&
     ['store', 'memory', 'nowhere'].includes(data.madeIn ?? '') &&
     Number.isSafeInteger(data.settleBy) &&
     (data.openKey === undefined || data.openKey.startsWith?.('open:')) &&

@@ -13,7 +13,7 @@ import { grantedOf, withFit } from './fit-call.ts'
 import { parseCall } from '../limiter/call.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
 import { keepingMark, type Unsettled } from './mark.ts'
-import type { Charge, ReservationData } from './reservation-data.ts'
+import { assertReservationId, type Charge, type ReservationData } from './reservation-data.ts'
 import { createReservation } from './reservation.ts'
 import { explainDenial } from './held.ts'
 import { limitedToShare } from './max-share.ts'
@@ -41,6 +41,11 @@ export interface ReserveOptions<Unit extends string = string> extends CheckOptio
    * requests and calls. With a `fit`, no more is granted; a cost that is above it never fits. @default 1
    */
   readonly maxShare?: number | undefined
+  /**
+   * The id of the reservation, such as that of a job: 1 to 32 lower-case letters and digits, used once. If the
+   * process dies before it has told anybody what it reserved, `cancelById` gives it back. @default a new one
+   */
+  readonly id?: string | undefined
 }
 
 /**
@@ -57,7 +62,7 @@ export type Granted<Fit> = Fit extends FitRange ? { readonly granted: number } :
  * Checks and charges an estimate, to be settled when the real cost is known. If allowed, the decision has
  * `settle`, `cancel` and `toJSON`. One round trip.
  *
- * @throws InputError As `limiter.check` does.
+ * @throws InputError As `limiter.check` does; `invalid_reservation` when `id` is malformed.
  * @throws ConfigError `invalid_duration` when `settleWithin` is malformed.
  * @example
  * const call = await reserve(limiter, subject, { cost: { token: 2_000, usd: usd(0.01) } })
@@ -79,21 +84,23 @@ export async function reserve<
   const runtime = limitedToShare(runtimeOf(limiter), options.maxShare)
   const call = withFit(parseCall(subject, options, true, RESERVE_OPTIONS), options.fit, runtime)
   const settleWithinMs = durationMs('settleWithin', options.settleWithin ?? '1h')
-  const { unsettled } = options
+  const { unsettled, id } = options
+  if (id !== undefined) assertReservationId(id)
   if (unsettled !== undefined && typeof unsettled?.mark !== 'function') {
     throw new ConfigError('invalid_option', 'unsettled', 'must be created by release', unsettled)
   }
   const decideCall: DecideCall = {
     ...call,
-    markFor: (id, entries) => {
+    id,
+    markFor: (ofMark, entries) => {
       // A call in flight can be ended for as long as it holds its slot, even if its cost is final sooner.
       const slotTimes = entries.map(({ policy }) =>
         settlementOf(policy).released ? policy.windowMs : 0,
       )
       const ttlMs = Math.max(settleWithinMs, ...slotTimes)
       return unsettled && entries.length > 0
-        ? unsettled.mark(id, entries, settleWithinMs, ttlMs)
-        : keepingMark(id, ttlMs)
+        ? unsettled.mark(ofMark, entries, settleWithinMs, ttlMs)
+        : keepingMark(ofMark, ttlMs)
     },
   }
   let outcome = await decide(runtime, decideCall)
@@ -140,7 +147,7 @@ async function cancelDenied(data: ReservationData, runtime: LimiterRuntime): Pro
   runtime.events.problem({ code: 'reservation_lost', message })
 }
 
-const RESERVE_OPTIONS = ['cost', 'waitUntil', 'settleWithin', 'fit', 'unsettled', 'maxShare']
+const RESERVE_OPTIONS = ['cost', 'waitUntil', 'settleWithin', 'fit', 'unsettled', 'maxShare', 'id']
 
 /** Returns the reservation that a decision has made, as data. */
 function reservationData(

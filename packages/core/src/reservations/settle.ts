@@ -115,7 +115,8 @@ export function correctionsOf(
 /** Reports the reason for which the store found no mark. */
 function explainRefusal(data: ReservationData, { clock, events }: LimiterRuntime): Settled {
   const { madeIn, settleBy } = data
-  if (madeIn === 'nowhere') return notApplied('nothing_charged')
+  // `cancelById` does not know whether there was one.
+  if (madeIn === 'nowhere' || settleBy === Infinity) return notApplied('nothing_charged')
   if (clock() >= settleBy) {
     events.abandoned?.(data)
     return notApplied('too_late')

@@ -1,0 +1,5 @@
+// For the packages of this project alone: it may change in any release.
+export { assertCost, costIn } from '../cost.ts'
+export { assertSubject } from './call.ts'
+export { runtimeOf } from './runtime.ts'
+export type { LimiterRuntime } from './runtime.ts'

@@ -1,0 +1,58 @@
+import type { Cost } from '../cost.ts'
+import type { Limiter, PlanName } from '../limiter/limiter.ts'
+import type { Subject } from '../subject.ts'
+import type { Charge, ReservationData } from './reservation-data.ts'
+import { decide } from '../limiter/decide.ts'
+import { parseCall } from '../limiter/call.ts'
+import { runtimeOf } from '../limiter/runtime.ts'
+import { assertReservationId } from './reservation-data.ts'
+import { settle, type Settled } from './settle.ts'
+
+/** The options of one call to `cancelById`. */
+export interface CancelByIdOptions<Unit extends string = string> {
+  /** The `id` that the reservation was made with. */
+  readonly id: string
+  /** The cost that it was made with. @default 1 request */
+  readonly cost?: Cost<Unit> | undefined
+}
+
+/**
+ * Gives back what a process has reserved under an `id` of yours, if it has died before it told anybody its data: for
+ * work that is done again. Whatever became of that reservation, it charges nothing from then on. Two round trips.
+ *
+ * What leases have served in the process that died, and stripes, stay charged.
+ *
+ * @returns `applied: false` with `why: 'nothing_charged'` if nothing was reserved, or its time is over; with
+ * `'settled_before'` if it was settled less than a minute ago.
+ * @throws InputError As `reserve` does.
+ * @throws StoreError When the store fails.
+ * @example
+ * await cancelById(limiter, { tenant: 'acme' }, { id: `${job.id}a1`, cost: { token: 2_000 } })
+ */
+export async function cancelById<
+  Dimension extends string,
+  Unit extends string,
+  Plan extends string,
+  const Literal extends string,
+>(
+  limiter: Limiter<Dimension, Unit, Plan>,
+  subject: Subject<NoInfer<Dimension>, PlanName<Literal, NoInfer<Plan>>>,
+  { id, ...options }: CancelByIdOptions<NoInfer<Unit>>,
+): Promise<Settled> {
+  assertReservationId(id)
+  const runtime = runtimeOf(limiter)
+  const { entries, decision } = await decide(runtime, parseCall(subject, options, false, ['cost']))
+  const charges = entries.map(({ policy, key, limit, burst, cost, index }): Charge => ({
+    policy: policy.name,
+    key,
+    limit,
+    burst,
+    units: cost,
+    index,
+  }))
+  const { plan, at } = decision
+  const limits = Object.fromEntries(entries.map(({ policy, limit }) => [policy.name, limit]))
+  const origin = { subject, plan, at, limits }
+  const data: ReservationData = { id, madeIn: 'store', settleBy: Infinity, charges, origin }
+  return settle(data, runtime, () => 0)
+}
