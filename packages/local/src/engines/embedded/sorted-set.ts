@@ -60,6 +60,11 @@ export class SortedSet {
     return this.#search(([, other]) => other < score || (after && other === score))
   }
 
+  /** Returns the position of the first member from this one on or, with `after`, behind it, if all scores are the same. */
+  memberBound(member: string, after: boolean): number {
+    return this.#search(([other]) => other < member || (after && other === member))
+  }
+
   #search(isBefore: (entry: Scored) => boolean): number {
     let low = 0
     let high = this.#order.length

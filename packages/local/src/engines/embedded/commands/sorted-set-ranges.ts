@@ -16,6 +16,7 @@ export const sortedSetRangeCommands: Definitions = {
     arity: -4,
     run: (keyspace, args) => range(keyspace, args, { byScore: true, reverse: true }),
   },
+  ZRANGEBYLEX: { arity: -4, run: (keyspace, args) => range(keyspace, args, { byMember: true }) },
   ZCOUNT: {
     arity: 4,
     run: (keyspace, [key = '', low = '', high = '']) => {
@@ -76,6 +77,7 @@ function removeRange(
 
 interface RangeOptions {
   byScore?: boolean
+  byMember?: boolean
   reverse?: boolean
   withScores?: boolean
   limit?: readonly [offset: number, count: number]
@@ -95,7 +97,10 @@ function parseRange(rest: string[], fixed: RangeOptions): RangeOptions {
       index += 2
     } else throw new Fault(SYNTAX_ERROR)
   }
-  if (options.limit && !options.byScore) {
+  if (options.withScores && options.byMember) {
+    throw new Fault(`${SYNTAX_ERROR}, WITHSCORES not supported in combination with BYLEX`)
+  }
+  if (options.limit && !options.byScore && !options.byMember) {
     throw new Fault(
       `${SYNTAX_ERROR}, LIMIT is only supported in combination with either BYSCORE or BYLEX`,
     )
@@ -105,10 +110,13 @@ function parseRange(rest: string[], fixed: RangeOptions): RangeOptions {
 
 function range(keyspace: Keyspace, args: string[], fixed: RangeOptions): Value {
   const [key = '', from = '', to = '', ...rest] = args
-  const { byScore, reverse = false, withScores, limit } = parseRange(rest, fixed)
-  const bounds = byScore
-    ? scoreBounds(...(reverse ? ([to, from] as const) : ([from, to] as const)))
-    : indexBounds(from, to, reverse)
+  const { byScore, byMember, reverse = false, withScores, limit } = parseRange(rest, fixed)
+  const ends = reverse ? ([to, from] as const) : ([from, to] as const)
+  const bounds = byMember
+    ? memberBounds(from, to)
+    : byScore
+      ? scoreBounds(...ends)
+      : indexBounds(from, to, reverse)
   const set = keyspace.sortedSet(key)
   if (!set) return []
   const [start, end] = bounds(set)
@@ -147,6 +155,22 @@ function scoreBounds(low: string, high: string): (set: SortedSet) => Positions {
     set.bound(minimum.score, minimum.exclusive),
     set.bound(maximum.score, !maximum.exclusive),
   ]
+}
+
+/** Converts members to positions, in a set of which all scores are the same. A `(` before a member excludes it. */
+function memberBounds(low: string, high: string): (set: SortedSet) => Positions {
+  const ends = [low, high].map((text) => {
+    if (!/^(\[|\(|[-+]$)/.test(text)) throw new Fault('ERR min or max not valid string range item')
+    return text
+  })
+  return (set) => {
+    const [start = 0, end = 0] = ends.map((text, index) => {
+      if (text === '-') return 0
+      if (text === '+') return set.size
+      return set.memberBound(text.slice(1), text.startsWith('(') === (index === 0))
+    })
+    return [start, end]
+  }
 }
 
 function parseBound(text: string): { score: number; exclusive: boolean } {
