@@ -1,0 +1,120 @@
+/* The charge of a job: reserved under an id that is made from the job's, so that who does it again can give it back. */
+import type { Cost, DeniedDecision, Limiter, Subject } from '@sluice/core'
+import { slotRelease } from '@sluice/core/internal/http'
+import {
+  cancelById,
+  reservation,
+  reserve,
+  settleWithRetry,
+  unitNamesOf,
+  type Reservation,
+} from '@sluice/core/reservations'
+
+/** The time for which a job's reservation can be settled. Its end settles it long before. */
+const SETTLE_WITHIN = '1d'
+
+/** What a job is charged, and how its reservations are named. */
+export interface Charged {
+  readonly limiter: Limiter
+  readonly subject: Subject
+  readonly cost: Cost | undefined
+  /** Returns the id of the reservation of a claim. */
+  readonly idOf: (claim: number) => Promise<string>
+}
+
+/** A claim of a job, and what those before it have left. */
+export interface Claim {
+  readonly claim: number
+  /** The first claim that may have left a reservation that nobody knows. */
+  readonly lostFrom: number
+  /** The data of the reservation of an attempt that failed, or an empty text. */
+  readonly held: string
+}
+
+/** The outcome of reserving for a job. */
+export type Reserved =
+  | { readonly isAllowed: true; readonly charge: JobCharge; readonly delayMs: number }
+  | { readonly isAllowed: false; readonly decision: DeniedDecision }
+  /** The store has failed, and may have charged it: who claims it next cancels that. */
+  | { readonly isAllowed: undefined }
+
+/** The charge of a job that runs. */
+export interface JobCharge {
+  /** Corrects it to what was used, and frees its calls in flight. Without `used`, the estimate is final. */
+  settle(used?: Cost): Promise<void>
+  /** Gives everything back. */
+  cancel(): Promise<void>
+  /** Frees its calls in flight, and returns the rest as text, for the next attempt. */
+  keep(): Promise<string>
+}
+
+/**
+ * Reserves for a job. What a lost claim has reserved is given back first; what a failed attempt has left is taken over,
+ * so that a job is charged once. Without the limiter's store, no job begins.
+ *
+ * @throws StoreError When the store fails while something is given back.
+ * @throws InputError, ConfigError When the subject or the cost is not the limiter's.
+ */
+export async function reserveJob(
+  job: Charged,
+  { claim, lostFrom, held }: Claim,
+): Promise<Reserved> {
+  const { limiter, subject, cost } = job
+  for (let lost = lostFrom; lost < claim; lost += 1) {
+    const id = await job.idOf(lost)
+    await settleWithRetry(() => cancelById(limiter, subject, { id, cost }))
+  }
+  const kept = held === '' ? undefined : reservation(limiter, held)
+  // Its units are charged, but its calls in flight are over.
+  if (kept && !slotRelease(limiter, kept.toJSON())) {
+    return { isAllowed: true, charge: chargeOf(limiter, kept, kept), delayMs: 0 }
+  }
+  const call = await reserve(limiter, subject, {
+    id: await job.idOf(claim),
+    cost: kept ? slotsOnly(limiter, cost) : cost,
+    settleWithin: SETTLE_WITHIN,
+  })
+  if (!call.degraded) {
+    if (!call.allowed) return { isAllowed: false, decision: call }
+    return { isAllowed: true, charge: chargeOf(limiter, kept ?? call, call), delayMs: call.delayMs }
+  }
+  if (call.allowed) await call.cancel().catch(() => {})
+  return { isAllowed: undefined }
+}
+
+/** Returns the cost of the calls in flight alone. */
+function slotsOnly(limiter: Limiter, cost: Cost | undefined): Cost {
+  const calls = typeof cost === 'object' ? cost.call : undefined
+  const units = [...unitNamesOf(limiter)].map((unit) => [unit, 0])
+  return { ...(Object.fromEntries(units) as Record<string, number>), call: calls ?? 1 }
+}
+
+/** @param slots The reservation that holds the calls in flight: `units`, or one beside it. */
+function chargeOf(limiter: Limiter, units: Reservation, slots: Reservation): JobCharge {
+  const each = units === slots ? [units] : [units, slots]
+  return {
+    async settle(used = {}) {
+      await settleWithRetry(() => units.settle(used))
+      if (slots !== units) await settleWithRetry(() => slots.settle({}))
+    },
+    async cancel() {
+      for (const one of each) await settleWithRetry(() => one.cancel())
+    },
+    async keep() {
+      await slotRelease(limiter, slots.toJSON())?.()
+      return JSON.stringify(units)
+    },
+  }
+}
+
+/**
+ * Returns a text as the id of a reservation.
+ *
+ * @param parts Such as the names of a queue and a job, and the number of a claim. Other parts make another id.
+ */
+export async function reservationId(...parts: readonly (string | number)[]): Promise<string> {
+  const text = new TextEncoder().encode(JSON.stringify(parts))
+  const digest = await crypto.subtle.digest('SHA-256', text)
+  const bytes = new Uint8Array(digest).slice(0, 16)
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,15 @@
+// Queues
+export { limitedQueue } from './limited-queue.ts'
+export type { AddedJob, AddOptions, LimitedQueue, LimitedQueueOptions } from './options.ts'
+
+// Jobs
+export { work } from './work.ts'
+export type { Worker, WorkOptions } from './work.ts'
+export type { Handler } from './running-job.ts'
+export { JobError } from './job.ts'
+export type { Job, JobErrorOptions } from './job.ts'
+
+// What is in a queue
+export { countJobs, failedJobs, removeJobs, retryJobs } from './administer.ts'
+export type { FailedJobsOptions, JobCounts } from './administer.ts'
+export type { FailedJob } from './job.ts'

@@ -1,0 +1,177 @@
+import type { Limiter } from '@sluice/core'
+import { ConfigError, durationMs, InputError } from '@sluice/core'
+import {
+  assertFunction,
+  assertKnownOptions,
+  assertName,
+  assertPositiveInteger,
+} from '@sluice/core/internal'
+import { runtimeOf, type LimiterRuntime } from '@sluice/core/internal/limiter'
+import { flowOf, lengthOf } from './flow.ts'
+import { encodeJob } from './job.ts'
+import {
+  assertBetween,
+  assertCall,
+  assertJob,
+  assertMeasure,
+  invalid,
+  sizeOf,
+  weightOf,
+  type AddedJob,
+  type AddOptions,
+  type LimitedQueue,
+  type LimitedQueueOptions,
+} from './options.ts'
+import { ADD, operationOf } from './state/operations.ts'
+import type { NewJob, QueueRequest } from './state/requests.ts'
+
+/** A queue, for the functions of this package. */
+export interface QueueParts<Data = unknown> {
+  readonly name: string
+  readonly limiter: Limiter
+  readonly runtime: LimiterRuntime
+  readonly parse: (data: unknown) => Data
+  readonly attempts: number
+  readonly backoffMs: number
+  readonly leaseMs: number
+  readonly keepFailedMs: number
+  /** Tells the workers of this process that there is a job. */
+  readonly listeners: Set<() => void>
+  readonly time: () => QueueRequest
+}
+
+const parts = new WeakMap<object, QueueParts>()
+
+/** @throws ConfigError Unless `limitedQueue` has created it. */
+export function partsOf<Data>(queue: LimitedQueue<Data, never, never, never>): QueueParts<Data> {
+  const found = parts.get(queue)
+  if (found) return found as QueueParts<Data>
+  throw new ConfigError('invalid_option', 'queue', 'must be created by limitedQueue')
+}
+
+/** The most jobs, and the most characters of them, in one call. */
+const MAX_ADDED = 100
+const MAX_CHARACTERS = 256_000
+
+const LEAST_LEASE_MS = 5_000
+
+const OPTIONS = [
+  'name',
+  'between',
+  'weight',
+  'measure',
+  'parse',
+  'attempts',
+  'backoff',
+  'lease',
+  'keepFailed',
+  'maxJobs',
+]
+const ADD_OPTIONS = ['data', 'subject', 'cost', 'id', 'priority', 'delay', 'waitAtMost']
+
+/**
+ * Creates a queue in front of a limiter: a job waits until the limits have room for it, instead of failing. Jobs are
+ * kept in the limiter's store, which must be in Redis, or in memory for tests. They run at least once, in fair turns.
+ *
+ * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * export const summaries = limitedQueue(limiter, { name: 'summaries', parse: Document.parse })
+ * await summaries.add({ url }, { subject: { tenant: 'acme' }, cost: { token: 2_000 } })
+ */
+export function limitedQueue<
+  Dimension extends string,
+  Unit extends string,
+  Plan extends string,
+  Data = unknown,
+>(
+  limiter: Limiter<Dimension, Unit, Plan>,
+  options: LimitedQueueOptions<Data, NoInfer<Dimension>, NoInfer<Unit>>,
+): LimitedQueue<Data, Dimension, Unit, Plan> {
+  const runtime = runtimeOf(limiter)
+  assertKnownOptions('limitedQueue', options, OPTIONS)
+  const { between = ['tenant'], weight = () => 1, measure } = options
+  const { parse = (data: unknown) => data as Data } = options
+  assertFunction('limitedQueue.weight', weight)
+  assertFunction('limitedQueue.parse', parse)
+  assertBetween(between)
+  assertMeasure(measure, runtime)
+  const leaseMs = durationMs('limitedQueue.lease', options.lease ?? '30s')
+  if (leaseMs < LEAST_LEASE_MS) {
+    throw invalid('lease', 'must be at least five seconds', options.lease)
+  }
+  const maxJobs = assertPositiveInteger('limitedQueue.maxJobs', options.maxJobs ?? 1_000_000)
+  const queueParts: QueueParts<Data> = {
+    name: assertName('limitedQueue.name', options.name),
+    limiter: limiter,
+    runtime,
+    parse,
+    attempts: assertPositiveInteger('limitedQueue.attempts', options.attempts ?? 5, 1_000),
+    backoffMs: durationMs('limitedQueue.backoff', options.backoff ?? '1s'),
+    leaseMs,
+    keepFailedMs: durationMs('limitedQueue.keepFailed', options.keepFailed ?? '14d'),
+    listeners: new Set(),
+    time: () => timeOf(runtime),
+  }
+  const { name, listeners } = queueParts
+
+  type Added = AddOptions<Dimension, Unit, Plan> & { readonly data: Data }
+
+  async function newJob(given: Added): Promise<NewJob> {
+    assertKnownOptions('job', given, ADD_OPTIONS)
+    const { data, subject, cost, id = crypto.randomUUID(), priority = 5, delay, waitAtMost } = given
+    assertJob(id, priority)
+    assertCall(subject, cost, runtime)
+    return {
+      id,
+      flow: await flowOf(subject, between),
+      length: lengthOf(sizeOf(cost, measure), weightOf(weight, subject)),
+      priority,
+      delayMs: delay === undefined ? 0 : durationMs('delay', delay),
+      waitMs: waitAtMost === undefined ? 0 : durationMs('waitAtMost', waitAtMost),
+      payload: encodeJob({ data: parse(data), subject, cost, at: runtime.clock() }),
+    }
+  }
+
+  async function send(jobs: readonly NewJob[]): Promise<AddedJob[]> {
+    const data = { jobs, maxJobs, ...timeOf(runtime) }
+    const added = await runtime.store.run(operationOf(ADD, name, data))
+    for (const listener of listeners) listener()
+    if (added.includes('full')) {
+      const rule = `is full: it has ${maxJobs} jobs (maxJobs)`
+      throw new InputError('queue_full', 'queue', rule)
+    }
+    return jobs.map(({ id }, at) => ({ id, isNew: added[at] === 'added' }))
+  }
+
+  const queue: LimitedQueue<Data, Dimension, Unit, Plan> = Object.freeze({
+    name,
+    add: async (data: Data, given: AddOptions<Dimension, Unit, Plan>) => {
+      const [added] = await send([await newJob({ ...given, data })])
+      return added as AddedJob
+    },
+    async addAll(given: readonly Added[]) {
+      const added: AddedJob[] = []
+      let jobs: NewJob[] = []
+      let characters = 0
+      for (const one of given) {
+        const job = await newJob(one)
+        if (jobs.length === MAX_ADDED || characters + job.payload.length > MAX_CHARACTERS) {
+          added.push(...(await send(jobs)))
+          jobs = []
+          characters = 0
+        }
+        jobs.push(job)
+        characters += job.payload.length
+      }
+      if (jobs.length > 0) added.push(...(await send(jobs)))
+      return added
+    },
+  })
+  parts.set(queue, queueParts)
+  return queue
+}
+
+const timeOf = ({ clock, clockIsInjected }: LimiterRuntime): QueueRequest => ({
+  now: clock(),
+  clockIsInjected,
+})

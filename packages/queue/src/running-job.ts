@@ -1,0 +1,177 @@
+/* One job of a worker: from its claim to what the worker tells the store of it. */
+import type { Cost } from '@sluice/core'
+import { durationMs, SluiceError, StoreError } from '@sluice/core'
+import { delay } from '@sluice/core/internal/http'
+import { reservationId, reserveJob, type JobCharge } from './charge.ts'
+import { decodeJob, JobError, type Job } from './job.ts'
+import type { QueueParts } from './limited-queue.ts'
+import type { ClaimedJob, Result } from './state/requests.ts'
+
+/** Runs a job. Returns what it has used; nothing if that is what was reserved. Throws if it has failed. */
+export type Handler<Data, Unit extends string = string> = (
+  job: Job<Data, Unit>,
+) => Cost<Unit> | void | Promise<Cost<Unit> | void>
+
+/** How a job goes on, and what to do once the store knows it. */
+export interface Outcome {
+  readonly result: Result
+  /** Settles the charge. The store first: a job that is settled and not done would run again. */
+  readonly afterwards?: () => Promise<void>
+}
+
+/** The longest that a denied flow waits before it is looked at again, in milliseconds: limits may be raised meanwhile. */
+const LONGEST_PARK_MS = 300_000
+
+/** The pause of the whole queue while the limiter's store fails, in milliseconds. */
+const STORE_PAUSE_MS = 2_000
+
+const LONGEST_BACKOFF_MS = 600_000
+
+export class RunningJob<Data> {
+  readonly #claimed: ClaimedJob
+  readonly #parts: QueueParts<Data>
+  readonly #abort = new AbortController()
+  #data: Data | undefined
+  #charge: JobCharge | undefined
+  /** The time until which no other worker gets it, by this machine's clock in epoch ms. */
+  leaseEndsAt: number
+
+  constructor(claimed: ClaimedJob, parts: QueueParts<Data>, leaseEndsAt: number) {
+    this.#claimed = claimed
+    this.#parts = parts
+    this.leaseEndsAt = leaseEndsAt
+  }
+
+  get id(): string {
+    return this.#claimed.id
+  }
+
+  get claim(): number {
+    return this.#claimed.claim
+  }
+
+  get flow(): string {
+    return this.#claimed.flow
+  }
+
+  /** Ends its work as soon as its handler allows. */
+  abort(reason: string): void {
+    this.#abort.abort(new Error(`Sluice: ${reason}`))
+  }
+
+  /** Reserves what it costs. Returns the time to wait before it runs, in milliseconds, or how else it goes on. */
+  async reserve(): Promise<number | Outcome> {
+    const { limiter, name, parse } = this.#parts
+    const { id, payload } = this.#claimed
+    const { data, subject, cost } = decodeJob(payload)
+    const idOf = (claim: number): Promise<string> => reservationId(name, id, claim)
+    try {
+      this.#data = parse(data)
+    } catch (error) {
+      return this.#failed(messageOf(error), true, 0, '')
+    }
+    try {
+      const reserved = await reserveJob({ limiter, subject, cost, idOf }, this.#claimed)
+      if (reserved.isAllowed === undefined) return this.back('queue', STORE_PAUSE_MS, false)
+      if (reserved.isAllowed) {
+        this.#charge = reserved.charge
+        return reserved.delayMs
+      }
+      const { retryAfterMs, violated } = reserved.decision
+      if (retryAfterMs === null) {
+        const problem = `the job never fits: its cost is above the limit of policy "${violated?.name}"`
+        return this.#failed(problem, true, 0, '')
+      }
+      const waitMs = Math.min(Math.max(1, retryAfterMs), LONGEST_PARK_MS)
+      return this.back(this.#isForAll(violated?.name) ? 'queue' : 'flow', waitMs, true)
+    } catch (error) {
+      if (error instanceof StoreError) return this.back('queue', STORE_PAUSE_MS, false)
+      if (!(error instanceof SluiceError)) throw error
+      // The limiter cannot decide about it, now or later.
+      return this.#failed(error.message, true, 0, '')
+    }
+  }
+
+  /** Runs it. Never throws. */
+  async run(handle: Handler<Data>, delayMs: number): Promise<Outcome> {
+    const { signal } = this.#abort
+    const charge = this.#charge as JobCharge
+    try {
+      if (Date.now() > this.leaseEndsAt) {
+        this.abort('The lease of the job has ended')
+        throw signal.reason
+      }
+      await delay(delayMs, signal)
+      signal.throwIfAborted()
+      const used = await handle(this.#job())
+      return {
+        result: { kind: 'done', id: this.id, claim: this.claim },
+        afterwards: () => charge.settle(used ?? {}),
+      }
+    } catch (error) {
+      return this.#afterError(error, charge)
+    }
+  }
+
+  /** The result of a job that has not run to its end, and is not to blame. */
+  back(who: 'flow' | 'queue' | 'nobody', delayMs: number, isClean: boolean): Outcome {
+    const { id, claim } = this
+    return { result: { kind: 'back', id, claim, who, delayMs, isClean } }
+  }
+
+  /** Gives back its charge, because another worker has it. Never throws. */
+  async forget(): Promise<void> {
+    await this.#charge?.cancel().catch(() => {})
+  }
+
+  async #afterError(error: unknown, charge: JobCharge): Promise<Outcome> {
+    if (this.#abort.signal.aborted) return this.back('nobody', 0, false)
+    const { retry, used } = error instanceof JobError ? error : {}
+    const message = messageOf(error)
+    const isFinal = retry === false || this.#claimed.attempt >= this.#parts.attempts
+    const delayMs = retry ? durationMs('retry', retry) : this.#backoff()
+    // The estimate of its last attempt is what it costs, unless it says more.
+    if (used !== undefined || isFinal) {
+      const afterwards = () => charge.settle(used ?? {})
+      return { ...this.#failed(message, isFinal, delayMs, ''), afterwards }
+    }
+    const held = await charge.keep().catch(() => undefined)
+    return held === undefined
+      ? this.back('queue', STORE_PAUSE_MS, false)
+      : this.#failed(message, false, delayMs, held)
+  }
+
+  #failed(error: string, isFinal: boolean, delayMs: number, held: string): Outcome {
+    const { id, claim } = this
+    const text = error.slice(0, 1_000)
+    return { result: { kind: 'failed', id, claim, delayMs, isFinal, held, error: text } }
+  }
+
+  #job(): Job<Data> {
+    const { id, attempt, payload } = this.#claimed
+    const { subject, cost, at } = decodeJob(payload)
+    return {
+      id,
+      data: this.#data as Data,
+      subject,
+      cost,
+      attempt,
+      addedAt: at,
+      signal: this.#abort.signal,
+    }
+  }
+
+  /** Returns true if a policy counts everyone together: then nobody else's job fits, either. */
+  #isForAll(policy: string | undefined): boolean {
+    const rule = this.#parts.runtime.program.policies.find(({ name }) => name === policy)
+    return rule?.per === 'global' && !rule.numbers
+  }
+
+  #backoff(): number {
+    const ms = this.#parts.backoffMs * 2 ** (this.#claimed.attempt - 1)
+    return Math.round(Math.min(ms, LONGEST_BACKOFF_MS) * (1 + Math.random() / 5))
+  }
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)

@@ -1,0 +1,322 @@
+/*
+ * The state of a queue in Redis. KEYS: a hash of the queue's own values and of its flows; the flows that may run, by
+ * virtual time; the jobs that wait, by flow and order (all of score 0); timers, by time; the payloads; the states; the dead.
+ * It must decide as `QueueModel` does.
+ *
+ * A state is `where|priority|order|length|claims|attempts|lostFrom|deadline|flow|rest`. Where: (w)aiting, (v) waiting
+ * because its worker was lost, (r)unning, (l)ater, (d)ead. A timer's first letter: (r)unning lease, (l)ater, (x) longest
+ * wait, (p)arked flow, (f)orget a flow, (g) forget a dead job.
+ */
+import { FORGET_FLOW_MS, MAX_DUE } from './requests.ts'
+
+/** Reads the values and the clock. ARGV: the caller's time, and `injected` if it decides. */
+const OPEN = `local META, ORDER, WAITING, TIMERS, PAYLOADS, STATES, DEAD = unpack(KEYS)
+local now = tonumber(ARGV[1])
+if ARGV[2] ~= 'injected' then
+  local time = redis.pcall('TIME')
+  if not time.err then now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000 end
+end
+local values = redis.call('HMGET', META, 'v', 'seq', 'pause', 'r', 'l')
+local v, seq, pause = tonumber(values[1] or 0), tonumber(values[2] or 0), tonumber(values[3] or 0)
+local counts = { r = tonumber(values[4] or 0), l = tonumber(values[5] or 0) }
+local jobs, flows, timers, died = {}, {}, {}, {}
+local keepDead = 0
+local function whole(number) return string.format('%.0f', number) end
+local function find(id)
+  local job = jobs[id]
+  if job == nil then
+    local text = redis.call('HGET', STATES, id)
+    job = false
+    if text then
+      local where, priority, order, length, claims, attempts, lost, deadline, flow, rest =
+        string.match(text, '^(%a)|(%d)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
+      job = { id = id, where = where, before = where, priority = priority, order = order, length = tonumber(length),
+        claims = tonumber(claims), attempts = tonumber(attempts), lost = tonumber(lost),
+        deadline = tonumber(deadline), flow = flow, rest = rest, text = text }
+    end
+    jobs[id] = job
+  end
+  return job
+end
+local function flowOf(name)
+  local flow = flows[name]
+  if not flow then
+    local text = redis.call('HGET', META, 'f:' .. name)
+    local status, tag = string.match(text or 'e 0', '^(%a) (%d+)$')
+    flow = { name = name, status = status, tag = tonumber(tag), text = text }
+    flows[name] = flow
+  end
+  return flow
+end
+local function memberOf(job) return job.flow .. '|' .. job.priority .. job.order .. '|' .. job.id end
+local function firstOf(name, count)
+  return redis.call('ZRANGEBYLEX', WAITING, '[' .. name .. '|', '(' .. name .. '}', 'LIMIT', 0, count)
+end
+local function admit(flow)
+  flow.status, flow.tag, flow.forgotten = 'a', math.max(v, flow.tag), false
+  redis.call('ZADD', ORDER, whole(flow.tag), flow.name)
+end
+local function wait(job, where)
+  job.where = where
+  redis.call('ZADD', WAITING, 0, memberOf(job))
+  local flow = flowOf(job.flow)
+  if flow.status == 'e' then
+    timers['f' .. flow.name] = false
+    admit(flow)
+  end
+end
+local function rest(flow)
+  if flow.status == 'a' then redis.call('ZREM', ORDER, flow.name) end
+  if flow.status == 'p' then timers['p' .. flow.name] = false end
+  flow.status = 'e'
+  timers['f' .. flow.name] = now + ${FORGET_FLOW_MS}
+end
+local function unwait(job)
+  redis.call('ZREM', WAITING, memberOf(job))
+  if #firstOf(job.flow, 1) == 0 then rest(flowOf(job.flow)) end
+end
+local function leave(job)
+  if job.where == 'w' or job.where == 'v' then unwait(job) end
+  if job.where == 'r' or job.where == 'l' then timers[job.where .. job.id] = false end
+  if job.where == 'd' then
+    redis.call('ZREM', DEAD, job.id)
+    timers['g' .. job.id] = false
+  end
+end
+local function delete(job)
+  leave(job)
+  if job.deadline > 0 and job.where ~= 'd' then timers['x' .. job.id] = false end
+  job.where = 'gone'
+end
+local function die(job, why, text)
+  leave(job)
+  if job.deadline > 0 then timers['x' .. job.id] = false end
+  job.where, job.rest = 'd', why .. ' ' .. text
+  redis.call('ZADD', DEAD, whole(now), job.id)
+  timers['g' .. job.id] = now + keepDead
+  died[#died + 1] = job.id
+end
+local function returned(job, where)
+  if job.deadline > 0 and job.deadline <= now then
+    die(job, 'waited_too_long', '')
+  else
+    wait(job, where)
+  end
+end
+local function save()
+  local sets, gone, metas, forgotten, added, removed = {}, {}, {}, {}, {}, {}
+  for id, job in pairs(jobs) do
+    if job then
+      if counts[job.before] then counts[job.before] = counts[job.before] - 1 end
+      if counts[job.where] then counts[job.where] = counts[job.where] + 1 end
+      if job.where == 'gone' then gone[#gone + 1] = id
+      else
+        local text = table.concat({ job.where, job.priority, job.order, whole(job.length), whole(job.claims),
+          whole(job.attempts), whole(job.lost), whole(job.deadline), job.flow, job.rest }, '|')
+        if text ~= job.text then
+          sets[#sets + 1] = id
+          sets[#sets + 1] = text
+        end
+      end
+    end
+  end
+  local function meta(name, value, before)
+    if value == before then return end
+    metas[#metas + 1] = name
+    metas[#metas + 1] = value
+  end
+  meta('v', whole(v), values[1] or '0')
+  meta('seq', whole(seq), values[2] or '0')
+  meta('pause', whole(pause), values[3] or '0')
+  meta('r', whole(counts.r), values[4] or '0')
+  meta('l', whole(counts.l), values[5] or '0')
+  for name, flow in pairs(flows) do
+    if flow.forgotten then forgotten[#forgotten + 1] = 'f:' .. name
+    else meta('f:' .. name, flow.status .. ' ' .. whole(flow.tag), flow.text or 'e 0') end
+  end
+  for member, at in pairs(timers) do
+    if at then
+      added[#added + 1] = whole(at)
+      added[#added + 1] = member
+    else removed[#removed + 1] = member end
+  end
+  if #sets > 0 then redis.call('HSET', STATES, unpack(sets)) end
+  if #gone > 0 then
+    redis.call('HDEL', STATES, unpack(gone))
+    redis.call('HDEL', PAYLOADS, unpack(gone))
+  end
+  if #metas > 0 then redis.call('HSET', META, unpack(metas)) end
+  if #forgotten > 0 then redis.call('HDEL', META, unpack(forgotten)) end
+  if #added > 0 then redis.call('ZADD', TIMERS, unpack(added)) end
+  if #removed > 0 then redis.call('ZREM', TIMERS, unpack(removed)) end
+end
+`
+
+/** Adds jobs. ARGV from 3: the most jobs; for each its id, flow, length, priority, delay, longest wait, payload. */
+export const ADD_SCRIPT: string = `${OPEN}local replies, room, payloads = {}, nil, {}
+for at = 4, #ARGV, 7 do
+  local id, flow, length, priority, delay, longest, payload = unpack(ARGV, at, at + 6)
+  if find(id) then replies[#replies + 1] = 'known'
+  else
+    room = room or tonumber(ARGV[3]) - redis.call('HLEN', STATES)
+    if room <= 0 then replies[#replies + 1] = 'full'
+    else
+      room, seq = room - 1, seq + 1
+      delay, longest = tonumber(delay), tonumber(longest)
+      local job = { id = id, where = 'l', before = '', priority = priority, order = string.format('%015.0f', seq),
+        length = tonumber(length), claims = 0, attempts = 0, lost = 1, deadline = longest > 0 and now + longest or 0,
+        flow = flow, rest = '' }
+      jobs[id] = job
+      payloads[#payloads + 1] = id
+      payloads[#payloads + 1] = payload
+      if delay > 0 then timers['l' .. id] = now + delay else wait(job, 'w') end
+      if longest > 0 then timers['x' .. id] = job.deadline end
+      replies[#replies + 1] = 'added'
+    end
+  end
+end
+if #payloads > 0 then redis.call('HSET', PAYLOADS, unpack(payloads)) end
+save()
+return replies
+`
+
+/**
+ * Takes results, handles timers, claims jobs. ARGV from 3: the most jobs to claim, the lease, the most attempts, the
+ * time to keep the dead; for each result its kind, id, claim and four more.
+ */
+export const TURN_SCRIPT: string = `${OPEN}local most, lease, maxAttempts = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+keepDead = tonumber(ARGV[6])
+local taken = {}
+for at = 7, #ARGV, 7 do
+  local kind, id, claim, one, two, three, four = unpack(ARGV, at, at + 6)
+  local job = find(id)
+  if not job or job.where == 'gone' then taken[#taken + 1] = 'gone'
+  elseif job.claims ~= tonumber(claim) then taken[#taken + 1] = 'lost'
+  elseif job.where ~= 'r' and job.where ~= 'v' then taken[#taken + 1] = 'gone'
+  else
+    taken[#taken + 1] = 'taken'
+    if kind == 'done' then delete(job)
+    else
+      leave(job)
+      if kind == 'failed' then
+        job.lost, job.rest = job.claims + 1, three
+        if two == '1' or job.attempts >= maxAttempts then
+          job.where = ''
+          die(job, 'failed', four)
+        else
+          job.where = 'l'
+          timers['l' .. id] = now + tonumber(one)
+        end
+      elseif kind == 'back' then
+        local flow = flowOf(job.flow)
+        job.attempts = job.attempts - 1
+        if three == '1' then job.lost = job.claims + 1 end
+        flow.tag = math.max(0, flow.tag - job.length)
+        if flow.status == 'a' then redis.call('ZADD', ORDER, whole(flow.tag), flow.name) end
+        job.where = ''
+        returned(job, 'w')
+        if one == 'flow' and flow.status ~= 'e' then
+          if flow.status == 'a' then redis.call('ZREM', ORDER, flow.name) end
+          flow.status = 'p'
+          timers['p' .. flow.name] = now + tonumber(two)
+        elseif one == 'queue' then
+          pause = math.max(pause, now + tonumber(two))
+        end
+      else
+        job.where = 'r'
+        timers['r' .. id] = now + lease
+      end
+    end
+  end
+end
+local due = redis.call('ZRANGEBYSCORE', TIMERS, '-inf', whole(now), 'LIMIT', 0, ${MAX_DUE})
+for _, member in ipairs(due) do
+  -- A result may have changed it.
+  if timers[member] == nil then
+    timers[member] = false
+    local kind, name = string.sub(member, 1, 1), string.sub(member, 2)
+    if kind == 'p' then
+      local flow = flowOf(name)
+      if flow.status == 'p' then admit(flow) end
+    elseif kind == 'f' then
+      local flow = flowOf(name)
+      if flow.status == 'e' then flow.forgotten, flow.tag = true, 0 end
+    else
+      local job = find(name)
+      if not job then
+        -- Nothing is left of it.
+      elseif kind == 'r' then
+        leave(job)
+        job.where = ''
+        if job.attempts >= maxAttempts then die(job, 'lost', '') else returned(job, 'v') end
+      elseif kind == 'l' then
+        leave(job)
+        job.where = ''
+        returned(job, 'w')
+      elseif kind == 'x' then
+        if job.where ~= 'r' then die(job, 'waited_too_long', '') end
+      else delete(job) end
+    end
+  end
+end
+local claimed = {}
+local open = pause <= now
+while open and most > #claimed / 7 do
+  local first = redis.call('ZRANGE', ORDER, 0, 0, 'WITHSCORES')
+  if #first == 0 then break end
+  local flow = flowOf(first[1])
+  local heads = firstOf(flow.name, 2)
+  local job = find(string.match(heads[1], '^[^|]*|%d+|(.*)$'))
+  if job.deadline > 0 and job.deadline <= now then die(job, 'waited_too_long', '')
+  else
+    redis.call('ZREM', WAITING, heads[1])
+    v = math.max(v, flow.tag)
+    flow.tag = flow.tag + job.length
+    if heads[2] then redis.call('ZADD', ORDER, whole(flow.tag), flow.name) else rest(flow) end
+    job.where, job.claims, job.attempts = 'r', job.claims + 1, job.attempts + 1
+    timers['r' .. job.id] = now + lease
+    local payload = redis.call('HGET', PAYLOADS, job.id)
+    for _, part in ipairs({ job.id, job.flow, job.claims, job.attempts, job.lost, job.rest, payload }) do
+      claimed[#claimed + 1] = part
+    end
+  end
+end
+save()
+local nextAt = -1
+local timer = redis.call('ZRANGE', TIMERS, 0, 0, 'WITHSCORES')
+if timer[2] then nextAt = tonumber(timer[2]) end
+if not open and (nextAt < 0 or pause < nextAt) then nextAt = pause end
+return { now, nextAt, taken, claimed, died }
+`
+
+/** Counts, and lists the dead. ARGV from 3: the first and the last of them. */
+export const LOOK_SCRIPT: string = `${OPEN}local ids = redis.call('ZRANGE', DEAD, ARGV[3], ARGV[4], 'WITHSCORES')
+local entries = {}
+for at = 1, #ids, 2 do
+  local job = find(ids[at])
+  for _, part in ipairs({ job.id, ids[at + 1], job.attempts, job.rest, redis.call('HGET', PAYLOADS, job.id) }) do
+    entries[#entries + 1] = part
+  end
+end
+return { redis.call('ZCARD', WAITING), counts.l, counts.r, redis.call('ZCARD', DEAD), entries }
+`
+
+/** Removes jobs that do not run, or has dead ones wait again. ARGV from 3: which, and the ids. */
+export const EDIT_SCRIPT: string = `${OPEN}local edited = 0
+for at = 4, #ARGV do
+  local job = find(ARGV[at])
+  if job and job.where ~= 'gone' then
+    if ARGV[3] == 'retry' and job.where == 'd' then
+      leave(job)
+      job.attempts, job.deadline, job.lost, job.rest, job.where = 0, 0, job.claims + 1, '', ''
+      wait(job, 'w')
+      edited = edited + 1
+    elseif ARGV[3] == 'remove' and job.where ~= 'r' then
+      delete(job)
+      edited = edited + 1
+    end
+  end
+end
+save()
+return edited
+`

@@ -1,0 +1,303 @@
+/* The state of a queue in memory. It must decide as the scripts in `lua.ts` do. */
+import type {
+  Added,
+  AddRequest,
+  ClaimedJob,
+  EditRequest,
+  Look,
+  LookRequest,
+  Result,
+  Taken,
+  Turn,
+  TurnRequest,
+  Why,
+} from './requests.ts'
+import { deadEntry, FORGET_FLOW_MS, MAX_DUE } from './requests.ts'
+import { Sorted } from './sorted.ts'
+
+/** Where a job is: waiting; waiting because its worker was lost; running; until later; among the dead; nowhere. */
+type Where = 'waiting' | 'abandoned' | 'running' | 'later' | 'dead' | 'nowhere'
+
+interface Job {
+  readonly id: string
+  readonly flow: string
+  readonly length: number
+  /** Sorts the jobs of a flow. */
+  readonly rank: string
+  readonly payload: string
+  where: Where
+  claims: number
+  attempts: number
+  lostFrom: number
+  deadline: number
+  /** The data of a reservation; of a dead job, why it died. */
+  rest: string
+}
+
+interface Flow {
+  readonly name: string
+  /** Whether it has jobs that may run, is parked with them, or has none. */
+  status: 'active' | 'parked' | 'empty'
+  tag: number
+  readonly waiting: Sorted
+}
+
+export class QueueModel {
+  #virtualTime = 0
+  #sequence = 0
+  #pausedUntil = 0
+  #keepDeadMs = 0
+  readonly #jobs = new Map<string, Job>()
+  readonly #flows = new Map<string, Flow>()
+  readonly #order = new Sorted()
+  readonly #timers = new Sorted()
+  readonly #dead = new Sorted()
+  #died: string[] = []
+  #now = 0
+
+  add({ jobs, maxJobs, now }: AddRequest): Added[] {
+    this.#now = now
+    return jobs.map(({ id, flow, length, priority, delayMs, waitMs, payload }) => {
+      if (this.#jobs.has(id)) return 'known'
+      if (this.#jobs.size >= maxJobs) return 'full'
+      this.#sequence += 1
+      const rank = `${priority}${String(this.#sequence).padStart(15, '0')}`
+      const deadline = waitMs > 0 ? now + waitMs : 0
+      const job: Job = {
+        id,
+        flow,
+        length,
+        rank,
+        payload,
+        deadline,
+        where: 'nowhere',
+        claims: 0,
+        attempts: 0,
+        lostFrom: 1,
+        rest: '',
+      }
+      this.#jobs.set(id, job)
+      if (delayMs > 0) this.#later(job, delayMs)
+      else this.#wait(job, 'waiting')
+      if (deadline > 0) this.#timers.set(`x${id}`, deadline)
+      return 'added'
+    })
+  }
+
+  turn({ results, most, leaseMs, maxAttempts, keepDeadMs, now }: TurnRequest): Turn {
+    this.#now = now
+    this.#keepDeadMs = keepDeadMs
+    this.#died = []
+    const taken = results.map((result) => this.#take(result, leaseMs, maxAttempts))
+    for (const [at, member] of this.#timers.slice(0, MAX_DUE)) {
+      // One that rang before may have changed it.
+      if (at <= now && this.#timers.scoreOf(member) === at) this.#ring(member, maxAttempts)
+    }
+    const claimed: ClaimedJob[] = []
+    const open = this.#pausedUntil > now ? 0 : most
+    while (claimed.length < open && this.#order.first) {
+      const job = this.#claim(this.#order.first[1], leaseMs)
+      if (job) claimed.push(job)
+    }
+    let nextAt = this.#timers.first?.[0] ?? Infinity
+    if (this.#pausedUntil > now) nextAt = Math.min(nextAt, this.#pausedUntil)
+    return { now, nextAt, taken, claimed, died: this.#died }
+  }
+
+  look({ from, count, now }: LookRequest): Look {
+    this.#now = now
+    const all = [...this.#jobs.values()]
+    const countOf = (...places: Where[]): number =>
+      all.filter(({ where }) => places.includes(where)).length
+    const entries = this.#dead.slice(from, from + count).map(([diedAt, id]) => {
+      const { attempts, rest, payload } = this.#jobs.get(id) as Job
+      return deadEntry(id, diedAt, attempts, rest, payload)
+    })
+    return {
+      waiting: countOf('waiting', 'abandoned'),
+      delayed: countOf('later'),
+      running: countOf('running'),
+      dead: this.#dead.size,
+      entries,
+    }
+  }
+
+  edit({ kind, ids, now }: EditRequest): number {
+    this.#now = now
+    let edited = 0
+    for (const id of ids) {
+      const job = this.#jobs.get(id)
+      if (!job) continue
+      if (kind === 'retry' && job.where === 'dead') {
+        this.#leave(job)
+        Object.assign(job, { attempts: 0, deadline: 0, lostFrom: job.claims + 1, rest: '' })
+        this.#wait(job, 'waiting')
+        edited += 1
+      } else if (kind === 'remove' && job.where !== 'running') {
+        this.#remove(job)
+        edited += 1
+      }
+    }
+    return edited
+  }
+
+  #take(result: Result, leaseMs: number, maxAttempts: number): Taken {
+    const job = this.#jobs.get(result.id)
+    if (!job) return 'gone'
+    if (job.claims !== result.claim) return 'lost'
+    if (job.where !== 'running' && job.where !== 'abandoned') return 'gone'
+    if (result.kind === 'done') {
+      this.#remove(job)
+      return 'taken'
+    }
+    this.#leave(job)
+    if (result.kind === 'running') {
+      job.where = 'running'
+      this.#timers.set(`r${job.id}`, this.#now + leaseMs)
+    } else if (result.kind === 'failed') {
+      const { delayMs, isFinal, held, error } = result
+      Object.assign(job, { lostFrom: job.claims + 1, rest: held })
+      if (isFinal || job.attempts >= maxAttempts) this.#die(job, 'failed', error)
+      else this.#later(job, delayMs)
+    } else {
+      this.#giveBack(job, result)
+    }
+    return 'taken'
+  }
+
+  #giveBack(job: Job, { who, delayMs, isClean }: Extract<Result, { kind: 'back' }>): void {
+    const flow = this.#flowOf(job.flow)
+    job.attempts -= 1
+    if (isClean) job.lostFrom = job.claims + 1
+    flow.tag = Math.max(0, flow.tag - job.length)
+    if (flow.status === 'active') this.#order.set(flow.name, flow.tag)
+    this.#return(job, 'waiting')
+    if (who === 'flow' && flow.status !== 'empty') {
+      this.#order.delete(flow.name)
+      flow.status = 'parked'
+      this.#timers.set(`p${flow.name}`, this.#now + delayMs)
+    } else if (who === 'queue') {
+      this.#pausedUntil = Math.max(this.#pausedUntil, this.#now + delayMs)
+    }
+  }
+
+  /** Handles a timer that is due. */
+  #ring(member: string, maxAttempts: number): void {
+    const [kind, name] = [member.slice(0, 1), member.slice(1)]
+    const job = this.#jobs.get(name)
+    this.#timers.delete(member)
+    if (kind === 'p') {
+      const flow = this.#flowOf(name)
+      if (flow.status === 'parked') this.#admit(flow)
+    } else if (kind === 'f') {
+      if (this.#flowOf(name).status === 'empty') this.#flows.delete(name)
+    } else if (!job) {
+      return
+    } else if (kind === 'r') {
+      this.#leave(job)
+      if (job.attempts >= maxAttempts) this.#die(job, 'lost', '')
+      else this.#return(job, 'abandoned')
+    } else if (kind === 'l') {
+      this.#leave(job)
+      this.#return(job, 'waiting')
+    } else if (kind === 'g') {
+      this.#remove(job)
+    } else if (job.where !== 'running') {
+      this.#die(job, 'waited_too_long', '')
+    }
+  }
+
+  /** Claims the first job of a flow, unless it has waited too long. */
+  #claim(name: string, leaseMs: number): ClaimedJob | undefined {
+    const flow = this.#flowOf(name)
+    const [, rankAndId] = flow.waiting.first as readonly [number, string]
+    const job = this.#jobs.get(rankAndId.slice(rankAndId.indexOf('|') + 1)) as Job
+    if (job.deadline > 0 && job.deadline <= this.#now) {
+      this.#die(job, 'waited_too_long', '')
+      return undefined
+    }
+    flow.waiting.delete(rankAndId)
+    this.#virtualTime = Math.max(this.#virtualTime, flow.tag)
+    flow.tag += job.length
+    if (flow.waiting.size > 0) this.#order.set(name, flow.tag)
+    else this.#empty(flow)
+    job.where = 'running'
+    job.claims += 1
+    job.attempts += 1
+    this.#timers.set(`r${job.id}`, this.#now + leaseMs)
+    const { id, claims: claim, attempts: attempt, lostFrom, rest: held, payload } = job
+    return { id, flow: name, claim, attempt, lostFrom, held, payload }
+  }
+
+  #flowOf(name: string): Flow {
+    const known = this.#flows.get(name)
+    if (known) return known
+    const flow: Flow = { name, status: 'empty', tag: 0, waiting: new Sorted() }
+    this.#flows.set(name, flow)
+    return flow
+  }
+
+  #admit(flow: Flow): void {
+    flow.status = 'active'
+    flow.tag = Math.max(this.#virtualTime, flow.tag)
+    this.#order.set(flow.name, flow.tag)
+  }
+
+  #empty(flow: Flow): void {
+    this.#order.delete(flow.name)
+    this.#timers.delete(`p${flow.name}`)
+    flow.status = 'empty'
+    this.#timers.set(`f${flow.name}`, this.#now + FORGET_FLOW_MS)
+  }
+
+  #wait(job: Job, where: 'waiting' | 'abandoned'): void {
+    job.where = where
+    const flow = this.#flowOf(job.flow)
+    flow.waiting.set(`${job.rank}|${job.id}`, 0)
+    if (flow.status !== 'empty') return
+    this.#timers.delete(`f${flow.name}`)
+    this.#admit(flow)
+  }
+
+  #return(job: Job, where: 'waiting' | 'abandoned'): void {
+    if (job.deadline > 0 && job.deadline <= this.#now) this.#die(job, 'waited_too_long', '')
+    else this.#wait(job, where)
+  }
+
+  #later(job: Job, delayMs: number): void {
+    job.where = 'later'
+    this.#timers.set(`l${job.id}`, this.#now + delayMs)
+  }
+
+  #leave(job: Job): void {
+    const { where, id } = job
+    job.where = 'nowhere'
+    if (where === 'waiting' || where === 'abandoned') {
+      const flow = this.#flowOf(job.flow)
+      flow.waiting.delete(`${job.rank}|${id}`)
+      if (flow.waiting.size === 0) this.#empty(flow)
+    }
+    if (where === 'running') this.#timers.delete(`r${id}`)
+    if (where === 'later') this.#timers.delete(`l${id}`)
+    if (where === 'dead') {
+      this.#dead.delete(id)
+      this.#timers.delete(`g${id}`)
+    }
+  }
+
+  #remove(job: Job): void {
+    this.#leave(job)
+    this.#timers.delete(`x${job.id}`)
+    this.#jobs.delete(job.id)
+  }
+
+  #die(job: Job, why: Why, error: string): void {
+    this.#leave(job)
+    this.#timers.delete(`x${job.id}`)
+    job.where = 'dead'
+    job.rest = `${why} ${error}`
+    this.#dead.set(job.id, this.#now)
+    this.#timers.set(`g${job.id}`, this.#now + this.#keepDeadMs)
+    this.#died.push(job.id)
+  }
+}

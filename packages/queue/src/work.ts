@@ -1,0 +1,291 @@
+import type { Duration } from '@sluice/core'
+import { durationMs, StoreError } from '@sluice/core'
+import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
+import { partsOf, type QueueParts } from './limited-queue.ts'
+import type { LimitedQueue } from './options.ts'
+import { RunningJob, type Handler, type Outcome } from './running-job.ts'
+import { operationOf, TURN } from './state/operations.ts'
+import type { Turn } from './state/requests.ts'
+
+/** Options of `work`. */
+export interface WorkOptions {
+  /** The most jobs that run at a time. @default 10 */
+  readonly concurrency?: number
+  /**
+   * The longest time between two looks for jobs that other processes have added. While there is nothing to do, each look
+   * is one script call. @default '5s'
+   */
+  readonly lookEvery?: Duration
+  /**
+   * Ends the worker when there is nothing to do now, such as in a scheduled function; with an error, if the store fails
+   * three times in a row. @default false
+   */
+  readonly untilIdle?: boolean
+  /** Ends the worker. @default none */
+  readonly signal?: AbortSignal
+  /** Called with the id of each job that has failed for good, in the worker that noticed. @default logs it */
+  readonly onFailed?: (id: string) => void
+}
+
+/** A worker that runs. */
+export interface Worker {
+  /** Resolves when it has ended: after `stop`, its `signal`, or, with `untilIdle`, when there was nothing to do. */
+  readonly ended: Promise<void>
+  /**
+   * Claims no more jobs, and waits for those that run: for `timeout` at most. Then their signals abort, and they are given
+   * back.
+   */
+  stop(options?: { readonly timeout?: Duration }): Promise<void>
+}
+
+/** The most jobs to claim at a time. They reserve one after another, in their order. */
+const MAX_CLAIMED = 25
+
+/** The time that aborted jobs have to end, in milliseconds. */
+const ABORT_MS = 1_000
+
+/** The shortest and longest pause after the store has failed, in milliseconds. */
+const PAUSES_MS = [500, 10_000] as const
+
+/** The failures in a row after which a worker ends that has to end. */
+const GIVE_UP_AFTER = 3
+
+const OPTIONS = ['concurrency', 'lookEvery', 'untilIdle', 'signal', 'onFailed']
+
+/**
+ * Runs the jobs of a queue as fast as its limits allow, in this process; other processes may do the same. A job begins
+ * when its reservation is allowed, and is settled with what its handler returns. A job that fails is tried again.
+ *
+ * @throws ConfigError When an option is unknown or malformed.
+ * @example
+ * const worker = work(summaries, async ({ data, signal }) => {
+ *   const { usage } = await summarise(data, signal)
+ *   return { token: usage.total_tokens }
+ * })
+ * process.once('SIGTERM', () => worker.stop())
+ */
+export function work<Data, Unit extends string>(
+  queue: LimitedQueue<Data, never, Unit, never>,
+  handle: Handler<Data, Unit>,
+  options: WorkOptions = {},
+): Worker {
+  assertFunction('work.handle', handle)
+  assertKnownOptions('work', options, OPTIONS)
+  return new QueueWorker(partsOf(queue), handle, options)
+}
+
+class QueueWorker<Data> implements Worker {
+  readonly ended: Promise<void>
+  readonly #parts: QueueParts<Data>
+  readonly #handle: Handler<Data>
+  readonly #concurrency: number
+  readonly #lookEveryMs: number
+  readonly #untilIdle: boolean
+  readonly #onFailed: (id: string) => void
+  readonly #running = new Map<string, RunningJob<Data>>()
+  /** Work after the end of jobs: settling. */
+  readonly #afterwards = new Set<Promise<void>>()
+  #outcomes: Outcome[] = []
+  #isStopping = false
+  #isOver = false
+  #renewAt = Infinity
+  #isStarting = false
+  /** True if something has happened since the loop last looked. */
+  #isAwake = false
+  #endSleep: () => void = () => {}
+
+  constructor(parts: QueueParts<Data>, handle: Handler<Data>, options: WorkOptions) {
+    this.#parts = parts
+    this.#handle = handle
+    this.#concurrency = assertPositiveInteger('work.concurrency', options.concurrency ?? 10, 10_000)
+    this.#lookEveryMs = durationMs('work.lookEvery', options.lookEvery ?? '5s')
+    this.#untilIdle = options.untilIdle ?? false
+    const onFailed = options.onFailed ?? ((id) => logFailed(parts.name, id))
+    this.#onFailed = assertFunction('work.onFailed', onFailed)
+    const { signal } = options
+    if (signal?.aborted) this.#isStopping = true
+    signal?.addEventListener('abort', this.#onAbort)
+    const wake = (): void => this.#wake()
+    parts.listeners.add(wake)
+    this.ended = this.#loop().finally(() => {
+      parts.listeners.delete(wake)
+      signal?.removeEventListener('abort', this.#onAbort)
+    })
+    // Who does not wait for it hears of an error all the same.
+    this.ended.catch((error: unknown) => console.error('Sluice: A worker has ended:', error))
+  }
+
+  readonly #onAbort = (): void => void this.stop()
+
+  async stop({ timeout = '25s' }: { readonly timeout?: Duration } = {}): Promise<void> {
+    const timeoutMs = durationMs('stop.timeout', timeout)
+    this.#isStopping = true
+    this.#wake()
+    if (await within(this.ended, timeoutMs)) return
+    for (const job of this.#running.values()) job.abort('The worker stops')
+    if (await within(this.ended, ABORT_MS)) return
+    // Their leases end by themselves.
+    this.#isOver = true
+    this.#wake()
+    await this.ended
+  }
+
+  async #loop(): Promise<void> {
+    let pauseMs: number = PAUSES_MS[0]
+    let failures = 0
+    while (!this.#isOver) {
+      this.#isAwake = false
+      const isBusy = this.#running.size > 0 || this.#outcomes.length > 0
+      if (this.#isStopping && !isBusy) break
+      // Jobs reserve in their order, so no more are claimed meanwhile.
+      const free = this.#isStopping || this.#isStarting ? 0 : this.#concurrency - this.#running.size
+      const most = Math.min(MAX_CLAIMED, free)
+      const turn = await this.#turn(most)
+      if (turn instanceof StoreError) {
+        failures += 1
+        if (this.#untilIdle && failures === GIVE_UP_AFTER) throw turn
+        await this.#sleep(pauseMs)
+        pauseMs = Math.min(2 * pauseMs, PAUSES_MS[1])
+        continue
+      }
+      failures = 0
+      pauseMs = PAUSES_MS[0]
+      if (turn.claimed.length > 0) void this.#start(turn)
+      const waitMs = turn.nextAt - turn.now
+      const isIdle = turn.claimed.length < most && waitMs > 0
+      if (this.#untilIdle && isIdle && this.#running.size === 0 && this.#outcomes.length === 0)
+        break
+      if (most > 0 && !isIdle && !this.#isStarting) continue
+      await this.#sleep(most > 0 ? Math.min(waitMs, this.#lookEveryMs) : Infinity)
+    }
+    await Promise.all(this.#afterwards)
+  }
+
+  /** Tells the store what has become of jobs, and claims new ones. Returns the error if the store fails. */
+  async #turn(most: number): Promise<Turn | StoreError> {
+    const { name, runtime, leaseMs, attempts, keepFailedMs, time } = this.#parts
+    const outcomes = this.#outcomes
+    this.#outcomes = []
+    const isDue = Date.now() >= this.#renewAt
+    const renewed = isDue ? [...this.#running.values()] : []
+    const results = [
+      ...outcomes.map(({ result }) => result),
+      ...renewed.map(({ id, claim }) => ({ kind: 'running' as const, id, claim })),
+    ]
+    const data = { results, most, leaseMs, maxAttempts: attempts, keepDeadMs: keepFailedMs }
+    const leaseEndsAt = Date.now() + leaseMs
+    let turn: Turn
+    try {
+      turn = await runtime.store.run(operationOf(TURN, name, { ...data, ...time() }))
+    } catch (error) {
+      // What it has done is not known: to tell it again does no harm.
+      this.#outcomes.unshift(...outcomes)
+      if (!(error instanceof StoreError)) throw error
+      const message = `${error.message}. The queue "${name}" waits for it`
+      runtime.events.problem({ code: error.code, message })
+      return error
+    }
+    for (const [at, { afterwards }] of outcomes.entries()) {
+      if (afterwards && turn.taken[at] !== 'lost') this.#later(afterwards())
+    }
+    for (const [at, job] of renewed.entries()) {
+      if (turn.taken[outcomes.length + at] === 'taken') job.leaseEndsAt = leaseEndsAt
+      else this.#lose(job)
+    }
+    if (isDue || turn.claimed.length > 0) {
+      const every = leaseMs / 3
+      this.#renewAt = isDue ? Date.now() + every : Math.min(this.#renewAt, Date.now() + every)
+    }
+    for (const id of turn.died) this.#onFailed(id)
+    for (const job of turn.claimed) {
+      this.#running.set(job.id, new RunningJob(job, this.#parts, leaseEndsAt))
+    }
+    return turn
+  }
+
+  /** Reserves for the jobs that were claimed, one after another, and runs them. */
+  async #start({ claimed }: Turn): Promise<void> {
+    const jobs = claimed.map(({ id }) => this.#running.get(id) as RunningJob<Data>)
+    this.#isStarting = true
+    // Who comes after a job that was denied for all would be denied, too; so would be the next of a flow.
+    let isPaused = false
+    const parked = new Set<string>()
+    for (const job of jobs) {
+      const isNext = !isPaused && !this.#isStopping && !parked.has(job.flow)
+      const reserved = isNext ? await job.reserve() : job.back('nobody', 0, true)
+      if (typeof reserved === 'number') {
+        void this.#run(job, reserved)
+        continue
+      }
+      const { result } = reserved
+      if (result.kind === 'back' && result.who === 'queue') isPaused = true
+      if (result.kind === 'back' && result.who === 'flow') parked.add(job.flow)
+      this.#end(job, reserved)
+    }
+    this.#isStarting = false
+    this.#wake()
+  }
+
+  async #run(job: RunningJob<Data>, delayMs: number): Promise<void> {
+    const outcome = await job.run(this.#handle, delayMs)
+    if (this.#running.get(job.id) === job) this.#end(job, outcome)
+    else this.#later(job.forget())
+  }
+
+  #end(job: RunningJob<Data>, outcome: Outcome): void {
+    this.#running.delete(job.id)
+    this.#outcomes.push(outcome)
+    this.#wake()
+  }
+
+  /** Another worker has the job. */
+  #lose(job: RunningJob<Data>): void {
+    this.#running.delete(job.id)
+    job.abort('The lease of the job has ended')
+    this.#later(job.forget())
+  }
+
+  #later(settling: Promise<void>): void {
+    const { runtime, name } = this.#parts
+    const safe = settling.catch((error: unknown) => {
+      const message = `A job of the queue "${name}" could not be settled; its estimate stays charged`
+      runtime.events.problem({ code: 'reservation_lost', message, error })
+    })
+    this.#afterwards.add(safe)
+    void safe.then(() => this.#afterwards.delete(safe))
+  }
+
+  /** Waits, at most until leases are to be renewed, or something happens. */
+  async #sleep(ms: number): Promise<void> {
+    const renewMs = this.#running.size > 0 ? this.#renewAt - Date.now() : Infinity
+    const waitMs = Math.min(ms, renewMs, this.#lookEveryMs + this.#parts.leaseMs)
+    if (waitMs <= 0 || this.#isAwake) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, waitMs)
+      this.#endSleep = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    this.#endSleep = () => {}
+  }
+
+  #wake(): void {
+    this.#isAwake = true
+    this.#endSleep()
+  }
+}
+
+/** Returns true if `done` resolves within `ms`. */
+async function within(done: Promise<void>, ms: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, ms, false)
+  })
+  const isOver = await Promise.race([done.then(() => true), timeout])
+  clearTimeout(timer)
+  return isOver
+}
+
+const logFailed = (queue: string, id: string): void =>
+  console.error(`Sluice: A job of the queue "${queue}" has failed for good: ${id}`)
