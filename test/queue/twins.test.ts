@@ -27,7 +27,7 @@ type Step = { readonly ms: number } & (
 /** What is told of the claimed job of this number, the latest first. */
 interface StepResult {
   readonly at: number
-  readonly kind: 'done' | 'failed' | 'back' | 'running'
+  readonly kind: 'done' | 'settled' | 'failed' | 'back' | 'running'
   readonly ms: number
   readonly isYes: boolean
   readonly who: 'flow' | 'queue' | 'nobody'
@@ -57,7 +57,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       results: fc.array(
         fc.record({
           at: fc.nat(6),
-          kind: fc.constantFrom('done', 'failed', 'back', 'running'),
+          kind: fc.constantFrom('done', 'settled', 'failed', 'back', 'running'),
           ms: fc.integer({ min: 1, max: 8_000 }),
           isYes: fc.boolean(),
           who: fc.constantFrom('flow', 'queue', 'nobody'),
@@ -86,6 +86,7 @@ const resultOf = (
     const held = isYes ? '{"held":"by | me"}' : ''
     return { ...job, kind, delayMs: ms, isFinal: ms % 7 === 0, held, error: 'no | luck\n' }
   }
+  if (kind === 'done') return { ...job, kind, settlement: `settle ${ms}` }
   return kind === 'back' ? { ...job, kind, who, delayMs: ms, isClean: isYes } : { ...job, kind }
 }
 

@@ -14,6 +14,7 @@ export interface JobCounts {
   readonly waiting: number
   /** Jobs with a delay, and jobs that wait for their next attempt. */
   readonly delayed: number
+  /** Jobs that run, or have run and are not settled. */
   readonly running: number
   readonly failed: number
 }

@@ -40,8 +40,8 @@ export type Reserved =
 
 /** The charge of a job that runs. */
 export interface JobCharge {
-  /** Corrects it to what was used, and frees its calls in flight. Without `used`, the estimate is final. */
-  settle(used?: Cost): Promise<void>
+  /** Returns what there is to settle as text, for `settleCharge`. Without `used`, the estimate is final. */
+  settlement(used: Cost | undefined): string
   /** Gives everything back. */
   cancel(): Promise<void>
   /** Frees its calls in flight, and returns the rest as text, for the next attempt. */
@@ -93,10 +93,7 @@ function slotsOnly(limiter: Limiter, cost: Cost | undefined): Cost {
 function chargeOf(limiter: Limiter, units: Reservation, slots: Reservation): JobCharge {
   const each = units === slots ? [units] : [units, slots]
   return {
-    async settle(used = {}) {
-      await settleWithRetry(() => units.settle(used))
-      if (slots !== units) await settleWithRetry(() => slots.settle({}))
-    },
+    settlement: (used = {}) => JSON.stringify({ used, units, slots: each[1] } satisfies Settlement),
     async cancel() {
       for (const one of each) await settleWithRetry(() => one.cancel())
     },
@@ -105,6 +102,25 @@ function chargeOf(limiter: Limiter, units: Reservation, slots: Reservation): Job
       return JSON.stringify(units)
     },
   }
+}
+
+interface Settlement {
+  readonly used: Cost
+  readonly units: unknown
+  readonly slots?: unknown
+}
+
+/**
+ * Corrects the charge of a job that has run to what it used, and frees its calls in flight. To settle it again changes
+ * nothing.
+ *
+ * @throws StoreError When the store fails.
+ * @throws InputError When the handler has returned what is no cost: then the estimate is final.
+ */
+export async function settleCharge(limiter: Limiter, settlement: string): Promise<void> {
+  const { used, units, slots } = JSON.parse(settlement) as Settlement
+  if (slots) await settleWithRetry(() => reservation(limiter, slots).settle({}))
+  await settleWithRetry(() => reservation(limiter, units).settle(used))
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { Cost } from '@sluice/core'
 import { durationMs, SluiceError, StoreError } from '@sluice/core'
 import { delay } from '@sluice/core/internal/http'
-import { reservationId, reserveJob, type JobCharge } from './charge.ts'
+import { reservationId, reserveJob, settleCharge, type JobCharge } from './charge.ts'
 import { decodeJob, JobError, type Job } from './job.ts'
 import type { QueueParts } from './limited-queue.ts'
 import type { ClaimedJob, Result } from './state/requests.ts'
@@ -11,13 +11,6 @@ import type { ClaimedJob, Result } from './state/requests.ts'
 export type Handler<Data, Unit extends string = string> = (
   job: Job<Data, Unit>,
 ) => Cost<Unit> | void | Promise<Cost<Unit> | void>
-
-/** How a job goes on, and what to do once the store knows it. */
-export interface Outcome {
-  readonly result: Result
-  /** Settles the charge. The store first: a job that is settled and not done would run again. */
-  readonly afterwards?: () => Promise<void>
-}
 
 /** The longest that a denied flow waits before it is looked at again, in milliseconds: limits may be raised meanwhile. */
 const LONGEST_PARK_MS = 300_000
@@ -60,7 +53,7 @@ export class RunningJob<Data> {
   }
 
   /** Reserves what it costs. Returns the time to wait before it runs, in milliseconds, or how else it goes on. */
-  async reserve(): Promise<number | Outcome> {
+  async reserve(): Promise<number | Result> {
     const { limiter, name, parse } = this.#parts
     const { id, payload } = this.#claimed
     const { data, subject, cost } = decodeJob(payload)
@@ -86,14 +79,14 @@ export class RunningJob<Data> {
       return this.back(this.#isForAll(violated?.name) ? 'queue' : 'flow', waitMs, true)
     } catch (error) {
       if (error instanceof StoreError) return this.back('queue', STORE_PAUSE_MS, false)
-      if (!(error instanceof SluiceError)) throw error
-      // The limiter cannot decide about it, now or later.
-      return this.#failed(error.message, true, 0, '')
+      // The limiter cannot decide about it, now or later; a function of yours that has thrown may yet do so.
+      const isFinal = error instanceof SluiceError || this.#isLastAttempt()
+      return this.#failed(messageOf(error), isFinal, this.#backoff(), '')
     }
   }
 
   /** Runs it. Never throws. */
-  async run(handle: Handler<Data>, delayMs: number): Promise<Outcome> {
+  async run(handle: Handler<Data>, delayMs: number): Promise<Result> {
     const { signal } = this.#abort
     const charge = this.#charge as JobCharge
     try {
@@ -104,19 +97,22 @@ export class RunningJob<Data> {
       await delay(delayMs, signal)
       signal.throwIfAborted()
       const used = await handle(this.#job())
-      return {
-        result: { kind: 'done', id: this.id, claim: this.claim },
-        afterwards: () => charge.settle(used ?? {}),
-      }
+      const settlement = charge.settlement(used ?? undefined)
+      return { kind: 'done', id: this.id, claim: this.claim, settlement }
     } catch (error) {
       return this.#afterError(error, charge)
     }
   }
 
+  /** The result of a job that was not even reserved for. What lost claims have left is then still there. */
+  untouched(): Result {
+    return this.back('nobody', 0, this.#claimed.lostFrom === this.claim)
+  }
+
   /** The result of a job that has not run to its end, and is not to blame. */
-  back(who: 'flow' | 'queue' | 'nobody', delayMs: number, isClean: boolean): Outcome {
+  back(who: 'flow' | 'queue' | 'nobody', delayMs: number, isClean: boolean): Result {
     const { id, claim } = this
-    return { result: { kind: 'back', id, claim, who, delayMs, isClean } }
+    return { kind: 'back', id, claim, who, delayMs, isClean }
   }
 
   /** Gives back its charge, because another worker has it. Never throws. */
@@ -124,27 +120,28 @@ export class RunningJob<Data> {
     await this.#charge?.cancel().catch(() => {})
   }
 
-  async #afterError(error: unknown, charge: JobCharge): Promise<Outcome> {
+  async #afterError(error: unknown, charge: JobCharge): Promise<Result> {
     if (this.#abort.signal.aborted) return this.back('nobody', 0, false)
     const { retry, used } = error instanceof JobError ? error : {}
     const message = messageOf(error)
-    const isFinal = retry === false || this.#claimed.attempt >= this.#parts.attempts
+    const isFinal = retry === false || this.#isLastAttempt()
     const delayMs = retry ? durationMs('retry', retry) : this.#backoff()
-    // The estimate of its last attempt is what it costs, unless it says more.
-    if (used !== undefined || isFinal) {
-      const afterwards = () => charge.settle(used ?? {})
-      return { ...this.#failed(message, isFinal, delayMs, ''), afterwards }
+    try {
+      if (used !== undefined) {
+        await settleCharge(this.#parts.limiter, charge.settlement(used))
+        return this.#failed(message, isFinal, delayMs, '')
+      }
+      // The estimate of its last attempt is what it costs.
+      return this.#failed(message, isFinal, delayMs, await charge.keep())
+    } catch {
+      return this.back('queue', STORE_PAUSE_MS, false)
     }
-    const held = await charge.keep().catch(() => undefined)
-    return held === undefined
-      ? this.back('queue', STORE_PAUSE_MS, false)
-      : this.#failed(message, false, delayMs, held)
   }
 
-  #failed(error: string, isFinal: boolean, delayMs: number, held: string): Outcome {
+  #failed(error: string, isFinal: boolean, delayMs: number, held: string): Result {
     const { id, claim } = this
     const text = error.slice(0, 1_000)
-    return { result: { kind: 'failed', id, claim, delayMs, isFinal, held, error: text } }
+    return { kind: 'failed', id, claim, delayMs, isFinal, held, error: text }
   }
 
   #job(): Job<Data> {
@@ -165,6 +162,10 @@ export class RunningJob<Data> {
   #isForAll(policy: string | undefined): boolean {
     const rule = this.#parts.runtime.program.policies.find(({ name }) => name === policy)
     return rule?.per === 'global' && !rule.numbers
+  }
+
+  #isLastAttempt(): boolean {
+    return this.#claimed.attempt >= this.#parts.attempts
   }
 
   #backoff(): number {

@@ -3,9 +3,10 @@ import { durationMs, StoreError } from '@sluice/core'
 import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
 import { partsOf, type QueueParts } from './limited-queue.ts'
 import type { LimitedQueue } from './options.ts'
-import { RunningJob, type Handler, type Outcome } from './running-job.ts'
+import { settleCharge } from './charge.ts'
+import { RunningJob, type Handler } from './running-job.ts'
 import { operationOf, TURN } from './state/operations.ts'
-import type { Turn } from './state/requests.ts'
+import type { Result, Turn, UnsettledJob } from './state/requests.ts'
 
 /** Options of `work`. */
 export interface WorkOptions {
@@ -83,13 +84,16 @@ class QueueWorker<Data> implements Worker {
   readonly #untilIdle: boolean
   readonly #onFailed: (id: string) => void
   readonly #running = new Map<string, RunningJob<Data>>()
-  /** Work after the end of jobs: settling. */
-  readonly #afterwards = new Set<Promise<void>>()
-  #outcomes: Outcome[] = []
+  /** The results that the store does not know. */
+  #results: Result[] = []
+  /** The number of jobs whose charge is being corrected or given back. */
+  #settling = 0
   #isStopping = false
   #isOver = false
   #renewAt = Infinity
   #isStarting = false
+  /** The most jobs to claim at a time: about as many as the limits have let begin of late. */
+  #claims = MAX_CLAIMED
   /** True if something has happened since the loop last looked. */
   #isAwake = false
   #endSleep: () => void = () => {}
@@ -135,11 +139,10 @@ class QueueWorker<Data> implements Worker {
     let failures = 0
     while (!this.#isOver) {
       this.#isAwake = false
-      const isBusy = this.#running.size > 0 || this.#outcomes.length > 0
-      if (this.#isStopping && !isBusy) break
+      if (this.#isStopping && !this.#isBusy()) break
       // Jobs reserve in their order, so no more are claimed meanwhile.
       const free = this.#isStopping || this.#isStarting ? 0 : this.#concurrency - this.#running.size
-      const most = Math.min(MAX_CLAIMED, free)
+      const most = Math.min(this.#claims, free)
       const turn = await this.#turn(most)
       if (turn instanceof StoreError) {
         failures += 1
@@ -153,23 +156,25 @@ class QueueWorker<Data> implements Worker {
       if (turn.claimed.length > 0) void this.#start(turn)
       const waitMs = turn.nextAt - turn.now
       const isIdle = turn.claimed.length < most && waitMs > 0
-      if (this.#untilIdle && isIdle && this.#running.size === 0 && this.#outcomes.length === 0)
-        break
+      if (this.#untilIdle && isIdle && !this.#isBusy()) break
       if (most > 0 && !isIdle && !this.#isStarting) continue
       await this.#sleep(most > 0 ? Math.min(waitMs, this.#lookEveryMs) : Infinity)
     }
-    await Promise.all(this.#afterwards)
+  }
+
+  #isBusy(): boolean {
+    return this.#running.size > 0 || this.#results.length > 0 || this.#settling > 0
   }
 
   /** Tells the store what has become of jobs, and claims new ones. Returns the error if the store fails. */
   async #turn(most: number): Promise<Turn | StoreError> {
     const { name, runtime, leaseMs, attempts, keepFailedMs, time } = this.#parts
-    const outcomes = this.#outcomes
-    this.#outcomes = []
+    const told = this.#results
+    this.#results = []
     const isDue = Date.now() >= this.#renewAt
     const renewed = isDue ? [...this.#running.values()] : []
     const results = [
-      ...outcomes.map(({ result }) => result),
+      ...told,
       ...renewed.map(({ id, claim }) => ({ kind: 'running' as const, id, claim })),
     ]
     const data = { results, most, leaseMs, maxAttempts: attempts, keepDeadMs: keepFailedMs }
@@ -179,17 +184,18 @@ class QueueWorker<Data> implements Worker {
       turn = await runtime.store.run(operationOf(TURN, name, { ...data, ...time() }))
     } catch (error) {
       // What it has done is not known: to tell it again does no harm.
-      this.#outcomes.unshift(...outcomes)
+      this.#results.unshift(...told)
       if (!(error instanceof StoreError)) throw error
       const message = `${error.message}. The queue "${name}" waits for it`
       runtime.events.problem({ code: error.code, message })
       return error
     }
-    for (const [at, { afterwards }] of outcomes.entries()) {
-      if (afterwards && turn.taken[at] !== 'lost') this.#later(afterwards())
+    for (const [at, result] of told.entries()) {
+      if (result.kind === 'done' && turn.taken[at] === 'taken') void this.#settle(result)
     }
+    for (const job of turn.unsettled) void this.#settle(job)
     for (const [at, job] of renewed.entries()) {
-      if (turn.taken[outcomes.length + at] === 'taken') job.leaseEndsAt = leaseEndsAt
+      if (turn.taken[told.length + at] === 'taken') job.leaseEndsAt = leaseEndsAt
       else this.#lose(job)
     }
     if (isDue || turn.claimed.length > 0) {
@@ -210,31 +216,33 @@ class QueueWorker<Data> implements Worker {
     // Who comes after a job that was denied for all would be denied, too; so would be the next of a flow.
     let isPaused = false
     const parked = new Set<string>()
+    let begun = 0
     for (const job of jobs) {
       const isNext = !isPaused && !this.#isStopping && !parked.has(job.flow)
-      const reserved = isNext ? await job.reserve() : job.back('nobody', 0, true)
+      const reserved = isNext ? await job.reserve() : job.untouched()
       if (typeof reserved === 'number') {
+        begun += 1
         void this.#run(job, reserved)
         continue
       }
-      const { result } = reserved
-      if (result.kind === 'back' && result.who === 'queue') isPaused = true
-      if (result.kind === 'back' && result.who === 'flow') parked.add(job.flow)
+      if (reserved.kind === 'back' && reserved.who === 'queue') isPaused = true
+      if (reserved.kind === 'back' && reserved.who === 'flow') parked.add(job.flow)
       this.#end(job, reserved)
     }
+    this.#claims = isPaused ? Math.max(1, begun) : Math.min(MAX_CLAIMED, 2 * this.#claims)
     this.#isStarting = false
     this.#wake()
   }
 
   async #run(job: RunningJob<Data>, delayMs: number): Promise<void> {
-    const outcome = await job.run(this.#handle, delayMs)
-    if (this.#running.get(job.id) === job) this.#end(job, outcome)
-    else this.#later(job.forget())
+    const result = await job.run(this.#handle, delayMs)
+    if (this.#running.get(job.id) === job) this.#end(job, result)
+    else await this.#forget(job)
   }
 
-  #end(job: RunningJob<Data>, outcome: Outcome): void {
+  #end(job: RunningJob<Data>, result: Result): void {
     this.#running.delete(job.id)
-    this.#outcomes.push(outcome)
+    this.#results.push(result)
     this.#wake()
   }
 
@@ -242,17 +250,33 @@ class QueueWorker<Data> implements Worker {
   #lose(job: RunningJob<Data>): void {
     this.#running.delete(job.id)
     job.abort('The lease of the job has ended')
-    this.#later(job.forget())
+    void this.#forget(job)
   }
 
-  #later(settling: Promise<void>): void {
-    const { runtime, name } = this.#parts
-    const safe = settling.catch((error: unknown) => {
-      const message = `A job of the queue "${name}" could not be settled; its estimate stays charged`
-      runtime.events.problem({ code: 'reservation_lost', message, error })
-    })
-    this.#afterwards.add(safe)
-    void safe.then(() => this.#afterwards.delete(safe))
+  /** Gives back the charge of a job that another worker has. */
+  async #forget(job: RunningJob<Data>): Promise<void> {
+    this.#settling += 1
+    await job.forget()
+    this.#settling -= 1
+    this.#wake()
+  }
+
+  /** Settles a job that has run. If the store fails, the queue gives it to a worker again. */
+  async #settle({ id, claim, settlement }: UnsettledJob): Promise<void> {
+    const { limiter, runtime, name } = this.#parts
+    this.#settling += 1
+    try {
+      await settleCharge(limiter, settlement)
+      this.#results.push({ kind: 'settled', id, claim })
+    } catch (error) {
+      if (!(error instanceof StoreError)) {
+        const message = `A handler of the queue "${name}" has returned what is no cost; its estimate stays charged`
+        runtime.events.problem({ code: 'reservation_lost', message, error })
+        this.#results.push({ kind: 'settled', id, claim })
+      }
+    }
+    this.#settling -= 1
+    this.#wake()
   }
 
   /** Waits, at most until leases are to be renewed, or something happens. */

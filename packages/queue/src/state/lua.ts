@@ -4,8 +4,8 @@
  * It must decide as `QueueModel` does.
  *
  * A state is `where|priority|order|length|claims|attempts|lostFrom|deadline|flow|rest`. Where: (w)aiting, (v) waiting
- * because its worker was lost, (r)unning, (l)ater, (d)ead. A timer's first letter: (r)unning lease, (l)ater, (x) longest
- * wait, (p)arked flow, (f)orget a flow, (g) forget a dead job.
+ * because its worker was lost, (r)unning, (s) has run and is not settled, (l)ater, (d)ead. A timer's first letter: (r)unning
+ * lease, (s)ettle, (l)ater, (x) longest wait, (p)arked flow, (f)orget a flow, (g) forget a dead job.
  */
 import { FORGET_FLOW_MS, MAX_DUE } from './requests.ts'
 
@@ -16,9 +16,9 @@ if ARGV[2] ~= 'injected' then
   local time = redis.pcall('TIME')
   if not time.err then now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000 end
 end
-local values = redis.call('HMGET', META, 'v', 'seq', 'pause', 'r', 'l')
+local values = redis.call('HMGET', META, 'v', 'seq', 'pause', 'r', 's', 'l')
 local v, seq, pause = tonumber(values[1] or 0), tonumber(values[2] or 0), tonumber(values[3] or 0)
-local counts = { r = tonumber(values[4] or 0), l = tonumber(values[5] or 0) }
+local counts = { r = tonumber(values[4] or 0), s = tonumber(values[5] or 0), l = tonumber(values[6] or 0) }
 local jobs, flows, timers, died = {}, {}, {}, {}
 local keepDead = 0
 local function whole(number) return string.format('%.0f', number) end
@@ -77,7 +77,7 @@ local function unwait(job)
 end
 local function leave(job)
   if job.where == 'w' or job.where == 'v' then unwait(job) end
-  if job.where == 'r' or job.where == 'l' then timers[job.where .. job.id] = false end
+  if job.where == 'r' or job.where == 's' or job.where == 'l' then timers[job.where .. job.id] = false end
   if job.where == 'd' then
     redis.call('ZREM', DEAD, job.id)
     timers['g' .. job.id] = false
@@ -129,7 +129,8 @@ local function save()
   meta('seq', whole(seq), values[2] or '0')
   meta('pause', whole(pause), values[3] or '0')
   meta('r', whole(counts.r), values[4] or '0')
-  meta('l', whole(counts.l), values[5] or '0')
+  meta('s', whole(counts.s), values[5] or '0')
+  meta('l', whole(counts.l), values[6] or '0')
   for name, flow in pairs(flows) do
     if flow.forgotten then forgotten[#forgotten + 1] = 'f:' .. name
     else meta('f:' .. name, flow.status .. ' ' .. whole(flow.tag), flow.text or 'e 0') end
@@ -186,46 +187,59 @@ return replies
  */
 export const TURN_SCRIPT: string = `${OPEN}local most, lease, maxAttempts = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 keepDead = tonumber(ARGV[6])
-local taken = {}
+local taken, unsettled = {}, {}
 for at = 7, #ARGV, 7 do
   local kind, id, claim, one, two, three, four = unpack(ARGV, at, at + 6)
   local job = find(id)
   if not job or job.where == 'gone' then taken[#taken + 1] = 'gone'
   elseif job.claims ~= tonumber(claim) then taken[#taken + 1] = 'lost'
-  elseif job.where ~= 'r' and job.where ~= 'v' then taken[#taken + 1] = 'gone'
+  elseif job.where == 's' then
+    taken[#taken + 1] = 'taken'
+    if kind == 'settled' then
+      delete(job)
+      -- What it has given back may be what others wait for.
+      pause = math.min(pause, now)
+      local flow = flowOf(job.flow)
+      if flow.status == 'p' then
+        timers['p' .. flow.name] = false
+        admit(flow)
+      end
+    end
+  elseif kind == 'settled' or job.where ~= 'r' and job.where ~= 'v' then taken[#taken + 1] = 'gone'
   else
     taken[#taken + 1] = 'taken'
-    if kind == 'done' then delete(job)
-    else
-      leave(job)
-      if kind == 'failed' then
-        job.lost, job.rest = job.claims + 1, three
-        if two == '1' or job.attempts >= maxAttempts then
-          job.where = ''
-          die(job, 'failed', four)
-        else
-          job.where = 'l'
-          timers['l' .. id] = now + tonumber(one)
-        end
-      elseif kind == 'back' then
-        local flow = flowOf(job.flow)
-        job.attempts = job.attempts - 1
-        if three == '1' then job.lost = job.claims + 1 end
-        flow.tag = math.max(0, flow.tag - job.length)
-        if flow.status == 'a' then redis.call('ZADD', ORDER, whole(flow.tag), flow.name) end
+    leave(job)
+    if kind == 'done' then
+      if job.deadline > 0 then timers['x' .. id] = false end
+      job.where, job.deadline, job.rest = 's', 0, one
+      timers['s' .. id] = now + lease
+    elseif kind == 'failed' then
+      job.lost, job.rest = job.claims + 1, three
+      if two == '1' or job.attempts >= maxAttempts then
         job.where = ''
-        returned(job, 'w')
-        if one == 'flow' and flow.status ~= 'e' then
-          if flow.status == 'a' then redis.call('ZREM', ORDER, flow.name) end
-          flow.status = 'p'
-          timers['p' .. flow.name] = now + tonumber(two)
-        elseif one == 'queue' then
-          pause = math.max(pause, now + tonumber(two))
-        end
+        die(job, 'failed', four)
       else
-        job.where = 'r'
-        timers['r' .. id] = now + lease
+        job.where = 'l'
+        timers['l' .. id] = now + tonumber(one)
       end
+    elseif kind == 'back' then
+      local flow = flowOf(job.flow)
+      job.attempts = job.attempts - 1
+      if three == '1' then job.lost = job.claims + 1 end
+      flow.tag = math.max(0, flow.tag - job.length)
+      if flow.status == 'a' then redis.call('ZADD', ORDER, whole(flow.tag), flow.name) end
+      job.where = ''
+      returned(job, 'w')
+      if one == 'flow' and flow.status ~= 'e' then
+        if flow.status == 'a' then redis.call('ZREM', ORDER, flow.name) end
+        flow.status = 'p'
+        timers['p' .. flow.name] = now + tonumber(two)
+      elseif one == 'queue' then
+        pause = math.max(pause, now + tonumber(two))
+      end
+    else
+      job.where = 'r'
+      timers['r' .. id] = now + lease
     end
   end
 end
@@ -249,6 +263,9 @@ for _, member in ipairs(due) do
         leave(job)
         job.where = ''
         if job.attempts >= maxAttempts then die(job, 'lost', '') else returned(job, 'v') end
+      elseif kind == 's' then
+        timers[member] = now + lease
+        for _, part in ipairs({ name, job.claims, job.rest }) do unsettled[#unsettled + 1] = part end
       elseif kind == 'l' then
         leave(job)
         job.where = ''
@@ -286,7 +303,7 @@ local nextAt = -1
 local timer = redis.call('ZRANGE', TIMERS, 0, 0, 'WITHSCORES')
 if timer[2] then nextAt = tonumber(timer[2]) end
 if not open and (nextAt < 0 or pause < nextAt) then nextAt = pause end
-return { now, nextAt, taken, claimed, died }
+return { now, nextAt, taken, claimed, unsettled, died }
 `
 
 /** Counts, and lists the dead. ARGV from 3: the first and the last of them. */
@@ -298,7 +315,7 @@ for at = 1, #ids, 2 do
     entries[#entries + 1] = part
   end
 end
-return { redis.call('ZCARD', WAITING), counts.l, counts.r, redis.call('ZCARD', DEAD), entries }
+return { redis.call('ZCARD', WAITING), counts.l, counts.r + counts.s, redis.call('ZCARD', DEAD), entries }
 `
 
 /** Removes jobs that do not run, or has dead ones wait again. ARGV from 3: which, and the ids. */
@@ -311,7 +328,7 @@ for at = 4, #ARGV do
       job.attempts, job.deadline, job.lost, job.rest, job.where = 0, 0, job.claims + 1, '', ''
       wait(job, 'w')
       edited = edited + 1
-    elseif ARGV[3] == 'remove' and job.where ~= 'r' then
+    elseif ARGV[3] == 'remove' and job.where ~= 'r' and job.where ~= 's' then
       delete(job)
       edited = edited + 1
     end

@@ -10,13 +10,14 @@ import type {
   Taken,
   Turn,
   TurnRequest,
+  UnsettledJob,
   Why,
 } from './requests.ts'
 import { deadEntry, FORGET_FLOW_MS, MAX_DUE } from './requests.ts'
 import { Sorted } from './sorted.ts'
 
-/** Where a job is: waiting; waiting because its worker was lost; running; until later; among the dead; nowhere. */
-type Where = 'waiting' | 'abandoned' | 'running' | 'later' | 'dead' | 'nowhere'
+/** Where a job is: waiting; waiting because its worker was lost; running; run, and not settled; until later; among the dead; nowhere. */
+type Where = 'waiting' | 'abandoned' | 'running' | 'unsettled' | 'later' | 'dead' | 'nowhere'
 
 interface Job {
   readonly id: string
@@ -30,7 +31,7 @@ interface Job {
   attempts: number
   lostFrom: number
   deadline: number
-  /** The data of a reservation; of a dead job, why it died. */
+  /** The data of a reservation; of a job that has run, what there is to settle; of a dead job, why it died. */
   rest: string
 }
 
@@ -53,6 +54,7 @@ export class QueueModel {
   readonly #timers = new Sorted()
   readonly #dead = new Sorted()
   #died: string[] = []
+  #unsettled: UnsettledJob[] = []
   #now = 0
 
   add({ jobs, maxJobs, now }: AddRequest): Added[] {
@@ -88,10 +90,11 @@ export class QueueModel {
     this.#now = now
     this.#keepDeadMs = keepDeadMs
     this.#died = []
+    this.#unsettled = []
     const taken = results.map((result) => this.#take(result, leaseMs, maxAttempts))
     for (const [at, member] of this.#timers.slice(0, MAX_DUE)) {
       // One that rang before may have changed it.
-      if (at <= now && this.#timers.scoreOf(member) === at) this.#ring(member, maxAttempts)
+      if (at <= now && this.#timers.scoreOf(member) === at) this.#ring(member, leaseMs, maxAttempts)
     }
     const claimed: ClaimedJob[] = []
     const open = this.#pausedUntil > now ? 0 : most
@@ -101,7 +104,7 @@ export class QueueModel {
     }
     let nextAt = this.#timers.first?.[0] ?? Infinity
     if (this.#pausedUntil > now) nextAt = Math.min(nextAt, this.#pausedUntil)
-    return { now, nextAt, taken, claimed, died: this.#died }
+    return { now, nextAt, taken, claimed, unsettled: this.#unsettled, died: this.#died }
   }
 
   look({ from, count, now }: LookRequest): Look {
@@ -116,7 +119,7 @@ export class QueueModel {
     return {
       waiting: countOf('waiting', 'abandoned'),
       delayed: countOf('later'),
-      running: countOf('running'),
+      running: countOf('running', 'unsettled'),
       dead: this.#dead.size,
       entries,
     }
@@ -133,7 +136,7 @@ export class QueueModel {
         Object.assign(job, { attempts: 0, deadline: 0, lostFrom: job.claims + 1, rest: '' })
         this.#wait(job, 'waiting')
         edited += 1
-      } else if (kind === 'remove' && job.where !== 'running') {
+      } else if (kind === 'remove' && !['running', 'unsettled'].includes(job.where)) {
         this.#remove(job)
         edited += 1
       }
@@ -145,13 +148,27 @@ export class QueueModel {
     const job = this.#jobs.get(result.id)
     if (!job) return 'gone'
     if (job.claims !== result.claim) return 'lost'
-    if (job.where !== 'running' && job.where !== 'abandoned') return 'gone'
-    if (result.kind === 'done') {
-      this.#remove(job)
+    if (job.where === 'unsettled') {
+      if (result.kind === 'settled') {
+        this.#remove(job)
+        // What it has given back may be what others wait for.
+        this.#pausedUntil = Math.min(this.#pausedUntil, this.#now)
+        const flow = this.#flowOf(job.flow)
+        if (flow.status === 'parked') {
+          this.#timers.delete(`p${flow.name}`)
+          this.#admit(flow)
+        }
+      }
       return 'taken'
     }
+    const isHeld = job.where === 'running' || job.where === 'abandoned'
+    if (!isHeld || result.kind === 'settled') return 'gone'
     this.#leave(job)
-    if (result.kind === 'running') {
+    if (result.kind === 'done') {
+      this.#timers.delete(`x${job.id}`)
+      Object.assign(job, { where: 'unsettled', deadline: 0, rest: result.settlement })
+      this.#timers.set(`s${job.id}`, this.#now + leaseMs)
+    } else if (result.kind === 'running') {
       job.where = 'running'
       this.#timers.set(`r${job.id}`, this.#now + leaseMs)
     } else if (result.kind === 'failed') {
@@ -182,7 +199,7 @@ export class QueueModel {
   }
 
   /** Handles a timer that is due. */
-  #ring(member: string, maxAttempts: number): void {
+  #ring(member: string, leaseMs: number, maxAttempts: number): void {
     const [kind, name] = [member.slice(0, 1), member.slice(1)]
     const job = this.#jobs.get(name)
     this.#timers.delete(member)
@@ -197,6 +214,9 @@ export class QueueModel {
       this.#leave(job)
       if (job.attempts >= maxAttempts) this.#die(job, 'lost', '')
       else this.#return(job, 'abandoned')
+    } else if (kind === 's') {
+      this.#timers.set(member, this.#now + leaseMs)
+      this.#unsettled.push({ id: name, claim: job.claims, settlement: job.rest })
     } else if (kind === 'l') {
       this.#leave(job)
       this.#return(job, 'waiting')
@@ -278,6 +298,7 @@ export class QueueModel {
       if (flow.waiting.size === 0) this.#empty(flow)
     }
     if (where === 'running') this.#timers.delete(`r${id}`)
+    if (where === 'unsettled') this.#timers.delete(`s${id}`)
     if (where === 'later') this.#timers.delete(`l${id}`)
     if (where === 'dead') {
       this.#dead.delete(id)

@@ -14,6 +14,7 @@ import type {
   Taken,
   Turn,
   TurnRequest,
+  UnsettledJob,
 } from './requests.ts'
 import { deadEntry } from './requests.ts'
 
@@ -90,14 +91,15 @@ export const TURN: LuaOperationKind<Turn, TurnRequest> = /* @__PURE__ */ kindOf(
     ...results.flatMap((result) => [result.kind, result.id, result.claim, ...argsOfResult(result)]),
   ],
   (reply, { results }) => {
-    if (!Array.isArray(reply) || reply.length !== 5) return undefined
-    const [now, nextAt, taken, parts, died] = reply as unknown[]
+    if (!Array.isArray(reply) || reply.length !== 6) return undefined
+    const [now, nextAt, taken, parts, toSettle, died] = reply as unknown[]
     const isTurn =
       typeof now === 'number' &&
       typeof nextAt === 'number' &&
       isTexts(taken) &&
       taken.length === results.length &&
       Array.isArray(parts) &&
+      Array.isArray(toSettle) &&
       isTexts(died)
     if (!isTurn) return undefined
     const claimed = inGroups(parts, 7).map(
@@ -111,8 +113,13 @@ export const TURN: LuaOperationKind<Turn, TurnRequest> = /* @__PURE__ */ kindOf(
         payload: String(payload),
       }),
     )
+    const unsettled = inGroups(toSettle, 3).map(([id, claim, settlement]): UnsettledJob => ({
+      id: String(id),
+      claim: Number(claim),
+      settlement: String(settlement),
+    }))
     const until = nextAt < 0 ? Infinity : nextAt
-    return { result: { now, nextAt: until, taken: taken as Taken[], claimed, died } }
+    return { result: { now, nextAt: until, taken: taken as Taken[], claimed, unsettled, died } }
   },
 )
 
@@ -121,7 +128,7 @@ function argsOfResult(result: JobResult): readonly (string | number)[] {
     return [result.delayMs, result.isFinal ? 1 : 0, result.held, result.error]
   }
   if (result.kind === 'back') return [result.who, result.delayMs, result.isClean ? 1 : 0, '']
-  return ['', '', '', '']
+  return [result.kind === 'done' ? result.settlement : '', '', '', '']
 }
 
 /** Counts, and lists the dead. */

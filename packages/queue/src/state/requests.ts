@@ -34,29 +34,32 @@ export interface AddRequest extends QueueRequest {
 export type Added = 'added' | 'known' | 'full'
 
 /** What a worker tells of a job that it has claimed. */
-export type Result = { readonly id: string; readonly claim: number } & (
-  | { readonly kind: 'done' }
-  /** It is tried again after `delayMs`, or ends among the dead: at once if `isFinal`, or after its last attempt. */
-  | {
-      readonly kind: 'failed'
-      readonly delayMs: number
-      readonly isFinal: boolean
-      /** The data of its reservation, for the next attempt; empty if there is none. */
-      readonly held: string
-      readonly error: string
-    }
-  /** It did not run, and is the first of its flow again. */
-  | {
-      readonly kind: 'back'
-      /** Who waits for `delayMs`: its flow, the whole queue, or nobody. */
-      readonly who: 'flow' | 'queue' | 'nobody'
-      readonly delayMs: number
-      /** False if it may hold a reservation that nobody knows. */
-      readonly isClean: boolean
-    }
-  /** It runs on. */
-  | { readonly kind: 'running' }
-)
+export type Result = { readonly id: string; readonly claim: number } &
+  /** It has run. Until it is settled, the queue keeps what there is to settle: a text that only workers read. */
+  (
+    | { readonly kind: 'done'; readonly settlement: string }
+    | { readonly kind: 'settled' }
+    /** It is tried again after `delayMs`, or ends among the dead: at once if `isFinal`, or after its last attempt. */
+    | {
+        readonly kind: 'failed'
+        readonly delayMs: number
+        readonly isFinal: boolean
+        /** The data of its reservation, for the next attempt; empty if there is none. */
+        readonly held: string
+        readonly error: string
+      }
+    /** It did not run, and is the first of its flow again. */
+    | {
+        readonly kind: 'back'
+        /** Who waits for `delayMs`: its flow, the whole queue, or nobody. */
+        readonly who: 'flow' | 'queue' | 'nobody'
+        readonly delayMs: number
+        /** False if it may hold a reservation that nobody knows. */
+        readonly isClean: boolean
+      }
+    /** It runs on. */
+    | { readonly kind: 'running' }
+  )
 
 export interface TurnRequest extends QueueRequest {
   readonly results: readonly Result[]
@@ -90,8 +93,17 @@ export interface Turn {
   readonly nextAt: number
   readonly taken: readonly Taken[]
   readonly claimed: readonly ClaimedJob[]
+  /** Jobs to settle, which other workers get in turn if this one does not. */
+  readonly unsettled: readonly UnsettledJob[]
   /** The ids of jobs that have ended among the dead. */
   readonly died: readonly string[]
+}
+
+/** A job that has run, and that the worker that ran it has not settled in time. */
+export interface UnsettledJob {
+  readonly id: string
+  readonly claim: number
+  readonly settlement: string
 }
 
 export type Why = 'failed' | 'lost' | 'waited_too_long'

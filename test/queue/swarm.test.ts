@@ -1,0 +1,139 @@
+/*
+ * Processes that work on one queue, and are killed; their Redis, too. From their logs alone: each job ran to its end, no
+ * more ran at a time than the limit, and each was charged once.
+ */
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { countJobs } from '@sluice/queue'
+import { expect, it, onTestFinished } from 'vitest'
+import { lastingRedis } from './lasting-redis.ts'
+import { CAP, costOf, IN_FLIGHT, openQueue, TENANTS, tenantOf } from './limits.ts'
+
+/** The jobs of the swarm; the command in the docs runs 100,000. */
+const JOBS = Number(process.env['QUEUE_JOBS'] ?? 3_000)
+const PROCESSES = 3
+/** A process is killed at so many of these parts of the jobs, and Redis at half as many. */
+const PARTS = 12
+
+const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
+
+interface LogLine {
+  readonly act: 'begin' | 'end' | 'fail'
+  readonly job: number
+  readonly at: number
+}
+
+const linesOf = (file: string): LogLine[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const [act, job, at] = line.split(' ')
+      return { act: act as LogLine['act'], job: Number(job), at: Number(at) }
+    })
+
+/** One process, and the file that it logs to. */
+interface Member {
+  readonly child: ChildProcess
+  readonly file: string
+  diedAt: number
+}
+
+it(
+  'a swarm that is killed runs every job, charges it once, and never exceeds the limit',
+  { timeout: 300_000 + JOBS * 60 },
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'queue-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    await using server = await lastingRedis('always')
+    const { limiter, queue, close } = openQueue(server.url)
+    onTestFinished(close)
+    const members: Member[] = []
+    const start = (): void => {
+      const file = join(folder, `${members.length}.log`)
+      const args = [server.url, file, String(members.length + 1)]
+      const child = fork(WORKER, args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+      members.push({ child, file, diedAt: Infinity })
+    }
+    const living = (): Member[] => members.filter(({ diedAt }) => diedAt === Infinity)
+    const all = Array.from({ length: JOBS }, (_, job) => ({
+      data: job,
+      subject: { tenant: tenantOf(job) },
+      cost: { token: costOf(job) },
+      id: `job-${job}`,
+    }))
+    await queue.addAll(all)
+    for (let count = 0; count < PROCESSES; count += 1) start()
+
+    let killed = 0
+    let restarts = 0
+    for (;;) {
+      const counts = await countJobs(queue).catch(() => undefined)
+      if (counts) {
+        const left = counts.waiting + counts.delayed + counts.running
+        if (left === 0) break
+        const isDue = JOBS - left > (killed + 1) * (JOBS / PARTS)
+        const [victim] = living()
+        if (isDue && victim) {
+          victim.child.kill('SIGKILL')
+          await once(victim.child, 'exit')
+          victim.diedAt = Date.now()
+          start()
+          killed += 1
+          if (killed % 2 === 0) {
+            await server.restart()
+            restarts += 1
+          }
+        }
+      }
+      await setTimeout(20)
+    }
+    const lastOnes = living()
+    for (const { child } of lastOnes) child.send('stop')
+    await Promise.all(lastOnes.map(({ child }) => once(child, 'exit')))
+    expect([killed, restarts]).toEqual([PARTS - 1, Math.floor((PARTS - 1) / 2)])
+
+    // Every job has run to its end.
+    const logs = members.map(({ file, diedAt }) => ({ diedAt, lines: linesOf(file) }))
+    const lines = logs.flatMap((one) => one.lines)
+    const ended = new Set(lines.filter(({ act }) => act === 'end').map(({ job }) => job))
+    expect(ended.size).toBe(JOBS)
+    const begun = lines.filter(({ act }) => act === 'begin').length
+    expect(begun).toBeGreaterThan(JOBS)
+
+    // Each was charged once, however often it ran.
+    for (let tenant = 0; tenant < TENANTS; tenant += 1) {
+      const own = all.filter(({ subject }) => subject.tenant === `t${tenant}`)
+      const cost = own.reduce((sum, job) => sum + job.cost.token, 0)
+      const { policies } = await limiter.peek({ tenant: `t${tenant}` }, { cost: { token: 0 } })
+      expect([CAP - (policies[0]?.remaining ?? 0), policies[1]?.remaining]).toEqual([
+        cost,
+        IN_FLIGHT,
+      ])
+    }
+
+    // Never more at a time than the limit. A process that is killed ends its jobs.
+    const changes = logs.flatMap(({ lines: own, diedAt }) => {
+      const open = new Set<number>()
+      const moves = own.map(({ act, job, at }) => {
+        if (act === 'begin') open.add(job)
+        else open.delete(job)
+        return [at, act === 'begin' ? 1 : -1] as const
+      })
+      return moves.concat(Array.from(open, () => [diedAt, -1] as const))
+    })
+    let [now, most] = [0, 0]
+    // Within a millisecond, ends come first: clocks are no finer.
+    for (const [, change] of changes.toSorted((a, b) => a[0] - b[0] || a[1] - b[1])) {
+      now += change
+      most = Math.max(most, now)
+    }
+    expect(most).toBeLessThanOrEqual(IN_FLIGHT)
+    expect(most).toBeGreaterThan(IN_FLIGHT - 3)
+  },
+)
