@@ -1,6 +1,7 @@
-import { rateLimit, rateLimitQueue } from '@sluice/cloudflare'
+import { rateLimit } from '@sluice/cloudflare'
 import { createLimiter, fixedWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
+import { limitedConsumer } from '@sluice/queue/cloudflare'
 import { expect, it, vi } from 'vitest'
 
 const context = { waitUntil: () => {} }
@@ -20,8 +21,10 @@ it('a limiter that was created once counts for every env of a Worker', async () 
 })
 
 it('a limiter that was created once counts for every env of a queue', async () => {
-  const consume = rateLimitQueue(once(), { subject: () => ({ tenant: 'acme' }) }, () => {})
-  const messages = [0, 1].map(() => ({
+  const consume = limitedConsumer(once(), { subject: () => ({ tenant: 'acme' }) }, () => {})
+  const messages = [0, 1].map((id) => ({
+    id: String(id),
+    attempts: 1,
     body: {},
     ack: vi.fn<() => void>(),
     retry: vi.fn<() => void>(),

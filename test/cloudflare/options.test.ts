@@ -1,4 +1,5 @@
-import { rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
+import { rateLimit as rateLimitWorker } from '@sluice/cloudflare'
+import { limitedConsumer } from '@sluice/queue/cloudflare'
 import { describe } from 'vitest'
 import { mistakesAreNamed } from '../support/mistakes.ts'
 import { perMinute, subject } from '../core/http/support.ts'
@@ -24,16 +25,16 @@ describe('rateLimit for Workers: a mistake in the arguments is an error at const
   ])
 })
 
-describe('rateLimitQueue: a mistake in the arguments is an error at construction', () => {
+describe('limitedConsumer: a mistake in the arguments is an error at construction', () => {
   const queue = (wrong: unknown, handle: unknown = () => {}, make: unknown = limiterFor) =>
-    loosely(rateLimitQueue, make, wrong, handle)
+    loosely(limitedConsumer, make, wrong, handle)
 
   mistakesAreNamed([
-    ['no options', loosely(rateLimitQueue, limiterFor), 'rateLimitQueue'],
+    ['no options', loosely(limitedConsumer, limiterFor), 'limitedConsumer'],
     [
       'an unknown option',
       queue({ subject: whose, csot: () => 1 }),
-      'rateLimitQueue.csot',
+      'limitedConsumer.csot',
       'unknown_option',
     ],
     ['no subject', queue({}), 'subject'],

@@ -1,7 +1,5 @@
 export { rateLimit } from './worker.ts'
 export type { RateLimitOptions, WorkerHandler, WorkerSubjectResolver } from './worker.ts'
-export type { LimiterFor } from './per-env.ts'
+export type { LimiterFor } from '@sluice/core/internal/http'
 export { limitByBinding } from './prefilter.ts'
 export type { BindingLimitOptions, Prefilter, RateLimitBinding } from './prefilter.ts'
-export { rateLimitQueue } from './queue.ts'
-export type { QueueOptions } from './queue.ts'

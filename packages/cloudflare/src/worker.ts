@@ -7,7 +7,7 @@ import {
   type SubjectResolver,
 } from '@sluice/core/http'
 import { assertFunction, assertOptions } from '@sluice/core/internal'
-import { perEnv, type LimiterFor } from './per-env.ts'
+import { perEnv, type LimiterFor } from '@sluice/core/internal/http'
 
 /** A Worker's `fetch` handler. */
 export type WorkerHandler<Env> = FetchHandler<[env: Env, ctx: ExecutionContext]>

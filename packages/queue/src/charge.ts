@@ -1,5 +1,5 @@
 /* The charge of a job: reserved under an id that is made from the job's, so that who does it again can give it back. */
-import type { Cost, DeniedDecision, Limiter, Subject } from '@sluice/core'
+import type { Cost, DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { slotRelease } from '@sluice/core/internal/http'
 import {
   cancelById,
@@ -18,6 +18,8 @@ export interface Charged {
   readonly limiter: Limiter
   readonly subject: Subject
   readonly cost: Cost | undefined
+  /** Keeps background work running. @default none */
+  readonly waitUntil?: WaitUntil
   /** Returns the id of the reservation of a claim. */
   readonly idOf: (claim: number) => Promise<string>
 }
@@ -73,6 +75,7 @@ export async function reserveJob(
     id: await job.idOf(claim),
     cost: kept ? slotsOnly(limiter, cost) : cost,
     settleWithin: SETTLE_WITHIN,
+    waitUntil: job.waitUntil,
   })
   if (!call.degraded) {
     if (!call.allowed) return { isAllowed: false, decision: call }

@@ -1,4 +1,4 @@
-import { limitByBinding, rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
+import { limitByBinding, rateLimit as rateLimitWorker } from '@sluice/cloudflare'
 import { limitGuesses, rateLimit } from '@sluice/core/http'
 import {
   defineExtension,
@@ -11,6 +11,7 @@ import {
 import { planResolver } from '@sluice/core/plans'
 import { waitUntil as waitUntilOnVercel } from '@sluice/core/vercel'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
+import { limitedConsumer } from '@sluice/queue/cloudflare'
 import { NextRequest, type NextFetchEvent } from 'next/server.js'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { setUp } from '../../support/limiters.ts'
@@ -76,8 +77,8 @@ describe('the limiter gets a waitUntil', () => {
 
   it('from a queue consumer: ctx.waitUntil', async () => {
     const [ctx, limiter] = [new Context(), busy()]
-    const message = { body: {}, ack() {}, retry() {} }
-    await rateLimitQueue(
+    const message = { id: 'm', attempts: 1, body: {}, ack() {}, retry() {} }
+    await limitedConsumer(
       () => limiter,
       { subject },
       () => {},

@@ -1,9 +1,10 @@
 // Adapters with limiters, resolvers and handlers of many shapes. Everything here must be accepted.
-import { rateLimit as rateLimitWorker, rateLimitQueue } from '@sluice/cloudflare'
+import { rateLimit as rateLimitWorker } from '@sluice/cloudflare'
 import type { Limiter } from '@sluice/core'
 import { createGuard, rateLimit, reserving, type GuardOptions } from '@sluice/core/http'
 import { addressSubject } from '@sluice/core/identity'
 import { rateLimit as rateLimitNext, withRateLimit } from '@sluice/next'
+import { limitedConsumer } from '@sluice/queue/cloudflare'
 import type { NextRequest } from 'next/server.js'
 
 interface Env {
@@ -105,8 +106,8 @@ const fetchHandler = rateLimitWorker(
 void fetchHandler(request, env, ctx)
 void rateLimitWorker(limiterFor, { routes, subject: ofRequest }, () => answer())
 void rateLimitWorker(limiter, { routes, subject: ofRequest }, () => answer())
-void rateLimitQueue(limiter, { subject: () => ({ tenant: 'acme' }) }, () => {})
-void rateLimitQueue(
+void limitedConsumer(limiter, { subject: () => ({ tenant: 'acme' }) }, () => {})
+void limitedConsumer(
   limiterFor,
   { subject: (_message, { TENANT }) => ({ tenant: TENANT }) },
   () => {},

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startWorker, type TestWorker } from './support.ts'
+import { startWorker, type TestWorker } from '../cloudflare/support.ts'
 
 interface Report {
   readonly what: 'handled' | 'failed' | 'dead'

@@ -1,7 +1,20 @@
-import { rateLimitQueue, type QueueOptions } from '@sluice/cloudflare'
-import { createLimiter, fixedWindow, manualClock, type Limiter } from '@sluice/core'
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  manualClock,
+  StoreError,
+  type Limiter,
+} from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { JobError } from '@sluice/queue'
+import {
+  limitedConsumer,
+  type LimitedConsumerOptions,
+  type QueueMessage,
+} from '@sluice/queue/cloudflare'
+import { afterEach, beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest'
 
 interface Job {
   readonly tenant: string
@@ -16,17 +29,20 @@ const limiterFor = vi.fn<(env: object) => Limiter>(() =>
     policies: [fixedWindow({ name: 'daily', limit: 2, window: '1d', per: ['tenant'] })],
   }),
 )
-const handle = vi.fn<(message: { body: Job }) => Promise<void>>(async () => {})
+const handle = vi.fn<(message: QueueMessage<Job>) => Promise<void>>(async () => {})
+let sent = 0
 const error = vi.spyOn(console, 'error').mockImplementation(() => {})
 
-const options: QueueOptions<object, Job> = {
+const options: LimitedConsumerOptions<object, Job> = {
   subject: ({ body }: { body: Job }) => ({ tenant: body.tenant }),
   cost: ({ body }: { body: Job }) => body.cost ?? 1,
 }
 
 /** A message that notes what is done with it. */
 function message(tenant: string, cost?: number) {
+  sent += 1
   return {
+    id: `message-${sent}`,
     body: { tenant, ...(cost === undefined ? {} : { cost }) },
     attempts: 1,
     ack: vi.fn<() => void>(),
@@ -35,13 +51,13 @@ function message(tenant: string, cost?: number) {
 }
 
 const consume = (messages: ReturnType<typeof message>[], env = {}) =>
-  rateLimitQueue(limiterFor, options, handle)({ queue: 'jobs', messages }, env, {})
+  limitedConsumer(limiterFor, options, handle)({ queue: 'jobs', messages }, env, {})
 
 beforeEach(() => {
   vi.clearAllMocks()
 })
 
-const fails = () => Promise.reject(new Error('the store is down'))
+const fails = () => Promise.reject(new StoreError('store_unreachable', 'The store is down'))
 
 describe('a message', () => {
   it.each([
@@ -57,7 +73,7 @@ describe('a message', () => {
       onStoreError: 'deny',
     })
     const denied = { ...message('acme'), attempts }
-    await rateLimitQueue(limiter, options, handle)({ queue: 'jobs', messages: [denied] }, {}, {})
+    await limitedConsumer(limiter, options, handle)({ queue: 'jobs', messages: [denied] }, {}, {})
     expect(denied.retry.mock.calls).toEqual([[{ delaySeconds: seconds }]])
     expect(handle).not.toHaveBeenCalled()
   })
@@ -111,7 +127,7 @@ describe('a message', () => {
 
 describe('the consumer', () => {
   it('makes one limiter for each env', async () => {
-    const queue = rateLimitQueue(limiterFor, options, handle)
+    const queue = limitedConsumer(limiterFor, options, handle)
     const [one, other] = [{}, {}]
     for (const env of [one, one, other, one])
       await queue({ queue: 'jobs', messages: [message('acme')] }, env, {})
@@ -119,40 +135,50 @@ describe('the consumer', () => {
   })
 
   it('requires a function that names the subject of a message', () => {
-    expect(() => rateLimitQueue(limiterFor, {} as never, handle)).toThrow(
+    expect(() => limitedConsumer(limiterFor, {} as never, handle)).toThrow(
       expect.objectContaining({ option: 'subject' }),
     )
   })
 })
 
-/** A consumer whose limiter lets every message wait for so long. */
+/** A consumer whose limiter lets one message after another begin, so many milliseconds apart. */
 function delaying(delayMs: number, maxDelayMs?: number) {
-  const limiter = limiterFor({})
-  const check: Limiter['check'] = async (subject) => {
-    const decision = await limiter.peek(subject, { cost: 0 })
-    return { ...decision, delayMs } as typeof decision
-  }
+  const limiter = createLimiter({
+    store: memory(),
+    clock: manualClock(Date.UTC(2026, 0, 1)),
+    policies: [
+      leakyBucket({ name: 'turns', limit: 1, window: delayMs, burst: 100, per: ['tenant'] }),
+    ],
+  })
   const own = { ...options, ...(maxDelayMs === undefined ? {} : { maxDelayMs }) }
-  const queue = rateLimitQueue(() => ({ ...limiter, check }), own, handle)
+  const queue = limitedConsumer(limiter, own, handle)
   return (count: number) =>
     queue({ queue: 'jobs', messages: Array.from({ length: count }, () => message('a')) }, {}, {})
 }
 
 describe('a message that fits and has a delay', () => {
+  let digest: MockInstance | undefined
+
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    // Real ones are made beside the event loop, of which fake timers know nothing.
+    let digests = 0
+    digest = vi.spyOn(crypto.subtle, 'digest').mockImplementation(async () => {
+      digests += 1
+      return new Uint8Array(32).fill(digests).buffer
+    })
   })
   afterEach(() => {
     vi.useRealTimers()
+    digest?.mockRestore()
   })
 
   it('is delayed, then handled; the next one is checked after that', async () => {
     const done = delaying(1_000)(2)
     await vi.advanceTimersByTimeAsync(999)
-    expect(handle).not.toHaveBeenCalled()
-    await vi.advanceTimersByTimeAsync(1)
+    // The first of a leaky bucket begins at once.
     expect(handle).toHaveBeenCalledOnce()
-    await vi.advanceTimersByTimeAsync(1_000)
+    await vi.advanceTimersByTimeAsync(1)
     expect(handle).toHaveBeenCalledTimes(2)
     await done
   })
@@ -161,12 +187,12 @@ describe('a message that fits and has a delay', () => {
     [undefined, 30_000],
     [500, 500],
   ])('is delayed for a maximum of %s at most', async (maxDelayMs, ms) => {
-    const done = delaying(90_000, maxDelayMs)(1)
+    const done = delaying(90_000, maxDelayMs)(2)
     await vi.advanceTimersByTimeAsync(ms - 1)
-    expect(handle).not.toHaveBeenCalled()
+    expect(handle).toHaveBeenCalledOnce()
     await vi.advanceTimersByTimeAsync(1)
     await done
-    expect(handle).toHaveBeenCalledOnce()
+    expect(handle).toHaveBeenCalledTimes(2)
   })
 
   it('is not delayed with a maximum of 0', async () => {
@@ -175,19 +201,76 @@ describe('a message that fits and has a delay', () => {
   })
 
   it('is delayed for at most ten minutes, together with the others of its batch', async () => {
+    // The second waits for 30 s, and so does each one after it: its turn is later.
     const done = delaying(30_000)(30)
     await vi.advanceTimersByTimeAsync(600_000 - 1)
-    expect(handle).toHaveBeenCalledTimes(19)
+    expect(handle).toHaveBeenCalledTimes(20)
     await vi.advanceTimersByTimeAsync(1)
     await done
     expect(handle).toHaveBeenCalledTimes(30)
   })
 })
 
+const charged = () => {
+  const limiter = createLimiter({
+    store: memory(),
+    clock,
+    policies: [
+      fixedWindow({ name: 'daily', limit: 100, window: '1d', per: ['tenant'], unit: 'token' }),
+      concurrency({ name: 'inFlight', limit: 1, per: ['tenant'] }),
+    ],
+  })
+  const left = async () => {
+    const { policies } = await limiter.peek({ tenant: 'acme' }, { cost: { token: 0 } })
+    return policies.map(({ remaining }) => remaining)
+  }
+  return { limiter, left }
+}
+
+describe('the charge of a message', () => {
+  const own = { ...options, cost: () => ({ token: 10 }) }
+
+  it('is what its handler says, or else the estimate', async () => {
+    const { limiter, left } = charged()
+    const answers = [{ token: 4 }, undefined]
+    const queue = limitedConsumer<object, Job>(limiter, own, async () => answers.shift())
+    await queue({ queue: 'jobs', messages: [message('acme'), message('acme')] }, {}, {})
+    expect(await left()).toEqual([86, 1])
+  })
+
+  it('is one, however often it fails or its consumer dies', async () => {
+    const { limiter, left } = charged()
+    const again = message('acme')
+    const failing = limitedConsumer<object, Job>(limiter, own, () =>
+      Promise.reject(new Error('no')),
+    )
+    await failing({ queue: 'jobs', messages: [again] }, {}, {})
+    expect(await left()).toEqual([90, 1])
+    // It never comes back from its second attempt.
+    const dying = limitedConsumer<object, Job>(limiter, own, () => new Promise(() => {}))
+    void dying({ queue: 'jobs', messages: [{ ...again, attempts: 2 }] }, {}, {})
+    await vi.waitFor(async () => expect(await left()).toEqual([90, 0]))
+    const used = limitedConsumer<object, Job>(limiter, own, () => ({ token: 7 }))
+    await used({ queue: 'jobs', messages: [{ ...again, attempts: 3 }] }, {}, {})
+    expect(await left()).toEqual([93, 1])
+  })
+
+  it('of a failed attempt is what it says, and the message comes back when it says', async () => {
+    const { limiter, left } = charged()
+    const cut = message('acme')
+    const failing = limitedConsumer<object, Job>(limiter, own, () => {
+      throw new JobError('cut off', { used: { token: 3 }, retry: '90s' })
+    })
+    await failing({ queue: 'jobs', messages: [cut] }, {}, {})
+    expect(cut.retry.mock.calls).toEqual([[{ delaySeconds: 90 }]])
+    expect(await left()).toEqual([97, 1])
+  })
+})
+
 it('a cost that is undefined is invalid, and the message is retried', async () => {
   const own = { subject: options.subject, cost: () => undefined as never }
   const left = message('acme')
-  await rateLimitQueue<object, Job>(limiterFor, own, handle)(
+  await limitedConsumer<object, Job>(limiterFor, own, handle)(
     { queue: 'jobs', messages: [left] },
     {},
     {},
@@ -197,7 +280,7 @@ it('a cost that is undefined is invalid, and the message is retried', async () =
 })
 
 it('a subject and a cost may be promises', async () => {
-  const queue = rateLimitQueue<object, Job>(
+  const queue = limitedConsumer<object, Job>(
     limiterFor,
     {
       subject: async ({ body }: { body: Job }) => ({ tenant: body.tenant }),

@@ -1,0 +1,108 @@
+/* The entry `@sluice/queue/bullmq`: a processor for workers of BullMQ in front of a limiter. */
+import type { Cost, Limiter, Subject } from '@sluice/core'
+import { StoreError } from '@sluice/core'
+import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
+import { delay } from '@sluice/core/internal/http'
+import { runtimeOf } from '@sluice/core/internal/limiter'
+import { DelayedError, UnrecoverableError, type Job } from 'bullmq'
+import { reservationId, reserveJob, settleCharge, type JobCharge } from './charge.ts'
+
+/** The delay of a job while the store fails, in milliseconds. */
+const STORE_DELAY_MS = 2_000
+
+/** The longest delay of a denied job, in milliseconds: limits may be raised meanwhile. */
+const LONGEST_DELAY_MS = 300_000
+
+/** Options of `limitedProcessor`. */
+export interface LimitedProcessorOptions<Data, Result> {
+  /** Finds the subject of a job. */
+  readonly subject: (job: Job<Data, Result>) => Subject | Promise<Subject>
+  /** Finds the cost of a job. @default 1 request */
+  readonly cost?: (job: Job<Data, Result>) => Cost | Promise<Cost>
+  /** Finds the units that a job has used in its result. @default those that were reserved */
+  readonly used?: (result: Result, job: Job<Data, Result>) => Cost
+}
+
+/** A function that processes a job of BullMQ. */
+export type Processor<Data, Result> = (
+  job: Job<Data, Result>,
+  token?: string,
+  signal?: AbortSignal,
+) => Promise<Result>
+
+/**
+ * Creates a processor for a `Worker` of BullMQ that begins a job only when the limits have room for it. A job that is
+ * denied is delayed until then, which is no attempt. A job is charged once, however often it is tried or stalls; one that
+ * never fits fails for good.
+ *
+ * @throws ConfigError When an option is unknown, missing or malformed.
+ * @example
+ * new Worker('summaries', limitedProcessor(limiter, { subject: ({ data }) => ({ tenant: data.tenant }) }, summarise), {
+ *   connection,
+ * })
+ */
+export function limitedProcessor<Data, Result>(
+  limiter: Limiter,
+  options: LimitedProcessorOptions<Data, Result>,
+  handle: Processor<Data, Result>,
+): Processor<Data, Result> {
+  const { events } = runtimeOf(limiter)
+  assertKnownOptions('limitedProcessor', options, ['subject', 'cost', 'used'])
+  const { subject, cost, used } = options
+  assertFunction('limitedProcessor.subject', subject)
+  for (const [name, given] of Object.entries({ cost, used })) {
+    if (given !== undefined) assertFunction(`limitedProcessor.${name}`, given)
+  }
+  assertFunction('limitedProcessor.handle', handle)
+
+  async function reserve(job: Job<Data, Result>) {
+    const { queueName, id = '', attemptsStarted, attemptsMade, stalledCounter } = job
+    const charged = {
+      limiter,
+      subject: await subject(job),
+      cost: await cost?.(job),
+      idOf: (attempt: number) => reservationId('bullmq', queueName, id, attempt),
+    }
+    // A job that was only denied has left nothing.
+    const mayHaveLeft = attemptsMade > 0 || stalledCounter > 0
+    const lostFrom = mayHaveLeft ? Math.max(1, attemptsStarted - 1) : attemptsStarted
+    return reserveJob(charged, { claim: attemptsStarted, lostFrom, held: '' })
+  }
+
+  async function settle(charge: JobCharge, result: Result, job: Job<Data, Result>): Promise<void> {
+    try {
+      await settleCharge(limiter, charge.settlement(used?.(result, job)))
+    } catch (error) {
+      const message = `A job of "${job.queueName}" could not be settled; its estimate stays charged`
+      events.problem({ code: 'reservation_lost', message, error })
+    }
+  }
+
+  return async (job, token, signal) => {
+    const later = async (ms: number): Promise<never> => {
+      await job.moveToDelayed(Date.now() + ms, token)
+      throw new DelayedError()
+    }
+    const reserved = await reserve(job).catch((error: unknown) => {
+      if (error instanceof StoreError) return undefined
+      throw error
+    })
+    if (reserved?.isAllowed === undefined) return later(STORE_DELAY_MS)
+    if (!reserved.isAllowed) {
+      const { retryAfterMs, violated } = reserved.decision
+      if (retryAfterMs !== null) return later(Math.min(retryAfterMs, LONGEST_DELAY_MS))
+      const problem = `Sluice: The job never fits: its cost is above the limit of policy "${violated?.name}"`
+      throw new UnrecoverableError(problem)
+    }
+    await delay(reserved.delayMs, signal)
+    let result: Result
+    try {
+      result = await handle(job, token, signal)
+    } catch (error) {
+      await reserved.charge.keep().catch(() => {})
+      throw error
+    }
+    await settle(reserved.charge, result, job)
+    return result
+  }
+}
