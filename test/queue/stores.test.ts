@@ -192,6 +192,18 @@ describe.each(STORES_TO_TEST.filter((name) => !isOfTenant(name)))('a queue in %s
     expect(most).toBe(3)
   })
 
+  it('ends as soon as its jobs have ended', async () => {
+    const queue = queueOn()
+    const cost = { token: 1 }
+    await queue.addAll([1, 2, 3].map((n) => ({ data: { n }, subject: acme, cost })))
+    const stopped: Promise<void>[] = []
+    const worker = work(queue, () => void stopped.push(worker.stop({ timeout: '1h' })))
+    await worker.ended
+    await Promise.all(stopped)
+    expect(stopped.length).toBeGreaterThan(0)
+    expect(await countJobs(queue)).toMatchObject({ waiting: 3 - stopped.length, running: 0 })
+  })
+
   it('gives a job back when its worker stops, and charges it once', async () => {
     const limiter = limiterOn(store())
     const queue = queueOn(limiter)

@@ -153,12 +153,16 @@ class QueueWorker<Data> implements Worker {
       }
       failures = 0
       pauseMs = PAUSES_MS[0]
-      if (turn.claimed.length > 0) void this.#start(turn)
+      const isFull = turn.claimed.length === most
+      if (turn.claimed.length > 0) void this.#start(turn, isFull)
       const waitMs = turn.nextAt - turn.now
-      const isIdle = turn.claimed.length < most && waitMs > 0
+      const isIdle = !isFull && waitMs > 0
       if (this.#untilIdle && isIdle && !this.#isBusy()) break
-      if (most > 0 && !isIdle && !this.#isStarting) continue
-      await this.#sleep(most > 0 ? Math.min(waitMs, this.#lookEveryMs) : Infinity)
+      const isOver = this.#isStopping && !this.#isBusy()
+      if (isOver || (most > 0 && !isIdle && !this.#isStarting)) continue
+      const isAtCapacity = this.#isStopping || this.#running.size >= this.#concurrency
+      const lookMs = most > 0 ? Math.min(waitMs, this.#lookEveryMs) : this.#lookEveryMs
+      await this.#sleep(isAtCapacity ? Infinity : lookMs)
     }
   }
 
@@ -210,7 +214,7 @@ class QueueWorker<Data> implements Worker {
   }
 
   /** Reserves for the jobs that were claimed, one after another, and runs them. */
-  async #start({ claimed }: Turn): Promise<void> {
+  async #start({ claimed }: Turn, isFull: boolean): Promise<void> {
     const jobs = claimed.map(({ id }) => this.#running.get(id) as RunningJob<Data>)
     this.#isStarting = true
     // Who comes after a job that was denied for all would be denied, too; so would be the next of a flow.
@@ -231,7 +235,8 @@ class QueueWorker<Data> implements Worker {
     }
     this.#claims = isPaused ? Math.max(1, begun) : Math.min(MAX_CLAIMED, 2 * this.#claims)
     this.#isStarting = false
-    this.#wake()
+    // Else there is nothing to claim, and nothing to tell.
+    if (isFull || this.#results.length > 0) this.#wake()
   }
 
   async #run(job: RunningJob<Data>, delayMs: number): Promise<void> {

@@ -33,7 +33,7 @@ export interface Row {
 }
 
 /** A quantity that a plot has on its horizontal axis. */
-export type Axis = 'tenants' | 'limit'
+export type Axis = 'tenants' | 'limit' | 'waiting'
 
 /** Returns the axis of a place on one. */
 export const axisOf = (at: Row['at']): Axis | undefined =>

@@ -10,6 +10,7 @@ import { meterScenario } from './meter.ts'
 import { middlewareScenario } from './middleware.ts'
 import { nextScenario } from './next.ts'
 import { objectsScenario } from './objects.ts'
+import { queueScenario } from './queue.ts'
 import { scaleScenario } from './scale.ts'
 import { scriptScenario } from './script.ts'
 import { sharesScenario } from './shares.ts'
@@ -26,6 +27,7 @@ export const SCENARIOS: readonly Scenario[] = [
   scriptScenario,
   workScenario,
   sharesScenario,
+  queueScenario,
   dollarsScenario,
   cpuScenario,
   memoryScenario,
