@@ -19,6 +19,11 @@ declare const policies: import('@sluice/core').Policy[]
 declare const tenantFromJwt: import('@sluice/core/http').SubjectResolver
 declare const callModel: (options?: object) => Promise<{ text: string; usage: { total_tokens: number } }>
 declare const handle: (request: Request) => Response
+declare const summaries: import('@sluice/queue').LimitedQueue
+declare const summarise: (data: unknown, signal?: AbortSignal) => Promise<{
+  usage: { total_tokens: number }; tokens: number; isUnreadable: boolean; isCutOff: boolean
+}>
+declare const connection: { host: string }
 declare module '@react-router/dev/routes' {
   export type RouteConfig = { path: string }[]
   export function route(path: string, file: string, children?: RouteConfig): { path: string }

@@ -226,6 +226,9 @@ describe.each(STORES_TO_TEST.filter((name) => !isOfTenant(name)))('a queue in %s
     expect(reasons).toHaveLength(1)
     expect(await countJobs(queue)).toMatchObject({ waiting: 1, running: 0 })
     const attempts: number[] = []
+    // Its units stay charged, its slot is free.
+    const held = await limiter.peek(acme, { cost: { token: 0 } })
+    expect(held.policies.map(({ remaining }) => remaining)).toEqual([990, 100])
     await drain(queue, ({ attempt }) => {
       attempts.push(attempt)
       return { token: 5 }

@@ -87,7 +87,9 @@ const resultOf = (
     return { ...job, kind, delayMs: ms, isFinal: ms % 7 === 0, held, error: 'no | luck\n' }
   }
   if (kind === 'done') return { ...job, kind, settlement: `settle ${ms}` }
-  return kind === 'back' ? { ...job, kind, who, delayMs: ms, isClean: isYes } : { ...job, kind }
+  return kind === 'back'
+    ? { ...job, kind, who, delayMs: ms, isClean: isYes, held: ms % 3 === 0 ? 'held | too' : '' }
+    : { ...job, kind }
 }
 
 /** Returns what a store answers to a history. */

@@ -1,4 +1,5 @@
-import { assertPositiveInteger } from '@sluice/core/internal'
+import { ConfigError } from '@sluice/core'
+import { assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
 import { decodeJob, type FailedJob } from './job.ts'
 import { partsOf } from './limited-queue.ts'
 import type { LimitedQueue } from './options.ts'
@@ -48,10 +49,19 @@ export async function countJobs(queue: AnyQueue): Promise<JobCounts> {
  */
 export async function failedJobs(
   queue: AnyQueue,
-  { from = 0, count = 100 }: FailedJobsOptions = {},
+  options: FailedJobsOptions = {},
 ): Promise<FailedJob[]> {
+  assertKnownOptions('failedJobs', options, ['from', 'count'])
+  const { from = 0, count = 100 } = options
   assertPositiveInteger('failedJobs.count', count, 1_000)
-  assertPositiveInteger('failedJobs.from', from + 1)
+  if (!Number.isSafeInteger(from) || from < 0) {
+    throw new ConfigError(
+      'invalid_option',
+      'failedJobs.from',
+      'must be a whole number from 0',
+      from,
+    )
+  }
   const { entries } = await look(queue, from, count)
   return entries.map(({ id, payload, attempts, diedAt, why, error }) => {
     const { data, subject } = decodeJob(payload)
@@ -88,11 +98,15 @@ function look(queue: AnyQueue, from: number, count: number): Promise<Look> {
 const MAX_EDITED = 1_000
 
 async function edit(queue: AnyQueue, kind: EditKind, ids: readonly string[]): Promise<number> {
-  const { name, runtime, time } = partsOf(queue)
+  const { name, runtime, time, listeners } = partsOf(queue)
+  if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) {
+    throw new ConfigError('invalid_option', `${kind}Jobs.ids`, 'must be a list of ids', ids)
+  }
   let edited = 0
   for (let at = 0; at < ids.length; at += MAX_EDITED) {
     const part = ids.slice(at, at + MAX_EDITED)
     edited += await runtime.store.run(operationOf(EDIT, name, { kind, ids: part, ...time() }))
   }
+  for (const listener of listeners) listener()
   return edited
 }

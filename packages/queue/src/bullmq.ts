@@ -5,7 +5,7 @@ import { assertFunction, assertKnownOptions } from '@sluice/core/internal'
 import { delay } from '@sluice/core/internal/http'
 import { runtimeOf } from '@sluice/core/internal/limiter'
 import { DelayedError, UnrecoverableError, type Job } from 'bullmq'
-import { reservationId, reserveJob, settleCharge, type JobCharge } from './charge.ts'
+import { reservationId, reserveJob, settleOrEstimate, type JobCharge } from './charge.ts'
 
 /** The delay of a job while the store fails, in milliseconds. */
 const STORE_DELAY_MS = 2_000
@@ -41,7 +41,8 @@ export type Processor<Data, Result> = (
  *   connection,
  * })
  */
-export function limitedProcessor<Data, Result>(
+// eslint-disable-next-line typescript/no-explicit-any -- as BullMQ's own `Job` and `Worker` have it
+export function limitedProcessor<Data = any, Result = any>(
   limiter: Limiter,
   options: LimitedProcessorOptions<Data, Result>,
   handle: Processor<Data, Result>,
@@ -70,12 +71,17 @@ export function limitedProcessor<Data, Result>(
   }
 
   async function settle(charge: JobCharge, result: Result, job: Job<Data, Result>): Promise<void> {
-    try {
-      await settleCharge(limiter, charge.settlement(used?.(result, job)))
-    } catch (error) {
+    const report = (error: unknown): void => {
       const message = `A job of "${job.queueName}" could not be settled; its estimate stays charged`
       events.problem({ code: 'reservation_lost', message, error })
     }
+    let units: Cost | undefined
+    try {
+      units = used?.(result, job)
+    } catch (error) {
+      report(error)
+    }
+    await settleOrEstimate(limiter, charge.settlement(units), report).catch(report)
   }
 
   return async (job, token, signal) => {

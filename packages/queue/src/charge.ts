@@ -1,5 +1,6 @@
 /* The charge of a job: reserved under an id that is made from the job's, so that who does it again can give it back. */
 import type { Cost, DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
+import { StoreError } from '@sluice/core'
 import { slotRelease } from '@sluice/core/internal/http'
 import {
   cancelById,
@@ -12,6 +13,9 @@ import {
 
 /** The time for which a job's reservation can be settled. Its end settles it long before. */
 const SETTLE_WITHIN = '1d'
+
+/** The most reservations of lost claims to give back. */
+const MAX_CANCELLED = 8
 
 /** What a job is charged, and how its reservations are named. */
 export interface Charged {
@@ -62,7 +66,7 @@ export async function reserveJob(
   { claim, lostFrom, held }: Claim,
 ): Promise<Reserved> {
   const { limiter, subject, cost } = job
-  for (let lost = lostFrom; lost < claim; lost += 1) {
+  for (const lost of toCancel(lostFrom, claim)) {
     const id = await job.idOf(lost)
     await settleWithRetry(() => cancelById(limiter, subject, { id, cost }))
   }
@@ -85,6 +89,15 @@ export async function reserveJob(
   return { isAllowed: undefined }
 }
 
+/**
+ * Returns the claims whose reservations to cancel: all, or the first and the last of many. In an outage of the limiter's store
+ * only the first may have reserved: those after it have failed to cancel that.
+ */
+function toCancel(from: number, claim: number): number[] {
+  const all = Array.from({ length: claim - from }, (_, at) => from + at)
+  return all.filter((_, at) => at < MAX_CANCELLED / 2 || at >= all.length - MAX_CANCELLED / 2)
+}
+
 /** Returns the cost of the calls in flight alone. */
 function slotsOnly(limiter: Limiter, cost: Cost | undefined): Cost {
   const calls = typeof cost === 'object' ? cost.call : undefined
@@ -96,7 +109,7 @@ function slotsOnly(limiter: Limiter, cost: Cost | undefined): Cost {
 function chargeOf(limiter: Limiter, units: Reservation, slots: Reservation): JobCharge {
   const each = units === slots ? [units] : [units, slots]
   return {
-    settlement: (used = {}) => JSON.stringify({ used, units, slots: each[1] } satisfies Settlement),
+    settlement: (used = {}) => encodeSettlement({ used, units, slots: each[1] }),
     async cancel() {
       for (const one of each) await settleWithRetry(() => one.cancel())
     },
@@ -108,9 +121,18 @@ function chargeOf(limiter: Limiter, units: Reservation, slots: Reservation): Job
 }
 
 interface Settlement {
-  readonly used: Cost
+  /** `null` if what a handler has returned is no JSON. */
+  readonly used: Cost | null
   readonly units: unknown
   readonly slots?: unknown
+}
+
+function encodeSettlement(settlement: Settlement): string {
+  try {
+    return JSON.stringify(settlement)
+  } catch {
+    return JSON.stringify({ ...settlement, used: null })
+  }
 }
 
 /**
@@ -123,7 +145,29 @@ interface Settlement {
 export async function settleCharge(limiter: Limiter, settlement: string): Promise<void> {
   const { used, units, slots } = JSON.parse(settlement) as Settlement
   if (slots) await settleWithRetry(() => reservation(limiter, slots).settle({}))
-  await settleWithRetry(() => reservation(limiter, units).settle(used))
+  // It refuses null as what is no cost.
+  await settleWithRetry(() => reservation(limiter, units).settle(used as Cost))
+}
+
+/**
+ * Corrects the charge of a job that has run as `settleCharge` does; if what it says that it used is no cost, the estimate
+ * is final, and `report` is called.
+ *
+ * @throws StoreError When the store fails.
+ */
+export async function settleOrEstimate(
+  limiter: Limiter,
+  settlement: string,
+  report: (error: unknown) => void,
+): Promise<void> {
+  try {
+    await settleCharge(limiter, settlement)
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    const { units, slots } = JSON.parse(settlement) as Settlement
+    await settleCharge(limiter, encodeSettlement({ used: {}, units, slots }))
+    report(error)
+  }
 }
 
 /**

@@ -9,7 +9,13 @@ import {
   perEnv,
   type LimiterFor,
 } from '@sluice/core/internal/http'
-import { reservationId, reserveJob, settleCharge, type JobCharge } from './charge.ts'
+import {
+  reservationId,
+  reserveJob,
+  settleCharge,
+  settleOrEstimate,
+  type JobCharge,
+} from './charge.ts'
 import { JobError } from './job.ts'
 
 /** The longest delay that a queue accepts, in seconds: 12 hours. */
@@ -131,17 +137,19 @@ export function limitedConsumer<Env extends object, Body, Context extends object
     try {
       used = await handle(message, env, ctx)
     } catch (error) {
-      if (error instanceof JobError && error.used !== undefined) {
-        await settleCharge(limiterOf(env), charge.settlement(error.used))
-      } else await charge.keep()
+      const isSettled =
+        error instanceof JobError &&
+        error.used !== undefined &&
+        (await settledWith(limiterOf(env), charge.settlement(error.used)))
+      if (!isSettled) await charge.keep()
       throw error
     }
     message.ack()
-    try {
-      await settleCharge(limiterOf(env), charge.settlement(used ?? undefined))
-    } catch (error) {
-      console.error('Sluice: A message could not be settled; its estimate stays charged:', error)
-    }
+    await settleOrEstimate(
+      limiterOf(env),
+      charge.settlement(used ?? undefined),
+      logUnsettled,
+    ).catch(logUnsettled)
   }
 
   return async (batch, env, ctx) => {
@@ -161,6 +169,21 @@ export function limitedConsumer<Env extends object, Body, Context extends object
         giveBack(message, error)
       }
     }
+  }
+}
+
+const logUnsettled = (error: unknown): void =>
+  console.error('Sluice: A message could not be settled; its estimate stays charged:', error)
+
+/** Charges what a failed attempt has used. Returns false if that is no cost. @throws StoreError When the store fails. */
+async function settledWith(limiter: Limiter, settlement: string): Promise<boolean> {
+  try {
+    await settleCharge(limiter, settlement)
+    return true
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    console.error('Sluice: A JobError says in `used` what is no cost; its estimate stays:', error)
+    return false
   }
 }
 

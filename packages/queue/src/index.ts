@@ -4,7 +4,7 @@ export type { AddedJob, AddOptions, LimitedQueue, LimitedQueueOptions } from './
 
 // Jobs
 export { work } from './work.ts'
-export type { Worker, WorkOptions } from './work.ts'
+export type { Worker, WorkOptions } from './options.ts'
 export type { Handler } from './running-job.ts'
 export { JobError } from './job.ts'
 export type { Job, JobErrorOptions } from './job.ts'

@@ -80,7 +80,7 @@ const encoder = new TextEncoder()
 export function encodeJob(stored: Stored): string {
   let text: string | undefined
   try {
-    text = stored.data === undefined ? undefined : JSON.stringify(stored)
+    text = JSON.stringify(stored.data) === undefined ? undefined : JSON.stringify(stored)
   } catch {
     // It has a cycle or a BigInt.
   }
@@ -89,6 +89,12 @@ export function encodeJob(stored: Stored): string {
   if (bytes <= MAX_JOB_BYTES) return text
   const rule = `must be at most ${MAX_JOB_BYTES} bytes of JSON with the subject and the cost (given: ${bytes}); store it elsewhere, and add where it is`
   throw new InputError('invalid_job', 'data', rule)
+}
+
+/** @throws InputError `invalid_job` when `parse` has returned a promise, which no handler expects. */
+export function assertParsed<Data>(parsed: Data): Data {
+  if (typeof (parsed as { then?: unknown } | null | undefined)?.then !== 'function') return parsed
+  throw new InputError('invalid_job', 'parse', 'must return the data, not a promise')
 }
 
 export const decodeJob = (payload: string): Stored => JSON.parse(payload) as Stored

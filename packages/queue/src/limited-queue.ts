@@ -8,7 +8,7 @@ import {
 } from '@sluice/core/internal'
 import { runtimeOf, type LimiterRuntime } from '@sluice/core/internal/limiter'
 import { flowOf, lengthOf } from './flow.ts'
-import { encodeJob } from './job.ts'
+import { assertParsed, encodeJob } from './job.ts'
 import {
   assertBetween,
   assertCall,
@@ -41,6 +41,17 @@ export interface QueueParts<Data = unknown> {
 }
 
 const parts = new WeakMap<object, QueueParts>()
+
+/** The listeners of each queue, by the limiter's store and the queue's name. */
+const listening = new WeakMap<object, Map<string, Set<() => void>>>()
+
+function listenersOf(store: object, name: string): Set<() => void> {
+  const byName = listening.get(store) ?? new Map<string, Set<() => void>>()
+  listening.set(store, byName)
+  const listeners = byName.get(name) ?? new Set()
+  byName.set(name, listeners)
+  return listeners
+}
 
 /** @throws ConfigError Unless `limitedQueue` has created it. */
 export function partsOf<Data>(queue: LimitedQueue<Data, never, never, never>): QueueParts<Data> {
@@ -109,7 +120,7 @@ export function limitedQueue<
     backoffMs: durationMs('limitedQueue.backoff', options.backoff ?? '1s'),
     leaseMs,
     keepFailedMs: durationMs('limitedQueue.keepFailed', options.keepFailed ?? '14d'),
-    listeners: new Set(),
+    listeners: listenersOf(runtime.store, options.name),
     time: () => timeOf(runtime),
   }
   const { name, listeners } = queueParts
@@ -121,15 +132,15 @@ export function limitedQueue<
     const { data, subject, cost, id = crypto.randomUUID(), priority = 5, delay, waitAtMost } = given
     assertJob(id, priority)
     assertCall(subject, cost, runtime)
-    return {
-      id,
-      flow: await flowOf(subject, between),
-      length: lengthOf(sizeOf(cost, measure), weightOf(weight, subject)),
-      priority,
-      delayMs: delay === undefined ? 0 : durationMs('delay', delay),
-      waitMs: waitAtMost === undefined ? 0 : durationMs('waitAtMost', waitAtMost),
-      payload: encodeJob({ data: parse(data), subject, cost, at: runtime.clock() }),
+    const delayMs = delay === undefined ? 0 : durationMs('delay', delay)
+    const waitMs = waitAtMost === undefined ? 0 : durationMs('waitAtMost', waitAtMost)
+    if (waitMs > 0 && waitMs <= delayMs) {
+      throw new InputError('invalid_job', 'waitAtMost', 'must be longer than the delay')
     }
+    const payload = encodeJob({ data, subject, cost, at: runtime.clock() })
+    assertParsed(parse(data))
+    const length = lengthOf(sizeOf(cost, measure), weightOf(weight, subject))
+    return { id, flow: await flowOf(subject, between), length, priority, delayMs, waitMs, payload }
   }
 
   async function send(jobs: readonly NewJob[]): Promise<AddedJob[]> {
@@ -150,11 +161,14 @@ export function limitedQueue<
       return added as AddedJob
     },
     async addAll(given: readonly Added[]) {
+      if (!Array.isArray(given)) throw new InputError('invalid_job', 'jobs', 'must be a list')
+      const all: NewJob[] = []
+      // All are checked before the first is sent.
+      for (const one of given as readonly Added[]) all.push(await newJob(one))
       const added: AddedJob[] = []
       let jobs: NewJob[] = []
       let characters = 0
-      for (const one of given) {
-        const job = await newJob(one)
+      for (const job of all) {
         if (jobs.length === MAX_ADDED || characters + job.payload.length > MAX_CHARACTERS) {
           added.push(...(await send(jobs)))
           jobs = []

@@ -92,11 +92,43 @@ export interface LimitedQueue<
   /**
    * Adds jobs: some 100 in a round trip.
    *
-   * @throws As `add` does. Those before the one at fault are added.
+   * @throws As `add` does. All are checked before the first is added; only if the queue becomes full, or the store fails,
+   * those before are added.
    */
   addAll(
     jobs: readonly (AddOptions<Dimension, Unit, Plan> & { readonly data: Data })[],
   ): Promise<AddedJob[]>
+}
+
+/** Options of `work`. */
+export interface WorkOptions {
+  /** The most jobs that run at a time, at most 1,000. @default 10 */
+  readonly concurrency?: number
+  /**
+   * The longest time between two looks for jobs that other processes have added. While there is nothing to do, each look
+   * is one script call. @default '5s'
+   */
+  readonly lookEvery?: Duration
+  /**
+   * Ends the worker when there is nothing to do now, such as in a scheduled function; with an error, if the store fails
+   * three times in a row. @default false
+   */
+  readonly untilIdle?: boolean
+  /** Ends the worker. @default none */
+  readonly signal?: AbortSignal
+  /** Called with the id of each job that has failed for good, in the worker that noticed. @default logs it */
+  readonly onFailed?: (id: string) => void
+}
+
+/** A worker that runs. */
+export interface Worker {
+  /** Resolves when it has ended: after `stop`, its `signal`, or, with `untilIdle`, when there was nothing to do. */
+  readonly ended: Promise<void>
+  /**
+   * Claims no more jobs, and waits for those that run: for `timeout` at most. Then their signals abort, and they are given
+   * back.
+   */
+  stop(options?: { readonly timeout?: Duration }): Promise<void>
 }
 
 export const invalid = (option: string, rule: string, given: unknown): ConfigError =>
@@ -141,6 +173,6 @@ export const sizeOf = (cost: Cost | undefined, measure: string | undefined): num
 
 export function weightOf(weight: (subject: Subject) => number, subject: Subject): number {
   const value = weight(subject)
-  if (value >= 0.001 && value <= 1_000) return value
+  if (typeof value === 'number' && value >= 0.001 && value <= 1_000) return value
   throw invalid('weight', 'must return a number from 0.001 to 1,000', value)
 }

@@ -3,7 +3,7 @@ import type { Cost } from '@sluice/core'
 import { durationMs, SluiceError, StoreError } from '@sluice/core'
 import { delay } from '@sluice/core/internal/http'
 import { reservationId, reserveJob, settleCharge, type JobCharge } from './charge.ts'
-import { decodeJob, JobError, type Job } from './job.ts'
+import { assertParsed, decodeJob, JobError, type Job } from './job.ts'
 import type { QueueParts } from './limited-queue.ts'
 import type { ClaimedJob, Result } from './state/requests.ts'
 
@@ -59,7 +59,7 @@ export class RunningJob<Data> {
     const { data, subject, cost } = decodeJob(payload)
     const idOf = (claim: number): Promise<string> => reservationId(name, id, claim)
     try {
-      this.#data = parse(data)
+      this.#data = assertParsed(parse(data))
     } catch (error) {
       return this.#failed(messageOf(error), true, 0, '')
     }
@@ -110,9 +110,9 @@ export class RunningJob<Data> {
   }
 
   /** The result of a job that has not run to its end, and is not to blame. */
-  back(who: 'flow' | 'queue' | 'nobody', delayMs: number, isClean: boolean): Result {
+  back(who: 'flow' | 'queue' | 'nobody', delayMs: number, isClean: boolean, held = ''): Result {
     const { id, claim } = this
-    return { kind: 'back', id, claim, who, delayMs, isClean }
+    return { kind: 'back', id, claim, who, delayMs, isClean, held }
   }
 
   /** Gives back its charge, because another worker has it. Never throws. */
@@ -121,14 +121,13 @@ export class RunningJob<Data> {
   }
 
   async #afterError(error: unknown, charge: JobCharge): Promise<Result> {
-    if (this.#abort.signal.aborted) return this.back('nobody', 0, false)
+    if (this.#abort.signal.aborted) return this.#givenBack(charge)
     const { retry, used } = error instanceof JobError ? error : {}
     const message = messageOf(error)
     const isFinal = retry === false || this.#isLastAttempt()
     const delayMs = retry ? durationMs('retry', retry) : this.#backoff()
     try {
-      if (used !== undefined) {
-        await settleCharge(this.#parts.limiter, charge.settlement(used))
+      if (used !== undefined && (await this.#settle(charge, used))) {
         return this.#failed(message, isFinal, delayMs, '')
       }
       // The estimate of its last attempt is what it costs.
@@ -136,6 +135,26 @@ export class RunningJob<Data> {
     } catch {
       return this.back('queue', STORE_PAUSE_MS, false)
     }
+  }
+
+  /** Charges what a failed attempt has used. Returns false if that is no cost. @throws StoreError When the store fails. */
+  async #settle(charge: JobCharge, used: Cost): Promise<boolean> {
+    const { limiter, runtime, name } = this.#parts
+    try {
+      await settleCharge(limiter, charge.settlement(used))
+      return true
+    } catch (error) {
+      if (error instanceof StoreError) throw error
+      const message = `A JobError of the queue "${name}" says in \`used\` what is no cost; its estimate stays charged`
+      runtime.events.problem({ code: 'reservation_lost', message, error })
+      return false
+    }
+  }
+
+  /** The result of a job whose worker stops: its units stay charged, its calls in flight are over. */
+  async #givenBack(charge: JobCharge): Promise<Result> {
+    const held = await charge.keep().catch(() => undefined)
+    return this.back('nobody', 0, held !== undefined, held)
   }
 
   #failed(error: string, isFinal: boolean, delayMs: number, held: string): Result {
@@ -174,5 +193,10 @@ export class RunningJob<Data> {
   }
 }
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error)
+function messageOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error)
+  } catch {
+    return 'an error that cannot be shown'
+  }
+}

@@ -24,8 +24,8 @@ export const queueScenario: Scenario = {
     const samples: Record<string, Sample> = {}
     const rows: Row[] = []
     for (const waiting of WAITING) {
-      const { add, run } = openQueue(client, `queue-${waiting}`)
-      await add(waiting)
+      const queue = openQueue(client, `queue-${waiting}`)
+      await queue.add(waiting)
       const keys = await client.keys(`queue-${waiting}:*`)
       const sizes = await Promise.all(keys.map((key) => client.memory('USAGE', key)))
       const bytes = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0) / waiting
@@ -35,8 +35,8 @@ export const queueScenario: Scenario = {
         at: { waiting },
         ours: { values: [bytes] },
       })
-      samples[`adding a job ${waiting}`] = () => microseconds(client, () => add(JOBS))
-      samples[`running a job ${waiting}`] = () => microseconds(client, run)
+      samples[`adding a job ${waiting}`] = () => microseconds(client, () => queue.add(JOBS))
+      samples[`running a job ${waiting}`] = () => microseconds(client, () => queue.run())
     }
     const values = await interleave(bench, samples)
     await client.flushall()
@@ -60,7 +60,7 @@ function openQueue(client: Client, prefix: string) {
       slidingWindow({ name: 'rpm', limit: 1, window: '1m', per: ['tenant'], routes: ['other'] }),
     ],
   })
-  const queue = limitedQueue(limiter, { name: 'jobs' })
+  const queue = limitedQueue(limiter, { name: 'jobs', maxJobs: 2_000_000 })
   const payload = { document: 'x'.repeat(200) }
   let added = 0
   return {

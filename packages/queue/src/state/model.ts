@@ -182,10 +182,11 @@ export class QueueModel {
     return 'taken'
   }
 
-  #giveBack(job: Job, { who, delayMs, isClean }: Extract<Result, { kind: 'back' }>): void {
+  #giveBack(job: Job, { who, delayMs, isClean, held }: Extract<Result, { kind: 'back' }>): void {
     const flow = this.#flowOf(job.flow)
     job.attempts -= 1
     if (isClean) job.lostFrom = job.claims + 1
+    if (held !== '') job.rest = held
     flow.tag = Math.max(0, flow.tag - job.length)
     if (flow.status === 'active') this.#order.set(flow.name, flow.tag)
     this.#return(job, 'waiting')

@@ -127,7 +127,8 @@ function argsOfResult(result: JobResult): readonly (string | number)[] {
   if (result.kind === 'failed') {
     return [result.delayMs, result.isFinal ? 1 : 0, result.held, result.error]
   }
-  if (result.kind === 'back') return [result.who, result.delayMs, result.isClean ? 1 : 0, '']
+  if (result.kind === 'back')
+    return [result.who, result.delayMs, result.isClean ? 1 : 0, result.held]
   return [result.kind === 'done' ? result.settlement : '', '', '', '']
 }
 

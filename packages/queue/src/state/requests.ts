@@ -56,6 +56,8 @@ export type Result = { readonly id: string; readonly claim: number } &
         readonly delayMs: number
         /** False if it may hold a reservation that nobody knows. */
         readonly isClean: boolean
+        /** The data of its reservation, for the next attempt; empty to leave what there is. */
+        readonly held: string
       }
     /** It runs on. */
     | { readonly kind: 'running' }

@@ -1,0 +1,291 @@
+/* The loop of a worker: what it tells the store, what it claims, and how long it sleeps. */
+import { ConfigError, durationMs, StoreError, type Duration } from '@sluice/core'
+import { assertFunction, assertPositiveInteger } from '@sluice/core/internal'
+import { settleOrEstimate } from './charge.ts'
+import type { QueueParts } from './limited-queue.ts'
+import type { Worker, WorkOptions } from './options.ts'
+import { RunningJob, type Handler } from './running-job.ts'
+import { operationOf, TURN } from './state/operations.ts'
+import type { Result, Turn, UnsettledJob } from './state/requests.ts'
+
+/** The most jobs to claim at a time. They reserve one after another, in their order. */
+const MAX_CLAIMED = 25
+
+/** The time that aborted jobs have to end, in milliseconds. */
+const ABORT_MS = 1_000
+
+/** The most jobs that run at a time, and the most results in one call: more are too many for a script. */
+const MAX_CONCURRENCY = 1_000
+const MAX_TOLD = 500
+
+/** The shortest and longest pause after the store has failed, in milliseconds. */
+const PAUSES_MS = [500, 10_000] as const
+
+/** The failures in a row after which a worker ends that has to end. */
+const GIVE_UP_AFTER = 3
+
+export class QueueWorker<Data> implements Worker {
+  readonly ended: Promise<void>
+  readonly #parts: QueueParts<Data>
+  readonly #handle: Handler<Data>
+  readonly #concurrency: number
+  readonly #lookEveryMs: number
+  readonly #untilIdle: boolean
+  readonly #onFailed: (id: string) => unknown
+  readonly #running = new Map<string, RunningJob<Data>>()
+  /** The results that the store does not know. */
+  #results: Result[] = []
+  /** The number of jobs whose charge is being corrected or given back. */
+  #settling = 0
+  #isStopping = false
+  #isOver = false
+  #renewAt = Infinity
+  #isStarting = false
+  /** The most jobs to claim at a time: about as many as the limits have let begin of late. */
+  #claims = MAX_CLAIMED
+  /** True if something has happened since the loop last looked. */
+  #isAwake = false
+  #endSleep: () => void = () => {}
+
+  constructor(parts: QueueParts<Data>, handle: Handler<Data>, options: WorkOptions) {
+    this.#parts = parts
+    this.#handle = handle
+    this.#concurrency = assertPositiveInteger(
+      'work.concurrency',
+      options.concurrency ?? 10,
+      MAX_CONCURRENCY,
+    )
+    this.#lookEveryMs = durationMs('work.lookEvery', options.lookEvery ?? '5s')
+    this.#untilIdle = assertBoolean(options.untilIdle ?? false)
+    const onFailed = options.onFailed ?? ((id) => logFailed(parts.name, id))
+    this.#onFailed = assertFunction('work.onFailed', onFailed)
+    const { signal } = options
+    if (signal !== undefined && !(signal instanceof AbortSignal)) {
+      throw new ConfigError('invalid_option', 'work.signal', 'must be an AbortSignal', signal)
+    }
+    if (signal?.aborted) this.#isStopping = true
+    signal?.addEventListener('abort', this.#onAbort)
+    const wake = (): void => this.#wake()
+    parts.listeners.add(wake)
+    this.ended = this.#loop().finally(() => {
+      parts.listeners.delete(wake)
+      signal?.removeEventListener('abort', this.#onAbort)
+    })
+    // Who does not wait for it hears of an error all the same.
+    this.ended.catch((error: unknown) => console.error('Sluice: A worker has ended:', error))
+  }
+
+  // `ended` tells of errors.
+  readonly #onAbort = (): void => void this.stop().catch(() => {})
+
+  async stop({ timeout = '25s' }: { readonly timeout?: Duration } = {}): Promise<void> {
+    const timeoutMs = durationMs('stop.timeout', timeout)
+    this.#isStopping = true
+    this.#wake()
+    if (await within(this.ended, timeoutMs)) return
+    for (const job of this.#running.values()) job.abort('The worker stops')
+    if (await within(this.ended, ABORT_MS)) return
+    // Their leases end by themselves.
+    this.#isOver = true
+    this.#wake()
+    await this.ended
+  }
+
+  async #loop(): Promise<void> {
+    let pauseMs: number = PAUSES_MS[0]
+    let failures = 0
+    while (!this.#isOver) {
+      this.#isAwake = false
+      if (this.#isStopping && !this.#isBusy()) break
+      // Jobs reserve in their order, so no more are claimed meanwhile.
+      const free = this.#isStopping || this.#isStarting ? 0 : this.#concurrency - this.#running.size
+      const most = Math.min(this.#claims, free)
+      const turn = await this.#turn(most)
+      if (turn instanceof StoreError) {
+        failures += 1
+        if (this.#untilIdle && failures === GIVE_UP_AFTER) throw turn
+        await this.#sleep(pauseMs)
+        pauseMs = Math.min(2 * pauseMs, PAUSES_MS[1])
+        continue
+      }
+      failures = 0
+      pauseMs = PAUSES_MS[0]
+      const isFull = turn.claimed.length === most
+      if (turn.claimed.length > 0) void this.#start(turn, isFull)
+      const waitMs = turn.nextAt - turn.now
+      const isIdle = !isFull && waitMs > 0
+      if (this.#untilIdle && isIdle && !this.#isBusy()) break
+      const isOver = this.#isStopping && !this.#isBusy()
+      if (isOver || (most > 0 && !isIdle && !this.#isStarting)) continue
+      const isAtCapacity = this.#isStopping || this.#running.size >= this.#concurrency
+      const lookMs = most > 0 ? Math.min(waitMs, this.#lookEveryMs) : this.#lookEveryMs
+      await this.#sleep(isAtCapacity ? Infinity : lookMs)
+    }
+  }
+
+  #isBusy(): boolean {
+    return this.#running.size > 0 || this.#results.length > 0 || this.#settling > 0
+  }
+
+  /** Tells the store what has become of jobs, and claims new ones. Returns the error if the store fails. */
+  async #turn(most: number): Promise<Turn | StoreError> {
+    const { name, runtime, leaseMs, attempts, keepFailedMs, time } = this.#parts
+    const told = this.#results.splice(0, MAX_TOLD)
+    const isDue = Date.now() >= this.#renewAt
+    const renewed = isDue ? [...this.#running.values()] : []
+    const results = [
+      ...told,
+      ...renewed.map(({ id, claim }) => ({ kind: 'running' as const, id, claim })),
+    ]
+    const data = { results, most, leaseMs, maxAttempts: attempts, keepDeadMs: keepFailedMs }
+    const leaseEndsAt = Date.now() + leaseMs
+    let turn: Turn
+    try {
+      turn = await runtime.store.run(operationOf(TURN, name, { ...data, ...time() }))
+    } catch (error) {
+      // What it has done is not known: to tell it again does no harm.
+      this.#results.unshift(...told)
+      if (!(error instanceof StoreError)) throw error
+      const message = `${error.message}. The queue "${name}" waits for it`
+      runtime.events.problem({ code: error.code, message })
+      return error
+    }
+    for (const [at, result] of told.entries()) {
+      if (result.kind === 'done' && turn.taken[at] === 'taken') void this.#settle(result)
+    }
+    for (const job of turn.unsettled) void this.#settle(job)
+    for (const [at, job] of renewed.entries()) {
+      if (turn.taken[told.length + at] === 'taken') job.leaseEndsAt = leaseEndsAt
+      else this.#lose(job)
+    }
+    if (isDue || turn.claimed.length > 0) {
+      const every = leaseMs / 3
+      this.#renewAt = isDue ? Date.now() + every : Math.min(this.#renewAt, Date.now() + every)
+    }
+    for (const id of turn.died) this.#tellFailed(id)
+    for (const job of turn.claimed) {
+      this.#running.set(job.id, new RunningJob(job, this.#parts, leaseEndsAt))
+    }
+    return turn
+  }
+
+  /** Reserves for the jobs that were claimed, one after another, and runs them. */
+  async #start({ claimed }: Turn, isFull: boolean): Promise<void> {
+    const jobs = claimed.map(({ id }) => this.#running.get(id) as RunningJob<Data>)
+    this.#isStarting = true
+    // Who comes after a job that was denied for all would be denied, too; so would be the next of a flow.
+    let isPaused = false
+    const parked = new Set<string>()
+    let begun = 0
+    for (const job of jobs) {
+      const isNext = !isPaused && !this.#isStopping && !parked.has(job.flow)
+      const reserved = isNext ? await job.reserve() : job.untouched()
+      if (typeof reserved === 'number') {
+        begun += 1
+        void this.#run(job, reserved)
+        continue
+      }
+      if (reserved.kind === 'back' && reserved.who === 'queue') isPaused = true
+      if (reserved.kind === 'back' && reserved.who === 'flow') parked.add(job.flow)
+      this.#end(job, reserved)
+    }
+    this.#claims = isPaused ? Math.max(1, begun) : Math.min(MAX_CLAIMED, 2 * this.#claims)
+    this.#isStarting = false
+    // Else there is nothing to claim, and nothing to tell.
+    if (isFull || this.#results.length > 0) this.#wake()
+  }
+
+  async #run(job: RunningJob<Data>, delayMs: number): Promise<void> {
+    const result = await job.run(this.#handle, delayMs)
+    if (this.#running.get(job.id) === job) this.#end(job, result)
+    else await this.#forget(job)
+  }
+
+  #end(job: RunningJob<Data>, result: Result): void {
+    this.#running.delete(job.id)
+    this.#results.push(result)
+    this.#wake()
+  }
+
+  #tellFailed(id: string): void {
+    try {
+      // It may be async, and is not awaited.
+      Promise.resolve(this.#onFailed(id)).catch(logThrown)
+    } catch (error) {
+      logThrown(error)
+    }
+  }
+
+  /** Another worker has the job. */
+  #lose(job: RunningJob<Data>): void {
+    this.#running.delete(job.id)
+    job.abort('The lease of the job has ended')
+    void this.#forget(job)
+  }
+
+  /** Gives back the charge of a job that another worker has. */
+  async #forget(job: RunningJob<Data>): Promise<void> {
+    this.#settling += 1
+    await job.forget()
+    this.#settling -= 1
+    this.#wake()
+  }
+
+  /** Settles a job that has run. If the store fails, the queue gives it to a worker again. */
+  async #settle({ id, claim, settlement }: UnsettledJob): Promise<void> {
+    const { limiter, runtime, name } = this.#parts
+    this.#settling += 1
+    try {
+      await settleOrEstimate(limiter, settlement, (error) => {
+        const message = `A handler of the queue "${name}" has returned what is no cost; its estimate stays charged`
+        runtime.events.problem({ code: 'reservation_lost', message, error })
+      })
+      this.#results.push({ kind: 'settled', id, claim })
+    } catch {
+      // The store has failed.
+    }
+    this.#settling -= 1
+    this.#wake()
+  }
+
+  /** Waits, at most until leases are to be renewed, or something happens. */
+  async #sleep(ms: number): Promise<void> {
+    const renewMs = this.#running.size > 0 ? this.#renewAt - Date.now() : Infinity
+    const waitMs = Math.min(ms, renewMs, this.#lookEveryMs + this.#parts.leaseMs)
+    if (waitMs <= 0 || this.#isAwake) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, waitMs)
+      this.#endSleep = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    this.#endSleep = () => {}
+  }
+
+  #wake(): void {
+    this.#isAwake = true
+    this.#endSleep()
+  }
+}
+
+function assertBoolean(untilIdle: unknown): boolean {
+  if (typeof untilIdle === 'boolean') return untilIdle
+  throw new ConfigError('invalid_option', 'work.untilIdle', 'must be true or false', untilIdle)
+}
+
+/** Returns true if `done` resolves within `ms`. */
+async function within(done: Promise<void>, ms: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, ms, false)
+  })
+  const isOver = await Promise.race([done.then(() => true), timeout])
+  clearTimeout(timer)
+  return isOver
+}
+
+const logThrown = (error: unknown): void => console.error('Sluice: onFailed has thrown:', error)
+
+const logFailed = (queue: string, id: string): void =>
+  console.error(`Sluice: A job of the queue "${queue}" has failed for good: ${id}`)
