@@ -10,6 +10,7 @@ import { Redis } from 'ioredis'
 import { guardChild } from '../../packages/local/dist/redis-server/child-guard.js'
 
 const HOST = '127.0.0.1'
+const PROGRAM = 'redis-server'
 
 export interface LastingRedis extends AsyncDisposable {
   readonly url: string
@@ -46,7 +47,7 @@ export async function lastingRedis(appendfsync: 'always' | 'everysec'): Promise<
 async function start(dir: string, port: number, appendfsync: string): Promise<ChildProcess> {
   const settings = { bind: HOST, port, dir, save: '', appendonly: 'yes', appendfsync }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
-  const child = spawn('redis-server', args, { stdio: 'ignore' })
+  const child = spawn(PROGRAM, args, { stdio: 'ignore' })
   await once(child, 'spawn')
   const cancelGuard = guardChild(child.pid ?? 0)
   child.once('exit', cancelGuard)

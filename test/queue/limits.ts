@@ -10,7 +10,7 @@ export const IN_FLIGHT = 12
 export const CAP = 10_000_000
 
 /** The lease of a job: the least. */
-export const LEASE_MS = 5_000
+const LEASE_MS = 5_000
 
 export const tenantOf = (job: number): string => `t${job % TENANTS}`
 

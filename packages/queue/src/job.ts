@@ -64,7 +64,7 @@ export class JobError<Unit extends string = string> extends Error {
 }
 
 /** The largest job: its data, subject and cost as JSON, in UTF-8 bytes. */
-export const MAX_JOB_BYTES = 65_536
+const MAX_JOB_BYTES = 65_536
 
 /** What is stored of a job. */
 interface Stored {

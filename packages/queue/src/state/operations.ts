@@ -19,7 +19,7 @@ import type {
 import { deadEntry } from './requests.ts'
 
 /** The keys of a queue, in the order of the scripts. */
-export const keysOf = (name: string): readonly string[] =>
+const keysOf = (name: string): readonly string[] =>
   ['meta', 'order', 'waiting', 'timers', 'payloads', 'states', 'dead'].map(
     (part) => `queue:${name}:${part}`,
   )
