@@ -90,7 +90,10 @@ class Swarm {
       ...limitsForSwarm(traffic),
     })
     for (let count = 0; count < processes; count += 1) this.#start()
-    while (this.#decided() < decisions || clock() < until) {
+    // Many decisions may be made while one process is killed.
+    const isComplete = (): boolean =>
+      this.#killed >= kills && this.#resets.length >= resets && this.#stage >= moves
+    while (this.#decided() < decisions || clock() < until || !isComplete()) {
       await new Promise<void>((resolve) => (this.#wake = resolve))
       this.#assertSound()
       const share = this.#decided() / decisions
