@@ -46,7 +46,7 @@ export type Reserved =
 
 /** The charge of a job that runs. */
 export interface JobCharge {
-  /** Returns what there is to settle as text, for `settleCharge`. Without `used`, the estimate is final. */
+  /** Returns what there is to settle as text, for `settleOrEstimate`. Without `used`, the estimate is final. */
   settlement(used: Cost | undefined): string
   /** Gives everything back. */
   cancel(): Promise<void>
@@ -142,11 +142,33 @@ function encodeSettlement(settlement: Settlement): string {
  * @throws StoreError When the store fails.
  * @throws InputError When the handler has returned what is no cost: then the estimate is final.
  */
-export async function settleCharge(limiter: Limiter, settlement: string): Promise<void> {
+async function settleCharge(limiter: Limiter, settlement: string): Promise<void> {
   const { used, units, slots } = JSON.parse(settlement) as Settlement
   if (slots) await settleWithRetry(() => reservation(limiter, slots).settle({}))
   // It refuses null as what is no cost.
   await settleWithRetry(() => reservation(limiter, units).settle(used as Cost))
+}
+
+/**
+ * Charges what a failed attempt says that it has used. Returns false, and calls `report`, if that is no cost: then nothing
+ * has changed.
+ *
+ * @throws StoreError When the store fails.
+ */
+export async function settleAttempt(
+  limiter: Limiter,
+  charge: JobCharge,
+  used: Cost,
+  report: (error: unknown) => void,
+): Promise<boolean> {
+  try {
+    await settleCharge(limiter, charge.settlement(used))
+    return true
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    report(error)
+    return false
+  }
 }
 
 /**

@@ -12,7 +12,7 @@ import {
 import {
   reservationId,
   reserveJob,
-  settleCharge,
+  settleAttempt,
   settleOrEstimate,
   type JobCharge,
 } from './charge.ts'
@@ -140,7 +140,7 @@ export function limitedConsumer<Env extends object, Body, Context extends object
       const isSettled =
         error instanceof JobError &&
         error.used !== undefined &&
-        (await settledWith(limiterOf(env), charge.settlement(error.used)))
+        (await settleAttempt(limiterOf(env), charge, error.used, logNoCost))
       if (!isSettled) await charge.keep()
       throw error
     }
@@ -172,20 +172,11 @@ export function limitedConsumer<Env extends object, Body, Context extends object
   }
 }
 
+const logNoCost = (error: unknown): void =>
+  console.error('Sluice: A JobError says in `used` what is no cost; its estimate stays:', error)
+
 const logUnsettled = (error: unknown): void =>
   console.error('Sluice: A message could not be settled; its estimate stays charged:', error)
-
-/** Charges what a failed attempt has used. Returns false if that is no cost. @throws StoreError When the store fails. */
-async function settledWith(limiter: Limiter, settlement: string): Promise<boolean> {
-  try {
-    await settleCharge(limiter, settlement)
-    return true
-  } catch (error) {
-    if (error instanceof StoreError) throw error
-    console.error('Sluice: A JobError says in `used` what is no cost; its estimate stays:', error)
-    return false
-  }
-}
 
 /** Gives a message back after an error. One that was acknowledged stays so. */
 function giveBack(message: QueueMessage, error: unknown): void {

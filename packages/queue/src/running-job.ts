@@ -2,7 +2,7 @@
 import type { Cost } from '@sluice/core'
 import { durationMs, SluiceError, StoreError } from '@sluice/core'
 import { delay } from '@sluice/core/internal/http'
-import { reservationId, reserveJob, settleCharge, type JobCharge } from './charge.ts'
+import { reservationId, reserveJob, settleAttempt, type JobCharge } from './charge.ts'
 import { assertParsed, decodeJob, JobError, type Job } from './job.ts'
 import type { QueueParts } from './limited-queue.ts'
 import type { ClaimedJob, Result } from './state/requests.ts'
@@ -137,18 +137,13 @@ export class RunningJob<Data> {
     }
   }
 
-  /** Charges what a failed attempt has used. Returns false if that is no cost. @throws StoreError When the store fails. */
-  async #settle(charge: JobCharge, used: Cost): Promise<boolean> {
+  /** Charges what a failed attempt has used, if that is a cost. @throws StoreError When the store fails. */
+  #settle(charge: JobCharge, used: Cost): Promise<boolean> {
     const { limiter, runtime, name } = this.#parts
-    try {
-      await settleCharge(limiter, charge.settlement(used))
-      return true
-    } catch (error) {
-      if (error instanceof StoreError) throw error
+    return settleAttempt(limiter, charge, used, (error) => {
       const message = `A JobError of the queue "${name}" says in \`used\` what is no cost; its estimate stays charged`
       runtime.events.problem({ code: 'reservation_lost', message, error })
-      return false
-    }
+    })
   }
 
   /** The result of a job whose worker stops: its units stay charged, its calls in flight are over. */
