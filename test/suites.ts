@@ -59,7 +59,7 @@ export const SUITES = {
       'test/leases/{swarm,objects,places}.test.ts',
       'test/local/script-budget.test.ts',
       'test/trace/**/*.test.ts',
-      'test/queue/{order,swarm,twins}.test.ts',
+      'test/queue/{order,poison,swarm,twins}.test.ts',
       'test/usage/{findings,large-cells}.test.ts',
       'test/world/**/*.test.ts',
     ],

@@ -18,7 +18,7 @@ export const tenantOf = (job: number): string => `t${job % TENANTS}`
 export const costOf = (job: number): number => 1 + (job % 5)
 
 /** Opens the queue of one process. */
-export function openQueue(url: string) {
+export function openQueue(url: string, attempts = 1_000) {
   const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => 50 })
   client.on('error', () => {})
   const limiter = createLimiter({
@@ -34,7 +34,7 @@ export function openQueue(url: string) {
     name: 'swarm',
     parse: (data) => data as number,
     lease: `${LEASE_MS}ms`,
-    attempts: 1_000,
+    attempts,
     backoff: '1ms',
   })
   return { limiter, queue, close: () => client.disconnect() }

@@ -46,6 +46,8 @@ export class QueueWorker<Data> implements Worker {
   /** True if something has happened since the loop last looked. */
   #isAwake = false
   #endSleep: () => void = () => {}
+  /** Ends the wait of a job that is to run alone. */
+  #whenAlone: () => void = () => {}
 
   constructor(parts: QueueParts<Data>, handle: Handler<Data>, options: WorkOptions) {
     this.#parts = parts
@@ -110,6 +112,7 @@ export class QueueWorker<Data> implements Worker {
       }
       failures = 0
       pauseMs = PAUSES_MS[0]
+      if (this.#isStopping || this.#isAlone()) this.#whenAlone()
       const isFull = turn.claimed.length === most
       if (turn.claimed.length > 0) void this.#start(turn, isFull)
       const waitMs = turn.nextAt - turn.now
@@ -172,6 +175,8 @@ export class QueueWorker<Data> implements Worker {
   /** Reserves for the jobs that were claimed, one after another, and runs them. */
   async #start({ claimed }: Turn, isFull: boolean): Promise<void> {
     const jobs = claimed.map(({ id }) => this.#running.get(id) as RunningJob<Data>)
+    const suspect = jobs.find(({ isSuspect }) => isSuspect)
+    if (suspect) return this.#startAlone(suspect, jobs)
     this.#isStarting = true
     // Who comes after a job that was denied for all would be denied, too; so would be the next of a flow.
     let isPaused = false
@@ -193,6 +198,23 @@ export class QueueWorker<Data> implements Worker {
     this.#isStarting = false
     // Else there is nothing to claim, and nothing to tell.
     if (isFull || this.#results.length > 0) this.#wake()
+  }
+
+  /** Runs one of the jobs that were claimed when no other is left that would be lost with it, and gives the others back. */
+  async #startAlone(job: RunningJob<Data>, claimed: readonly RunningJob<Data>[]): Promise<void> {
+    this.#isStarting = true
+    for (const other of claimed) if (other !== job) this.#end(other, other.untouched())
+    if (!this.#isAlone()) await new Promise<void>((resolve) => (this.#whenAlone = resolve))
+    const reserved = this.#isStopping ? job.untouched() : await job.reserve()
+    if (typeof reserved === 'number') await this.#run(job, reserved)
+    else this.#end(job, reserved)
+    this.#isStarting = false
+    this.#wake()
+  }
+
+  /** Returns true if the store knows the results of all jobs but one. */
+  #isAlone(): boolean {
+    return this.#running.size <= 1 && this.#results.length === 0 && this.#settling === 0
   }
 
   async #run(job: RunningJob<Data>, delayMs: number): Promise<void> {

@@ -43,6 +43,11 @@ export class RunningJob<Data> {
     return this.#claimed.claim
   }
 
+  /** True if its last two workers were lost: it may be the reason, so it runs without others that would be lost with it. */
+  get isSuspect(): boolean {
+    return this.claim - this.#claimed.lostFrom >= 2
+  }
+
   get flow(): string {
     return this.#claimed.flow
   }
