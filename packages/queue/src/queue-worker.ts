@@ -4,6 +4,7 @@ import { assertFunction, assertPositiveInteger } from '@sluice/core/internal'
 import { settleOrEstimate } from './charge.ts'
 import type { QueueParts } from './limited-queue.ts'
 import type { Worker, WorkOptions } from './options.ts'
+import { Sleeper, within } from './sleeper.ts'
 import { RunningJob, type Handler } from './running-job.ts'
 import { operationOf, TURN } from './state/operations.ts'
 import type { Result, Turn, UnsettledJob } from './state/requests.ts'
@@ -43,9 +44,7 @@ export class QueueWorker<Data> implements Worker {
   #isStarting = false
   /** The most jobs to claim at a time: about as many as the limits have let begin of late. */
   #claims = MAX_CLAIMED
-  /** True if something has happened since the loop last looked. */
-  #isAwake = false
-  #endSleep: () => void = () => {}
+  readonly #sleeper = new Sleeper()
   /** Ends the wait of a job that is to run alone. */
   #whenAlone: () => void = () => {}
 
@@ -67,7 +66,7 @@ export class QueueWorker<Data> implements Worker {
     }
     if (signal?.aborted) this.#isStopping = true
     signal?.addEventListener('abort', this.#onAbort)
-    const wake = (): void => this.#wake()
+    const wake = (): void => this.#sleeper.wake()
     parts.listeners.add(wake)
     this.ended = this.#loop().finally(() => {
       parts.listeners.delete(wake)
@@ -83,13 +82,13 @@ export class QueueWorker<Data> implements Worker {
   async stop({ timeout = '25s' }: { readonly timeout?: Duration } = {}): Promise<void> {
     const timeoutMs = durationMs('stop.timeout', timeout)
     this.#isStopping = true
-    this.#wake()
+    this.#sleeper.wake()
     if (await within(this.ended, timeoutMs)) return
     for (const job of this.#running.values()) job.abort('The worker stops')
     if (await within(this.ended, ABORT_MS)) return
     // Their leases end by themselves.
     this.#isOver = true
-    this.#wake()
+    this.#sleeper.wake()
     await this.ended
   }
 
@@ -97,7 +96,7 @@ export class QueueWorker<Data> implements Worker {
     let pauseMs: number = PAUSES_MS[0]
     let failures = 0
     while (!this.#isOver) {
-      this.#isAwake = false
+      this.#sleeper.look()
       if (this.#isStopping && !this.#isBusy()) break
       // Jobs reserve in their order, so no more are claimed meanwhile.
       const free = this.#isStopping || this.#isStarting ? 0 : this.#concurrency - this.#running.size
@@ -197,7 +196,7 @@ export class QueueWorker<Data> implements Worker {
     this.#claims = isPaused ? Math.max(1, begun) : Math.min(MAX_CLAIMED, 2 * this.#claims)
     this.#isStarting = false
     // Else there is nothing to claim, and nothing to tell.
-    if (isFull || this.#results.length > 0) this.#wake()
+    if (isFull || this.#results.length > 0) this.#sleeper.wake()
   }
 
   /** Runs one of the jobs that were claimed when no other is left that would be lost with it, and gives the others back. */
@@ -209,7 +208,7 @@ export class QueueWorker<Data> implements Worker {
     if (typeof reserved === 'number') await this.#run(job, reserved)
     else this.#end(job, reserved)
     this.#isStarting = false
-    this.#wake()
+    this.#sleeper.wake()
   }
 
   /** Returns true if the store knows the results of all jobs but one. */
@@ -226,7 +225,7 @@ export class QueueWorker<Data> implements Worker {
   #end(job: RunningJob<Data>, result: Result): void {
     this.#running.delete(job.id)
     this.#results.push(result)
-    this.#wake()
+    this.#sleeper.wake()
   }
 
   #tellFailed(id: string): void {
@@ -250,7 +249,7 @@ export class QueueWorker<Data> implements Worker {
     this.#settling += 1
     await job.forget()
     this.#settling -= 1
-    this.#wake()
+    this.#sleeper.wake()
   }
 
   /** Settles a job that has run. If the store fails, the queue gives it to a worker again. */
@@ -267,44 +266,20 @@ export class QueueWorker<Data> implements Worker {
       // The store has failed.
     }
     this.#settling -= 1
-    this.#wake()
+    this.#sleeper.wake()
   }
 
   /** Waits, at most until leases are to be renewed, or something happens. */
   async #sleep(ms: number): Promise<void> {
     const renewMs = this.#running.size > 0 ? this.#renewAt - Date.now() : Infinity
     const waitMs = Math.min(ms, renewMs, this.#lookEveryMs + this.#parts.leaseMs)
-    if (waitMs <= 0 || this.#isAwake) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, waitMs)
-      this.#endSleep = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-    this.#endSleep = () => {}
-  }
-
-  #wake(): void {
-    this.#isAwake = true
-    this.#endSleep()
+    await this.#sleeper.sleep(waitMs)
   }
 }
 
 function assertBoolean(untilIdle: unknown): boolean {
   if (typeof untilIdle === 'boolean') return untilIdle
   throw new ConfigError('invalid_option', 'work.untilIdle', 'must be true or false', untilIdle)
-}
-
-/** Returns true if `done` resolves within `ms`. */
-async function within(done: Promise<void>, ms: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timeout = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, ms, false)
-  })
-  const isOver = await Promise.race([done.then(() => true), timeout])
-  clearTimeout(timer)
-  return isOver
 }
 
 const logThrown = (error: unknown): void => console.error('Sluice: onFailed has thrown:', error)

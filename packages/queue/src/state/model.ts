@@ -13,7 +13,8 @@ import type {
   UnsettledJob,
   Why,
 } from './requests.ts'
-import { deadEntry, FORGET_FLOW_MS, MAX_DUE } from './requests.ts'
+import { deadEntry, MAX_DUE } from './requests.ts'
+import { Lines, type Line } from './lines.ts'
 import { Sorted } from './sorted.ts'
 
 /** Where a job is: waiting; waiting because its worker was lost; running; run, and not settled; until later; among the dead; nowhere. */
@@ -35,23 +36,13 @@ interface Job {
   rest: string
 }
 
-interface Flow {
-  readonly name: string
-  /** Whether it has jobs that may run, is parked with them, or has none. */
-  status: 'active' | 'parked' | 'empty'
-  tag: number
-  readonly waiting: Sorted
-}
-
 export class QueueModel {
-  #virtualTime = 0
   #sequence = 0
   #pausedUntil = 0
   #keepDeadMs = 0
   readonly #jobs = new Map<string, Job>()
-  readonly #flows = new Map<string, Flow>()
-  readonly #order = new Sorted()
   readonly #timers = new Sorted()
+  readonly #lines = new Lines(this.#timers)
   readonly #dead = new Sorted()
   #died: string[] = []
   #unsettled: UnsettledJob[] = []
@@ -98,8 +89,8 @@ export class QueueModel {
     }
     const claimed: ClaimedJob[] = []
     const open = this.#pausedUntil > now ? 0 : most
-    while (claimed.length < open && this.#order.first) {
-      const job = this.#claim(this.#order.first[1], leaseMs)
+    for (let line = this.#lines.next; line && claimed.length < open; line = this.#lines.next) {
+      const job = this.#claim(line, leaseMs)
       if (job) claimed.push(job)
     }
     let nextAt = this.#timers.first?.[0] ?? Infinity
@@ -153,11 +144,7 @@ export class QueueModel {
         this.#remove(job)
         // What it has given back may be what others wait for.
         this.#pausedUntil = Math.min(this.#pausedUntil, this.#now)
-        const flow = this.#flowOf(job.flow)
-        if (flow.status === 'parked') {
-          this.#timers.delete(`p${flow.name}`)
-          this.#admit(flow)
-        }
+        this.#lines.unpark(this.#lines.of(job.flow))
       }
       return 'taken'
     }
@@ -183,18 +170,14 @@ export class QueueModel {
   }
 
   #giveBack(job: Job, { who, delayMs, isClean, held }: Extract<Result, { kind: 'back' }>): void {
-    const flow = this.#flowOf(job.flow)
+    const line = this.#lines.of(job.flow)
     job.attempts -= 1
     if (isClean) job.lostFrom = job.claims + 1
     if (held !== '') job.rest = held
-    flow.tag = Math.max(0, flow.tag - job.length)
-    if (flow.status === 'active') this.#order.set(flow.name, flow.tag)
+    this.#lines.moveBack(line, job.length)
     this.#return(job, 'waiting')
-    if (who === 'flow' && flow.status !== 'empty') {
-      this.#order.delete(flow.name)
-      flow.status = 'parked'
-      this.#timers.set(`p${flow.name}`, this.#now + delayMs)
-    } else if (who === 'queue') {
+    if (who === 'flow') this.#lines.park(line, this.#now + delayMs)
+    else if (who === 'queue') {
       this.#pausedUntil = Math.max(this.#pausedUntil, this.#now + delayMs)
     }
   }
@@ -205,10 +188,9 @@ export class QueueModel {
     const job = this.#jobs.get(name)
     this.#timers.delete(member)
     if (kind === 'p') {
-      const flow = this.#flowOf(name)
-      if (flow.status === 'parked') this.#admit(flow)
+      this.#lines.unpark(this.#lines.of(name))
     } else if (kind === 'f') {
-      if (this.#flowOf(name).status === 'empty') this.#flows.delete(name)
+      this.#lines.forget(name)
     } else if (!job) {
       return
     } else if (kind === 'r') {
@@ -228,56 +210,26 @@ export class QueueModel {
     }
   }
 
-  /** Claims the first job of a flow, unless it has waited too long. */
-  #claim(name: string, leaseMs: number): ClaimedJob | undefined {
-    const flow = this.#flowOf(name)
-    const [, rankAndId] = flow.waiting.first as readonly [number, string]
-    const job = this.#jobs.get(rankAndId.slice(rankAndId.indexOf('|') + 1)) as Job
+  /** Claims the first job of a line, unless it has waited too long. */
+  #claim(line: Line, leaseMs: number): ClaimedJob | undefined {
+    const [, member] = line.waiting.first as readonly [number, string]
+    const job = this.#jobs.get(member.slice(member.indexOf('|') + 1)) as Job
     if (job.deadline > 0 && job.deadline <= this.#now) {
       this.#die(job, 'waited_too_long', '')
       return undefined
     }
-    flow.waiting.delete(rankAndId)
-    this.#virtualTime = Math.max(this.#virtualTime, flow.tag)
-    flow.tag += job.length
-    if (flow.waiting.size > 0) this.#order.set(name, flow.tag)
-    else this.#empty(flow)
+    this.#lines.serve(line, member, job.length, this.#now)
     job.where = 'running'
     job.claims += 1
     job.attempts += 1
     this.#timers.set(`r${job.id}`, this.#now + leaseMs)
     const { id, claims: claim, attempts: attempt, lostFrom, rest: held, payload } = job
-    return { id, flow: name, claim, attempt, lostFrom, held, payload }
-  }
-
-  #flowOf(name: string): Flow {
-    const known = this.#flows.get(name)
-    if (known) return known
-    const flow: Flow = { name, status: 'empty', tag: 0, waiting: new Sorted() }
-    this.#flows.set(name, flow)
-    return flow
-  }
-
-  #admit(flow: Flow): void {
-    flow.status = 'active'
-    flow.tag = Math.max(this.#virtualTime, flow.tag)
-    this.#order.set(flow.name, flow.tag)
-  }
-
-  #empty(flow: Flow): void {
-    this.#order.delete(flow.name)
-    this.#timers.delete(`p${flow.name}`)
-    flow.status = 'empty'
-    this.#timers.set(`f${flow.name}`, this.#now + FORGET_FLOW_MS)
+    return { id, flow: line.name, claim, attempt, lostFrom, held, payload }
   }
 
   #wait(job: Job, where: 'waiting' | 'abandoned'): void {
     job.where = where
-    const flow = this.#flowOf(job.flow)
-    flow.waiting.set(`${job.rank}|${job.id}`, 0)
-    if (flow.status !== 'empty') return
-    this.#timers.delete(`f${flow.name}`)
-    this.#admit(flow)
+    this.#lines.join(this.#lines.of(job.flow), memberOf(job))
   }
 
   #return(job: Job, where: 'waiting' | 'abandoned'): void {
@@ -294,9 +246,7 @@ export class QueueModel {
     const { where, id } = job
     job.where = 'nowhere'
     if (where === 'waiting' || where === 'abandoned') {
-      const flow = this.#flowOf(job.flow)
-      flow.waiting.delete(`${job.rank}|${id}`)
-      if (flow.waiting.size === 0) this.#empty(flow)
+      this.#lines.leave(this.#lines.of(job.flow), memberOf(job), this.#now)
     }
     if (where === 'running') this.#timers.delete(`r${id}`)
     if (where === 'unsettled') this.#timers.delete(`s${id}`)
@@ -323,3 +273,6 @@ export class QueueModel {
     this.#died.push(job.id)
   }
 }
+
+/** The place of a job in its line. */
+const memberOf = ({ rank, id }: Job): string => `${rank}|${id}`
