@@ -3,7 +3,7 @@ import { redis } from '@sluice/core/redis'
 import { limitedProcessor } from '@sluice/queue/bullmq'
 import { Queue, Worker, type Job } from 'bullmq'
 import { Redis } from 'ioredis'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { freshPrefix } from '../support/stores.ts'
 
 interface Data {
@@ -111,5 +111,32 @@ describe('a processor of BullMQ', () => {
     expect(job?.attemptsMade).toBe(1)
     expect(error.message).toContain('"tokens"')
     expect(await left(limiter)).toEqual([1_000, 5])
+  })
+
+  it.each<[string, () => unknown]>([
+    ['is no cost', () => ({ token: -1 })],
+    [
+      'throws',
+      () => {
+        throw new Error('there is no usage')
+      },
+    ],
+  ])('charges the estimate if `used` %s, and its call in flight is over', async (_, used) => {
+    const { limiter, queue, name, connection } = setUp('60s', 100)
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const own = { ...options, used: used as () => { token: number } }
+    const processor = limitedProcessor<Data, { used: number }>(limiter, own, async () => ({
+      used: 7,
+    }))
+    await queue.add('job', { tenant: 'acme', n: 1 }, { attempts: 3 })
+    const worker = new Worker<Data, { used: number }>(name, processor, { connection })
+    const job = await new Promise<Job>((resolve) => {
+      worker.on('completed', resolve)
+    })
+    await worker.close()
+    expect(job.attemptsMade).toBe(1)
+    expect(await left(limiter)).toEqual([990, 5])
+    expect(log).toHaveBeenCalledOnce()
+    log.mockRestore()
   })
 })

@@ -1,5 +1,4 @@
 import {
-  concurrency,
   createLimiter,
   fixedWindow,
   leakyBucket,
@@ -8,18 +7,9 @@ import {
   type Limiter,
 } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
-import { JobError } from '@sluice/queue'
-import {
-  limitedConsumer,
-  type LimitedConsumerOptions,
-  type QueueMessage,
-} from '@sluice/queue/cloudflare'
+import { limitedConsumer, type QueueMessage } from '@sluice/queue/cloudflare'
 import { afterEach, beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest'
-
-interface Job {
-  readonly tenant: string
-  readonly cost?: number
-}
+import { message, options, type Job } from './messages.ts'
 
 const clock = manualClock(Date.UTC(2026, 0, 1, 12))
 const limiterFor = vi.fn<(env: object) => Limiter>(() =>
@@ -30,25 +20,7 @@ const limiterFor = vi.fn<(env: object) => Limiter>(() =>
   }),
 )
 const handle = vi.fn<(message: QueueMessage<Job>) => Promise<void>>(async () => {})
-let sent = 0
 const error = vi.spyOn(console, 'error').mockImplementation(() => {})
-
-const options: LimitedConsumerOptions<object, Job> = {
-  subject: ({ body }: { body: Job }) => ({ tenant: body.tenant }),
-  cost: ({ body }: { body: Job }) => body.cost ?? 1,
-}
-
-/** A message that notes what is done with it. */
-function message(tenant: string, cost?: number) {
-  sent += 1
-  return {
-    id: `message-${sent}`,
-    body: { tenant, ...(cost === undefined ? {} : { cost }) },
-    attempts: 1,
-    ack: vi.fn<() => void>(),
-    retry: vi.fn<(options?: { delaySeconds: number }) => void>(),
-  }
-}
 
 const consume = (messages: ReturnType<typeof message>[], env = {}) =>
   limitedConsumer(limiterFor, options, handle)({ queue: 'jobs', messages }, env, {})
@@ -208,62 +180,6 @@ describe('a message that fits and has a delay', () => {
     await vi.advanceTimersByTimeAsync(1)
     await done
     expect(handle).toHaveBeenCalledTimes(30)
-  })
-})
-
-const charged = () => {
-  const limiter = createLimiter({
-    store: memory(),
-    clock,
-    policies: [
-      fixedWindow({ name: 'daily', limit: 100, window: '1d', per: ['tenant'], unit: 'token' }),
-      concurrency({ name: 'inFlight', limit: 1, per: ['tenant'] }),
-    ],
-  })
-  const left = async () => {
-    const { policies } = await limiter.peek({ tenant: 'acme' }, { cost: { token: 0 } })
-    return policies.map(({ remaining }) => remaining)
-  }
-  return { limiter, left }
-}
-
-describe('the charge of a message', () => {
-  const own = { ...options, cost: () => ({ token: 10 }) }
-
-  it('is what its handler says, or else the estimate', async () => {
-    const { limiter, left } = charged()
-    const answers = [{ token: 4 }, undefined]
-    const queue = limitedConsumer<object, Job>(limiter, own, async () => answers.shift())
-    await queue({ queue: 'jobs', messages: [message('acme'), message('acme')] }, {}, {})
-    expect(await left()).toEqual([86, 1])
-  })
-
-  it('is one, however often it fails or its consumer dies', async () => {
-    const { limiter, left } = charged()
-    const again = message('acme')
-    const failing = limitedConsumer<object, Job>(limiter, own, () =>
-      Promise.reject(new Error('no')),
-    )
-    await failing({ queue: 'jobs', messages: [again] }, {}, {})
-    expect(await left()).toEqual([90, 1])
-    // It never comes back from its second attempt.
-    const dying = limitedConsumer<object, Job>(limiter, own, () => new Promise(() => {}))
-    void dying({ queue: 'jobs', messages: [{ ...again, attempts: 2 }] }, {}, {})
-    await vi.waitFor(async () => expect(await left()).toEqual([90, 0]))
-    const used = limitedConsumer<object, Job>(limiter, own, () => ({ token: 7 }))
-    await used({ queue: 'jobs', messages: [{ ...again, attempts: 3 }] }, {}, {})
-    expect(await left()).toEqual([93, 1])
-  })
-
-  it('of a failed attempt is what it says, and the message comes back when it says', async () => {
-    const { limiter, left } = charged()
-    const cut = message('acme')
-    const failing = limitedConsumer<object, Job>(limiter, own, () => {
-      throw new JobError('cut off', { used: { token: 3 }, retry: '90s' })
-    })
-    await failing({ queue: 'jobs', messages: [cut] }, {}, {})
-    expect(cut.retry.mock.calls).toEqual([[{ delaySeconds: 90 }]])
-    expect(await left()).toEqual([97, 1])
   })
 })
 

@@ -1,4 +1,4 @@
-/* The charge of a job: reserved under an id that is made from the job's, so that who does it again can give it back. */
+/* The charge of a job. Its reservation has an id made from the job's, so that another worker can give it back. */
 import type { Cost, DeniedDecision, Limiter, Subject, WaitUntil } from '@sluice/core'
 import { StoreError } from '@sluice/core'
 import { slotRelease } from '@sluice/core/internal/http'
@@ -17,7 +17,7 @@ const SETTLE_WITHIN = '1d'
 /** The most reservations of lost claims to give back. */
 const MAX_CANCELLED = 8
 
-/** What a job is charged, and how its reservations are named. */
+/** The subject and cost of a job, and the ids of its reservations. */
 export interface Charged {
   readonly limiter: Limiter
   readonly subject: Subject
@@ -28,7 +28,7 @@ export interface Charged {
   readonly idOf: (claim: number) => Promise<string>
 }
 
-/** A claim of a job, and what those before it have left. */
+/** A claim of a job, and the reservations that earlier claims have left. */
 export interface Claim {
   readonly claim: number
   /** The first claim that may have left a reservation that nobody knows. */
@@ -46,7 +46,7 @@ export type Reserved =
 
 /** The charge of a job that runs. */
 export interface JobCharge {
-  /** Returns what there is to settle as text, for `settleOrEstimate`. Without `used`, the estimate is final. */
+  /** Returns its settlement as text, for `settleOrEstimate`. Without `used`, the estimate is final. */
   settlement(used: Cost | undefined): string
   /** Gives everything back. */
   cancel(): Promise<void>
@@ -55,8 +55,8 @@ export interface JobCharge {
 }
 
 /**
- * Reserves for a job. What a lost claim has reserved is given back first; what a failed attempt has left is taken over,
- * so that a job is charged once. Without the limiter's store, no job begins.
+ * Reserves for a job. It first cancels the reservations of lost claims, and takes over that of a failed attempt, so that a
+ * job is charged once. Without the limiter's store, no job begins.
  *
  * @throws StoreError When the store fails while something is given back.
  * @throws InputError, ConfigError When the subject or the cost is not the limiter's.

@@ -36,7 +36,7 @@ export interface QueueMessage<Body = unknown> {
   readonly body: Body
   /** The number of this attempt, from 1. */
   readonly attempts: number
-  /** Tells the queue that it is done. */
+  /** Reports to the queue that it is done. */
   ack(): void
   /** Gives it back to the queue. */
   retry(options?: { readonly delaySeconds?: number }): void

@@ -66,7 +66,7 @@ export class JobError<Unit extends string = string> extends Error {
 /** The largest job: its data, subject and cost as JSON, in UTF-8 bytes. */
 const MAX_JOB_BYTES = 65_536
 
-/** What is stored of a job. */
+/** A job as the store keeps it. */
 interface Stored {
   readonly data: unknown
   readonly subject: Subject

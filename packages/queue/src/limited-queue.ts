@@ -35,7 +35,7 @@ export interface QueueParts<Data = unknown> {
   readonly backoffMs: number
   readonly leaseMs: number
   readonly keepFailedMs: number
-  /** Tells the workers of this process that there is a job. */
+  /** Functions that wake the workers of this process. */
   readonly listeners: Set<() => void>
   readonly time: () => QueueRequest
 }

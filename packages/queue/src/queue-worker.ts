@@ -1,4 +1,4 @@
-/* The loop of a worker: what it tells the store, what it claims, and how long it sleeps. */
+/* The loop of a worker: it reports results to the store, claims jobs, and sleeps until there is more to do. */
 import { ConfigError, durationMs, StoreError, type Duration } from '@sluice/core'
 import { assertFunction, assertPositiveInteger } from '@sluice/core/internal'
 import { settleOrEstimate } from './charge.ts'
@@ -17,7 +17,7 @@ const ABORT_MS = 1_000
 
 /** The most jobs that run at a time, and the most results in one call: more are too many for a script. */
 const MAX_CONCURRENCY = 1_000
-const MAX_TOLD = 500
+const MAX_RESULTS = 500
 
 /** The shortest and longest pause after the store has failed, in milliseconds. */
 const PAUSES_MS = [500, 10_000] as const
@@ -129,14 +129,14 @@ export class QueueWorker<Data> implements Worker {
     return this.#running.size > 0 || this.#results.length > 0 || this.#settling > 0
   }
 
-  /** Tells the store what has become of jobs, and claims new ones. Returns the error if the store fails. */
+  /** Reports results to the store, and claims new jobs. Returns the error if the store fails. */
   async #turn(most: number): Promise<Turn | StoreError> {
     const { name, runtime, leaseMs, attempts, keepFailedMs, time } = this.#parts
-    const told = this.#results.splice(0, MAX_TOLD)
+    const batch = this.#results.splice(0, MAX_RESULTS)
     const isDue = Date.now() >= this.#renewAt
     const renewed = isDue ? [...this.#running.values()] : []
     const results = [
-      ...told,
+      ...batch,
       ...renewed.map(({ id, claim }) => ({ kind: 'running' as const, id, claim })),
     ]
     const data = { results, most, leaseMs, maxAttempts: attempts, keepDeadMs: keepFailedMs }
@@ -145,26 +145,26 @@ export class QueueWorker<Data> implements Worker {
     try {
       turn = await runtime.store.run(operationOf(TURN, name, { ...data, ...time() }))
     } catch (error) {
-      // What it has done is not known: to tell it again does no harm.
-      this.#results.unshift(...told)
+      // The store may have taken the results: it ignores those that it gets again.
+      this.#results.unshift(...batch)
       if (!(error instanceof StoreError)) throw error
       const message = `${error.message}. The queue "${name}" waits for it`
       runtime.events.problem({ code: error.code, message })
       return error
     }
-    for (const [at, result] of told.entries()) {
+    for (const [at, result] of batch.entries()) {
       if (result.kind === 'done' && turn.taken[at] === 'taken') void this.#settle(result)
     }
     for (const job of turn.unsettled) void this.#settle(job)
     for (const [at, job] of renewed.entries()) {
-      if (turn.taken[told.length + at] === 'taken') job.leaseEndsAt = leaseEndsAt
+      if (turn.taken[batch.length + at] === 'taken') job.leaseEndsAt = leaseEndsAt
       else this.#lose(job)
     }
     if (isDue || turn.claimed.length > 0) {
       const every = leaseMs / 3
       this.#renewAt = isDue ? Date.now() + every : Math.min(this.#renewAt, Date.now() + every)
     }
-    for (const id of turn.died) this.#tellFailed(id)
+    for (const id of turn.died) this.#reportFailed(id)
     for (const job of turn.claimed) {
       this.#running.set(job.id, new RunningJob(job, this.#parts, leaseEndsAt))
     }
@@ -228,7 +228,7 @@ export class QueueWorker<Data> implements Worker {
     this.#sleeper.wake()
   }
 
-  #tellFailed(id: string): void {
+  #reportFailed(id: string): void {
     try {
       // It may be async, and is not awaited.
       Promise.resolve(this.#onFailed(id)).catch(logThrown)
@@ -262,8 +262,13 @@ export class QueueWorker<Data> implements Worker {
         runtime.events.problem({ code: 'reservation_lost', message, error })
       })
       this.#results.push({ kind: 'settled', id, claim })
-    } catch {
-      // The store has failed.
+    } catch (error) {
+      // If the store has failed, the queue gives the job to a worker again. Nothing else ends by itself.
+      if (!(error instanceof StoreError)) {
+        const message = `A job of the queue "${name}" cannot be settled; its estimate stays charged`
+        runtime.events.problem({ code: 'reservation_lost', message, error })
+        this.#results.push({ kind: 'settled', id, claim })
+      }
     }
     this.#settling -= 1
     this.#sleeper.wake()

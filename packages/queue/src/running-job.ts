@@ -1,4 +1,4 @@
-/* One job of a worker: from its claim to what the worker tells the store of it. */
+/* One job of a worker, from its claim to its result. */
 import type { Cost } from '@sluice/core'
 import { durationMs, SluiceError, StoreError } from '@sluice/core'
 import { delay } from '@sluice/core/internal/http'

@@ -5,7 +5,7 @@ import { Sorted } from './sorted.ts'
 /** The line of one flow. */
 export interface Line {
   readonly name: string
-  /** Whether it has jobs that may run, is parked with them, or has none. */
+  /** Active if its jobs may run, parked if they wait for a limit, empty if it has none. */
   status: 'active' | 'parked' | 'empty'
   /** Its virtual time. */
   tag: number

@@ -1,6 +1,6 @@
-/* What is asked of the state of a queue, and what it answers: plain data, the same for every store. */
+/* The requests to the state of a queue, and its answers: plain data, the same for every store. */
 
-/** What every request to the state of a queue has. */
+/** The time of a request to the state of a queue. */
 export interface QueueRequest {
   /** The caller's time in epoch ms. */
   readonly now: number
@@ -11,7 +11,7 @@ export interface QueueRequest {
 /** A job to add. */
 export interface NewJob {
   readonly id: string
-  /** Who waits in turn: jobs of one flow run in their order. Letters, digits and `-_.!~*'()%&=` only. */
+  /** The line that it waits in: jobs of one flow run in their order. Letters, digits and `-_.!~*'()%&=` only. */
   readonly flow: string
   /** The virtual time that it takes: its size by the weight of its flow. A whole number above 0. */
   readonly length: number
@@ -30,12 +30,12 @@ export interface AddRequest extends QueueRequest {
   readonly maxJobs: number
 }
 
-/** What became of a job to add: added, known by its id, or refused because the queue is full. */
+/** The result of adding a job: added, known by its id, or refused because the queue is full. */
 export type Added = 'added' | 'known' | 'full'
 
-/** What a worker tells of a job that it has claimed. */
+/** A worker's report about a job that it has claimed. */
 export type Result = { readonly id: string; readonly claim: number } &
-  /** It has run. Until it is settled, the queue keeps what there is to settle: a text that only workers read. */
+  /** It has run. The queue keeps its settlement, a text that only workers read, until it is settled. */
   (
     | { readonly kind: 'done'; readonly settlement: string }
     | { readonly kind: 'settled' }
@@ -51,7 +51,7 @@ export type Result = { readonly id: string; readonly claim: number } &
     /** It did not run, and is the first of its flow again. */
     | {
         readonly kind: 'back'
-        /** Who waits for `delayMs`: its flow, the whole queue, or nobody. */
+        /** Its flow, the whole queue or nobody waits for `delayMs`. */
         readonly who: 'flow' | 'queue' | 'nobody'
         readonly delayMs: number
         /** False if it may hold a reservation that nobody knows. */
@@ -72,7 +72,7 @@ export interface TurnRequest extends QueueRequest {
   readonly keepDeadMs: number
 }
 
-/** What a result has done: it was taken, another worker has the job, or there was nothing left to do. */
+/** The outcome of a report: taken, another worker has the job, or there is nothing left to do. */
 export type Taken = 'taken' | 'lost' | 'gone'
 
 export interface ClaimedJob {
