@@ -139,4 +139,16 @@ describe('a processor of BullMQ', () => {
     expect(log).toHaveBeenCalledOnce()
     log.mockRestore()
   })
+
+  it('does not begin a job that was cancelled while it was delayed, and frees its call', async () => {
+    const { limiter } = setUp('60s', 100)
+    const processor = limitedProcessor<Data, { used: number }>(limiter, options, async () => {
+      throw new Error('it has begun')
+    })
+    const job = { queueName: 'q', id: '1', data: { tenant: 'acme' }, attemptsStarted: 1 }
+    const cancelled = AbortSignal.abort(new Error('cancelled'))
+    const facts = { ...job, attemptsMade: 0, stalledCounter: 0 }
+    await expect(processor(facts as never, 'token', cancelled)).rejects.toThrow('cancelled')
+    expect(await left(limiter)).toEqual([990, 5])
+  })
 })

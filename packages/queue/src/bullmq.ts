@@ -100,9 +100,10 @@ export function limitedProcessor<Data = any, Result = any>(
       const problem = `Sluice: The job never fits: its cost is above the limit of policy "${violated?.name}"`
       throw new UnrecoverableError(problem)
     }
-    await delay(reserved.delayMs, signal)
     let result: Result
     try {
+      await delay(reserved.delayMs, signal)
+      signal?.throwIfAborted()
       result = await handle(job, token, signal)
     } catch (error) {
       await reserved.charge.keep().catch(() => {})
