@@ -18,8 +18,10 @@ export interface Away {
   readonly isDenied: boolean
   /** The most to grant to a request with a `fit`. */
   readonly most: number
-  /** The time of home when it decided, if it was asked. */
-  readonly decidedAt?: number | undefined
+  /** Who decided last: leases, or home if it was asked. */
+  readonly source: 'lease' | 'store'
+  /** The time (epoch ms) at which that was. */
+  readonly decidedAt: number
 }
 
 /**
@@ -47,11 +49,16 @@ export async function takeAlone(
     id,
     mark: keepingMark(id, heldMs + RETURN_WITHIN_MS),
   }
-  const { verdicts, granted, now: decidedAt } = await known.ask(asked, request.apply && !apply)
+  const { verdicts, granted, now: askedAt } = await known.ask(asked, request.apply && !apply)
   const both = new Map([...away.verdicts, ...verdictsOf(entries, verdicts)])
-  const denied = isDenied(entries, verdicts)
-  const most = Math.min(away.most, granted ?? away.most)
-  if (denied || !apply) return { ...away, verdicts: both, isDenied: denied, most, decidedAt }
+  const found: Away = {
+    ...away,
+    verdicts: both,
+    isDenied: isDenied(entries, verdicts),
+    most: Math.min(away.most, granted ?? away.most),
+    ...(askedAt !== undefined && { source: 'store', decidedAt: askedAt }),
+  }
+  if (found.isDenied || !apply) return found
   const block = new Block(home, asked, now.steady + heldMs)
   const served = chargedAt(asked, verdicts, granted).flatMap((entry, at): Served[] => {
     const { durationMs, isAligned } = termsOf(entry.policy) as LeaseTerms
@@ -64,8 +71,7 @@ export async function takeAlone(
     return [{ lease: new Lease({ ...facts, countedMs }), entry }]
   })
   const alone = served.map(({ lease }) => lease)
-  const all = [...away.served, ...served]
-  return { verdicts: both, served: all, alone, isDenied: false, most, decidedAt }
+  return { ...found, served: [...away.served, ...served], alone }
 }
 
 /** Returns verdicts by the positions of their policies. */

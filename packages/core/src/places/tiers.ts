@@ -97,6 +97,7 @@ export class Tiers {
     now: Moment,
   ): Promise<Away> {
     let local = first
+    let served = now
     this.#serving.fetchAhead(local.served, asked, now)
     if (asked.apply && local.rest.length > 0) {
       const missing = local.rest.filter(({ enforced }) => enforced)
@@ -104,7 +105,8 @@ export class Tiers {
       if (blocks.requests.length > 0) {
         local.putBack()
         await this.#serving.takeBlocks(blocks, asked, now)
-        local = serveLocally(this.#book, asked, heldMs, momentOf(asked))
+        served = momentOf(asked)
+        local = serveLocally(this.#book, asked, heldMs, served)
       }
     }
     const away: Away = {
@@ -113,6 +115,8 @@ export class Tiers {
       alone: [],
       isDenied: false,
       most: request.fit?.most ?? 0,
+      source: 'lease',
+      decidedAt: served.wall,
     }
     if (local.rest.length === 0) return away
     try {
@@ -148,7 +152,7 @@ export class Tiers {
         mark: keptMark && heldMark(keptMark, entries, served),
         fit: fit && { ...fit, most: Math.max(fit.floor, away.most) },
       }
-      const reply = await this.#decideOwn(asked, away.decidedAt)
+      const reply = await this.#decideOwn(asked, away)
       isAllowed = mayCharge && !isDenied(own, reply.verdicts)
       const found = new Map([...away.verdicts, ...verdictsOf(own, reply.verdicts)])
       const verdicts = entries.map(({ index }) => {
@@ -171,13 +175,15 @@ export class Tiers {
   }
 
   /** Decides what the place counts. If that is nothing, it has nothing to note or to grant. */
-  async #decideOwn(request: StoreRequest, decidedAt: number | undefined): Promise<StoreReply> {
-    const { entries, reads, fit, now } = request
+  async #decideOwn(
+    request: StoreRequest,
+    { source, decidedAt }: Pick<Away, 'source' | 'decidedAt'>,
+  ): Promise<StoreReply> {
+    const { entries, reads, fit } = request
     if (entries.length > 0) return this.#own.decide(request)
     const granted = fit?.most
     if (reads.length === 0) {
-      const source = decidedAt === undefined ? 'lease' : 'store'
-      return { source, now: decidedAt ?? now, verdicts: [], values: [], granted }
+      return { source, now: decidedAt, verdicts: [], values: [], granted }
     }
     const bare = { ...request, mark: undefined, fit: undefined }
     return { ...(await this.#own.decide(bare)), granted }
