@@ -1,5 +1,6 @@
 /* What the checker finds in the log of a swarm, rule by rule. */
 import { check, type Findings, type Rule } from './checker.ts'
+import type { LoggedDecision } from './log.ts'
 import type { SwarmLog } from './swarm.ts'
 import type { Traffic } from './traffic.ts'
 
@@ -24,3 +25,13 @@ export function findingsOf(traffic: Traffic, { decisions, resets }: SwarmLog): R
   ]
   return rules.map((rule) => ({ rule, found: check(rule, decisions, resets) }))
 }
+
+/** The clocks of Redis and of the processes are one, read in whole milliseconds. */
+const ROUNDING_MS = 1
+
+/** Finds allowed decisions whose time is not between the two that their process has read. */
+export const outOfTime = (decisions: readonly LoggedDecision[]): LoggedDecision[] =>
+  decisions.filter(
+    ({ allowed, before, at, after }) =>
+      allowed && (at < before - ROUNDING_MS || at > after + ROUNDING_MS),
+  )

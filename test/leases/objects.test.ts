@@ -7,7 +7,7 @@ import { durableObjects } from '../../packages/cloudflare/dist/durable-object/du
 import { namespaceAt } from '../support/remote-objects.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { startWorkerdObjects } from '../support/workerd-objects.ts'
-import { findingsOf } from './findings.ts'
+import { findingsOf, outOfTime } from './findings.ts'
 import { runSwarm } from './swarm.ts'
 import { SMALL_LIMITS, type Traffic } from './traffic.ts'
 
@@ -63,6 +63,7 @@ it(
       })
       const findings = findingsOf(TRAFFIC, log)
       expect(findings.flatMap(({ found }) => found.violations)).toEqual([])
+      expect(outOfTime(log.decisions)).toEqual([])
       expect(log.decisions.length).toBeGreaterThanOrEqual(DECISIONS)
       expect(log.decisions.some(({ allowed }) => !allowed)).toBe(true)
       expect(deaths).toBeGreaterThan(3)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { slotOf, startRedisCluster, type RedisCluster } from '../support/redis-cluster.ts'
 import { freshPrefix } from '../support/stores.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
-import { findingsOf } from './findings.ts'
+import { findingsOf, outOfTime } from './findings.ts'
 import { openPlaces } from './places.ts'
 import { runSwarm } from './swarm.ts'
 import { SMALL_LIMITS, type Traffic } from './traffic.ts'
@@ -62,6 +62,7 @@ it.each(Object.entries(PLACES))(
       const log = await runSwarm({ ...swarm, ...where(), prefix, store })
       const findings = findingsOf(TRAFFIC, log)
       expect(findings.flatMap(({ found }) => found.violations)).toEqual([])
+      expect(outOfTime(log.decisions)).toEqual([])
       expect(log.decisions.length).toBeGreaterThanOrEqual(DECISIONS)
       expect(log.decisions.some(({ allowed }) => !allowed)).toBe(true)
       ending.abort()
@@ -95,6 +96,7 @@ it(
       const log = await runSwarm({ ...swarm, ...where, store, openStage, moves: MOVES })
       const findings = findingsOf(TRAFFIC, log)
       expect(findings.flatMap(({ found }) => found.violations)).toEqual([])
+      expect(outOfTime(log.decisions)).toEqual([])
       expect(log.decisions.length).toBeGreaterThanOrEqual(DECISIONS)
       console.info(
         `${log.decisions.length} decisions, ${MOVES} stages; fullest window: ${findings
@@ -145,6 +147,7 @@ it(
       // Each region counts plain requests by itself.
       const findings = findingsOf(TRAFFIC, log).filter(({ rule }) => rule.name !== 'plain')
       expect(findings.flatMap(({ found }) => found.violations)).toEqual([])
+      expect(outOfTime(log.decisions)).toEqual([])
       expect(cuts).toBeGreaterThan(1)
       console.info(
         `${log.decisions.length} decisions, ${cuts} cuts; fullest window: ${findings
@@ -212,6 +215,7 @@ it(
           return Number(used) - Number(limit)
         })
       const excess = Math.max(0, ...excesses)
+      expect(outOfTime(log.decisions)).toEqual([])
       expect(kills).toHaveLength(2)
       expect(lost).toBeGreaterThan(0)
       expect(excess).toBeLessThanOrEqual(lost)
