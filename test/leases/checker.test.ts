@@ -65,6 +65,14 @@ describe('the checker', () => {
     expect(tooFull({ ...sliding, isGlobal: true }, log)).toBe(1)
   })
 
+  it("gives a lease's block the benefit of the doubt about its arrival, if it is counted by its caller's time", () => {
+    const late = unit(500, { after: 520, tenant: 'b' })
+    const log = [unit(0), unit(1), unit(995), late]
+    expect(tooFull(sliding, log)).toBe(1)
+    expect(tooFull({ ...sliding, isCallersTime: true }, log)).toBe(0)
+    expect(tooFull({ ...sliding, isCallersTime: true }, log.slice(0, 3))).toBe(1)
+  })
+
   it('gives a call to the store the benefit of the doubt about its moment', () => {
     const log = [unit(0), unit(1), unit(1_005, { before: 990, isLeased: false })]
     expect(tooFull(sliding, [...log.slice(0, 2), unit(999)])).toBe(1)
