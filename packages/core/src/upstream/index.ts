@@ -1,0 +1,2 @@
+/* The entry `upstream`: what follows the state of an upstream, such as a model's provider. */
+export { adaptiveLimit, type AdaptiveLimit, type AdaptiveLimitOptions } from './adaptive-limit.ts'

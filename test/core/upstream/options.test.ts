@@ -1,0 +1,74 @@
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+  type Problem,
+} from '@sluice/core'
+import { listen } from '@sluice/core'
+import { lease } from '@sluice/core/leases'
+import { memory } from '@sluice/core/memory'
+import { adaptiveLimit, type AdaptiveLimitOptions } from '@sluice/core/upstream'
+import { describe, expect, it } from 'vitest'
+import { refusal } from '../shares/refusal.ts'
+
+const common = { name: 'calls', limit: 50, per: 'global' } as const
+const inFlight = concurrency(common)
+
+const limiterWith = (policy: unknown, options: object = {}) =>
+  createLimiter({
+    store: memory(),
+    policies: [policy as Policy],
+    extensions: [adaptiveLimit({ policy: 'calls', min: 5, ...options } as AdaptiveLimitOptions)],
+  })
+
+describe('adaptiveLimit refuses', () => {
+  it.each<readonly [string, object, string]>([
+    ['no policy', { policy: undefined }, 'adaptiveLimit.policy'],
+    ['a policy that the limiter lacks', { policy: 'others' }, 'adaptiveLimit.policy'],
+    ['a min of 0', { min: 0 }, 'adaptiveLimit.min'],
+    ['a min that is no whole number', { min: 2.5 }, 'adaptiveLimit.min'],
+    ['a min that is the limit', { min: 50 }, 'adaptiveLimit.min'],
+    ['an unknown option', { max: 90 }, 'adaptiveLimit.max'],
+  ])('%s', (_, options, option) => {
+    expect(refusal(() => limiterWith(inFlight, options))[0]).toBe(option)
+  })
+
+  it.each<readonly [string, unknown, string]>([
+    ['a limit for each tenant', concurrency({ ...common, per: ['tenant'] }), 'per "global"'],
+    ['a limit by plan', concurrency({ ...common, limit: () => 50 }), 'must have a number'],
+    ['a window of a minute', slidingWindow({ ...common, window: '1m' }), 'at most 10 s'],
+    ['a fixed window', fixedWindow({ ...common, window: '1s' }), 'must be a concurrency'],
+    ['a bucket', tokenBucket({ ...common, window: '1s' }), 'must be a concurrency'],
+    ['a lease', lease(slidingWindow({ ...common, window: '2s' })), 'neither leased'],
+    ['stripes', slidingWindow({ ...common, window: '1s', stripes: 4 }), 'nor in stripes'],
+  ])('%s', (_, policy, text) => {
+    const [option, message] = refusal(() => limiterWith(policy))
+    expect(option).toBe('adaptiveLimit.policy')
+    expect(message).toContain(text)
+  })
+
+  it('to observe what is no function, or without a limiter', async () => {
+    const model = adaptiveLimit({ policy: 'calls', min: 5 })
+    await expect(model.observe(async () => 1)).rejects.toThrow('extensions')
+    createLimiter({ store: memory(), policies: [inFlight], extensions: [model] })
+    await expect(model.observe(Promise.resolve(1) as never)).rejects.toThrow('observe.call')
+  })
+})
+
+it('says once that no call was observed', async () => {
+  const problems: Problem[] = []
+  const limiter = createLimiter({
+    store: memory(),
+    policies: [inFlight],
+    extensions: [
+      adaptiveLimit({ policy: 'calls', min: 5 }),
+      listen({ problem: (problem) => problems.push(problem) }),
+    ],
+  })
+  for (let call = 0; call < 300; call += 1) await limiter.check({})
+  expect(problems).toHaveLength(1)
+  expect(problems[0]?.message).toContain('observe(() => fetch(url))')
+})

@@ -1,0 +1,146 @@
+import { createLimiter, manualClock, slidingWindow, type Store } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { adaptiveLimit } from '@sluice/core/upstream'
+import { describe, expect, it } from 'vitest'
+import { ownRedisOverHttp } from '../../support/running-redis.ts'
+import { NOON } from '../../support/times.ts'
+
+const policies = [slidingWindow({ name: 'calls', limit: 50, window: '1s', per: 'global' })]
+
+/** An isolate, of which a call takes 100 ms. */
+function isolateOf(store: Store, clock = manualClock(NOON)) {
+  const model = adaptiveLimit({ policy: 'calls', min: 5 })
+  const limiter = createLimiter({ store, clock, policies, extensions: [model] })
+  async function call(outcome: unknown): Promise<void> {
+    const made = async (): Promise<unknown> => {
+      clock.advance(100)
+      if (outcome instanceof Error) throw outcome
+      return outcome
+    }
+    await model.observe(made).catch(() => {})
+  }
+  const answer = (status: number, headers?: HeadersInit) =>
+    call(new Response(null, { status, ...(headers && { headers }) }))
+  async function run(seconds: number, outcome: () => Promise<void>): Promise<void> {
+    for (let call = 0; call < seconds * 10; call += 1) {
+      await limiter.check({}, { cost: Math.max(1, Math.floor(model.limit / 10)) })
+      await outcome()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  return { model, limiter, clock, call, answer, run }
+}
+
+const clientError = (status: number, headers: object = {}): Error =>
+  Object.assign(new Error('a client'), { status, headers })
+
+/** Outcomes of calls, and what they say. */
+const OUTCOMES: readonly (readonly [string, unknown, 'well' | 'fails' | 'nothing'])[] = [
+  ['200', new Response(null, { status: 200 }), 'well'],
+  ['301', new Response(null, { status: 301 }), 'well'],
+  ['a value', { status: 500 }, 'well'],
+  ['nothing', undefined, 'well'],
+  ['400', new Response(null, { status: 400 }), 'nothing'],
+  ['404', new Response(null, { status: 404 }), 'nothing'],
+  ['408', new Response(null, { status: 408 }), 'fails'],
+  ['429', new Response(null, { status: 429 }), 'fails'],
+  ['500', new Response(null, { status: 500 }), 'fails'],
+  ['529', new Response(null, { status: 529 }), 'fails'],
+  [
+    'a 429 of our own limiter',
+    new Response(null, { status: 429, headers: { 'X-RateLimit-Scope': 'tenant' } }),
+    'nothing',
+  ],
+  ['an error of the network', new TypeError('fetch failed'), 'fails'],
+  ['a timeout', new DOMException('too late', 'TimeoutError'), 'fails'],
+  ['a caller who gives up', new DOMException('stop', 'AbortError'), 'nothing'],
+  ["a client's error of status 400", clientError(400), 'nothing'],
+  ["a client's error of status 503", clientError(503), 'fails'],
+  [
+    "a client's error of our own 429",
+    clientError(429, new Headers({ 'x-ratelimit-scope': 'tenant' })),
+    'nothing',
+  ],
+]
+
+describe.each(OUTCOMES)('an outcome that is %s', (_, outcome, says) => {
+  it(`says: ${says}`, async () => {
+    const { model, run, call, answer } = isolateOf(memory())
+    await run(20, () => answer(200))
+    const before = model.limit
+    expect(before).toBeGreaterThan(10)
+    await run(8, () => call(outcome))
+    if (says === 'fails') expect(model.limit).toBeLessThan(before)
+    if (says === 'nothing') expect(model.limit).toBe(before)
+    if (says === 'well') expect(model.limit).toBeGreaterThanOrEqual(before)
+  })
+})
+
+it('returns what the call returns, and throws what it throws', async () => {
+  const { model } = isolateOf(memory())
+  const response = new Response('hello')
+  expect(await model.observe(async () => response)).toBe(response)
+  const error = new Error('theirs')
+  await expect(model.observe(() => Promise.reject(error))).rejects.toBe(error)
+})
+
+it('starts anew from a record that it cannot read', async () => {
+  const store = memory()
+  const clock = manualClock(NOON)
+  const before = isolateOf(store, clock)
+  await before.run(20, () => before.answer(200))
+  const write = { key: 'adaptive:calls', set: { state: '1,2,nonsense' } }
+  const { writeOperation } = await import('../../../packages/core/dist/limiter/records.js')
+  await store.run(writeOperation({ writes: [write], now: clock(), clockIsInjected: true }))
+  const after = isolateOf(store, clock)
+  await after.run(1, () => after.answer(200))
+  expect(after.model.limit).toBe(5)
+  await after.run(20, () => after.answer(200))
+  expect(after.model.limit).toBeGreaterThan(10)
+})
+
+it('an instance that decides nothing, as a route beside a proxy, shares what its calls show', async () => {
+  const store = memory()
+  const clock = manualClock(NOON)
+  const proxy = isolateOf(store, clock)
+  const route = isolateOf(store, clock)
+  for (let second = 0; second < 60; second += 1) {
+    await proxy.limiter.check({})
+    for (let call = 0; call < 10; call += 1) await route.answer(200)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(proxy.model.limit).toBeGreaterThan(5)
+})
+
+// Every command on this Redis is counted, so it is shared with nobody.
+const own = ownRedisOverHttp()
+
+it('costs one command a second to read, on the way of a decision, and four to write', async () => {
+  const plain = createLimiter({ store: own.store(), policies, clock: manualClock(NOON) })
+  const { limiter, clock, answer } = isolateOf(own.store())
+  const decide = () => limiter.check({})
+  const costOf = async (act: () => Promise<unknown>) => {
+    const before = own.local.requests
+    const { total } = await own.meter.measure(act)
+    return [own.local.requests - before, total]
+  }
+  await plain.check({})
+  const bare = await costOf(() => plain.check({}))
+  // The first decision of an isolate loads the record.
+  await decide()
+  clock.advance(100)
+  expect(await costOf(decide)).toEqual(bare)
+  clock.advance(1_000)
+  expect(await costOf(decide)).toEqual([bare[0]!, bare[1]! + 1])
+  const writeOnce = async () => {
+    for (let call = 0; call < 15; call += 1) await answer(200)
+    return costOf(async () => {
+      await decide()
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    })
+  }
+  // Loads the script that writes.
+  await writeOnce()
+  const [trips, commands] = await writeOnce()
+  expect([trips! - bare[0]!, commands! - bare[1]! - 1]).toEqual([1, 4])
+})
