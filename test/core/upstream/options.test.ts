@@ -5,12 +5,12 @@ import {
   slidingWindow,
   tokenBucket,
   type Policy,
+  listen,
   type Problem,
 } from '@sluice/core'
-import { listen } from '@sluice/core'
 import { lease } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
-import { adaptiveLimit, type AdaptiveLimitOptions } from '@sluice/core/upstream'
+import { adaptiveLimit } from '@sluice/core/upstream'
 import { describe, expect, it } from 'vitest'
 import { refusal } from '../shares/refusal.ts'
 
@@ -21,7 +21,7 @@ const limiterWith = (policy: unknown, options: object = {}) =>
   createLimiter({
     store: memory(),
     policies: [policy as Policy],
-    extensions: [adaptiveLimit({ policy: 'calls', min: 5, ...options } as AdaptiveLimitOptions)],
+    extensions: [adaptiveLimit({ policy: 'calls', min: 5, ...options })],
   })
 
 describe('adaptiveLimit refuses', () => {

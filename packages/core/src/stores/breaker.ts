@@ -1,9 +1,9 @@
 /* The function `breaker`: a store around a store that stops calling it for a while after failures in a row. */
 import type { StateMap, Store } from './store.ts'
-import { ConfigError } from '../errors.ts'
+import { ConfigError, SluiceError, StoreError, type StoreErrorCode } from '../errors.ts'
+import { Circuit, type Proof } from '../internal/circuit.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import { answersAlone, noteWrapper } from '../internal/wrappers.ts'
-import { Circuit } from './circuit.ts'
 import { assertStore } from './store.ts'
 
 /** Options of `breaker`. */
@@ -22,6 +22,14 @@ const SETTLEMENTS: ReadonlySet<string> = new Set(['settle', 'release'])
 
 /** The most reservations to remember that were not sent. More are not expected to be open in an outage. */
 const MAX_UNSENT = 10_000
+
+/** The proof that an error gives: the store answers, or it was not asked. All others say that it fails. */
+const PROOFS: Readonly<Partial<Record<StoreErrorCode, 'answers' | 'none'>>> = {
+  store_refused: 'answers',
+  store_conflict: 'answers',
+  store_moved: 'answers',
+  store_paused: 'none',
+}
 
 const NO_STATES: StateMap = { get: () => undefined, set: () => {} }
 
@@ -56,10 +64,10 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
     async check(request) {
       const { entries, mark, startedAt } = request
       if (circuit.mayCall(startedAt, entries.length === 0)) {
-        return circuit.call(() => store.check(request))
+        return call(circuit, () => store.check(request))
       }
       if (mark) rememberMark(unsent, mark.keys.at(-1))
-      throw circuit.pausedError()
+      throw pausedError(circuit)
     },
 
     async run(operation) {
@@ -68,15 +76,46 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
       if (localMark !== undefined && unsent.has(localMark)) return kind.run(NO_STATES, operation)
       // A settlement that is lost costs money, and no decision waits for it.
       const isSettlement = SETTLEMENTS.has(kind.name)
-      if (!isSettlement && !circuit.mayCall()) throw circuit.pausedError()
-      return circuit.call(() => store.run(operation), !isSettlement)
+      if (!isSettlement && !circuit.mayCall()) throw pausedError(circuit)
+      return call(circuit, () => store.run(operation), !isSettlement)
     },
 
     async reset(keys) {
-      if (!circuit.mayCall()) throw circuit.pausedError()
-      return circuit.call(() => store.reset(keys))
+      if (!circuit.mayCall()) throw pausedError(circuit)
+      return call(circuit, () => store.reset(keys))
     },
   })
+}
+
+/** Calls the store, and learns from the outcome. @param isProbe False if a failure must not put the next probe off. */
+async function call<T>(circuit: Circuit, ask: () => Promise<T>, isProbe?: boolean): Promise<T> {
+  const { turn } = circuit
+  try {
+    const result = await ask()
+    circuit.learn(turn, 'answers')
+    return result
+  } catch (error) {
+    circuit.learn(turn, proofOf(error), isProbe)
+    throw error
+  }
+}
+
+function proofOf(error: unknown): Proof {
+  if (!(error instanceof StoreError)) {
+    // Misuse says nothing about the store.
+    return error instanceof SluiceError ? 'none' : { failure: 'store_failed' }
+  }
+  const { code, status } = error
+  // A refusal with a status is not from Redis but from a service or a proxy in front of it.
+  return (status === undefined && PROOFS[code]) || { failure: code }
+}
+
+/** Creates the error of a call that may not be made. */
+function pausedError({ opening, failures, pauseMs }: Circuit): StoreError {
+  const { at = 0, failure = '' } = opening ?? {}
+  const reason = `consecutive failures: ${failures}, the last ${failure}`
+  const text = `The store is not called: the breaker opened at ${new Date(at).toISOString()} (${reason}). One call every ${pauseMs} ms tries the store`
+  return new StoreError('store_paused', text)
 }
 
 /** Throws if `store` is none, or a wrapper that would not answer from its memory while the breaker is open. */

@@ -1,0 +1,125 @@
+/* The function `upstreamBreaker`: answers in an upstream's place while it fails. */
+import { Circuit } from '../internal/circuit.ts'
+import {
+  assertFunction,
+  assertKnownOptions,
+  assertPositiveInteger,
+} from '../internal/validation.ts'
+import { outcomeOfError, outcomeOfResult, type Outcome } from './outcome.ts'
+
+/** Why an answer is a fallback. */
+export interface FallbackReason {
+  /** `'failed'`: this call has failed. `'open'`: it was not made, because those before it failed. */
+  readonly cause: 'failed' | 'open'
+  /** The response that failed, if there was one. Its body is not read. */
+  readonly response?: Response
+  /** What the call has thrown, if it did. */
+  readonly error?: unknown
+}
+
+/** Options of `upstreamBreaker`. */
+export interface UpstreamBreakerOptions<Answer> {
+  /** Makes the answer in the upstream's place: from a cache, or a simplified one. */
+  readonly fallback: (reason: FallbackReason) => Answer | Promise<Answer>
+  /** The consecutive failures of this isolate after which the upstream is not called. @default 5 */
+  readonly failures?: number
+  /** The pause in milliseconds, from 1 to 60,000, after each of which one call tries the upstream. @default 1_000 */
+  readonly pauseMs?: number
+  /** Called for each fallback, to count or log it. What it throws is logged, and changes nothing. @default none */
+  readonly onFallback?: (reason: FallbackReason) => void
+}
+
+/** Numbers of this isolate, since it started. */
+export interface UpstreamCounts {
+  /** Calls made to the upstream. */
+  readonly calls: number
+  /** Those of them that failed. */
+  readonly failures: number
+  /** Answers by the fallback. */
+  readonly fallbacks: number
+}
+
+/** A breaker in front of an upstream. Created by `upstreamBreaker`. */
+export interface UpstreamBreaker<Answer> {
+  /** True while the upstream is not called, but for one try after each pause. */
+  readonly isOpen: boolean
+  readonly counts: UpstreamCounts
+  /**
+   * Makes a call, or answers by the fallback. The upstream has failed if the call throws, or its response has status 408,
+   * 425, 429 or 500 and above. A call that its caller gives up, a response with any other status from 400, and a denial of
+   * your own limiter say nothing about it: they are returned, or thrown on.
+   */
+  call<Result extends Answer>(make: () => Promise<Result>): Promise<Result | Answer>
+}
+
+/**
+ * Answers by `fallback` when a call to an upstream fails, and stops calling it after `failures` consecutive ones. After
+ * each `pauseMs` one call tries it, and its success ends the pause. The states are those of `breaker` around a store; each
+ * isolate learns by itself.
+ *
+ * Put it around the limited call, so that a fallback takes no units: a model that was not called costs nothing.
+ *
+ * @throws ConfigError When an option is unknown, missing or out of range.
+ * @example
+ * const model = upstreamBreaker({ fallback: () => Response.json({ answer: 'Please ask again in a minute.' }) })
+ * const response = await model.call(() => fetch(url))
+ */
+export function upstreamBreaker<Answer>(
+  options: UpstreamBreakerOptions<Answer>,
+): UpstreamBreaker<Answer> {
+  assertKnownOptions('upstreamBreaker', options, ['fallback', 'failures', 'pauseMs', 'onFallback'])
+  const { failures = 5, pauseMs = 1_000 } = options
+  const fallback = assertFunction('upstreamBreaker.fallback', options.fallback)
+  const onFallback = assertFunction('upstreamBreaker.onFallback', options.onFallback ?? nothing)
+  const circuit = new Circuit(
+    assertPositiveInteger('upstreamBreaker.failures', failures),
+    assertPositiveInteger('upstreamBreaker.pauseMs', pauseMs, 60_000),
+  )
+  const counts = { calls: 0, failures: 0, fallbacks: 0 }
+
+  async function answerInstead(reason: FallbackReason): Promise<Answer> {
+    counts.fallbacks += 1
+    // It may be async, and is not awaited.
+    void (async () => onFallback(reason))().catch((error: unknown) => {
+      console.error('Sluice: upstreamBreaker.onFallback failed:', error)
+    })
+    return fallback(reason)
+  }
+
+  function learn(turn: number, outcome: Outcome, failure: string): boolean {
+    const hasFailed = outcome === 'failure'
+    if (hasFailed) counts.failures += 1
+    const proof = outcome === 'success' ? 'answers' : 'none'
+    circuit.learn(turn, hasFailed ? { failure } : proof)
+    return hasFailed
+  }
+
+  return Object.freeze({
+    get isOpen() {
+      return circuit.opening !== undefined
+    },
+    get counts() {
+      return { ...counts }
+    },
+    async call<Result extends Answer>(make: () => Promise<Result>): Promise<Result | Answer> {
+      assertFunction('call.make', make)
+      if (!circuit.mayCall()) return answerInstead({ cause: 'open' })
+      counts.calls += 1
+      const { turn } = circuit
+      let result: Result
+      try {
+        result = await make()
+      } catch (error) {
+        if (!learn(turn, outcomeOfError(error), 'an error')) throw error
+        return answerInstead({ cause: 'failed', error })
+      }
+      if (!learn(turn, outcomeOfResult(result), 'a status')) return result
+      const response = result as unknown as Response
+      // Otherwise its connection stays open.
+      void response.body?.cancel().catch(() => {})
+      return answerInstead({ cause: 'failed', response })
+    },
+  })
+}
+
+const nothing = (): void => {}
