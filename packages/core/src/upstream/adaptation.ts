@@ -38,7 +38,10 @@ export interface Adaptation {
   readonly pace: number
   /** The capacity as last shown. */
   readonly capacity: number
-  /** What was measured before the present falls. Absent while there are none. */
+  /**
+   * What was measured before the latest falls, once the first has taken effect: what led to that one may be of before the
+   * trouble.
+   */
   readonly beforeFall?: Pick<Measured, 'load' | 'latencyMs' | 'error'> | undefined
   readonly isFalling: boolean
 }
@@ -112,8 +115,9 @@ export function isEnough(state: Adaptation, measured: Measured, sinceMs: number)
   // A slow upstream needs longer, for as many answers.
   const afterMs = ENOUGH.ms + 2 * state.floorMs
   if (sinceMs >= afterMs) return calls >= 5 || (calls > 0 && sinceMs >= 3 * afterMs)
-  if (calls < 4) return false
-  if (isFailing(measured) || slowness(state, measured) > SLOW + 3 * measured.error) return true
+  // Refusals come in bursts.
+  if (calls >= FEW && isFailing(measured)) return true
+  if (calls >= 4 && slowness(state, measured) > SLOW + 3 * measured.error) return true
   if (isBelowGoal(state)) return calls >= ENOUGH.returning
   return calls >= ENOUGH.calls || (state.pace > PACE && calls * 4 >= ENOUGH.calls)
 }
@@ -122,8 +126,8 @@ export function isEnough(state: Adaptation, measured: Measured, sinceMs: number)
 export function adapt(before: Adaptation, measured: Measured, bounds: Bounds): Adaptation {
   const state = { ...before, floorMs: floorOf(before, measured) }
   if (hasBecomeSlower(state, measured, bounds)) {
-    // The falls have not helped.
-    const { latencyMs: floorMs } = measured
+    // The falls have not helped. A few answers tell its new latency roughly: rather too much than too little.
+    const floorMs = measured.latencyMs * Math.exp(measured.error)
     return { ...state, ...AT_REST, floorMs, limit: state.goal, calm: 0 }
   }
   const slow = slowness(state, measured)
@@ -156,7 +160,8 @@ function floorOf(state: Adaptation, measured: Measured): number {
   if (floorMs === 0) return measured.latencyMs
   const slow = slowness(state, measured)
   if (slow < -0.2 && -slow > 2 * measured.error) return measured.latencyMs
-  if (!isFalling || isFailing(measured)) return floorMs
+  // While answers are still slow, the fall is not over.
+  if (!isFalling || isFailing(measured) || slow > SLOW) return floorMs
   const weight = measured.calls / (measured.calls + ENOUGH.calls)
   return floorMs * Math.exp(slow * weight)
 }
@@ -182,7 +187,7 @@ function fall(state: Adaptation, measured: Measured, bounds: Bounds, slow: numbe
   const capacity = (isUsed ? state.limit : measured.load) * part
   const below = (slow > 0 ? BELOW_SLOW : BELOW_FAILING) * capacity
   const { load, latencyMs, error } = measured
-  const beforeFall = hasAnswers(measured) ? { load, latencyMs, error } : undefined
+  const isSettled = state.isFalling && hasAnswers(measured)
   const limit = state.isReturning
     ? between(below, 0.9 * state.healthy, state.limit)
     : Math.max(below, 0.5 * state.limit)
@@ -194,7 +199,7 @@ function fall(state: Adaptation, measured: Measured, bounds: Bounds, slow: numbe
     // After an incident, the first attempt to come back is made as soon as the upstream is well.
     calm: part < INCIDENT && !state.isReturning ? CALM_STEPS : 0,
     capacity: Math.min(capacity, bounds.max),
-    beforeFall: state.isFalling ? state.beforeFall : beforeFall,
+    beforeFall: state.beforeFall ?? (isSettled ? { load, latencyMs, error } : undefined),
     isFalling: true,
   }
 }
