@@ -39,6 +39,7 @@ declare module '@auth/core/jwt' {
   export function getToken(options: { req: Request; secret: string; secureCookie: boolean }): Promise<{ [claim: string]: unknown } | null>
 }
 declare module '*/limits' {
+  export const model: import('@sluice/core/upstream').AdaptiveLimit
   export const limiter: import('@sluice/core').Limiter
   export const limiterFor: (env: object) => import('@sluice/core').Limiter
 }`

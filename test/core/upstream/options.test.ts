@@ -6,12 +6,14 @@ import {
   tokenBucket,
   type Policy,
   listen,
+  manualClock,
   type Problem,
 } from '@sluice/core'
 import { lease } from '@sluice/core/leases'
 import { memory } from '@sluice/core/memory'
 import { adaptiveLimit } from '@sluice/core/upstream'
 import { describe, expect, it } from 'vitest'
+import { NOON } from '../../support/times.ts'
 import { refusal } from '../shares/refusal.ts'
 
 const common = { name: 'calls', limit: 50, per: 'global' } as const
@@ -60,15 +62,39 @@ describe('adaptiveLimit refuses', () => {
 
 it('says once that no call was observed', async () => {
   const problems: Problem[] = []
+  const clock = manualClock(NOON)
   const limiter = createLimiter({
     store: memory(),
+    clock,
     policies: [inFlight],
     extensions: [
       adaptiveLimit({ policy: 'calls', min: 5 }),
       listen({ problem: (problem) => problems.push(problem) }),
     ],
   })
-  for (let call = 0; call < 300; call += 1) await limiter.check({})
+  for (let call = 0; call < 300; call += 1) {
+    await limiter.check({})
+    clock.advance(500)
+  }
   expect(problems).toHaveLength(1)
   expect(problems[0]?.message).toContain('observe(() => fetch(url))')
+})
+
+it('says nothing of the sort where calls are observed, here or in another instance', async () => {
+  const problems: Problem[] = []
+  const clock = manualClock(NOON)
+  const store = memory()
+  const make = () => {
+    const model = adaptiveLimit({ policy: 'calls', min: 5 })
+    const tell = listen({ problem: (problem) => problems.push(problem) })
+    const limiter = createLimiter({ store, clock, policies: [inFlight], extensions: [model, tell] })
+    return { model, limiter }
+  }
+  const [proxy, route] = [make(), make()]
+  for (let call = 0; call < 300; call += 1) {
+    await proxy.limiter.check({})
+    await route.limiter.check({})
+    await route.model.observe(async () => clock.advance(500))
+  }
+  expect(problems).toEqual([])
 })

@@ -19,6 +19,8 @@ const BUNDLES: Record<string, string> = {
   'retryingFetch of @sluice/core/client': `export { retryingFetch } from '@sluice/core/client'`,
   'breaker of @sluice/core/breaker': `export { breaker } from '@sluice/core/breaker'`,
   'the first line, lease and leased of @sluice/core/leases': `export { createLimiter, slidingWindow } ${OURS}; export { lease, leased } from '@sluice/core/leases'`,
+  'the first line, adaptiveLimit of @sluice/core/upstream': `export { createLimiter, slidingWindow } ${OURS}; export { adaptiveLimit } from '@sluice/core/upstream'`,
+  'upstreamBreaker of @sluice/core/upstream': `export { upstreamBreaker } from '@sluice/core/upstream'`,
   'the first line, limitedQueue of @sluice/queue': `export { createLimiter, slidingWindow } ${OURS}; export { limitedQueue } from '@sluice/queue'`,
   'the first line, limitedQueue and work of @sluice/queue': `export { createLimiter, slidingWindow } ${OURS}; export { limitedQueue, work } from '@sluice/queue'`,
   '@upstash/ratelimit and @upstash/redis':

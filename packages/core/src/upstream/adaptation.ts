@@ -57,7 +57,7 @@ export interface Measured {
   readonly error: number
   /** The part of the capacity that failed calls have used. */
   readonly wasted: number
-  /** The mean number of calls that were counted against the limit as each of these began. */
+  /** The mean of what was counted against the limit at most in the second before each of these began. */
   readonly load: number
 }
 

@@ -29,8 +29,9 @@ const TTL_MS = 86_400_000
 const OVERDUE = 2.5
 const OVERDUE_MS = 10_000
 
-/** The decisions after which it is said that no call was observed. */
+/** The decisions, and the time (ms) since the first, after which it is said that no call was observed. */
 const MANY = 100
+const LONG_MS = 60_000
 
 /** The part of a limiter that follows. */
 export type FollowerContext = Pick<ExtensionContext, 'records' | 'clock' | 'problem'>
@@ -52,6 +53,8 @@ export class Follower {
   #writingUntil = 0
   #writes = 0
   #decisions = 0
+  #firstDecisionAt = 0
+  #hasWarned = false
 
   constructor(context: FollowerContext, rule: PolicyRule, bounds: Bounds, samples: Samples) {
     this.#context = context
@@ -84,9 +87,15 @@ export class Follower {
   note({ decision }: LimiterEvents['decision']): void {
     const state = decision.policies.find(({ name }) => name === this.#rule.name)
     if (!state || decision.degraded) return
-    this.#samples.use(state.fits ? state.limit - state.remaining : state.limit)
+    this.#samples.use(state.fits ? state.limit - state.remaining : state.limit, this.#now)
     this.#decisions += 1
-    if (this.#decisions !== MANY || this.#record?.turn !== 0) return
+    if (this.#decisions === 1) this.#firstDecisionAt = this.#now
+    if (this.#hasWarned || this.#decisions < MANY) return
+    // Another instance may observe, and its record tell of it.
+    const isObserved =
+      this.#samples.hasCalls || this.#record?.turn !== 0 || this.#record.sums.calls > 0
+    if (isObserved || this.#now - this.#firstDecisionAt < LONG_MS) return
+    this.#hasWarned = true
     const { name } = this.#rule
     const message = `The limit of "${name}" stays at its min, because no call was observed: wrap the calls to the upstream, as in observe(() => fetch(url))`
     this.#context.problem({ code: 'extension_failed', message })

@@ -64,6 +64,11 @@ interface Call {
   ended?: { readonly ms: number; readonly outcome: Outcome }
 }
 
+/** Answers that take less (ms) count as so long: that is the noise of a machine, and no model is that fast. */
+const LEAST_MS = 50
+
+const PEAK_MS = 1_000
+
 /** The most calls to remember. More tell no more. */
 const MAX_CALLS = 1_000
 
@@ -79,25 +84,32 @@ export class Samples {
   #limit = 1
   #since = 0
   #load: number | undefined
+  #loadAt = 0
   #isFull = false
   #calls: Call[] = []
+  /** True once a call was begun. */
+  hasCalls = false
 
   /** Forgets calls that began at another limit. @param afterMs The time until others know this one. */
   restart(limit: number, now: number, afterMs: number): void {
     this.#limit = limit
     this.#since = now + afterMs
     this.#isFull = false
+    this.#loadAt = -Infinity
     this.#calls = []
   }
 
-  /** Takes notice of what is counted against the limit. */
-  use(load: number): void {
+  /** Takes notice of what is counted against the limit. Calls come in bursts: the most of the last second counts. */
+  use(load: number, now: number): void {
+    if (load < (this.#load ?? 0) && Math.abs(now - this.#loadAt) < PEAK_MS) return
     this.#load = load
+    this.#loadAt = now
   }
 
   /** Notes the begin of a call. Returns a function that notes its end. */
   begin(now: number): (ms: number, outcome: Outcome) => void {
     // A process that does not decide about its calls knows no load.
+    this.hasCalls = true
     const load = this.#load ?? this.#limit
     const sinceMs = now - this.#since
     this.#isFull ||= load >= FULL * this.#limit || sinceMs > FULL_WITHIN_MS
@@ -122,7 +134,7 @@ export class Samples {
       taken += 1
       const outcome = ended?.outcome ?? 'success'
       if (outcome === 'none') continue
-      const log = Math.log(ms)
+      const log = Math.log(Math.max(ms, LEAST_MS))
       const answer = { failed: 0, logs: log, squares: log * log, failedMs: 0 }
       const failure = { failed: 1, logs: 0, squares: 0, failedMs: ms }
       sums = addSums(sums, { calls: 1, ms, load, ...(outcome === 'success' ? answer : failure) })

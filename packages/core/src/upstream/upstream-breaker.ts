@@ -7,13 +7,13 @@ import {
 } from '../internal/validation.ts'
 import { outcomeOfError, outcomeOfResult, type Outcome } from './outcome.ts'
 
-/** Why an answer is a fallback. */
+/** The reason of a fallback. */
 export interface FallbackReason {
   /** `'failed'`: this call has failed. `'open'`: it was not made, because those before it failed. */
   readonly cause: 'failed' | 'open'
   /** The response that failed, if there was one. Its body is not read. */
   readonly response?: Response
-  /** What the call has thrown, if it did. */
+  /** The error that was thrown, if one was. */
   readonly error?: unknown
 }
 
@@ -33,7 +33,7 @@ export interface UpstreamBreakerOptions<Answer> {
 export interface UpstreamCounts {
   /** Calls made to the upstream. */
   readonly calls: number
-  /** Those of them that failed. */
+  /** The calls that failed. */
   readonly failures: number
   /** Answers by the fallback. */
   readonly fallbacks: number
