@@ -28,7 +28,7 @@ export interface Adaptation {
    * is given up as soon as another capacity is shown.
    */
   readonly attempts: number
-  /** The calm steps since the last fall. */
+  /** The calm steps since the last attempt to come back. */
   readonly calm: number
   /** The last limit at which the upstream was well. */
   readonly healthy: number
@@ -87,8 +87,8 @@ const BELOW_FAILING = 0.98
 const INCIDENT = 0.75
 
 /** After an incident, so many attempts are made to come back, each after so many calm steps: for about two minutes. */
-const ATTEMPTS = 32
-const CALM_STEPS = 2
+const ATTEMPTS = 40
+const CALM_STEPS = 1
 
 /** A limit of which less than this part is used is not shown to be too low. */
 const USED = 0.7
@@ -196,12 +196,17 @@ function fall(state: Adaptation, measured: Measured, bounds: Bounds, slow: numbe
     ...goalAfterFall(state, part, capacity),
     ...AT_REST,
     limit: between(limit, bounds.min, bounds.max),
-    // After an incident, the first attempt to come back is made as soon as the upstream is well.
-    calm: part < INCIDENT && !state.isReturning ? CALM_STEPS : 0,
+    calm: calmAfterFall(state, part),
     capacity: Math.min(capacity, bounds.max),
     beforeFall: state.beforeFall ?? (isSettled ? { load, latencyMs, error } : undefined),
     isFalling: true,
   }
+}
+
+/** After an incident, the first attempt to come back is made as soon as the upstream is well. */
+function calmAfterFall({ isReturning, calm }: Adaptation, part: number): number {
+  if (isReturning) return 0
+  return part < INCIDENT ? CALM_STEPS : calm
 }
 
 /** After an incident the goal is where the limit was. Otherwise it is the capacity that was shown. */
