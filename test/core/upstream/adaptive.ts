@@ -7,8 +7,8 @@ import type { Admission } from './stand-in.ts'
 import type { VirtualTime } from './virtual-time.ts'
 import { NOON } from '../../support/times.ts'
 
-export const MIN = 4
-export const MAX = 200
+const MIN = 4
+const MAX = 200
 
 /** Policies that can follow an upstream. */
 const POLICIES = {

@@ -17,7 +17,7 @@ const STEADY: Scenario = {
   capacity: () => 40,
   latencyMs: () => 500,
   spread: 0.2,
-  traffic: 2,
+  traffic: () => 2,
   isolates: 4,
   seconds: 600,
 }
@@ -122,6 +122,27 @@ describe.each(Object.entries(INCIDENTS))('after an incident in which %s', (name,
     expect(Math.min(...back)).toBeGreaterThanOrEqual(0)
     expect(Math.max(...back)).toBeLessThanOrEqual(10)
   })
+})
+
+it('keeps its limit while there is little traffic, however much latency varies', async () => {
+  const isBusy = (time: number): boolean => time < 60_000 || time > 360_000
+  const scenario: Scenario = {
+    ...STEADY,
+    spread: 0.5,
+    seconds: 420,
+    traffic: (time) => (isBusy(time) ? 2 : 0.05),
+  }
+  const { limits } = await adaptive(scenario)
+  expect(Math.min(...limits.slice(59, 360))).toBeGreaterThan(25)
+  expect(meanOf(limits.slice(390))).toBeGreaterThan(25)
+})
+
+it('finds its place though its first calls were faster than all others', async () => {
+  const latencyMs = (time: number): number => (time < 15_000 ? 100 : 500)
+  // It never had more than a few calls in flight.
+  const traffic = (time: number): number => (time < 15_000 ? 0.1 : 0.4)
+  const { limits } = await adaptive({ ...STEADY, latencyMs, traffic, seconds: 180 })
+  expect(Math.min(...limits.slice(120))).toBeGreaterThan(25)
 })
 
 /** Each isolate has its part of a bulkhead: it knows nothing of the others. */

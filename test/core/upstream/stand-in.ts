@@ -18,7 +18,7 @@ export interface Scenario {
   /** The spread of latency: the standard deviation of its logarithm. */
   readonly spread: number
   /** The calls that clients begin, as a multiple of what the upstream can answer at first. */
-  readonly traffic: number
+  readonly traffic: (time: number) => number
   readonly isolates: number
   readonly seconds: number
 }
@@ -55,7 +55,7 @@ export async function play(
   const arrivals = randomOf(seed)
   const noise = randomOf(seed + 1)
   const admission = makeAdmission(time)
-  const rate = (traffic * capacity(0)) / latencyMs(0)
+  const answered = capacity(0) / latencyMs(0)
   const answers = Array.from({ length: seconds }, () => 0)
   const limits: number[] = []
   let atOnce = 0
@@ -92,6 +92,7 @@ export async function play(
   }
 
   const arrive = (): Promise<void> => {
+    const rate = traffic(time.now) * answered
     time.at(time.now - Math.log(1 - arrivals()) / rate, arrive)
     const isolate = Math.floor(arrivals() * isolates)
     void admission.admit(isolate, call)

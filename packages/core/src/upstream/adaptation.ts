@@ -61,9 +61,9 @@ export interface Measured {
   readonly load: number
 }
 
-/** The growth of a limit whose upstream is well: 4 % a step. */
+/** The growth of a limit whose upstream is well: 4 % a step, and less near the capacity as last shown. */
 const PACE = 1.04
-
+const NEAR = 0.04
 const NEAR_PACE = 1.015
 
 /** Faster growth, up to half a step, once it is this far above the capacity as last shown. */
@@ -93,8 +93,8 @@ const CALM_STEPS = 1
 /** A limit of which less than this part is used is not shown to be too low. */
 const USED = 0.7
 
-/** The calls and the time (ms) after which a measurement tells enough. */
-const ENOUGH = { calls: 60, returning: 6, ms: 3_000 }
+/** The calls and the time (ms) after which a measurement tells enough, and the fewest that tell something. */
+const ENOUGH = { calls: 60, fewCalls: 6, ms: 3_000 }
 
 export const startOf = ({ min, max }: Bounds): Adaptation => ({
   limit: min,
@@ -114,24 +114,27 @@ export function isEnough(state: Adaptation, measured: Measured, sinceMs: number)
   const { calls } = measured
   // A slow upstream needs longer, for as many answers.
   const afterMs = ENOUGH.ms + 2 * state.floorMs
-  if (sinceMs >= afterMs) return calls >= 5 || (calls > 0 && sinceMs >= 3 * afterMs)
+  if (sinceMs >= afterMs) return calls >= ENOUGH.fewCalls || (calls > 0 && sinceMs >= 3 * afterMs)
   // Refusals come in bursts.
   if (calls >= FEW && isFailing(measured)) return true
   if (calls >= 4 && slowness(state, measured) > SLOW + 3 * measured.error) return true
-  if (isBelowGoal(state)) return calls >= ENOUGH.returning
+  if (isBelowGoal(state)) return calls >= ENOUGH.fewCalls
   return calls >= ENOUGH.calls || (state.pace > PACE && calls * 4 >= ENOUGH.calls)
 }
 
 /** Takes one step. */
 export function adapt(before: Adaptation, measured: Measured, bounds: Bounds): Adaptation {
   const state = { ...before, floorMs: floorOf(before, measured) }
-  if (hasBecomeSlower(state, measured, bounds)) {
-    // The falls have not helped. A few answers tell its new latency roughly: rather too much than too little.
-    const floorMs = measured.latencyMs * Math.exp(measured.error)
-    return { ...state, ...AT_REST, floorMs, limit: state.goal, calm: 0 }
-  }
   const slow = slowness(state, measured)
-  const isSlow = slow > SLOW && slow > 2 * measured.error
+  // Of few calls, the limit is not what makes them slow.
+  const isSlow = slow > SLOW && slow > 2 * measured.error && isUsed(state, measured)
+  if (isSlow && !isFailing(measured)) {
+    // A few answers tell a new latency roughly: rather too much than too little.
+    const slower = { ...state, ...AT_REST, floorMs: measured.latencyMs * Math.exp(measured.error) }
+    if (hasBecomeSlower(state, measured, bounds)) return { ...slower, limit: state.goal, calm: 0 }
+    // So few calls do not wait for each other: the floor is wrong.
+    if (state.isFalling && state.limit <= bounds.min) return slower
+  }
   return isSlow || isFailing(measured)
     ? fall(state, measured, bounds, isSlow ? slow : 0)
     : grow(state, measured, bounds)
@@ -142,6 +145,8 @@ const AT_REST = { isReturning: false, pace: PACE, beforeFall: undefined, isFalli
 const isFailing = ({ calls, failed }: Measured): boolean => failed / Math.max(calls, FEW) > FAILING
 
 const hasAnswers = ({ calls, failed }: Measured): boolean => calls > failed
+
+const isUsed = ({ limit }: Adaptation, { load }: Measured): boolean => load >= USED * limit
 
 const isBelowGoal = ({ limit, goal }: Adaptation): boolean => limit < 0.9 * goal
 
@@ -157,7 +162,7 @@ function slowness({ floorMs }: Adaptation, measured: Measured): number {
 function floorOf(state: Adaptation, measured: Measured): number {
   const { floorMs, isFalling } = state
   if (!hasAnswers(measured)) return floorMs
-  if (floorMs === 0) return measured.latencyMs
+  if (floorMs === 0) return measured.calls >= ENOUGH.fewCalls ? measured.latencyMs : 0
   const slow = slowness(state, measured)
   if (slow < -0.2 && -slow > 2 * measured.error) return measured.latencyMs
   // While answers are still slow, the fall is not over.
@@ -172,8 +177,7 @@ function floorOf(state: Adaptation, measured: Measured): number {
  */
 function hasBecomeSlower(state: Adaptation, measured: Measured, { isRate }: Bounds): boolean {
   const { beforeFall } = state
-  if (isRate || !beforeFall || isFailing(measured) || slowness(state, measured) <= SLOW)
-    return false
+  if (isRate || !beforeFall) return false
   const expected = Math.log(beforeFall.load / measured.load)
   const found = Math.log(beforeFall.latencyMs / measured.latencyMs)
   const error = Math.hypot(measured.error, beforeFall.error)
@@ -183,8 +187,7 @@ function hasBecomeSlower(state: Adaptation, measured: Measured, { isRate }: Boun
 /** Falls to just below the capacity that the measurement shows, at most to half. */
 function fall(state: Adaptation, measured: Measured, bounds: Bounds, slow: number): Adaptation {
   const part = Math.min(Math.exp(-slow), 1 - measured.wasted)
-  const isUsed = measured.load >= USED * state.limit
-  const capacity = (isUsed ? state.limit : measured.load) * part
+  const capacity = (isUsed(state, measured) ? state.limit : measured.load) * part
   const below = (slow > 0 ? BELOW_SLOW : BELOW_FAILING) * capacity
   const { load, latencyMs, error } = measured
   const isSettled = state.isFalling && hasAnswers(measured)
@@ -232,7 +235,7 @@ function goalAfterFall(
 function grow(state: Adaptation, measured: Measured, { min, max }: Bounds): Adaptation {
   const { limit, goal, attempts } = state
   const calm = { ...state, beforeFall: undefined, isFalling: false, calm: state.calm + 1 }
-  if (measured.load < USED * limit) return { ...calm, calm: state.calm }
+  if (!isUsed(state, measured)) return { ...calm, calm: state.calm }
   if (isBelowGoal(state) && (state.isReturning || calm.calm >= CALM_STEPS)) {
     // What was possible before an incident is reached in two steps.
     const next = attempts > 0 ? Math.max(2 * limit, goal / 2) : 2 * limit
@@ -241,7 +244,7 @@ function grow(state: Adaptation, measured: Measured, { min, max }: Bounds): Adap
   }
   const relative = limit / state.capacity
   const pace = relative > BEYOND ? Math.min(1 + (state.pace - 1) * 2, MAX_PACE) : state.pace
-  const growth = Math.abs(relative - 1) < 0.04 ? NEAR_PACE : pace
+  const growth = Math.abs(relative - 1) < NEAR ? NEAR_PACE : pace
   return {
     ...calm,
     isReturning: false,
