@@ -15,6 +15,7 @@ afterEach(() => {
 })
 
 const fails = async (): Promise<Response> => new Response('down', { status: 503 })
+const refuses = async (): Promise<Response> => new Response(null, { status: 404 })
 const answers = async (): Promise<Response> => new Response('hello')
 
 function setUp(options: object = {}) {
@@ -68,6 +69,44 @@ describe('upstreamBreaker', () => {
     expect(result).toBe(says === 'fails' ? 'instead' : outcome)
     expect(model.isOpen).toBe(says === 'fails')
     expect(reasons).toHaveLength(says === 'fails' ? 1 : 0)
+  })
+
+  it('starts to count anew with an answer that refuses, and closes with one', async () => {
+    const { model } = setUp({ failures: 2 })
+    for (const call of [fails, refuses, fails]) await model.call(call)
+    expect(model.isOpen).toBe(false)
+    await model.call(fails)
+    expect(model.isOpen).toBe(true)
+    vi.setSystemTime(Date.now() + 1_000)
+    await model.call(refuses)
+    expect(model.isOpen).toBe(false)
+  })
+
+  it('passes on the errors of callers who give up, and tries again at once', async () => {
+    const { model } = setUp({ failures: 1 })
+    await model.call(fails)
+    vi.setSystemTime(Date.now() + 1_000)
+    const leaving = new AbortController()
+    const left = model.call(() => Promise.reject('Error: aborted'), { signal: leaving.signal })
+    leaving.abort()
+    await expect(left).rejects.toBe('Error: aborted')
+    expect(await model.call(answers)).toBeInstanceOf(Response)
+    expect(model.counts.failures).toBe(1)
+  })
+
+  it('counts a timeout as a failure, though the signal is aborted', async () => {
+    const { model } = setUp({ failures: 1 })
+    const late = AbortSignal.abort(new DOMException('too late', 'TimeoutError'))
+    expect(await model.call(() => Promise.reject(late.reason), { signal: late })).toBe('instead')
+    expect(model.isOpen).toBe(true)
+  })
+
+  it('answers a call by its own fallback', async () => {
+    const { model } = setUp({ failures: 1 })
+    const cached = { fallback: () => 'from a cache' }
+    expect(await model.call(fails, cached)).toBe('from a cache')
+    expect(await model.call(answers, cached)).toBe('from a cache')
+    expect(model.counts.fallbacks).toBe(2)
   })
 
   it('around a limited call takes no units while it is open', async () => {
@@ -125,5 +164,7 @@ describe('upstreamBreaker', () => {
   it('refuses to call what is no function', async () => {
     const { model } = setUp()
     await expect(model.call(fails() as never)).rejects.toThrow('call.make')
+    await expect(model.call(fails, { fallback: 1 } as never)).rejects.toThrow('call.fallback')
+    await expect(model.call(fails, { timeout: 1 } as never)).rejects.toThrow('call.timeout')
   })
 })

@@ -124,8 +124,9 @@ describe.each(Object.entries(INCIDENTS))('after an incident in which %s', (name,
   })
 })
 
+const isBusy = (time: number): boolean => time < 60_000 || time > 360_000
+
 it('keeps its limit while there is little traffic, however much latency varies', async () => {
-  const isBusy = (time: number): boolean => time < 60_000 || time > 360_000
   const scenario: Scenario = {
     ...STEADY,
     spread: 0.5,
@@ -137,13 +138,49 @@ it('keeps its limit while there is little traffic, however much latency varies',
   expect(meanOf(limits.slice(390))).toBeGreaterThan(25)
 })
 
+/** Few calls are in flight at first, and are fast. */
+const QUICK_AT_FIRST: Partial<Scenario> = {
+  latencyMs: (time) => (time < 15_000 ? 100 : 500),
+  traffic: (time) => (time < 15_000 ? 0.1 : 0.4),
+}
+
 it('finds its place though its first calls were faster than all others', async () => {
-  const latencyMs = (time: number): number => (time < 15_000 ? 100 : 500)
-  // It never had more than a few calls in flight.
-  const traffic = (time: number): number => (time < 15_000 ? 0.1 : 0.4)
-  const { limits } = await adaptive({ ...STEADY, latencyMs, traffic, seconds: 180 })
+  const { limits } = await adaptive({ ...STEADY, ...QUICK_AT_FIRST, seconds: 180 })
   expect(Math.min(...limits.slice(120))).toBeGreaterThan(25)
 })
+
+/** Upstreams that are well whatever is asked of them, of which chance says otherwise. */
+const WELL: Record<string, Partial<Scenario>> = {
+  'takes 20 seconds': { latencyMs: () => 20_000, seconds: 900 },
+  'varies as models do': { spread: 0.8 },
+  'varies even more': { spread: 1.2, seconds: 600 },
+  'fails now and then': { failures: 0.03 },
+  'becomes slower while there is little traffic': {
+    traffic: (time) => (time > 60_000 && time < 150_000 ? 0.05 : 2),
+    latencyMs: (time) => (time < 90_000 ? 500 : 1_000),
+  },
+}
+
+it.each(Object.entries(WELL))(
+  'does not hold back an upstream that is well, and %s',
+  { timeout: 120_000 },
+  async (name, changes) => {
+    const ends: number[] = []
+    for (const seed of [1, 2, 3]) {
+      const scenario = { ...STEADY, seconds: 300, ...changes }
+      // Enough room for all of them.
+      const run = await play(
+        { ...scenario, capacity: (time) => (time === 0 ? 80 : 1_000_000) },
+        (time) => adaptiveCalls(time, scenario.isolates),
+        seed,
+      )
+      ends.push(Math.round(meanOf(run.limits.slice(-60))))
+    }
+    console.info(`${name}: limits of ${ends.join(', ')}`)
+    // It asks for 160 at once. Where answers vary so much, its place is found roughly.
+    expect(Math.min(...ends)).toBeGreaterThan(30)
+  },
+)
 
 /** Each isolate has its part of a bulkhead: it knows nothing of the others. */
 function bulkheads(isolates: number, limit: number): Admission {
@@ -175,7 +212,7 @@ it(
         const other = sumOf((await play(scenario, () => make(limit))).answers)
         const ratio = sumOf(answers) / other
         console.info(`${ratio.toFixed(2)} times the answers in time of ${name} of ${limit}`)
-        expect(ratio).toBeGreaterThan(1.3)
+        expect(ratio).toBeGreaterThan(1.2)
       }
     }
   },

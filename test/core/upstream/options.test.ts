@@ -41,7 +41,7 @@ describe('adaptiveLimit refuses', () => {
   it.each<readonly [string, unknown, string]>([
     ['a limit for each tenant', concurrency({ ...common, per: ['tenant'] }), 'per "global"'],
     ['a limit by plan', concurrency({ ...common, limit: () => 50 }), 'must have a number'],
-    ['a window of a minute', slidingWindow({ ...common, window: '1m' }), 'at most 10 s'],
+    ['a window of a minute', slidingWindow({ ...common, window: '1m' }), 'at most 2 s'],
     ['a fixed window', fixedWindow({ ...common, window: '1s' }), 'must be a concurrency'],
     ['a bucket', tokenBucket({ ...common, window: '1s' }), 'must be a concurrency'],
     ['a lease', lease(slidingWindow({ ...common, window: '2s' })), 'neither leased'],
@@ -57,6 +57,8 @@ describe('adaptiveLimit refuses', () => {
     await expect(model.observe(async () => 1)).rejects.toThrow('extensions')
     createLimiter({ store: memory(), policies: [inFlight], extensions: [model] })
     await expect(model.observe(Promise.resolve(1) as never)).rejects.toThrow('observe.call')
+    const late = { timeout: 5 } as never
+    await expect(model.observe(async () => 1, late)).rejects.toThrow('observe.timeout')
   })
 })
 

@@ -50,6 +50,24 @@ describe.each(OUTCOMES)('an outcome that is %s', (_, outcome, says) => {
   })
 })
 
+it('learns nothing from calls that their callers have aborted', async () => {
+  const { model, run, answer, clock } = isolateOf(memory())
+  await run(20, () => answer(200))
+  const before = model.limit
+  const signal = AbortSignal.abort('Error: aborted')
+  await run(8, async () => {
+    const left = model.observe(
+      () => {
+        clock.advance(100)
+        return Promise.reject(signal.reason)
+      },
+      { signal },
+    )
+    await left.catch(() => {})
+  })
+  expect(model.limit).toBe(before)
+})
+
 it('returns what the call returns, and throws what it throws', async () => {
   const { model } = isolateOf(memory())
   const response = new Response('hello')
@@ -86,6 +104,9 @@ it('an instance that decides nothing, as a route beside a proxy, shares what its
   expect(proxy.model.limit).toBeGreaterThan(5)
 })
 
+/** The commands of an isolate's first decision, beside those of others. */
+const FIRST = 3
+
 // Every command on this Redis is counted, so it is shared with nobody.
 const own = ownRedisOverHttp()
 
@@ -101,7 +122,7 @@ it('costs one command a second to read, on the way of a decision, and four to wr
   await plain.check({})
   const bare = await costOf(() => plain.check({}))
   // The first decision of an isolate loads the record.
-  await decide()
+  expect(await costOf(decide)).toEqual([bare[0]! + 1, bare[1]! + FIRST])
   clock.advance(100)
   expect(await costOf(decide)).toEqual(bare)
   clock.advance(1_000)

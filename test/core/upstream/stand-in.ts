@@ -15,6 +15,8 @@ export interface Scenario {
   readonly latencyMs: (time: number) => number
   /** True while every call fails; `'hangs'` if calls then end after ten seconds only. @default never */
   readonly outage?: (time: number) => boolean | 'hangs'
+  /** The part of calls that fail, at random. @default 0 */
+  readonly failures?: number
   /** The spread of latency: the standard deviation of its logarithm. */
   readonly spread: number
   /** The calls that clients begin, as a multiple of what the upstream can answer at first. */
@@ -51,6 +53,7 @@ export async function play(
   seed = 1,
 ): Promise<Run> {
   const { overload, capacity, latencyMs, outage, spread, traffic, isolates, seconds } = scenario
+  const { failures = 0 } = scenario
   const time = new VirtualTime()
   const arrivals = randomOf(seed)
   const noise = randomOf(seed + 1)
@@ -67,6 +70,7 @@ export async function play(
     const usual = latencyMs(begin)
     const out = outage?.(begin)
     if (out) return out === 'hangs' ? [HANGS_MS, 504] : [usual / 10, 500]
+    if (failures > 0 && noise() < failures) return [usual, 500]
     const room = capacity(begin)
     if (overload === 'refuses' && atOnce > room) return [REFUSED_MS, 429]
     const crowd = Math.max(1, atOnce / room)

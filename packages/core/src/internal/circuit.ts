@@ -58,6 +58,11 @@ export class Circuit {
     return true
   }
 
+  /** Lets the next call try at once, because the last try proved nothing. */
+  tryAgain(): void {
+    this.#pausedAt = -Infinity
+  }
+
   /** The turn in which a call begins, to tell with its outcome. */
   get turn(): number {
     return this.#turn

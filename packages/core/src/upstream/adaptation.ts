@@ -76,7 +76,7 @@ const SLOW = Math.log(1.1)
 /** More failures than one in twenty are not the usual ones. */
 const FAILING = 0.05
 
-/** The calls to which fewer are rounded up, so that one that fails among three is no incident. */
+/** The calls to which fewer are rounded up, so that two that fail among six are no incident. */
 const FEW = 10
 
 /** The place below the capacity to which a limit falls: slow answers have to catch up, refused calls have not. */
@@ -117,7 +117,7 @@ export function isEnough(state: Adaptation, measured: Measured, sinceMs: number)
   if (sinceMs >= afterMs) return calls >= ENOUGH.fewCalls || (calls > 0 && sinceMs >= 3 * afterMs)
   // Refusals come in bursts.
   if (calls >= FEW && isFailing(measured)) return true
-  if (calls >= 4 && slowness(state, measured) > SLOW + 3 * measured.error) return true
+  if (calls >= 4 && slowness(state, measured) > SLOW + 4 * measured.error) return true
   if (isBelowGoal(state)) return calls >= ENOUGH.fewCalls
   return calls >= ENOUGH.calls || (state.pace > PACE && calls * 4 >= ENOUGH.calls)
 }
@@ -127,22 +127,23 @@ export function adapt(before: Adaptation, measured: Measured, bounds: Bounds): A
   const state = { ...before, floorMs: floorOf(before, measured) }
   const slow = slowness(state, measured)
   // Of few calls, the limit is not what makes them slow.
-  const isSlow = slow > SLOW && slow > 2 * measured.error && isUsed(state, measured)
+  const isSlow = slow > Math.max(SLOW, doubt(measured)) && isUsed(state, measured)
   if (isSlow && !isFailing(measured)) {
-    // A few answers tell a new latency roughly: rather too much than too little.
-    const slower = { ...state, ...AT_REST, floorMs: measured.latencyMs * Math.exp(measured.error) }
+    const slower = { ...state, ...AT_REST, floorMs: roughFloorOf(measured) }
     if (hasBecomeSlower(state, measured, bounds)) return { ...slower, limit: state.goal, calm: 0 }
     // So few calls do not wait for each other: the floor is wrong.
     if (state.isFalling && state.limit <= bounds.min) return slower
   }
   return isSlow || isFailing(measured)
-    ? fall(state, measured, bounds, isSlow ? slow : 0)
+    ? fall(state, measured, bounds, isSlow ? Math.max(SLOW, slow - doubt(measured)) : 0)
     : grow(state, measured, bounds)
 }
 
 const AT_REST = { isReturning: false, pace: PACE, beforeFall: undefined, isFalling: false } as const
 
-const isFailing = ({ calls, failed }: Measured): boolean => failed / Math.max(calls, FEW) > FAILING
+/** Returns true if more calls fail than chance explains: less by the standard error of their number. */
+const isFailing = ({ calls, failed }: Measured): boolean =>
+  failed - Math.sqrt(failed) > FAILING * Math.max(calls, FEW)
 
 const hasAnswers = ({ calls, failed }: Measured): boolean => calls > failed
 
@@ -150,10 +151,16 @@ const isUsed = ({ limit }: Adaptation, { load }: Measured): boolean => load >= U
 
 const isBelowGoal = ({ limit, goal }: Adaptation): boolean => limit < 0.9 * goal
 
+/** The slowness that chance explains: of a few answers, which are looked at more often, more. */
+const doubt = ({ calls, error }: Measured): number => (calls < ENOUGH.calls ? 3 : 2) * error
+
 /** The logarithm of the latency over its floor: 0 if it is as fast as ever, about 0.1 if it takes a tenth longer. */
 function slowness({ floorMs }: Adaptation, measured: Measured): number {
   return floorMs > 0 && hasAnswers(measured) ? Math.log(measured.latencyMs / floorMs) : 0
 }
+
+/** A few answers tell a new latency roughly: rather too much than too little, which would hold the limit back. */
+const roughFloorOf = ({ latencyMs, error }: Measured): number => latencyMs * Math.exp(error)
 
 /**
  * The floor is what is measured right after a fall, when the upstream is least busy, and what is much faster than it was.
@@ -162,9 +169,9 @@ function slowness({ floorMs }: Adaptation, measured: Measured): number {
 function floorOf(state: Adaptation, measured: Measured): number {
   const { floorMs, isFalling } = state
   if (!hasAnswers(measured)) return floorMs
-  if (floorMs === 0) return measured.calls >= ENOUGH.fewCalls ? measured.latencyMs : 0
+  if (floorMs === 0) return measured.calls >= ENOUGH.fewCalls ? roughFloorOf(measured) : 0
   const slow = slowness(state, measured)
-  if (slow < -0.2 && -slow > 2 * measured.error) return measured.latencyMs
+  if (slow < -0.2 && -slow > 4 * measured.error) return roughFloorOf(measured)
   // While answers are still slow, the fall is not over.
   if (!isFalling || isFailing(measured) || slow > SLOW) return floorMs
   const weight = measured.calls / (measured.calls + ENOUGH.calls)
@@ -184,7 +191,7 @@ function hasBecomeSlower(state: Adaptation, measured: Measured, { isRate }: Boun
   return expected > Math.max(0.2, 4 * error) && found < 0.3 * expected
 }
 
-/** Falls to just below the capacity that the measurement shows, at most to half. */
+/** Falls to just below the capacity that the measurement shows for sure, at most to half. */
 function fall(state: Adaptation, measured: Measured, bounds: Bounds, slow: number): Adaptation {
   const part = Math.min(Math.exp(-slow), 1 - measured.wasted)
   const capacity = (isUsed(state, measured) ? state.limit : measured.load) * part

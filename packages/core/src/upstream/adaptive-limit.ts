@@ -13,7 +13,7 @@ import {
 import { runInBackground } from '../internal/background.ts'
 import { defineExtension } from '../limiter/define-extension.ts'
 import { Follower } from './follower.ts'
-import { outcomeOfError, outcomeOfResult } from './outcome.ts'
+import { outcomeOfError, outcomeOfResult, type UpstreamCallOptions } from './outcome.ts'
 import { Samples } from './samples.ts'
 
 /** Options of `adaptiveLimit`. */
@@ -31,13 +31,13 @@ export interface AdaptiveLimit extends Extension {
   /**
    * Makes a call to the upstream and returns its outcome unchanged. The limit learns how long it took, and whether it
    * failed: it threw, or its response has status 408, 425, 429 or 500 and above. A call that its caller gives up, and a
-   * response with any other status from 400, say nothing.
+   * response with any other status from 400, say nothing. Pass the `signal` that the call has, if it has one.
    */
-  observe<Result>(call: () => Promise<Result>): Promise<Result>
+  observe<Result>(call: () => Promise<Result>, options?: UpstreamCallOptions): Promise<Result>
 }
 
 /** The longest window of a rate: a limit that falls takes a window to be kept. */
-const MAX_WINDOW_MS = 10_000
+const MAX_WINDOW_MS = 2_000
 
 /** Algorithms that count calls in flight, and those that count calls in a window that slides. */
 const COUNTS: ReadonlyMap<string, 'in flight' | 'in a window'> = new Map([
@@ -96,8 +96,12 @@ export function adaptiveLimit(options: AdaptiveLimitOptions): AdaptiveLimit {
     get limit() {
       return follower?.limit ?? min
     },
-    async observe<Result>(call: () => Promise<Result>): Promise<Result> {
+    async observe<Result>(
+      call: () => Promise<Result>,
+      callOptions: UpstreamCallOptions = {},
+    ): Promise<Result> {
       assertFunction('observe.call', call)
+      assertKnownOptions('observe', callOptions, ['signal'])
       if (!follower) {
         const rule = `must have the adaptive limit of "${name}", as in createLimiter({ extensions: [limit] })`
         throw new ConfigError('invalid_option', 'extensions', rule)
@@ -109,7 +113,7 @@ export function adaptiveLimit(options: AdaptiveLimitOptions): AdaptiveLimit {
         end(clock() - startedAt, outcomeOfResult(result))
         return result
       } catch (error) {
-        end(clock() - startedAt, outcomeOfError(error))
+        end(clock() - startedAt, outcomeOfError(error, callOptions))
         throw error
       } finally {
         runInBackground(follower.share())

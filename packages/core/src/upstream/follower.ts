@@ -27,7 +27,8 @@ const TTL_MS = 86_400_000
 
 /** Calls that take so many times as long as the upstream does when it is not busy count before they end. */
 const OVERDUE = 2.5
-const OVERDUE_MS = 10_000
+/** … and while that is not known, after this (ms). */
+const OVERDUE_MS = 300_000
 
 /** The decisions, and the time (ms) since the first, after which it is said that no call was observed. */
 const MANY = 100

@@ -50,7 +50,8 @@ export function measure(sums: Sums, limit: number, isRate: boolean): Measured {
     calls,
     failed,
     latencyMs: Math.exp(mean),
-    error: Math.sqrt(variance / Math.max(answers, 1)),
+    // A few answers tell their own spread badly, too.
+    error: Math.sqrt(variance / Math.max(answers, 1)) * (1 + 2 / Math.max(answers, 1)),
     wasted: isRate ? failed / Math.max(calls, 1) : failedMs / Math.max(ms, 1),
     load: Math.min(limit, sums.load / Math.max(calls, 1)),
   }
@@ -133,7 +134,7 @@ export class Samples {
       if (now - startedAt < usualMs || (!ended && ms < overdueMs)) break
       taken += 1
       const outcome = ended?.outcome ?? 'success'
-      if (outcome === 'none') continue
+      if (outcome === 'none' || outcome === 'refusal') continue
       const log = Math.log(Math.max(ms, LEAST_MS))
       const answer = { failed: 0, logs: log, squares: log * log, failedMs: 0 }
       const failure = { failed: 1, logs: 0, squares: 0, failedMs: ms }

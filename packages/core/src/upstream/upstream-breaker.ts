@@ -5,13 +5,18 @@ import {
   assertKnownOptions,
   assertPositiveInteger,
 } from '../internal/validation.ts'
-import { outcomeOfError, outcomeOfResult, type Outcome } from './outcome.ts'
+import {
+  outcomeOfError,
+  outcomeOfResult,
+  type Outcome,
+  type UpstreamCallOptions,
+} from './outcome.ts'
 
 /** The reason of a fallback. */
 export interface FallbackReason {
   /** `'failed'`: this call has failed. `'open'`: it was not made, because those before it failed. */
   readonly cause: 'failed' | 'open'
-  /** The response that failed, if there was one. Its body is not read. */
+  /** The response that failed, if there was one. Its body was discarded. */
   readonly response?: Response
   /** The error that was thrown, if one was. */
   readonly error?: unknown
@@ -27,6 +32,12 @@ export interface UpstreamBreakerOptions<Answer> {
   readonly pauseMs?: number
   /** Called for each fallback, to count or log it. What it throws is logged, and changes nothing. @default none */
   readonly onFallback?: (reason: FallbackReason) => void
+}
+
+/** Options of one call through a breaker. */
+export interface BreakerCallOptions<Answer> extends UpstreamCallOptions {
+  /** Makes the answer in the upstream's place for this call, such as from a cache. @default that of the breaker */
+  readonly fallback?: UpstreamBreakerOptions<Answer>['fallback']
 }
 
 /** Numbers of this isolate, since it started. */
@@ -46,10 +57,13 @@ export interface UpstreamBreaker<Answer> {
   readonly counts: UpstreamCounts
   /**
    * Makes a call, or answers by the fallback. The upstream has failed if the call throws, or its response has status 408,
-   * 425, 429 or 500 and above. A call that its caller gives up, a response with any other status from 400, and a denial of
-   * your own limiter say nothing about it: they are returned, or thrown on.
+   * 425, 429 or 500 and above. A response with any other status from 400 shows that it answers. A call that its caller
+   * gives up, and a denial of your own limiter, say nothing about it. These are returned, or thrown on.
    */
-  call<Result extends Answer>(make: () => Promise<Result>): Promise<Result | Answer>
+  call<Result extends Answer>(
+    make: () => Promise<Result>,
+    options?: BreakerCallOptions<Answer>,
+  ): Promise<Result | Answer>
 }
 
 /**
@@ -77,19 +91,23 @@ export function upstreamBreaker<Answer>(
   )
   const counts = { calls: 0, failures: 0, fallbacks: 0 }
 
-  async function answerInstead(reason: FallbackReason): Promise<Answer> {
+  async function answerInstead(
+    reason: FallbackReason,
+    answer: UpstreamBreakerOptions<Answer>['fallback'] = fallback,
+  ): Promise<Answer> {
     counts.fallbacks += 1
     // It may be async, and is not awaited.
     void (async () => onFallback(reason))().catch((error: unknown) => {
       console.error('Sluice: upstreamBreaker.onFallback failed:', error)
     })
-    return fallback(reason)
+    return answer(reason)
   }
 
   function learn(turn: number, outcome: Outcome, failure: string): boolean {
     const hasFailed = outcome === 'failure'
     if (hasFailed) counts.failures += 1
-    const proof = outcome === 'success' ? 'answers' : 'none'
+    const proof = outcome === 'none' ? 'none' : 'answers'
+    if (proof === 'none') circuit.tryAgain()
     circuit.learn(turn, hasFailed ? { failure } : proof)
     return hasFailed
   }
@@ -101,23 +119,29 @@ export function upstreamBreaker<Answer>(
     get counts() {
       return { ...counts }
     },
-    async call<Result extends Answer>(make: () => Promise<Result>): Promise<Result | Answer> {
+    async call<Result extends Answer>(
+      make: () => Promise<Result>,
+      callOptions: BreakerCallOptions<Answer> = {},
+    ): Promise<Result | Answer> {
       assertFunction('call.make', make)
-      if (!circuit.mayCall()) return answerInstead({ cause: 'open' })
+      assertKnownOptions('call', callOptions, ['signal', 'fallback'])
+      const instead = callOptions.fallback
+      if (instead !== undefined) assertFunction('call.fallback', instead)
+      if (!circuit.mayCall()) return answerInstead({ cause: 'open' }, instead)
       counts.calls += 1
       const { turn } = circuit
       let result: Result
       try {
         result = await make()
       } catch (error) {
-        if (!learn(turn, outcomeOfError(error), 'an error')) throw error
-        return answerInstead({ cause: 'failed', error })
+        if (!learn(turn, outcomeOfError(error, callOptions), 'an error')) throw error
+        return answerInstead({ cause: 'failed', error }, instead)
       }
       if (!learn(turn, outcomeOfResult(result), 'a status')) return result
       const response = result as unknown as Response
       // Otherwise its connection stays open.
       void response.body?.cancel().catch(() => {})
-      return answerInstead({ cause: 'failed', response })
+      return answerInstead({ cause: 'failed', response }, instead)
     },
   })
 }
