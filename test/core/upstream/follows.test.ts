@@ -126,17 +126,21 @@ describe.each(Object.entries(INCIDENTS))('after an incident in which %s', (name,
 
 const isBusy = (time: number): boolean => time < 60_000 || time > 360_000
 
-it('keeps its limit while there is little traffic, however much latency varies', async () => {
-  const scenario: Scenario = {
-    ...STEADY,
-    spread: 0.5,
-    seconds: 420,
-    traffic: (time) => (isBusy(time) ? 2 : 0.05),
-  }
-  const { limits } = await adaptive(scenario)
-  expect(Math.min(...limits.slice(59, 360))).toBeGreaterThan(25)
-  expect(meanOf(limits.slice(390))).toBeGreaterThan(25)
-})
+it(
+  'keeps its limit while there is little traffic, however much latency varies',
+  { timeout: 120_000 },
+  async () => {
+    const scenario: Scenario = {
+      ...STEADY,
+      spread: 0.5,
+      seconds: 420,
+      traffic: (time) => (isBusy(time) ? 2 : 0.05),
+    }
+    const { limits } = await adaptive(scenario)
+    expect(Math.min(...limits.slice(59, 360))).toBeGreaterThan(25)
+    expect(meanOf(limits.slice(390))).toBeGreaterThan(25)
+  },
+)
 
 /** Few calls are in flight at first, and are fast. */
 const QUICK_AT_FIRST: Partial<Scenario> = {
@@ -144,10 +148,14 @@ const QUICK_AT_FIRST: Partial<Scenario> = {
   traffic: (time) => (time < 15_000 ? 0.1 : 0.4),
 }
 
-it('finds its place though its first calls were faster than all others', async () => {
-  const { limits } = await adaptive({ ...STEADY, ...QUICK_AT_FIRST, seconds: 180 })
-  expect(Math.min(...limits.slice(120))).toBeGreaterThan(25)
-})
+it(
+  'finds its place though its first calls were faster than all others',
+  { timeout: 120_000 },
+  async () => {
+    const { limits } = await adaptive({ ...STEADY, ...QUICK_AT_FIRST, seconds: 180 })
+    expect(Math.min(...limits.slice(120))).toBeGreaterThan(25)
+  },
+)
 
 /** Upstreams that are well whatever is asked of them, of which chance says otherwise. */
 const WELL: Record<string, Partial<Scenario>> = {
