@@ -25,9 +25,8 @@ const CUT_OFF_MS = FRESH_MS
 /** The time after which a limit that nobody asks for starts anew. */
 const TTL_MS = 86_400_000
 
-/** Calls that take so many times as long as the upstream does when it is not busy count before they end. */
+/** Calls that take so many times as long as usual count before they end; while the usual time is not known, after so many ms. */
 const OVERDUE = 2.5
-/** … and while that is not known, after this (ms). */
 const OVERDUE_MS = 300_000
 
 /** The decisions, and the time (ms) since the first, after which it is said that no call was observed. */

@@ -68,6 +68,7 @@ interface Call {
 /** Answers that take less (ms) count as so long: that is the noise of a machine, and no model is that fast. */
 const LEAST_MS = 50
 
+/** The time for which a load counts, in milliseconds. */
 const PEAK_MS = 1_000
 
 /** The most calls to remember. More tell no more. */
@@ -109,8 +110,8 @@ export class Samples {
 
   /** Notes the begin of a call. Returns a function that notes its end. */
   begin(now: number): (ms: number, outcome: Outcome) => void {
-    // A process that does not decide about its calls knows no load.
     this.hasCalls = true
+    // A process that does not decide about its calls knows no load.
     const load = this.#load ?? this.#limit
     const sinceMs = now - this.#since
     this.#isFull ||= load >= FULL * this.#limit || sinceMs > FULL_WITHIN_MS
