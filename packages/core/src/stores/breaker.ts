@@ -64,7 +64,7 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
     async check(request) {
       const { entries, mark, startedAt } = request
       if (circuit.mayCall(startedAt, entries.length === 0)) {
-        return call(circuit, () => store.check(request))
+        return callStore(circuit, () => store.check(request))
       }
       if (mark) rememberMark(unsent, mark.keys.at(-1))
       throw pausedError(circuit)
@@ -77,18 +77,22 @@ export function breaker(store: Store, options: BreakerOptions = {}): Store {
       // A settlement that is lost costs money, and no decision waits for it.
       const isSettlement = SETTLEMENTS.has(kind.name)
       if (!isSettlement && !circuit.mayCall()) throw pausedError(circuit)
-      return call(circuit, () => store.run(operation), !isSettlement)
+      return callStore(circuit, () => store.run(operation), !isSettlement)
     },
 
     async reset(keys) {
       if (!circuit.mayCall()) throw pausedError(circuit)
-      return call(circuit, () => store.reset(keys))
+      return callStore(circuit, () => store.reset(keys))
     },
   })
 }
 
 /** Calls the store, and learns from the outcome. @param isProbe False if a failure must not put the next probe off. */
-async function call<T>(circuit: Circuit, ask: () => Promise<T>, isProbe?: boolean): Promise<T> {
+async function callStore<T>(
+  circuit: Circuit,
+  ask: () => Promise<T>,
+  isProbe?: boolean,
+): Promise<T> {
   const { turn } = circuit
   try {
     const result = await ask()
