@@ -65,12 +65,14 @@ describe('the checker', () => {
     expect(tooFull({ ...sliding, isGlobal: true }, log)).toBe(1)
   })
 
-  it("gives a lease's block the benefit of the doubt about its arrival, if it is counted by its caller's time", () => {
-    const late = unit(500, { after: 520, tenant: 'b' })
-    const log = [unit(0), unit(1), unit(995), late]
-    expect(tooFull(sliding, log)).toBe(1)
-    expect(tooFull({ ...sliding, isCallersTime: true }, log)).toBe(0)
-    expect(tooFull({ ...sliding, isCallersTime: true }, log.slice(0, 3))).toBe(1)
+  it('counts a decision that waited for a block by when it had it, if requests carry the time', () => {
+    const callers = { ...sliding, isCallersTime: true }
+    const waited = unit(995, { after: 1_020 })
+    expect(tooFull(sliding, [unit(0), unit(1), waited])).toBe(1)
+    expect(tooFull(callers, [unit(0), unit(1), waited])).toBe(0)
+    // That one waited says nothing about others.
+    const other = unit(500, { after: 900, tenant: 'b' })
+    expect(tooFull(callers, [unit(0), unit(1), unit(995), other])).toBe(1)
   })
 
   it('gives a call to the store the benefit of the doubt about its moment', () => {

@@ -18,7 +18,7 @@ export interface Rule {
   readonly leaseMs: number
   /**
    * True if a request carries the time, and Redis decides at it: a request that arrives late is decided
-   * later than it says, and so are the units of a block that it takes. @default the time is that of Redis
+   * later than it says, and so is one that waited for a block. @default the time is that of Redis
    */
   readonly isCallersTime?: boolean
   /** The route that it applies to. @default all */
@@ -46,13 +46,11 @@ export function check(
 ): Findings {
   const violations: string[] = []
   let fullest = 0
-  const lateMs = rule.isCallersTime ? longestOf(log) : 0
   for (const [partition, decisions] of partitionsOf(rule, log)) {
     for (const units of epochsOf(
       rule,
       decisions,
       rule.isGlobal ? [] : resetsOf(partition, resets),
-      lateMs,
     )) {
       for (const { used, limit, end } of rule.isAligned
         ? gridOf(rule, units)
@@ -65,10 +63,6 @@ export function check(
   }
   return { fullest, violations }
 }
-
-/** The longest time that a decision took: how late a request may have arrived, of which the log has no line. */
-const longestOf = (log: readonly LoggedDecision[]): number =>
-  log.reduce((most, { before, after }) => Math.max(most, after - before), 0)
 
 function partitionsOf({ isGlobal, route }: Rule, log: readonly LoggedDecision[]) {
   const counted = log.filter((one) => one.allowed && (route ?? one.route) === one.route)
@@ -83,7 +77,6 @@ function epochsOf(
   { leaseMs, limitOf, isCallersTime }: Rule,
   decisions: readonly LoggedDecision[],
   resets: readonly LoggedReset[],
-  lateMs: number,
 ): Unit[][] {
   const begins = [-Infinity, ...resets.map(({ after }) => after)]
   const ends = [...resets.map(({ before }) => before), Infinity]
@@ -93,7 +86,8 @@ function epochsOf(
       .map((one) => ({
         // A decision that called the store may have been charged there, or before in a lease.
         from: one.isLeased || leaseMs === 0 ? one.at : one.before,
-        to: isCallersTime && !one.isLeased ? one.after : one.at + lateMs,
+        // A block was back before it served: Redis had decided about it by then.
+        to: isCallersTime ? one.after : one.at,
         units: one.units,
         limit: limitOf(one),
         isOlder: leaseMs > 0 && one.before <= begin + leaseMs,
