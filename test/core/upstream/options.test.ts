@@ -52,6 +52,15 @@ describe('adaptiveLimit refuses', () => {
     expect(message).toContain(text)
   })
 
+  it('to be in two limiters, whose calls it could not tell apart', () => {
+    const model = adaptiveLimit({ policy: 'calls', min: 5 })
+    const make = () => createLimiter({ store: memory(), policies: [inFlight], extensions: [model] })
+    make()
+    const [option, message] = refusal(make)
+    expect(option).toBe('extensions.adaptiveLimit')
+    expect(message).toContain('make another for this one')
+  })
+
   it('to observe what is no function, or without a limiter', async () => {
     const model = adaptiveLimit({ policy: 'calls', min: 5 })
     await expect(model.observe(async () => 1)).rejects.toThrow('extensions')

@@ -1,7 +1,7 @@
 /* The states of a breaker: whether calls may be made, learned from the outcomes of calls. */
 import { systemClock } from '../clock.ts'
 
-/** What an outcome proves: that the other side answers, nothing about it, or a failure by its name. */
+/** The evidence of one call: `'answers'` if the other side is there, `'none'`, or the name of its failure. */
 export type Proof = 'answers' | 'none' | { readonly failure: string }
 
 /** A circuit that is open. */
@@ -58,11 +58,6 @@ export class Circuit {
     return true
   }
 
-  /** Lets the next call try at once, because the last try proved nothing. */
-  tryAgain(): void {
-    this.#pausedAt = -Infinity
-  }
-
   /** The turn in which a call begins, to tell with its outcome. */
   get turn(): number {
     return this.#turn
@@ -74,7 +69,12 @@ export class Circuit {
    * @param isProbe False if the failure must not put the next probe off.
    */
   learn(turn: number, proof: Proof, isProbe = true): void {
-    if (turn !== this.#turn || proof === 'none') return
+    if (turn !== this.#turn) return
+    if (proof === 'none') {
+      // If it was a try, the next call is one.
+      this.#pausedAt = -Infinity
+      return
+    }
     if (proof === 'answers') {
       this.#failureCount = 0
       if (this.#opening === undefined) return

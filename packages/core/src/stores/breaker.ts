@@ -23,12 +23,12 @@ const SETTLEMENTS: ReadonlySet<string> = new Set(['settle', 'release'])
 /** The most reservations to remember that were not sent. More are not expected to be open in an outage. */
 const MAX_UNSENT = 10_000
 
-/** The proof that an error gives: the store answers, or it was not asked. All others say that it fails. */
-const PROOFS: Readonly<Partial<Record<StoreErrorCode, 'answers' | 'none'>>> = {
+/** Errors that do not say that the store fails: it answers, or it was not asked. */
+const PROOFS: Readonly<Partial<Record<StoreErrorCode, 'answers' | 'unasked'>>> = {
   store_refused: 'answers',
   store_conflict: 'answers',
   store_moved: 'answers',
-  store_paused: 'none',
+  store_paused: 'unasked',
 }
 
 const NO_STATES: StateMap = { get: () => undefined, set: () => {} }
@@ -99,15 +99,17 @@ async function callStore<T>(
     circuit.learn(turn, 'answers')
     return result
   } catch (error) {
-    circuit.learn(turn, proofOf(error), isProbe)
+    const proof = proofOf(error)
+    // The next call would not be asked either, so the pause goes on.
+    if (proof !== 'unasked') circuit.learn(turn, proof, isProbe)
     throw error
   }
 }
 
-function proofOf(error: unknown): Proof {
+function proofOf(error: unknown): Proof | 'unasked' {
   if (!(error instanceof StoreError)) {
     // Misuse says nothing about the store.
-    return error instanceof SluiceError ? 'none' : { failure: 'store_failed' }
+    return error instanceof SluiceError ? 'unasked' : { failure: 'store_failed' }
   }
   const { code, status } = error
   // A refusal with a status is not from Redis but from a service or a proxy in front of it.

@@ -46,7 +46,7 @@ export interface Adaptation {
   readonly isFalling: boolean
 }
 
-/** What calls have shown that began at one limit. */
+/** The measurements of calls that began at the same limit. */
 export interface Measured {
   /** The calls, and those of them that failed. */
   readonly calls: number

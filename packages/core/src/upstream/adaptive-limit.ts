@@ -80,6 +80,10 @@ export function adaptiveLimit(options: AdaptiveLimitOptions): AdaptiveLimit {
     name: `adaptive.${name}`.slice(0, 64),
     connect(context) {
       const rule = context.policies.find((policy) => policy.name === name && !policy.follows)
+      if (follower) {
+        const message = 'must be in one limiter: make another for this one'
+        throw new ConfigError('invalid_option', 'extensions.adaptiveLimit', message, name)
+      }
       const own = new Follower(context, ...assertFollows(rule, name, min), samples)
       follower = own
       clock = context.clock

@@ -8,7 +8,7 @@ export interface AdaptiveRecord {
   /** The time of that step, in epoch ms. */
   readonly since: number
   readonly state: Adaptation
-  /** What was measured since then. */
+  /** The calls that isolates have seen since that step. */
   readonly sums: Sums
 }
 

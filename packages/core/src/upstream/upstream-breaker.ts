@@ -1,5 +1,5 @@
 /* The function `upstreamBreaker`: answers in an upstream's place while it fails. */
-import { Circuit } from '../internal/circuit.ts'
+import { Circuit, type Proof } from '../internal/circuit.ts'
 import {
   assertFunction,
   assertKnownOptions,
@@ -103,12 +103,11 @@ export function upstreamBreaker<Answer>(
     return answer(reason)
   }
 
-  function learn(turn: number, outcome: Outcome, failure: string): boolean {
+  /** Returns true if the call has failed. */
+  function learn(turn: number, outcome: Outcome): boolean {
     const hasFailed = outcome === 'failure'
     if (hasFailed) counts.failures += 1
-    const proof = outcome === 'none' ? 'none' : 'answers'
-    if (proof === 'none') circuit.tryAgain()
-    circuit.learn(turn, hasFailed ? { failure } : proof)
+    circuit.learn(turn, PROOFS[outcome])
     return hasFailed
   }
 
@@ -134,16 +133,23 @@ export function upstreamBreaker<Answer>(
       try {
         result = await make()
       } catch (error) {
-        if (!learn(turn, outcomeOfError(error, callOptions), 'an error')) throw error
+        if (!learn(turn, outcomeOfError(error, callOptions))) throw error
         return answerInstead({ cause: 'failed', error }, instead)
       }
-      if (!learn(turn, outcomeOfResult(result), 'a status')) return result
+      if (!learn(turn, outcomeOfResult(result))) return result
       const response = result as unknown as Response
       // Otherwise its connection stays open.
       void response.body?.cancel().catch(() => {})
       return answerInstead({ cause: 'failed', response }, instead)
     },
   })
+}
+
+const PROOFS: Readonly<Record<Outcome, Proof>> = {
+  success: 'answers',
+  refusal: 'answers',
+  failure: { failure: 'upstream' },
+  none: 'none',
 }
 
 const nothing = (): void => {}
