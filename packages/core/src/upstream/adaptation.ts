@@ -28,8 +28,6 @@ export interface Adaptation {
    * is given up as soon as another capacity is shown.
    */
   readonly attempts: number
-  /** The calm steps since the last attempt to come back. */
-  readonly calm: number
   /** The last limit at which the upstream was well. */
   readonly healthy: number
   /** True while it is coming back to its goal. */
@@ -86,9 +84,8 @@ const BELOW_FAILING = 0.98
 /** A fall to less than this part of a limit is an incident: the limit comes back to where it was. */
 const INCIDENT = 0.75
 
-/** After an incident, so many attempts are made to come back, each after so many calm steps: for about two minutes. */
+/** After an incident, so many attempts are made to come back, one whenever the upstream is well: for about two minutes. */
 const ATTEMPTS = 40
-const CALM_STEPS = 1
 
 /** A limit of which less than this part is used is not shown to be too low. */
 const USED = 0.7
@@ -101,7 +98,6 @@ export const startOf = ({ min, max }: Bounds): Adaptation => ({
   floorMs: 0,
   goal: max,
   attempts: 0,
-  calm: CALM_STEPS,
   healthy: min,
   isReturning: true,
   pace: PACE,
@@ -130,7 +126,7 @@ export function adapt(before: Adaptation, measured: Measured, bounds: Bounds): A
   const isSlow = slow > Math.max(SLOW, doubt(measured)) && isUsed(state, measured)
   if (isSlow && !isFailing(measured)) {
     const slower = { ...state, ...AT_REST, floorMs: roughFloorOf(measured) }
-    if (hasBecomeSlower(state, measured, bounds)) return { ...slower, limit: state.goal, calm: 0 }
+    if (hasBecomeSlower(state, measured, bounds)) return { ...slower, limit: state.goal }
     // So few calls do not wait for each other: the floor is wrong.
     if (state.isFalling && state.limit <= bounds.min) return slower
   }
@@ -206,17 +202,10 @@ function fall(state: Adaptation, measured: Measured, bounds: Bounds, slow: numbe
     ...goalAfterFall(state, part, capacity),
     ...AT_REST,
     limit: between(limit, bounds.min, bounds.max),
-    calm: calmAfterFall(state, part),
     capacity: Math.min(capacity, bounds.max),
     beforeFall: state.beforeFall ?? (isSettled ? { load, latencyMs, error } : undefined),
     isFalling: true,
   }
-}
-
-/** After an incident, the first attempt to come back is made as soon as the upstream is well. */
-function calmAfterFall({ isReturning, calm }: Adaptation, part: number): number {
-  if (isReturning) return 0
-  return part < INCIDENT ? CALM_STEPS : calm
 }
 
 /** After an incident the goal is where the limit was. Otherwise it is the capacity that was shown. */
@@ -241,24 +230,24 @@ function goalAfterFall(
 
 function grow(state: Adaptation, measured: Measured, { min, max }: Bounds): Adaptation {
   const { limit, goal, attempts } = state
-  const calm = { ...state, beforeFall: undefined, isFalling: false, calm: state.calm + 1 }
-  if (!isUsed(state, measured)) return { ...calm, calm: state.calm }
-  if (isBelowGoal(state) && (state.isReturning || calm.calm >= CALM_STEPS)) {
+  const well = { ...state, beforeFall: undefined, isFalling: false }
+  if (!isUsed(state, measured)) return well
+  if (isBelowGoal(state)) {
     // What was possible before an incident is reached in two steps.
     const next = attempts > 0 ? Math.max(2 * limit, goal / 2) : 2 * limit
     const reached = between(Math.min(next, 0.9 * goal), min, max)
-    return { ...calm, isReturning: true, healthy: limit, limit: reached, capacity: goal }
+    return { ...well, isReturning: true, healthy: limit, limit: reached, capacity: goal }
   }
   const relative = limit / state.capacity
   const pace = relative > BEYOND ? Math.min(1 + (state.pace - 1) * 2, MAX_PACE) : state.pace
   const growth = Math.abs(relative - 1) < NEAR ? NEAR_PACE : pace
   return {
-    ...calm,
+    ...well,
     isReturning: false,
     healthy: limit,
     pace,
     limit: between(Math.max(limit * growth, limit + 0.1), min, max),
-    goal: isBelowGoal(state) ? goal : Math.max(goal, limit),
+    goal: Math.max(goal, limit),
   }
 }
 

@@ -15,16 +15,7 @@ export interface AdaptiveRecord {
 /** The number of this layout. A record of another is as none. */
 const LAYOUT = 1
 const HEAD = ['layout', 'turn', 'since'] as const
-const STATE = [
-  'limit',
-  'floorMs',
-  'goal',
-  'attempts',
-  'calm',
-  'healthy',
-  'pace',
-  'capacity',
-] as const
+const STATE = ['limit', 'floorMs', 'goal', 'attempts', 'healthy', 'pace', 'capacity'] as const
 const FLAGS = ['isReturning', 'isFalling'] as const
 const BEFORE_FALL = ['load', 'latencyMs', 'error'] as const
 const SUMS = ['calls', 'failed', 'logs', 'squares', 'ms', 'failedMs', 'load'] as const
