@@ -20,6 +20,8 @@ export const ROOMS: Readonly<Record<string, string>> = {
   upstream: 'nouns policies stores limiter',
   routes: 'nouns',
   http: 'nouns routes stores limiter reservations',
+  // Waits behind adapters, too.
+  waiting: 'nouns algorithms policies lua stores limiter routes http',
   identity: 'nouns http jose',
   client: 'nouns http',
   manifest: 'nouns policies routes',

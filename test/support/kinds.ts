@@ -15,6 +15,7 @@ import {
   type Policy,
 } from '@sluice/core'
 import { fairShare } from '@sluice/core/fair-share'
+import { waitingLine } from '@sluice/core/waiting'
 
 const per = ['tenant'] as const
 
@@ -48,6 +49,8 @@ export const KINDS = {
     sessionWindow({ name, limit, idle: '20s', per }),
   'fair shares': (name: string, limit: Limit) =>
     fairShare(slidingWindow({ name, limit, window: '1m', per }), { between: per }),
+  'waiting line': (name: string, limit: Limit) =>
+    waitingLine(slidingWindow({ name, limit, window: '1m', per })),
   'calls in flight': (name: string, limit: Limit) => concurrency({ name, limit, per }),
   'sliding windows': (name: string, limit: Limit) =>
     slidingWindows({

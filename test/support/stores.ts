@@ -9,6 +9,7 @@ import { regional } from '@sluice/core/regional'
 import { sharded } from '@sluice/core/sharded'
 import { upstash, type UpstashOptions } from '@sluice/core/upstash'
 import { upstashRedis } from '@sluice/core/upstash-redis'
+import { lineAlgorithm, lineOperations } from '@sluice/core/waiting'
 import { startLocal } from '@sluice/local'
 import { usageOperations } from '@sluice/usage'
 import { Redis as UpstashClient } from '@upstash/redis'
@@ -65,7 +66,10 @@ export const STORES = {
   'durable objects, in this process': async () => ({
     make: () =>
       storeIn(
-        objectsInProcess({ operations: usageOperations, algorithms: [sharesAlgorithm] }).namespace,
+        objectsInProcess({
+          operations: [...usageOperations, ...lineOperations],
+          algorithms: [sharesAlgorithm, lineAlgorithm],
+        }).namespace,
       ),
     close: async () => {},
   }),

@@ -6,7 +6,7 @@ import { parseCall, type CheckOptions } from './call.ts'
 import { decide, report } from './decide.ts'
 import { resolveOptions } from './options.ts'
 import { reset, type ResetOptions } from './reset.ts'
-import { withRuntime } from './runtime.ts'
+import { withRuntime, type LimiterRuntime } from './runtime.ts'
 
 /**
  * The type of a plan's name in a subject. A literal must name a plan; a name that is known only at run
@@ -72,8 +72,18 @@ export function createLimiter<
   Plan extends string,
   Name extends string,
 >(options: LimiterOptions<Dimension, Unit, Plan, Name>): Limiter<Dimension, Unit, Plan> {
-  const runtime = resolveOptions(options as LimiterOptions)
+  return limiterOf(resolveOptions(options as LimiterOptions))
+}
 
+/**
+ * Returns the limiter of a runtime.
+ *
+ * @param mayKeepSlots True to warn once if `check` takes slots.
+ */
+export function limiterOf(
+  runtime: LimiterRuntime,
+  mayKeepSlots: boolean = runtime.program.policies.some(({ algorithm }) => algorithm.id === 'slots'),
+): Limiter {
   async function evaluate(
     subject: Subject,
     callOptions: CheckOptions | undefined,
@@ -84,8 +94,6 @@ export function createLimiter<
     report(runtime, call, outcome)
     return outcome.decision
   }
-
-  let mayKeepSlots = runtime.program.policies.some(({ algorithm }) => algorithm.id === 'slots')
 
   const limiter: Limiter = {
     check(subject, callOptions) {

@@ -1,12 +1,17 @@
 import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { AnyLimitName, Limit, LimitContext, Units } from './limit.ts'
-import type { Policy, PolicyRule } from './policy.ts'
-import type { Rollout } from './rollout.ts'
+import type { Policy } from './policy.ts'
 import { sharesAlgorithm as algorithm, type Asker } from '../algorithms/shares.ts'
 import { ConfigError } from '../errors.ts'
-import { hash } from '../internal/hash.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
-import { assertPer, encodePartition, lacksDimension } from '../subject.ts'
+import {
+  assertBetween,
+  besideRule,
+  memberOf,
+  numbersOfEach,
+  ruleBeside,
+  type Kind,
+} from './beside.ts'
 import { createPolicy } from './define-policy.ts'
 
 /** The algorithm of shares, for the class of Durable Objects that counts them: see `docs/fair-shares.md`. */
@@ -42,13 +47,17 @@ export interface FairShareOptions<
 
 const [MAX_WEIGHT, MAX_GUARANTEE] = [1_000, 8_000_000_000_000]
 
-const SUFFIX = '.share'
-
-/** The most characters of a name to which the suffix is added. */
-const MAX_NAME = 64 - SUFFIX.length
-
 /** Algorithms of policies with one window that slides. */
 const SLIDING: ReadonlySet<string> = new Set(['sliding', 'counter', 'packed'])
+
+const SHARES: Kind = {
+  factory: 'fairShare',
+  suffix: '.share',
+  refusal:
+    'cannot be shared; only a slidingWindow or slidingWindowCounter can, which is not leased',
+  ofStripes: 'each would be shared by itself',
+  canTake: ({ algorithm }) => SLIDING.has(algorithm.id),
+}
 
 /**
  * Divides a limit fairly between tenants, or whatever else `between` names. Who is alone may use nearly all of it.
@@ -76,68 +85,32 @@ export function fairShare<
   options: FairShareOptions<Between, Name>,
 ): Policy<Dimension | Between[number], Unit, Name> {
   assertKnownOptions('fairShare', options, ['between', 'weight', 'guarantee', 'headroom'])
-  const rule = ruleToShare(policy)
-  const between = assertBetween(options.between)
+  const rule = ruleBeside(SHARES, policy)
+  const between = assertBetween(SHARES, options.between)
   const weightOf = numberOf('weight', options.weight ?? 1, 1, MAX_WEIGHT)
   const guaranteeOf = numberOf('guarantee', options.guarantee ?? 0, 0, MAX_GUARANTEE)
   const headroom =
     options.headroom === undefined
       ? 0
       : assertPositiveInteger('fairShare.headroom', options.headroom)
-  const numbers: PolicyRule['numbers'] = {
-    names: ['limit', 'member', 'weight', 'guarantee', 'cost'],
-    of(subject, context) {
-      // Those without a name share as one, if the policy is for them, too.
-      const isNameless = rule.onMissing === 'skip' && lacksDimension(subject, between)
-      const name = isNameless ? '' : encodePartition(subject, between)
-      const asker: Asker = {
-        member: hash(name) + 1,
-        weight: weightOf(context),
-        guarantee: guaranteeOf(context),
-      }
-      return { ...asker }
-    },
-  }
-  const share = {
-    ...rule,
-    name: rule.name + SUFFIX,
+  const share = besideRule(SHARES, rule, {
     limit: alsoResolving(rule.limit, weightOf, guaranteeOf),
     algorithm: sharesAlgorithm,
     params: [rule.windowMs, headroom],
-    rollout: rule.rollout && rolledOutWith(rule, rule.rollout),
-    backpressure: undefined,
-    keyspace: undefined,
-    numbers,
-    follows: rule,
-  }
-  return createPolicy([rule, Object.freeze(share)]) as Policy<
+    numbers: numbersOfEach(
+      ['member', 'weight', 'guarantee'],
+      (subject, context): Asker => ({
+        member: memberOf(rule, between, subject),
+        weight: weightOf(context),
+        guarantee: guaranteeOf(context),
+      }),
+    ),
+  })
+  return createPolicy([rule, share]) as Policy<
     Dimension | Between[number],
     Unit,
     Name
   >
-}
-
-/** Returns the rule of a policy that can be shared. @throws ConfigError When it is another policy. */
-function ruleToShare(policy: unknown): PolicyRule {
-  const rules: unknown = typeof policy === 'function' && policy.length === 0 ? policy() : undefined
-  const [rule, ...others] = (Array.isArray(rules) ? rules : []) as PolicyRule[]
-  if (rule === undefined) {
-    const message = 'must be a policy, such as slidingWindow({ … })'
-    throw new ConfigError('invalid_option', 'fairShare.policy', message)
-  }
-  const [, longest] = rule.params
-  const isPackedLog = rule.algorithm.id === 'packed' && longest !== rule.windowMs
-  if (others.length > 0 || isPackedLog || 'lease' in rule || !SLIDING.has(rule.algorithm.id)) {
-    const message = `"${rule.name}" cannot be shared; only a slidingWindow or slidingWindowCounter can, which is not leased`
-    throw new ConfigError('invalid_option', 'fairShare.policy', message)
-  }
-  if (rule.stripes > 1) {
-    const message = `"${rule.name}" must have no stripes: each would be shared by itself`
-    throw new ConfigError('invalid_option', 'fairShare.policy', message)
-  }
-  if (rule.name.length <= MAX_NAME) return rule
-  const message = `"${rule.name}" must be named in at most ${MAX_NAME} characters: its shares are named "<name>${SUFFIX}"`
-  throw new ConfigError('invalid_option', 'fairShare.policy', message)
 }
 
 /** Returns the function that gives a weight or guarantee. @throws ConfigError When it is a number out of range. */
@@ -177,18 +150,3 @@ function alsoResolving(
     throw new ConfigError('invalid_option', 'fairShare.guarantee', message, guarantee)
   }
 }
-
-/** Returns `value` if it is a list of dimensions. @throws ConfigError Otherwise. */
-function assertBetween(value: unknown): readonly string[] {
-  const option = 'fairShare.between'
-  if (Array.isArray(value) && value.length > 0) return assertPer(option, value) as readonly string[]
-  const message = 'must be a list of dimensions, such as ["tenant"]'
-  throw new ConfigError('invalid_option', option, message, value)
-}
-
-/** Returns the rollout of a share: that of its limit, for the same partitions. */
-const rolledOutWith = ({ name, keyspace }: PolicyRule, rollout: Rollout): Rollout => ({
-  isPartial: rollout.isPartial,
-  isEnabled: (_, partition) => rollout.isEnabled(keyspace?.name ?? name, partition),
-  isEnforced: (_, partition) => rollout.isEnforced(keyspace?.name ?? name, partition),
-})

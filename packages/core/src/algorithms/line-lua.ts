@@ -1,0 +1,81 @@
+import { FOREIGN, type LuaFragments } from './algorithm.ts'
+
+/** The most flows to remember. Past that, only those that wait are. */
+export const MAX_FLOWS = 200
+
+/** The place of each number in a ticket. */
+const [ID, FLOW, TURN, UNTIL] = [1, 2, 4, 6]
+
+/**
+ * Lua that reads and writes a line. The value is `<turn>|<flow>=<promised>,…|<id>:<flow>:<cost>:<turn>:<at>:<until>;…`.
+ *
+ * `readLine` returns the turn, a list of flows, and a list of those that still wait, each a list of its numbers.
+ */
+export const LINE_FUNCTIONS: string = `local function readLine(text)
+  local turn, flows, tickets = 0, {}, {}
+  if not text then return turn, flows, tickets end
+  local head, promises = string.match(text, '^(%d+)|([^|]*)|')
+  if not head then ${FOREIGN} end
+  for ticket in string.gmatch(text, '[%d:]+;') do
+    local numbers = {}
+    for number in string.gmatch(ticket, '%d+') do numbers[#numbers + 1] = tonumber(number) end
+    if numbers[${UNTIL}] > now then tickets[#tickets + 1] = numbers end
+  end
+  if #tickets == 0 then return turn, flows, tickets end
+  for flow, promised in string.gmatch(promises, '(%d+)=(%d+)') do
+    flows[#flows + 1] = { tonumber(flow), tonumber(promised) }
+  end
+  return tonumber(head), flows, tickets
+end
+local function writeLine(name, turn, flows, tickets)
+  if #tickets == 0 then return redis.call('DEL', name) end
+  local last, waits, texts, kept = 0, {}, {}, {}
+  for _, ticket in ipairs(tickets) do
+    last, waits[ticket[${FLOW}]] = math.max(last, ticket[${UNTIL}]), true
+    texts[#texts + 1] = string.format('%.0f:%.0f:%.0f:%.0f:%.0f:%.0f;', unpack(ticket))
+  end
+  for _, flow in ipairs(flows) do
+    if flow[2] > turn then kept[#kept + 1] = flow end
+  end
+  local all, promises = #kept <= ${MAX_FLOWS}, {}
+  for _, flow in ipairs(kept) do
+    if all or waits[flow[1]] then promises[#promises + 1] = string.format('%.0f=%.0f', flow[1], flow[2]) end
+  end
+  local text = string.format('%.0f|', turn) .. table.concat(promises, ',') .. '|' .. table.concat(texts)
+  redis.call('SET', name, text, own and 'PXAT' or 'PX', string.format('%.0f', own and last or last - now + slack))
+end
+local function leaveLine(name, text, ticket, isServed)
+  local turn, flows, tickets = readLine(text)
+  for at = #tickets, 1, -1 do
+    if tickets[at][${ID}] == ticket then
+      if isServed then turn = math.max(turn, tickets[at][${TURN}]) end
+      table.remove(tickets, at)
+    end
+  end
+  writeLine(name, turn, flows, tickets)
+end
+`
+
+/** The deciding Lua. The names of an asker's numbers are `ticket` and `flow`. */
+export const lineLua: LuaFragments = {
+  keeps: ['text', 'ticket'],
+  check: `local text, waits, last, mine = redis.call('GET', key), false, 0, nil
+if text then
+  if not string.find(text, '^%d+|') then ${FOREIGN} end
+  for id, at, till in string.gmatch(text, '(%d+):%d+:%d+:%d+:(%d+):(%d+);') do
+    if tonumber(till) > now then
+      waits, last = true, math.max(last, tonumber(at))
+      if tonumber(id) == ticket then mine = tonumber(at) end
+    end
+  end
+end
+local open = not waits or mine and mine <= now
+fits, available, reset = cost == 0 or open, open and limit + cost or 0, math.max(0, last - now)
+if not fits then retry = math.max(1, (mine or last) - now) end
+$text, $ticket = open and mine and text, ticket`,
+  add: `if $text then
+  ${LINE_FUNCTIONS}
+  leaveLine(key, $text, $ticket, true)
+end`,
+  position: '0',
+}

@@ -1,0 +1,5 @@
+/* The entry `waiting`: requests that wait until they fit. */
+export { lineAlgorithm, waitingLine, type WaitingLineOptions } from '../policies/waiting-line.ts'
+export { lineOperations } from './stand.ts'
+export { waitFor, type Waited, type WaitForOptions } from './wait-for.ts'
+export { waiting, type WaitingOptions } from './waiting.ts'

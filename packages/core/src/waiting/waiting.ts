@@ -1,0 +1,46 @@
+import type { Duration } from '../internal/duration.ts'
+import type { ReservedCost } from '../http/reserving.ts'
+import type { RouteCost } from '../routes/matcher.ts'
+import type { WaitForOptions } from './wait-for.ts'
+import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
+import { limiterOf } from '../limiter/limiter.ts'
+import { assertRouteCost } from '../routes/matcher.ts'
+import { assertWait, waitingRuntime } from './wait-for.ts'
+
+/** Options of `waiting`. */
+export type WaitingOptions = Pick<WaitForOptions, 'onWaited'>
+
+/**
+ * Has an adapter hold a request until it fits, instead of a 429: at most this long, and until its client hangs up. The
+ * policies that may be waited for have a `waitingLine`.
+ *
+ * @param wait From a second to 5 minutes.
+ * @param cost What the request costs, as an adapter takes it: also `reserving(…)`. @default 1 request
+ * @throws ConfigError When `wait`, `cost` or an option is malformed; at the first request, if no policy has a line.
+ * @example
+ * rateLimit(limiter, { routes: ['/api/ai/**'], subject, cost: waiting('20s') }, handle)
+ */
+export function waiting<Context extends unknown[] = []>(
+  wait: Duration,
+  cost: RouteCost<Context> = 1,
+  options: WaitingOptions = {},
+): ReservedCost<Context> {
+  const waitMs = assertWait('waiting.wait', wait)
+  assertRouteCost('waiting.cost', cost)
+  assertKnownOptions('waiting', options, ['onWaited'])
+  if (options.onWaited !== undefined) assertFunction('waiting.onWaited', options.onWaited)
+  let isFirst = true
+  const costOf = (request: Request, ...context: Context) =>
+    typeof cost === 'function' ? cost(request, ...context) : cost
+  const { reserveFor } = cost as Partial<ReservedCost>
+  return Object.assign(costOf, {
+    reserveFor: (async (request, limiter, subject, checkOptions) => {
+      const { signal } = request
+      const runtime = waitingRuntime('waiting', limiter, waitMs, { ...options, signal })
+      const patient = limiterOf(runtime, isFirst ? undefined : false)
+      isFirst = false
+      if (reserveFor) return reserveFor(request, patient, subject, checkOptions)
+      return { decision: await patient.check(subject, checkOptions) }
+    }) satisfies ReservedCost['reserveFor'],
+  })
+}

@@ -1,0 +1,14 @@
+import { KIND_NAMES, type Kind } from '../../support/kinds.ts'
+
+/** Ways to count that cannot have a line. */
+export const UNLINED: readonly Kind[] = [
+  'coarse windows',
+  'sliding windows',
+  'session window',
+  'fair shares',
+  'calls in flight',
+  'waiting line',
+]
+
+/** Ways to count that can have one. */
+export const LINED = KIND_NAMES.filter((kind) => !UNLINED.includes(kind))
