@@ -37,6 +37,7 @@ export const SUITES = {
       'test/core/shares/stores.test.ts',
       'test/core/stores/moves.test.ts',
       'test/core/upstream/stores.test.ts',
+      'test/core/waiting/stores.test.ts',
       'test/queue/stores.test.ts',
       'test/usage/{forgetting,recording}.test.ts',
     ],
@@ -55,6 +56,7 @@ export const SUITES = {
       'test/core/shares/{fairness,twins}.test.ts',
       'test/core/stores/{cluster,cache-denials/memory}.test.ts',
       'test/core/upstream/follows.test.ts',
+      'test/core/waiting/{crowd,twins}.test.ts',
       'test/doors/{bodies,clients,models}.test.ts',
       'test/core/testing/{algorithm-mutants,mutants}.test.ts',
       'test/faults/**/*.test.ts',
@@ -115,6 +117,7 @@ const ONE_PROCESS = {
     'test/core/limiter/silent-mistakes.test.ts',
     'test/core/manifest/adapters.test.ts',
     'test/core/routes/**/*.test.ts',
+    'test/core/waiting/{crowd,wait-for}.test.ts',
   ],
 }
 

@@ -65,7 +65,8 @@ export function lineOver(store: Store, policy: Policy) {
       const { entries, now, clockIsInjected, startedAt } = await requestOf(asker)
       const line = entries.find(isLine) as Line
       const [limit] = entries as [Line]
-      const data = { line, limit, now, clockIsInjected, longestMs }
+      const { windowMs } = limit.policy
+      const data = { line, limit, now, clockIsInjected, longestMs, windowMs }
       const keys = [line.key, limit.key]
       return store.run({ kind: STAND, keys, data, startedAt } as Operation) as Promise<Standing>
     },

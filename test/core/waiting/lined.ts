@@ -5,6 +5,7 @@ export const UNLINED: readonly Kind[] = [
   'coarse windows',
   'sliding windows',
   'session window',
+  'leaky bucket that waits',
   'fair shares',
   'calls in flight',
   'waiting line',

@@ -21,6 +21,8 @@ export interface StandRequest
   extends Pick<StoreRequest, 'now' | 'clockIsInjected'>, LinedEntries {
   /** The longest time until it fits, in milliseconds. If it takes longer, the line is left. */
   readonly longestMs: number
+  /** The window of the limit. Not all of a policy travels to a Durable Object. */
+  readonly windowMs: number
 }
 
 /** The place of a ticket. */
@@ -42,7 +44,7 @@ export const STAND: LuaOperationKind<Standing, StandRequest> = {
   lua: {
     shape: ({ limit: { policy } }) => `${policy.algorithm.id} ${policy.params.join(' ')}`,
     script: standingScript,
-    args: ({ now, clockIsInjected, line, limit, longestMs }) =>
+    args: ({ now, clockIsInjected, line, limit, longestMs, windowMs }) =>
       [
         now,
         clockIsInjected ? 'injected' : 'own',
@@ -54,7 +56,7 @@ export const STAND: LuaOperationKind<Standing, StandRequest> = {
         longestMs,
         limit.limit,
         limit.burst,
-        limit.policy.windowMs,
+        windowMs,
       ].map(String),
     parse: parseStanding,
   },
@@ -88,12 +90,12 @@ export const lineOperations: readonly OperationKind<unknown>[] = [
 
 /** Creates the operation that stands in a line. */
 export const standOperation = (
-  data: StandRequest,
+  data: Omit<StandRequest, 'windowMs'>,
   startedAt: number,
 ): LuaOperation<Standing, StandRequest> => ({
   kind: STAND,
   keys: [data.line.key, data.limit.key],
-  data,
+  data: { ...data, windowMs: data.limit.policy.windowMs },
   startedAt,
 })
 
@@ -109,7 +111,7 @@ const mostOf = ({ params: [most = 1] }: AlgorithmInput): number => most
 const takesTurns = ({ params: [, turns = 0] }: AlgorithmInput): boolean => turns === 1
 
 function standInMemory(states: StateMap, data: StandRequest): Standing {
-  const { line: asker, limit, longestMs, now } = data
+  const { line: asker, longestMs, now } = data
   const { ticket: id, flow, cost } = asker
   const line = states.get(asker.key, now) as Line | undefined
   const tickets = [...waitingAt(line, now)]
@@ -127,7 +129,7 @@ function standInMemory(states: StateMap, data: StandRequest): Standing {
     place = behind < 0 ? tickets.length : behind
   }
   const ahead = tickets.slice(0, place)
-  const due = waitOf(states, limit, unitsOf(ahead) + cost, now)
+  const due = waitOf(states, data, unitsOf(ahead) + cost)
   const dueMs = Math.max(due, (ahead.at(-1)?.at ?? 0) - now)
   if (dueMs > longestMs) {
     if (!isNew) save(without(line as Line, id, now, false))
@@ -140,7 +142,7 @@ function standInMemory(states: StateMap, data: StandRequest): Standing {
   if (isNew && behind.length > 0) {
     // Each moves back by one.
     ats.shift()
-    ats.push(now + waitOf(states, limit, unitsOf(tickets) + cost, now))
+    ats.push(now + waitOf(states, data, unitsOf(tickets) + cost))
   }
   let last = own.at
   const moved = behind.map((ticket, index) => {
@@ -156,12 +158,16 @@ const unitsOf = (tickets: readonly { readonly cost: number }[]): number =>
   tickets.reduce((sum, { cost }) => sum + cost, 0)
 
 /** Returns the time until so many units fit, in milliseconds. Beyond the burst they come at the pace of the limit. */
-function waitOf(states: StateMap, entry: Entry, units: number, now: number): number {
+function waitOf(
+  states: StateMap,
+  { limit: entry, windowMs, now }: StandRequest,
+  units: number,
+): number {
   const { key, limit, burst, policy } = entry
   const over = Math.max(0, units - burst)
   const state = states.get(key, now) as never
   const { fits, retryMs } = policy.algorithm.check(state, { ...entry, cost: units - over }, now)
-  return (fits ? 0 : retryMs) + Math.ceil((over * policy.windowMs) / limit)
+  return (fits ? 0 : retryMs) + Math.ceil((over * windowMs) / limit)
 }
 
 const FIRST_ARG = 3
