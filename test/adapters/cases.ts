@@ -9,6 +9,7 @@ import {
 } from '@sluice/core'
 import { reserving } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
+import { waiting, waitingLine } from '@sluice/core/waiting'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { setUpAtMidnight, perMinute, subject } from '../core/http/support.ts'
 import { ACME } from '../support/limiters.ts'
@@ -185,6 +186,45 @@ export function adapterCases(
       client.abort()
       await expect(held).rejects.toThrow(/abort/)
       await expect.poll(() => left(limiter, { call: 0 })).toEqual([2, 1])
+      expect(chat).toHaveBeenCalledTimes(1)
+    })
+  })
+
+  describe('a line', () => {
+    const lined = waitingLine(
+      slidingWindow({ name: 'rpm', limit: 1, window: '1232ms', per: ['tenant'] }),
+    )
+
+    /** Holds a request in the line, and counts the requests that are handled. */
+    async function hold() {
+      const waits = holdTimers(1_234)
+      const chat = vi.fn<() => string>(() => 'chat')
+      const { limiter, clock } = setUpAtMidnight(lined)
+      const cost = waiting('5s', reserving(1))
+      const send = await start(limiter, { chat, options: { subject, cost } })
+      await (await send()).text()
+      const client = new AbortController()
+      const held = send('/api/ai/chat', { signal: client.signal, headers: { 'x-tenant': 'acme' } })
+      await expect.poll(() => waits.length).toBe(1)
+      expect(chat).toHaveBeenCalledTimes(1)
+      clock.advance(1_234)
+      return { held, client, chat, limiter, goOn: () => waits[0]?.() }
+    }
+
+    it('holds a request until it fits', async () => {
+      const { held, chat, limiter, goOn } = await hold()
+      // It goes first.
+      expect((await limiter.check(ACME)).violated?.name).toBe('rpm.line')
+      goOn()
+      expect((await held).status).toBe(200)
+      expect(chat).toHaveBeenCalledTimes(2)
+    })
+
+    it('is left with its client, and the handler does not run', async () => {
+      const { held, client, chat, limiter } = await hold()
+      client.abort()
+      await expect(held).rejects.toThrow(/abort/)
+      await expect.poll(async () => (await limiter.peek(ACME)).allowed).toBe(true)
       expect(chat).toHaveBeenCalledTimes(1)
     })
   })
