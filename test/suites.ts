@@ -110,7 +110,7 @@ export function filesOf(suite: string | undefined): { include: string[]; exclude
 const ONE_PROCESS = {
   files: 'test/{ai,commands,conformance,core,leases,usage}/**/*.test.ts',
   exceptions: [
-    'test/ai/wait-until.test.ts',
+    'test/ai/{wait-until,waiting}.test.ts',
     'test/core/algorithms/key-memory.test.ts',
     'test/core/configuration/reset-routes.test.ts',
     'test/core/http/{cost,delay,hang-ups,unknown-routes,wait-until}.test.ts',
