@@ -48,11 +48,11 @@ async function crowd(kind: Kind, seed: number) {
   const policies = () => [waitingLine(KINDS[kind]('p', LIMIT))]
   const isolates = [1, 2, 3].map(() => createLimiter({ store, policies: policies() }))
   const asking: Promise<void>[] = []
+  const onWaited = (waited: Waited): void => void waits.push(waited)
   const ask = async (came: number): Promise<void> => {
     const gone = new AbortController()
     if (random.whole(0, 9) === 0) setTimeout(() => gone.abort(), random.whole(100, 9_000))
     const limiter = random.pick(isolates)
-    const onWaited = (waited: Waited): void => void waits.push(waited)
     const patient = waitFor(limiter, '40s', { signal: gone.signal, onWaited })
     const decision = await patient.check({ tenant: 'acme' })
     if (decision.allowed) served.push({ came, at: decision.at + decision.delayMs })

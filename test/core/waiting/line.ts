@@ -1,5 +1,4 @@
-import type { Policy, Store, StoreReply } from '@sluice/core'
-import { createLimiter, manualClock } from '@sluice/core'
+import { createLimiter, manualClock, type Policy, type Store } from '@sluice/core'
 import { lineOperations } from '@sluice/core/waiting'
 import { NOON } from '../../support/times.ts'
 
@@ -13,7 +12,7 @@ export interface Standing {
   readonly dueMs?: number
 }
 
-const [STAND, LEAVE] = lineOperations as readonly Operation['kind'][]
+const [STAND, LEAVE] = lineOperations
 
 /** Somebody who asks: with a ticket of 0 without one. */
 export interface Asker {
@@ -30,7 +29,7 @@ export function lineOver(store: Store, policy: Policy) {
     ...(store.accept && { accept: (policies) => store.accept?.(policies) }),
     async check(request) {
       seen = request
-      return { source: 'store', now: request.now, verdicts: [], values: [] } as StoreReply
+      return { source: 'store', now: request.now, verdicts: [], values: [] }
     },
     run: (operation) => store.run(operation),
     reset: (keys) => store.reset(keys),
@@ -45,7 +44,7 @@ export function lineOver(store: Store, policy: Policy) {
       ...request,
       now: clock(),
       startedAt: Date.now(),
-      entries: entries.map((entry) => (isLine(entry) ? { ...entry, ticket } : entry)),
+      entries: entries.map((entry) => (isLine(entry) ? withTicket(entry, ticket) : entry)),
     }
   }
 
@@ -80,3 +79,5 @@ export function lineOver(store: Store, policy: Policy) {
 }
 
 const isLine = ({ policy }: Line): boolean => policy.name.endsWith('.line')
+
+const withTicket = (entry: Line, ticket: number): Line => Object.assign({}, entry, { ticket })

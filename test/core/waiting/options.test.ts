@@ -16,10 +16,10 @@ import { LINED, UNLINED } from './lined.ts'
 
 const rpm = slidingWindow({ name: 'rpm', limit: 100, window: '1m', per: ['tenant'] })
 
-describe('waitingLine', () => {
-  const lineOf = (policy: unknown, options: object = {}) =>
-    refusal(() => waitingLine(policy as Policy, options as WaitingLineOptions))
+const lineOf = (policy: unknown, options: object = {}) =>
+  refusal(() => waitingLine(policy as Policy, options as WaitingLineOptions))
 
+describe('waitingLine', () => {
   it.each(LINED)('takes a %s', (kind) => {
     const policy = waitingLine(KINDS[kind]('p', 5))
     expect(() => createLimiter({ store: memory(), policies: [policy] })).not.toThrow()
@@ -53,9 +53,15 @@ describe('waitingLine', () => {
 
   it('keeps the types of its policy', async () => {
     const plans = definePlans({ free: { rpm: 1 }, pro: { rpm: 4 } })
-    const planned = (limit: Parameters<typeof fixedWindow>[0]['limit']): Policy =>
-      waitingLine(fixedWindow({ name: 'p', limit, window: '1m', per: ['tenant'] })) as Policy
-    createLimiter({ store: memory(), plans, policies: [planned(({ plan }) => plan['rpm'])] })
+    createLimiter({
+      store: memory(),
+      plans,
+      policies: [
+        waitingLine(
+          fixedWindow({ name: 'p', limit: ({ plan }) => plan.rpm, window: '1m', per: ['tenant'] }),
+        ),
+      ],
+    })
     const limiter = createLimiter({
       store: memory(),
       policies: [waitingLine(rpm, { between: ['user'] })],

@@ -125,7 +125,8 @@ describe('a request that does not fit', () => {
     await vi.advanceTimersByTimeAsync(10_010)
     const call = reserved.decision as Awaited<ReturnType<typeof reserve>> & { granted: number }
     expect(call).toMatchObject({ allowed: true, granted: 95 })
-    if (call.allowed) expect((await call.settle({ token: 10 })).applied).toBe(true)
+    const settled = call.allowed ? await call.settle({ token: 10 }) : undefined
+    expect(settled?.applied).toBe(true)
     expect((await limiter.peek(ACME, { cost: { token: 90 } })).allowed).toBe(true)
   })
 
@@ -153,6 +154,17 @@ describe('a request that does not fit', () => {
     expect(waiting.decision?.allowed).toBe(true)
     expect(waiting.afterMs).toBeLessThan(5_100)
   })
+})
+
+it('waits as the last waitFor says', async () => {
+  const { limiter, patient, waits } = setUp([perMinute(2)])
+  await useUp(limiter, 2)
+  const impatient = waitFor(patient, '1s')
+  expect((await impatient.check(ACME)).allowed).toBe(false)
+  expect(waits).toEqual([])
+  const waiting = begin(() => waitFor(impatient, '15s').check(ACME))
+  await vi.advanceTimersByTimeAsync(10_010)
+  expect(waiting.decision?.allowed).toBe(true)
 })
 
 describe('a line', () => {
@@ -326,9 +338,7 @@ it('looks five times at most, and makes twelve calls at most', async () => {
 
 it('logs what onWaited throws, and decides', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {})
-  const onWaited = (): never => {
-    throw new Error('theirs')
-  }
+  const onWaited = vi.fn<() => void>().mockThrow(new Error('theirs'))
   const { limiter, patient } = setUp([perMinute(2)], { onWaited })
   await useUp(limiter, 2)
   const waiting = begin(() => patient.check(ACME))

@@ -3,8 +3,13 @@ import { FOREIGN, type LuaFragments } from './algorithm.ts'
 /** The most flows to remember. Past that, only those that wait are. */
 export const MAX_FLOWS = 200
 
-/** The place of each number in a ticket. */
-const [ID, FLOW, TURN, UNTIL] = [1, 2, 4, 6]
+// The places of the numbers in a ticket.
+export const ID = 1
+export const FLOW = 2
+export const COST = 3
+export const TURN = 4
+export const AT = 5
+export const UNTIL = 6
 
 /**
  * Lua that reads and writes a line. The value is `<turn>|<flow>=<promised>,…|<id>:<flow>:<cost>:<turn>:<at>:<until>;…`.
@@ -47,8 +52,12 @@ end
 local function leaveLine(name, text, ticket, isServed)
   local turn, flows, tickets = readLine(text)
   for at = #tickets, 1, -1 do
-    if tickets[at][${ID}] == ticket then
-      if isServed then turn = math.max(turn, tickets[at][${TURN}]) end
+    local mine = tickets[at]
+    if mine[${ID}] == ticket then
+      if isServed then turn = math.max(turn, mine[${TURN}]) end
+      for _, flow in ipairs(flows) do
+        if not isServed and flow[1] == mine[${FLOW}] and flow[2] == mine[${TURN}] + mine[${COST}] then flow[2] = mine[${TURN}] end
+      end
       table.remove(tickets, at)
     end
   end

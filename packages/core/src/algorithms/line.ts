@@ -80,12 +80,13 @@ export const waitingAt = (line: Line | undefined, now: number): readonly Ticket[
 export function without(line: Line, id: number, now: number, isServed: boolean): Line {
   const waiting = waitingAt(line, now)
   const own = waiting.find((ticket) => ticket.id === id)
-  const turn = own && isServed ? Math.max(line.turn, own.turn) : line.turn
-  return lineOf(
-    turn,
-    line.flows,
-    waiting.filter((ticket) => ticket !== own),
-  )
+  if (!own) return lineOf(line.turn, line.flows, waiting)
+  const flows = new Map(line.flows)
+  // Who leaves gives back what its flow was promised last.
+  if (!isServed && flows.get(own.flow) === own.turn + own.cost) flows.set(own.flow, own.turn)
+  const turn = isServed ? Math.max(line.turn, own.turn) : line.turn
+  const others = waiting.filter((ticket) => ticket !== own)
+  return lineOf(turn, flows, others)
 }
 
 /** Returns a line, which remembers no flow longer than it has to. */

@@ -82,7 +82,9 @@ export function createLimiter<
  */
 export function limiterOf(
   runtime: LimiterRuntime,
-  mayKeepSlots: boolean = runtime.program.policies.some(({ algorithm }) => algorithm.id === 'slots'),
+  mayKeepSlots: boolean = runtime.program.policies.some(
+    ({ algorithm }) => algorithm.id === 'slots',
+  ),
 ): Limiter {
   async function evaluate(
     subject: Subject,

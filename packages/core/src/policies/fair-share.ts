@@ -1,7 +1,7 @@
 import type { Algorithm } from '../algorithms/algorithm.ts'
 import type { AnyLimitName, Limit, LimitContext, Units } from './limit.ts'
 import type { Policy } from './policy.ts'
-import { sharesAlgorithm as algorithm, type Asker } from '../algorithms/shares.ts'
+import { sharesAlgorithm as shares, type Asker } from '../algorithms/shares.ts'
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions, assertPositiveInteger } from '../internal/validation.ts'
 import {
@@ -15,7 +15,7 @@ import {
 import { createPolicy } from './define-policy.ts'
 
 /** The algorithm of shares, for the class of Durable Objects that counts them: see `docs/fair-shares.md`. */
-export const sharesAlgorithm: Algorithm = algorithm as unknown as Algorithm
+export const sharesAlgorithm: Algorithm = shares as unknown as Algorithm
 
 /** A whole number, or a function of plan, route and model that returns one. A function is called for every plan at construction. */
 export type ShareNumber<Name extends string = AnyLimitName> =
@@ -97,20 +97,13 @@ export function fairShare<
     limit: alsoResolving(rule.limit, weightOf, guaranteeOf),
     algorithm: sharesAlgorithm,
     params: [rule.windowMs, headroom],
-    numbers: numbersOfEach(
-      ['member', 'weight', 'guarantee'],
-      (subject, context): Asker => ({
-        member: memberOf(rule, between, subject),
-        weight: weightOf(context),
-        guarantee: guaranteeOf(context),
-      }),
-    ),
+    numbers: numbersOfEach(['member', 'weight', 'guarantee'], (subject, context): Asker => ({
+      member: memberOf(rule, between, subject),
+      weight: weightOf(context),
+      guarantee: guaranteeOf(context),
+    })),
   })
-  return createPolicy([rule, share]) as Policy<
-    Dimension | Between[number],
-    Unit,
-    Name
-  >
+  return createPolicy([rule, share]) as Policy<Dimension | Between[number], Unit, Name>
 }
 
 /** Returns the function that gives a weight or guarantee. @throws ConfigError When it is a number out of range. */

@@ -76,13 +76,10 @@ export function waitingLine<
     algorithm: lineAlgorithm,
     burst: undefined,
     params: [maxWaiting, between.length > 0 ? 1 : 0],
-    numbers: numbersOfEach(
-      ['ticket', 'flow'],
-      (subject): Asker => ({
-        ticket: 0,
-        flow: between.length > 0 ? memberOf(rule, between, subject) : 1,
-      }),
-    ),
+    numbers: numbersOfEach(['ticket', 'flow'], (subject): Asker => ({
+      ticket: 0,
+      flow: between.length > 0 ? memberOf(rule, between, subject) : 1,
+    })),
   })
   return createPolicy([rule, line]) as Policy<Dimension | Between[number], Unit, Name>
 }

@@ -2,13 +2,17 @@
 import type { AlgorithmInput } from '../algorithms/algorithm.ts'
 import type { LuaOperation, LuaOperationKind } from '../lua/twins.ts'
 import type { Entry, OperationKind, StateMap, StoreRequest } from '../stores/store.ts'
-import { EMPTY, lineOf, stored, waitingAt, without, type Asker, type Line } from '../algorithms/line.ts'
-import { LINE_FUNCTIONS } from '../algorithms/line-lua.ts'
-import { argument } from '../lua/expressions.ts'
-import { CLOCK, indent, isWhole } from '../lua/program.ts'
-
-/** The time for which a ticket is kept for one that is late, in milliseconds. */
-export const GRACE_MS = 3_000
+import {
+  EMPTY,
+  lineOf,
+  stored,
+  waitingAt,
+  without,
+  type Asker,
+  type Line,
+  type Ticket,
+} from '../algorithms/line.ts'
+import { GRACE_MS, leavingScript, standingScript } from './stand-lua.ts'
 
 /** A line, and the limit before which it stands: two entries of one request. */
 export interface LinedEntries {
@@ -17,8 +21,7 @@ export interface LinedEntries {
 }
 
 /** A request to stand in a line, or to see how long it still takes. */
-export interface StandRequest
-  extends Pick<StoreRequest, 'now' | 'clockIsInjected'>, LinedEntries {
+export interface StandRequest extends Pick<StoreRequest, 'now' | 'clockIsInjected'>, LinedEntries {
   /** The longest time until it fits, in milliseconds. If it takes longer, the line is left. */
   readonly longestMs: number
   /** The window of the limit. Not all of a policy travels to a Durable Object. */
@@ -38,12 +41,12 @@ export interface LeaveRequest extends Pick<StoreRequest, 'now' | 'clockIsInjecte
 }
 
 /** Stands in a line. KEYS: the line, and that of the limit. */
-export const STAND: LuaOperationKind<Standing, StandRequest> = {
+const STAND: LuaOperationKind<Standing, StandRequest> = {
   name: 'line.stand',
   run: (states, { data }) => standInMemory(states, data),
   lua: {
     shape: ({ limit: { policy } }) => `${policy.algorithm.id} ${policy.params.join(' ')}`,
-    script: standingScript,
+    script: ({ limit }) => standingScript(limit.policy),
     args: ({ now, clockIsInjected, line, limit, longestMs, windowMs }) =>
       [
         now,
@@ -63,7 +66,7 @@ export const STAND: LuaOperationKind<Standing, StandRequest> = {
 }
 
 /** Leaves a line. KEYS: the line. */
-export const LEAVE: LuaOperationKind<boolean, LeaveRequest> = {
+const LEAVE: LuaOperationKind<boolean, LeaveRequest> = {
   name: 'line.leave',
   run(states, { keys: [key = ''], data: { ticket, now } }) {
     const line = states.get(key, now) as Line | undefined
@@ -71,11 +74,7 @@ export const LEAVE: LuaOperationKind<boolean, LeaveRequest> = {
     return true
   },
   lua: {
-    script: () => `${CLOCK}${LINE_FUNCTIONS}
-local text = redis.call('GET', KEYS[1])
-if text then leaveLine(KEYS[1], text, tonumber(ARGV[3]), false) end
-return 1
-`,
+    script: leavingScript,
     args: ({ now, clockIsInjected, ticket }) =>
       [now, clockIsInjected ? 'injected' : 'own', ticket].map(String),
     parse: (reply) => (reply === 1 ? { result: true } : undefined),
@@ -136,7 +135,8 @@ function standInMemory(states: StateMap, data: StandRequest): Standing {
     return { is: 'too_long' }
   }
   const known = tickets[place]
-  const own = { id, flow, cost, turn: isNew ? begin : (known?.turn ?? 0), at: now + dueMs }
+  const turnOfOwn = isNew ? begin : (known?.turn ?? 0)
+  const own = dueAt({ id, flow, cost, turn: turnOfOwn, at: 0, until: 0 }, now + dueMs)
   const behind = tickets.slice(isNew ? place : place + 1)
   const ats = behind.map(({ at }) => at)
   if (isNew && behind.length > 0) {
@@ -147,12 +147,18 @@ function standInMemory(states: StateMap, data: StandRequest): Standing {
   let last = own.at
   const moved = behind.map((ticket, index) => {
     last = Math.max(last, ticket.at, ats[index] ?? 0)
-    return { ...ticket, at: last, until: Math.max(ticket.until, last + GRACE_MS) }
+    return dueAt(ticket, last)
   })
   const promised = isNew ? new Map(flows).set(flow, begin + cost) : flows
-  save(lineOf(turn, promised, [...ahead, { ...own, until: own.at + GRACE_MS }, ...moved]))
+  save(lineOf(turn, promised, [...ahead, own, ...moved]))
   return { is: 'waiting', dueMs }
 }
+
+const dueAt = (ticket: Ticket, at: number): Ticket => ({
+  ...ticket,
+  at,
+  until: Math.max(ticket.until, at + GRACE_MS),
+})
 
 const unitsOf = (tickets: readonly { readonly cost: number }[]): number =>
   tickets.reduce((sum, { cost }) => sum + cost, 0)
@@ -168,82 +174,6 @@ function waitOf(
   const state = states.get(key, now) as never
   const { fits, retryMs } = policy.algorithm.check(state, { ...entry, cost: units - over }, now)
   return (fits ? 0 : retryMs) + Math.ceil((over * windowMs) / limit)
-}
-
-const FIRST_ARG = 3
-const NAMES = 'ticket, flow, units, most, turns, longest, limit, burst, window'
-
-/** The script of the operation, for limits of one algorithm. See `standInMemory`. */
-function standingScript({ limit: { policy } }: StandRequest): string {
-  const { keeps = [], read = '', check } = policy.algorithm.lua(policy.params)
-  const plain = (text: string): string => text.replace(/\$(?=\w)/g, 'kept_')
-  const values = NAMES.split(', ').map((_, at) => `tonumber(${argument(FIRST_ARG + at)})`)
-  return `${CLOCK}local ${NAMES} = ${values.join(', ')}
-for at = ${FIRST_ARG}, #ARGV do
-  local number = tonumber(ARGV[at])
-  if not (number and ${isWhole('number')}) then error('bad argument') end
-end
-local line, key, id = KEYS[1], KEYS[2], ''
-${keeps.length > 0 ? `local ${keeps.map((name) => `kept_${name}`).join(', ')}` : ''}
-do
-  ${plain(indent(read))}
-end
-local function waitOf(total)
-  local over = math.max(0, total - burst)
-  local cost = total - over
-  local fits, available, reset, retry, wait = false, 0, 0, 0, 0
-  do
-    ${plain(indent(check, 4))}
-  end
-  return (fits and 0 or retry) + math.ceil(over * window / limit)
-end
-${LINE_FUNCTIONS}
-local text = redis.call('GET', line)
-local turn, flows, tickets = readLine(text)
-local place, mine, promise = nil, nil, nil
-local same, ahead, total = 0, 0, units
-for at, one in ipairs(tickets) do
-  if one[1] == ticket then place, mine = at, one end
-  if one[2] == flow then same = same + 1 end
-  total = total + one[3]
-end
-local isNew = not mine
-if isNew then
-  local free = most - #tickets
-  if free <= 0 or turns == 1 and same >= math.max(1, free) then return { -1, 0 } end
-  for _, one in ipairs(flows) do
-    if one[1] == flow then promise = one end
-  end
-  local begin = math.max(turn, promise and promise[2] or 0)
-  place = 1
-  while tickets[place] and tickets[place][4] <= begin do place = place + 1 end
-  mine = { ticket, flow, units, begin, 0, 0 }
-end
-for at = 1, place - 1 do ahead = ahead + tickets[at][3] end
-local due = waitOf(ahead + units)
-if place > 1 then due = math.max(due, tickets[place - 1][5] - now) end
-if due > longest then
-  if not isNew then leaveLine(line, text, ticket, false) end
-  return { 0, 0 }
-end
-if isNew then
-  -- Each of those behind moves back by one.
-  local count = #tickets
-  for at = place, count - 1 do tickets[at][5] = math.max(tickets[at][5], tickets[at + 1][5]) end
-  if place <= count then tickets[count][5] = math.max(tickets[count][5], now + waitOf(total)) end
-  table.insert(tickets, place, mine)
-  if promise then promise[2] = mine[4] + units else flows[#flows + 1] = { flow, mine[4] + units } end
-end
-mine[5], mine[6] = now + due, now + due + ${GRACE_MS}
-local last = mine[5]
-for at = place + 1, #tickets do
-  local one = tickets[at]
-  last = math.max(last, one[5])
-  one[5], one[6] = last, math.max(one[6], last + ${GRACE_MS})
-end
-writeLine(line, turn, flows, tickets)
-return { 1, due }
-`
 }
 
 function parseStanding(reply: unknown): { readonly result: Standing } | undefined {

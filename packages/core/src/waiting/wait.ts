@@ -1,0 +1,188 @@
+/* The wait of one request: it stands in lines, sleeps until its time, and looks. */
+import type { LimiterRuntime } from '../limiter/runtime.ts'
+import type { StoreReply, StoreRequest } from '../stores/store.ts'
+import type { LinedEntries } from './stand.ts'
+import { systemClock } from '../clock.ts'
+import { StoreError } from '../errors.ts'
+import { delay } from '../http/delay.ts'
+import { leaveOperation, standOperation } from './stand.ts'
+
+/** Options of `waitFor`. */
+export interface WaitForOptions {
+  /** Ends the wait, such as `request.signal` when the client hangs up. The request is then denied. @default none */
+  readonly signal?: AbortSignal | undefined
+  /** Called when a wait is over. Exceptions are logged. @default none */
+  readonly onWaited?: ((waited: Waited) => void) | undefined
+}
+
+/** A wait that is over. */
+export interface Waited {
+  readonly outcome:
+    /** It was let in. */
+    | 'allowed'
+    /** It was denied: it would have taken too long, or another limit denies it. */
+    | 'denied'
+    /** The signal ended it. */
+    | 'aborted'
+    /** The store failed. */
+    | 'failed'
+  readonly waitedMs: number
+  /** The number of times it looked, from 1 to 5. Each look is one or two calls to the store. */
+  readonly looks: number
+}
+
+/** The most looks of a request. Workers on the free plan may make 50 calls. */
+const MAX_LOOKS = 5
+
+/** Above this, a request looks half-way whether it fits earlier, in milliseconds. */
+const HALVED_ABOVE_MS = 4_000
+
+/** Added to each wait: timers may be a millisecond early. */
+const TIMER_SLACK_MS = 2
+
+/** The wait of one request. */
+export class Wait {
+  readonly #runtime: LimiterRuntime
+  readonly #request: StoreRequest
+  readonly #deadline: number
+  readonly #options: WaitForOptions
+  readonly #ticket = newTicket()
+  readonly #begun = systemClock()
+  #joined: readonly string[] = []
+  #looks = 0
+
+  constructor(
+    runtime: LimiterRuntime,
+    request: StoreRequest,
+    waitMs: number,
+    options: WaitForOptions,
+  ) {
+    this.#runtime = runtime
+    this.#options = options
+    this.#deadline = request.startedAt + waitMs
+    const entries = request.entries.map((entry) =>
+      isLine(entry.policy) ? { ...entry, ticket: this.#ticket } : entry,
+    )
+    this.#request = { ...request, entries }
+  }
+
+  async run(denied: StoreReply): Promise<StoreReply> {
+    let reply = denied
+    let outcome: Waited['outcome'] = 'denied'
+    try {
+      outcome = await this.#wait((next) => {
+        reply = next
+      }, denied)
+    } catch (error) {
+      outcome = 'failed'
+      this.#report(error)
+    }
+    if (outcome !== 'allowed') await this.#leave()
+    this.#note(outcome)
+    return reply
+  }
+
+  async #wait(take: (reply: StoreReply) => void, denied: StoreReply): Promise<Waited['outcome']> {
+    let lines = linesToJoin(this.#request.entries, denied)
+    while (lines && this.#looks < MAX_LOOKS) {
+      this.#looks += 1
+      const dueMs = await this.#stand(lines)
+      if (dueMs === undefined) return 'denied'
+      const isFar = dueMs > HALVED_ABOVE_MS && this.#looks < MAX_LOOKS
+      const pauseMs = isFar ? Math.ceil(dueMs / 2) : dueMs > 0 ? dueMs + TIMER_SLACK_MS : 0
+      if (!(await delay(pauseMs, this.#options.signal))) return 'aborted'
+      if (isFar) continue
+      const reply = await this.#runtime.store.check({ ...this.#request, ...this.#time() })
+      take(reply)
+      if (reply.degraded) return 'failed'
+      if (isAllowed(this.#request, reply)) return 'allowed'
+      lines = linesToJoin(this.#request.entries, reply)
+    }
+    return 'denied'
+  }
+
+  /** Stands in lines. Returns the time until all are due, or `undefined` if it does not wait so long. */
+  async #stand(lines: readonly LinedEntries[]): Promise<number | undefined> {
+    const { now, clockIsInjected, startedAt } = this.#time()
+    const longestMs = this.#deadline - startedAt
+    if (longestMs <= 0) return undefined
+    this.#joined = [...new Set([...this.#joined, ...lines.map(({ line }) => line.key)])]
+    const standings = await Promise.all(
+      lines.map((each) =>
+        this.#runtime.store.run(
+          standOperation({ ...each, now, clockIsInjected, longestMs }, startedAt),
+        ),
+      ),
+    )
+    let dueMs = 0
+    for (const standing of standings) {
+      if (standing.is !== 'waiting') return undefined
+      dueMs = Math.max(dueMs, standing.dueMs)
+    }
+    return dueMs
+  }
+
+  async #leave(): Promise<void> {
+    const { now, clockIsInjected, startedAt } = this.#time()
+    const data = { ticket: this.#ticket, now, clockIsInjected }
+    const leaving = this.#joined.map((key) =>
+      this.#runtime.store.run(leaveOperation(key, data, startedAt)),
+    )
+    // Who does not come to its time has left, too.
+    await Promise.all(leaving).catch(() => {})
+  }
+
+  #time() {
+    const { clock, clockIsInjected } = this.#runtime
+    return { now: clock(), clockIsInjected, startedAt: systemClock() }
+  }
+
+  #report(error: unknown): void {
+    if (!(error instanceof StoreError)) throw error
+    const message = `A request could not wait, and was denied: ${error.message}`
+    this.#runtime.events.problem({ code: error.code, message, error })
+  }
+
+  #note(outcome: Waited['outcome']): void {
+    const waitedMs = systemClock() - this.#begun
+    try {
+      this.#options.onWaited?.({ outcome, waitedMs, looks: this.#looks })
+    } catch (error) {
+      console.error('Sluice: onWaited failed:', error)
+    }
+  }
+}
+
+/** Returns true for the line before a limit. */
+export const isLine = ({ algorithm }: StoreRequest['policies'][number]): boolean =>
+  algorithm.id === 'line'
+
+const isAllowed = ({ entries }: StoreRequest, { verdicts }: StoreReply): boolean =>
+  entries.every(({ enforced }, at) => !enforced || verdicts[at]?.fits === true)
+
+/** Returns the lines of the limits that deny, or `undefined` if nothing does, or one that has no line, or never fits. */
+export function linesToJoin(
+  entries: StoreRequest['entries'],
+  { verdicts, degraded }: StoreReply,
+): readonly LinedEntries[] | undefined {
+  if (degraded) return undefined
+  const lines = new Set<LinedEntries['line']>()
+  for (const [at, entry] of entries.entries()) {
+    const verdict = verdicts[at]
+    if (!entry.enforced || !verdict || verdict.fits) continue
+    const line = entries.find(
+      ({ policy }) =>
+        isLine(policy) && (policy === entry.policy || policy.follows === entry.policy),
+    )
+    if (!line || verdict.retryMs < 0) return undefined
+    lines.add(line as LinedEntries['line'])
+  }
+  if (lines.size === 0) return undefined
+  return [...lines].flatMap((line) => {
+    const limit = entries.find(({ policy }) => policy === line.policy.follows)
+    return limit ? [{ line, limit }] : []
+  })
+}
+
+/** Returns a random number from 1 to 2^32. */
+const newTicket = (): number => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) + 1

@@ -1,0 +1,89 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Limiter } from '@sluice/core'
+import { startLocal } from '@sluice/local'
+import { beforeEach, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { CHAT_JSON } from '../ai/recordings.ts'
+import { freshPrefix } from '../support/stores.ts'
+
+const page = readFileSync(new URL('../../docs/waiting.md', import.meta.url), 'utf8')
+
+/** The code of a file on the page. */
+function codeOf(file: string): string {
+  const [, code = ''] = new RegExp(`\`\`\`ts\\n// ${file}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
+  return code
+}
+
+let folder: string
+
+/** Writes and loads a file of the page. */
+async function load<Module>(file: string, change = (code: string) => code): Promise<Module> {
+  const code = change(codeOf(file)).replaceAll("'./limits'", "'./limits.ts'")
+  writeFileSync(join(folder, file), code)
+  return (await import(join(folder, file))) as Module
+}
+
+/** The limits of the page, of one request a second. */
+const loadLimits = () =>
+  load<{ readonly limiter: Limiter }>('limits.ts', (code) =>
+    code
+      .replace("limit: 60, window: '1m'", "limit: 1, window: '1s'")
+      .replace('upstash()', `upstash({ prefix: '${freshPrefix()}' })`),
+  )
+
+beforeEach(async () => {
+  folder = mkdtempSync(fileURLToPath(new URL('waiting-', import.meta.url)))
+  const server = await startLocal({ redisUrl: inject('redisUrl') })
+  vi.stubEnv('UPSTASH_REDIS_REST_URL', server.url)
+  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', server.token)
+  onTestFinished(async () => {
+    vi.unstubAllEnvs()
+    vi.unstubAllGlobals()
+    rmSync(folder, { recursive: true, force: true })
+    await server.close()
+  })
+})
+
+const ask = (signal?: AbortSignal): Request =>
+  new Request('https://app.example/api/ai/chat', {
+    method: 'POST',
+    headers: { 'x-tenant': 'acme' },
+    body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Why?' }] }),
+    ...(signal && { signal }),
+  })
+
+it('the server of the page answers all, one after another', async () => {
+  const { limiter } = await loadLimits()
+  const { default: serve } = await load<{
+    readonly default: (request: Request) => Promise<Response>
+  }>('server.ts')
+  const begun = Date.now()
+  const answers = await Promise.all([1, 2, 3].map(() => serve(ask())))
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+  expect(Date.now() - begun).toBeGreaterThanOrEqual(2_000)
+  expect((await limiter.peek({ tenant: 'acme' })).policies[1]?.fits).toBe(true)
+})
+
+it('the model handler of the page waits, until its client hangs up', async () => {
+  const { limiter } = await loadLimits()
+  const reach = globalThis.fetch
+  const model = vi.fn<() => Response>(() => Response.json(CHAT_JSON))
+  vi.stubGlobal('fetch', async (input: string | URL | Request, init?: RequestInit) =>
+    String(input instanceof Request ? input.url : input).includes('api.openai.com')
+      ? model()
+      : reach(input, init),
+  )
+  vi.stubEnv('OPENAI_API_KEY', 'test')
+  const { POST } = await load<{ readonly POST: (request: Request) => Promise<Response> }>('chat.ts')
+  expect((await POST(ask())).status).toBe(200)
+  const client = new AbortController()
+  const gone = POST(ask(client.signal))
+  const other = POST(ask())
+  const isHeld = async () => (await limiter.peek({ tenant: 'acme' })).violated?.name
+  await expect.poll(isHeld).toMatch(/^rpm/)
+  client.abort()
+  await gone
+  expect((await other).status).toBe(200)
+  expect(model).toHaveBeenCalledTimes(2)
+})
