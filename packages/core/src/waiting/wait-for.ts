@@ -8,7 +8,7 @@ import { durationMs } from '../internal/duration.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
 import { limiterOf } from '../limiter/limiter.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { isLine, linesToJoin, Wait, type WaitForOptions } from './wait.ts'
+import { isLine, longestLine, Wait, type WaitForOptions } from './wait.ts'
 
 /** The longest time to wait. Longer waits are for a queue. */
 const LONGEST_WAIT_MS = 300_000
@@ -80,7 +80,7 @@ function waitingStore(runtime: LimiterRuntime, waitMs: number, options: WaitForO
     ...store,
     async check(request) {
       const reply = await store.check(request)
-      if (!request.apply || !linesToJoin(request.entries, reply)) return reply
+      if (!request.apply || !longestLine(request.entries, reply)) return reply
       return new Wait(runtime, request, waitMs, options).run(reply)
     },
   }

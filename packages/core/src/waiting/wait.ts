@@ -27,7 +27,7 @@ export interface Waited {
     /** The store failed. */
     | 'failed'
   readonly waitedMs: number
-  /** The number of times it looked, from 1 to 5. Each look is one or two calls to the store. */
+  /** The number of times it looked, from 0 to 5. Each look is one or two calls to the store. */
   readonly looks: number
 }
 
@@ -48,7 +48,7 @@ export class Wait {
   readonly #options: WaitForOptions
   readonly #ticket = newTicket()
   readonly #begun = systemClock()
-  #joined: readonly string[] = []
+  readonly #joined = new Set<string>()
   #looks = 0
 
   constructor(
@@ -83,10 +83,9 @@ export class Wait {
   }
 
   async #wait(take: (reply: StoreReply) => void, denied: StoreReply): Promise<Waited['outcome']> {
-    let lines = linesToJoin(this.#request.entries, denied)
-    while (lines && this.#looks < MAX_LOOKS) {
-      this.#looks += 1
-      const dueMs = await this.#stand(lines)
+    let longest = this.#next(denied)
+    while (longest && this.#looks < MAX_LOOKS) {
+      const dueMs = await this.#stand(longest)
       if (dueMs === undefined) return 'denied'
       const isFar = dueMs > HALVED_ABOVE_MS && this.#looks < MAX_LOOKS
       const pauseMs = isFar ? Math.ceil(dueMs / 2) : dueMs > 0 ? dueMs + TIMER_SLACK_MS : 0
@@ -96,36 +95,37 @@ export class Wait {
       take(reply)
       if (reply.degraded) return 'failed'
       if (isAllowed(this.#request, reply)) return 'allowed'
-      lines = linesToJoin(this.#request.entries, reply)
+      longest = this.#next(reply)
     }
     return 'denied'
   }
 
-  /** Stands in lines. Returns the time until all are due, or `undefined` if it does not wait so long. */
-  async #stand(lines: readonly LinedEntries[]): Promise<number | undefined> {
+  /** Returns the line to wait in. Who would wait too long without those before it stands in none. */
+  #next(reply: StoreReply): LongestLine | undefined {
+    const longest = longestLine(this.#request.entries, reply)
+    return longest && longest.retryMs <= this.#deadline - systemClock() ? longest : undefined
+  }
+
+  /** Stands in a line. Returns the time until it is due, or `undefined` if it does not wait so long. */
+  async #stand({ line, limit }: LongestLine): Promise<number | undefined> {
     const { now, clockIsInjected, startedAt } = this.#time()
     const longestMs = this.#deadline - startedAt
-    if (longestMs <= 0) return undefined
-    this.#joined = [...new Set([...this.#joined, ...lines.map(({ line }) => line.key)])]
-    const standings = await Promise.all(
-      lines.map((each) =>
-        this.#runtime.store.run(
-          standOperation({ ...each, now, clockIsInjected, longestMs }, startedAt),
-        ),
-      ),
-    )
-    let dueMs = 0
-    for (const standing of standings) {
-      if (standing.is !== 'waiting') return undefined
-      dueMs = Math.max(dueMs, standing.dueMs)
-    }
-    return dueMs
+    if (longestMs < 0) return undefined
+    this.#looks += 1
+    const { key } = line
+    // If no answer comes, it may stand there.
+    this.#joined.add(key)
+    const operation = standOperation({ line, limit, now, clockIsInjected, longestMs }, startedAt)
+    const standing = await this.#runtime.store.run(operation)
+    if (standing.is === 'waiting') return standing.dueMs
+    this.#joined.delete(key)
+    return undefined
   }
 
   async #leave(): Promise<void> {
     const { now, clockIsInjected, startedAt } = this.#time()
     const data = { ticket: this.#ticket, now, clockIsInjected }
-    const leaving = this.#joined.map((key) =>
+    const leaving = Array.from(this.#joined, (key) =>
       this.#runtime.store.run(leaveOperation(key, data, startedAt)),
     )
     // Who does not come to its time has left, too.
@@ -160,28 +160,33 @@ export const isLine = ({ algorithm }: StoreRequest['policies'][number]): boolean
 const isAllowed = ({ entries }: StoreRequest, { verdicts }: StoreReply): boolean =>
   entries.every(({ enforced }, at) => !enforced || verdicts[at]?.fits === true)
 
-/** Returns the lines of the limits that deny, or `undefined` if nothing does, or one that has no line, or never fits. */
-export function linesToJoin(
+/** A line to wait in, and the least that it takes, in milliseconds. */
+interface LongestLine extends LinedEntries {
+  readonly retryMs: number
+}
+
+/**
+ * Returns the line of the limit that denies for the longest, or `undefined` if nothing denies, or one that has no line, or
+ * for ever. Who waited in several at once would hold up all that wait for a shorter one.
+ */
+export function longestLine(
   entries: StoreRequest['entries'],
   { verdicts, degraded }: StoreReply,
-): readonly LinedEntries[] | undefined {
+): LongestLine | undefined {
   if (degraded) return undefined
-  const lines = new Set<LinedEntries['line']>()
+  let longest: LongestLine | undefined
   for (const [at, entry] of entries.entries()) {
     const verdict = verdicts[at]
     if (!entry.enforced || !verdict || verdict.fits) continue
-    const line = entries.find(
-      ({ policy }) =>
-        isLine(policy) && (policy === entry.policy || policy.follows === entry.policy),
-    )
-    if (!line || verdict.retryMs < 0) return undefined
-    lines.add(line as LinedEntries['line'])
+    const { retryMs } = verdict
+    const limitPolicy = entry.policy.follows ?? entry.policy
+    const limit = entries.find(({ policy }) => policy === limitPolicy)
+    const line = entries.find(({ policy }) => isLine(policy) && policy.follows === limitPolicy)
+    if (!line || !limit || retryMs < 0) return undefined
+    if (longest && longest.retryMs >= retryMs) continue
+    longest = { line: line as LinedEntries['line'], limit, retryMs }
   }
-  if (lines.size === 0) return undefined
-  return [...lines].flatMap((line) => {
-    const limit = entries.find(({ policy }) => policy === line.policy.follows)
-    return limit ? [{ line, limit }] : []
-  })
+  return longest
 }
 
 /** Returns a random number from 1 to 2^32. */
