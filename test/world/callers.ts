@@ -20,7 +20,10 @@ export const CALLS = {
   configure: 1,
 }
 
-export type CallKind = keyof typeof CALLS
+/** The calls of an app whose requests wait. */
+export const WAITING_CALLS = { ...CALLS, wait: 60 }
+
+export type CallKind = keyof typeof WAITING_CALLS
 
 /** Everything that a call needs. */
 export interface Scene {
@@ -54,7 +57,8 @@ export async function act(kind: CallKind, given: Omit<Scene, 'cost'>): Promise<v
       const decision = await limiter[kind](subject, { cost })
       world.decided(call, decision, 1)
       if (kind === 'check') world.callers.serve(call, decision, rules, cost)
-    } else if (kind === 'http') await viaGuard(scene)
+    } else if (kind === 'wait') await wait(scene)
+    else if (kind === 'http') await viaGuard(scene)
     else if (kind === 'model') await viaModel(scene)
     else if (kind === 'configure') await configure(scene)
     else if (kind === 'reset') {
@@ -67,6 +71,27 @@ export async function act(kind: CallKind, given: Omit<Scene, 'cost'>): Promise<v
     world.note(`${call.number} threw ${(error as Error).message}`)
     world.callers.threw(call, error)
   }
+}
+
+/** The most decisions and calls of a request that waits. */
+const [WAIT_DECISIONS, WAIT_CALLS] = [6, 12]
+
+/** Waits until it fits, unless the client hangs up before. */
+async function wait({ world, process, limiter, rules, random, call, subject, cost }: Scene) {
+  if (!rules.some(({ kind }) => kind === 'line')) return
+  const waitMs = random.pick([1_000, 4_000, 20_000])
+  const hangUp = new AbortController()
+  if (random.chance(0.1)) world.scheduler.after(random.gap(2_000), () => hangUp.abort())
+  const onWaited = ({ looks }: { looks: number }): void => {
+    if (looks > 5) world.accuse(`looked ${looks} times`)
+  }
+  const { signal } = hangUp
+  const patient = process.product.waiting.waitFor(limiter, waitMs, { signal, onWaited })
+  const decision = await patient.check(subject, { cost })
+  world.decided(call, decision, WAIT_CALLS, waitMs)
+  world.callers.serve(call, decision, rules, cost)
+  const most = WAIT_DECISIONS * (world.setting.configures || world.setting.looksUpPlans ? 2 : 1)
+  if (call.made.length > most) world.accuse(`decided ${call.made.length} times`)
 }
 
 /** Changes a limit of everyone or of one tenant, or takes the change back. */
@@ -91,7 +116,7 @@ async function configure({
 
 /** A bucket's judge knows one limit only; what is leased is counted apart. */
 export const mayBeConfigured = (rule: Rule): boolean =>
-  !isBucket(rule) && rule.leaseMs === 0 && rule.kind !== 'slots'
+  !isBucket(rule) && rule.leaseMs === 0 && rule.kind !== 'slots' && rule.kind !== 'line'
 
 async function reserve(scene: Scene, cost: Record<string, number>): Promise<void> {
   const { world, process, limiter, rules, random, call, subject } = scene

@@ -150,75 +150,87 @@ function changesOf({ before }: Exports, isAdded: boolean, isMoved: boolean) {
 
 const limitsOf = (plan: string, rules: readonly Rule[]): Record<string, number> =>
   Object.fromEntries(
-    rules.flatMap(({ name, limit }) =>
-      typeof limit === 'number' ? [] : [[keyOf(name), limit[plan] ?? 0]],
+    rules.flatMap(({ kind, name, limit }) =>
+      typeof limit === 'number' || kind === 'line' ? [] : [[keyOf(name), limit[plan] ?? 0]],
     ),
   )
 
 const keyOf = (name: string): string => name.replace('.', '_')
 
-function policiesOf({ core, leases }: Exports, rules: readonly Rule[]): Policy[] {
+function policiesOf(product: Exports, rules: readonly Rule[]): Policy[] {
   return rules.flatMap((rule): Policy[] => {
-    const { kind, name, per, unit, enforced, burst, segments, waitMs, leaseMs, log } = rule
-    const rollout = rule.rollout && core.rollout(rule.rollout)
-    const mode = enforced ? ('enforce' as const) : ('shadow' as const)
-    const limit = limitOf(rule)
-    const stripes = rule.stripes > 1 && { stripes: rule.stripes }
-    const common = { name, limit, per, unit, mode, ...(rollout && { rollout }), ...stripes }
-    const window = `${rule.windowMs}ms`
-    const options = (more: object): never => ({ ...common, ...more }) as never
-    switch (kind) {
-      case 'sliding':
-      case 'fixed':
-      case 'daily': {
-        if (leaseMs === 0 && kind === 'sliding') return [core.slidingWindow(options({ window }))]
-        if (leaseMs === 0 && kind === 'fixed') return [core.fixedWindow(options({ window }))]
-        if (leaseMs === 0) return [core.dailyCap(options({}))]
-        const counted =
-          kind === 'sliding'
-            ? core.slidingWindow(options({ window: `${rule.windowMs - leaseMs}ms` }))
-            : kind === 'fixed'
-              ? core.fixedWindow(options({ window }))
-              : core.dailyCap(options({}))
-        return [leases.lease(counted, { duration: `${leaseMs}ms` })]
-      }
-      case 'packed':
-        return [core.packed(core.slidingWindow(options({ window })))]
-      case 'coarse':
-        return [core.coarse(core.slidingWindow(options({ window })), { maxError: rule.maxError })]
-      case 'monthly':
-        return [core.monthlyCap(options({}))]
-      case 'session':
-        return [core.sessionWindow(options({ idle: window }))]
-      case 'counter':
-        return [core.slidingWindowCounter(options({ window, segments }))]
-      case 'token':
-        return [core.tokenBucket(options({ window, burst }))]
-      case 'interval':
-        return [core.tokenBucket(options({ window, burst, refill: 'interval' }))]
-      case 'leaky':
-        return [
-          core.leakyBucket(options({ window, burst, wait: waitMs > 0 ? `${waitMs}ms` : false })),
-        ]
-      case 'slots': {
-        const { unit: _, ...own } = options({ maxDuration: window }) as { unit: string }
-        return [core.concurrency(own as never) as Policy]
-      }
-      case 'log':
-      default: {
-        const together = rules.filter((other) => other.log === log)
-        if (together[0] !== rule) return []
-        const windows = Object.fromEntries(
-          together.map((one) => [
-            one.name.slice(`${log}.`.length),
-            { limit: limitOf(one), window: `${one.windowMs}ms` },
-          ]),
-        )
-        const { limit: _, ...own } = options({ name: log, windows }) as { limit: unknown }
-        return [core.slidingWindows(own as never)]
-      }
+    const policies = policiesOfRule(product, rule, rules)
+    if (!rules.some(({ kind, name }) => kind === 'line' && name === `${rule.name}.line`)) {
+      return policies
     }
+    const { waitingLine } = product.waiting
+    const between = rule.per === 'global' && { between: ['tenant'] }
+    return policies.map((policy) => waitingLine(policy, { maxWaiting: 6, ...between }))
   })
+}
+
+function policiesOfRule({ core, leases }: Exports, rule: Rule, rules: readonly Rule[]): Policy[] {
+  const { kind, name, per, unit, enforced, burst, segments, waitMs, leaseMs, log } = rule
+  const rollout = rule.rollout && core.rollout(rule.rollout)
+  const mode = enforced ? ('enforce' as const) : ('shadow' as const)
+  const limit = limitOf(rule)
+  const stripes = rule.stripes > 1 && { stripes: rule.stripes }
+  const common = { name, limit, per, unit, mode, ...(rollout && { rollout }), ...stripes }
+  const window = `${rule.windowMs}ms`
+  const options = (more: object): never => ({ ...common, ...more }) as never
+  switch (kind) {
+    case 'sliding':
+    case 'fixed':
+    case 'daily': {
+      if (leaseMs === 0 && kind === 'sliding') return [core.slidingWindow(options({ window }))]
+      if (leaseMs === 0 && kind === 'fixed') return [core.fixedWindow(options({ window }))]
+      if (leaseMs === 0) return [core.dailyCap(options({}))]
+      const counted =
+        kind === 'sliding'
+          ? core.slidingWindow(options({ window: `${rule.windowMs - leaseMs}ms` }))
+          : kind === 'fixed'
+            ? core.fixedWindow(options({ window }))
+            : core.dailyCap(options({}))
+      return [leases.lease(counted, { duration: `${leaseMs}ms` })]
+    }
+    case 'packed':
+      return [core.packed(core.slidingWindow(options({ window })))]
+    case 'coarse':
+      return [core.coarse(core.slidingWindow(options({ window })), { maxError: rule.maxError })]
+    case 'monthly':
+      return [core.monthlyCap(options({}))]
+    case 'session':
+      return [core.sessionWindow(options({ idle: window }))]
+    case 'counter':
+      return [core.slidingWindowCounter(options({ window, segments }))]
+    case 'token':
+      return [core.tokenBucket(options({ window, burst }))]
+    case 'interval':
+      return [core.tokenBucket(options({ window, burst, refill: 'interval' }))]
+    case 'leaky':
+      return [
+        core.leakyBucket(options({ window, burst, wait: waitMs > 0 ? `${waitMs}ms` : false })),
+      ]
+    case 'slots': {
+      const { unit: _, ...own } = options({ maxDuration: window }) as { unit: string }
+      return [core.concurrency(own as never) as Policy]
+    }
+    case 'line':
+      return []
+    case 'log':
+    default: {
+      const together = rules.filter((other) => other.log === log)
+      if (together[0] !== rule) return []
+      const windows = Object.fromEntries(
+        together.map((one) => [
+          one.name.slice(`${log}.`.length),
+          { limit: limitOf(one), window: `${one.windowMs}ms` },
+        ]),
+      )
+      const { limit: _, ...own } = options({ name: log, windows }) as { limit: unknown }
+      return [core.slidingWindows(own as never)]
+    }
+  }
 }
 
 const limitOf = ({ name, limit }: Rule): unknown =>

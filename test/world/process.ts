@@ -1,12 +1,12 @@
 /* A process of the app: an isolate that serves one deployment, and may die at any moment. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { act, CALLS, type CallKind } from './callers.ts'
+import { act, CALLS, WAITING_CALLS, type CallKind } from './callers.ts'
 import { createIsolate, type Exports, type Isolate, type loadFactory } from './isolate.ts'
 import type { Call } from './judges/caller-judge.ts'
 import { idIn } from './judges/script-calls.ts'
 import { makeLimiter, type Limiter } from './limiters.ts'
 import type { Random } from './random.ts'
-import { hasPlaces, type Deployment } from './setting.ts'
+import { hasLines, hasPlaces, type Deployment } from './setting.ts'
 import type { World } from './world.ts'
 
 /** The call on whose behalf a request is sent. */
@@ -147,7 +147,9 @@ export class Process {
   #serve(): void {
     const world = this.#world
     const random = this.#random.fork('call')
-    const kind = this.#kindOf(random.weighted(CALLS))
+    const kind = this.#kindOf(
+      random.weighted(hasLines(world.setting.wrappers) ? WAITING_CALLS : CALLS),
+    )
     const tenant = random.chance(0.5)
       ? world.setting.tenants[0]!
       : random.pick(world.setting.tenants)

@@ -22,6 +22,9 @@ export const WRAPPERS = {
   'sharded, cached': ['cached'],
   'sharded, moving': [],
   'sharded, moving, cached': ['cached'],
+  waiting: [],
+  'waiting, cached': ['cached'],
+  'waiting, batched': ['batched'],
   regional: [],
   'regional, cached': ['cached'],
 } as const
@@ -42,9 +45,12 @@ export const isRegional = (wrappers: WrapperName): boolean => wrappers.startsWit
 export const hasPlaces = (wrappers: WrapperName): boolean =>
   isInObjects(wrappers) || isSharded(wrappers) || isRegional(wrappers)
 
+/** True if policies have lines, in which some requests wait. */
+export const hasLines = (wrappers: WrapperName): boolean => wrappers.startsWith('waiting')
+
 /** The stores that are one Redis. */
 export const IN_REDIS: readonly WrapperName[] = (Object.keys(WRAPPERS) as WrapperName[]).filter(
-  (name) => !hasPlaces(name),
+  (name) => !hasPlaces(name) && !hasLines(name),
 )
 
 export type WrapperName = keyof typeof WRAPPERS
@@ -105,7 +111,7 @@ const TENANTS = [
 /** The part of every tenant's name that must not be seen in errors and logs. */
 export const SECRET = '7Qx'
 
-const KINDS: Readonly<Record<Kind, number>> = {
+const KINDS: Readonly<Record<Exclude<Kind, 'line'>, number>> = {
   sliding: 5,
   packed: 2,
   coarse: 2,
@@ -134,6 +140,7 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
   const first = rulesOf(ruling, inPlaces || WRAPPERS[chosen].includes('leased' as never))
   const others = random.fork('others')
   const rolling = random.fork('rollouts')
+  const deployments = rolledOut(deploymentsOf(first, ruling), rolling)
   return {
     seed,
     startMs: startOf(random.fork('start')),
@@ -142,7 +149,7 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
     wrappers,
     onStoreError: others.pick(['default', 'local', 'share', 'allow', 'deny', 'deny'] as const),
     timeoutMs: others.pick([50, 200, 1_000]),
-    deployments: rolledOut(deploymentsOf(first, ruling), rolling).map(inPlaces ? byTenant : same),
+    deployments: deployments.map(inPlaces ? byTenant : hasLines(chosen) ? withLines : same),
     isolates: others.whole(1, 5),
     gapMs: others.pick([5, 20, 100, 400]),
     burst: others.pick([1, 1, 3, 10]),
@@ -162,6 +169,18 @@ export function settingOf(seed: number, random: Random, options: Partial<Setting
 }
 
 const same = (deployment: Deployment): Deployment => deployment
+
+/** Puts a line before each policy that can have one. */
+const withLines = ({ name, rules }: Deployment): Deployment => ({
+  name,
+  rules: rules.flatMap((rule) => {
+    const { kind, leaseMs, log, waitMs } = rule
+    const isUntimed = kind === 'slots' || kind === 'session' || log !== undefined
+    if (isUntimed || leaseMs > 0 || waitMs > 0) return [rule]
+    const limit = { ...rule, stripes: 1 }
+    return [limit, { ...limit, kind: 'line' as const, name: `${rule.name}.line` }]
+  }),
+})
 
 /** Places count by tenant, but for what is leased. */
 const byTenant = ({ name, rules }: Deployment): Deployment => ({

@@ -1,5 +1,6 @@
 /* Makes a failing world small: fewer isolates, callers, faults and policies, as long as it fails alike. */
 import { CALM } from './faults.ts'
+import type { Rule } from './judges/rules.ts'
 import type { Setting } from './setting.ts'
 import { World, type Outcome, type WorldOptions } from './world.ts'
 
@@ -35,11 +36,11 @@ const SIMPLIFICATIONS: readonly Simplification[] = [
   // Each policy, or log of policies, by itself.
   ...[0, 1, 2, 3, 4, 5].map((place): Simplification => ({ deployments }) => {
     const rules = deployments.flatMap((deployment) => deployment.rules)
-    const name = [...new Set(rules.map(({ log, name: own }) => log ?? own))][place]
+    const name = [...new Set(rules.map(nameOf))][place]
     if (name === undefined) return undefined
     const kept = deployments.map((deployment) => ({
       ...deployment,
-      rules: deployment.rules.filter(({ log, name: own }) => (log ?? own) !== name),
+      rules: deployment.rules.filter((rule) => nameOf(rule) !== name),
     }))
     return kept.every((deployment) => deployment.rules.length > 0)
       ? { deployments: kept }
@@ -94,3 +95,7 @@ export async function shrink(
   }
   return { ...best, tried }
 }
+
+/** The name of a policy: of windows over one log, and of a limit and its line. */
+const nameOf = ({ log, name, kind }: Rule): string =>
+  log ?? (kind === 'line' ? name.replace(/\.line$/, '') : name)

@@ -180,6 +180,10 @@ export class SimulatedRedis {
         onDecided(...made)
       }
     }
+    const { now } = this.#scheduler
+    const [key, ticket] = [sharedKey(keys[0] ?? ''), args[2] ?? '']
+    if (kind === 'stand' && Array.isArray(reply)) this.judge.lines.stood(key, ticket, reply, now)
+    if (kind === 'leave') this.judge.lines.left(key, ticket)
     if (kind === 'settlement') {
       this.judge.settled(readSettlement(keys.map(sharedKey), args, reply), this.#scheduler.now)
     }

@@ -27,6 +27,8 @@ export interface Outcome {
   /** How often the judges have looked at each thing. */
   readonly server: ServerTally
   readonly callers: CallerTally
+  /** How often somebody has stood in a line, and was let in from one. */
+  readonly lines: { readonly stood: number; readonly letIn: number }
   /** The events, if they were asked for. */
   readonly trace: readonly string[]
 }
@@ -179,6 +181,7 @@ export class World {
       decisions: this.#decided,
       server: this.judge.tally,
       callers: this.callers.tally,
+      lines: this.judge.lines.tally,
       trace: this.trace,
     }
   }
@@ -231,13 +234,14 @@ export class World {
     }
   }
 
-  decided(call: Call, decision: Decision, mostTrips: number): void {
+  /** @param waitMs The longest that it may have waited for a place. */
+  decided(call: Call, decision: Decision, mostTrips: number, waitMs = 0): void {
     this.#decided += 1
     const { allowed, reason, source, degraded, retryAfterMs } = decision
     this.note(
       `${call.number} told ${JSON.stringify({ allowed, reason, source, degraded, retryAfterMs })}`,
     )
-    this.callers.decided(call, decision, this.scheduler.now, this.#losses, mostTrips)
+    this.callers.decided(call, decision, this.scheduler.now, this.#losses, mostTrips, waitMs)
   }
 
   reserved(call: Call, { id, charges }: ReservationData) {

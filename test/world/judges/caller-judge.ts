@@ -80,11 +80,18 @@ export class CallerJudge {
   }
 
   /** Judges a decision that a caller was told. */
-  decided(call: Call, decision: Decision, now: number, losses: number, mostTrips: number): void {
+  decided(
+    call: Call,
+    decision: Decision,
+    now: number,
+    losses: number,
+    mostTrips: number,
+    waitMs: number,
+  ): void {
     const { weather, timeoutMs, configures, looksUpPlans } = this.#setting
     // Records are loaded, and a denial by outdated ones is decided again.
     const trips = mostTrips * (configures || looksUpPlans ? 2 : 1) + (configures ? 2 : 0)
-    const longest = timeoutMs * trips + (looksUpPlans ? 2 * PLAN_MS : 0)
+    const longest = waitMs + timeoutMs * trips + (looksUpPlans ? 2 * PLAN_MS : 0)
     const { allowed, degraded, source } = decision
     this.tally[allowed ? 'allowed' : 'denied'] += 1
     const lasted = now - call.startedAt

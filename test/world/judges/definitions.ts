@@ -23,6 +23,15 @@ export function fits(
   return cost <= most && used + cost <= most && count.turnMs(now) <= rule.waitMs
 }
 
+/** A line counts no units. */
+const NOTHING: Count = {
+  used: () => 0,
+  turnMs: () => 0,
+  charge: () => {},
+  correct: () => 0,
+  copy: () => NOTHING,
+}
+
 /** Creates the count of a key on which nothing was charged. */
 export function emptyCount(rule: Rule): Count {
   switch (rule.kind) {
@@ -43,6 +52,8 @@ export function emptyCount(rule: Rule): Count {
       return new Session(rule)
     case 'slots':
       return new Slots(rule)
+    case 'line':
+      return NOTHING
     case 'token':
     case 'interval':
     case 'leaky':

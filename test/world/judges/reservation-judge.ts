@@ -53,7 +53,9 @@ export class ReservationJudge {
         this.#accuse(`Redis knows nothing of reservation ${id}`)
       return
     }
-    for (const { key, units } of charges.filter((charge) => !fromLeases.includes(charge))) {
+    // A line counts no units, so what it was asked for may be noted.
+    const counted = charges.filter(({ policy }) => !policy.endsWith('.line'))
+    for (const { key, units } of counted.filter((charge) => !fromLeases.includes(charge))) {
       const same = [...held.charges.values()].filter((charge) => charge.key.endsWith(key))
       if (held.state === 'open' && !same.some((charge) => charge.units === units) && units > 0) {
         this.#accuse(

@@ -13,6 +13,8 @@ export type Kind =
   | 'interval'
   | 'leaky'
   | 'slots'
+  /** The line before the policy that precedes it. */
+  | 'line'
 
 /** A policy that is rolled out step by step. */
 export interface Rollout {

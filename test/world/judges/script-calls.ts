@@ -18,6 +18,8 @@ export interface Row {
   readonly charged: boolean
   readonly available: number
   readonly retryMs: number
+  /** Of a line: who asks, '0' without a place. */
+  readonly ticket?: string | undefined
 }
 
 /** A decision that a script has made. */
@@ -52,18 +54,20 @@ export interface SettledCall {
   readonly wasReleased: boolean
 }
 
-export type ScriptKind = 'decision' | 'decisions' | 'settlement' | 'other'
+export type ScriptKind = 'decision' | 'decisions' | 'settlement' | 'stand' | 'leave' | 'other'
 
 /** Tells what a script does by its text. */
 export function kindOf(text: string): ScriptKind {
   if (text.includes('local decide = function')) return 'decisions'
   if (text.includes('local id, k, go = ARGV[3]')) return 'decision'
+  if (text.includes('local function waitOf(')) return 'stand'
+  if (text.includes('leaveLine(KEYS[1]')) return 'leave'
   return text.includes('local lasting = ') ? 'settlement' : 'other'
 }
 
 export const hasMark = (text: string): boolean => text.includes('reply.mark')
 
-const numbersOf = (rule: Rule): number => (isBucket(rule) ? 3 : 2)
+const numbersOf = (rule: Rule): number => (rule.kind === 'line' ? 4 : isBucket(rule) ? 3 : 2)
 
 /** The number of arguments up to the one that says whether to charge. */
 const lengthOf = (rules: readonly Rule[]): number =>
@@ -109,6 +113,7 @@ export function readDecision(
       charged: state > 1,
       available,
       retryMs,
+      ...(rule.kind === 'line' && { ticket: given[1] }),
     })
   }
   return {

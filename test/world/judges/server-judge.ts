@@ -1,5 +1,6 @@
 /* Holds each answer of a Redis to the definitions of the policies. */
 import { emptyCount, fits, type Charged, type Count } from './definitions.ts'
+import { LineJudge } from './line-judge.ts'
 import { RolloutJudge } from './rollout-judge.ts'
 import { isBucket, type Rule } from './rules.ts'
 import type { Decided, Row, SettledCall } from './script-calls.ts'
@@ -49,6 +50,7 @@ export class ServerJudge {
     fits: 0,
     rollouts: 0,
   }
+  readonly lines: LineJudge
   readonly #accuse: (what: string) => void
   readonly #rollouts: RolloutJudge
   #counts = new Map<string, { rule: Rule; count: Count }>()
@@ -67,6 +69,7 @@ export class ServerJudge {
   constructor(accuse: (what: string) => void) {
     this.#accuse = accuse
     this.#rollouts = new RolloutJudge(accuse)
+    this.lines = new LineJudge(accuse)
   }
 
   /** Notes a limit that the app may set. */
@@ -82,9 +85,12 @@ export class ServerJudge {
     if (now !== at) this.#accuse(`decided at ${now}, not at the time of Redis`)
     let isDenied = false
     for (const row of rows) {
-      if (!isOverrun) this.#judgeRow(row, now)
+      if (!isOverrun && row.rule.kind !== 'line') this.#judgeRow(row, now)
       if (this.#rollouts.judge(row)) this.tally.rollouts += 1
       if (row.enforced && !row.fits) isDenied = true
+    }
+    for (const row of rows) {
+      if (row.rule.kind === 'line') this.lines.decided(row, now, row.charged)
     }
     if (isDenied || !apply) {
       if (isDenied) this.tally.denials += 1
@@ -96,7 +102,8 @@ export class ServerJudge {
     // Before any of it is charged.
     for (const row of rows) {
       const units = charges?.get(row.index) ?? 0
-      if (row.charged && units > row.cost) this.#judgeMore(row, units, now)
+      if (row.charged && units > row.cost && row.rule.kind !== 'line')
+        this.#judgeMore(row, units, now)
     }
     const held: Held = { at: now, charges: new Map(), state: 'open' }
     const done = new Set<string>()
@@ -241,7 +248,10 @@ export class ServerJudge {
 
   /** Keys that were removed. */
   reset(keys: readonly string[]): void {
-    for (const key of keys) this.#counts.delete(key)
+    for (const key of keys) {
+      this.#counts.delete(key)
+      this.lines.reset(key)
+    }
   }
 
   /** Returns true if units are counted on this key. */
@@ -276,6 +286,7 @@ export class ServerJudge {
   }
 
   restore(ledger: Ledger): void {
+    this.lines.lose()
     const { counts, held } = copyOf(ledger)
     this.#counts = counts
     this.#held = held

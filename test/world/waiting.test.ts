@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { addTallies, DECISIONS, holds } from './seeds.ts'
+import { CALM } from './faults.ts'
+import type { WrapperName } from './setting.ts'
+import { World } from './world.ts'
+
+const SEEDS = [1, 2, 3, 4, 14, 25]
+const STORES: readonly WrapperName[] = ['waiting', 'waiting, cached', 'waiting, batched']
+
+const total: Record<string, number> = {}
+
+describe('in a world whose requests wait, nobody is let in too early or overtaken', () => {
+  it.each(SEEDS)('seed %i', async (seed) => {
+    const outcome = await holds(seed, { wrappers: STORES[seed % STORES.length]! })
+    expect(outcome.decisions).toBeGreaterThanOrEqual(DECISIONS)
+    addTallies(total, outcome)
+    for (const [what, count] of Object.entries(outcome.lines)) {
+      total[what] = (total[what] ?? 0) + count
+    }
+  })
+
+  it('and the judge has seen some that stand, and some that are let in', () => {
+    expect(total['stood']).toBeGreaterThan(100)
+    expect(total['letIn']).toBeGreaterThan(20)
+  })
+})
+
+/** Changes of the bundle, each of which a judge must notice. */
+const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = [
+  ['who comes later goes first', 'local open = not waits or', 'local open = true or'],
+  ['who was let in keeps its place', 'leaveLine(key, $text, $ticket, true)', 'local _ = 0'],
+  ['it looks for ever', 'MAX_LOOKS = 5', 'MAX_LOOKS = 500'],
+  ['it waits too long', 'request.startedAt + waitMs', 'request.startedAt + 9 * waitMs'],
+]
+
+it.each(MUTANTS)('is noticed: %s', async (_, from, to) => {
+  const options = {
+    decisions: DECISIONS,
+    mutate(text: string) {
+      expect(text).toContain(from)
+      return text.replaceAll(from, to)
+    },
+  }
+  const violations: string[] = []
+  for (let seed = 1; seed <= 12 && violations.length === 0; seed += 1) {
+    const replace = { wrappers: 'waiting' as const, weather: CALM }
+    const outcome = await World.run(seed, { ...options, replace })
+    violations.push(...outcome.violations)
+  }
+  expect(violations).not.toEqual([])
+})
