@@ -301,6 +301,35 @@ describe('a store that fails', () => {
     expect(problems[0]?.message).toContain('could not wait')
   })
 
+  it('when it looks half-way: it waits on', async () => {
+    const { limiter, patient, down, problems } = setUp([perMinute(2)])
+    await useUp(limiter, 2)
+    const waiting = begin(() => patient.check(ACME))
+    await vi.advanceTimersByTimeAsync(4_000)
+    down.add('run')
+    await vi.advanceTimersByTimeAsync(5_900)
+    expect(waiting.decision).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(110)
+    expect(waiting.decision).toMatchObject({ allowed: true, degraded: undefined })
+    expect(problems).toEqual([])
+  })
+
+  it('when it leaves: it leaves again later', async () => {
+    const gone = new AbortController()
+    const { limiter, patient, down } = setUp([perMinute(10)], { signal: gone.signal })
+    await useUp(limiter, 5)
+    const waiting = begin(() => patient.check(ACME, { cost: 9 }))
+    await vi.advanceTimersByTimeAsync(100)
+    down.add('run')
+    gone.abort()
+    await vi.advanceTimersByTimeAsync(900)
+    expect(waiting.decision?.allowed).toBe(false)
+    expect((await limiter.check(ACME)).allowed).toBe(false)
+    down.delete('run')
+    await vi.advanceTimersByTimeAsync(300)
+    expect((await limiter.check(ACME)).allowed).toBe(true)
+  })
+
   it('when it looks: the decision is degraded, as without a line', async () => {
     const { limiter, patient, down, waits } = setUp([perMinute(2)])
     await useUp(limiter, 2)

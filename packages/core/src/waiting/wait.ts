@@ -5,6 +5,7 @@ import type { LinedEntries } from './stand.ts'
 import { systemClock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import { delay } from '../http/delay.ts'
+import { runInBackground } from '../internal/background.ts'
 import { leaveOperation, standOperation } from './stand.ts'
 
 /** Options of `waitFor`. */
@@ -34,8 +35,14 @@ export interface Waited {
 /** The most looks of a request. Workers on the free plan may make 50 calls. */
 const MAX_LOOKS = 5
 
+/** The looks of these that are made half-way: the others are for what turns out to take longer. */
+const HALF_WAY_LOOKS = 2
+
 /** Above this, a request looks half-way whether it fits earlier, in milliseconds. */
 const HALVED_ABOVE_MS = 4_000
+
+/** The pauses before it tells a store that has failed again that it has left. Until then, its place holds up others. */
+const LEAVE_AGAIN_MS = [1_000, 5_000, 20_000]
 
 /** Added to each wait: timers may be a millisecond early. */
 const TIMER_SLACK_MS = 2
@@ -50,6 +57,8 @@ export class Wait {
   readonly #begun = systemClock()
   readonly #joined = new Set<string>()
   #looks = 0
+  /** The time at which it fits, while it sleeps until then. */
+  #dueAt: number | undefined
 
   constructor(
     runtime: LimiterRuntime,
@@ -85,12 +94,14 @@ export class Wait {
   async #wait(take: (reply: StoreReply) => void, denied: StoreReply): Promise<Waited['outcome']> {
     let longest = this.#next(denied)
     while (longest && this.#looks < MAX_LOOKS) {
-      const dueMs = await this.#stand(longest)
+      const dueMs = await this.#stand(longest).catch((error: unknown) => this.#dueAsTold(error))
       if (dueMs === undefined) return 'denied'
-      const isFar = dueMs > HALVED_ABOVE_MS && this.#looks < MAX_LOOKS
+      this.#dueAt = systemClock() + dueMs
+      const isFar = dueMs > HALVED_ABOVE_MS && this.#looks <= HALF_WAY_LOOKS
       const pauseMs = isFar ? Math.ceil(dueMs / 2) : dueMs > 0 ? dueMs + TIMER_SLACK_MS : 0
       if (!(await delay(pauseMs, this.#options.signal))) return 'aborted'
       if (isFar) continue
+      this.#dueAt = undefined
       const reply = await this.#runtime.store.check({ ...this.#request, ...this.#time() })
       take(reply)
       if (reply.degraded) return 'failed'
@@ -122,14 +133,34 @@ export class Wait {
     return undefined
   }
 
+  /** Returns the time that is left of what it was told, if it could not look half-way. Otherwise it throws the error. */
+  #dueAsTold(error: unknown): number {
+    if (this.#dueAt === undefined || !(error instanceof StoreError)) throw error
+    return Math.max(0, this.#dueAt - systemClock())
+  }
+
+  /** Leaves all lines; what the store does not take now, it is told again later. */
   async #leave(): Promise<void> {
+    if (await this.#hasLeft()) return
+    runInBackground(this.#leaveLater())
+  }
+
+  async #leaveLater(): Promise<void> {
+    for (const pauseMs of LEAVE_AGAIN_MS) {
+      await delay(pauseMs)
+      if (await this.#hasLeft()) return
+    }
+  }
+
+  async #hasLeft(): Promise<boolean> {
     const { now, clockIsInjected, startedAt } = this.#time()
     const data = { ticket: this.#ticket, now, clockIsInjected }
-    const leaving = Array.from(this.#joined, (key) =>
-      this.#runtime.store.run(leaveOperation(key, data, startedAt)),
-    )
-    // Who does not come to its time has left, too.
-    await Promise.all(leaving).catch(() => {})
+    const leaving = Array.from(this.#joined, async (key) => {
+      await this.#runtime.store.run(leaveOperation(key, data, startedAt))
+      this.#joined.delete(key)
+    })
+    await Promise.allSettled(leaving)
+    return this.#joined.size === 0
   }
 
   #time() {
