@@ -16,7 +16,12 @@ const ENGINES = {
 }
 
 /** The kinds that know each charge by its id; the others count a call that is repeated twice. */
-const EXACT: ReadonlySet<Kind> = new Set(['sliding window', 'fair shares', 'calls in flight'])
+const EXACT: ReadonlySet<Kind> = new Set([
+  'sliding window',
+  'fair shares',
+  'waiting line',
+  'calls in flight',
+])
 
 describe.each(Object.entries(ENGINES))('a call that is repeated on its way to %s', (_, start) => {
   let local: LocalServer
