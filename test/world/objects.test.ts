@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { addTallies, DECISIONS, holds } from './seeds.ts'
+import { addTallies, DECISIONS, holds, violationsWith } from './seeds.ts'
 import type { WrapperName } from './setting.ts'
-import { World } from './world.ts'
 
 const SEEDS = Array.from({ length: 12 }, (_, index) => index + 1)
 const STORES: readonly WrapperName[] = ['objects', 'objects, cached', 'objects, breaker']
@@ -45,18 +44,6 @@ const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = 
 ]
 
 it.each(MUTANTS)('is noticed: %s', async (_, from, to) => {
-  const options = {
-    decisions: DECISIONS,
-    mutate(text: string) {
-      expect(text).toContain(from)
-      return text.replace(from, to)
-    },
-  }
   const weather = { trouble: 0, incidentMs: 500, deathMs: 0, skew: false }
-  const violations: string[] = []
-  for (let seed = 1; seed <= 12 && violations.length === 0; seed += 1) {
-    const outcome = await World.run(seed, { ...options, replace: { wrappers: 'objects', weather } })
-    violations.push(...outcome.violations)
-  }
-  expect(violations).not.toEqual([])
+  expect(await violationsWith(from, to, { wrappers: 'objects', weather })).not.toEqual([])
 })

@@ -24,3 +24,23 @@ export function addTallies(total: Record<string, number>, { server, callers }: O
     total[what] = (total[what] ?? 0) + count
   }
 }
+
+/**
+ * Finds a violation in twelve worlds of a bundle with a mistake: a text, and what stands there instead. Returns those of
+ * the first world that has some.
+ */
+export async function violationsWith(
+  from: string,
+  to: string,
+  replace: Partial<Setting>,
+): Promise<readonly string[]> {
+  const mutate = (text: string): string => {
+    if (!text.includes(from)) throw new Error(`the bundle has no ${from}`)
+    return text.replaceAll(from, to)
+  }
+  for (let seed = 1; seed <= 12; seed += 1) {
+    const { violations } = await World.run(seed, { decisions: DECISIONS, mutate, replace })
+    if (violations.length > 0) return violations
+  }
+  return []
+}
