@@ -117,7 +117,7 @@ const ONE_PROCESS = {
     'test/core/limiter/silent-mistakes.test.ts',
     'test/core/manifest/adapters.test.ts',
     'test/core/routes/**/*.test.ts',
-    'test/core/waiting/{crowd,wait-for}.test.ts',
+    'test/core/waiting/{crowd,order,store-failure,wait-for}.test.ts',
   ],
 }
 

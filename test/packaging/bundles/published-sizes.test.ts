@@ -21,7 +21,7 @@ const BUNDLES: Record<string, string> = {
   'the first line, lease and leased of @sluice/core/leases': `export { createLimiter, slidingWindow } ${OURS}; export { lease, leased } from '@sluice/core/leases'`,
   'the first line, adaptiveLimit of @sluice/core/upstream': `export { createLimiter, slidingWindow } ${OURS}; export { adaptiveLimit } from '@sluice/core/upstream'`,
   'upstreamBreaker of @sluice/core/upstream': `export { upstreamBreaker } from '@sluice/core/upstream'`,
-  'the first line, waitingLine and waitFor of @sluice/core/waiting': `export { createLimiter, slidingWindow } ${OURS}; export { waitingLine, waitFor } from '@sluice/core/waiting'`,
+  'the first line, all of @sluice/core/waiting': `export { createLimiter, slidingWindow } ${OURS}; export * from '@sluice/core/waiting'`,
   'the first line, limitedQueue of @sluice/queue': `export { createLimiter, slidingWindow } ${OURS}; export { limitedQueue } from '@sluice/queue'`,
   'the first line, limitedQueue and work of @sluice/queue': `export { createLimiter, slidingWindow } ${OURS}; export { limitedQueue, work } from '@sluice/queue'`,
   '@upstash/ratelimit and @upstash/redis':

@@ -17,7 +17,7 @@ export interface Kind {
   readonly suffix: string
   /** Why others are refused, after their name: "cannot be shared; only …". */
   readonly refusal: string
-  /** What is wrong with stripes. */
+  /** The reason to refuse stripes. */
   readonly ofStripes: string
   canTake(rule: PolicyRule): boolean
 }
