@@ -34,8 +34,8 @@ export interface Asker {
 }
 
 /**
- * Holds back who has no ticket while others wait, and who has one until its time. Its only param is the most tickets
- * of a line.
+ * Holds back who has no ticket while others wait, and who has one until its time. Its params: the most tickets of a line,
+ * and 1 if flows take turns.
  */
 export const lineAlgorithm: Algorithm<Line> = {
   id: 'line',

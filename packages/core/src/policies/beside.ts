@@ -15,7 +15,7 @@ export interface Kind {
   readonly factory: string
   /** The end of its name. */
   readonly suffix: string
-  /** Why others are refused, after their name: "cannot be shared; only …". */
+  /** The text for other policies, after their name: "cannot be shared; only …". */
   readonly refusal: string
   /** The reason to refuse stripes. */
   readonly ofStripes: string
