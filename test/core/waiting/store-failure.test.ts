@@ -1,3 +1,5 @@
+import { slidingWindow } from '@sluice/core'
+import { waitingLine } from '@sluice/core/waiting'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
 import { NOON } from '../../support/times.ts'
@@ -22,18 +24,27 @@ describe('a store that fails', () => {
     expect(problems[0]?.message).toContain('could not wait')
   })
 
-  it('when it looks half-way: it waits on', async () => {
-    const { limiter, patient, down, problems } = setUp([perTenSeconds(2)])
-    await useUp(limiter, 2)
-    const waiting = begin(() => patient.check(ACME))
-    await vi.advanceTimersByTimeAsync(4_000)
-    down.add('run')
-    await vi.advanceTimersByTimeAsync(5_900)
-    expect(waiting.decision).toBeUndefined()
-    await vi.advanceTimersByTimeAsync(110)
-    expect(waiting.decision).toMatchObject({ allowed: true, degraded: undefined })
-    expect(problems).toEqual([])
-  })
+  it.each([[['run']], [['check']], [['check', 'run']]] as const)(
+    'when it looks half-way (%s): it waits on, and nothing is charged elsewhere',
+    async (failing) => {
+      const { limiter, patient, down } = setUp([
+        waitingLine(slidingWindow({ name: 'rpm', limit: 2, window: '19s', per: ['tenant'] })),
+      ])
+      await useUp(limiter, 2)
+      const waiting = begin(() => patient.check(ACME))
+      await vi.advanceTimersByTimeAsync(9_000)
+      for (const kind of failing) down.add(kind)
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(await patient.peek(ACME)).toMatchObject(
+        failing[0] === 'check' ? { source: 'memory', policies: [{ remaining: 2 }, {}] } : {},
+      )
+      down.clear()
+      await vi.advanceTimersByTimeAsync(8_900)
+      expect(waiting.decision).toBeUndefined()
+      await vi.advanceTimersByTimeAsync(110)
+      expect(waiting.decision).toMatchObject({ allowed: true, degraded: undefined })
+    },
+  )
 
   it('when it leaves: it leaves again later', async () => {
     const gone = new AbortController()

@@ -1,8 +1,7 @@
-import type { Decision } from '../decision.ts'
-import type { Fit, SettlementMark, StoreReply, StoreRequest } from '../stores/store.ts'
-import type { ExtensionCall, LimiterCall } from './call.ts'
+import type { StoreReply, StoreRequest } from '../stores/store.ts'
+import type { ExtensionCall } from './call.ts'
 import type { CombinedContribution, TrackedRecord } from './extensions.ts'
-import type { ResolvedEntry } from './resolve.ts'
+import type { DecideCall, Outcome } from './outcome.ts'
 import type { LimiterRuntime } from './runtime.ts'
 import { systemClock } from '../clock.ts'
 import { assertCost } from '../cost.ts'
@@ -10,31 +9,7 @@ import { requestId } from '../internal/random-id.ts'
 import { digestLongValues, hasLongValue } from '../subject.ts'
 import { conclude } from './conclude.ts'
 import { resolvePlan } from './plan.ts'
-import { resolve } from './resolve.ts'
-
-/** A call to decide. */
-export interface DecideCall extends LimiterCall {
-  /** Creates the mark that allows settling, if the cost is an estimate. */
-  readonly markFor?: (id: string, entries: readonly ResolvedEntry[]) => SettlementMark
-  /** A range to grant the most of that fits. The cost is that of its floor. */
-  readonly fit?: Fit | undefined
-  /** The id of the charges. @default a new one */
-  readonly id?: string | undefined
-}
-
-/** A decision, with the entries and the reply that it was made from. */
-export interface Outcome {
-  readonly id: string
-  /** The call as extensions see it, if there are any. */
-  readonly extensionCall: ExtensionCall | undefined
-  readonly decision: Decision
-  readonly entries: readonly ResolvedEntry[]
-  readonly reply: StoreReply
-  /** True if it was based on a record that has changed. */
-  readonly isOutdated: boolean
-  /** The same call decided a second time, without an answer of the store, which may have charged it. */
-  readonly unanswered?: Outcome
-}
+import { resolve, type ResolvedEntry } from './resolve.ts'
 
 /** The contribution to a limiter without extensions. */
 const NO_CONTRIBUTION: CombinedContribution = {

@@ -3,7 +3,7 @@ import type { Decision } from '../decision.ts'
 import type { Subject } from '../subject.ts'
 import type { LimiterOptions } from './options.ts'
 import { parseCall, type CheckOptions } from './call.ts'
-import { decide, report } from './decide.ts'
+import { report } from './decide.ts'
 import { resolveOptions } from './options.ts'
 import { reset, type ResetOptions } from './reset.ts'
 import { withRuntime, type LimiterRuntime } from './runtime.ts'
@@ -92,7 +92,7 @@ export function limiterOf(
     apply: boolean,
   ): Promise<Decision> {
     const call = parseCall(subject, callOptions, apply, CHECK_OPTIONS)
-    const outcome = await decide(runtime, call)
+    const outcome = await runtime.decide(runtime, call)
     report(runtime, call, outcome)
     return outcome.decision
   }

@@ -14,6 +14,7 @@ import { collectRules } from '../policies/rules.ts'
 import { withFallback, type OnStoreError } from '../stores/fallback.ts'
 import { assertFunction, assertKnownOptions, assertOneOf } from '../internal/validation.ts'
 import { compile } from './compile.ts'
+import { decide } from './decide.ts'
 import { NO_LIMITS } from './plan.ts'
 import { logProblem, throttleProblems } from './problems.ts'
 import { warnOfSharedCounts } from './shared-counts.ts'
@@ -82,6 +83,7 @@ export function resolveOptions(options: LimiterOptions): LimiterRuntime {
   warnOfSharedCounts(store, policies)
   if (seam && events.storeCall) host.store = seam.observeStore(store, events.storeCall)
   return {
+    decide,
     program: compile(policies),
     store: withFallback(host.store, onStoreError, host.problem),
     clock,

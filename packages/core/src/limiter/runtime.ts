@@ -5,10 +5,13 @@ import type { Store } from '../stores/store.ts'
 import type { Program } from './compile.ts'
 import type { Emitters } from './events.ts'
 import type { ExtensionInstance, Seam } from './extensions.ts'
+import type { DecideCall, Outcome } from './outcome.ts'
 import { ConfigError } from '../errors.ts'
 
 /** The parts of a limiter that its functions work with. */
 export interface LimiterRuntime {
+  /** Decides a call that charges. For requests that wait, it may decide more than once. */
+  readonly decide: (runtime: LimiterRuntime, call: DecideCall) => Promise<Outcome>
   readonly program: Program
   /** Never fails to decide: it degrades as `onStoreError` says. */
   readonly store: Store

@@ -1,6 +1,6 @@
 /* The part of a `fit` that every reservation loads; `fitRange` has the rest. */
 import type { LimiterCall } from '../limiter/call.ts'
-import type { DecideCall, Outcome } from '../limiter/decide.ts'
+import type { DecideCall, Outcome } from '../limiter/outcome.ts'
 import type { LimiterRuntime } from '../limiter/runtime.ts'
 import type { FitRange } from './fit.ts'
 import { assertCost } from '../cost.ts'

@@ -1,14 +1,14 @@
 import type { AllowedDecision, DeniedDecision } from '../decision.ts'
 import type { CheckOptions } from '../limiter/call.ts'
 import type { Limiter, PlanName } from '../limiter/limiter.ts'
-import type { DecideCall, Outcome } from '../limiter/decide.ts'
+import type { DecideCall, Outcome } from '../limiter/outcome.ts'
 import type { Subject } from '../subject.ts'
 import type { FitRange } from './fit.ts'
 import type { Reservation } from './reservation.ts'
 import { ConfigError } from '../errors.ts'
 import { runInBackground } from '../internal/background.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
-import { decide, report } from '../limiter/decide.ts'
+import { report } from '../limiter/decide.ts'
 import { grantedOf, withFit } from './fit-call.ts'
 import { parseCall } from '../limiter/call.ts'
 import { runtimeOf, type LimiterRuntime } from '../limiter/runtime.ts'
@@ -103,11 +103,11 @@ export async function reserve<
         : keepingMark(ofMark, ttlMs)
     },
   }
-  let outcome = await decide(runtime, decideCall)
+  let outcome = await runtime.decide(runtime, decideCall)
   if (unsettled && outcome.decision.retryAfterMs && !outcome.decision.degraded) {
     // What dead holders have left may be all that is missing.
     const swept = await releaseDue(unsettled, runtime, outcome)
-    if (swept > 0) outcome = await decide(runtime, decideCall)
+    if (swept > 0) outcome = await runtime.decide(runtime, decideCall)
   }
   // Only the last: a denial that is decided again is not the answer.
   report(runtime, decideCall, outcome)

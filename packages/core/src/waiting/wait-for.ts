@@ -2,13 +2,12 @@
 import type { Duration } from '../internal/duration.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { LimiterRuntime } from '../limiter/runtime.ts'
-import type { Store } from '../stores/store.ts'
 import { ConfigError } from '../errors.ts'
 import { durationMs } from '../internal/duration.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
 import { limiterOf } from '../limiter/limiter.ts'
 import { runtimeOf } from '../limiter/runtime.ts'
-import { isLine, longestLine, Wait, type WaitForOptions } from './wait.ts'
+import { isLine, Wait, type WaitForOptions } from './wait.ts'
 
 /** The longest time to wait. Longer waits are for a queue. */
 const LONGEST_WAIT_MS = 300_000
@@ -40,8 +39,10 @@ export function waitFor<Dimension extends string, Unit extends string, Plan exte
   return limiterOf(waitingRuntime('waitFor', limiter, waitMs, options))
 }
 
-/** The runtimes in which requests do not wait, by the stores in which they do. */
-const originals = /* @__PURE__ */ new WeakMap<Store, LimiterRuntime>()
+/** The functions that decide without a wait, by those that wait. */
+const decideNow = /* @__PURE__ */ new WeakMap<Decide, Decide>()
+
+type Decide = LimiterRuntime['decide']
 
 /**
  * Returns the runtime of a limiter whose requests wait.
@@ -54,13 +55,16 @@ export function waitingRuntime(
   waitMs: number,
   options: WaitForOptions,
 ): LimiterRuntime {
-  const given = runtimeOf(limiter)
-  // One that waits already would wait twice: the last wait decides.
-  const runtime = originals.get(given.store) ?? given
+  const runtime = runtimeOf(limiter)
   if (runtime.program.policies.some(isLine)) {
-    const store = waitingStore(runtime, waitMs, options)
-    originals.set(store, runtime)
-    return { ...runtime, store }
+    // One that waits already would wait twice: the last wait decides.
+    const now = decideNow.get(runtime.decide) ?? runtime.decide
+    const decide: Decide = (given, call) =>
+      call.apply
+        ? new Wait({ ...given, decide: now }, call, waitMs, options).run()
+        : now(given, call)
+    decideNow.set(decide, now)
+    return { ...runtime, decide }
   }
   const message = 'must have a policy with a line: waitingLine(slidingWindow({ … }))'
   throw new ConfigError('invalid_option', `${factory}.limiter`, message)
@@ -72,16 +76,4 @@ export function assertWait(option: string, wait: unknown): number {
   if (waitMs >= 1_000 && waitMs <= LONGEST_WAIT_MS) return waitMs
   const message = 'must be from "1s" to "5m"; for longer waits, use a queue'
   throw new ConfigError('invalid_duration', option, message, wait)
-}
-
-function waitingStore(runtime: LimiterRuntime, waitMs: number, options: WaitForOptions): Store {
-  const { store } = runtime
-  return {
-    ...store,
-    async check(request) {
-      const reply = await store.check(request)
-      if (!request.apply || !longestLine(request.entries, reply)) return reply
-      return new Wait(runtime, request, waitMs, options).run(reply)
-    },
-  }
 }

@@ -1,6 +1,7 @@
 /* The wait of one request: it stands in lines, sleeps until its time, and looks. */
+import type { DecideCall, Outcome } from '../limiter/outcome.ts'
 import type { LimiterRuntime } from '../limiter/runtime.ts'
-import type { StoreReply, StoreRequest } from '../stores/store.ts'
+import type { Entry, StoreReply, StoreRequest, Verdict } from '../stores/store.ts'
 import type { LinedEntries } from './stand.ts'
 import { systemClock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
@@ -28,7 +29,7 @@ export interface Waited {
     /** The store failed. */
     | 'failed'
   readonly waitedMs: number
-  /** The number of times it looked, from 0 to 5. Each look is one or two calls to the store. */
+  /** The number of times it looked whether it fits, from 0 to 5. Each look is one or two calls to the store. */
   readonly looks: number
 }
 
@@ -47,74 +48,102 @@ const LEAVE_AGAIN_MS = [1_000, 5_000, 20_000]
 /** Added to each wait: timers may be a millisecond early. */
 const TIMER_SLACK_MS = 2
 
-/** The wait of one request. */
+/** A request that waits until it fits. Each of its looks is a decision of its own: its limit may have changed. */
 export class Wait {
   readonly #runtime: LimiterRuntime
-  readonly #request: StoreRequest
+  readonly #call: DecideCall
   readonly #deadline: number
   readonly #options: WaitForOptions
   readonly #ticket = newTicket()
-  readonly #begun = systemClock()
   readonly #joined = new Set<string>()
+  /** What was asked last, and the answer. */
+  #entries: readonly Entry[] = []
+  #reply: StoreReply | undefined
   #looks = 0
   /** The time at which it fits, while it sleeps until then. */
   #dueAt: number | undefined
 
-  constructor(
-    runtime: LimiterRuntime,
-    request: StoreRequest,
-    waitMs: number,
-    options: WaitForOptions,
-  ) {
-    this.#runtime = runtime
-    this.#options = options
-    this.#deadline = request.startedAt + waitMs
-    const entries = request.entries.map((entry) =>
-      isLine(entry.policy) ? { ...entry, ticket: this.#ticket } : entry,
-    )
-    this.#request = { ...request, entries }
-  }
-
-  async run(denied: StoreReply): Promise<StoreReply> {
-    let reply = denied
-    let outcome: Waited['outcome'] = 'denied'
-    try {
-      outcome = await this.#wait((next) => {
-        reply = next
-      }, denied)
-    } catch (error) {
-      outcome = 'failed'
-      this.#report(error)
+  /** @param runtime One that decides at once. */
+  constructor(runtime: LimiterRuntime, call: DecideCall, waitMs: number, options: WaitForOptions) {
+    const check = async (request: StoreRequest): Promise<StoreReply> => {
+      this.#entries = request.entries.map((entry) =>
+        isLine(entry.policy) ? { ...entry, ticket: this.#ticket } : entry,
+      )
+      this.#reply = await runtime.store.check({ ...request, entries: this.#entries })
+      return this.#reply
     }
-    if (outcome !== 'allowed') await this.#leave()
-    this.#note(outcome)
-    return reply
+    this.#runtime = { ...runtime, store: { ...runtime.store, check } }
+    this.#call = call
+    this.#options = options
+    this.#deadline = systemClock() + waitMs
   }
 
-  async #wait(take: (reply: StoreReply) => void, denied: StoreReply): Promise<Waited['outcome']> {
-    let longest = this.#next(denied)
-    while (longest && this.#looks < MAX_LOOKS) {
-      const dueMs = await this.#stand(longest).catch((error: unknown) => this.#dueAsTold(error))
+  /** Decides, and waits if it has to. */
+  async run(): Promise<Outcome> {
+    let outcome = await this.#decide(true)
+    const line = this.#lineOf(outcome)
+    if (!line) return outcome
+    const begun = systemClock()
+    let end: Waited['outcome'] = 'failed'
+    try {
+      end = await this.#wait(line, (next) => {
+        outcome = next
+      })
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      const message = `A request could not wait, and was denied: ${error.message}`
+      this.#runtime.events.problem({ code: error.code, message, error })
+    } finally {
+      if (end !== 'allowed') await this.#leave()
+      this.#note(end, systemClock() - begun)
+    }
+    return outcome
+  }
+
+  async #wait(first: LongestLine, take: (outcome: Outcome) => void): Promise<Waited['outcome']> {
+    let line = first
+    while (this.#looks < MAX_LOOKS) {
+      // Who would wait too long even without those before it stands in none.
+      if (line.fitsAt > this.#deadline) return 'denied'
+      const dueMs = await this.#stand(line).catch((error: unknown) => this.#dueAsTold(error))
       if (dueMs === undefined) return 'denied'
       this.#dueAt = systemClock() + dueMs
-      const isFar = dueMs > HALVED_ABOVE_MS && this.#looks <= HALF_WAY_LOOKS
+      const isFar = dueMs > HALVED_ABOVE_MS && this.#looks < HALF_WAY_LOOKS
       const pauseMs = isFar ? Math.ceil(dueMs / 2) : dueMs > 0 ? dueMs + TIMER_SLACK_MS : 0
       if (!(await delay(pauseMs, this.#options.signal))) return 'aborted'
-      if (isFar) continue
+      if (isFar) {
+        const outcome = await this.#decide(false)
+        if (outcome.decision.degraded) continue
+        if (!outcome.decision.allowed) {
+          take(outcome)
+          if (outcome.decision.retryAfterMs === null) return 'denied'
+          line = this.#lineOf(outcome) ?? line
+          continue
+        }
+      }
       this.#dueAt = undefined
-      const reply = await this.#runtime.store.check({ ...this.#request, ...this.#time() })
-      take(reply)
-      if (reply.degraded) return 'failed'
-      if (isAllowed(this.#request, reply)) return 'allowed'
-      longest = this.#next(reply)
+      const outcome = await this.#decide(true)
+      take(outcome)
+      if (outcome.decision.degraded || outcome.unanswered) return 'failed'
+      if (outcome.decision.allowed) return 'allowed'
+      const next = this.#lineOf(outcome)
+      if (!next) return 'denied'
+      line = next
     }
     return 'denied'
   }
 
-  /** Returns the line to wait in. Who would wait too long without those before it stands in none. */
-  #next(reply: StoreReply): LongestLine | undefined {
-    const longest = longestLine(this.#request.entries, reply)
-    return longest && longest.retryMs <= this.#deadline - systemClock() ? longest : undefined
+  /** Decides, or only looks: what is decided half-way without the store would be charged in memory. */
+  #decide(apply: boolean): Promise<Outcome> {
+    const { decide } = this.#runtime
+    if (this.#reply) this.#looks += 1
+    return decide(this.#runtime, apply ? this.#call : { ...this.#call, apply, markFor: undefined })
+  }
+
+  /** Returns the line to wait in after a denial. */
+  #lineOf({ decision, unanswered }: Outcome): LongestLine | undefined {
+    if (decision.allowed || decision.degraded || unanswered || !this.#reply) return undefined
+    return longestLine(this.#entries, this.#reply.verdicts)
   }
 
   /** Stands in a line. Returns the time until it is due, or `undefined` if it does not wait so long. */
@@ -122,7 +151,6 @@ export class Wait {
     const { now, clockIsInjected, startedAt } = this.#time()
     const longestMs = this.#deadline - startedAt
     if (longestMs < 0) return undefined
-    this.#looks += 1
     const { key } = line
     // If no answer comes, it may stand there.
     this.#joined.add(key)
@@ -168,14 +196,7 @@ export class Wait {
     return { now: clock(), clockIsInjected, startedAt: systemClock() }
   }
 
-  #report(error: unknown): void {
-    if (!(error instanceof StoreError)) throw error
-    const message = `A request could not wait, and was denied: ${error.message}`
-    this.#runtime.events.problem({ code: error.code, message, error })
-  }
-
-  #note(outcome: Waited['outcome']): void {
-    const waitedMs = systemClock() - this.#begun
+  #note(outcome: Waited['outcome'], waitedMs: number): void {
     try {
       this.#options.onWaited?.({ outcome, waitedMs, looks: this.#looks })
     } catch (error) {
@@ -188,23 +209,20 @@ export class Wait {
 export const isLine = ({ algorithm }: StoreRequest['policies'][number]): boolean =>
   algorithm.id === 'line'
 
-const isAllowed = ({ entries }: StoreRequest, { verdicts }: StoreReply): boolean =>
-  entries.every(({ enforced }, at) => !enforced || verdicts[at]?.fits === true)
-
-/** A line to wait in, and the least that it takes, in milliseconds. */
+/** A line to wait in, and the earliest time that it may fit (epoch ms). */
 interface LongestLine extends LinedEntries {
-  readonly retryMs: number
+  readonly fitsAt: number
 }
 
 /**
  * Returns the line of the limit that denies for the longest, or `undefined` if nothing denies, or one that has no line, or
  * for ever. Who waited in several at once would hold up all that wait for a shorter one.
  */
-export function longestLine(
-  entries: StoreRequest['entries'],
-  { verdicts, degraded }: StoreReply,
+function longestLine(
+  entries: readonly Entry[],
+  verdicts: readonly Verdict[],
 ): LongestLine | undefined {
-  if (degraded) return undefined
+  const now = systemClock()
   let longest: LongestLine | undefined
   for (const [at, entry] of entries.entries()) {
     const verdict = verdicts[at]
@@ -214,8 +232,9 @@ export function longestLine(
     const limit = entries.find(({ policy }) => policy === limitPolicy)
     const line = entries.find(({ policy }) => isLine(policy) && policy.follows === limitPolicy)
     if (!line || !limit || retryMs < 0) return undefined
-    if (longest && longest.retryMs >= retryMs) continue
-    longest = { line: line as LinedEntries['line'], limit, retryMs }
+    const fitsAt = now + retryMs
+    if (longest && longest.fitsAt >= fitsAt) continue
+    longest = { line: line as LinedEntries['line'], limit, fitsAt }
   }
   return longest
 }
