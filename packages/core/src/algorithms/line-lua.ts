@@ -12,16 +12,18 @@ export const AT = 5
 export const UNTIL = 6
 
 /**
- * Lua that reads and writes a line. The value is `<turn>|<flow>=<promised>,…|<id>:<flow>:<cost>:<turn>:<at>:<until>;…`.
+ * Lua that reads and writes a line. The value is
+ * `<last at>:<last until>|<turn>|<flow>=<promised>,…|;<id>:<flow>:<cost>:<turn>:<at>:<until>;…`. Its beginning is all that
+ * a request without a ticket needs.
  *
  * `readLine` returns the turn, a list of flows, and a list of those that still wait, each a list of its numbers.
  */
 export const LINE_FUNCTIONS: string = `local function readLine(text)
   local turn, flows, tickets = 0, {}, {}
   if not text then return turn, flows, tickets end
-  local head, promises = string.match(text, '^(%d+)|([^|]*)|')
+  local head, promises = string.match(text, '^%d+:%d+|(%d+)|([^|]*)|')
   if not head then ${FOREIGN} end
-  for ticket in string.gmatch(text, '[%d:]+;') do
+  for ticket in string.gmatch(text, ';[%d:]+') do
     local numbers = {}
     for number in string.gmatch(ticket, '%d+') do numbers[#numbers + 1] = tonumber(number) end
     if numbers[${UNTIL}] > now then tickets[#tickets + 1] = numbers end
@@ -34,10 +36,11 @@ export const LINE_FUNCTIONS: string = `local function readLine(text)
 end
 local function writeLine(name, turn, flows, tickets)
   if #tickets == 0 then return redis.call('DEL', name) end
-  local last, waits, texts, kept = 0, {}, {}, {}
+  local opens, last, waits, texts, kept = 0, 0, {}, {}, {}
   for _, ticket in ipairs(tickets) do
-    last, waits[ticket[${FLOW}]] = math.max(last, ticket[${UNTIL}]), true
-    texts[#texts + 1] = string.format('%.0f:%.0f:%.0f:%.0f:%.0f:%.0f;', unpack(ticket))
+    opens, last = math.max(opens, ticket[${AT}]), math.max(last, ticket[${UNTIL}])
+    waits[ticket[${FLOW}]] = true
+    texts[#texts + 1] = string.format(';%.0f:%.0f:%.0f:%.0f:%.0f:%.0f', unpack(ticket))
   end
   for _, flow in ipairs(flows) do
     if flow[2] > turn then kept[#kept + 1] = flow end
@@ -46,7 +49,7 @@ local function writeLine(name, turn, flows, tickets)
   for _, flow in ipairs(kept) do
     if all or waits[flow[1]] then promises[#promises + 1] = string.format('%.0f=%.0f', flow[1], flow[2]) end
   end
-  local text = string.format('%.0f|', turn) .. table.concat(promises, ',') .. '|' .. table.concat(texts)
+  local text = string.format('%.0f:%.0f|%.0f|', opens, last, turn) .. table.concat(promises, ',') .. '|' .. table.concat(texts)
   redis.call('SET', name, text, own and 'PXAT' or 'PX', string.format('%.0f', own and last or last - now + slack))
 end
 local function leaveLine(name, text, ticket, isServed)
@@ -70,12 +73,13 @@ export const lineLua: LuaFragments = {
   keeps: ['text', 'ticket'],
   check: `local text, waits, last, mine = redis.call('GET', key), false, 0, nil
 if text then
-  if not string.find(text, '^%d+|') then ${FOREIGN} end
-  for id, at, till in string.gmatch(text, '(%d+):%d+:%d+:%d+:(%d+):(%d+);') do
-    if tonumber(till) > now then
-      waits, last = true, math.max(last, tonumber(at))
-      if tonumber(id) == ticket then mine = tonumber(at) end
-    end
+  local at, till = string.match(text, '^(%d+):(%d+)|%d+|')
+  if not at then ${FOREIGN} end
+  waits, last = tonumber(till) > now, tonumber(at)
+  local found = ticket > 0 and string.find(text, string.format(';%.0f:', ticket), 1, true)
+  if found then
+    at, till = string.match(text, '^;%d+:%d+:%d+:%d+:(%d+):(%d+)', found)
+    if tonumber(till) > now then mine = tonumber(at) end
   end
 end
 local open = not waits or mine and mine <= now
