@@ -60,6 +60,22 @@ describe('a line', () => {
     expect((await limiter.check(ACME)).allowed).toBe(true)
   })
 
+  it('lets in who stands behind one that has left, after a second', async () => {
+    const gone = new AbortController()
+    const { limiter, patient } = setUp([perTenSeconds(10)])
+    await useUp(limiter, 5)
+    const leaving = waitFor(limiter, '20s', { signal: gone.signal })
+    const first = begin(() => leaving.check(ACME, { cost: 10 }))
+    await vi.advanceTimersByTimeAsync(100)
+    const second = begin(() => patient.check(ACME))
+    await vi.advanceTimersByTimeAsync(100)
+    gone.abort()
+    await vi.advanceTimersByTimeAsync(899)
+    expect(second.decision).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(2)
+    expect([first.decision?.allowed, second.decision?.allowed]).toEqual([false, true])
+  })
+
   it('holds no more than maxWaiting', async () => {
     const { limiter, patient, waits } = setUp([perTenSeconds(10, { maxWaiting: 3 })])
     await useUp(limiter, 10)

@@ -42,6 +42,9 @@ const HALF_WAY_LOOKS = 2
 /** Above this, a request looks half-way whether it fits earlier, in milliseconds. */
 const HALVED_ABOVE_MS = 4_000
 
+/** The pause after which it looks first whether those before it have left, in milliseconds. */
+const FIRST_LOOK_MS = 1_000
+
 /** The pauses before it tells a store that has failed again that it has left. Until then, its place holds up others. */
 const LEAVE_AGAIN_MS = [1_000, 5_000, 20_000]
 
@@ -109,7 +112,7 @@ export class Wait {
       if (dueMs === undefined) return 'denied'
       this.#dueAt = systemClock() + dueMs
       const isFar = dueMs > HALVED_ABOVE_MS && this.#looks < HALF_WAY_LOOKS
-      const pauseMs = isFar ? Math.ceil(dueMs / 2) : dueMs > 0 ? dueMs + TIMER_SLACK_MS : 0
+      const pauseMs = isFar ? this.#halfOf(dueMs, line) : dueMs > 0 ? dueMs + TIMER_SLACK_MS : 0
       if (!(await delay(pauseMs, this.#options.signal))) return 'aborted'
       if (isFar) {
         const outcome = await this.#decide(false)
@@ -131,6 +134,13 @@ export class Wait {
       line = next
     }
     return 'denied'
+  }
+
+  /** Returns the time until it looks half-way. Who would not wait so long alone looks for the first time before that. */
+  #halfOf(dueMs: number, { aloneAt }: LongestLine): number {
+    const halfMs = Math.ceil(dueMs / 2)
+    if (this.#looks > 0) return halfMs
+    return Math.min(halfMs, Math.max(FIRST_LOOK_MS, aloneAt - systemClock()))
   }
 
   /** Decides, or only looks: what is decided half-way without the store would be charged in memory. */
@@ -209,9 +219,12 @@ export class Wait {
 export const isLine = ({ algorithm }: StoreRequest['policies'][number]): boolean =>
   algorithm.id === 'line'
 
-/** A line to wait in, and the earliest time that it may fit (epoch ms). */
+/** A line to wait in. */
 interface LongestLine extends LinedEntries {
+  /** The earliest time that it may fit (epoch ms). */
   readonly fitsAt: number
+  /** The time that it would fit if nobody waited before it. */
+  readonly aloneAt: number
 }
 
 /**
@@ -234,7 +247,9 @@ function longestLine(
     if (!line || !limit || retryMs < 0) return undefined
     const fitsAt = now + retryMs
     if (longest && longest.fitsAt >= fitsAt) continue
-    longest = { line: line as LinedEntries['line'], limit, fitsAt }
+    const ofLimit = verdicts[entries.indexOf(limit)]
+    const aloneAt = now + (ofLimit?.fits ? 0 : (ofLimit?.retryMs ?? 0))
+    longest = { line: line as LinedEntries['line'], limit, fitsAt, aloneAt }
   }
   return longest
 }
