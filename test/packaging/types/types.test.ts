@@ -7,7 +7,7 @@ import { typeCheck, WORKER_GLOBALS } from '../../support/type-check.ts'
 const here = fileURLToPath(new URL('.', import.meta.url))
 const folder = mkdtempSync(join(here, 'types-'))
 /** Files of correct code. */
-const ACCEPTED = ['accepted.ts', 'adapters.ts', 'ai-sdk.ts']
+const ACCEPTED = ['accepted.ts', 'adapters.ts', 'costs.ts', 'ai-sdk.ts']
 const DIRECTIVE = '// @ts-expect-error -- '
 
 const sourceOf = (file: string): string => readFileSync(join(here, file), 'utf8')

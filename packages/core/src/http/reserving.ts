@@ -56,6 +56,12 @@ export type RequestReservation = AllowedDecision &
  * @example
  * rateLimit(limiter, { routes: ['/api/ai/**'], subject, cost: reserving({ token: 4_000 }) }, handle)
  */
+export function reserving(cost: Cost, options?: ReservingOptions): ReservedCost
+// A type of its own: with `Context` to be inferred, adapters whose context is generic find none.
+export function reserving<Context extends unknown[] = []>(
+  cost: RouteCost<Context>,
+  options?: ReservingOptions,
+): ReservedCost<Context>
 export function reserving<Context extends unknown[] = []>(
   cost: RouteCost<Context>,
   options: ReservingOptions = {},

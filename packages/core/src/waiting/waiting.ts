@@ -1,3 +1,4 @@
+import type { Cost } from '../cost.ts'
 import type { Duration } from '../internal/duration.ts'
 import type { ReservedCost } from '../http/reserving.ts'
 import type { RouteCost } from '../routes/matcher.ts'
@@ -20,6 +21,13 @@ export type WaitingOptions = Pick<WaitForOptions, 'onWaited'>
  * @example
  * rateLimit(limiter, { routes: ['/api/ai/**'], subject, cost: waiting('20s') }, handle)
  */
+export function waiting(wait: Duration, cost?: Cost, options?: WaitingOptions): ReservedCost
+// As with `reserving`.
+export function waiting<Context extends unknown[] = []>(
+  wait: Duration,
+  cost: RouteCost<Context>,
+  options?: WaitingOptions,
+): ReservedCost<Context>
 export function waiting<Context extends unknown[] = []>(
   wait: Duration,
   cost: RouteCost<Context> = 1,
