@@ -2,7 +2,7 @@
 import type { Decision } from '@sluice/core'
 import type { ReservationData } from '@sluice/core/reservations'
 import type { Call } from './judges/caller-judge.ts'
-import { isBucket, type Rule } from './judges/rules.ts'
+import { isBeside, isBucket, type Rule } from './judges/rules.ts'
 import { viaGuard, viaModel } from './http-calls.ts'
 import type { Limiter } from './limiters.ts'
 import type { Process } from './process.ts'
@@ -116,7 +116,7 @@ async function configure({
 
 /** A bucket's judge knows one limit only; what is leased is counted apart. */
 export const mayBeConfigured = (rule: Rule): boolean =>
-  !isBucket(rule) && rule.leaseMs === 0 && rule.kind !== 'slots' && rule.kind !== 'line'
+  !isBucket(rule) && rule.leaseMs === 0 && rule.kind !== 'slots' && !isBeside(rule)
 
 async function reserve(scene: Scene, cost: Record<string, number>): Promise<void> {
   const { world, process, limiter, rules, random, call, subject } = scene

@@ -2,15 +2,10 @@
 import type { Policy } from '@sluice/core'
 import type { Exports, Isolate } from './isolate.ts'
 import { mayBeConfigured } from './callers.ts'
-import type { Rule } from './judges/rules.ts'
-import {
-  isMoving,
-  isRegional,
-  isSharded,
-  WRAPPERS,
-  type Deployment,
-  type Setting,
-} from './setting.ts'
+import { isBeside, type Rule } from './judges/rules.ts'
+import { isMoving, isRegional, isSharded, WRAPPERS } from './wrappers.ts'
+import type { Deployment } from './deployments.ts'
+import type { Setting } from './setting.ts'
 import type { WorldFetch } from './isolate.ts'
 
 export type Limiter = ReturnType<Exports['core']['createLimiter']>
@@ -58,7 +53,12 @@ export function makeLimiter(
     deny: 'deny' as const,
   }[setting.onStoreError]
   const plans = core.definePlans(
-    Object.fromEntries(setting.plans.map((plan) => [plan, limitsOf(plan, deployment.rules)])),
+    Object.fromEntries(
+      setting.plans.map((plan, index) => [
+        plan,
+        { weight: 1 + 2 * index, ...limitsOf(plan, deployment.rules) },
+      ]),
+    ),
   )
   const allowed = deployment.rules
     .filter(mayBeConfigured)
@@ -150,8 +150,10 @@ function changesOf({ before }: Exports, isAdded: boolean, isMoved: boolean) {
 
 const limitsOf = (plan: string, rules: readonly Rule[]): Record<string, number> =>
   Object.fromEntries(
-    rules.flatMap(({ kind, name, limit }) =>
-      typeof limit === 'number' || kind === 'line' ? [] : [[keyOf(name), limit[plan] ?? 0]],
+    rules.flatMap((rule) =>
+      typeof rule.limit === 'number' || isBeside(rule)
+        ? []
+        : [[keyOf(rule.name), rule.limit[plan] ?? 0]],
     ),
   )
 
@@ -160,6 +162,8 @@ const keyOf = (name: string): string => name.replace('.', '_')
 function policiesOf(product: Exports, rules: readonly Rule[]): Policy[] {
   return rules.flatMap((rule): Policy[] => {
     const policies = policiesOfRule(product, rule, rules)
+    const share = rules.find(({ kind, name }) => kind === 'share' && name === `${rule.name}.share`)
+    if (share) return policies.map((policy) => shared(product, policy, share))
     if (!rules.some(({ kind, name }) => kind === 'line' && name === `${rule.name}.line`)) {
       return policies
     }
@@ -168,6 +172,14 @@ function policiesOf(product: Exports, rules: readonly Rule[]): Policy[] {
     return policies.map((policy) => waitingLine(policy, { maxWaiting: 6, ...between }))
   })
 }
+
+const shared = ({ fairShare }: Exports, policy: Policy, { headroom, guarantee }: Rule): Policy =>
+  fairShare(policy as Policy<string, string, 'weight'>, {
+    between: ['tenant'],
+    weight: ({ plan }) => plan.weight,
+    ...(headroom !== undefined && { headroom }),
+    ...(guarantee !== undefined && { guarantee }),
+  })
 
 function policiesOfRule({ core, leases }: Exports, rule: Rule, rules: readonly Rule[]): Policy[] {
   const { kind, name, per, unit, enforced, burst, segments, waitMs, leaseMs, log } = rule
@@ -216,6 +228,7 @@ function policiesOfRule({ core, leases }: Exports, rule: Rule, rules: readonly R
       return [core.concurrency(own as never) as Policy]
     }
     case 'line':
+    case 'share':
       return []
     case 'log':
     default: {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { addTallies, DECISIONS, holds, violationsWith } from './seeds.ts'
-import type { WrapperName } from './setting.ts'
+import type { WrapperName } from './wrappers.ts'
 
 const SEEDS = Array.from({ length: 12 }, (_, index) => index + 1)
 const STORES: readonly WrapperName[] = ['objects', 'objects, cached', 'objects, breaker']

@@ -6,7 +6,8 @@ import type { Call } from './judges/caller-judge.ts'
 import { idIn } from './judges/script-calls.ts'
 import { makeLimiter, type Limiter } from './limiters.ts'
 import type { Random } from './random.ts'
-import { hasLines, hasPlaces, type Deployment } from './setting.ts'
+import { hasLines, hasPlaces } from './wrappers.ts'
+import type { Deployment } from './deployments.ts'
 import type { World } from './world.ts'
 
 /** The call on whose behalf a request is sent. */

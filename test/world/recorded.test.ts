@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ownRedis } from '../support/running-redis.ts'
 import { CALM, FREEING, REFUSALS, type Condition } from './faults.ts'
-import { IN_REDIS } from './setting.ts'
+import { IN_REDIS } from './wrappers.ts'
 import { World } from './world.ts'
 
 const own = ownRedis()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { addTallies, DECISIONS, holds, violationsWith } from './seeds.ts'
 import { CALM } from './faults.ts'
-import type { WrapperName } from './setting.ts'
+import type { WrapperName } from './wrappers.ts'
 
 /** 17 has a reservation of leased policies alone, beside settings that are read. */
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 17]

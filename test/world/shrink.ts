@@ -1,6 +1,6 @@
 /* Makes a failing world small: fewer isolates, callers, faults and policies, as long as it fails alike. */
 import { CALM } from './faults.ts'
-import type { Rule } from './judges/rules.ts'
+import { isBeside, type Rule } from './judges/rules.ts'
 import type { Setting } from './setting.ts'
 import { World, type Outcome, type WorldOptions } from './world.ts'
 
@@ -96,6 +96,6 @@ export async function shrink(
   return { ...best, tried }
 }
 
-/** The name of a policy: of windows over one log, and of a limit and its line. */
-const nameOf = ({ log, name, kind }: Rule): string =>
-  log ?? (kind === 'line' ? name.replace(/\.line$/, '') : name)
+/** The name of a policy: of windows over one log, and of a limit and what stands beside it. */
+const nameOf = (rule: Rule): string =>
+  rule.log ?? (isBeside(rule) ? rule.name.replace(/\.(line|share)$/, '') : rule.name)

@@ -11,7 +11,8 @@ import type { Bill } from './provider.ts'
 import { Process } from './process.ts'
 import { Random } from './random.ts'
 import { Scheduler } from './scheduler.ts'
-import { isInObjects, isMoving, isRegional, settingOf, type Setting } from './setting.ts'
+import { isInObjects, isMoving, isRegional } from './wrappers.ts'
+import { settingOf, type Setting } from './setting.ts'
 import { SimulatedObjects } from './simulated-objects.ts'
 import { SimulatedRedis } from './simulated-redis.ts'
 
@@ -29,6 +30,8 @@ export interface Outcome {
   readonly callers: CallerTally
   /** How often somebody has stood in a line, and was let in from one. */
   readonly lines: { readonly stood: number; readonly letIn: number }
+  /** How often one was let in within its share though nothing was to lend, and how often one was denied. */
+  readonly shares: { readonly inPart: number; readonly denials: number }
   /** The events, if they were asked for. */
   readonly trace: readonly string[]
 }
@@ -182,6 +185,7 @@ export class World {
       server: this.judge.tally,
       callers: this.callers.tally,
       lines: this.judge.lines.tally,
+      shares: this.judge.shares.tally,
       trace: this.trace,
     }
   }

@@ -1,6 +1,7 @@
 /* Holds what callers were told to what Redis has done, and to what is promised about time, errors and money. */
 import type { Decision } from '@sluice/core'
-import { isMoving, isRegional, SECRET, type Setting } from '../setting.ts'
+import { isMoving, isRegional } from '../wrappers.ts'
+import { SECRET, type Setting } from '../setting.ts'
 import { PLAN_MS } from '../limiters.ts'
 import { LocalJudge } from './local-judge.ts'
 import { ReservationJudge } from './reservation-judge.ts'

@@ -23,7 +23,7 @@ export function fits(
   return cost <= most && used + cost <= most && count.turnMs(now) <= rule.waitMs
 }
 
-/** A line counts no units. */
+/** A line counts no units, and shares are judged by themselves. */
 const NOTHING: Count = {
   used: () => 0,
   turnMs: () => 0,
@@ -53,6 +53,7 @@ export function emptyCount(rule: Rule): Count {
     case 'slots':
       return new Slots(rule)
     case 'line':
+    case 'share':
       return NOTHING
     case 'token':
     case 'interval':

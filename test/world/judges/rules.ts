@@ -15,6 +15,8 @@ export type Kind =
   | 'slots'
   /** The line before the policy that precedes it. */
   | 'line'
+  /** The shares of the policy that precedes it. */
+  | 'share'
 
 /** A policy that is rolled out step by step. */
 export interface Rollout {
@@ -53,7 +55,14 @@ export interface Rule {
   readonly log: string | undefined
   /** The time that a block of its units may be served from memory, 0 if it is not leased. */
   readonly leaseMs: number
+  /** Of shares: the units that are never lent, … */
+  readonly headroom?: number
+  /** … and those that each tenant is guaranteed. */
+  readonly guarantee?: number
 }
+
+/** True for a policy that stands beside another. */
+export const isBeside = ({ kind }: Rule): boolean => kind === 'line' || kind === 'share'
 
 export const isBucket = ({ kind }: Rule): boolean =>
   kind === 'token' || kind === 'interval' || kind === 'leaky'

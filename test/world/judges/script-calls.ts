@@ -20,6 +20,8 @@ export interface Row {
   readonly retryMs: number
   /** Of a line: who asks, '0' without a place. */
   readonly ticket?: string | undefined
+  /** Of shares: who asks. */
+  readonly asker?: { readonly member: string; readonly weight: number; readonly guarantee: number }
 }
 
 /** A decision that a script has made. */
@@ -67,7 +69,8 @@ export function kindOf(text: string): ScriptKind {
 
 export const hasMark = (text: string): boolean => text.includes('reply.mark')
 
-const numbersOf = (rule: Rule): number => (rule.kind === 'line' ? 4 : isBucket(rule) ? 3 : 2)
+const numbersOf = (rule: Rule): number =>
+  rule.kind === 'share' ? 5 : rule.kind === 'line' ? 4 : isBucket(rule) ? 3 : 2
 
 /** The number of arguments up to the one that says whether to charge. */
 const lengthOf = (rules: readonly Rule[]): number =>
@@ -114,6 +117,9 @@ export function readDecision(
       available,
       retryMs,
       ...(rule.kind === 'line' && { ticket: given[1] }),
+      ...(rule.kind === 'share' && {
+        asker: { member: given[1] ?? '', weight: Number(given[2]), guarantee: Number(given[3]) },
+      }),
     })
   }
   return {

@@ -2,7 +2,8 @@
 import { emptyCount, fits, type Charged, type Count } from './definitions.ts'
 import { LineJudge } from './line-judge.ts'
 import { RolloutJudge } from './rollout-judge.ts'
-import { isBucket, type Rule } from './rules.ts'
+import { isBeside, isBucket, type Rule } from './rules.ts'
+import { ShareJudge } from './share-judge.ts'
 import type { Decided, Row, SettledCall } from './script-calls.ts'
 
 /** What is held of one policy. */
@@ -51,6 +52,7 @@ export class ServerJudge {
     rollouts: 0,
   }
   readonly lines: LineJudge
+  readonly shares: ShareJudge
   readonly #accuse: (what: string) => void
   readonly #rollouts: RolloutJudge
   #counts = new Map<string, { rule: Rule; count: Count }>()
@@ -70,6 +72,7 @@ export class ServerJudge {
     this.#accuse = accuse
     this.#rollouts = new RolloutJudge(accuse)
     this.lines = new LineJudge(accuse)
+    this.shares = new ShareJudge(accuse)
   }
 
   /** Notes a limit that the app may set. */
@@ -85,12 +88,16 @@ export class ServerJudge {
     if (now !== at) this.#accuse(`decided at ${now}, not at the time of Redis`)
     let isDenied = false
     for (const row of rows) {
-      if (!isOverrun && row.rule.kind !== 'line') this.#judgeRow(row, now)
+      if (!isOverrun && !isBeside(row.rule)) this.#judgeRow(row, now)
       if (this.#rollouts.judge(row)) this.tally.rollouts += 1
       if (row.enforced && !row.fits) isDenied = true
     }
     for (const row of rows) {
       if (row.rule.kind === 'line') this.lines.decided(row, now, row.charged)
+      if (row.rule.kind === 'share') {
+        this.#judgeLimit(row)
+        this.shares.decided(row, now)
+      }
     }
     if (isDenied || !apply) {
       if (isDenied) this.tally.denials += 1
@@ -124,6 +131,7 @@ export class ServerJudge {
       done.add(key)
       this.tally.charges += 1
       this.#countOf(key, rule).charge(units, now, id)
+      if (rule.kind === 'share') this.shares.charge(row, units, now, id)
     }
     if (charges === undefined) {
       for (const { units, rule } of held.charges.values()) {
@@ -142,12 +150,18 @@ export class ServerJudge {
     this.#blocks.set(id, held)
   }
 
-  #judgeRow({ rule, key, cost, limit, burst, ...replied }: Row, now: number): void {
+  #judgeLimit({ rule, key, limit }: Row): void {
     const whole = typeof rule.limit === 'number' ? [rule.limit] : Object.values(rule.limit)
-    const known = [...whole, ...(this.#allowed.get(rule.name) ?? [])]
+    // Shares have the limit of the policy that they stand beside.
+    const known = [...whole, ...(this.#allowed.get(rule.name.replace(/\.share$/, '')) ?? [])]
     if (!known.some((one) => limitOfKey(rule, key, one) === limit)) {
       this.#accuse(`${rule.name} was decided by a limit of ${limit}, which nobody has set`)
     }
+  }
+
+  #judgeRow(row: Row, now: number): void {
+    this.#judgeLimit(row)
+    const { rule, key, cost, limit, burst, ...replied } = row
     if (this.#doubtful.has(key)) return
     const count = this.#countOf(key, rule)
     const asked = { cost, limit, burst }
@@ -179,9 +193,11 @@ export class ServerJudge {
   }
 
   /** More than was asked for is only granted where there is room. */
-  #judgeMore({ rule, key, limit, burst, enforced }: Row, units: number, now: number): void {
+  #judgeMore(row: Row, units: number, now: number): void {
+    const { rule, key, limit, burst, enforced } = row
     this.tally.fits += 1
     if (!enforced) return
+    if (rule.kind === 'share') return this.shares.granted(row, units, now)
     if (!fits(rule, this.#countOf(key, rule), { cost: units, limit, burst }, now)) {
       this.#accuse(`${rule.name} granted ${units} units that do not fit`)
     }
@@ -214,21 +230,9 @@ export class ServerJudge {
       if (wasReleased && known.units > 0) this.#doubtful.add(key)
       const rule = this.#rules.get(key)
       if (rule === undefined || this.#doubtful.has(key)) continue
-      const count = this.#countOf(key, rule)
       this.tally.corrections += 1
-      const corrected = count.copy()
-      const expected = actual === charge.units ? 0 : corrected.correct(charge, actual, at)
-      // By a caller's clock, it may take units for gone that are not, and the other way round.
-      const isUnsure =
-        !isOwnClock && applied <= 0 && (applied === 0 || applied === actual - charge.units)
-      // The oldest group of a coarse log keeps what is given back.
-      const isKept = rule.kind === 'coarse' && applied === 0
-      if (expected !== applied && !isUnsure && !isKept) {
-        this.#accuse(
-          `${rule.name} (${rule.kind}): settling ${charge.units} of ${at - charge.at} ms ago with ${actual} changed ${applied}, not ${expected}`,
-        )
-      }
-      if (expected === applied || !isUnsure) this.#counts.set(key, { rule, count: corrected })
+      if (rule.kind === 'share') this.shares.correct(key, charge, actual, at, applied)
+      else this.#correct(rule, key, charge, { actual, applied, isOwnClock }, at)
       const after = rule.kind === 'slots' || isRelease ? 0 : actual
       // Policies that share a key share its charge.
       const sharing = [...held.charges].filter(([, one]) => one.key === key)
@@ -246,11 +250,34 @@ export class ServerJudge {
     }
   }
 
+  #correct(
+    rule: Rule,
+    key: string,
+    charge: Charged,
+    { actual, applied, isOwnClock }: { actual: number; applied: number; isOwnClock: boolean },
+    at: number,
+  ): void {
+    const corrected = this.#countOf(key, rule).copy()
+    const expected = actual === charge.units ? 0 : corrected.correct(charge, actual, at)
+    // By a caller's clock, it may take units for gone that are not, and the other way round.
+    const isUnsure =
+      !isOwnClock && applied <= 0 && (applied === 0 || applied === actual - charge.units)
+    // The oldest group of a coarse log keeps what is given back.
+    const isKept = rule.kind === 'coarse' && applied === 0
+    if (expected !== applied && !isUnsure && !isKept) {
+      this.#accuse(
+        `${rule.name} (${rule.kind}): settling ${charge.units} of ${at - charge.at} ms ago with ${actual} changed ${applied}, not ${expected}`,
+      )
+    }
+    if (expected === applied || !isUnsure) this.#counts.set(key, { rule, count: corrected })
+  }
+
   /** Keys that were removed. */
   reset(keys: readonly string[]): void {
     for (const key of keys) {
       this.#counts.delete(key)
       this.lines.reset(key)
+      this.shares.reset(key)
     }
   }
 
@@ -287,6 +314,7 @@ export class ServerJudge {
 
   restore(ledger: Ledger): void {
     this.lines.lose()
+    this.shares.lose()
     const { counts, held } = copyOf(ledger)
     this.#counts = counts
     this.#held = held
