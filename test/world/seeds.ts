@@ -19,18 +19,16 @@ export async function holds(seed: number, replace: Partial<Setting> = {}): Promi
 }
 
 /** Adds up how often the judges have looked at each thing: one that was never looked at is not proved. */
-export function addTallies(total: Record<string, number>, outcome: Outcome): void {
-  const { server, callers, lines, shares } = outcome
-  const tallies = {
-    ...server,
-    ...callers,
-    ...lines,
-    shares: shares.inPart,
-    sharesDenied: shares.denials,
-  }
-  for (const [what, count] of Object.entries(tallies)) {
-    total[what] = (total[what] ?? 0) + count
-  }
+export function addTallies(total: Record<string, number>, { server, callers }: Outcome): void {
+  addCounts(total, { ...server, ...callers })
+}
+
+/** Adds up counts by name. */
+export function addCounts(
+  total: Record<string, number>,
+  counts: Readonly<Record<string, number>>,
+): void {
+  for (const [what, count] of Object.entries(counts)) total[what] = (total[what] ?? 0) + count
 }
 
 /**

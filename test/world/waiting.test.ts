@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addTallies, DECISIONS, holds, violationsWith } from './seeds.ts'
+import { addCounts, DECISIONS, holds, violationsWith } from './seeds.ts'
 import { CALM } from './faults.ts'
 import type { WrapperName } from './wrappers.ts'
 
@@ -12,7 +12,7 @@ describe('in a world whose requests wait, nobody is let in too early or overtake
   it.each(SEEDS)('seed %i', async (seed) => {
     const outcome = await holds(seed, { wrappers: STORES[seed % STORES.length]! })
     expect(outcome.decisions).toBeGreaterThanOrEqual(DECISIONS)
-    addTallies(total, outcome)
+    addCounts(total, outcome.lines)
   })
 
   it('and the judge has seen some that stand, and some that are let in', () => {
