@@ -1,0 +1,35 @@
+import type { ParseArgsConfig } from 'node:util'
+
+/** The output of a command. */
+export interface Result {
+  readonly text: string
+  /** The same for programs: `--json`. */
+  readonly json: unknown
+  /** @default 0 */
+  readonly exitCode?: number
+}
+
+/** The options of a command line, as Node's own parser reads them. */
+export type Values = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
+
+/** A command of `sluice`. */
+export interface Command {
+  /** One line for the list of commands. */
+  readonly summary: string
+  readonly usage: string
+  readonly options: NonNullable<ParseArgsConfig['options']>
+  /**
+   * Runs it.
+   *
+   * @throws CommandError When it cannot be done.
+   */
+  run(values: Values, positionals: readonly string[], folder: string): Promise<Result>
+}
+
+/** Returns the text of an option, if it is given. */
+export const textOf = (values: Values, name: string): string | undefined =>
+  values[name] as string | undefined
+
+/** Returns the texts of an option that may be repeated. */
+export const listOf = (values: Values, name: string): readonly string[] =>
+  (values[name] as readonly string[] | undefined) ?? []

@@ -1,0 +1,156 @@
+import {
+  definitionOf,
+  type Decision,
+  type Limiter,
+  type LimiterDefinition,
+  type PolicyState,
+  type Units,
+} from '@sluice/core'
+import { readConfiguration, type ConfigurationEntry } from '@sluice/core/configuration'
+import type { Command } from '../command.ts'
+import { duration, table, units } from '../format.ts'
+import { look } from '../look.ts'
+import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
+
+export const show: Command = {
+  summary: 'your limits; with --tenant, what it has left',
+  usage: `Usage: sluice show [--tenant NAME] [options]
+
+Lists the limits of your code and the settings that were changed at run time. With a subject, what it has
+used and what is left: nothing is charged.
+
+${SUBJECT_USAGE}
+${LIMITER_USAGE}`,
+  options: { ...SUBJECT_OPTIONS, ...LIMITER_OPTIONS },
+
+  async run(values, _, folder) {
+    const { limiter, file } = await limiterFor(values, folder)
+    const subject = subjectOf(values)
+    if (!subject) {
+      const limits = limitsOf(limiter)
+      const settings = await settingsOf(limiter)
+      return { text: overview(file, limits, settings), json: { file, limits, settings } }
+    }
+    const decision = await look(limiter, subject)
+    const settings = await settingsOf(limiter, subject)
+    const { at, plan, source, policies, skipped, degraded } = decision
+    return {
+      text: useText(subject, decision, settings),
+      json: { subject, at, plan, source, degraded, policies, skipped, settings },
+    }
+  },
+}
+
+/** Returns the settings in the store: none for a limiter without them. */
+export async function settingsOf(
+  limiter: Limiter,
+  subject?: Readonly<Record<string, string>>,
+): Promise<readonly ConfigurationEntry[]> {
+  try {
+    return await (subject ? readConfiguration(limiter, subject) : readConfiguration(limiter))
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'invalid_option') return []
+    throw error
+  }
+}
+
+type ShownLimit = Units | 'configured' | 'by request' | Readonly<Record<string, Units>>
+
+interface LimitFact {
+  readonly name: string
+  readonly limit: ShownLimit
+  readonly unit: string
+  readonly windowMs: number
+  readonly per: string
+}
+
+function limitsOf(limiter: Limiter): LimitFact[] {
+  const { rules, plans } = definitionOf(limiter)
+  return rules.map(({ name, limit, unit, windowMs, per }) => ({
+    name,
+    limit: typeof limit === 'function' ? byPlan(limit, plans) : limit,
+    unit,
+    windowMs,
+    per: per === 'global' ? per : per.join('+'),
+  }))
+}
+
+/** Returns what a function gives to each plan. It may need what only a request has. */
+function byPlan(
+  limit: Extract<LimiterDefinition['rules'][number]['limit'], (context: never) => unknown>,
+  plans: LimiterDefinition['plans'],
+): ShownLimit {
+  if (!plans) return 'by request'
+  const limits: Record<string, Units> = {}
+  try {
+    for (const name of plans.names) {
+      const given = limit({ plan: plans.get(name) ?? {}, route: undefined, model: undefined })
+      if (given === undefined) return 'by request'
+      limits[name] = given
+    }
+    return limits
+  } catch {
+    return 'by request'
+  }
+}
+
+function overview(
+  file: string,
+  limits: readonly LimitFact[],
+  settings: readonly ConfigurationEntry[],
+): string {
+  const rows = limits.map(({ name, limit, unit, windowMs, per }) => [
+    name,
+    typeof limit === 'object'
+      ? Object.entries(limit)
+          .map(([plan, count]) => `${plan} ${units(count, unit)}`)
+          .join(', ')
+      : typeof limit === 'number'
+        ? units(limit, unit)
+        : limit,
+    unit,
+    duration(windowMs),
+    per,
+  ])
+  const changed = settings.map(settingText)
+  return [
+    table(['policy', 'limit', 'unit', 'window', 'per'], rows),
+    '',
+    `From ${file}.`,
+    ...(changed.length > 0 ? ['', 'Changed at run time:', ...changed] : []),
+  ].join('\n')
+}
+
+/** Returns one entry of the settings as a line. */
+const settingText = ({ policy, subject, settings }: ConfigurationEntry): string =>
+  `  ${policy} (${subjectText(subject)}): ${Object.entries(settings)
+    .map((pair) => pair.join('='))
+    .join(' ')}`
+
+function useText(
+  subject: Readonly<Record<string, string>>,
+  { plan, policies, skipped, degraded }: Decision,
+  settings: readonly ConfigurationEntry[],
+): string {
+  const rows = policies.map((state) => [
+    state.name,
+    units(usedOf(state), state.unit),
+    units(state.burst, state.unit),
+    units(state.remaining, state.unit),
+    state.unit,
+    state.resetMs > 0 ? `in ${duration(state.resetMs)}` : '',
+    state.enforced ? '' : 'shadow',
+  ])
+  return [
+    `${subjectText(subject)}${plan === undefined ? '' : ` (plan ${plan})`}`,
+    ...(degraded
+      ? [`The store did not answer (${degraded.cause}): these are not its counts.`]
+      : []),
+    table(['policy', 'used', 'of', 'left', 'unit', 'returns', ''], rows),
+    ...skipped.map(({ name, why }) => `${name} takes no part: ${why.replace('_', ' ')}`),
+    ...(settings.length > 0 ? ['', 'Changed at run time:', ...settings.map(settingText)] : []),
+  ].join('\n')
+}
+
+export const usedOf = ({ burst, remaining }: PolicyState): number => Math.max(0, burst - remaining)

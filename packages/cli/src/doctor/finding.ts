@@ -1,0 +1,20 @@
+/** Something that is wrong, and its remedy. */
+export interface Finding {
+  /** Stable, for scripts. */
+  readonly code: FindingCode
+  readonly text: string
+  readonly remedy: string
+}
+
+type FindingCode =
+  | 'missing_credentials'
+  | 'store_unreachable'
+  | 'store_unauthorized'
+  | 'store_failed'
+  | 'store_slow'
+  | 'store_in_memory'
+  | 'clock_off'
+  | 'eviction_on'
+  | 'only_shadows'
+  | 'versions_differ'
+  | 'two_copies'

@@ -1,0 +1,53 @@
+/* The packages of a project: their versions, and copies. */
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Finding } from './finding.ts'
+
+/** Returns what is wrong with the packages that a folder uses. */
+export function judgePackages(folder: string): Finding[] {
+  const home = findScope(folder)
+  if (home === undefined) return []
+  const names = readdirSync(home)
+  const versions = names.flatMap((name) => {
+    const version = versionOf(join(home, name))
+    return version === undefined ? [] : [[name, version] as const]
+  })
+  const findings: Finding[] = []
+  if (new Set(versions.map(([, version]) => version)).size > 1) {
+    const all = versions.map(([name, version]) => `${name} ${version}`).join(', ')
+    findings.push({
+      code: 'versions_differ',
+      text: `packages of Sluice have different versions: ${all}`,
+      remedy: `install one version of all: npm install ${versions.map(([name]) => `@sluice/${name}@latest`).join(' ')}`,
+    })
+  }
+  const copies = names.filter((name) =>
+    existsSync(join(realpathSync(join(home, name)), 'node_modules', '@sluice', 'core')),
+  )
+  if (copies.length > 0) {
+    findings.push({
+      code: 'two_copies',
+      text: `@sluice/core is installed twice: again in ${copies.map((name) => `@sluice/${name}`).join(', ')}`,
+      remedy: 'install one version of all packages, then: npm dedupe',
+    })
+  }
+  return findings
+}
+
+/** Returns the nearest folder of packages of Sluice. */
+function findScope(folder: string): string | undefined {
+  const scope = join(folder, 'node_modules', '@sluice')
+  if (existsSync(scope)) return scope
+  const parent = dirname(folder)
+  return parent === folder ? undefined : findScope(parent)
+}
+
+function versionOf(path: string): string | undefined {
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+    const { version, private: isPrivate } = manifest as { version?: string; private?: boolean }
+    return isPrivate ? undefined : version
+  } catch {
+    return undefined
+  }
+}

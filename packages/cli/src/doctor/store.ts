@@ -1,0 +1,109 @@
+/* What a few decisions that charge nothing tell of a store. */
+import { definitionOf, type Decision, type Limiter, type PolicyRule } from '@sluice/core'
+import { look } from '../look.ts'
+import { duration } from '../format.ts'
+import type { Finding } from './finding.ts'
+
+/** Above this, most of what a request waits for is the network, in milliseconds. */
+const SLOW_MS = 100
+
+/** The most that a clock may be off. */
+const CLOCK_MS = 2_000
+
+const LOOKS = 5
+
+/** Returns what is wrong with the store of a limiter. */
+export async function judgeStore(limiter: Limiter): Promise<Finding[]> {
+  const subject = anySubject(definitionOf(limiter).rules)
+  const tookMs: number[] = []
+  let last: Decision | undefined
+  for (let count = 0; count < LOOKS; count += 1) {
+    const startedAt = performance.now()
+    try {
+      last = await look(limiter, subject)
+    } catch (error) {
+      return [failed(error)]
+    }
+    tookMs.push(performance.now() - startedAt)
+    if (last.degraded) return [degraded(last.degraded.cause)]
+  }
+  const findings: Finding[] = []
+  // The first has opened the connection, and sent the script.
+  const median = Math.round(
+    tookMs.slice(1).toSorted((a, b) => a - b)[Math.floor(LOOKS / 2) - 1] ?? 0,
+  )
+  if (last?.source === 'memory') {
+    findings.push({
+      code: 'store_in_memory',
+      text: 'the store is the memory of one process: each instance of your app counts by itself',
+      remedy:
+        'in production, use a store that all instances share: upstash(), redis(…) or durableObjects(…)',
+    })
+  } else if (median > SLOW_MS) {
+    findings.push({
+      code: 'store_slow',
+      text: `a decision takes ${median} ms from here`,
+      remedy: 'create the database in the region in which your code runs; run this there, too',
+    })
+  }
+  const offMs = (last?.at ?? 0) - Date.now()
+  if (Math.abs(offMs) > CLOCK_MS + median) {
+    findings.push({
+      code: 'clock_off',
+      text: `decisions are made by a clock that is ${duration(Math.abs(offMs))} ${offMs < 0 ? 'behind' : 'ahead of'} this machine's`,
+      remedy:
+        'set the clock of the machine or of Redis (NTP), and pass no clock to createLimiter in production',
+    })
+  }
+  if (last && last.policies.length > 0 && last.policies.every(({ enforced }) => !enforced)) {
+    findings.push({
+      code: 'only_shadows',
+      text: 'every policy is in shadow mode: nothing is ever denied',
+      remedy:
+        "remove mode: 'shadow' from those that you have tried, or: sluice set POLICY mode=enforce --yes",
+    })
+  }
+  return findings
+}
+
+/** Returns a subject for which all policies count. */
+function anySubject(rules: readonly PolicyRule[]): Readonly<Record<string, string>> {
+  const dimensions = rules.flatMap(({ per }) => (per === 'global' ? [] : per))
+  const named = Object.fromEntries(dimensions.map((name) => [name, 'sluice-doctor']))
+  const route = rules.flatMap(({ routes = [] }) => routes)[0]
+  return { ...named, ...(route !== undefined && { route }) }
+}
+
+function failed(error: unknown): Finding {
+  const { code, message } = error as { code?: unknown; message: string }
+  if (code !== 'missing_credentials') throw error
+  return {
+    code: 'missing_credentials',
+    text: message,
+    remedy:
+      'copy both variables from your database into .env.local, and into the environment of each deployment',
+  }
+}
+
+function degraded(cause: string): Finding {
+  if (cause === 'store_unauthorized') {
+    return {
+      code: 'store_unauthorized',
+      text: 'the store refuses the token',
+      remedy: 'copy the token again: the one that may write, of the database of this address',
+    }
+  }
+  if (cause === 'store_unreachable' || cause === 'store_timeout') {
+    return {
+      code: 'store_unreachable',
+      text: `the store does not answer (${cause})`,
+      remedy:
+        'check the address, and that this machine may reach it; if it is only slow from here, raise timeoutMs',
+    }
+  }
+  return {
+    code: 'store_failed',
+    text: `the store answers, but does not decide (${cause})`,
+    remedy: `look up ${cause} in docs/errors.md: it may refuse scripts, or be full`,
+  }
+}

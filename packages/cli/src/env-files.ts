@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { CommandError } from './errors.ts'
+
+/** The files that hold a project's secrets during development, in the order of precedence. */
+const ENV_FILES = ['.env.local', '.dev.vars', '.env']
+
+/**
+ * Sets the variables of a project's files that the environment does not have. Returns the names of the files.
+ *
+ * @param file The only file to read, instead of those that are usual.
+ * @throws CommandError When that file does not exist.
+ */
+export function loadEnvFiles(folder: string, file: string | undefined): string[] {
+  const found: string[] = []
+  for (const name of file === undefined ? ENV_FILES : [file]) {
+    const text = readIfPresent(folder, name, file !== undefined)
+    if (text === undefined) continue
+    found.push(name)
+    for (const [variable, value] of Object.entries(parseEnv(text))) process.env[variable] ??= value
+  }
+  return found
+}
+
+function readIfPresent(folder: string, file: string, isRequired: boolean): string | undefined {
+  try {
+    return readFileSync(join(folder, file), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (!isRequired) return undefined
+    throw new CommandError(`there is no file ${file}. Name another: --env FILE`)
+  }
+}

@@ -1,0 +1,3 @@
+export type { Result } from './command.ts'
+export { CommandError } from './errors.ts'
+export { runCommand } from './run-command.ts'

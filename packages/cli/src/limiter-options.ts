@@ -1,0 +1,21 @@
+import { textOf, type Values } from './command.ts'
+import { loadEnvFiles } from './env-files.ts'
+import { loadLimiter, type LoadedLimiter } from './load-limiter.ts'
+
+/** The options that name a limiter. */
+export const LIMITER_OPTIONS = {
+  limits: { type: 'string' },
+  limiter: { type: 'string' },
+  env: { type: 'string' },
+} as const
+
+export const LIMITER_USAGE = `  --limits FILE         exports your limiter (default: limits.ts, also in src, lib, app and server)
+  --limiter NAME        the export, if the file has several limiters
+  --env FILE            the variables that the environment lacks (default: .env.local, .dev.vars, .env)
+`
+
+/** Loads the limiter that a command line names, with the variables of the project. */
+export function limiterFor(values: Values, folder: string): Promise<LoadedLimiter> {
+  loadEnvFiles(folder, textOf(values, 'env'))
+  return loadLimiter(folder, textOf(values, 'limits'), textOf(values, 'limiter'))
+}

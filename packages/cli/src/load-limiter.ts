@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { definitionOf, type Limiter } from '@sluice/core'
+import { createJiti } from 'jiti'
+import { CommandError } from './errors.ts'
+
+/** The places of a file of limits in the usual projects. */
+const FOLDERS = ['', 'src/', 'lib/', 'src/lib/', 'app/', 'server/']
+const NAMES = ['limits.ts', 'limits.mts', 'limits.js', 'limits.mjs']
+
+/** A limiter, and where it comes from. */
+export interface LoadedLimiter {
+  readonly limiter: Limiter
+  /** The path as it was given or found. */
+  readonly file: string
+  /** The name of the export. */
+  readonly name: string
+}
+
+/**
+ * Loads a limiter from the file that exports it. TypeScript is loaded on each version of Node.js.
+ *
+ * @param path The file. @default the first that exists of the usual ones
+ * @param name The export. @default the only limiter that the file exports
+ * @throws CommandError When there is no file, it does not load, or it does not export one limiter.
+ */
+export async function loadLimiter(
+  folder: string,
+  path: string | undefined,
+  name: string | undefined,
+): Promise<LoadedLimiter> {
+  const file = path ?? findLimits(folder)
+  const absolute = resolve(folder, file)
+  if (!existsSync(absolute))
+    throw new CommandError(`there is no file ${file}. Name another: --limits FILE`)
+  const exported = await importFile(file, absolute)
+  const limiters = Object.entries(exported).filter(([, value]) => isLimiter(value))
+  const chosen = name === undefined ? limiters : limiters.filter(([export_]) => export_ === name)
+  const [first] = chosen
+  if (first && chosen.length === 1) return { limiter: first[1] as Limiter, file, name: first[0] }
+  throw new CommandError(whyNone(file, exported, limiters, name))
+}
+
+function findLimits(folder: string): string {
+  const paths = FOLDERS.flatMap((each) => NAMES.map((name) => each + name))
+  const found = paths.find((path) => existsSync(join(folder, path)))
+  if (found !== undefined) return found
+  throw new CommandError(
+    `found no file of limits in ${folder}. Looked for limits.ts, also in src, lib, app and server. Name it: --limits FILE`,
+  )
+}
+
+async function importFile(file: string, absolute: string): Promise<Record<string, unknown>> {
+  // Loads on Node.js 20, too, imports without an extension, and reads no cache that another version has written.
+  const jiti = createJiti(absolute, { fsCache: false, moduleCache: true, tsconfigPaths: true })
+  try {
+    return await jiti.import<Record<string, unknown>>(absolute)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CommandError(`${file} does not load: ${reason}`)
+  }
+}
+
+function isLimiter(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  try {
+    definitionOf(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function whyNone(
+  file: string,
+  exported: Readonly<Record<string, unknown>>,
+  limiters: readonly (readonly [name: string, value: unknown])[],
+  name: string | undefined,
+): string {
+  const names = limiters.map(([each]) => each).join(', ')
+  if (limiters.length > 0 && name !== undefined) {
+    return `${file} exports no limiter "${name}", but ${names}`
+  }
+  if (limiters.length > 0) {
+    return `${file} exports several limiters: ${names}. Name one: --limiter ${limiters[0]?.[0]}`
+  }
+  const functions = Object.entries(exported).filter(([, value]) => typeof value === 'function')
+  if (functions.length > 0) {
+    return `${file} exports no limiter, but functions: ${functions.map(([each]) => each).join(', ')}. A limiter that needs the bindings of a Worker cannot be reached from here: export one over the REST address of its database`
+  }
+  return `${file} exports no limiter: export const limiter = createLimiter({ … }). It exports ${Object.keys(exported).join(', ') || 'nothing'}`
+}

@@ -1,0 +1,26 @@
+/* The `sluice` command. */
+import { SluiceError } from '@sluice/core'
+import { CommandError } from './errors.ts'
+import { runCommand } from './run-command.ts'
+
+async function main(): Promise<void> {
+  const { text, exitCode = 0 } = await runCommand(process.argv.slice(2))
+  process.exitCode = exitCode
+  // A pipe may take it in parts.
+  await new Promise<void>((resolve) => {
+    process.stdout.write(`${text}\n`, () => resolve())
+  })
+}
+
+function fail(error: unknown): void {
+  const isExpected = error instanceof CommandError || error instanceof SluiceError
+  const text = isExpected
+    ? error.message.replace(/^Sluice: /, '')
+    : ((error as Error).stack ?? String(error))
+  process.stderr.write(`sluice: ${text}\n`)
+  process.exitCode = 1
+}
+
+await main().catch(fail)
+// A limiter's client may hold its connection open, and would keep the process alive.
+process.exit()

@@ -1,0 +1,75 @@
+/* Finds a command by its name, and runs it. */
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import type { Command, Result, Values } from './command.ts'
+import { CommandError } from './errors.ts'
+import { doctor } from './commands/doctor.ts'
+import { reset } from './commands/reset.ts'
+import { set } from './commands/set.ts'
+import { show } from './commands/show.ts'
+import { usage } from './commands/usage.ts'
+
+const COMMANDS: Readonly<Record<string, Command>> = { show, set, reset, usage, doctor }
+
+const COMMON = `  --json                print the result as JSON
+  --help                print this
+`
+
+const USAGE = `Usage: sluice COMMAND [options]
+
+${Object.entries(COMMANDS)
+  .map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`)
+  .join('\n')}
+
+  sluice COMMAND --help     the options of a command
+  sluice --version          the version
+`
+
+/**
+ * Runs a command of `sluice`, as a terminal does, and returns what it prints.
+ *
+ * @param args The name of the command and its options.
+ * @param folder The folder of the project. @default the folder of this process
+ * @throws CommandError When there is no such command or option, or it cannot be done. Its text says what to do.
+ * @throws SluiceError When a limit or subject is refused, or the store fails.
+ * @example
+ * const { json, exitCode } = await runCommand(['doctor', '--json'])
+ */
+export async function runCommand(
+  args: readonly string[],
+  folder: string = process.cwd(),
+): Promise<Result> {
+  const [name = '--help', ...others] = args
+  if (['--help', '-h', 'help'].includes(name)) return said(USAGE)
+  if (['--version', '-v'].includes(name)) return said(version())
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (!command) {
+    const names = Object.keys(COMMANDS).join(', ')
+    throw new CommandError(`there is no command "${name}"; there are ${names}`)
+  }
+  const { values, positionals } = parse(name, command, others)
+  if (values['help'] === true) return said(command.usage + COMMON)
+  const result = await command.run(values, positionals, folder)
+  if (values['json'] !== true) return result
+  return { ...result, text: JSON.stringify(result.json, null, 2) }
+}
+
+const said = (text: string): Result => ({ text: text.trimEnd(), json: text.trimEnd() })
+
+function version(): string {
+  const manifest: unknown = JSON.parse(
+    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  )
+  return (manifest as { version: string }).version
+}
+
+function parse(name: string, command: Command, args: string[]) {
+  const flags = { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const
+  const options = { ...command.options, ...flags }
+  try {
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: name === 'set' })
+    return { values: values as Values, positionals }
+  } catch (error) {
+    throw new CommandError(`${(error as Error).message}. See: sluice ${name} --help`)
+  }
+}

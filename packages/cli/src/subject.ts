@@ -1,0 +1,39 @@
+import type { Values } from './command.ts'
+import { listOf, textOf } from './command.ts'
+import { CommandError } from './errors.ts'
+
+/** The options that name a subject. */
+export const SUBJECT_OPTIONS = {
+  tenant: { type: 'string' },
+  user: { type: 'string' },
+  route: { type: 'string' },
+  model: { type: 'string' },
+  plan: { type: 'string' },
+  subject: { type: 'string', multiple: true },
+} as const
+
+export const SUBJECT_USAGE = `  --tenant NAME         also --user, --route, --model, --plan
+  --subject NAME=VALUE  another dimension; repeatable`
+
+/** Returns the subject that a command line names, or `undefined` if it names none. @throws CommandError */
+export function subjectOf(values: Values): Readonly<Record<string, string>> | undefined {
+  const named = ['tenant', 'user', 'route', 'model', 'plan'].flatMap((name) => {
+    const value = textOf(values, name)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  const others = listOf(values, 'subject').map((text) => {
+    const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? []
+    if (name !== undefined && value !== undefined) return [name, value] as const
+    throw new CommandError(`--subject ${text} must be NAME=VALUE, such as --subject project=p1`)
+  })
+  const all = [...named, ...others]
+  return all.length === 0 ? undefined : Object.fromEntries(all)
+}
+
+/** Returns a subject as a person reads it: `tenant=acme`. */
+export const subjectText = (subject: Readonly<Record<string, string>> | undefined): string =>
+  subject
+    ? Object.entries(subject)
+        .map((pair) => pair.join('='))
+        .join(' ')
+    : 'everyone'

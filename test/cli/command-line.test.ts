@@ -1,0 +1,116 @@
+import { runCommand } from '@sluice/cli'
+import { afterAll, describe, expect, it } from 'vitest'
+import { NODES, project, removeProjects } from './project.ts'
+
+afterAll(removeProjects)
+
+const COMMANDS = ['show', 'set', 'reset', 'usage', 'doctor']
+const MEMORY = `
+import { createLimiter, slidingWindow } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+const of = (name: string) =>
+  createLimiter({ store: memory(), policies: [slidingWindow({ name, limit: 6, window: '1m', per: ['tenant'] })] })
+`
+
+describe('the command line', () => {
+  it.each([[[]], [['--help']], [['-h']]])('lists the commands: sluice %s', async (args) => {
+    const { out, err, exitCode } = await project({}).sluice(args)
+    expect({ err, exitCode }).toEqual({ err: '', exitCode: 0 })
+    for (const name of COMMANDS) expect(out).toMatch(new RegExp(`^  ${name} +\\w`, 'm'))
+  })
+
+  it.each(COMMANDS)('explains each option of %s', async (name) => {
+    const { out, exitCode } = await project({}).sluice([name, '--help'])
+    expect(exitCode).toBe(0)
+    expect(out).toMatch(new RegExp(`^Usage: sluice ${name}\\b`))
+    for (const option of ['--limits', '--limiter', '--env', '--json', '--help']) {
+      expect(out).toContain(`  ${option} `)
+    }
+    expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThan(121)
+  })
+
+  it('runs from code, too', async () => {
+    const { folder } = project({ 'limits.ts': `${MEMORY}export const limiter = of('rpm')` })
+    const { text, json } = await runCommand(['show', '--json'], folder)
+    expect(JSON.parse(text)).toEqual(json)
+    expect(json).toMatchObject({ limits: [{ name: 'rpm', limit: 6 }] })
+    await expect(runCommand(['nope'], folder)).rejects.toMatchObject({ name: 'CommandError' })
+  })
+
+  it('prints its version', async () => {
+    expect((await project({}).sluice(['--version'])).out).toMatch(/^\d+\.\d+\.\d+$/)
+  })
+
+  const MISTAKES: readonly (readonly [args: string, says: string])[] = [
+    ['nope', 'there is no command "nope"; there are show, set, reset, usage, doctor'],
+    ['show --nope', "Unknown option '--nope'"],
+    ['show --tenant', "Option '--tenant <value>' argument missing. See: sluice show --help"],
+    ['show extra', 'Unexpected argument'],
+    ['show', 'found no file of limits in'],
+    ['show --limits other.ts', 'there is no file other.ts. Name another: --limits FILE'],
+    ['show --env nope', 'there is no file nope. Name another: --env FILE'],
+  ]
+  it.each(MISTAKES)('refuses with a remedy: sluice %s', async (args, says) => {
+    const { out, err, exitCode } = await project({}).sluice(args.split(' '))
+    expect({ out, exitCode }).toEqual({ out: '', exitCode: 1 })
+    expect(err).toContain(`sluice: `)
+    expect(err).toContain(says)
+    expect(err.split('\n')).toHaveLength(1)
+  })
+})
+
+describe('a file of limits', () => {
+  const FILES = [
+    'limits.ts',
+    'src/limits.ts',
+    'lib/limits.mts',
+    'src/lib/limits.ts',
+    'app/limits.ts',
+    'server/limits.ts',
+  ]
+  it.each(FILES)('is found: %s', async (path) => {
+    const { out } = await project({ [path]: `${MEMORY}export default of('rpm')` }).sluice(['show'])
+    expect(out).toContain(`From ${path}.`)
+  })
+
+  it.each(NODES)('may be JavaScript, on each Node.js: %s', async (node) => {
+    const text = `${MEMORY}export const limiter = of('rpm')`.replace(': string', '')
+    const { out } = await project({ 'limits.mjs': text }).sluice(['show'], { node })
+    expect(out).toContain('rpm')
+  })
+
+  it('may export several limiters, of which one is named', async () => {
+    const app = project({
+      'limits.ts': `${MEMORY}export const a = of('one')\nexport const b = of('two')`,
+    })
+    const { err } = await app.sluice(['show'])
+    expect(err).toBe('sluice: limits.ts exports several limiters: a, b. Name one: --limiter a')
+    expect((await app.sluice(['show', '--limiter', 'b'])).out).toContain('two')
+    expect((await app.sluice(['show', '--limiter', 'c'])).err).toContain(
+      'exports no limiter "c", but a, b',
+    )
+  })
+
+  const BROKEN: readonly (readonly [what: string, text: string, says: string])[] = [
+    ['that throws', `throw new Error('boom')`, 'limits.ts does not load: boom'],
+    ['that does not parse', 'export const = 5', 'limits.ts does not load: '],
+    ['that imports what is not there', "import 'nope-nope'", 'nope-nope'],
+    [
+      'that exports nothing',
+      'export {}',
+      'exports no limiter: export const limiter = createLimiter(',
+    ],
+    ['that exports something else', 'export const a = 5', 'It exports a'],
+    [
+      'of a Worker',
+      'export const limiterFor = (env) => env',
+      'functions: limiterFor. A limiter that needs the bindings of a Worker cannot be reached',
+    ],
+  ]
+  it.each(BROKEN)('%s is refused with its reason', async (_, text, says) => {
+    const { err, exitCode } = await project({ 'limits.ts': text }).sluice(['show'])
+    expect(exitCode).toBe(1)
+    expect(err).toContain(says)
+    expect(err).not.toContain('    at ')
+  })
+})

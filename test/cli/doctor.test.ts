@@ -1,0 +1,204 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { ownRedisOverHttp, sharedRedisOverHttp } from '../support/running-redis.ts'
+import { envOf, project, removeProjects, type Project } from './project.ts'
+
+afterAll(removeProjects)
+
+const redis = sharedRedisOverHttp()
+const evicting = ownRedisOverHttp()
+
+const CORE = fileURLToPath(new URL('../../packages/core', import.meta.url))
+
+/** A file of limits: of one policy, over a REST store. */
+const limits = (change: { policy?: string; options?: string; store?: string } = {}): string => `
+import { createLimiter, slidingWindow } from '@sluice/core'
+import { memory } from '@sluice/core/memory'
+import { upstash } from '@sluice/core/upstash'
+
+export const limiter = createLimiter({
+  store: ${change.store ?? 'upstash({ timeoutMs: 5_000 })'},
+  policies: [slidingWindow({ name: 'rpm', limit: 60, window: '1m', per: ['tenant'], ${change.policy ?? ''} })],
+  ${change.options ?? ''}
+})
+void memory
+`
+
+interface Fixture {
+  /** The finding that it shows. */
+  readonly code: string
+  readonly says: string
+  readonly create: () => Project | Promise<Project>
+}
+
+const withStore = (text: string, local = redis.local): Project =>
+  project({ 'limits.ts': text, '.env': envOf(local) })
+
+const closing: Server[] = []
+afterAll(() => {
+  for (const server of closing) server.close()
+})
+
+/** Starts a server that answers requests for the REST API. */
+async function serve(
+  answer: (body: string) => Promise<{ status: number; text: string }>,
+): Promise<string> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      void answer(Buffer.concat(chunks).toString()).then(({ status, text }) => {
+        response.writeHead(status, { 'content-type': 'application/json' }).end(text)
+      })
+    })
+  })
+  closing.push(server)
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`
+}
+
+/** A REST API that answers late. */
+const late = (): Promise<string> =>
+  serve(async (body) => {
+    const { url, token } = redis.local
+    const headers = { authorization: `Bearer ${token}` }
+    const response = await fetch(url, { method: 'POST', headers, body })
+    const text = await response.text()
+    await new Promise((resolve) => {
+      setTimeout(resolve, 250)
+    })
+    return { status: response.status, text }
+  })
+
+/** A project with packages of its own: the core, and others as they are given. */
+function withPackages(others: Readonly<Record<string, object>>): Project {
+  const app = withStore(limits())
+  const scope = join(app.folder, 'node_modules', '@sluice')
+  mkdirSync(scope, { recursive: true })
+  symlinkSync(CORE, join(scope, 'core'))
+  for (const [name, manifest] of Object.entries(others)) {
+    app.write(`node_modules/@sluice/${name}/package.json`, JSON.stringify(manifest))
+  }
+  return app
+}
+
+const FIXTURES: readonly Fixture[] = [
+  {
+    code: 'missing_credentials',
+    says: 'UPSTASH_REDIS_REST_URL',
+    create: () => project({ 'limits.ts': limits() }),
+  },
+  {
+    code: 'store_unreachable',
+    says: 'does not answer',
+    create: () =>
+      project({ 'limits.ts': limits(), '.env': envOf({ url: 'http://127.0.0.1:1', token: 't' }) }),
+  },
+  {
+    code: 'store_unauthorized',
+    says: 'refuses the token',
+    create: () =>
+      project({ 'limits.ts': limits(), '.env': envOf({ url: redis.local.url, token: 'other' }) }),
+  },
+  {
+    code: 'store_failed',
+    says: 'does not decide (store_refused)',
+    create: async () => {
+      const url = await serve(async () => ({
+        status: 400,
+        text: JSON.stringify({
+          error: "NOPERM this user has no permissions to run the 'eval' command",
+        }),
+      }))
+      return project({ 'limits.ts': limits(), '.env': envOf({ url, token: 't' }) })
+    },
+  },
+  {
+    code: 'store_slow',
+    says: 'a decision takes 2',
+    create: async () => {
+      const url = await late()
+      return project({ 'limits.ts': limits(), '.env': envOf({ url, token: 't' }) })
+    },
+  },
+  {
+    code: 'store_in_memory',
+    says: 'each instance of your app counts by itself',
+    create: () => project({ 'limits.ts': limits({ store: 'memory()' }) }),
+  },
+  {
+    code: 'clock_off',
+    says: 'behind this machine',
+    create: () => withStore(limits({ options: 'clock: () => Date.now() - 60_000,' })),
+  },
+  {
+    code: 'eviction_on',
+    says: 'maxmemory-policy allkeys-lru',
+    create: async () => {
+      await evicting.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+      return withStore(limits(), evicting.local)
+    },
+  },
+  {
+    code: 'only_shadows',
+    says: 'nothing is ever denied',
+    create: () => withStore(limits({ policy: "mode: 'shadow'" })),
+  },
+  {
+    code: 'versions_differ',
+    says: 'ai 0.0.9, core 0.1.0',
+    create: () => withPackages({ ai: { version: '0.0.9' } }),
+  },
+  {
+    code: 'two_copies',
+    says: 'again in @sluice/ai',
+    create: () => {
+      const app = withPackages({ ai: { version: '0.1.0' } })
+      app.write('node_modules/@sluice/ai/node_modules/@sluice/core/package.json', '{}')
+      return app
+    },
+  },
+]
+
+describe('sluice doctor', () => {
+  it.each(FIXTURES)('finds $code, and nothing else', async ({ code, says, create }) => {
+    const app = await create()
+    const { out, exitCode } = await app.sluice(['doctor', '--json'])
+    const { findings } = JSON.parse(out) as {
+      findings: { code: string; text: string; remedy: string }[]
+    }
+    expect(findings.map((finding) => finding.code)).toEqual([code])
+    expect(findings[0]?.text).toContain(says)
+    expect(exitCode).toBe(1)
+    const text = await app.sluice(['doctor'])
+    expect(text.out.split('\n')).toHaveLength(2)
+    expect(text.out).toContain(`${code}: `)
+    expect(text.out).toContain(findings[0]?.remedy.slice(0, 30))
+  })
+
+  const CLEAN: readonly (readonly [what: string, text: string])[] = [
+    ['one policy', limits()],
+    ['a policy of some routes', limits({ policy: "routes: ['chat']" })],
+    [
+      'one policy in shadow beside another',
+      limits().replace(
+        'policies: [',
+        `policies: [
+      slidingWindow({ name: 'next', limit: 6, window: '1m', per: 'global', mode: 'shadow' }),`,
+      ),
+    ],
+  ]
+  it.each(CLEAN)('finds nothing in a clean project: %s', async (_, text) => {
+    const { out, err, exitCode } = await withStore(text).sluice(['doctor'])
+    expect({ out, err, exitCode }).toEqual({
+      out: 'Nothing is wrong with limits.ts and its store.',
+      err: '',
+      exitCode: 0,
+    })
+  })
+})

@@ -1,0 +1,35 @@
+/* The file of limits of a project in tests. */
+
+/** Limits of every kind that the command shows, under keys of their own. */
+export const limitsFile = (prefix: string): string => `
+import { createLimiter, dailyCap, definePlans, monthlyCap, slidingWindow } from '@sluice/core'
+import { runtimeConfiguration } from '@sluice/core/configuration'
+import { upstash } from '@sluice/core/upstash'
+import { recordUsage } from '@sluice/usage'
+import { BUDGET } from './budget'
+
+enum Plan {
+  Starter = 'starter',
+}
+
+export const limiter = createLimiter({
+  store: upstash({ prefix: '${prefix}', timeoutMs: 30_000 }),
+  plans: definePlans(
+    { starter: { rpm: 20 }, growth: { rpm: 60 } },
+    { defaultPlan: Plan.Starter },
+  ),
+  policies: [
+    slidingWindow({ name: 'rpm', limit: ({ plan }) => plan.rpm, window: '1m', per: ['tenant'] }),
+    dailyCap({ name: 'daily', limit: 500, per: ['tenant', 'route'] }),
+    monthlyCap({ name: 'budget', limit: BUDGET, unit: 'usd', per: ['tenant'] }),
+    slidingWindow({ name: 'all', limit: 1_000, window: '1m', per: 'global' }),
+  ],
+  extensions: [
+    runtimeConfiguration({ allow: { rpm: ['limit', 'mode'], all: ['limit'], budget: ['limit'] } }),
+    recordUsage({ tenants: 'plain' }),
+  ],
+})
+`
+
+/** A module that the limits import without its extension. */
+export const BUDGET_FILE = 'export const BUDGET: number = 50_000_000\n'
