@@ -34,6 +34,7 @@ export const SUITES = {
       'test/core/http/calls-in-flight/stores.test.ts',
       'test/core/plans/{renamed-plans,upgrade}.test.ts',
       'test/core/reservations/{by-id,cases,settling}.test.ts',
+      'test/core/explain/stores.test.ts',
       'test/core/shares/stores.test.ts',
       'test/core/stores/moves.test.ts',
       'test/core/upstream/stores.test.ts',

@@ -17,6 +17,7 @@ export const ROOMS: Readonly<Record<string, string>> = {
   places: 'nouns algorithms policies stores limiter reservations leases',
   plans: 'nouns policies stores limiter',
   configuration: 'nouns policies stores limiter',
+  explain: 'nouns policies stores limiter',
   upstream: 'nouns policies stores limiter',
   routes: 'nouns',
   http: 'nouns routes stores limiter reservations',

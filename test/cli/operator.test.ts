@@ -83,6 +83,64 @@ describe('sluice show', () => {
   })
 })
 
+describe('sluice why', () => {
+  it('tells what denies, what would let it pass, and who has used it up', async () => {
+    await running.check(ACME, { cost: { request: 20, usd: 1_250_000 } })
+    await flushUsage(running)
+    const args = ['why', '--tenant', 'acme', '--route', 'chat']
+    const { out } = await app.sluice([...args, '--cost', 'usd=$0.05'])
+    expect(out.split('\n')).toEqual([
+      'tenant=acme route=chat',
+      'Denied by rpm: 20 of 20 requests used, and it asks for 1.',
+      expect.stringMatching(/^ {2}It fits in (\d+s|1m) if nothing else is charged\.$/),
+      '  It fits now with a limit of 21 for rpm.',
+      'Used in the last hours, as recorded:',
+      '  chat: 1 request, $1.25',
+    ])
+    const json = jsonOf(await app.sluice([...args, '--cost', 'usd=0', '--json']))
+    expect(json).toMatchObject({
+      denials: [{ policy: 'rpm', raise: { setting: 'limit', to: 21 } }],
+      users: [{ what: 'chat', requests: 1, usd: 1_250_000 }],
+    })
+    expect((await running.peek(ACME, FREE)).policies[1]?.remaining).toBe(480)
+  })
+
+  it('of what is allowed says how full each limit is', async () => {
+    await running.check(ACME, { cost: { request: 3, usd: 0 } })
+    const { out } = await app.sluice([
+      'why',
+      '--tenant',
+      'acme',
+      '--route',
+      'chat',
+      '--cost',
+      'usd=$1',
+    ])
+    expect(out.split('\n')).toEqual([
+      'tenant=acme route=chat',
+      'Allowed.',
+      '  rpm: 3 of 20 requests used',
+      '  daily: 3 of 500 requests used',
+      '  budget: $0.00 of $50.00 used',
+      '  all: 3 of 1000 requests used',
+    ])
+  })
+
+  it.each([
+    ['', 'name who was denied'],
+    ['--tenant acme --cost token', '--cost token must be UNIT=N'],
+    ['--tenant acme --cost usd=much', '--cost usd=much must be UNIT=N'],
+    ['--tenant acme --route x', 'cost.usd: is missing, but a policy counts it'],
+    ['--tenant acme --cost usd=1', 'subject.route'],
+  ])('refuses: %s', async (args, says) => {
+    const { err, exitCode } = await app.sluice([
+      'why',
+      ...args.split(' ').filter((one) => one !== ''),
+    ])
+    expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
+  })
+})
+
 describe('sluice set', () => {
   it('shows a change, makes it with --yes, and takes it back', async () => {
     const limitOf = async (subject = ACME) =>

@@ -54,9 +54,7 @@ it('has commands', () => {
 })
 
 it.each(COMMANDS)('prints what the page shows: sluice $command', async ({ command, output }) => {
-  const args = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(
-    ([, quoted, plain]) => quoted ?? plain ?? '',
-  )
+  const args = (command.match(/(?:'[^']*'|[^\s'])+/g) ?? []).map((arg) => arg.replaceAll("'", ''))
   const { out, err, exitCode } = await app.sluice(args)
   expect({ err, exitCode }).toEqual({ err: '', exitCode: 0 })
   expect(timeless(out)).toBe(timeless(output ?? out))

@@ -8,8 +8,9 @@ import { reset } from './commands/reset.ts'
 import { set } from './commands/set.ts'
 import { show } from './commands/show.ts'
 import { usage } from './commands/usage.ts'
+import { why } from './commands/why.ts'
 
-const COMMANDS: Readonly<Record<string, Command>> = { show, set, reset, usage, doctor }
+const COMMANDS: Readonly<Record<string, Command>> = { show, why, set, reset, usage, doctor }
 
 const COMMON = `  --json                print the result as JSON
   --help                print this

@@ -1,8 +1,8 @@
 import { removeConfiguration } from '@sluice/core/configuration'
+import { amountText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
-import { amount } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { look } from '../look.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
@@ -58,7 +58,7 @@ ${LIMITER_USAGE}`,
     }
     const lines = used.map(
       (one) =>
-        `${one.policy}${one.route === undefined ? '' : ` on ${one.route}`}: ${amount(one.used, one.unit)} used`,
+        `${one.policy}${one.route === undefined ? '' : ` on ${one.route}`}: ${amountText(one.used, one.unit)} used`,
     )
     const end = isMade ? 'Removed.' : 'Nothing is removed. Add --yes to remove it.'
     return {

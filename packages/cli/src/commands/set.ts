@@ -4,6 +4,7 @@ import type { Command } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
+import { unitsOf } from '../units.ts'
 import { settingsOf } from './show.ts'
 
 export const set: Command = {
@@ -80,7 +81,5 @@ function settingOf(text: string): readonly [name: string, value: unknown] {
     throw new CommandError(`${text} must be SETTING=VALUE, such as limit=30`)
   }
   if (value === 'null') return [name, null]
-  const dollars = /^\$(\d+(?:\.\d{1,6})?)$/.exec(value)?.[1]
-  if (dollars !== undefined) return [name, Math.round(Number(dollars) * 1_000_000)]
-  return [name, /^\d+$/.test(value) ? Number(value) : value]
+  return [name, unitsOf(value)]
 }

@@ -7,8 +7,9 @@ import {
   type Units,
 } from '@sluice/core'
 import { readConfiguration, type ConfigurationEntry } from '@sluice/core/configuration'
+import { durationText, unitsText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
-import { duration, table, units } from '../format.ts'
+import { table } from '../format.ts'
 import { look } from '../look.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
@@ -104,13 +105,13 @@ function overview(
     name,
     typeof limit === 'object'
       ? Object.entries(limit)
-          .map(([plan, count]) => `${plan} ${units(count, unit)}`)
+          .map(([plan, count]) => `${plan} ${unitsText(count, unit)}`)
           .join(', ')
       : typeof limit === 'number'
-        ? units(limit, unit)
+        ? unitsText(limit, unit)
         : limit,
     unit,
-    duration(windowMs),
+    durationText(windowMs),
     per,
   ])
   const changed = settings.map(settingText)
@@ -135,11 +136,11 @@ function useText(
 ): string {
   const rows = policies.map((state) => [
     state.name,
-    units(usedOf(state), state.unit),
-    units(state.burst, state.unit),
-    units(state.remaining, state.unit),
+    unitsText(usedOf(state), state.unit),
+    unitsText(state.burst, state.unit),
+    unitsText(state.remaining, state.unit),
     state.unit,
-    state.resetMs > 0 ? `in ${duration(state.resetMs)}` : '',
+    state.resetMs > 0 ? `in ${durationText(state.resetMs)}` : '',
     state.enforced ? '' : 'shadow',
   ])
   return [

@@ -1,8 +1,9 @@
 import type { Usage } from '@sluice/usage/report'
+import { unitsText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
-import { table, units } from '../format.ts'
+import { table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 
 export const usage: Command = {
@@ -93,7 +94,7 @@ function sumsText({ from, to, rows }: Usage, top: number): string {
       String(requests),
       String(denied),
       String(tokens),
-      units(usd, 'usd'),
+      unitsText(usd, 'usd'),
     ])
   const more =
     sorted.length > top ? [`and ${sorted.length - top} more: --top ${sorted.length}`] : []

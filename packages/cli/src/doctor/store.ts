@@ -1,7 +1,7 @@
 /* What a few decisions that charge nothing tell of a store. */
 import { definitionOf, type Decision, type Limiter, type PolicyRule } from '@sluice/core'
+import { durationText } from '@sluice/core/internal/text'
 import { look } from '../look.ts'
-import { duration } from '../format.ts'
 import type { Finding } from './finding.ts'
 
 /** Above this, most of what a request waits for is the network, in milliseconds. */
@@ -50,7 +50,7 @@ export async function judgeStore(limiter: Limiter): Promise<Finding[]> {
   if (Math.abs(offMs) > CLOCK_MS + median) {
     findings.push({
       code: 'clock_off',
-      text: `decisions are made by a clock that is ${duration(Math.abs(offMs))} ${offMs < 0 ? 'behind' : 'ahead of'} this machine's`,
+      text: `decisions are made by a clock that is ${durationText(Math.abs(offMs))} ${offMs < 0 ? 'behind' : 'ahead of'} this machine's`,
       remedy:
         'set the clock of the machine or of Redis (NTP), and pass no clock to createLimiter in production',
     })

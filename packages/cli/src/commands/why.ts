@@ -1,0 +1,117 @@
+import type { Decision, Limiter } from '@sluice/core'
+import { explain, explanationText } from '@sluice/core/explain'
+import { amountText, unitsText } from '@sluice/core/internal/text'
+import type { Command } from '../command.ts'
+import { textOf } from '../command.ts'
+import { CommandError } from '../errors.ts'
+import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
+import { unitsOf } from '../units.ts'
+
+export const why: Command = {
+  summary: 'why a request is denied now, and what would let it pass',
+  usage: `Usage: sluice why --tenant NAME [--cost UNIT=N,…] [options]
+
+Tells which limits deny a request now, when it fits, and what would let it pass: less cost, or a higher limit. With
+recordUsage, also who has used it up in the last hours. It charges nothing.
+
+${SUBJECT_USAGE}
+  --cost UNIT=N,…       what the request asks for, such as token=1200 or usd='$0.05' (default: request=1)
+${LIMITER_USAGE}`,
+  options: { ...SUBJECT_OPTIONS, ...LIMITER_OPTIONS, cost: { type: 'string' } },
+
+  async run(values, _, folder) {
+    const subject = subjectOf(values)
+    if (!subject) throw new CommandError('name who was denied, such as --tenant acme')
+    const { limiter } = await limiterFor(values, folder)
+    const asked = costOf(textOf(values, 'cost'))
+    const cost = asked && { request: 1, ...asked }
+    const explanation = await explain(limiter, subject, cost ? { cost } : {})
+    const users = await usersOf(limiter, explanation.decision, subject)
+    const lines = explanation.decision.policies.map(
+      ({ name, unit, burst, remaining }) =>
+        `  ${name}: ${unitsText(Math.max(0, burst - remaining), unit)} of ${amountText(burst, unit)} used`,
+    )
+    return {
+      text: [
+        subjectText(subject),
+        explanationText(explanation),
+        ...(explanation.denials.length === 0 ? lines : []),
+        ...(users.length > 0 ? ['Used in the last hours, as recorded:'] : []),
+        ...users.map(({ what, requests, tokens, usd }) =>
+          [
+            `  ${what}: ${amountText(requests, 'request')}`,
+            ...(tokens > 0 ? [amountText(tokens, 'token')] : []),
+            ...(usd > 0 ? [unitsText(usd, 'usd')] : []),
+          ].join(', '),
+        ),
+      ].join('\n'),
+      json: { subject, ...explanation, users },
+    }
+  },
+}
+
+function costOf(text: string | undefined): Readonly<Record<string, number>> | undefined {
+  if (text === undefined) return undefined
+  const pairs = text.split(',').map((pair) => {
+    const [, unit, amount] = /^([^=]+)=(.+)$/.exec(pair) ?? []
+    const units = amount === undefined ? undefined : unitsOf(amount)
+    if (unit !== undefined && typeof units === 'number') return [unit, units] as const
+    throw new CommandError(`--cost ${pair} must be UNIT=N, such as token=1200`)
+  })
+  return Object.fromEntries(pairs)
+}
+
+interface User {
+  readonly what: string
+  requests: number
+  tokens: number
+  usd: number
+}
+
+/** The most users to name. */
+const MOST = 3
+
+/** The longest that hourly rows are read for. */
+const MAX_HOURS = 48
+
+/** Returns who has used up what denies: of a limit for everyone the tenants, else the routes and models of the tenant. */
+async function usersOf(
+  limiter: Limiter,
+  { violated, at }: Decision,
+  { tenant }: Readonly<Record<string, string>>,
+): Promise<User[]> {
+  if (!violated) return []
+  const isGlobal = violated.scope === 'global'
+  const hours = Math.min(MAX_HOURS, Math.ceil(violated.windowMs / 3_600_000))
+  const rows = await rowsOf(limiter, at - hours * 3_600_000, isGlobal ? undefined : tenant)
+  const users = new Map<string, User>()
+  for (const { tenant: of, route, model, outcome, requests, tokens, usd } of rows) {
+    if (outcome !== 'allowed') continue
+    const what = isGlobal ? of : [route, model].filter((name) => name !== '').join(', ') || of
+    const user = users.get(what) ?? { what, requests: 0, tokens: 0, usd: 0 }
+    users.set(what, user)
+    user.requests += requests
+    user.tokens += tokens
+    user.usd += usd
+  }
+  return [...users.values()]
+    .toSorted((a, b) => b.usd - a.usd || b.tokens - a.tokens || b.requests - a.requests)
+    .slice(0, MOST)
+}
+
+/** Returns what is recorded: nothing for a limiter that records nothing. */
+async function rowsOf(limiter: Limiter, from: number, tenant: string | undefined) {
+  try {
+    const { usage } = await import('@sluice/usage/report')
+    const { rows } = await usage(limiter, {
+      from,
+      ...(tenant !== undefined && { tenants: [tenant] }),
+    })
+    return rows
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    if (code === 'ERR_MODULE_NOT_FOUND' || code === 'invalid_option') return []
+    throw error
+  }
+}

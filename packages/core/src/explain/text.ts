@@ -1,0 +1,58 @@
+import { amountText, durationText, unitsText } from '../internal/text.ts'
+import type { Explanation, PolicyDenial } from './explain.ts'
+
+/**
+ * Returns an explanation as text, for operators: one line for each policy that denies, and what would let the request
+ * pass. It names limits, so do not send it to a client.
+ *
+ * @example
+ * console.log(explanationText(await explain(limiter, { tenant: 'acme' })))
+ */
+export function explanationText({ decision, denials, fittingCost }: Explanation): string {
+  if (decision.degraded) {
+    const end = decision.allowed ? 'Allowed' : 'Denied'
+    return `${end} without the store, which failed (${decision.degraded.cause}). See onStoreError.`
+  }
+  if (denials.length === 0) return 'Allowed.'
+  const remedies = [
+    waitText(denials, decision.retryAfterMs),
+    costText(denials, fittingCost),
+    raisesText(denials),
+  ]
+  return [
+    ...denials.map(denialText),
+    ...remedies.filter((text) => text !== undefined).map((text) => `  ${text}`),
+  ].join('\n')
+}
+
+const denialText = ({ policy, unit, used, most, cost }: PolicyDenial): string =>
+  `Denied by ${policy}: ${unitsText(used, unit)} of ${amountText(most, unit)} used, and it asks for ${unitsText(cost, unit)}.`
+
+function waitText(denials: readonly PolicyDenial[], retryAfterMs: number | null): string {
+  if (retryAfterMs === null) return 'It never fits: it asks for more than the limit.'
+  if (denials.some(({ reason }) => reason === 'concurrency_exceeded')) {
+    return 'It fits when a call in flight has ended.'
+  }
+  return `It fits in ${durationText(retryAfterMs)} if nothing else is charged.`
+}
+
+function costText(
+  denials: readonly PolicyDenial[],
+  cost: Explanation['fittingCost'],
+): string | undefined {
+  if (!cost) return undefined
+  const less = denials
+    .map(({ unit, cost: asked }) => ({ unit, left: asked - (cost[unit] ?? 0) }))
+    .filter(({ left }) => left > 0)
+  const texts = new Set(less.map(({ unit, left }) => `${amountText(left, unit)} less`))
+  return texts.size === 0 ? undefined : `It fits now with ${[...texts].join(' and ')}.`
+}
+
+function raisesText(denials: readonly PolicyDenial[]): string | undefined {
+  if (denials.some(({ raise }) => raise === undefined)) return undefined
+  const texts = denials.map(
+    ({ policy, unit, raise }) =>
+      `a ${raise?.setting} of ${unitsText(raise?.to ?? 0, unit)} for ${policy}`,
+  )
+  return `It fits now with ${texts.join(' and ')}.`
+}
