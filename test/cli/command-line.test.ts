@@ -4,7 +4,7 @@ import { NODES, project, removeProjects } from './project.ts'
 
 afterAll(removeProjects)
 
-const COMMANDS = ['show', 'why', 'set', 'reset', 'usage', 'doctor']
+const COMMANDS = ['init', 'show', 'why', 'set', 'reset', 'usage', 'doctor']
 const MEMORY = `
 import { createLimiter, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
@@ -23,7 +23,8 @@ describe('the command line', () => {
     const { out, exitCode } = await project({}).sluice([name, '--help'])
     expect(exitCode).toBe(0)
     expect(out).toMatch(new RegExp(`^Usage: sluice ${name}\\b`))
-    for (const option of ['--limits', '--limiter', '--env', '--json', '--help']) {
+    const ofLimiter = name === 'init' ? [] : ['--limits', '--limiter', '--env']
+    for (const option of [...ofLimiter, '--json', '--help']) {
       expect(out).toContain(`  ${option} `)
     }
     expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThan(121)
@@ -42,7 +43,7 @@ describe('the command line', () => {
   })
 
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
-    ['nope', 'there is no command "nope"; there are show, why, set, reset, usage, doctor'],
+    ['nope', 'there is no command "nope"; there are init, show, why, set, reset, usage, doctor'],
     ['show --nope', "Unknown option '--nope'"],
     ['show --tenant', "Option '--tenant <value>' argument missing. See: sluice show --help"],
     ['show extra', 'Unexpected argument'],

@@ -23,6 +23,7 @@ let app: Project
 beforeAll(async () => {
   const prefix = freshPrefix()
   app = project({
+    'package.json': JSON.stringify({ type: 'module', dependencies: { hono: '*' } }),
     'src/limits.ts': limitsFile(prefix),
     'src/budget.ts': BUDGET_FILE,
     '.env.local': envOf(redis.local),

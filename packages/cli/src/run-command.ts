@@ -4,13 +4,14 @@ import { parseArgs } from 'node:util'
 import type { Command, Result, Values } from './command.ts'
 import { CommandError } from './errors.ts'
 import { doctor } from './commands/doctor.ts'
+import { init } from './commands/init.ts'
 import { reset } from './commands/reset.ts'
 import { set } from './commands/set.ts'
 import { show } from './commands/show.ts'
 import { usage } from './commands/usage.ts'
 import { why } from './commands/why.ts'
 
-const COMMANDS: Readonly<Record<string, Command>> = { show, why, set, reset, usage, doctor }
+const COMMANDS: Readonly<Record<string, Command>> = { init, show, why, set, reset, usage, doctor }
 
 const COMMON = `  --json                print the result as JSON
   --help                print this

@@ -1,0 +1,70 @@
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Command } from '../command.ts'
+import { textOf } from '../command.ts'
+import { planOf, type Change } from '../init/plan.ts'
+
+export const init: Command = {
+  summary: 'add limits to a project: Next.js, Workers, Hono, Express and others',
+  usage: `Usage: sluice init [--framework NAME] [--yes]
+
+Finds the framework of this folder, and shows the files that limit its routes below /api/ai, with a store and a secret for
+development. A file that exists is left as it is. Without --yes, nothing is written.
+
+  --framework NAME      nextjs, sveltekit, astro, cloudflare, hono, express, fastify or h3
+  --yes                 write the files
+`,
+  options: { framework: { type: 'string' }, yes: { type: 'boolean' } },
+
+  run(values, _, folder) {
+    const plan = planOf(folder, textOf(values, 'framework'))
+    const isMade = values['yes'] === true
+    if (isMade) for (const change of plan.changes) make(folder, change)
+    const { framework, changes, next } = plan
+    return Promise.resolve({
+      text: [
+        `${framework}:`,
+        ...changes.map((change) =>
+          isMade && change.kind !== 'keep'
+            ? lineOf(change)
+            : `${lineOf(change)}\n${diffOf(change)}`,
+        ),
+        '',
+        ...(isMade ? ['Next:', ...next.map((command) => `  ${command}`)] : [DRY]),
+      ].join('\n'),
+      json: {
+        framework,
+        made: isMade,
+        changes: changes.map(({ path, kind }) => ({ path, kind })),
+        next,
+      },
+    })
+  },
+}
+
+const DRY = 'Nothing is written. Add --yes to write it.'
+
+const VERBS = { create: 'create', append: 'add to', keep: 'leave' } as const
+
+function lineOf({ path, kind }: Change): string {
+  return `  ${VERBS[kind]} ${path}${kind === 'keep' ? ', which exists: add what it lacks' : ''}`
+}
+
+/** Returns the lines that are added. A secret is not printed. */
+const diffOf = ({ text, kind }: Change): string =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) =>
+      `    ${kind === 'keep' ? ' ' : '+'} ${line.replace(/^(JWT_SECRET=).+/, '$1(random)')}`.trimEnd(),
+    )
+    .join('\n')
+
+function make(folder: string, { path, kind, text }: Change): void {
+  if (kind === 'keep') return
+  const file = join(folder, path)
+  mkdirSync(dirname(file), { recursive: true })
+  // A file that has come into being meanwhile is not overwritten.
+  if (kind === 'create') writeFileSync(file, text, { flag: 'wx' })
+  else appendFileSync(file, text)
+}

@@ -1,0 +1,178 @@
+/* What `sluice init` would write into a project. */
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { CommandError } from '../errors.ts'
+import type { Template } from './template.ts'
+import { TEMPLATES } from './templates.ts'
+
+/** A change to one file. */
+export interface Change {
+  readonly path: string
+  readonly kind:
+    | 'create'
+    /** Lines at the end of a file. */
+    | 'append'
+    /** The file exists: it is left as it is, and the user adds what it lacks. */
+    | 'keep'
+  readonly text: string
+}
+
+/** The changes to a project, and what is left to do by hand. */
+export interface Plan {
+  readonly framework: string
+  readonly changes: readonly Change[]
+  /** Commands to run afterwards. */
+  readonly next: readonly string[]
+}
+
+/** The address and token of a store that `sluice-local --token development` starts. */
+const LOCAL_STORE = {
+  UPSTASH_REDIS_REST_URL: 'http://127.0.0.1:8079',
+  UPSTASH_REDIS_REST_TOKEN: 'development',
+}
+
+interface Manifest {
+  readonly type?: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+}
+
+/**
+ * Plans the files of a framework.
+ *
+ * @param framework The name of its page. @default the one that the package.json names
+ * @throws CommandError When it is not known, or there is none.
+ */
+export function planOf(folder: string, framework: string | undefined): Plan {
+  const manifest = readManifest(folder)
+  const template = framework === undefined ? detect(manifest) : named(framework)
+  const isWorker = template.name === 'cloudflare'
+  const secrets = isWorker ? '.dev.vars' : '.env'
+  // Next.js looks for its files in one place.
+  const prefix = template.name === 'nextjs' && existsSync(join(folder, 'src/app')) ? 'src/' : ''
+  const files = Object.entries(template.files).flatMap(([path, text]) =>
+    fileChange(folder, prefix + path, text),
+  )
+  const needsManifest = manifest === undefined && template.isModule
+  return {
+    framework: template.name,
+    changes: [
+      ...(needsManifest ? fileChange(folder, 'package.json', manifestText(folder)) : []),
+      ...files,
+      ...variables(folder, secrets),
+      ...(isWorker ? fileChange(folder, 'wrangler.jsonc', WRANGLER) : []),
+      ...lines(folder, '.gitignore', [secrets]),
+    ],
+    next: [
+      `npm install ${template.packages.join(' ')}`,
+      `npm install --save-dev ${template.devPackages.join(' ')}`,
+      ...(template.isModule && manifest && manifest.type !== 'module'
+        ? ['npm pkg set type=module']
+        : []),
+      'npx sluice-local --token development',
+    ],
+  }
+}
+
+const WRANGLER = `{ "name": "limited", "main": "worker.ts", "compatibility_date": "2026-05-01" }
+`
+
+const manifestText = (folder: string): string =>
+  `${JSON.stringify(
+    {
+      name: basename(folder)
+        .toLowerCase()
+        .replaceAll(/[^\w-]/g, '-'),
+      private: true,
+      type: 'module',
+    },
+    null,
+    2,
+  )}\n`
+
+function readManifest(folder: string): Manifest | undefined {
+  const path = join(folder, 'package.json')
+  if (!existsSync(path)) return undefined
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Manifest
+  } catch (error) {
+    throw new CommandError(`package.json does not parse: ${(error as Error).message}`)
+  }
+}
+
+const NAMES = TEMPLATES.map(({ name }) => name).join(', ')
+
+function detect(manifest: Manifest | undefined): Template {
+  const packages = { ...manifest?.dependencies, ...manifest?.devDependencies }
+  const found = TEMPLATES.find(({ dependency }) => Object.hasOwn(packages, dependency))
+  if (found) return found
+  const what = manifest
+    ? 'package.json names no framework that is known here'
+    : 'there is no package.json'
+  throw new CommandError(`${what}. Name one: --framework NAME, of ${NAMES}`)
+}
+
+function named(framework: string): Template {
+  const found = TEMPLATES.find(({ name }) => name === framework)
+  if (found) return found
+  throw new CommandError(`--framework ${framework} must be one of ${NAMES}`)
+}
+
+/** Other names of a file: a project has one of them. */
+const ALSO: Readonly<Record<string, readonly string[]>> = {
+  'server.ts': [
+    'server.js',
+    'src/server.ts',
+    'index.ts',
+    'src/index.ts',
+    'app.ts',
+    'src/app.ts',
+    'index.js',
+    'app.js',
+  ],
+  'worker.ts': ['src/index.ts', 'src/worker.ts', 'src/index.js'],
+  'proxy.ts': ['proxy.js', 'middleware.ts', 'middleware.js'],
+  'src/proxy.ts': ['src/proxy.js', 'src/middleware.ts', 'src/middleware.js'],
+  'src/hooks.server.ts': ['src/hooks.server.js'],
+  'src/middleware.ts': ['src/middleware.js'],
+  'wrangler.jsonc': ['wrangler.json', 'wrangler.toml'],
+}
+
+/** Returns the change that creates a file, or leaves one that exists as it is: none if it has this text. */
+function fileChange(folder: string, path: string, text: string): Change[] {
+  const found = [path, ...(ALSO[path] ?? [])].find((name) => existsSync(join(folder, name)))
+  if (found === undefined) return [{ path, kind: 'create', text }]
+  if (readFileSync(join(folder, found), 'utf8') === text) return []
+  return [{ path: found, kind: 'keep', text }]
+}
+
+/** Returns the changes that give a project its variables: with values for development, and an example without. */
+function variables(folder: string, path: string): Change[] {
+  const values = { ...LOCAL_STORE, JWT_SECRET: randomBytes(32).toString('hex') }
+  const names = Object.keys(values)
+  const known = existsSync(join(folder, path)) ? readFileSync(join(folder, path), 'utf8') : ''
+  const missing = Object.entries(values).filter(
+    ([name]) => !new RegExp(`^\\s*(export\\s+)?${name}\\s*=`, 'm').test(known),
+  )
+  return [
+    ...lines(
+      folder,
+      path,
+      missing.map((pair) => pair.join('=')),
+    ),
+    ...fileChange(folder, '.env.example', names.map((name) => `${name}=\n`).join('')),
+  ]
+}
+
+/** Returns the change that adds lines to a file, if it lacks any of them. */
+function lines(folder: string, path: string, added: readonly string[]): Change[] {
+  const file = join(folder, path)
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : undefined
+  const known = new Set(text?.split(/\r?\n/))
+  const missing = added.filter((line) => !known.has(line))
+  if (missing.length === 0) return []
+  const begin = text === undefined || text === '' || text.endsWith('\n') ? '' : '\n'
+  const kind = text === undefined ? 'create' : 'append'
+  return [{ path, kind, text: `${begin}${missing.join('\n')}\n` }]
+}

@@ -1,0 +1,185 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { SignJWT } from 'jose'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { TEMPLATES_FILE, templatesModule } from '../../scripts/start-templates.ts'
+import { filesOf, startPage } from '../docs/start-pages.ts'
+import { freePort } from '../e2e/support/ports.ts'
+import { sharedRedisOverHttp } from '../support/running-redis.ts'
+import { project, removeProjects, type Project } from './project.ts'
+
+const redis = sharedRedisOverHttp()
+const servers: ChildProcess[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.kill()
+})
+afterAll(removeProjects)
+
+/** The frameworks, the package that a project of theirs has, and the files that are made. */
+const FRAMEWORKS: readonly (readonly [
+  name: string,
+  dependency: string,
+  files: readonly string[],
+])[] = [
+  ['nextjs', 'next', ['limits.ts', 'auth.ts', 'proxy.ts', 'app/api/ai/chat/route.ts']],
+  [
+    'sveltekit',
+    '@sveltejs/kit',
+    ['src/limits.ts', 'src/auth.ts', 'src/hooks.server.ts', 'src/routes/api/ai/chat/+server.ts'],
+  ],
+  ['astro', 'astro', ['limits.ts', 'auth.ts', 'src/middleware.ts', 'src/pages/api/ai/chat.ts']],
+  ['cloudflare', 'wrangler', ['worker.ts']],
+  ['hono', 'hono', ['limits.ts', 'auth.ts', 'server.ts']],
+  ['express', 'express', ['limits.ts', 'auth.ts', 'server.ts']],
+  ['fastify', 'fastify', ['limits.ts', 'auth.ts', 'server.ts']],
+  ['h3', 'h3', ['limits.ts', 'auth.ts', 'server.ts']],
+]
+
+const app = (dependency: string, files: Readonly<Record<string, string>> = {}): Project =>
+  project({
+    'package.json': JSON.stringify({ type: 'module', dependencies: { [dependency]: '*' } }),
+    ...files,
+  })
+
+const read = ({ folder }: Project, path: string): string => readFileSync(join(folder, path), 'utf8')
+
+it('its files are those of the pages to start with', async () => {
+  expect(readFileSync(TEMPLATES_FILE, 'utf8')).toBe(await templatesModule())
+})
+
+describe.each(FRAMEWORKS)('sluice init, in a project of %s', (name, dependency, files) => {
+  it('shows the files of its page, writes them with --yes, and has nothing to add then', async () => {
+    const one = app(dependency)
+    const shown = await one.sluice(['init'])
+    expect(shown).toMatchObject({ err: '', exitCode: 0 })
+    expect(shown.out).toContain('Nothing is written. Add --yes to write it.')
+    expect(files.filter((path) => existsSync(join(one.folder, path)))).toEqual([])
+    const made = await one.sluice(['init', '--yes'])
+    expect(made.out.split('\n')[0]).toBe(`${name}:`)
+    const page = filesOf(startPage(name))
+    for (const path of files) expect(read(one, path)).toBe(page.get(path))
+    const secrets = name === 'cloudflare' ? '.dev.vars' : '.env'
+    expect(read(one, secrets)).toMatch(/^JWT_SECRET=[0-9a-f]{64}$/m)
+    expect(read(one, '.env.example')).toContain('JWT_SECRET=\n')
+    expect(read(one, '.gitignore').split('\n')).toContain(secrets)
+    expect(shown.out).not.toContain(/JWT_SECRET=(\w+)/.exec(read(one, secrets))?.[1])
+    const again = await one.sluice(['init', '--yes', '--json'])
+    expect(JSON.parse(again.out)).toMatchObject({ framework: name, changes: [] })
+  })
+})
+
+describe('sluice init', () => {
+  it('leaves files that exist as they are, and shows what they lack', async () => {
+    const one = app('express', {
+      'src/app.ts': 'mine',
+      '.env': 'JWT_SECRET=mine',
+      '.gitignore': 'dist',
+    })
+    const { out } = await one.sluice(['init', '--yes'])
+    expect(out).toContain('leave src/app.ts, which exists: add what it lacks')
+    expect(out).toContain('rateLimit(limiter, { subject: tenantFromJwt })')
+    expect(read(one, 'src/app.ts')).toBe('mine')
+    expect(existsSync(join(one.folder, 'server.ts'))).toBe(false)
+    expect(read(one, '.env')).toMatch(
+      /^JWT_SECRET=mine\nUPSTASH_REDIS_REST_URL=.+\nUPSTASH_REDIS_REST_TOKEN=.+\n$/,
+    )
+    expect(read(one, '.gitignore')).toBe('dist\n.env\n')
+  })
+
+  it.each([
+    ['nextjs', 'next', 'middleware.ts'],
+    ['cloudflare', 'wrangler', 'wrangler.toml'],
+    ['cloudflare', 'wrangler', 'src/index.ts'],
+  ])('does not write beside the %s file of another name: %s %s', async (_, dependency, path) => {
+    const one = app(dependency, { [path]: 'mine' })
+    const { out } = await one.sluice(['init', '--yes', '--json'])
+    expect((JSON.parse(out) as { changes: unknown[] }).changes).toContainEqual({
+      path,
+      kind: 'keep',
+    })
+    expect(
+      ['proxy.ts', 'wrangler.jsonc', 'worker.ts'].filter((each) =>
+        existsSync(join(one.folder, each)),
+      ).length,
+    ).toBe(path === 'middleware.ts' ? 0 : 1)
+  })
+
+  it('writes into src where Next.js has its app there', async () => {
+    const one = app('next', { 'src/app/page.tsx': '' })
+    await one.sluice(['init', '--yes'])
+    for (const path of ['limits.ts', 'auth.ts', 'proxy.ts', 'app/api/ai/chat/route.ts']) {
+      expect(existsSync(join(one.folder, 'src', path))).toBe(true)
+    }
+    expect(existsSync(join(one.folder, 'app'))).toBe(false)
+  })
+
+  it.each([
+    [
+      '{}',
+      [],
+      'package.json names no framework that is known here. Name one: --framework NAME, of nextjs',
+    ],
+    ['{', [], 'package.json does not parse'],
+    ['{}', ['--framework', 'rails'], '--framework rails must be one of nextjs'],
+  ] as const)('refuses %s %s', async (manifest, args, says) => {
+    const { err, exitCode } = await project({ 'package.json': manifest }).sluice(['init', ...args])
+    expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
+  })
+
+  it.each(['hono', 'express', 'fastify', 'h3'])(
+    'leads from an empty folder to a 429: %s',
+    async (framework) => {
+      const one = project({})
+      expect((await one.sluice(['init', '--framework', framework, '--yes'])).exitCode).toBe(0)
+      const { call, statuses } = await serve(one)
+      for (let count = 0; count < 22; count += 1) await call()
+      expect(statuses).toEqual([...Array<number>(20).fill(200), 429, 429])
+    },
+  )
+})
+
+/** Starts the server of a project, with the variables that it was given but for the store, and calls it as a tenant. */
+async function serve({ folder }: Project) {
+  const port = await freePort()
+  const { url, token } = redis.local
+  const env = {
+    PATH: process.env['PATH'],
+    PORT: String(port),
+    UPSTASH_REDIS_REST_URL: url,
+    UPSTASH_REDIS_REST_TOKEN: token,
+  }
+  const server = spawn(process.execPath, ['--env-file=.env', 'server.ts'], {
+    cwd: folder,
+    env,
+    stdio: 'pipe',
+  })
+  servers.push(server)
+  let output = ''
+  server.stderr.on('data', (chunk) => (output += String(chunk)))
+  const secret = /JWT_SECRET=(\w+)/.exec(readFileSync(join(folder, '.env'), 'utf8'))?.[1] ?? ''
+  const jwt = await new SignJWT({ tenant: `init-${crypto.randomUUID()}` })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('5m')
+    .sign(new TextEncoder().encode(secret))
+  const statuses: number[] = []
+  const ask = () =>
+    fetch(`http://127.0.0.1:${port}/api/ai/chat`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${jwt}` },
+    })
+  const call = async (): Promise<void> => {
+    for (let attempt = 0; attempt < 100; attempt += 1) {
+      try {
+        statuses.push((await ask()).status)
+        return
+      } catch {
+        await new Promise((resolve) => {
+          setTimeout(resolve, 100)
+        })
+      }
+    }
+    throw new Error(`the server does not answer: ${output}`)
+  }
+  return { call, statuses }
+}
