@@ -8,8 +8,8 @@ export const init: Command = {
   summary: 'add limits to a project: Next.js, Workers, Hono, Express and others',
   usage: `Usage: sluice init [--framework NAME] [--yes]
 
-Finds the framework of this folder, and shows the files that limit its routes below /api/ai, with a store and a secret for
-development. A file that exists is left as it is. Without --yes, nothing is written.
+Finds the framework of this folder, and shows the files that limit its routes below /api/ai, with a store and a secret
+for development. A file that exists is left as it is. Without --yes, nothing is written.
 
   --framework NAME      nextjs, sveltekit, astro, cloudflare, hono, express, fastify or h3
   --yes                 write the files
