@@ -81,6 +81,31 @@ describe('npm run demo', () => {
     await expect(fetch(url)).rejects.toThrow('fetch failed')
   })
 
+  it('gives all tenants their GPU back with a reset', () =>
+    withDemo(async (url) => {
+      const answered = await fetch(`${url}/api/demo/token`, {
+        method: 'POST',
+        body: '{"tenant":"enterprise-1"}',
+      })
+      const { token } = (await answered.json()) as { token: string }
+      const send = (route: string) =>
+        fetch(`${url}/api/ai/${route}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}` },
+          body: '{"input":"x"}',
+        })
+      const routes = ['summarize', 'summarize-unshared']
+      for (const route of routes) {
+        const answers = await Promise.all(Array.from({ length: 41 }, () => send(route)))
+        expect(answers.map(({ status }) => status)).toContain(429)
+      }
+      expect((await fetch(`${url}/api/demo/reset`, { method: 'POST' })).status).toBe(204)
+      for (const route of routes) {
+        const { headers } = await send(route)
+        expect(headers.get('ratelimit')).toMatch(/"gpu(-unshared)?";r=39/)
+      }
+    }))
+
   it.each([
     [['--prot', '3000'], "Unknown option '--prot'"],
     [['--port', 'http'], '--port must be a number from 0 to 65535, not "http"'],
@@ -124,6 +149,20 @@ async function demo(args: readonly string[], env?: Environment) {
   }
   const [code] = (await once(child, 'close')) as [number | null]
   return { code, output }
+}
+
+/** Starts a demo with its embedded engine, and ends it after `use`. */
+async function withDemo(use: (url: string) => Promise<void>): Promise<void> {
+  // On a busy machine the default timeout would make the demo count locally, from zero.
+  const env = { STORE_TIMEOUT_MS: '15000', DEMO_MODEL_LATENCY_MS: '40' }
+  const child = start(['--port', '0', '--engine', 'embedded'], env)
+  const exited = once(child, 'exit')
+  try {
+    await use(await printed(child, /http:\/\/127\.0\.0\.1:\d+/))
+  } finally {
+    child.kill('SIGTERM')
+    await exited
+  }
 }
 
 async function printed(child: ReturnType<typeof start>, pattern: RegExp): Promise<string> {

@@ -3,7 +3,7 @@ import { forgetUsage } from '@sluice/usage'
 import { tenants } from '../auth/tenants'
 import { dashboard } from '../dashboard'
 import { chatLimiter } from '../limits/chat'
-import { DENIAL_AGE_MS, limiter, routes } from '../limits/ai-routes'
+import { DENIAL_AGE_MS, GPU_POLICIES, limiter, routes } from '../limits/ai-routes'
 import { isUsageRecorded, USAGE_FLUSH_MS } from '../usage'
 import { isClockAhead, restoreClock } from './clock'
 
@@ -11,8 +11,8 @@ import { isClockAhead, restoreClock } from './clock'
 const SAVED_AFTER_MS = USAGE_FLUSH_MS + 500
 
 /**
- * Gives the demo's tenants, or some of them, all their budgets back, forgets what they have used, and takes them
- * off the dashboard.
+ * Gives the demo's tenants, or some of them, all their budgets back, and the GPU to all; forgets what they have used,
+ * and takes them off the dashboard.
  */
 export async function resetTenants(names?: readonly string[]): Promise<void> {
   // What was counted at a later time would count for longer than its window.
@@ -26,12 +26,14 @@ export async function resetTenants(names?: readonly string[]): Promise<void> {
     await forgetUsage(chatLimiter, ids)
   }
   restoreClock()
-  await Promise.all(
-    chosen.flatMap((subject) => [
+  await Promise.all([
+    ...chosen.flatMap((subject) => [
       chatLimiter.reset(subject),
       ...routes.map(({ id: route }) => limiter.reset({ ...subject, route })),
     ]),
-  )
+    // What all tenants share is reset only by name.
+    limiter.reset(tenants[0], { policies: GPU_POLICIES }),
+  ])
   // The middleware caches denials in an isolate of its own.
   await delay(DENIAL_AGE_MS)
   if (names === undefined) dashboard.forget()

@@ -1,5 +1,6 @@
 import { createLimiter, dailyCap, definePlans, slidingWindow } from '@sluice/core'
 import { cacheDenials } from '@sluice/core/cache-denials'
+import { fairShare } from '@sluice/core/fair-share'
 import { PLAN_TIERS } from '@sluice/core/plans'
 import { upstash } from '@sluice/core/upstash'
 import { relay } from '@sluice/dashboard/relay'
@@ -11,6 +12,8 @@ export const routes = [
   { path: '/api/ai/generate-questions', id: 'generate-questions' },
   { path: '/api/ai/feedback', id: 'feedback' },
   { path: '/api/ai/probe', id: 'probe' },
+  { path: '/api/ai/summarize', id: 'summarize' },
+  { path: '/api/ai/summarize-unshared', id: 'summarize-unshared' },
 ]
 
 const plans = definePlans({
@@ -18,6 +21,13 @@ const plans = definePlans({
   // For the demo: a daily quota that a few clicks use up.
   trial: { rpm: 20, daily: 50 },
 })
+
+/** The limit of one GPU, which all tenants of a route share. */
+const gpuOf = (name: string, route: string) =>
+  slidingWindow({ name, limit: 40, window: '10s', per: 'global', routes: [route] })
+
+/** The policies that all tenants share, for the demo's resets. */
+export const GPU_POLICIES = ['gpu', 'gpu.share', 'gpu-unshared']
 
 /** Micro-dollars that a call of these routes costs: 200 tokens in and 150 out, by the prices of gpt-4o-mini. */
 const CALL_USD = 120
@@ -48,6 +58,10 @@ export const limiter = createLimiter({
       window: '1m',
       per: ['tenant', 'route'],
     }),
+    // A part is never lent, so that whoever comes beside a greedy tenant finds room at once.
+    fairShare(gpuOf('gpu', 'summarize'), { between: ['tenant'], headroom: 6 }),
+    // For the demo: the same limit without shares, to compare.
+    gpuOf('gpu-unshared', 'summarize-unshared'),
   ],
   extensions: [
     relay({ name: 'AI routes', target: dashboardTarget, estimate: () => CALL_USD }),
