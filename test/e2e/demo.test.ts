@@ -106,6 +106,19 @@ describe('npm run demo', () => {
       }
     }))
 
+  it('imports in bulk beside neighbours, who are mostly refused without fair shares only', () =>
+    withDemo(async (url) => {
+      const answer = await fetch(`${url}/api/demo/scenarios/bulk-import`, { method: 'POST' })
+      const { failed, conclusion } = (await answer.json()) as { failed: number; conclusion: string }
+      expect(failed).toBe(0)
+      const [, without, unshared, within, shared] =
+        /without shares: (\d+) of the neighbours’ (\d+) .* shares: (\d+) of the neighbours’ (\d+)/
+          .exec(conclusion)
+          ?.map(Number) ?? []
+      expect(Number(without) / Number(unshared), `in: ${conclusion}`).toBeLessThan(0.75)
+      expect(Number(within) / Number(shared), `in: ${conclusion}`).toBeGreaterThanOrEqual(0.9)
+    }))
+
   it.each([
     [['--prot', '3000'], "Unknown option '--prot'"],
     [['--port', 'http'], '--port must be a number from 0 to 65535, not "http"'],

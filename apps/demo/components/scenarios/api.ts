@@ -1,4 +1,4 @@
-import type { RunCounts } from '../../lib/scenarios/traffic'
+import type { RunResult } from '../../lib/scenarios/traffic'
 import type { ShownScenario } from './shown-scenario'
 
 /** Runs a scenario to its end. Resolves to a sentence about it. */
@@ -7,9 +7,14 @@ export async function run(scenario: ShownScenario, signal: AbortSignal): Promise
   try {
     const response = await fetch(`/api/demo/scenarios/${id}`, { method: 'POST', signal })
     if (!response.ok) return await messageIn(response)
-    const { allowed, denied, failed } = (await response.json()) as RunCounts
+    const { allowed, denied, failed, conclusion } = (await response.json()) as RunResult
     const others = failed > 0 ? `, ${failed} failed` : ''
-    return `${title} is over: ${allowed + denied + failed} requests, ${allowed} allowed, ${denied} denied${others}. Run it again, as often as you like.`
+    const counts = `${allowed + denied + failed} requests, ${allowed} allowed, ${denied} denied${others}`
+    return [
+      `${title} is over: ${counts}.`,
+      ...(conclusion === undefined ? [] : [conclusion]),
+      'Run it again, as often as you like.',
+    ].join(' ')
   } catch {
     return signal.aborted ? `${title} was stopped.` : 'The demo does not answer.'
   }

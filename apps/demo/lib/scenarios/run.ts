@@ -1,7 +1,7 @@
 import type { Scenario } from './scenario'
 import { resetTenants } from '../development/reset'
 import { setStoreDown } from '../development/store-switch'
-import { createTraffic, type RunCounts } from './traffic'
+import { createTraffic, type RunResult } from './traffic'
 
 const shared = globalThis as { sluiceDemoIsRunning?: boolean }
 
@@ -19,14 +19,14 @@ export async function runScenario(
   scenario: Scenario,
   origin: string,
   aborted: AbortSignal,
-): Promise<RunCounts> {
+): Promise<RunResult> {
   shared.sluiceDemoIsRunning = true
   const signal = AbortSignal.any([aborted, AbortSignal.timeout(TIMEOUT_MS)])
-  const { traffic, counts } = createTraffic(origin, signal)
+  const { traffic, result } = createTraffic(origin, signal)
   try {
     await resetTenants(scenario.tenants)
     await scenario.run(traffic)
-    return counts
+    return result
   } finally {
     // An aborted run may have left it down.
     if (process.env['DEMO_STORE_SWITCH']) await setStoreDown(false)

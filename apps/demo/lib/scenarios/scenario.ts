@@ -39,4 +39,6 @@ export interface Traffic {
   readonly startStore: () => Promise<void>
   /** Moves the demo's clock to shortly before midnight. */
   readonly moveBeforeMidnight: (ms: number) => void
+  /** Adds a sentence to the result of the run. */
+  readonly conclude: (sentence: string) => void
 }

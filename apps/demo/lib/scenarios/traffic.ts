@@ -5,16 +5,18 @@ import { tenants } from '../auth/tenants'
 import { moveBeforeMidnight } from '../development/clock'
 import { setStoreDown } from '../development/store-switch'
 
-/** The counts of a run. */
-export interface RunCounts {
+/** The result of a run. */
+export interface RunResult {
   allowed: number
   denied: number
   failed: number
+  /** What the scenario found, if it says more than its counts. */
+  conclusion?: string
 }
 
 /** Creates the traffic of one run against the demo at `origin`, which ends with `signal`. */
 export function createTraffic(origin: string, signal: AbortSignal) {
-  const counts: RunCounts = { allowed: 0, denied: 0, failed: 0 }
+  const result: RunResult = { allowed: 0, denied: 0, failed: 0 }
   const tokens = new Map<TenantName, Promise<string>>()
   const tokenOf = (name: TenantName): Promise<string> => {
     const tenant = tenants.find((one) => one.tenant === name)
@@ -38,7 +40,7 @@ export function createTraffic(origin: string, signal: AbortSignal) {
     })
     const { status } = response
     const outcome = { status, code: codeIn(status, await response.text()) }
-    counts[status === 200 ? 'allowed' : status === 429 || status === 503 ? 'denied' : 'failed'] += 1
+    result[status === 200 ? 'allowed' : status === 429 || status === 503 ? 'denied' : 'failed'] += 1
     return outcome
   }
 
@@ -60,8 +62,9 @@ export function createTraffic(origin: string, signal: AbortSignal) {
     stopStore: () => setStoreDown(true),
     startStore: () => setStoreDown(false),
     moveBeforeMidnight,
+    conclude: (sentence) => void (result.conclusion = sentence),
   }
-  return { traffic, counts }
+  return { traffic, result }
 }
 
 function codeIn(status: number, body: string): Outcome['code'] {

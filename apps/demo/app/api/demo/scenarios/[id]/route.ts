@@ -2,7 +2,7 @@ import { controlsRefusal, refuse } from '../../../../../lib/development/controls
 import { scenarios } from '../../../../../lib/scenarios'
 import { isRunning, runScenario } from '../../../../../lib/scenarios/run'
 
-/** Runs a scenario, and answers at its end with its counts. It stops when the client goes away. */
+/** Runs a scenario, and answers at its end with its result. It stops when the client goes away. */
 export async function POST(
   request: Request,
   { params }: { params: Promise<{ id: string }> },
