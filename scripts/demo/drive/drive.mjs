@@ -5,6 +5,7 @@ import { latencies, progress, table } from './report.mjs'
 import { request, tokensFor } from './route-client.mjs'
 import { runawayAgent } from './runaway-agent.mjs'
 import { scenarios } from './scenarios.mjs'
+import { sharedGpu } from './shared-gpu.mjs'
 
 /** The time after which all requests are aborted, so that the checks report what is missing. */
 const DRIVE_TIMEOUT_MS = 180_000
@@ -14,10 +15,12 @@ const MAX_REQUESTS = 1_000
 export async function drive(stack) {
   const deadline = AbortSignal.timeout(DRIVE_TIMEOUT_MS)
   const { results, checks } = await runScenarios(stack, deadline)
+  const gpu = await sharedGpu(stack, deadline)
   const agent = await withinOneDay(() => runawayAgent(stack, deadline))
   const comparison = await overspend(stack, deadline)
-  printResults(results, agent, comparison)
-  return printChecks([...checks, ...agent.checks, ...comparison.checks])
+  const others = [gpu, agent, comparison]
+  printResults(results, others)
+  return printChecks([...checks, ...others.flatMap((other) => other.checks)])
 }
 
 /** Runs the scenarios. Returns their records, and the checks of them and of the store's requests. */
@@ -83,14 +86,15 @@ async function withinOneDay(work, canRepeat = () => true) {
 
 const today = () => new Date().toISOString().slice(0, 10)
 
-function printResults(results, agent, comparison) {
+function printResults(results, others) {
   const [, stormRecords] = [...results].find(([{ name }]) => name === 'retry storm')
   const storm = latencies(stormRecords)
   console.log(`\n${table(results)}\n`)
   console.log(
     `In the retry storm a denial took ${storm.denied} ms (median), ` +
-      `an allowed request ${storm.allowed} ms.\n\n${agent.summary}\n\n${comparison.summary}\n`,
+      `an allowed request ${storm.allowed} ms.\n`,
   )
+  for (const { summary } of others) console.log(`${summary}\n`)
 }
 
 /** Prints each check. Returns true if all hold. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { chart } from './report.mjs'
 import { tokensFor } from './route-client.mjs'
 
-const BAR_WIDTH = 20
 const TITLES = {
   'check-then-count': 'check, then count',
   'reserve-maximum': 'reserve the maximum',
@@ -25,7 +25,7 @@ export async function overspend({ url, secret }, deadline) {
   const { ways } = await answer.json()
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`  ${ways.length} times 200 streams in ${seconds} s`)
-  return { checks: checksOf(ways), summary: chart(ways) }
+  return { checks: checksOf(ways), summary: summaryOf(ways) }
 }
 
 const dollars = (micro) => `$${(micro / 1_000_000).toFixed(2)}`
@@ -58,18 +58,13 @@ function checksOf(ways) {
 }
 
 /** Formats a line with two bars for each way. */
-function chart(ways) {
+function summaryOf(ways) {
   const largest = (key) => Math.max(1, ...ways.map((way) => way[key]))
   const [mostDollars, mostRefusals] = [largest('overspend'), largest('falselyRefused')]
-  const rows = ways.map((way) => {
-    const overspent = bar(way.overspend / mostDollars, dollars(way.overspend))
-    const refused = bar(way.falselyRefused / mostRefusals, `${way.falselyRefused}`)
-    return `${TITLES[way.id].padEnd(BAR_WIDTH)} ${overspent}  ${refused}`.trimEnd()
-  })
-  const width = BAR_WIDTH + 6
-  const head = `${' '.repeat(BAR_WIDTH)} ${'overspend'.padEnd(width)}  false refusals`
-  return [head, ...rows].join('\n')
+  const rows = ways.map((way) => [
+    TITLES[way.id],
+    { share: way.overspend / mostDollars, text: dollars(way.overspend) },
+    { share: way.falselyRefused / mostRefusals, text: `${way.falselyRefused}` },
+  ])
+  return chart(['overspend', 'false refusals'], rows)
 }
-
-const bar = (share, text) =>
-  `${'█'.repeat(Math.round(share * BAR_WIDTH))} ${text}`.trimStart().padEnd(BAR_WIDTH + 6)

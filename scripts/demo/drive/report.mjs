@@ -1,6 +1,9 @@
 import { deniedBy, describe, isAllowed } from './checks.mjs'
 
 const BAR_WIDTH = 30
+/** The widths of a bar in a chart, and of the text beside it. */
+const CHART_BAR_WIDTH = 20
+const CHART_TEXT_WIDTH = 10
 
 /** Shows the progress of a scenario: a bar on a terminal, one line at the end elsewhere. */
 export function progress(title, total, out = process.stdout) {
@@ -50,6 +53,24 @@ function pad(cell, widths, column) {
   if (NUMBER_COLUMNS.has(column)) return cell.padStart(width)
   return column === widths.length - 1 ? cell : cell.padEnd(width)
 }
+
+/** Formats a line for each row: its title, and for each of two heads a bar with a text. */
+export function chart(heads, rows) {
+  const lines = [['', ...heads], ...rows.map(([title, ...bars]) => [title, ...bars.map(chartBar)])]
+  const widths = [CHART_BAR_WIDTH, CHART_BAR_WIDTH + CHART_TEXT_WIDTH, 0]
+  return lines
+    .map((cells) =>
+      cells
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join(' ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** Formats a share from 0 to 1 as a bar with a text. */
+const chartBar = ({ share, text }) =>
+  `${'█'.repeat(Math.round(share * CHART_BAR_WIDTH))} ${text}`.trimStart()
 
 /** Returns the median milliseconds of allowed and of denied answers. */
 export function latencies(records) {
