@@ -38,13 +38,14 @@ export function divide(state: Shares, slot: number, limit: number): Shares {
   const lent = lendable(shares, slot, limit)
   const total = inUse(state, slot, 1)
   const wasFull = state.fullSlot >= slot - 1 || total > limit - largest
+  const wasHeldDown = state.fullSlot >= slot - SLOTS - 1
   const parts = partLevel(state, state.slot, lendable(state, state.slot, limit))
   const content: Content[] = []
   let room = lent
   for (const [id, member] of membersToKnow(state, slot)) {
     shares.members.set(id, member)
     const used = inUse(member, slot, 1)
-    const likely = likelyUse(member, slot, largest)
+    const likely = likelyUse(member, slot, largest, wasHeldDown)
     if (id === OTHERS) {
       room -= likely
       continue
@@ -66,7 +67,7 @@ export function divide(state: Shares, slot: number, limit: number): Shares {
 }
 
 /** Returns what a member is likely to use in a window: as much as in the last one, or more if it uses more and more. */
-function likelyUse(member: Member, slot: number, largest: number): number {
+function likelyUse(member: Member, slot: number, largest: number, wasHeldDown: boolean): number {
   const used = inUse(member, slot, 1)
   const latest = member.counts[member.slot - slot + 1] ?? 0
   const oldest = member.counts.findLastIndex(
@@ -74,7 +75,9 @@ function likelyUse(member: Member, slot: number, largest: number): number {
   )
   // One that has begun within the window: at its pace. A request by itself is no pace.
   const pace = ((used - largest) * SLOTS) / Math.max(1, oldest + slot - member.slot)
-  return Math.max(used, inUse(member, slot, 0) + 2 * latest, Math.floor(pace))
+  // The limit was used up: what it used in the window before tells little.
+  const held = wasHeldDown ? latest * SLOTS : 0
+  return Math.max(used, inUse(member, slot, 0) + 2 * latest, Math.floor(pace), held)
 }
 
 /** A member that wants no more than it is likely to ask for. */

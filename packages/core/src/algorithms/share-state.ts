@@ -13,7 +13,8 @@
  *
  * A denial writes nothing, so nobody knows who was denied. But a member that has used up its part and loan may have
  * been, and so may each of them once the limit was used up: these are taken to want more. Any other is likely to
- * ask for as much as in the window before, or for twice as much as in the last slot.
+ * ask for as much as in the window before, or for twice as much as in the last slot; for as much as in the last slot
+ * all through the window, if the limit was used up within the last one, which held all of them down.
  */
 
 /** Slots in a window. One more is counted, the oldest: as much of it as is still in the window. */

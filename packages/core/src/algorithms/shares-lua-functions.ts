@@ -122,6 +122,7 @@ local function divide(head, slot, limit, id)
   for at = ${WEIGHTS}, ${HEAD_SIZE} do head[at] = 0 end
   local lent = lendable(head, slot, limit)
   local was_full = head[4] >= slot - 1 or total > limit - largest
+  local was_held_down = head[4] >= slot - ${SLOTS + 1}
   local rows, using, gone, others, mine = redis.call('HGETALL', key), {}, {}, nil, nil
   for at = 1, #rows, 2 do
     if rows[at] ~= '#' then
@@ -145,7 +146,8 @@ local function divide(head, slot, limit, id)
       if list[${MEMBER} + age] > 0 then oldest = age end
     end
     local pace = (used - largest) * ${SLOTS} / math.max(1, oldest + slot - list[3])
-    return math.max(used, used_by(list, slot, 0) + 2 * latest, math.floor(pace))
+    local held = was_held_down and latest * ${SLOTS} or 0
+    return math.max(used, used_by(list, slot, 0) + 2 * latest, math.floor(pace), held)
   end
   if others then room = room - likely(others, used_by(others, slot, 1)) end
   for _, each in ipairs(using) do
