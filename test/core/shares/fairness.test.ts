@@ -1,3 +1,5 @@
+import { createLimiter, manualClock, slidingWindow } from '@sluice/core'
+import { fairShare } from '@sluice/core/fair-share'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../support/running-redis.ts'
@@ -171,4 +173,47 @@ describe('those whose guarantees are more than the limit together', () => {
       )
     }
   })
+})
+
+describe('beside one that uses up the limit at once', () => {
+  it.each(SEEDS)(
+    'those that ask evenly, and never again, get their part, seed %i',
+    async (seed) => {
+      const numbers = new Random(`burst ${seed}`)
+      const clock = manualClock(1_000_000_000_000 + numbers.whole(0, 9_999))
+      const gpu = slidingWindow({ name: 'gpu', limit: LIMIT, window: '10s', per: 'global' })
+      const limiter = createLimiter({
+        store: memory(),
+        clock,
+        policies: [fairShare(gpu, { between: ['tenant'] })],
+      })
+      const next = new Map([['burst', 0]])
+      const [asked, got] = [
+        [0, 0, 0, 0],
+        [0, 0, 0, 0],
+      ]
+      let joinedMs: number | undefined
+      for (let ms = 0; ms < (joinedMs ?? 0) + 40_000; ms += 1) {
+        for (const [tenant, at] of next) {
+          if (ms < at) continue
+          const { allowed } = await limiter.check({ tenant })
+          const gapMs = tenant === 'burst' ? 4 : 62
+          next.set(tenant, ms + gapMs * (0.9 + 0.2 * numbers.next()))
+          if (joinedMs === undefined && !allowed) {
+            joinedMs = ms
+            for (const one of ['a', 'b']) next.set(one, ms + 62 * numbers.next())
+          }
+          const window = Math.floor((ms - (joinedMs ?? ms)) / 10_000)
+          if (tenant === 'burst' || window > 3) continue
+          asked[window] = (asked[window] ?? 0) + 1
+          if (allowed) got[window] = (got[window] ?? 0) + 1
+        }
+        clock.advance(1)
+      }
+      const shares = got.map((units, window) => units / (asked[window] ?? 1))
+      // Until the burst has left the window, nothing is free but the headroom.
+      expect(shares[1]).toBeGreaterThanOrEqual(0.8)
+      expect(Math.min(...shares.slice(2))).toBeGreaterThanOrEqual(0.95)
+    },
+  )
 })
