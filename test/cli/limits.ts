@@ -1,4 +1,27 @@
-/* The file of limits of a project in tests. */
+/* The file of limits of a project in tests, and an instance of the app that has them. */
+import { createLimiter, dailyCap, monthlyCap, slidingWindow, type Limiter } from '@sluice/core'
+import { runtimeConfiguration } from '@sluice/core/configuration'
+import { upstash } from '@sluice/core/upstash'
+import { recordUsage } from '@sluice/usage'
+
+/** An instance of the app, elsewhere: the limits of `limitsFile` for the default plan. */
+export const instanceOf = (
+  { url, token }: { url: string; token: string },
+  prefix: string,
+): Limiter =>
+  createLimiter({
+    store: upstash({ url, token, prefix, timeoutMs: 30_000 }),
+    policies: [
+      slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'] }),
+      dailyCap({ name: 'daily', limit: 500, per: ['tenant', 'route'] }),
+      monthlyCap({ name: 'budget', limit: 50_000_000, unit: 'usd', per: ['tenant'] }),
+      slidingWindow({ name: 'all', limit: 1_000, window: '1m', per: 'global' }),
+    ],
+    extensions: [
+      runtimeConfiguration({ allow: { rpm: ['limit', 'mode'] } }),
+      recordUsage({ tenants: 'plain' }),
+    ],
+  })
 
 /** Limits of every kind that the command shows, under keys of their own. */
 export const limitsFile = (prefix: string): string => `

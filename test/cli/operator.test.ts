@@ -1,11 +1,9 @@
-import { createLimiter, dailyCap, monthlyCap, slidingWindow, type Limiter } from '@sluice/core'
-import { runtimeConfiguration } from '@sluice/core/configuration'
-import { upstash } from '@sluice/core/upstash'
-import { flushUsage, recordUsage } from '@sluice/usage'
+import type { Limiter } from '@sluice/core'
+import { flushUsage } from '@sluice/usage'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
-import { BUDGET_FILE, limitsFile } from './limits.ts'
+import { BUDGET_FILE, instanceOf, limitsFile } from './limits.ts'
 import { envOf, NODES, project, removeProjects, type Project, type Ran } from './project.ts'
 
 const redis = sharedRedisOverHttp()
@@ -18,22 +16,7 @@ let prefix: string
 let running: Limiter
 
 /** Another instance of the app. */
-const instance = (): Limiter => {
-  const { url, token } = redis.local
-  return createLimiter({
-    store: upstash({ url, token, prefix, timeoutMs: 30_000 }),
-    policies: [
-      slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'] }),
-      dailyCap({ name: 'daily', limit: 500, per: ['tenant', 'route'] }),
-      monthlyCap({ name: 'budget', limit: 50_000_000, unit: 'usd', per: ['tenant'] }),
-      slidingWindow({ name: 'all', limit: 1_000, window: '1m', per: 'global' }),
-    ],
-    extensions: [
-      runtimeConfiguration({ allow: { rpm: ['limit', 'mode'] } }),
-      recordUsage({ tenants: 'plain' }),
-    ],
-  })
-}
+const instance = (): Limiter => instanceOf(redis.local, prefix)
 
 beforeEach(() => {
   prefix = freshPrefix()

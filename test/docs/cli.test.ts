@@ -1,9 +1,7 @@
-import { createLimiter, dailyCap, monthlyCap, slidingWindow, type Limiter } from '@sluice/core'
-import { upstash } from '@sluice/core/upstash'
-import { flushUsage, recordUsage } from '@sluice/usage'
+import { flushUsage } from '@sluice/usage'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { BUDGET_FILE, limitsFile } from '../cli/limits.ts'
+import { BUDGET_FILE, instanceOf, limitsFile } from '../cli/limits.ts'
 import { envOf, project, removeProjects, type Project } from '../cli/project.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
@@ -28,17 +26,7 @@ beforeAll(async () => {
     'src/budget.ts': BUDGET_FILE,
     '.env.local': envOf(redis.local),
   })
-  const { url, token } = redis.local
-  const running: Limiter = createLimiter({
-    store: upstash({ url, token, prefix, timeoutMs: 30_000 }),
-    policies: [
-      slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'] }),
-      dailyCap({ name: 'daily', limit: 500, per: ['tenant', 'route'] }),
-      monthlyCap({ name: 'budget', limit: 50_000_000, unit: 'usd', per: ['tenant'] }),
-      slidingWindow({ name: 'all', limit: 1_000, window: '1m', per: 'global' }),
-    ],
-    extensions: [recordUsage({ tenants: 'plain' })],
-  })
+  const running = instanceOf(redis.local, prefix)
   const acme = { tenant: 'acme', route: 'chat' }
   await running.check(acme, { cost: { request: 3, usd: 1_250_000 } })
   await running.check(acme, { cost: { request: 21, usd: 0 } })
