@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts'
 import type { Records } from '../limiter/records.ts'
 import type { RecordField } from '../stores/store.ts'
-import type { Settings } from './settings.ts'
+import type { EntrySettings } from './temporary.ts'
 import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import { singleFlight } from '../internal/single-flight.ts'
 
 /** The settings of one partition, by the names of policies. */
-export type PartitionSettings = ReadonlyMap<string, Settings>
+export type PartitionSettings = ReadonlyMap<string, EntrySettings>
 
 /** One version of a partition's record. */
 export interface LoadedRecord {

@@ -9,13 +9,14 @@ import {
   assertSettings,
   changeSettings,
   dimensionsOf,
+  removeAll,
   type Change,
-  type ConfigurablePolicies,
   type ConfigurablePolicy,
   type SettingChanges,
 } from './settings.ts'
+import { assertUntil, removeEnded } from './temporary.ts'
 
-/** Changes to settings, by policy; `null` removes all settings. */
+/** Changes to settings, by policy; `null` removes all settings, temporary ones too. */
 export type ConfigurationChanges = Readonly<Record<string, SettingChanges | null>>
 
 /** The bounds of a document: each isolate loads all of it. */
@@ -31,7 +32,7 @@ const MAX_CHARACTERS = 500_000
 export async function parseChanges(
   changes: ConfigurationChanges,
   subject: Subject | undefined,
-  policies: ConfigurablePolicies,
+  { policies, clock }: Pick<ConfigurationCache, 'policies' | 'clock'>,
 ): Promise<Change[]> {
   assertKnownOptions('configure', changes, [...policies.keys()])
   const valid: Change[] = []
@@ -39,26 +40,59 @@ export async function parseChanges(
     const option = `configure.${name}`
     const configurable = policies.get(name) as ConfigurablePolicy
     const { per } = configurable.policy
-    if (change !== null) assertChanges(option, change, configurable, subject !== undefined)
+    const parsed =
+      change === null
+        ? removeAll(configurable, subject)
+        : parseChange(option, change, configurable, subject, clock())
     if (subject !== undefined && per === 'global') {
       const message = 'must be set without a subject: per "global" has one partition'
       throw new ConfigError('invalid_option', option, message)
     }
     if (subject !== undefined) await encodePartitionAsync(subject, per)
-    valid.push({ configurable, subject, changes: change })
+    valid.push(parsed)
   }
   if (valid.length > 0) return valid
   throw new ConfigError('invalid_option', 'configure', 'must name at least one policy')
 }
 
-function assertChanges(
+function parseChange(
   option: string,
   changes: SettingChanges,
   configurable: ConfigurablePolicy,
+  subject: Subject | undefined,
+  now: number,
+): Change {
+  assertKnownOptions(option, changes, [...configurable.allowed, 'until'])
+  const { until, ...settings } = changes
+  const defined = Object.entries(settings).filter(([, value]) => value !== undefined)
+  const values = Object.fromEntries(defined.filter(([, value]) => value !== null))
+  assertNewSettings(option, values, configurable, subject !== undefined)
+  // An end that is `undefined` by mistake must not make a change last.
+  const isEnded = until === null
+  if (isEnded || !('until' in changes)) {
+    const lasting = Object.fromEntries(defined)
+    return { configurable, subject, lasting, temporary: isEnded ? null : undefined }
+  }
+  const end = assertUntil(`${option}.until`, until, now)
+  const removed = defined.find(([, value]) => value === null)?.[0]
+  if (removed !== undefined) {
+    const message = 'must have a value until then: only a lasting change removes a setting'
+    throw new ConfigError('invalid_option', `${option}.${removed}`, message)
+  }
+  if (defined.length === 0) {
+    const message = `must set at least one of "${configurable.allowed.join('", "')}" until then`
+    throw new ConfigError('invalid_option', option, message)
+  }
+  const temporary = { ...values, until: new Date(end).toJSON() }
+  return { configurable, subject, lasting: {}, temporary }
+}
+
+function assertNewSettings(
+  option: string,
+  settings: object,
+  configurable: ConfigurablePolicy,
   isPartition: boolean,
 ): void {
-  assertKnownOptions(option, changes, configurable.allowed)
-  const settings = changeSettings({}, changes, configurable)
   const { mode, enforced } = assertSettings(option, settings, configurable, isPartition)
   if (mode !== 'shadow' || enforced === undefined) return
   const message = 'must be left out in mode "shadow", which enforces nothing'
@@ -79,7 +113,7 @@ export async function makeChanges(
   try {
     await retryWrite(async () => {
       const { version, entries } = await cache.readDocument()
-      const text = editDocument(entries, changes)
+      const text = editDocument(entries, changes, cache.clock())
       if (text === JSON.stringify(entries)) return true
       const set = { [versionField.field]: randomId(), [settingsField.field]: text }
       return records.write([{ key: versionField.key, set }], { ...versionField, is: version })
@@ -91,8 +125,13 @@ export async function makeChanges(
 }
 
 /** Returns the text of a document with changes. @throws ConfigError When it would be too large. */
-function editDocument(entries: readonly unknown[], changes: readonly Change[]): string {
-  const edited = changes.reduce(editEntries, entries)
+function editDocument(
+  entries: readonly unknown[],
+  changes: readonly Change[],
+  now: number,
+): string {
+  const current = entries.flatMap((entry) => withoutEnded(entry as StoredEntry, now))
+  const edited = changes.reduce(editEntries, current)
   const text = JSON.stringify(edited)
   const partitions = edited.filter((entry) => (entry as StoredEntry)?.subject)
   if (partitions.length <= MAX_PARTITIONS && text.length <= MAX_CHARACTERS) return text
@@ -100,12 +139,17 @@ function editDocument(entries: readonly unknown[], changes: readonly Change[]): 
   throw new ConfigError('configuration_full', 'configure', `must not set more than ${most} in all`)
 }
 
+/** Returns an entry without temporary settings that have ended; nothing if it has no others. */
+function withoutEnded(entry: StoredEntry, now: number): readonly unknown[] {
+  const settings = removeEnded(entry?.settings, now)
+  if (settings === entry?.settings) return [entry]
+  return settings === undefined ? [] : [{ ...entry, settings }]
+}
+
 /** Makes one change. Other entries and settings stay, valid or not: another version of the app may use them. */
-function editEntries(
-  entries: readonly unknown[],
-  { configurable, subject, changes }: Change,
-): unknown[] {
-  const { policy } = configurable
+function editEntries(entries: readonly unknown[], change: Change): unknown[] {
+  const { subject } = change
+  const { policy } = change.configurable
   const partition = subject && dimensionsOf(subject, policy.per)
   const isChanged = (entry: unknown): boolean =>
     (entry as StoredEntry)?.policy === policy.name &&
@@ -113,7 +157,7 @@ function editEntries(
   // The last of several is in force.
   const found = entries.findLastIndex(isChanged)
   const index = found < 0 ? entries.length : found
-  const settings = changeSettings((entries[index] as StoredEntry)?.settings, changes, configurable)
+  const settings = changeSettings((entries[index] as StoredEntry)?.settings, change)
   const changed = { policy: policy.name, ...(partition && { subject: partition }), settings }
   return entries.toSpliced(index, 1, ...(Object.keys(settings).length === 0 ? [] : [changed]))
 }

@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.ts'
 import type { Contribution } from '../limiter/extensions.ts'
 import type { Records } from '../limiter/records.ts'
-import type { SettingsLookup } from '../limiter/resolve.ts'
+import type { PolicySettings, SettingsLookup } from '../limiter/resolve.ts'
 import type { RecordField } from '../stores/store.ts'
+import type { EntrySettings } from './temporary.ts'
 import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 import { singleFlight } from '../internal/single-flight.ts'
 import {
@@ -12,7 +13,7 @@ import {
   type Configuration,
   type Report,
 } from './document.ts'
-import { resolveSettings, type ConfigurablePolicies } from './settings.ts'
+import { mergeSettings, resolveSettings, type ConfigurablePolicies } from './settings.ts'
 
 /** The extension's name. */
 export const CONFIGURATION = 'configuration'
@@ -34,10 +35,10 @@ interface LoadedConfiguration {
 export class ConfigurationCache {
   readonly records: Records
   readonly policies: ConfigurablePolicies
+  readonly clock: Clock
   /** Two fields of one hash: the document, and a version that is new with each change. */
   readonly settingsField: RecordField
   readonly versionField: RecordField
-  readonly #clock: Clock
   readonly #report: Report
   readonly #loadOnce: (startedAt: number) => Promise<LoadedConfiguration>
   #latest: LoadedConfiguration | undefined
@@ -56,7 +57,7 @@ export class ConfigurationCache {
     this.policies = policies
     this.settingsField = { key, field: 'settings' }
     this.versionField = { key, field: 'version' }
-    this.#clock = clock
+    this.clock = clock
     this.#report = report
     this.#loadOnce = singleFlight(
       (startedAt: number) => this.#load(startedAt),
@@ -104,12 +105,12 @@ export class ConfigurationCache {
     try {
       return this.#contribution(await this.#loadOnce(startedAt))
     } catch (failure) {
-      return { settings: settingsOf(lastKnown), failure }
+      return { settings: this.#settingsOf(lastKnown), failure }
     }
   }
 
   async #load(startedAt: number): Promise<LoadedConfiguration> {
-    const readAt = this.#clock()
+    const readAt = this.clock()
     const changes = this.#changes
     const loaded = await this.read(startedAt)
     // Otherwise it may lack a change that this isolate has made meanwhile.
@@ -123,29 +124,31 @@ export class ConfigurationCache {
 
   /** Contributes `loaded`. Unless it is fresh, the store's version is read with the decision. */
   #contribution(loaded: LoadedConfiguration): Contribution {
-    const readAt = this.#clock()
-    const settings = settingsOf(loaded.configuration)
+    const readAt = this.clock()
+    const settings = this.#settingsOf(loaded.configuration)
     const isFresh = readAt < this.#freshUntil && !clockMovedBack(this.#freshUntil, readAt)
     if (isFresh && loaded === this.#current) return { settings }
     const update = (version: string | undefined): boolean => {
       const isOutdated = version !== loaded.version
       if (loaded === this.#current) {
         this.#isOutdated = isOutdated
-        const freshUntil = clockMovedBack(this.#freshUntil, this.#clock()) ? 0 : this.#freshUntil
+        const freshUntil = clockMovedBack(this.#freshUntil, this.clock()) ? 0 : this.#freshUntil
         this.#freshUntil = Math.max(freshUntil, readAt + FRESH_MS)
       }
       return isOutdated
     }
     return { settings, reads: [{ field: this.versionField, update }] }
   }
-}
 
-function settingsOf(configuration: Configuration | undefined): SettingsLookup {
-  return (policy, partition) => {
-    const { name, keyspace } = policy.follows ?? policy
-    const ofPolicy = configuration?.get(settingKey(name))?.settings
-    const ofPartition = configuration?.get(settingKey(name, partition))?.settings
-    if (!ofPolicy && !ofPartition) return undefined
-    return resolveSettings(ofPartition ?? {}, ofPolicy ?? {}, keyspace?.name ?? name, partition)
+  #settingsOf(configuration: Configuration | undefined): SettingsLookup {
+    return (policy, partition) => {
+      const { name, keyspace } = policy.follows ?? policy
+      const resolve = (entry: EntrySettings | undefined): PolicySettings | undefined =>
+        entry && resolveSettings(entry, this.clock, keyspace?.name ?? name, partition)
+      return mergeSettings(
+        resolve(configuration?.get(settingKey(name, partition))),
+        resolve(configuration?.get(settingKey(name))),
+      )
+    }
   }
 }

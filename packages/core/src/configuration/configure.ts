@@ -1,7 +1,6 @@
 import type { ConfigurationEntry } from './document.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { ConfigurationHandle } from './runtime-configuration.ts'
-import type { Change } from './settings.ts'
 import { assertSubject } from '../limiter/call.ts'
 import { onRoutes, policiesToReset, type ResetOptions } from '../limiter/reset.ts'
 import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
@@ -9,12 +8,15 @@ import { encodePartitionAsync, lacksDimension, type Subject } from '../subject.t
 import { makeChanges, parseChanges, type ConfigurationChanges } from './changes.ts'
 import { CONFIGURATION } from './configuration-cache.ts'
 import { settingKey } from './document.ts'
+import { removeAll, type Change } from './settings.ts'
+import { isCurrent } from './temporary.ts'
 
 /**
  * Changes settings while the app runs: of whole policies, or, with a subject, of the partitions that it
- * falls in. A partition's settings take precedence over the policy's; `null` removes settings. Changes
- * apply to the next request of this isolate, and within 5 seconds to the others. If one change is
- * invalid, none is made. All others are one step; with `partitionRecords`, one for each record.
+ * falls in. A partition's settings take precedence over the policy's; `null` removes settings. With
+ * `until`, a change ends at that time, by itself. Changes apply to the next request of this isolate, and
+ * within 5 seconds to the others. If one change is invalid, none is made. All others are one step; with
+ * `partitionRecords`, one for each record.
  *
  * @throws ConfigError When `runtimeConfiguration` does not allow a setting, or a value is out of range.
  * @throws InputError When the subject lacks a dimension of one of the policies.
@@ -22,6 +24,7 @@ import { settingKey } from './document.ts'
  * @example
  * await configure(limiter, { rpm: { limit: 30 } })
  * await configure(limiter, { rpm: { limit: 5 } }, { tenant: 'acme' })
+ * await configure(limiter, { rpm: { limit: 120, until: '2026-11-28T18:00Z' } }, { tenant: 'acme' })
  */
 export async function configure(
   limiter: Limiter,
@@ -31,7 +34,7 @@ export async function configure(
   // A subject that is `undefined` by mistake must not set everyone's limits.
   if (subject.length > 0) assertSubject(subject[0])
   const handle = handleOf(limiter)
-  await makeAll(handle, await parseChanges(changes, subject[0], handle.cache.policies))
+  await makeAll(handle, await parseChanges(changes, subject[0], handle.cache))
 }
 
 /**
@@ -48,15 +51,29 @@ export async function readConfiguration(
   ...subject: [subject?: Subject]
 ): Promise<readonly ConfigurationEntry[]> {
   if (subject.length > 0) assertSubject(subject[0])
-  const { cache, partitions } = handleOf(limiter)
-  if (subject[0] && partitions) return partitions.read(subject[0])
+  const handle = handleOf(limiter)
+  const entries = await readEntries(handle, subject[0])
+  const now = handle.cache.clock()
+  return entries.flatMap((entry) => {
+    const { temporary, ...lasting } = entry
+    if (!temporary || isCurrent(temporary, now)) return [entry]
+    return Object.keys(entry.settings).length > 0 ? [lasting] : []
+  })
+}
+
+/** Reads settings, of which temporary ones may have ended. */
+async function readEntries(
+  { cache, partitions }: ConfigurationHandle,
+  subject: Subject | undefined,
+): Promise<readonly ConfigurationEntry[]> {
+  if (subject && partitions) return partitions.read(subject)
   const { configuration } = await cache.read()
-  if (!subject[0]) return [...configuration.values()]
+  if (!subject) return [...configuration.values()]
   const entries: ConfigurationEntry[] = []
   for (const { policy } of cache.policies.values()) {
     const { name, per } = policy
-    if (per === 'global' || lacksDimension(subject[0], per)) continue
-    const partition = await encodePartitionAsync(subject[0], per)
+    if (per === 'global' || lacksDimension(subject, per)) continue
+    const partition = await encodePartitionAsync(subject, per)
     const entry = configuration.get(settingKey(name, partition))
     if (entry) entries.push(entry)
   }
@@ -85,7 +102,7 @@ export async function removeConfiguration(
     const { per } = policy
     if (!configurable || per === 'global') return []
     const subjects = onRoutes(subject, policy, options).filter((one) => !lacksDimension(one, per))
-    return subjects.map((one) => ({ configurable, subject: one, changes: null }))
+    return subjects.map((one) => removeAll(configurable, one))
   })
   if (changes.length > 0) await makeAll(handle, changes)
 }
@@ -122,9 +139,10 @@ async function makeAll(
 
 /** Returns the part of a change that removes settings. */
 function removalsOf(change: Change): Change[] {
-  if (change.changes === null) return [change]
-  const removed = Object.entries(change.changes).filter(([, value]) => value === null)
-  return removed.length > 0 ? [{ ...change, changes: Object.fromEntries(removed) }] : []
+  const removed = Object.entries(change.lasting).filter(([, value]) => value === null)
+  const temporary = change.temporary === null ? null : undefined
+  if (removed.length === 0 && temporary === undefined) return []
+  return [{ ...change, lasting: Object.fromEntries(removed), temporary }]
 }
 
 const handleOf = (limiter: Limiter): ConfigurationHandle =>

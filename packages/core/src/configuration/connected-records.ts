@@ -9,7 +9,13 @@ import { lacksDimension } from '../subject.ts'
 import { PartitionCache, type CachedPartition, type RecordSource } from './cached-partition.ts'
 import { editRecord, EMPTY_RECORD, parseRecord } from './partition-record.ts'
 import { retryWrite } from './retry-write.ts'
-import { dimensionsOf, resolveSettings, type Change, type ConfigurablePolicy } from './settings.ts'
+import {
+  dimensionsOf,
+  mergeSettings,
+  resolveSettings,
+  type Change,
+  type ConfigurablePolicy,
+} from './settings.ts'
 
 /** The parts of a configuration that the records of its partitions join. */
 export interface RecordsContext extends Pick<ExtensionContext, 'records' | 'clock'> {
@@ -91,7 +97,7 @@ export class ConnectedRecords {
     const texts = await this.#context.records.read(fields)
     return groups.flatMap(({ per, source }, index) =>
       Array.from(source.parse(texts[index]), ([policy, settings]) => {
-        return { policy, subject: dimensionsOf(subject, per), settings }
+        return { policy, subject: dimensionsOf(subject, per), ...settings }
       }),
     )
   }
@@ -110,11 +116,12 @@ export class ConnectedRecords {
   /** Contributes a partition's record. Unless it is fresh, it is read with the decision. */
   #contribution(partition: CachedPartition, policies: PolicyGroup['policies']): Contribution {
     const { field, record } = partition
-    const readAt = this.#context.clock()
+    const { clock } = this.#context
+    const readAt = clock()
     const settings: Contribution['settings'] = (policy, encoded) => {
       const { name, keyspace } = policy.follows ?? policy
       const own = policies.has(name) && record?.settings.get(name)
-      return own ? resolveSettings(own, {}, keyspace?.name ?? name, encoded) : undefined
+      return own ? resolveSettings(own, clock, keyspace?.name ?? name, encoded) : undefined
     }
     if (partition.isFresh(readAt)) return { settings }
     const update = (text: string | undefined): boolean => partition.update(text, readAt) !== record
@@ -123,9 +130,9 @@ export class ConnectedRecords {
 
   /** Edits a record. Returns false if others have changed it meanwhile. */
   async #write(field: RecordField, changes: readonly Change[]): Promise<boolean> {
-    const { records, report } = this.#context
+    const { records, report, clock } = this.#context
     const [stored] = await records.read([field])
-    const text = editRecord(stored, changes, report)
+    const text = editRecord(stored, changes, clock(), report)
     if (text === (stored ?? EMPTY_RECORD)) return true
     const write = { key: field.key, set: { [field.field]: text } }
     return records.write([text === EMPTY_RECORD ? { ...write, ttlMs: EMPTY_MS } : write], {
@@ -175,23 +182,10 @@ function combine(all: readonly Contribution[]): Contribution {
   return {
     settings: (policy, partition) =>
       all.reduce<PolicySettings | undefined>(
-        (found, { settings }) => merge(found, settings?.(policy, partition)),
+        (found, { settings }) => mergeSettings(found, settings?.(policy, partition)),
         undefined,
       ),
     reads: all.flatMap(({ reads = [] }) => reads),
     failure: all.find(({ failure }) => failure !== undefined)?.failure,
-  }
-}
-
-function merge(
-  first: PolicySettings | undefined,
-  second: PolicySettings | undefined,
-): PolicySettings | undefined {
-  if (!first || !second) return first ?? second
-  return {
-    limit: first.limit ?? second.limit,
-    burst: first.burst ?? second.burst,
-    enabled: first.enabled ?? second.enabled,
-    enforced: first.enforced ?? second.enforced,
   }
 }

@@ -1,15 +1,16 @@
 import type { ConfigurablePolicies, ConfigurablePolicy, Settings } from './settings.ts'
+import type { EntrySettings, TemporarySettings } from './temporary.ts'
 import { ConfigError, InputError } from '../errors.ts'
 import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
 import { encodePartitionAsync } from '../subject.ts'
 import { assertSettings } from './settings.ts'
+import { assertTime } from './temporary.ts'
 
 /** The settings of a policy, or of one of its partitions. */
-export interface ConfigurationEntry {
+export interface ConfigurationEntry extends EntrySettings {
   readonly policy: string
   /** The dimensions of the partition; `undefined` for the whole policy. */
   readonly subject: Readonly<Record<string, string>> | undefined
-  readonly settings: Settings
 }
 
 /** The valid entries of a document, by `settingKey`. */
@@ -69,12 +70,12 @@ export async function parseConfiguration(
       if (isPartition) assertKnownOptions(`${path}.subject`, subject, per as readonly string[])
       assertOptions(path, settings)
       const valid = parseSettings(path, settings, configurable, isPartition, report)
-      if (Object.keys(valid).length === 0) continue
+      if (!valid) continue
       const key = settingKey(
         policy,
         isPartition ? await encodePartitionAsync(subject, per) : undefined,
       )
-      configuration.set(key, { policy, subject, settings: valid })
+      configuration.set(key, { policy, subject, ...valid })
     } catch (error) {
       // The path in an error about an id starts at the subject.
       if (error instanceof InputError) report(`${path}.${error.input}: ${error.reason}`)
@@ -85,8 +86,49 @@ export async function parseConfiguration(
   return configuration
 }
 
-/** Returns the valid ones of `settings`. */
+/** Returns the valid ones of stored settings; `undefined` if there are none. */
 export function parseSettings(
+  path: string,
+  stored: object,
+  configurable: ConfigurablePolicy,
+  isPartition: boolean,
+  report: Report,
+): EntrySettings | undefined {
+  const { temporary: storedTemporary, ...lasting } = stored as { readonly temporary?: unknown }
+  const select: Select = (option, settings) =>
+    selectValid(option, settings, configurable, isPartition, report)
+  const settings = select(path, lasting)
+  const temporary =
+    storedTemporary === undefined
+      ? undefined
+      : parseTemporary(`${path}.temporary`, storedTemporary, select, report)
+  if (temporary) return { settings, temporary }
+  return Object.keys(settings).length > 0 ? { settings } : undefined
+}
+
+/** Returns the valid ones of settings. */
+type Select = (option: string, settings: object) => Settings
+
+function parseTemporary(
+  option: string,
+  stored: unknown,
+  select: Select,
+  report: Report,
+): TemporarySettings | undefined {
+  try {
+    assertOptions(option, stored)
+    const { until, ...rest } = stored as { readonly until?: unknown }
+    const end = assertTime(`${option}.until`, until)
+    const settings = select(option, rest)
+    return Object.keys(settings).length > 0 ? { settings, until: end } : undefined
+  } catch (error) {
+    const { option: invalid, reason } = error as ConfigError
+    report(`${invalid}: ${reason}`)
+    return undefined
+  }
+}
+
+function selectValid(
   path: string,
   settings: object,
   configurable: ConfigurablePolicy,

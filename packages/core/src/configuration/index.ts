@@ -5,4 +5,11 @@ export type { RuntimeConfigurationOptions } from './runtime-configuration.ts'
 export type { PartitionRecords } from './partition-records.ts'
 export type { ConfigurationChanges } from './changes.ts'
 export type { ConfigurationEntry } from './document.ts'
-export type { Setting, SettingChanges, Settings } from './settings.ts'
+export type {
+  LastingChanges,
+  Setting,
+  SettingChanges,
+  Settings,
+  TemporaryChanges,
+} from './settings.ts'
+export type { EntrySettings, TemporarySettings, Until } from './temporary.ts'

@@ -3,12 +3,8 @@ import type { PartitionSettings } from './cached-partition.ts'
 import { ConfigError } from '../errors.ts'
 import { assertOptions } from '../internal/validation.ts'
 import { parseSettings, type Report } from './document.ts'
-import {
-  changeSettings,
-  type Change,
-  type ConfigurablePolicies,
-  type Settings,
-} from './settings.ts'
+import { changeSettings, type Change, type ConfigurablePolicies } from './settings.ts'
+import { removeEnded, type EntrySettings } from './temporary.ts'
 
 /** The text of a record without settings. */
 export const EMPTY_RECORD = '{}'
@@ -19,7 +15,7 @@ export function parseRecord(
   policies: ConfigurablePolicies,
   report: Report,
 ): PartitionSettings {
-  const parsed = new Map<string, Settings>()
+  const parsed = new Map<string, EntrySettings>()
   for (const [name, settings] of Object.entries(parseObject(text, report))) {
     try {
       const configurable = policies.get(name)
@@ -28,7 +24,8 @@ export function parseRecord(
         throw new ConfigError('invalid_option', JSON.stringify(name.slice(0, 64)), message)
       }
       assertOptions(name, settings)
-      parsed.set(name, parseSettings(name, settings, configurable, true, report))
+      const valid = parseSettings(name, settings, configurable, true, report)
+      if (valid) parsed.set(name, valid)
     } catch (error) {
       const { option, reason } = error as ConfigError
       report(`${option}: ${reason}`)
@@ -37,16 +34,21 @@ export function parseRecord(
   return parsed
 }
 
-/** Returns the text of a record with changes. What is not changed stays, valid or not. */
+/** Returns the text of a record with changes. What is not changed and has not ended stays, valid or not. */
 export function editRecord(
   text: string | undefined,
   changes: readonly Change[],
+  now: number,
   report: Report,
 ): string {
-  const record = new Map(Object.entries(parseObject(text, report)))
-  for (const { configurable, changes: settingChanges } of changes) {
-    const { name } = configurable.policy
-    const settings = changeSettings(record.get(name), settingChanges, configurable)
+  const record = new Map<string, unknown>()
+  for (const [name, stored] of Object.entries(parseObject(text, report))) {
+    const settings = removeEnded(stored, now)
+    if (settings !== undefined) record.set(name, settings)
+  }
+  for (const change of changes) {
+    const { name } = change.configurable.policy
+    const settings = changeSettings(record.get(name), change)
     if (Object.keys(settings).length > 0) record.set(name, settings)
     else record.delete(name)
   }

@@ -1,6 +1,8 @@
+import type { Clock } from '../clock.ts'
 import type { PolicySettings } from '../limiter/resolve.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Per, Subject } from '../subject.ts'
+import type { EntrySettings, StoredTemporary, Until } from './temporary.ts'
 import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
@@ -11,6 +13,7 @@ import {
 } from '../internal/validation.ts'
 import { assertCountable, type Units } from '../policies/limit.ts'
 import { isInShare, type Mode } from '../policies/rollout.ts'
+import { isCurrent, removeTemporary } from './temporary.ts'
 
 /** Settings of a policy, or of one of its partitions, that may change at run time. */
 export interface Settings {
@@ -32,8 +35,20 @@ export type Setting = keyof Settings
 /** The names of all settings. */
 export const SETTINGS: readonly Setting[] = ['limit', 'burst', 'mode', 'enabled', 'enforced']
 
-/** Settings to change; `null` removes a setting. */
-export type SettingChanges = { readonly [Name in Setting]?: Settings[Name] | null }
+/** Settings to change for good; `null` removes a setting. */
+export type LastingChanges = { readonly [Name in Setting]?: Settings[Name] | null } & {
+  /** `null` ends a temporary change now. */
+  readonly until?: null
+}
+
+/** Settings to change until a time. They replace an earlier temporary change as a whole. */
+export interface TemporaryChanges extends Settings {
+  /** The end of the change: in the future, and at most 366 days from now. */
+  readonly until: Until
+}
+
+/** Settings to change, for good or until a time. */
+export type SettingChanges = LastingChanges | TemporaryChanges
 
 /** A policy, and its settings that may be changed. */
 export interface ConfigurablePolicy {
@@ -46,8 +61,10 @@ export interface Change {
   readonly configurable: ConfigurablePolicy
   /** A subject of the partition; `undefined` for the whole policy. */
   readonly subject: Subject | undefined
-  /** `null` removes all settings. */
-  readonly changes: SettingChanges | null
+  /** Lasting settings; `null` removes one. */
+  readonly lasting: Readonly<Record<string, unknown>>
+  /** Replaces a temporary change. `null` removes it; `undefined` leaves it. */
+  readonly temporary: StoredTemporary | null | undefined
 }
 
 /** By the names of policies. */
@@ -78,22 +95,43 @@ export function assertSettings(
   return settings
 }
 
-/** Returns the effect of settings on a partition: its own take precedence over those of the policy. */
+/**
+ * Returns the effect on a partition of settings now: temporary ones take precedence until their end. It is
+ * `undefined` after the end of all settings, so that those of another extension apply again.
+ */
 export function resolveSettings(
-  ofPartition: Settings,
-  ofPolicy: Settings,
+  { settings, temporary }: EntrySettings,
+  clock: Clock,
   rolloutName: string,
   partition: string,
-): PolicySettings {
+): PolicySettings | undefined {
   const includes = (kind: string, percentage: number | undefined): boolean | undefined =>
     percentage === undefined
       ? undefined
       : isInShare(`${rolloutName}/${kind}:${partition}`, percentage)
+  const effectOf = ({ limit, burst, enabled, ...rest }: Settings): PolicySettings => ({
+    limit,
+    burst,
+    enabled: includes('enabled', enabled),
+    enforced: includes('enforced', enforcedPercentage(rest)),
+  })
+  if (temporary && isCurrent(temporary, clock())) {
+    return mergeSettings(effectOf(temporary.settings), effectOf(settings))
+  }
+  return temporary && Object.keys(settings).length === 0 ? undefined : effectOf(settings)
+}
+
+/** Returns for each setting the value of the first that has it. */
+export function mergeSettings(
+  first: PolicySettings | undefined,
+  second: PolicySettings | undefined,
+): PolicySettings | undefined {
+  if (!first || !second) return first ?? second
   return {
-    limit: ofPartition.limit ?? ofPolicy.limit,
-    burst: ofPartition.burst ?? ofPolicy.burst,
-    enabled: includes('enabled', ofPartition.enabled ?? ofPolicy.enabled),
-    enforced: includes('enforced', enforcedPercentage(ofPartition) ?? enforcedPercentage(ofPolicy)),
+    limit: first.limit ?? second.limit,
+    burst: first.burst ?? second.burst,
+    enabled: first.enabled ?? second.enabled,
+    enforced: first.enforced ?? second.enforced,
   }
 }
 
@@ -109,15 +147,31 @@ export function dimensionsOf(subject: Subject, per: Per): Record<string, string>
   return Object.fromEntries(names.map((name) => [name, values[name] as string]))
 }
 
-/** Returns stored settings with changes. `null` removes a setting, `undefined` has no effect. */
+/** Returns stored settings with a change. Those that the limiter does not allow stay. */
 export function changeSettings(
   stored: unknown,
-  changes: SettingChanges | null,
-  { allowed }: ConfigurablePolicy,
+  { configurable, lasting, temporary }: Change,
 ): object {
-  const removal = Object.fromEntries(allowed.map((setting) => [setting, null]))
-  const defined = Object.entries(changes ?? removal).filter(([, value]) => value !== undefined)
-  const settings = typeof stored === 'object' ? stored : {}
-  const entries = Object.entries({ ...settings, ...Object.fromEntries(defined) })
-  return Object.fromEntries(entries.filter(([, value]) => value !== null))
+  const settings = (typeof stored === 'object' ? stored : null) as StoredSettings | null
+  const changed: Readonly<Record<string, unknown>> = {
+    ...settings,
+    ...lasting,
+    ...(temporary !== undefined && {
+      temporary: temporary ?? removeTemporary(settings?.temporary, configurable.allowed),
+    }),
+  }
+  return Object.fromEntries(
+    Object.entries(changed).filter(([, value]) => value !== null && value !== undefined),
+  )
+}
+
+/** Settings of the document or a record, which may be anything. */
+interface StoredSettings {
+  readonly temporary?: unknown
+}
+
+/** Returns the change that removes all settings. */
+export function removeAll(configurable: ConfigurablePolicy, subject: Subject | undefined): Change {
+  const lasting = Object.fromEntries(configurable.allowed.map((setting) => [setting, null]))
+  return { configurable, subject, lasting, temporary: null }
 }
