@@ -4,7 +4,7 @@ import { NODES, project, removeProjects } from './project.ts'
 
 afterAll(removeProjects)
 
-const COMMANDS = ['init', 'show', 'why', 'set', 'reset', 'usage', 'doctor']
+const COMMANDS = ['init', 'show', 'why', 'set', 'raise', 'reset', 'usage', 'doctor']
 const MEMORY = `
 import { createLimiter, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
@@ -43,7 +43,10 @@ describe('the command line', () => {
   })
 
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
-    ['nope', 'there is no command "nope"; there are init, show, why, set, reset, usage, doctor'],
+    [
+      'nope',
+      'there is no command "nope"; there are init, show, why, set, raise, reset, usage, doctor',
+    ],
     ['show --nope', "Unknown option '--nope'"],
     ['show --tenant', "Option '--tenant <value>' argument missing. See: sluice show --help"],
     ['show extra', 'Unexpected argument'],

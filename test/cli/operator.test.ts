@@ -31,6 +31,9 @@ beforeEach(() => {
 const ACME = { tenant: 'acme', route: 'chat' }
 const FREE = { cost: { request: 1, usd: 0 } }
 
+/** The limit that another instance decides by. */
+const limitOf = async (subject = ACME) => (await instance().peek(subject, FREE)).policies[0]?.limit
+
 /** What a command has printed as JSON. */
 const jsonOf = ({ out }: Ran): Record<string, unknown> => JSON.parse(out) as never
 
@@ -126,8 +129,6 @@ describe('sluice why', () => {
 
 describe('sluice set', () => {
   it('shows a change, makes it with --yes, and takes it back', async () => {
-    const limitOf = async (subject = ACME) =>
-      (await instance().peek(subject, FREE)).policies[0]?.limit
     const args = ['set', 'rpm', 'limit=5', '--tenant', 'acme']
     expect((await app.sluice(args)).out).toBe(
       'rpm (tenant=acme): limit as in the code -> 5\nNothing is changed. Add --yes to change it.',
@@ -144,7 +145,7 @@ describe('sluice set', () => {
 
   it('takes dollars, for everyone', async () => {
     const { out } = await app.sluice(['set', 'budget', 'limit=$20.50', '--yes', '--json'])
-    expect(JSON.parse(out)).toMatchObject({ after: { limit: 20_500_000 }, made: true })
+    expect(JSON.parse(out)).toMatchObject({ changes: { limit: 20_500_000 }, made: true })
   })
 
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
@@ -154,6 +155,7 @@ describe('sluice set', () => {
     ['rpm limit=5 --route chat', '"rpm" counts by tenant: add --tenant NAME'],
     ['all limit=5 --tenant acme', '"all" is one limit for everyone: leave out tenant=acme'],
     ['rpm limit=-5 --yes', 'must be a whole number from 0'],
+    ['rpm limit=-5', 'must be a whole number from 0'],
     ['daily limit=5 --yes', 'configure.daily: unknown option; expected "rpm", "all", "budget"'],
     ['rpm limit=5 --subject x', '--subject x must be NAME=VALUE'],
   ]
@@ -162,6 +164,39 @@ describe('sluice set', () => {
     expect({ out, exitCode }).toEqual({ out: '', exitCode: 1 })
     expect(err).toContain(says)
     expect(jsonOf(await app.sluice(['show', '--json']))['settings']).toEqual([])
+  })
+})
+
+describe('sluice raise', () => {
+  it('sets a limit that ends by itself', async () => {
+    const args = ['raise', 'rpm', '120', '--tenant', 'acme', '--until']
+    const shown = await app.sluice([...args, '24h'])
+    expect(shown.out).toMatch(
+      /^rpm \(tenant=acme\): limit as in the code -> 120, until \d{4}-\d\d-\d\d \d\d:\d\dZ\nNothing is changed\. Add --yes to change it\.$/,
+    )
+    expect(await limitOf()).toBe(20)
+    await app.sluice(['set', 'rpm', 'limit=30', '--tenant', 'acme', '--yes'])
+    const soon = new Date(Date.now() + 60_000).toJSON()
+    expect((await app.sluice([...args, soon, '--yes'])).out).toContain('limit 30 -> 120')
+    expect(await limitOf()).toBe(120)
+    expect((await app.sluice(['show', '--tenant', 'acme', '--route', 'chat'])).out).toContain(
+      `rpm (tenant=acme): limit=120 until ${soon.slice(0, 16).replace('T', ' ')}Z, then limit=30`,
+    )
+  })
+
+  it.each([
+    ['rpm', 'name a policy and a limit'],
+    ['rpm 120', 'say until when, such as --until 24h'],
+    ['rpm 120 --until soon', '--until soon must be a duration, such as 24h'],
+    ['rpm 120 --until 2026-11-28T18:00', 'a time with a zone'],
+    ['rpm 120 --until 2020-01-01T00:00Z', 'must be in the future'],
+    ['rpm 120 --until 900d', 'at most 366 days from now'],
+    ['rpm null --until 24h', 'must have a value until then'],
+    ['rpm many --until 24h', 'must be a whole number from 0'],
+    ['daily 120 --until 24h', 'configure.daily: unknown option'],
+  ])('refuses, without --yes, too: %s', async (args, says) => {
+    const { err, exitCode } = await app.sluice(['raise', ...args.split(' ')])
+    expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
   })
 })
 

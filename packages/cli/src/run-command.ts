@@ -5,13 +5,23 @@ import type { Command, Result, Values } from './command.ts'
 import { CommandError } from './errors.ts'
 import { doctor } from './commands/doctor.ts'
 import { init } from './commands/init.ts'
+import { raise } from './commands/raise.ts'
 import { reset } from './commands/reset.ts'
 import { set } from './commands/set.ts'
 import { show } from './commands/show.ts'
 import { usage } from './commands/usage.ts'
 import { why } from './commands/why.ts'
 
-const COMMANDS: Readonly<Record<string, Command>> = { init, show, why, set, reset, usage, doctor }
+const COMMANDS: Readonly<Record<string, Command>> = {
+  init,
+  show,
+  why,
+  set,
+  raise,
+  reset,
+  usage,
+  doctor,
+}
 
 const COMMON = `  --json                print the result as JSON
   --help                print this
@@ -56,6 +66,9 @@ export async function runCommand(
   return { ...result, text: JSON.stringify(result.json, null, 2) }
 }
 
+/** The commands that have more than options. */
+const POSITIONAL = new Set(['set', 'raise'])
+
 const said = (text: string): Result => ({ text: text.trimEnd(), json: text.trimEnd() })
 
 function version(): string {
@@ -69,7 +82,11 @@ function parse(name: string, command: Command, args: string[]) {
   const flags = { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const
   const options = { ...command.options, ...flags }
   try {
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: name === 'set' })
+    const { values, positionals } = parseArgs({
+      args,
+      options,
+      allowPositionals: POSITIONAL.has(name),
+    })
     return { values: values as Values, positionals }
   } catch (error) {
     throw new CommandError(`${(error as Error).message}. See: sluice ${name} --help`)

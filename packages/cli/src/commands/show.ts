@@ -13,6 +13,7 @@ import { table } from '../format.ts'
 import { look } from '../look.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
+import { timeText } from '../until.ts'
 
 export const show: Command = {
   summary: 'your limits; with --tenant, what it has left',
@@ -123,11 +124,17 @@ function overview(
   ].join('\n')
 }
 
+const textOfAll = (all: object): string[] => Object.entries(all).map((pair) => pair.join('='))
+
 /** Returns one entry of the settings as a line. */
-const settingText = ({ policy, subject, settings }: ConfigurationEntry): string =>
-  `  ${policy} (${subjectText(subject)}): ${Object.entries(settings)
-    .map((pair) => pair.join('='))
-    .join(' ')}`
+function settingText({ policy, subject, settings, temporary }: ConfigurationEntry): string {
+  const ending = temporary
+    ? [...textOfAll(temporary.settings), `until ${timeText(temporary.until)}`].join(' ')
+    : undefined
+  const lasting = textOfAll(settings).join(' ')
+  const parts = [ending, lasting].filter((text) => text !== undefined && text !== '')
+  return `  ${policy} (${subjectText(subject)}): ${parts.join(', then ')}`
+}
 
 function useText(
   subject: Readonly<Record<string, string>>,

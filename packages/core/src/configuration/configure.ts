@@ -38,6 +38,23 @@ export async function configure(
 }
 
 /**
+ * Checks changes as `configure` does, and makes none: to show an operator what would change.
+ *
+ * @throws ConfigError As `configure` does, but for `configuration_full`.
+ * @throws InputError As `configure` does.
+ * @example
+ * await checkChanges(limiter, { rpm: { limit: 30 } })
+ */
+export async function checkChanges(
+  limiter: Limiter,
+  changes: ConfigurationChanges,
+  ...subject: [subject?: Subject]
+): Promise<void> {
+  if (subject.length > 0) assertSubject(subject[0])
+  await parseChanges(changes, subject[0], handleOf(limiter).cache)
+}
+
+/**
  * Reads settings from the store: with a subject, those of the partitions that it falls in; otherwise those
  * of whole policies, and of all partitions that are not in `partitionRecords`.
  *

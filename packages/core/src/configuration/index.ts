@@ -1,6 +1,12 @@
 export { runtimeConfiguration } from './runtime-configuration.ts'
 export { partitionRecords } from './partition-records.ts'
-export { configure, readConfiguration, removeConfiguration, resetAll } from './configure.ts'
+export {
+  checkChanges,
+  configure,
+  readConfiguration,
+  removeConfiguration,
+  resetAll,
+} from './configure.ts'
 export type { RuntimeConfigurationOptions } from './runtime-configuration.ts'
 export type { PartitionRecords } from './partition-records.ts'
 export type { ConfigurationChanges } from './changes.ts'

@@ -1,0 +1,30 @@
+import type { Command } from '../command.ts'
+import { textOf } from '../command.ts'
+import { CommandError } from '../errors.ts'
+import { LIMITER_USAGE } from '../limiter-options.ts'
+import { SUBJECT_USAGE } from '../subject.ts'
+import { set } from './set.ts'
+
+export const raise: Command = {
+  summary: 'another limit until a time, after which the old one applies again',
+  usage: `Usage: sluice raise POLICY LIMIT --until TIME [--tenant NAME] [--yes] [options]
+
+Sets a limit that ends by itself, of a policy whose limit runtimeConfiguration allows. Dollars are written with a sign:
+'$20'. Without --yes, it shows what would change.
+
+${SUBJECT_USAGE}
+  --until TIME          the end: after 24h or 3d, or at 2026-11-28T18:00Z
+  --yes                 make the change
+${LIMITER_USAGE}`,
+  options: set.options,
+
+  run(values, [policy, limit, ...others], folder) {
+    if (policy === undefined || limit === undefined || others.length > 0) {
+      throw new CommandError('name a policy and a limit, such as: sluice raise rpm 120 --until 24h')
+    }
+    if (textOf(values, 'until') === undefined) {
+      throw new CommandError('say until when, such as --until 24h; for good, use sluice set')
+    }
+    return set.run(values, [policy, `limit=${limit}`], folder)
+  },
+}

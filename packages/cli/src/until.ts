@@ -1,0 +1,22 @@
+import { CommandError } from './errors.ts'
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Returns the end of a change: a time, or a duration from now, such as `24h`. */
+export function untilOf(text: string): Date {
+  const [, count = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
+  const ms = Number(count) * (UNIT_MS[unit] ?? Number.NaN)
+  const time = new Date(ms > 0 ? Date.now() + ms : text)
+  const isTime = ms > 0 || /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/.test(text)
+  if (isTime && !Number.isNaN(time.getTime())) return time
+  throw new CommandError(
+    `--until ${text} must be a duration, such as 24h or 3d, or a time with a zone, such as 2026-11-28T18:00Z`,
+  )
+}
+
+/** Returns a time as a person reads it: `2026-11-28 18:00Z`. */
+export const timeText = (time: Date | number): string =>
+  new Date(time)
+    .toJSON()
+    .replace('T', ' ')
+    .replace(/:\d\d\.\d+Z$/, 'Z')
