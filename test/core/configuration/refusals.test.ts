@@ -17,6 +17,7 @@ import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
 import { loosely, mistakesAreNamed, type Mistake } from '../../support/mistakes.ts'
+import { DAY, NOON } from '../../support/times.ts'
 import { app, limitOf, policies, recordsApp } from './support.ts'
 
 const make = loosely(runtimeConfiguration)
@@ -90,6 +91,11 @@ describe('a mistake in the allowed settings is an error that names the option', 
 
 const USER = { tenant: 'acme', user: 'u1' }
 
+/** A change with what is no end, or none that is allowed. */
+const endingAt = (until: unknown) => [{ rpm: { limit: 1, until } }, 'configure.rpm.until'] as const
+
+const soon = NOON + DAY
+
 /** A mistake, the option that must be named, and the subject of the change. */
 const REFUSED: Record<string, readonly [changes: unknown, option: string, subject?: unknown]> = {
   nothing: [undefined, 'configure'],
@@ -119,6 +125,49 @@ const REFUSED: Record<string, readonly [changes: unknown, option: string, subjec
   'half a global policy': [{ all: { enabled: 50 } }, 'configure.all.enabled'],
   'half a partition': [{ rpm: { enabled: 50 } }, 'configure.rpm.enabled', ACME],
   'a partition of a global policy': [{ all: { limit: 1 } }, 'configure.all', ACME],
+  'an end that is undefined': endingAt(undefined),
+  'an end that is now': endingAt(NOON),
+  'an end in the past': endingAt(NOON - 1),
+  'an end in seconds': endingAt(Math.round(soon / 1_000)),
+  'an end in microseconds': endingAt(soon * 1_000),
+  'an end more than 366 days from now': endingAt(NOON + 366 * DAY + 1),
+  'an end that is NaN': endingAt(Number.NaN),
+  'an end that never comes': endingAt(Infinity),
+  'an invalid Date': endingAt(new Date('x')),
+  'an end that is true': endingAt(true),
+  'an end that is an object': endingAt({ at: soon }),
+  'an end that is no time': endingAt('tomorrow'),
+  'an empty end': endingAt(''),
+  'an end without a zone': endingAt('2026-01-16T12:00:00'),
+  'an end without a time': endingAt('2026-01-16'),
+  'an end in words': endingAt('Fri, 16 Jan 2026 12:00:00 GMT'),
+  'an end in epoch milliseconds as text': endingAt(String(soon)),
+  'an end on the 30th of February': endingAt('2026-02-30T12:00Z'),
+  'an end in a 13th month': endingAt('2026-13-01T12:00Z'),
+  'an end in a 25th hour': endingAt('2026-01-16T25:00Z'),
+  'an end and nothing else': [{ rpm: { until: soon } }, 'configure.rpm'],
+  'an end of undefined': [{ rpm: { limit: undefined, until: soon } }, 'configure.rpm'],
+  'a removal with an end': [{ rpm: { limit: null, until: soon } }, 'configure.rpm.limit'],
+  'a temporary limit below 0': [{ rpm: { limit: -1, until: soon } }, 'configure.rpm.limit'],
+  'a temporary setting that is not allowed': [
+    { byUser: { mode: 'shadow', until: soon } },
+    'configure.byUser.mode',
+  ],
+  'a temporary share of a shadow': [
+    { rpm: { mode: 'shadow', enforced: 50, until: soon } },
+    'configure.rpm.enforced',
+  ],
+  'half a partition until then': [
+    { rpm: { enabled: 50, until: soon } },
+    'configure.rpm.enabled',
+    ACME,
+  ],
+  'a partition of a global policy until then': [
+    { all: { limit: 1, until: soon } },
+    'configure.all',
+    ACME,
+  ],
+  'an end for all policies': [{ rpm: { limit: 1 }, until: soon }, 'configure.until'],
   'a good one before a bad one': [
     { rpm: { limit: 1 }, bucket: { burst: 0 } },
     'configure.bucket.burst',

@@ -8,6 +8,7 @@ import {
   runtimeConfiguration,
   type SettingChanges,
 } from '@sluice/core/configuration'
+import { cacheDenials } from '@sluice/core/cache-denials'
 import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { countAllowed, limitsIn } from '../../support/decisions.ts'
@@ -257,6 +258,20 @@ it.each(KINDS)('%s: a clock that is set right after it was ahead keeps it', asyn
   expect(await limitOf(limiter, 'rpm')).toBe(10)
   clock.set(NOON)
   expect(await limitOf(limiter, 'rpm')).toBe(120)
+})
+
+it('a denial that was cached until then is not repeated after its end', async () => {
+  const store = new Watched(memory())
+  const { clock, isolate } = app(cacheDenials(store))
+  const limiter = isolate()
+  const end = NOON + FRESH_MS
+  await configure(limiter, { rpm: { limit: 1, until: end } }, ACME)
+  expect(await countAllowed(limiter, ACME)).toBe(1)
+  const { decisions } = store.calls
+  expect(await limiter.check(ACME)).toMatchObject({ allowed: false, violated: { limit: 1 } })
+  expect(store.calls.decisions).toBe(decisions)
+  clock.set(end)
+  expect(await countAllowed(limiter, ACME)).toBe(9)
 })
 
 it.each([undefined, partitionRecords()])(

@@ -152,7 +152,7 @@ export function changeSettings(
   stored: unknown,
   { configurable, lasting, temporary }: Change,
 ): object {
-  const settings = (typeof stored === 'object' ? stored : null) as StoredSettings | null
+  const settings: StoredSettings | null = typeof stored === 'object' ? stored : null
   const changed: Readonly<Record<string, unknown>> = {
     ...settings,
     ...lasting,
