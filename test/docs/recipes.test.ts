@@ -15,7 +15,10 @@ const folder = mkdtempSync(fileURLToPath(new URL('recipes-', import.meta.url)))
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
-afterEach(() => vi.unstubAllGlobals())
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
 
 const blockOf = <Exports>(page: string, name: string): Promise<Exports> =>
   importBlock<Exports>(folder, page, name)
@@ -149,6 +152,40 @@ describe('a limit of its own for each tenant', () => {
     const ask = (tenant: string) => limiter.check({ tenant }, { cost: { usd: usd(100) } })
     expect(await ask('acme')).toMatchObject({ allowed: true, policies: [{ limit: usd(250) }] })
     expect(await ask('other')).toMatchObject({ allowed: false, policies: [{ limit: usd(50) }] })
+  })
+})
+
+describe('a limit that is raised for a time', () => {
+  it('falls back at its end, or when it is ended', async () => {
+    vi.useFakeTimers({ now: Date.UTC(2026, 10, 27, 9), toFake: ['Date'] })
+    const { limiter, raise, raised, endRaise } = await blockOf<{
+      limiter: Limiter
+      raise: (tenant: string, until: Date) => Promise<void>
+      raised: (tenant: string) => Promise<readonly unknown[]>
+      endRaise: (tenant: string) => Promise<void>
+    }>('configuration.md', 'raise.ts')
+    const until = new Date('2026-11-28T18:00Z')
+    const limits = async () => [
+      limitsIn(await limiter.check({ tenant: 'acme' }))['rpm'],
+      limitsIn(await limiter.check({ tenant: 'other' }))['rpm'],
+    ]
+    await raise('acme', until)
+    await raise('other', until)
+    expect(await limits()).toEqual([120, 120])
+    // As the comment in the block says.
+    expect(await raised('acme')).toEqual([
+      {
+        policy: 'rpm',
+        subject: { tenant: 'acme' },
+        settings: {},
+        temporary: { settings: { limit: 120 }, until: 1_795_888_800_000 },
+      },
+    ])
+    await endRaise('other')
+    expect(await limits()).toEqual([120, 60])
+    vi.setSystemTime(until)
+    expect(await limits()).toEqual([60, 60])
+    expect(await raised('acme')).toEqual([])
   })
 })
 
