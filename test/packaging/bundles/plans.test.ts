@@ -37,6 +37,8 @@ describe('a Worker loads', () => {
         'configuration/document.js',
         'configuration/runtime-configuration.js',
         'configuration/settings.js',
+        // Settings may end by themselves.
+        'configuration/temporary.js',
         // Settings may be shares of the partitions.
         'policies/rollout.js',
       ],
@@ -54,6 +56,8 @@ describe('a Worker loads', () => {
         'configuration/retry-write.js',
         'configuration/runtime-configuration.js',
         'configuration/settings.js',
+        // Settings may end by themselves.
+        'configuration/temporary.js',
         'policies/rollout.js',
       ],
     ],
