@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Records } from '../limiter/records.ts'
 import type { RecordField } from '../stores/store.ts'
-import type { EntrySettings } from './temporary.ts'
+import type { EntrySettings } from './settings.ts'
 import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 import { RecentItems } from '../internal/recent-items.ts'
 import { singleFlight } from '../internal/single-flight.ts'

@@ -3,7 +3,7 @@ import type { Contribution } from '../limiter/extensions.ts'
 import type { Records } from '../limiter/records.ts'
 import type { PolicySettings, SettingsLookup } from '../limiter/resolve.ts'
 import type { RecordField } from '../stores/store.ts'
-import type { EntrySettings } from './temporary.ts'
+import type { EntrySettings } from './settings.ts'
 import { clockMovedBack, FRESH_MS } from '../internal/freshness.ts'
 import { singleFlight } from '../internal/single-flight.ts'
 import {

@@ -18,4 +18,5 @@ export type {
   Settings,
   TemporaryChanges,
 } from './settings.ts'
-export type { EntrySettings, TemporarySettings, Until } from './temporary.ts'
+export type { EntrySettings, TemporarySettings } from './settings.ts'
+export type { Until } from './temporary.ts'

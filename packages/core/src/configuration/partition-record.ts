@@ -4,7 +4,8 @@ import { ConfigError } from '../errors.ts'
 import { assertOptions } from '../internal/validation.ts'
 import { parseSettings, type Report } from './document.ts'
 import { changeSettings, type Change, type ConfigurablePolicies } from './settings.ts'
-import { removeEnded, type EntrySettings } from './temporary.ts'
+import type { EntrySettings } from './settings.ts'
+import { removeEnded } from './temporary.ts'
 
 /** The text of a record without settings. */
 export const EMPTY_RECORD = '{}'

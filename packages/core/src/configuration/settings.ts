@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { PolicySettings } from '../limiter/resolve.ts'
 import type { PolicyRule } from '../policies/policy.ts'
 import type { Per, Subject } from '../subject.ts'
-import type { EntrySettings, StoredTemporary, Until } from './temporary.ts'
+import type { Until } from './temporary.ts'
 import { ConfigError } from '../errors.ts'
 import {
   assertKnownOptions,
@@ -28,6 +28,24 @@ export interface Settings {
   /** The percentage of counted partitions that are enforced; for one partition, 0 or 100. */
   readonly enforced?: number
 }
+
+/** Settings that apply until a time. */
+export interface TemporarySettings {
+  readonly settings: Settings
+  /** The time from which they no longer apply, in milliseconds since the Unix epoch. */
+  readonly until: number
+}
+
+/** The settings of a policy, or of one of its partitions. */
+export interface EntrySettings {
+  /** The lasting ones. */
+  readonly settings: Settings
+  /** Settings that take precedence over the lasting ones until a time. */
+  readonly temporary?: TemporarySettings
+}
+
+/** The stored form of temporary settings, beside which a field of another version may be. */
+export type StoredTemporary = Settings & { readonly until: string }
 
 /** The name of a setting. */
 export type Setting = keyof Settings

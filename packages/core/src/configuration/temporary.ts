@@ -1,27 +1,8 @@
 /* Settings that end by themselves. They are stored in the field `temporary` of the settings above which they are. */
-import type { Settings } from './settings.ts'
 import { ConfigError } from '../errors.ts'
 
 /** A time: a `Date`, milliseconds since the Unix epoch, or an ISO 8601 text with a zone (`'2026-11-28T18:00Z'`). */
 export type Until = Date | number | string
-
-/** Settings that apply until a time. */
-export interface TemporarySettings {
-  readonly settings: Settings
-  /** The time from which they no longer apply, in milliseconds since the Unix epoch. */
-  readonly until: number
-}
-
-/** The settings of a policy, or of one of its partitions. */
-export interface EntrySettings {
-  /** The lasting ones. */
-  readonly settings: Settings
-  /** Settings that take precedence over the lasting ones until a time. */
-  readonly temporary?: TemporarySettings
-}
-
-/** The stored form of temporary settings, beside which a field of another version may be. */
-export type StoredTemporary = Settings & { readonly until: string }
 
 /** The longest time for which settings may be temporary. */
 const MAX_DAYS = 366
@@ -57,7 +38,7 @@ export function assertUntil(option: string, value: unknown, now: number): number
 }
 
 /** Returns true before the end of temporary settings. */
-export function isCurrent({ until }: TemporarySettings, now: number): boolean {
+export function isCurrent({ until }: { readonly until: number }, now: number): boolean {
   return now < until
 }
 
