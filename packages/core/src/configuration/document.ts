@@ -1,5 +1,10 @@
-import type { ConfigurablePolicies, ConfigurablePolicy, Settings } from './settings.ts'
-import type { EntrySettings, TemporarySettings } from './settings.ts'
+import type {
+  ConfigurablePolicies,
+  ConfigurablePolicy,
+  EntrySettings,
+  Settings,
+  TemporarySettings,
+} from './settings.ts'
 import { ConfigError, InputError } from '../errors.ts'
 import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
 import { encodePartitionAsync } from '../subject.ts'

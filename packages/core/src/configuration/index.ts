@@ -12,11 +12,12 @@ export type { PartitionRecords } from './partition-records.ts'
 export type { ConfigurationChanges } from './changes.ts'
 export type { ConfigurationEntry } from './document.ts'
 export type {
+  EntrySettings,
   LastingChanges,
   Setting,
   SettingChanges,
   Settings,
   TemporaryChanges,
+  TemporarySettings,
 } from './settings.ts'
-export type { EntrySettings, TemporarySettings } from './settings.ts'
 export type { Until } from './temporary.ts'

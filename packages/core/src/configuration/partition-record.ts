@@ -3,8 +3,12 @@ import type { PartitionSettings } from './cached-partition.ts'
 import { ConfigError } from '../errors.ts'
 import { assertOptions } from '../internal/validation.ts'
 import { parseSettings, type Report } from './document.ts'
-import { changeSettings, type Change, type ConfigurablePolicies } from './settings.ts'
-import type { EntrySettings } from './settings.ts'
+import {
+  changeSettings,
+  type Change,
+  type ConfigurablePolicies,
+  type EntrySettings,
+} from './settings.ts'
 import { removeEnded } from './temporary.ts'
 
 /** The text of a record without settings. */

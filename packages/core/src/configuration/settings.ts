@@ -44,7 +44,7 @@ export interface EntrySettings {
   readonly temporary?: TemporarySettings
 }
 
-/** The stored form of temporary settings, beside which a field of another version may be. */
+/** The stored form of temporary settings. */
 export type StoredTemporary = Settings & { readonly until: string }
 
 /** The name of a setting. */

@@ -1,4 +1,4 @@
-/* Settings that end by themselves. They are stored in the field `temporary` of the settings above which they are. */
+/* Settings that end by themselves, stored in the field `temporary` of the lasting ones. */
 import { ConfigError } from '../errors.ts'
 
 /** A time: a `Date`, milliseconds since the Unix epoch, or an ISO 8601 text with a zone (`'2026-11-28T18:00Z'`). */
@@ -47,7 +47,7 @@ export function removeEnded(stored: unknown, now: number): unknown {
   const { temporary } = (stored ?? {}) as {
     readonly temporary?: { readonly until?: unknown } | null
   }
-  // What is no time is not ours to remove.
+  // Another version may have written what is no time here, so it stays.
   if (!(parseTime(temporary?.until) <= now)) return stored
   const others = Object.entries(stored as object).filter(([name]) => name !== 'temporary')
   return others.length > 0 ? Object.fromEntries(others) : undefined
