@@ -95,6 +95,13 @@ describe('a file of limits', () => {
     )
   })
 
+  it('may log: the result stays by itself', async () => {
+    const text = `${MEMORY}console.log('loaded'); console.info('too')\nexport const limiter = of('rpm')`
+    const { out, err } = await project({ 'limits.ts': text }).sluice(['show', '--json'])
+    expect(JSON.parse(out)).toMatchObject({ limits: [{ name: 'rpm' }] })
+    expect(err).toContain('loaded')
+  })
+
   const BROKEN: readonly (readonly [what: string, text: string, says: string])[] = [
     ['that throws', `throw new Error('boom')`, 'limits.ts does not load: boom'],
     ['that does not parse', 'export const = 5', 'limits.ts does not load: '],

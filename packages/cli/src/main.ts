@@ -4,6 +4,12 @@ import { CommandError } from './errors.ts'
 import { runCommand } from './run-command.ts'
 
 async function main(): Promise<void> {
+  // What a file of limits logs is no part of the result.
+  console.log = console.error
+  console.info = console.error
+  console.debug = console.error
+  // The reader may have read enough, such as `head -1`.
+  process.stdout.on('error', () => process.exit())
   const { text, exitCode = 0 } = await runCommand(process.argv.slice(2))
   process.exitCode = exitCode
   // A pipe may take it in parts.

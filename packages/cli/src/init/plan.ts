@@ -70,9 +70,27 @@ export function planOf(folder: string, framework: string | undefined): Plan {
       ...(template.isModule && manifest && manifest.type !== 'module'
         ? ['npm pkg set type=module']
         : []),
-      'npx sluice-local --token development',
+      'npx --no -- sluice-local --token development   # a store; leave it running',
+      `${STARTS[template.name] ?? serverStart()}   # in another terminal`,
+      `curl -i -X POST -H "authorization: Bearer $(npx --no -- sluice-local token --tenant acme)" http://localhost:${PORTS[template.name] ?? 3000}/api/ai/chat`,
     ],
   }
+}
+
+/** The commands that start an app in development, and the ports that it then has. */
+const STARTS: Readonly<Record<string, string>> = {
+  nextjs: 'npm run dev',
+  sveltekit: 'npm run dev',
+  astro: 'npm run dev',
+  cloudflare: 'npx wrangler dev',
+}
+const PORTS: Readonly<Record<string, number>> = { sveltekit: 5173, astro: 4321, cloudflare: 8787 }
+
+/** Returns the command that starts `server.ts`. Before 22.18, Node.js does not load TypeScript. */
+function serverStart(): string {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const isOld = major < 22 || (major === 22 && minor < 18)
+  return `${isOld ? 'npx tsx' : 'node'} --env-file=.env server.ts`
 }
 
 const WRANGLER = `{ "name": "limited", "main": "worker.ts", "compatibility_date": "2026-05-01" }
