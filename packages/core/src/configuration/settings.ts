@@ -45,7 +45,7 @@ export interface EntrySettings {
 }
 
 /** The stored form of temporary settings. */
-export type StoredTemporary = Settings & { readonly until: string }
+type StoredTemporary = Settings & { readonly until: string }
 
 /** The name of a setting. */
 export type Setting = keyof Settings
