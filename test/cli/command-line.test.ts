@@ -4,7 +4,8 @@ import { NODES, project, removeProjects } from './project.ts'
 
 afterAll(removeProjects)
 
-const COMMANDS = ['init', 'show', 'why', 'set', 'raise', 'reset', 'usage', 'doctor']
+const WITH_LIMITER = ['show', 'why', 'set', 'raise', 'reset', 'usage', 'doctor']
+const COMMANDS = ['init', 'local', 'token', ...WITH_LIMITER, 'replay']
 const MEMORY = `
 import { createLimiter, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
@@ -23,7 +24,7 @@ describe('the command line', () => {
     const { out, exitCode } = await project({}).sluice([name, '--help'])
     expect(exitCode).toBe(0)
     expect(out).toMatch(new RegExp(`^Usage: sluice ${name}\\b`))
-    const ofLimiter = name === 'init' ? [] : ['--limits', '--limiter', '--env']
+    const ofLimiter = WITH_LIMITER.includes(name) ? ['--limits', '--limiter', '--env'] : []
     for (const option of [...ofLimiter, '--json', '--help']) {
       expect(out).toContain(`  ${option} `)
     }
@@ -45,7 +46,7 @@ describe('the command line', () => {
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
     [
       'nope',
-      'there is no command "nope"; there are init, show, why, set, raise, reset, usage, doctor',
+      'there is no command "nope"; there are init, local, token, show, why, set, raise, reset, usage, replay, doctor',
     ],
     ['show --nope', "Unknown option '--nope'"],
     ['show --tenant', "Option '--tenant <value>' argument missing. See: sluice show --help"],

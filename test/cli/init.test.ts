@@ -66,7 +66,7 @@ describe.each(FRAMEWORKS)('sluice init, in a project of %s', (name, dependency, 
     expect(shown.out).not.toContain(/JWT_SECRET=(\w+)/.exec(read(one, secrets))?.[1])
     const next = made.out.split('Next:\n')[1]?.split('\n') ?? []
     expect(next[0]).toMatch(/^ {2}npm install .*@sluice\/core/)
-    expect(next.at(-3)).toContain('sluice-local --token development')
+    expect(next.at(-3)).toContain('sluice local --token development')
     expect(next.at(-1)).toMatch(/^ {2}curl .*localhost:\d+\/api\/ai\/chat$/)
     const again = await one.sluice(['init', '--yes', '--json'])
     expect(JSON.parse(again.out)).toMatchObject({ framework: name, changes: [] })

@@ -9,7 +9,7 @@ import { Redis } from '@upstash/redis'
 import { afterEach, describe, expect, it } from 'vitest'
 import { post } from './client.ts'
 
-const CLI = fileURLToPath(new URL('../../packages/local/bin/sluice-local.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../packages/cli/bin/sluice.js', import.meta.url))
 const started: ChildProcess[] = []
 
 afterEach(async () => {
@@ -28,7 +28,7 @@ interface Run {
 }
 
 function run(args: string[], env: Record<string, string> = {}): Run {
-  const child = spawn(process.execPath, [CLI, ...args], {
+  const child = spawn(process.execPath, [CLI, 'local', ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })
   started.push(child)
@@ -52,7 +52,7 @@ async function credentials({ child, output }: Run): Promise<{ url: string; token
   }
 }
 
-describe('sluice-local', () => {
+describe('sluice local', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)(
     'starts a redis-server, prints its settings, and ends both on %s',
     async (signal) => {
@@ -135,14 +135,20 @@ describe('sluice-local', () => {
     const help = run(['--help'])
     expect(await help.exited).toBe(0)
     expect(help.output()).toContain('--redis URL')
-    const version = run(['--version'])
-    expect(await version.exited).toBe(0)
-    expect(version.output()).toMatch(/^\d+\.\d+\.\d+\n$/)
-    const bad = [['--bogus'], ['--port', 'x'], ['--engine', 'sqlite'], ['extra'], ['--token', '']]
-    for (const args of bad) {
+    const bad: [args: string[], says: string][] = [
+      [['--bogus'], "Unknown option '--bogus'"],
+      [['--port', 'x'], '--port must be an integer'],
+      [['--engine', 'sqlite'], "--engine must be 'auto'"],
+      [['--allow-host', ''], '--allow-host must be an array'],
+      [['--redis', 'redis://localhost', '--engine', 'embedded'], 'or left out with --redis'],
+      [['extra'], 'Unexpected argument'],
+      [['--token', ''], '--token must be'],
+    ]
+    for (const [args, says] of bad) {
       const command = run(args)
       expect(await command.exited).toBe(1)
-      expect(command.errors()).toContain('sluice-local: ')
+      expect(command.errors()).toMatch(/^sluice: /)
+      expect(command.errors()).toContain(says)
     }
   })
 })

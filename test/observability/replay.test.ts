@@ -6,9 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, it } from 'vitest'
 
-const COMMAND = fileURLToPath(
-  new URL('../../packages/replay/bin/sluice-replay.js', import.meta.url),
-)
+const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/sluice.js', import.meta.url))
 const CALLS = 1_000_000
 const LIMIT = 10
 const folder = mkdtempSync(join(tmpdir(), 'replay-'))
@@ -65,7 +63,7 @@ export const policies = [slidingWindow({ name: 'rpm', limit: ${LIMIT}, window: '
   )
 
   // The log has 41 MB as text, and several times that as objects.
-  const args = ['--max-old-space-size=100', COMMAND, log, '--policies', limits, '--json']
+  const args = ['--max-old-space-size=100', COMMAND, 'replay', log, '--limits', limits, '--json']
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
     maxBuffer: 100_000_000,

@@ -24,10 +24,10 @@ let local: { child: ChildProcess; url: string; token: string }
 beforeAll(async () => {
   // Outside the workspace: nothing is found but what is installed.
   folder = mkdtempSync(join(tmpdir(), 'sluice-consumer-'))
-  const names = ['core', 'next', 'cloudflare', 'local']
+  const names = ['core', 'next', 'cloudflare', 'cli', 'local']
   tarballs = new Map(await Promise.all(names.map(pack)))
   const tools = `${folder}/tools`
-  await install(tools, ['local'], [])
+  await install(tools, ['core', 'cli', 'local'], [])
   local = await startLocalCommand(tools)
 })
 
@@ -131,9 +131,9 @@ function blockOf(blocks: ReadonlyMap<string, string>, name: string): string {
   return code
 }
 
-/** `sluice-local`, as installed, in front of the tests' Redis. */
+/** `sluice local`, as installed, in front of the tests' Redis. */
 async function startLocalCommand(cwd: string): Promise<typeof local> {
-  const args = [`${cwd}/node_modules/.bin/sluice-local`, '--port', '0']
+  const args = [`${cwd}/node_modules/.bin/sluice`, 'local', '--port', '0']
   const child = spawn(process.execPath, [...args, '--redis', inject('redisUrl')], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -144,7 +144,7 @@ async function startLocalCommand(cwd: string): Promise<typeof local> {
     const token = /^UPSTASH_REDIS_REST_TOKEN=(\S+)\n/m.exec(output)?.[1]
     if (url !== undefined && token !== undefined) return { child, url, token }
   }
-  throw new Error(`sluice-local ended before it was ready:\n${output}`)
+  throw new Error(`sluice local ended before it was ready:\n${output}`)
 }
 
 function storeEnv(): Record<string, string> {

@@ -4,9 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { pathOf, write } from './support.ts'
 
-const COMMAND = fileURLToPath(
-  new URL('../../packages/replay/bin/sluice-replay.js', import.meta.url),
-)
+const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/sluice.js', import.meta.url))
 const CORE = import.meta.resolve('@sluice/core')
 const MEMORY = import.meta.resolve('@sluice/core/memory')
 
@@ -17,7 +15,7 @@ function run(...args: readonly string[]): {
   stdout: string
   stderr: string
 } {
-  return spawnSync(process.execPath, [COMMAND, ...args], { encoding: 'utf8' })
+  return spawnSync(process.execPath, [COMMAND, 'replay', ...args], { encoding: 'utf8' })
 }
 
 /** A line of an access log. */
@@ -35,9 +33,9 @@ export const policies = [slidingWindow({ name: 'rpm', limit, window: '1m', per: 
 ${text === 'limiter' ? 'export const limiter = createLimiter({ store: memory(), policies })' : ''}`,
   )
 
-describe('sluice-replay', () => {
+describe('sluice replay', () => {
   it('prints what the limits of a TypeScript file would have denied', () => {
-    const { status, stdout, stderr } = run(write('log.csv', LOG), '--policies', limits(3))
+    const { status, stdout, stderr } = run(write('log.csv', LOG), '--limits', limits(3))
     expect(stderr).toMatch(/^replay: \d+ %$/m)
     expect(status).toBe(0)
     expect(stdout).toMatch(/^4 calls, 1 tenant, 40 tokens, from 2026-03-01 12:00:00 to 2026-03-01/)
@@ -49,7 +47,7 @@ describe('sluice-replay', () => {
 
   it('fails if more lines than not cannot be read, and names the first', () => {
     const broken = `time,tenant\n${'yesterday,acme\n'.repeat(12_031)}1772366400,acme`
-    const { status, stdout, stderr } = run(write('log.csv', broken), '--policies', limits(3))
+    const { status, stdout, stderr } = run(write('log.csv', broken), '--limits', limits(3))
     expect(status).toBe(1)
     expect(stdout).toBe('')
     expect(stderr).toContain(
@@ -63,7 +61,7 @@ describe('sluice-replay', () => {
     const isTerminal = ['--import', 'data:text/javascript,process.stderr.isTTY = true']
     const { stderr } = spawnSync(
       process.execPath,
-      [...isTerminal, COMMAND, log, '--policies', limits(3)],
+      [...isTerminal, COMMAND, 'replay', log, '--limits', limits(3)],
       { encoding: 'utf8' },
     )
     expect(stderr).not.toContain('\n')
@@ -82,7 +80,7 @@ describe('sluice-replay', () => {
 
   it('prints JSON, writes denials, and compares two files', () => {
     const denials = pathOf('denials.jsonl')
-    const files = ['--policies', limits(3, 'policies'), '--against', limits(1)]
+    const files = ['--limits', limits(3, 'policies'), '--against', limits(1)]
     const { stdout } = run(write('log.csv', LOG), ...files, '--json', '--denials', denials)
     const { comparison, facts } = JSON.parse(stdout) as Record<string, object>
     expect(comparison).toEqual({
@@ -103,23 +101,30 @@ describe('sluice-replay', () => {
 
   it('takes paths for the routes that patterns give them', () => {
     const log = write('log', ['/api/x?a=1', '/api/y/', '/other'].map(accessLine).join('\n'))
-    const { stdout } = run(log, '--policies', limits(1), '--routes', '/api/:name=api', '--json')
+    const { stdout } = run(log, '--limits', limits(1), '--routes', '/api/:name=api', '--json')
     const { sets, facts } = JSON.parse(stdout) as { sets: { used: object }[]; facts: object }
     expect(sets[0]?.used).toMatchObject({ calls: 2 })
     expect(facts).toMatchObject({ unmatched: 1 })
   })
 
-  it('says what to do if Node.js does not load TypeScript', () => {
-    const { stderr } = spawnSync(
+  it('loads TypeScript if Node.js does not', () => {
+    const { status } = spawnSync(
       process.execPath,
-      ['--no-experimental-strip-types', COMMAND, write('log.csv', LOG), '--policies', limits(1)],
+      [
+        '--no-experimental-strip-types',
+        COMMAND,
+        'replay',
+        write('log.csv', LOG),
+        '--limits',
+        limits(1),
+      ],
       { encoding: 'utf8' },
     )
-    expect(stderr).toMatch(/--policies is TypeScript, which Node.js v.* use Node.js 22.18 or later/)
+    expect(status).toBe(0)
   })
 
   it('names tenants of --except that are not in the log', () => {
-    const args = ['--policies', limits(1), '--except', 'acme,scraper']
+    const args = ['--limits', limits(1), '--except', 'acme,scraper']
     const { stdout } = run(write('log.csv', LOG), ...args)
     expect(stdout).toContain('Tenants of --except that are not in the log: scraper.')
   })
@@ -127,7 +132,7 @@ describe('sluice-replay', () => {
   it('does not let a log write to the terminal', () => {
     const { stdout } = run(
       write('log.csv', LOG.replaceAll('acme', '\u001B[2Jacme')),
-      '--policies',
+      '--limits',
       limits(1),
     )
     expect(stdout).toContain('�[2Jacme')
@@ -135,40 +140,44 @@ describe('sluice-replay', () => {
   })
 
   it.each([
-    [[], /LOG must be one file/],
-    [['log.csv'], /--policies is missing; name the file of your limits/],
-    [['log.csv', '--policies', 'none.ts'], /--policies must be a file/],
-    [['none.csv', '--policies', limits(1)], /LOG cannot be read: ENOENT/],
+    [[], /name one log, such as: sluice replay requests.csv/],
+    [['log.csv'], /found no file of limits in .* Name it: --limits FILE/],
+    [['log.csv', '--limits', 'none.ts'], /there is no file none.ts. Name another: --limits FILE/],
     [
-      ['log.csv', '--policies', write('limits.js', 'export const a = 1')],
-      /--policies must export "limiter" or "policies"; .* exports a/,
+      ['log.csv', '--limits', limits(1), '--against', 'none.ts'],
+      /there is no file none.ts. Name another: --against FILE/,
+    ],
+    [['none.csv', '--limits', limits(1)], /LOG cannot be read: ENOENT/],
+    [
+      ['log.csv', '--limits', write('limits.js', 'export const a = 1')],
+      /limits.js must export "limiter" or "policies"; it exports a/,
     ],
     [
-      ['log.csv', '--policies', write('limits.js', 'import "./none.js"')],
-      /--policies cannot be loaded: Cannot find module/,
+      ['log.csv', '--limits', write('limits.js', 'import "./none.js"')],
+      /limits.js does not load: Cannot find module/,
     ],
     [
-      ['log.csv', '--policies', 'l.js', '--columns', 'time'],
-      /--columns must be a list such as "time=ts/,
+      ['log.csv', '--limits', 'l.js', '--columns', 'time'],
+      /--columns time must be a list such as "time=ts/,
     ],
-    [['log.csv', '--policies', 'l.js', '--tenants', 'many'], /--tenants must be a whole number/],
+    [['log.csv', '--limits', 'l.js', '--tenants', 'many'], /--tenants many must be a whole number/],
     [
-      ['log.csv', '--policies', 'l.js', '--ignore-status', '42'],
-      /--ignore-status must be a list of statuses/,
+      ['log.csv', '--limits', 'l.js', '--ignore-status', '42'],
+      /--ignore-status 42 must be a list of statuses/,
     ],
     [
-      [write('log.csv', LOG), '--policies', limits(1), '--reorder-window', '1'.repeat(30)],
+      [write('log.csv', LOG), '--limits', limits(1), '--reorder-window', '1'.repeat(30)],
       /--reorder-window must be a text/,
     ],
     [
-      [write('log.csv', LOG), '--policies', limits(1), '--html', '/none/report.html'],
+      [write('log.csv', LOG), '--limits', limits(1), '--html', '/none/report.html'],
       /--html cannot be written: ENOENT/,
     ],
     [['--unknown'], /Unknown option '--unknown'/],
   ])('says which option is wrong: %j', (args, message) => {
     const { status, stderr } = run(...args)
     expect(stderr).toMatch(message)
-    expect(stderr).toMatch(/^sluice-replay: /)
+    expect(stderr).toMatch(/^sluice: /)
     expect(status).toBe(1)
   })
 })

@@ -7,6 +7,16 @@ export interface Result {
   readonly json: unknown
   /** @default 0 */
   readonly exitCode?: number
+  /** The end of what the command has started, such as a store. @default it has started nothing */
+  readonly ended?: Promise<void>
+}
+
+/** Where a command runs. */
+export interface Place {
+  /** The folder of the project. */
+  readonly folder: string
+  /** Returns a signal that aborts at Ctrl-C. A command that calls it ends by itself from then on. */
+  readonly stopSignal: () => AbortSignal
 }
 
 /** The options of a command line, as Node's own parser reads them. */
@@ -18,12 +28,14 @@ export interface Command {
   readonly summary: string
   readonly usage: string
   readonly options: NonNullable<ParseArgsConfig['options']>
+  /** True if it has more than options. */
+  readonly takesArguments?: boolean
   /**
    * Runs it.
    *
    * @throws CommandError When it cannot be done.
    */
-  run(values: Values, positionals: readonly string[], folder: string): Promise<Result>
+  run(values: Values, positionals: readonly string[], place: Place): Promise<Result>
 }
 
 /** Returns the text of an option, if it is given. */

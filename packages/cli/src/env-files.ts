@@ -32,3 +32,23 @@ function readIfPresent(folder: string, file: string, isRequired: boolean): strin
     throw new CommandError(`there is no file ${file}. Name another: --env FILE`)
   }
 }
+
+/**
+ * Finds a variable in the first of a project's files that has it. The environment is not read.
+ *
+ * @throws CommandError When no file has it.
+ */
+export function variableOf(name: string, folder: string): { value: string; file: string } {
+  const found: string[] = []
+  for (const file of ENV_FILES) {
+    const text = readIfPresent(folder, file, false)
+    if (text === undefined) continue
+    found.push(file)
+    const value = parseEnv(text)[name]
+    if (value) return { value, file }
+  }
+  const state = found.length === 0 ? 'none of them exists' : `it is not set in ${found.join(', ')}`
+  throw new CommandError(
+    `found no ${name}. Looked in ${ENV_FILES.join(', ')} of ${folder}: ${state}. Make one: echo "${name}=$(openssl rand -hex 32)" >> .env.local`,
+  )
+}

@@ -29,16 +29,30 @@ export async function loadLimiter(
   path: string | undefined,
   name: string | undefined,
 ): Promise<LoadedLimiter> {
-  const file = path ?? findLimits(folder)
-  const absolute = resolve(folder, file)
-  if (!existsSync(absolute))
-    throw new CommandError(`there is no file ${file}. Name another: --limits FILE`)
-  const exported = await importFile(file, absolute)
+  const { file, exported } = await loadLimits(folder, path)
   const limiters = Object.entries(exported).filter(([, value]) => isLimiter(value))
   const chosen = name === undefined ? limiters : limiters.filter(([export_]) => export_ === name)
   const [first] = chosen
   if (first && chosen.length === 1) return { limiter: first[1] as Limiter, file, name: first[0] }
   throw new CommandError(whyNone(file, exported, limiters, name))
+}
+
+/**
+ * Loads the file of limits of a project.
+ *
+ * @param path The file. @default the first that exists of the usual ones
+ * @param option The option that names it, for errors.
+ * @throws CommandError When there is no such file, or it does not load.
+ */
+export async function loadLimits(
+  folder: string,
+  path: string | undefined,
+  option = '--limits',
+): Promise<{ file: string; exported: Readonly<Record<string, unknown>> }> {
+  const file = path ?? findLimits(folder)
+  const absolute = resolve(folder, file)
+  if (existsSync(absolute)) return { file, exported: await importFile(file, absolute) }
+  throw new CommandError(`there is no file ${file}. Name another: ${option} FILE`)
 }
 
 function findLimits(folder: string): string {

@@ -10,12 +10,21 @@ async function main(): Promise<void> {
   console.debug = console.error
   // The reader may have read enough, such as `head -1`.
   process.stdout.on('error', () => process.exit())
-  const { text, exitCode = 0 } = await runCommand(process.argv.slice(2))
+  const result = await runCommand(process.argv.slice(2), process.cwd(), stopSignal)
+  const { text, exitCode = 0, ended } = result
   process.exitCode = exitCode
   // A pipe may take it in parts.
   await new Promise<void>((resolve) => {
     process.stdout.write(`${text}\n`, () => resolve())
   })
+  await ended
+}
+
+/** Without a listener, Ctrl-C ends the process at once. */
+function stopSignal(): AbortSignal {
+  const controller = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => controller.abort())
+  return controller.signal
 }
 
 function fail(error: unknown): void {

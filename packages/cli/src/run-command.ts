@@ -1,25 +1,31 @@
 /* Finds a command by its name, and runs it. */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import type { Command, Result, Values } from './command.ts'
+import type { Command, Place, Result, Values } from './command.ts'
 import { CommandError } from './errors.ts'
 import { doctor } from './commands/doctor.ts'
 import { init } from './commands/init.ts'
+import { local } from './commands/local.ts'
 import { raise } from './commands/raise.ts'
+import { replay } from './commands/replay.ts'
 import { reset } from './commands/reset.ts'
 import { set } from './commands/set.ts'
 import { show } from './commands/show.ts'
+import { token } from './commands/token.ts'
 import { usage } from './commands/usage.ts'
 import { why } from './commands/why.ts'
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   init,
+  local,
+  token,
   show,
   why,
   set,
   raise,
   reset,
   usage,
+  replay,
   doctor,
 }
 
@@ -42,6 +48,7 @@ ${Object.entries(COMMANDS)
  *
  * @param args The name of the command and its options.
  * @param folder The folder of the project. @default the folder of this process
+ * @param stopSignal Returns a signal that ends what the command has started, such as a store. @default none ends it
  * @throws CommandError When there is no such command or option, or it cannot be done. Its text says what to do.
  * @throws SluiceError When a limit or subject is refused, or the store fails.
  * @example
@@ -50,6 +57,7 @@ ${Object.entries(COMMANDS)
 export async function runCommand(
   args: readonly string[],
   folder: string = process.cwd(),
+  stopSignal: Place['stopSignal'] = () => new AbortController().signal,
 ): Promise<Result> {
   const [name = '--help', ...others] = args
   if (['--help', '-h', 'help'].includes(name)) return said(USAGE)
@@ -61,13 +69,10 @@ export async function runCommand(
   }
   const { values, positionals } = parse(name, command, others)
   if (values['help'] === true) return said(command.usage + COMMON)
-  const result = await command.run(values, positionals, folder)
+  const result = await command.run(values, positionals, { folder, stopSignal })
   if (values['json'] !== true) return result
   return { ...result, text: JSON.stringify(result.json, null, 2) }
 }
-
-/** The commands that have more than options. */
-const POSITIONAL = new Set(['set', 'raise'])
 
 const said = (text: string): Result => ({ text: text.trimEnd(), json: text.trimEnd() })
 
@@ -85,7 +90,7 @@ function parse(name: string, command: Command, args: string[]) {
     const { values, positionals } = parseArgs({
       args,
       options,
-      allowPositionals: POSITIONAL.has(name),
+      allowPositionals: command.takesArguments ?? false,
     })
     return { values: values as Values, positionals }
   } catch (error) {

@@ -15,7 +15,7 @@ finding has its remedy; the exit code is 1 if there are any.
 ${LIMITER_USAGE}`,
   options: LIMITER_OPTIONS,
 
-  async run(values, _, folder) {
+  async run(values, _, { folder }) {
     const { limiter, file } = await limiterFor(values, folder)
     const ofStore = await judgeStore(limiter)
     const findings: readonly Finding[] = [

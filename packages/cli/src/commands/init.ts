@@ -16,7 +16,7 @@ for development. A file that exists is left as it is. Without --yes, nothing is 
 `,
   options: { framework: { type: 'string' }, yes: { type: 'boolean' } },
 
-  run(values, _, folder) {
+  run(values, _, { folder }) {
     const plan = planOf(folder, textOf(values, 'framework'))
     const isMade = values['yes'] === true
     if (isMade) for (const change of plan.changes) make(folder, change)

@@ -17,14 +17,15 @@ ${SUBJECT_USAGE}
   --yes                 make the change
 ${LIMITER_USAGE}`,
   options: set.options,
+  takesArguments: true,
 
-  run(values, [policy, limit, ...others], folder) {
+  run(values, [policy, limit, ...others], place) {
     if (policy === undefined || limit === undefined || others.length > 0) {
       throw new CommandError('name a policy and a limit, such as: sluice raise rpm 120 --until 24h')
     }
     if (textOf(values, 'until') === undefined) {
       throw new CommandError('say until when, such as --until 24h; for good, use sluice set')
     }
-    return set.run(values, [policy, `limit=${limit}`], folder)
+    return set.run(values, [policy, `limit=${limit}`], place)
   },
 }

@@ -30,7 +30,7 @@ ${LIMITER_USAGE}`,
     yes: { type: 'boolean' },
   },
 
-  async run(values, _, folder) {
+  async run(values, _, { folder }) {
     const subject = subjectOf(values)
     if (!subject) throw new CommandError('name who begins anew, such as --tenant acme')
     const { limiter } = await limiterFor(values, folder)

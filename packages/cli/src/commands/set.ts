@@ -32,8 +32,9 @@ ${LIMITER_USAGE}`,
     until: { type: 'string' },
     yes: { type: 'boolean' },
   },
+  takesArguments: true,
 
-  async run(values, [policy, ...given], folder) {
+  async run(values, [policy, ...given], { folder }) {
     if (policy === undefined || given.length === 0) {
       throw new CommandError('name a policy and a setting, such as: sluice set rpm limit=30')
     }

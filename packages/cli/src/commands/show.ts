@@ -26,7 +26,7 @@ ${SUBJECT_USAGE}
 ${LIMITER_USAGE}`,
   options: { ...SUBJECT_OPTIONS, ...LIMITER_OPTIONS },
 
-  async run(values, _, folder) {
+  async run(values, _, { folder }) {
     const { limiter, file } = await limiterFor(values, folder)
     const subject = subjectOf(values)
     if (!subject) {

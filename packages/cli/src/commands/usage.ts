@@ -29,7 +29,7 @@ ${LIMITER_USAGE}`,
     csv: { type: 'boolean' },
   },
 
-  async run(values, _, folder) {
+  async run(values, _, { folder }) {
     const { limiter } = await limiterFor(values, folder)
     const report = await loadReport()
     const [from, to, by, tenants] = ['from', 'to', 'by', 'tenants'].map((name) =>

@@ -20,7 +20,7 @@ ${SUBJECT_USAGE}
 ${LIMITER_USAGE}`,
   options: { ...SUBJECT_OPTIONS, ...LIMITER_OPTIONS, cost: { type: 'string' } },
 
-  async run(values, _, folder) {
+  async run(values, _, { folder }) {
     const subject = subjectOf(values)
     if (!subject) throw new CommandError('name who was denied, such as --tenant acme')
     const { limiter } = await limiterFor(values, folder)

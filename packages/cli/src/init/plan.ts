@@ -26,7 +26,7 @@ export interface Plan {
   readonly next: readonly string[]
 }
 
-/** The address and token of a store that `sluice-local --token development` starts. */
+/** The address and token of a store that `sluice local --token development` starts. */
 const LOCAL_STORE = {
   UPSTASH_REDIS_REST_URL: 'http://127.0.0.1:8079',
   UPSTASH_REDIS_REST_TOKEN: 'development',
@@ -70,9 +70,9 @@ export function planOf(folder: string, framework: string | undefined): Plan {
       ...(template.isModule && manifest && manifest.type !== 'module'
         ? ['npm pkg set type=module']
         : []),
-      'npx --no -- sluice-local --token development   # a store; leave it running',
+      'npx sluice local --token development   # a store; leave it running',
       `${STARTS[template.name] ?? serverStart()}   # in another terminal`,
-      `curl -i -X POST -H "authorization: Bearer $(npx --no -- sluice-local token --tenant acme)" http://localhost:${PORTS[template.name] ?? 3000}/api/ai/chat`,
+      `curl -i -X POST -H "authorization: Bearer $(npx sluice token --tenant acme)" http://localhost:${PORTS[template.name] ?? 3000}/api/ai/chat`,
     ],
   }
 }

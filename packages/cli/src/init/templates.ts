@@ -6,7 +6,7 @@ export const TEMPLATES: readonly Template[] = [
     name: 'nextjs',
     dependency: 'next',
     packages: ['@sluice/core', '@sluice/next'],
-    devPackages: ['@sluice/local'],
+    devPackages: ['@sluice/cli'],
     isModule: false,
     files: {
       'limits.ts':
@@ -23,7 +23,7 @@ export const TEMPLATES: readonly Template[] = [
     name: 'sveltekit',
     dependency: '@sveltejs/kit',
     packages: ['@sluice/core', '@sluice/adapters'],
-    devPackages: ['@sluice/local'],
+    devPackages: ['@sluice/cli'],
     isModule: false,
     files: {
       'src/limits.ts':
@@ -40,7 +40,7 @@ export const TEMPLATES: readonly Template[] = [
     name: 'astro',
     dependency: 'astro',
     packages: ['astro', '@astrojs/node', '@sluice/core', '@sluice/adapters'],
-    devPackages: ['@sluice/local'],
+    devPackages: ['@sluice/cli'],
     isModule: false,
     files: {
       'limits.ts':
@@ -57,7 +57,7 @@ export const TEMPLATES: readonly Template[] = [
     name: 'cloudflare',
     dependency: 'wrangler',
     packages: ['@sluice/core', '@sluice/cloudflare'],
-    devPackages: ['@sluice/local', 'wrangler'],
+    devPackages: ['@sluice/cli', 'wrangler'],
     isModule: false,
     files: {
       'worker.ts':
@@ -68,7 +68,7 @@ export const TEMPLATES: readonly Template[] = [
     name: 'hono',
     dependency: 'hono',
     packages: ['hono', '@hono/node-server', '@sluice/core', '@sluice/adapters'],
-    devPackages: ['@sluice/local'],
+    devPackages: ['@sluice/cli'],
     isModule: true,
     files: {
       'limits.ts':
@@ -83,7 +83,7 @@ export const TEMPLATES: readonly Template[] = [
     name: 'express',
     dependency: 'express',
     packages: ['express', '@sluice/core', '@sluice/adapters'],
-    devPackages: ['@types/express', '@sluice/local'],
+    devPackages: ['@types/express', '@sluice/cli'],
     isModule: true,
     files: {
       'limits.ts':
@@ -98,7 +98,7 @@ export const TEMPLATES: readonly Template[] = [
     name: 'fastify',
     dependency: 'fastify',
     packages: ['fastify', '@sluice/core', '@sluice/adapters'],
-    devPackages: ['@sluice/local'],
+    devPackages: ['@sluice/cli'],
     isModule: true,
     files: {
       'limits.ts':
@@ -113,7 +113,7 @@ export const TEMPLATES: readonly Template[] = [
     name: 'h3',
     dependency: 'h3',
     packages: ['h3', '@sluice/core', '@sluice/adapters'],
-    devPackages: ['@sluice/local'],
+    devPackages: ['@sluice/cli'],
     isModule: true,
     files: {
       'limits.ts':

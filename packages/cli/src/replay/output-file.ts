@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { optionError } from '../option-error.ts'
+import { CommandError } from '../errors.ts'
 
 /** A file that a command writes. */
 export interface OutputFile {
@@ -14,14 +14,14 @@ const CHUNK = 65_536
  * Opens a file to write, before any work is done for it.
  *
  * @param option The option that names the file, for errors.
- * @throws ConfigError When the file cannot be written.
+ * @throws CommandError When the file cannot be written.
  */
 export function openOutput(option: string, path: string): OutputFile {
   let file: number
   try {
     file = openSync(path, 'w')
   } catch (error) {
-    throw optionError(option, `cannot be written: ${(error as Error).message}`)
+    throw new CommandError(`${option} cannot be written: ${(error as Error).message}`)
   }
   let pending = ''
   const flush = (): void => {

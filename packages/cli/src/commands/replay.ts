@@ -1,0 +1,152 @@
+import { basename, resolve } from 'node:path'
+import { ConfigError } from '@sluice/core'
+import type { Denial, Log, LogFacts, PolicySet, Suggestion } from '@sluice/replay'
+import type { Command, Result, Values } from '../command.ts'
+import { textOf } from '../command.ts'
+import { loadEnvFiles } from '../env-files.ts'
+import { CommandError } from '../errors.ts'
+import { loadPolicies } from '../replay/load-policies.ts'
+import { itemsOf, LOG_OPTIONS, LOG_USAGE, logOptionsOf } from '../replay/log-options.ts'
+import { openOutput } from '../replay/output-file.ts'
+import { createProgress } from '../replay/progress.ts'
+
+export const replay: Command = {
+  summary: 'who your limits would have denied, of a log',
+  usage: `Usage: sluice replay LOG [options]
+
+Replays a log through your limits, in memory and at the times of the log: who would have been denied, when, and
+what it would have saved.
+
+Limits
+  --limits FILE         exports "limiter", or "policies" (and "plans", "prices"); default: limits.ts, also in src, lib,
+                        app and server
+  --against FILE        other limits, to compare with
+  --except T1,T2        tenants that may be denied; all others count as normal
+  --suggest             also find the smallest limits that deny nobody but --except
+  --env FILE            the variables that the environment lacks (default: .env.local, .dev.vars, .env)
+
+Log
+${LOG_USAGE}
+Output
+  --html FILE           write a page with plots, that needs no network
+  --denials FILE        write each denial as a line of JSON
+`,
+  options: {
+    ...LOG_OPTIONS,
+    limits: { type: 'string' },
+    against: { type: 'string' },
+    except: { type: 'string' },
+    suggest: { type: 'boolean' },
+    env: { type: 'string' },
+    html: { type: 'string' },
+    denials: { type: 'string' },
+  },
+  takesArguments: true,
+
+  async run(values, [log, ...others], { folder }) {
+    if (log === undefined || others.length > 0) {
+      throw new CommandError(
+        'name one log, such as: sluice replay requests.csv. See: sluice replay --help',
+      )
+    }
+    await assertInstalled()
+    try {
+      return await run(log, values, folder)
+    } catch (error) {
+      throw asCommandError(error)
+    }
+  },
+}
+
+async function run(path: string, values: Values, folder: string): Promise<Result> {
+  const { openLog, renderText, replay: replayLog } = await import('@sluice/replay')
+  const [against, exceptText] = [textOf(values, 'against'), textOf(values, 'except')]
+  const except = exceptText === undefined ? undefined : itemsOf('except', exceptText)
+  const logOptions = logOptionsOf(values)
+  loadEnvFiles(folder, textOf(values, 'env'))
+  const set = await loadPolicies(folder, textOf(values, 'limits'), '--limits')
+  const sets = [set]
+  if (against !== undefined) sets.push(await loadPolicies(folder, against, '--against'))
+  const log = await openLog(resolve(folder, path), logOptions)
+  const page = outputOf(values, 'html', folder)
+  const denials = outputOf(values, 'denials', folder)
+  const progress = createProgress(process.stderr, 'replay')
+  const calls = log.calls((share) => progress.update(share))
+  const onDenied = denials && ((denial: Denial) => denials.write(denialLine(denial)))
+  const result = await replayLog(calls, sets, { except, onDenied }).finally(() => progress.end())
+  denials?.close()
+  const { facts } = log
+  assertReadable(facts, result.log.used.calls)
+  const suggestion = values['suggest'] === true ? await search(log, set, except) : undefined
+  if (page) {
+    // Loaded for this option only: drawing needs a large library.
+    const { renderHtml } = await import('@sluice/replay/html')
+    page.write(await renderHtml({ title: basename(path), replay: result, facts, suggestion }))
+    page.close()
+  }
+  return {
+    text: renderText(result, facts, suggestion),
+    json: { ...result, facts, suggestion },
+  }
+}
+
+async function assertInstalled(): Promise<void> {
+  try {
+    await import('@sluice/replay')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new CommandError(
+      'needs @sluice/replay and @sluice/ai: npm install --save-dev @sluice/replay @sluice/ai',
+    )
+  }
+}
+
+/** Returns the error for an option of a log, with the option as it is written in a command. */
+function asCommandError(error: unknown): unknown {
+  if (!(error instanceof ConfigError) || !/^[a-zA-Z-]+$/.test(error.option)) return error
+  const { option, reason } = error
+  const flag = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return new CommandError(`${option === 'log' ? 'LOG' : `--${flag}`} ${reason}`)
+}
+
+function outputOf(values: Values, option: string, folder: string) {
+  const path = textOf(values, option)
+  return path === undefined ? undefined : openOutput(`--${option}`, resolve(folder, path))
+}
+
+/** Fails if most lines cannot be read: a report of the others would say little. */
+function assertReadable({ malformed: { count, first } }: LogFacts, calls: number): void {
+  if (count <= calls) return
+  const [{ line, reason } = { line: 0, reason: '' }] = first
+  throw new CommandError(
+    `LOG has ${counted(count, 'line')} that cannot be read, and ${counted(calls, 'call')}; line ${line}: ${reason}. See --format and --columns`,
+  )
+}
+
+const counted = (value: number, name: string): string =>
+  `${value.toLocaleString('en-US')} ${name}${value === 1 ? '' : 's'}`
+
+async function search(
+  log: Log,
+  set: PolicySet,
+  except: readonly string[] | undefined,
+): Promise<Suggestion> {
+  const { suggestLimits } = await import('@sluice/replay')
+  let reading = 0
+  let progress = createProgress(process.stderr, 'search')
+  const read: Log['calls'] = () => {
+    progress.end()
+    reading += 1
+    progress = createProgress(process.stderr, `search, reading ${reading}`)
+    return log.calls((share) => progress.update(share))
+  }
+  return suggestLimits(read, set, { except }).finally(() => progress.end())
+}
+
+function denialLine({ call, set, decision }: Denial): string {
+  const { reason, violated, retryAfterMs } = decision
+  const at = new Date(call.at).toISOString()
+  const { line, subject, units } = call
+  const policy = violated?.name
+  return `${JSON.stringify({ at, line, set, policy, reason, retryAfterMs, subject, units })}\n`
+}

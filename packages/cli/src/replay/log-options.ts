@@ -1,0 +1,104 @@
+import type { Duration } from '@sluice/core'
+import type { RouteOptions } from '@sluice/core/http'
+import type { LogFormat, LogOptions } from '@sluice/replay'
+import type { Values } from '../command.ts'
+import { textOf } from '../command.ts'
+import { CommandError } from '../errors.ts'
+
+/** The options that say how a log is read. */
+export const LOG_OPTIONS = {
+  format: { type: 'string' },
+  columns: { type: 'string' },
+  delimiter: { type: 'string' },
+  routes: { type: 'string' },
+  start: { type: 'string' },
+  tenants: { type: 'string' },
+  seed: { type: 'string' },
+  plan: { type: 'string' },
+  model: { type: 'string' },
+  'ignore-status': { type: 'string' },
+  'reorder-calls': { type: 'string' },
+  'reorder-window': { type: 'string' },
+  'usage-period': { type: 'string' },
+} as const
+
+export const LOG_USAGE = `  --format NAME         csv, jsonl, json, otlp, access or alb (default: recognised by the first line); .gz is unzipped
+  --columns F=C,F=C     the columns of time, tenant, user, route, model, plan, status, input, output, tokens, cost
+                        (dollars), of other dimensions, and of units of your own (unit:images=image_count)
+  --delimiter CHAR      between columns of CSV (default: ,)
+  --routes P=ID,P       patterns of paths, such as /api/ai/**=ai; calls that match none are left out
+  --start TIME          the time from which the log counts seconds, such as 2026-11-02T00:00:00Z
+  --tenants N           assign the calls to N tenants: 3 % of them make 61 % of the calls
+  --seed N              chooses another assignment (default: 1)
+  --plan NAME           the plan of calls without one (default: your default plan)
+  --model NAME          the model of calls without one, for their price
+  --ignore-status A,B   leave out calls with these statuses
+  --reorder-calls N     the most calls to hold back, to put them in order (default: 10000)
+  --reorder-window TIME the longest time to hold one back, by the log's times (default: 1m)
+  --usage-period TIME   the time that each row of a usage export covers (default: 1h)
+`
+
+/** Returns how a command line wants a log to be read. @throws CommandError */
+export function logOptionsOf(values: Values): LogOptions {
+  const [format, columns, delimiter, routes, start, plan, model] = [
+    'format',
+    'columns',
+    'delimiter',
+    'routes',
+    'start',
+    'plan',
+    'model',
+  ].map((name) => textOf(values, name))
+  return {
+    format: format as LogFormat | undefined,
+    columns: columns === undefined ? undefined : columnsOf(columns),
+    delimiter,
+    routes: routes === undefined ? undefined : routesOf(routes),
+    start,
+    tenants: numberOf(values, 'tenants'),
+    seed: numberOf(values, 'seed'),
+    plan,
+    model,
+    ignoreStatus: statusesOf(textOf(values, 'ignore-status')),
+    reorderCalls: numberOf(values, 'reorder-calls'),
+    reorderWindow: textOf(values, 'reorder-window') as Duration | undefined,
+    usagePeriod: textOf(values, 'usage-period') as Duration | undefined,
+  }
+}
+
+/** Returns the items of an option that is a list. @throws CommandError When one is empty. */
+export function itemsOf(option: string, text: string): string[] {
+  const items = text.split(',').map((item) => item.trim())
+  if (items.every((item) => item !== '')) return items
+  throw new CommandError(`--${option} ${text} must be a list such as "a,b"`)
+}
+
+function columnsOf(text: string): Record<string, string> {
+  const pairs = itemsOf('columns', text).map((pair) => {
+    const [, field, column] = /^([^=]+)=(.+)$/.exec(pair) ?? []
+    if (field !== undefined && column !== undefined) return [field, column] as const
+    throw new CommandError(`--columns ${text} must be a list such as "time=ts,tenant=org_id"`)
+  })
+  return Object.fromEntries(pairs)
+}
+
+const routesOf = (text: string): RouteOptions[] =>
+  itemsOf('routes', text).map((item) => {
+    const [path = '', id] = item.split('=')
+    return id === undefined ? { path } : { path, id }
+  })
+
+function statusesOf(text: string | undefined): number[] {
+  if (text === undefined) return []
+  return itemsOf('ignore-status', text).map((item) => {
+    if (/^[1-5]\d\d$/.test(item)) return Number(item)
+    throw new CommandError(`--ignore-status ${text} must be a list of statuses such as "401,404"`)
+  })
+}
+
+function numberOf(values: Values, option: string): number | undefined {
+  const text = textOf(values, option)
+  if (text === undefined) return undefined
+  if (/^\d+$/.test(text)) return Number(text)
+  throw new CommandError(`--${option} ${text} must be a whole number`)
+}
