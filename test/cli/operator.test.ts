@@ -116,8 +116,9 @@ describe('sluice why', () => {
     ['', 'name who was denied'],
     ['--tenant acme --cost token', '--cost token must be UNIT=N'],
     ['--tenant acme --cost usd=much', '--cost usd=much must be UNIT=N'],
-    ['--tenant acme --route x', 'cost.usd: is missing, but a policy counts it'],
-    ['--tenant acme --cost usd=1', 'subject.route'],
+    ['--tenant acme --cost usd=49', "--cost counts dollars: write usd='$49', with the sign"],
+    ['--tenant acme --cost token=$4', '--cost counts tokens, not dollars: token=4'],
+    ['--tenant acme', 'a policy counts by route: add --route NAME'],
   ])('refuses: %s', async (args, says) => {
     const { err, exitCode } = await app.sluice([
       'why',
@@ -144,8 +145,35 @@ describe('sluice set', () => {
   })
 
   it('takes dollars, for everyone', async () => {
-    const { out } = await app.sluice(['set', 'budget', 'limit=$20.50', '--yes', '--json'])
+    const args = ['set', 'budget', 'limit=$20.50', '--yes']
+    const { out } = await app.sluice([...args, '--json'])
     expect(JSON.parse(out)).toMatchObject({ changes: { limit: 20_500_000 }, made: true })
+    expect((await app.sluice(args)).out).toContain('limit $20.50 -> $20.50')
+  })
+
+  it('applies now: it ends a change until a time', async () => {
+    const raise = [
+      'raise',
+      'rpm',
+      '120',
+      '--tenant',
+      'acme',
+      '--until',
+      '2027-01-01T00:00Z',
+      '--yes',
+    ]
+    await app.sluice(raise)
+    expect(await limitOf()).toBe(120)
+    const args = ['set', 'rpm', 'limit=5', '--tenant', 'acme']
+    expect((await app.sluice(args)).out).toContain(
+      'rpm (tenant=acme): limit 120 (until 2027-01-01 00:00Z) -> 5\n',
+    )
+    await app.sluice([...args, '--yes'])
+    expect(await limitOf()).toBe(5)
+    await app.sluice(raise)
+    const end = await app.sluice(['set', 'rpm', 'until=null', '--tenant', 'acme', '--yes'])
+    expect(end.out).toContain('limit 120 (until 2027-01-01 00:00Z) -> 5\n')
+    expect(await limitOf()).toBe(5)
   })
 
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
@@ -156,7 +184,21 @@ describe('sluice set', () => {
     ['all limit=5 --tenant acme', '"all" is one limit for everyone: leave out tenant=acme'],
     ['rpm limit=-5 --yes', 'must be a whole number from 0'],
     ['rpm limit=-5', 'must be a whole number from 0'],
-    ['daily limit=5 --yes', 'configure.daily: unknown option; expected "rpm", "all", "budget"'],
+    [
+      'daily limit=5 --yes',
+      'runtimeConfiguration does not allow to change daily, but "rpm", "all", "budget"',
+    ],
+    ['rpm burst=5 --yes', 'runtimeConfiguration does not allow to change rpm.burst, but "limit"'],
+    [
+      'budget limit=20 --yes',
+      "budget counts dollars: write limit='$20', with the sign and in quotes",
+    ],
+    ['budget limit=0', "budget counts dollars: write limit='$0'"],
+    ['rpm limit=$5', 'rpm counts requests, not dollars: limit=5'],
+    ['rpm limit=5 limit=6', 'limit is given twice'],
+    ['rpm limit=5 --tenant a --tenant b', '--tenant is given twice'],
+    ['rpm limit=5 --tenant a --route x', '"rpm" counts by tenant: leave out route=x'],
+    ['rpm limit=5 --until 2027-02-30T00:00Z', '--until 2027-02-30T00:00Z must be a duration'],
     ['rpm limit=5 --subject x', '--subject x must be NAME=VALUE'],
   ]
   it.each(MISTAKES)('refuses: %s', async (args, says) => {
@@ -172,7 +214,7 @@ describe('sluice raise', () => {
     const args = ['raise', 'rpm', '120', '--tenant', 'acme', '--until']
     const shown = await app.sluice([...args, '24h'])
     expect(shown.out).toMatch(
-      /^rpm \(tenant=acme\): limit as in the code -> 120, until \d{4}-\d\d-\d\d \d\d:\d\dZ\nNothing is changed\. Add --yes to change it\.$/,
+      /^rpm \(tenant=acme\): limit as in the code -> 120, until \d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z\nNothing is changed\. Add --yes to change it\.$/,
     )
     expect(await limitOf()).toBe(20)
     await app.sluice(['set', 'rpm', 'limit=30', '--tenant', 'acme', '--yes'])
@@ -180,7 +222,7 @@ describe('sluice raise', () => {
     expect((await app.sluice([...args, soon, '--yes'])).out).toContain('limit 30 -> 120')
     expect(await limitOf()).toBe(120)
     expect((await app.sluice(['show', '--tenant', 'acme', '--route', 'chat'])).out).toContain(
-      `rpm (tenant=acme): limit=120 until ${soon.slice(0, 16).replace('T', ' ')}Z, then limit=30`,
+      `rpm (tenant=acme): limit=120 until ${soon.slice(0, 19).replace('T', ' ').replace(/:00$/, '')}Z, then limit=30`,
     )
   })
 
@@ -193,7 +235,8 @@ describe('sluice raise', () => {
     ['rpm 120 --until 900d', 'at most 366 days from now'],
     ['rpm null --until 24h', 'must have a value until then'],
     ['rpm many --until 24h', 'must be a whole number from 0'],
-    ['daily 120 --until 24h', 'configure.daily: unknown option'],
+    ['daily 120 --until 24h', 'does not allow to change daily'],
+    ['budget 120 --until 24h', "budget counts dollars: write limit='$120'"],
   ])('refuses, without --yes, too: %s', async (args, says) => {
     const { err, exitCode } = await app.sluice(['raise', ...args.split(' ')])
     expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
@@ -207,13 +250,10 @@ describe('sluice reset', () => {
       (await running.peek(ACME, FREE)).policies.map(({ burst, remaining }) => burst - remaining)
     const args = ['reset', '--tenant', 'acme', '--routes', 'chat,other']
     expect((await app.sluice(args)).out.split('\n')).toEqual([
-      'tenant=acme',
-      'rpm on chat: 3 requests used',
-      'daily on chat: 3 requests used',
-      'budget on chat: $1.25 used',
-      'rpm on other: 3 requests used',
-      'daily on other: 0 requests used',
-      'budget on other: $1.25 used',
+      'rpm (tenant=acme): 3 requests used',
+      'daily (tenant=acme route=chat): 3 requests used',
+      'daily (tenant=acme route=other): 0 requests used',
+      'budget (tenant=acme): $1.25 used',
       'Nothing is removed. Add --yes to remove it.',
     ])
     expect(await used()).toEqual([3, 3, 1_250_000, 3])
@@ -221,12 +261,43 @@ describe('sluice reset', () => {
     expect(await used()).toEqual([0, 0, 0, 3])
   })
 
-  it('refuses to reset everyone', async () => {
-    const { err, exitCode } = await app.sluice(['reset', '--yes'])
-    expect({ err, exitCode }).toMatchObject({
-      err: expect.stringContaining('--tenant acme'),
-      exitCode: 1,
-    })
+  it('resets the policies that are named, and asks for what they count by alone', async () => {
+    await running.check(ACME, { cost: { request: 3, usd: 1_250_000 } })
+    const { out } = await app.sluice(['reset', '--tenant', 'acme', '--policies', 'rpm', '--yes'])
+    expect(out).toBe('rpm (tenant=acme): 3 requests used\nRemoved.')
+    const all = await app.sluice(['reset', '--policies', 'all', '--yes'])
+    expect(all.out).toBe('all (everyone): 3 requests used\nRemoved.')
+    const { policies } = await running.peek(ACME, FREE)
+    expect(policies.map(({ burst, remaining }) => burst - remaining)).toEqual([0, 3, 1_250_000, 0])
+  })
+
+  it('shows the settings that it removes', async () => {
+    await app.sluice(['set', 'rpm', 'limit=5', '--tenant', 'acme', '--yes'])
+    const args = ['reset', '--tenant', 'acme', '--policies', 'rpm', '--settings']
+    expect((await app.sluice(args)).out.split('\n')).toEqual([
+      'rpm (tenant=acme): 0 requests used',
+      'Set for rpm (tenant=acme): limit=5',
+      'Nothing is removed. Add --yes to remove it.',
+    ])
+    await app.sluice([...args, '--yes'])
+    expect(await limitOf()).toBe(20)
+  })
+
+  it.each([
+    ['', 'name who begins anew, such as --tenant acme'],
+    ['--policies rpm', 'name who begins anew, such as --tenant acme'],
+    [
+      '--tenant acme',
+      '"daily" counts by tenant and route: add --route NAME, or several: --routes A,B',
+    ],
+    ['--tenant acme --routes a --route b', 'name the route by --route, or several by --routes'],
+    ['--tenant acme --policies nope,rpm', 'reset.policies: must be one of'],
+  ])('refuses, without --yes, too: %s', async (args, says) => {
+    const { err, exitCode } = await app.sluice([
+      'reset',
+      ...args.split(' ').filter((one) => one !== ''),
+    ])
+    expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
   })
 })
 
@@ -250,5 +321,66 @@ describe('sluice usage', () => {
     expect((await app.sluice(['usage', '--from', '2026-01-01', '--to', '2026-01-02'])).out).toBe(
       'Nothing is recorded from 2026-01-01T00:00Z to 2026-01-02T00:00Z.',
     )
+  })
+})
+
+describe('names that anybody may send', () => {
+  const HOSTILE = 'evil\u001B[31mRED\u0007\nFAKE 999\u202E\u009B1m'
+  const SHOWN = String.raw`evil\u001b[31mRED\u0007\u000aFAKE 999\u202e\u009b1m`
+
+  it.each([
+    ['usage'],
+    ['show --route x --tenant'],
+    ['why --route x --tenant'],
+    ['set rpm limit=5 --tenant'],
+    ['reset --routes x --tenant'],
+  ])('are shown, and not obeyed by the terminal: sluice %s', async (command) => {
+    await running.check({ tenant: HOSTILE, route: HOSTILE }, FREE)
+    await flushUsage(running)
+    const args = command.split(' ')
+    const { out } = await app.sluice(command === 'usage' ? args : [...args, HOSTILE])
+    expect(out).toContain(SHOWN)
+    expect(out.replaceAll('\n', '')).toBe(printableOnly(out))
+    const json = await app.sluice([...args, ...(command === 'usage' ? [] : [HOSTILE]), '--json'])
+    expect(JSON.stringify(JSON.parse(json.out))).toContain(JSON.stringify(HOSTILE).slice(1, -1))
+    expect(json.out.replaceAll('\n', '')).toBe(printableOnly(json.out))
+  })
+
+  it('are not obeyed in errors, either', async () => {
+    const { err } = await app.sluice(['set', HOSTILE, 'limit=5'])
+    expect(err.replaceAll('\n', '')).toBe(printableOnly(err))
+  })
+
+  const printableOnly = (text: string): string => text.replaceAll(/[\p{Cc}\u202E]/gu, '')
+})
+
+describe('without its store', () => {
+  it.each([
+    ['http://user:pw@127.0.0.1:9', 'without a user or password'],
+    ['redis://127.0.0.1:9', 'must be an http(s) URL'],
+    ['rubbish', 'must be an http(s) URL'],
+  ])('no command reports success with the address %s', async (url, says) => {
+    app.write('.env.local', envOf({ url, token: 'secret-token' }))
+    for (const command of ['show', 'set rpm limit=5', 'usage', 'why --tenant a --route b']) {
+      const { out, err, exitCode } = await app.sluice(command.split(' '))
+      expect({ command, exitCode }).toEqual({ command, exitCode: 1 })
+      expect(out + err).toContain(says)
+      expect(out + err).not.toMatch(/secret-token|pw@/)
+    }
+  })
+
+  it('fails, and prints a code for programs; the limits of the code are shown', async () => {
+    app.write('.env.local', envOf({ ...redis.local, token: 'wrong' }))
+    const shown = await app.sluice(['show'])
+    expect(shown.exitCode).toBe(1)
+    expect(shown.out).toContain('starter 20, growth 60')
+    expect(shown.out).toContain('What was changed at run time is not known: The store refused')
+    const why = await app.sluice(['why', '--tenant', 'acme', '--route', 'chat'])
+    expect(why.exitCode).toBe(1)
+    for (const command of ['set rpm limit=5', 'usage', 'show']) {
+      const { out, exitCode } = await app.sluice([...command.split(' '), '--json'])
+      expect({ command, exitCode }).toEqual({ command, exitCode: 1 })
+      expect(JSON.parse(out)).toMatchObject({ error: { code: 'store_unauthorized' } })
+    }
   })
 })

@@ -1,4 +1,44 @@
+import { ConfigError, InputError, SluiceError } from '@sluice/core'
+
 /** A mistake in a command, or something that it cannot do here. Its text says what to do. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
+  /** The code of the limiter's own error, such as `store_unreachable`; else `invalid_command`. */
+  readonly code: string
+
+  constructor(message: string, options: { readonly code?: string; readonly cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = options.code ?? 'invalid_command'
+  }
 }
+
+/** Returns the option that names a dimension of the subject, as it is written in a command. */
+export const flagOf = (dimension: string): string =>
+  ['tenant', 'user', 'route', 'model', 'plan'].includes(dimension)
+    ? `--${dimension} NAME`
+    : `--subject ${dimension}=VALUE`
+
+/** Returns an error of the limiter in the words of a command line. Others stay as they are. */
+export function asCommandError(error: unknown): unknown {
+  if (!(error instanceof SluiceError)) return error
+  return new CommandError(textOf(error), { code: error.code, cause: error })
+}
+
+function textOf(error: SluiceError): string {
+  if (error instanceof InputError && error.code === 'missing_dimension') {
+    const dimension = error.input.replace(/^subject\./, '')
+    return `a policy counts by ${dimension}: add ${flagOf(dimension)}`
+  }
+  if (error instanceof ConfigError && error.option.startsWith('configure.')) {
+    const path = error.option.slice('configure.'.length)
+    const [, expected] = /^unknown option; expected (.*)$/.exec(error.reason) ?? []
+    if (expected === undefined) return `${path}: ${error.reason}`
+    return `runtimeConfiguration does not allow to change ${path}, but ${expected}: add it to "allow" in your file of limits`
+  }
+  // The page that the text names is not in the folder of the project.
+  return error.message.replace(/^Sluice: /, '').replace(/ \(docs\/errors\.md#(\w+)\)$/, ' ($1)')
+}
+
+/** Returns true if a call failed because the limiter lacks the extension that it needs. */
+export const lacksExtension = (error: unknown): boolean =>
+  error instanceof ConfigError && error.option === 'limiter'

@@ -1,6 +1,16 @@
+import { nameText } from './printable.ts'
+
+/** The longest cell, in characters: one name must not push the others out of sight. */
+const MAX_CELL = 60
+
+const cellText = (cell: string): string => {
+  const text = nameText(cell)
+  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 1)}…` : text
+}
+
 /** Returns a table with aligned columns. Columns of numbers stand at the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows]
+  const all = [head, ...rows.map((row) => row.map(cellText))]
   const widths = head.map((_, at) => Math.max(...all.map((row) => (row[at] ?? '').length)))
   const isNumber = head.map((_, at) =>
     rows.every((row) => /^[-$\d. ]*$|^unlimited$/.test(row[at] ?? '')),

@@ -1,6 +1,6 @@
 /* The `sluice` command. */
-import { SluiceError } from '@sluice/core'
 import { CommandError } from './errors.ts'
+import { printable } from './printable.ts'
 import { runCommand } from './run-command.ts'
 
 async function main(): Promise<void> {
@@ -28,11 +28,13 @@ function stopSignal(): AbortSignal {
 }
 
 function fail(error: unknown): void {
-  const isExpected = error instanceof CommandError || error instanceof SluiceError
-  const text = isExpected
-    ? error.message.replace(/^Sluice: /, '')
-    : ((error as Error).stack ?? String(error))
-  process.stderr.write(`sluice: ${text}\n`)
+  const isExpected = error instanceof CommandError
+  const text = isExpected ? error.message : ((error as Error).stack ?? String(error))
+  process.stderr.write(`sluice: ${printable(text)}\n`)
+  if (process.argv.includes('--json')) {
+    const { code, message } = isExpected ? error : { code: 'unexpected', message: String(error) }
+    process.stdout.write(`${printable(JSON.stringify({ error: { code, message } }, null, 2))}\n`)
+  }
   process.exitCode = 1
 }
 

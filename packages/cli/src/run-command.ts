@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Command, Place, Result, Values } from './command.ts'
-import { CommandError } from './errors.ts'
+import { asCommandError, CommandError } from './errors.ts'
+import { printable } from './printable.ts'
 import { doctor } from './commands/doctor.ts'
 import { init } from './commands/init.ts'
 import { local } from './commands/local.ts'
@@ -49,8 +50,8 @@ ${Object.entries(COMMANDS)
  * @param args The name of the command and its options.
  * @param folder The folder of the project. @default the folder of this process
  * @param stopSignal Returns a signal that ends what the command has started, such as a store. @default none ends it
- * @throws CommandError When there is no such command or option, or it cannot be done. Its text says what to do.
- * @throws SluiceError When a limit or subject is refused, or the store fails.
+ * @throws CommandError When there is no such command or option, it cannot be done, or the store fails. Its text says
+ * what to do.
  * @example
  * const { json, exitCode } = await runCommand(['doctor', '--json'])
  */
@@ -60,6 +61,7 @@ export async function runCommand(
   stopSignal: Place['stopSignal'] = () => new AbortController().signal,
 ): Promise<Result> {
   const [name = '--help', ...others] = args
+  if (name === 'help' && others[0] !== undefined) return runCommand([others[0], '--help'])
   if (['--help', '-h', 'help'].includes(name)) return said(USAGE)
   if (['--version', '-v'].includes(name)) return said(version())
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
@@ -69,9 +71,13 @@ export async function runCommand(
   }
   const { values, positionals } = parse(name, command, others)
   if (values['help'] === true) return said(command.usage + COMMON)
-  const result = await command.run(values, positionals, { folder, stopSignal })
-  if (values['json'] !== true) return result
-  return { ...result, text: JSON.stringify(result.json, null, 2) }
+  try {
+    const result = await command.run(values, positionals, { folder, stopSignal })
+    const text = values['json'] === true ? JSON.stringify(result.json, null, 2) : result.text
+    return { ...result, text: printable(text) }
+  } catch (error) {
+    throw asCommandError(error)
+  }
 }
 
 const said = (text: string): Result => ({ text: text.trimEnd(), json: text.trimEnd() })
@@ -87,13 +93,26 @@ function parse(name: string, command: Command, args: string[]) {
   const flags = { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const
   const options = { ...command.options, ...flags }
   try {
-    const { values, positionals } = parseArgs({
+    const { values, positionals, tokens } = parseArgs({
       args,
       options,
       allowPositionals: command.takesArguments ?? false,
+      tokens: true,
     })
+    assertGivenOnce(
+      tokens.flatMap((one) => (one.kind === 'option' ? [one.name] : [])),
+      command,
+    )
     return { values: values as Values, positionals }
   } catch (error) {
-    throw new CommandError(`${(error as Error).message}. See: sluice ${name} --help`)
+    // Node's own sentences after the first are about the syntax of its options.
+    const [text = ''] = (error as Error).message.split(/\.? *\n|\. /)
+    throw new CommandError(`${text}. See: sluice ${name} --help`)
   }
+}
+
+/** Of two values, Node's parser takes the last, and says nothing. */
+function assertGivenOnce(names: readonly string[], { options }: Command): void {
+  const twice = names.find((name, at) => names.indexOf(name) < at && !options[name]?.multiple)
+  if (twice !== undefined) throw new CommandError(`--${twice} is given twice`)
 }

@@ -1,6 +1,7 @@
 import type { Values } from './command.ts'
 import { listOf, textOf } from './command.ts'
 import { CommandError } from './errors.ts'
+import { nameText } from './printable.ts'
 
 /** The options that name a subject. */
 export const SUBJECT_OPTIONS = {
@@ -34,6 +35,6 @@ export function subjectOf(values: Values): Readonly<Record<string, string>> | un
 export const subjectText = (subject: Readonly<Record<string, string>> | undefined): string =>
   subject
     ? Object.entries(subject)
-        .map((pair) => pair.join('='))
+        .map((pair) => nameText(pair.join('=')))
         .join(' ')
     : 'everyone'

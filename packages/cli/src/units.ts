@@ -1,6 +1,31 @@
-/** Returns a number of units as a person writes it: `30`, or dollars, `$1.50`. Other texts stay as they are. */
-export function unitsOf(text: string): number | string {
+import { CommandError } from './errors.ts'
+
+/** Returns micro-dollars of a text such as `$1.50`; `undefined` if it is no such text. */
+export function microDollarsOf(text: string): number | undefined {
   const dollars = /^\$(\d+(?:\.\d{1,6})?)$/.exec(text)?.[1]
-  if (dollars !== undefined) return Math.round(Number(dollars) * 1_000_000)
-  return /^\d+$/.test(text) ? Number(text) : text
+  return dollars === undefined ? undefined : Math.round(Number(dollars) * 1_000_000)
+}
+
+/**
+ * Returns an amount of what a policy counts, as a person writes it: `30`, or `$1.50` of dollars. A text that is no
+ * amount stays as it is, such as `unlimited`.
+ *
+ * @param option What the text is the value of, for errors: `limit=`.
+ * @throws CommandError When dollars lack their sign, or something else has it. In a shell, `$20` without quotes is `0`.
+ */
+export function amountOf(
+  text: string,
+  { name, unit }: { readonly name: string; readonly unit: string },
+  option: string,
+): number | string {
+  const dollars = microDollarsOf(text)
+  if (dollars !== undefined) {
+    if (unit === 'usd') return dollars
+    throw new CommandError(`${name} counts ${unit}s, not dollars: ${option}${text.slice(1)}`)
+  }
+  if (!/^\d+(\.\d+)?$/.test(text)) return text
+  if (unit !== 'usd') return Number(text)
+  throw new CommandError(
+    `${name} counts dollars: write ${option}'$${text}', with the sign and in quotes`,
+  )
 }

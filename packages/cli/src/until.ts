@@ -7,16 +7,21 @@ export function untilOf(text: string): Date {
   const [, count = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
   const ms = Number(count) * (UNIT_MS[unit] ?? Number.NaN)
   const time = new Date(ms > 0 ? Date.now() + ms : text)
-  const isTime = ms > 0 || /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/.test(text)
-  if (isTime && !Number.isNaN(time.getTime())) return time
+  if (ms > 0) return time
+  const [, date] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d.*(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []
+  if (date !== undefined && isInCalendar(date) && !Number.isNaN(time.getTime())) return time
   throw new CommandError(
     `--until ${text} must be a duration, such as 24h or 3d, or a time with a zone, such as 2026-11-28T18:00Z`,
   )
 }
+
+/** `Date` takes the 30th of February for the 2nd of March. */
+const isInCalendar = (date: string): boolean =>
+  new Date(Date.parse(date) || 0).toJSON().startsWith(date)
 
 /** Returns a time as a person reads it: `2026-11-28 18:00Z`. */
 export const timeText = (time: Date | number): string =>
   new Date(time)
     .toJSON()
     .replace('T', ' ')
-    .replace(/:\d\d\.\d+Z$/, 'Z')
+    .replace(/(:00)?\.\d+Z$/, 'Z')

@@ -1,12 +1,14 @@
-import { removeConfiguration } from '@sluice/core/configuration'
+import { definitionOf, type Limiter, type PolicyRule, type PolicyState } from '@sluice/core'
+import { removeConfiguration, type ConfigurationEntry } from '@sluice/core/configuration'
+import { onRoutes, policiesToReset } from '@sluice/core/internal/limiter'
 import { amountText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { CommandError, flagOf } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { look } from '../look.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
-import { usedOf } from './show.ts'
+import { settingsOf, settingText, usedOf } from './show.ts'
 
 export const reset: Command = {
   summary: 'let a tenant begin anew',
@@ -31,39 +33,101 @@ ${LIMITER_USAGE}`,
   },
 
   async run(values, _, { folder }) {
-    const subject = subjectOf(values)
-    if (!subject) throw new CommandError('name who begins anew, such as --tenant acme')
-    const { limiter } = await limiterFor(values, folder)
+    const given = subjectOf(values)
+    const subject = given ?? {}
     const [policies, routes] = ['policies', 'routes'].map((name) =>
       textOf(values, name)?.split(','),
     )
-    const options = { ...(policies && { policies }), ...(routes && { routes }) }
-    const isMade = values['yes'] === true
-    const used = []
-    for (const route of routes ?? [undefined]) {
-      const one = route === undefined ? subject : { ...subject, route }
-      for (const state of (await look(limiter, one)).policies) {
-        if (policies ? !policies.includes(state.name) : state.scope === 'global') continue
-        used.push({
-          ...(route !== undefined && { route }),
-          policy: state.name,
-          used: usedOf(state),
-          unit: state.unit,
-        })
-      }
+    if (routes && subject['route'] !== undefined) {
+      throw new CommandError('name the route by --route, or several by --routes')
     }
+    const { limiter } = await limiterFor(values, folder)
+    const options = { ...(policies && { policies }), ...(routes && { routes }) }
+    const rules = policiesToReset(definitionOf(limiter).rules, subject, options)
+    if (!given && (!policies || rules.some(({ per }) => per !== 'global'))) {
+      throw new CommandError('name who begins anew, such as --tenant acme')
+    }
+    const parts = rules.flatMap((rule) => partsOf(rule, subject, routes))
+    const used = []
+    for (const { rule, part } of parts) {
+      const state = await stateOf(limiter, rule, { ...subject, ...part })
+      if (state)
+        used.push({ policy: rule.name, subject: part, used: usedOf(state), unit: rule.unit })
+    }
+    const settings = values['settings'] === true ? await settingsOfAll(limiter, parts) : []
+    const isMade = values['yes'] === true
     if (isMade) {
       if (values['settings'] === true) await removeConfiguration(limiter, subject, options)
       await limiter.reset(subject, options)
     }
     const lines = used.map(
       (one) =>
-        `${one.policy}${one.route === undefined ? '' : ` on ${one.route}`}: ${amountText(one.used, one.unit)} used`,
+        `${one.policy} (${subjectText(one.subject)}): ${amountText(one.used, one.unit)} used`,
     )
-    const end = isMade ? 'Removed.' : 'Nothing is removed. Add --yes to remove it.'
     return {
-      text: [subjectText(subject), ...lines, end].join('\n'),
-      json: { subject, used, made: isMade },
+      text: [
+        ...lines,
+        ...settings.map((entry) => `Set for ${settingText(entry).trim()}`),
+        isMade ? 'Removed.' : 'Nothing is removed. Add --yes to remove it.',
+      ].join('\n'),
+      json: { subject, used, settings, made: isMade },
     }
   },
+}
+
+interface Part {
+  readonly rule: PolicyRule
+  /** What the policy counts by, of the subject; `undefined` if it counts everyone together. */
+  readonly part: Readonly<Record<string, string>> | undefined
+}
+
+/** Returns the parts of a policy that a reset removes. @throws CommandError When the subject lacks a dimension. */
+function partsOf(
+  rule: PolicyRule,
+  subject: Readonly<Record<string, string>>,
+  routes: readonly string[] | undefined,
+): Part[] {
+  const { name, per } = rule
+  if (per === 'global') return [{ rule, part: undefined }]
+  const isKnown = (dimension: string): boolean =>
+    subject[dimension] !== undefined ||
+    (dimension === 'route' && (routes ?? rule.routes) !== undefined)
+  const missing = per.find((dimension) => !isKnown(dimension))
+  if (missing !== undefined) {
+    const more = missing === 'route' ? ', or several: --routes A,B' : ''
+    throw new CommandError(
+      `"${name}" counts by ${per.join(' and ')}: add ${flagOf(missing)}${more}`,
+    )
+  }
+  return onRoutes(subject, rule, routes ? { routes } : {}).map((one) => ({
+    rule,
+    part: Object.fromEntries(Object.entries(one).filter(([dimension]) => per.includes(dimension))),
+  }))
+}
+
+/** Returns the state of a policy. `undefined` if the policy does not count it. */
+async function stateOf(
+  limiter: Limiter,
+  { name }: PolicyRule,
+  subject: Readonly<Record<string, string>>,
+): Promise<PolicyState | undefined> {
+  // Other policies may count by what is not known here: any name does, because a look charges nothing.
+  const dimensions = definitionOf(limiter).rules.flatMap(({ per }) => (per === 'global' ? [] : per))
+  const others = Object.fromEntries(dimensions.map((dimension) => [dimension, '-']))
+  const { policies } = await look(limiter, { ...others, ...subject })
+  return policies.find((state) => state.name === name)
+}
+
+/** Returns the settings of these parts. */
+async function settingsOfAll(
+  limiter: Limiter,
+  parts: readonly Part[],
+): Promise<ConfigurationEntry[]> {
+  const all: ConfigurationEntry[] = []
+  for (const { rule, part } of parts) {
+    if (!part) continue
+    const entries = await settingsOf(limiter, part)
+    all.push(...entries.filter(({ policy }) => policy === rule.name))
+  }
+  return all
 }

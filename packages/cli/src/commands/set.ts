@@ -1,16 +1,17 @@
-import { definitionOf, type Limiter } from '@sluice/core'
+import { definitionOf, type Limiter, type PolicyRule } from '@sluice/core'
 import {
   checkChanges,
   configure,
   type ConfigurationEntry,
   type SettingChanges,
 } from '@sluice/core/configuration'
+import { unitsText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { CommandError, flagOf } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
-import { unitsOf } from '../units.ts'
+import { amountOf } from '../units.ts'
 import { timeText, untilOf } from '../until.ts'
 import { settingsOf } from './show.ts'
 
@@ -19,8 +20,8 @@ export const set: Command = {
   usage: `Usage: sluice set POLICY SETTING=VALUE … [--tenant NAME] [--until TIME] [--yes] [options]
 
 Changes settings that runtimeConfiguration allows: limit, burst, mode, enabled, enforced. A value of "null" removes
-a setting, so that the limit of the code applies again. Dollars are written with a sign: limit='$20'. Without --yes,
-it shows what would change.
+a setting, so that the limit of the code applies again. Dollars are written with a sign: limit='$20'. A change until a
+time ends now: until=null, or any change without --until. Without --yes, it shows what would change.
 
 ${SUBJECT_USAGE}
   --until TIME          the change ends by itself: after 24h or 3d, or at 2026-11-28T18:00Z
@@ -42,40 +43,49 @@ ${LIMITER_USAGE}`,
     const end = until === undefined ? undefined : untilOf(until)
     const { limiter, file } = await limiterFor(values, folder)
     const { rules } = definitionOf(limiter)
-    const names = rules.map(({ name }) => name)
-    if (!names.includes(policy)) {
-      throw new CommandError(`${file} has no policy "${policy}", but ${names.join(', ')}`)
+    const rule = rules.find(({ name }) => name === policy)
+    if (!rule) {
+      const names = rules.map(({ name }) => name).join(', ')
+      throw new CommandError(`${file} has no policy "${policy}", but ${names}`)
     }
-    const subject = partOf(subjectOf(values), rules, policy)
-    const settings = Object.fromEntries(given.map(settingOf))
-    const changes = { [policy]: { ...settings, ...(end && { until: end }) } as SettingChanges }
+    const subject = partOf(subjectOf(values), rule)
     const whom = subject ? ([subject] as const) : ([] as const)
-    await checkChanges(limiter, changes, ...whom)
+    const settings = settingsIn(given, rule)
     const before = await entryOf(limiter, policy, subject)
+    // What is set for good applies now: a temporary change would hide it until its end.
+    const ending = end ?? (before.temporary ? null : undefined)
+    const change = { ...settings, ...(ending !== undefined && { until: ending }) } as SettingChanges
+    await checkChanges(limiter, { [policy]: change }, ...whom)
     const isMade = values['yes'] === true
-    if (isMade) await configure(limiter, changes, ...whom)
-    const lines = Object.entries(settings).map(([name, to]) => {
-      const from = { ...before.settings, ...before.temporary?.settings }[name as 'limit']
-      const ends = end ? `, until ${timeText(end)}` : ''
-      return `${policy} (${subjectText(subject)}): ${name} ${from ?? AS_IN_CODE} -> ${to ?? AS_IN_CODE}${ends}`
+    if (isMade) await configure(limiter, { [policy]: change }, ...whom)
+    const ends = end ? `, until ${timeText(end)}` : ''
+    const lines = differences(before, settings).map(({ name, from, fromUntil, to }) => {
+      const ended = fromUntil === undefined ? '' : ` (until ${timeText(fromUntil)})`
+      const texts = [from, to].map((value) => valueText(rule, name, value))
+      return `${policy} (${subjectText(subject)}): ${name} ${texts[0]}${ended} -> ${texts[1]}${ends}`
     })
     return {
       text: [...lines, isMade ? DONE : DRY].join('\n'),
-      json: { policy, subject, before, changes: changes[policy], made: isMade },
+      json: { policy, subject, before, changes: change, made: isMade },
     }
   },
 }
 
-const AS_IN_CODE = 'as in the code'
 const DONE = 'Changed. It applies in every isolate within 5 seconds.'
 const DRY = 'Nothing is changed. Add --yes to change it.'
+
+type Value = number | string
+type Entry = Pick<ConfigurationEntry, 'settings' | 'temporary'>
+
+/** The settings that count units. */
+const AMOUNTS: ReadonlySet<string> = new Set(['limit', 'burst'])
 
 /** Returns the settings of a policy, or of one of its partitions. */
 async function entryOf(
   limiter: Limiter,
   policy: string,
   subject: Readonly<Record<string, string>> | undefined,
-): Promise<Pick<ConfigurationEntry, 'settings' | 'temporary'>> {
+): Promise<Entry> {
   const entries = await settingsOf(limiter, subject)
   const isOf = (entry: ConfigurationEntry): boolean =>
     entry.policy === policy && (entry.subject === undefined) === (subject === undefined)
@@ -83,30 +93,74 @@ async function entryOf(
   return { settings, ...(temporary && { temporary }) }
 }
 
-/** Returns what a policy counts by, of a subject: `configure` refuses other dimensions. */
+/** Returns the subject if it is what a policy counts by, and no more. */
 function partOf(
   subject: Readonly<Record<string, string>> | undefined,
-  rules: ReturnType<typeof definitionOf>['rules'],
-  policy: string,
+  { name, per }: PolicyRule,
 ): Readonly<Record<string, string>> | undefined {
   if (!subject) return undefined
-  const per = rules.find(({ name }) => name === policy)?.per ?? 'global'
   if (per === 'global') {
-    throw new CommandError(
-      `"${policy}" is one limit for everyone: leave out ${subjectText(subject)}`,
-    )
+    throw new CommandError(`"${name}" is one limit for everyone: leave out ${subjectText(subject)}`)
   }
-  const missing = per.filter((name) => subject[name] === undefined)
-  if (missing.length === 0)
-    return Object.fromEntries(per.map((name) => [name, subject[name] ?? '']))
-  throw new CommandError(`"${policy}" counts by ${per.join(' and ')}: add --${missing[0]} NAME`)
+  const missing = per.find((dimension) => subject[dimension] === undefined)
+  const countsBy = `"${name}" counts by ${per.join(' and ')}`
+  if (missing !== undefined) throw new CommandError(`${countsBy}: add ${flagOf(missing)}`)
+  const others = Object.entries(subject).filter(([dimension]) => !per.includes(dimension))
+  if (others.length === 0) return subject
+  throw new CommandError(`${countsBy}: leave out ${subjectText(Object.fromEntries(others))}`)
 }
 
-function settingOf(text: string): readonly [name: string, value: number | string | null] {
-  const [, name, value] = /^([a-z]+)=(.+)$/.exec(text) ?? []
-  if (name === undefined || value === undefined) {
-    throw new CommandError(`${text} must be SETTING=VALUE, such as limit=30`)
+function settingsIn(
+  texts: readonly string[],
+  rule: PolicyRule,
+): Readonly<Record<string, Value | null>> {
+  const settings: Record<string, Value | null> = {}
+  for (const text of texts) {
+    const [, name, value] = /^([a-z]+)=(.+)$/.exec(text) ?? []
+    if (name === undefined || value === undefined) {
+      throw new CommandError(`${text} must be SETTING=VALUE, such as limit=30`)
+    }
+    if (Object.hasOwn(settings, name)) throw new CommandError(`${name} is given twice`)
+    settings[name] = value === 'null' ? null : valueOf(rule, name, value)
   }
-  if (value === 'null') return [name, null]
-  return [name, unitsOf(value)]
+  return settings
+}
+
+function valueOf(rule: PolicyRule, name: string, text: string): Value {
+  if (AMOUNTS.has(name)) return amountOf(text, rule, `${name}=`)
+  return /^\d+$/.test(text) ? Number(text) : text
+}
+
+function valueText({ unit }: PolicyRule, name: string, value: Value | undefined): string {
+  if (value === undefined) return 'as in the code'
+  return AMOUNTS.has(name) && typeof value === 'number'
+    ? unitsText(value, unit)
+    : String(value)
+}
+
+interface Difference {
+  readonly name: string
+  readonly from: Value | undefined
+  /** The end of what applies now. */
+  readonly fromUntil: number | undefined
+  readonly to: Value | undefined
+}
+
+/** Returns the settings that a change names, and those that it changes too: it ends a temporary change as a whole. */
+function differences(
+  { settings: lasting, temporary }: Entry,
+  named: Readonly<Record<string, Value | null>>,
+): Difference[] {
+  const before: Readonly<Record<string, Value>> = { ...lasting, ...temporary?.settings }
+  const after: Readonly<Record<string, Value | null>> = { ...lasting, ...named }
+  const names = new Set([...Object.keys(named), ...Object.keys(before)])
+  names.delete('until')
+  return [...names]
+    .map((name) => ({
+      name,
+      from: before[name],
+      fromUntil: temporary && name in temporary.settings ? temporary.until : undefined,
+      to: after[name] ?? undefined,
+    }))
+    .filter(({ name, from, to }) => name in named || from !== to)
 }

@@ -1,5 +1,6 @@
 import {
   definitionOf,
+  StoreError,
   type Decision,
   type Limiter,
   type LimiterDefinition,
@@ -9,6 +10,7 @@ import {
 import { readConfiguration, type ConfigurationEntry } from '@sluice/core/configuration'
 import { durationText, unitsText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
+import { asCommandError, lacksExtension, type CommandError } from '../errors.ts'
 import { table } from '../format.ts'
 import { look } from '../look.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
@@ -31,8 +33,20 @@ ${LIMITER_USAGE}`,
     const subject = subjectOf(values)
     if (!subject) {
       const limits = limitsOf(limiter)
-      const settings = await settingsOf(limiter)
-      return { text: overview(file, limits, settings), json: { file, limits, settings } }
+      try {
+        const settings = await settingsOf(limiter)
+        return { text: overview(file, limits, settings), json: { file, limits, settings } }
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error
+        // The limits of the code are true without a store.
+        const { code, message } = asCommandError(error) as CommandError
+        const note = `What was changed at run time is not known: ${message}`
+        return {
+          text: `${overview(file, limits, [])}\n${note}`,
+          json: { file, limits, error: { code, message } },
+          exitCode: 1,
+        }
+      }
     }
     const decision = await look(limiter, subject)
     const settings = await settingsOf(limiter, subject)
@@ -52,7 +66,7 @@ export async function settingsOf(
   try {
     return await (subject ? readConfiguration(limiter, subject) : readConfiguration(limiter))
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'invalid_option') return []
+    if (lacksExtension(error)) return []
     throw error
   }
 }
@@ -127,7 +141,7 @@ function overview(
 const textOfAll = (all: object): string[] => Object.entries(all).map((pair) => pair.join('='))
 
 /** Returns one entry of the settings as a line. */
-function settingText({ policy, subject, settings, temporary }: ConfigurationEntry): string {
+export function settingText({ policy, subject, settings, temporary }: ConfigurationEntry): string {
   const ending = temporary
     ? [...textOfAll(temporary.settings), `until ${timeText(temporary.until)}`].join(' ')
     : undefined

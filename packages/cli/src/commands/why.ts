@@ -1,12 +1,14 @@
-import type { Decision, Limiter } from '@sluice/core'
+import { definitionOf, type Decision, type Limiter } from '@sluice/core'
 import { explain, explanationText } from '@sluice/core/explain'
 import { amountText, unitsText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { CommandError, lacksExtension } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { nameText } from '../printable.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
-import { unitsOf } from '../units.ts'
+import { amountOf } from '../units.ts'
+import { usedOf } from './show.ts'
 
 export const why: Command = {
   summary: 'why a request is denied now, and what would let it pass',
@@ -16,7 +18,7 @@ Tells which limits deny a request now, when it fits, and what would let it pass:
 recordUsage, also who has used it up in the last hours. It charges nothing.
 
 ${SUBJECT_USAGE}
-  --cost UNIT=N,…       what the request asks for, such as token=1200 or usd='$0.05' (default: request=1)
+  --cost UNIT=N,…       what the request asks for, such as token=1200 or usd='$0.05' (default: 1 of each unit)
 ${LIMITER_USAGE}`,
   options: { ...SUBJECT_OPTIONS, ...LIMITER_OPTIONS, cost: { type: 'string' } },
 
@@ -24,13 +26,14 @@ ${LIMITER_USAGE}`,
     const subject = subjectOf(values)
     if (!subject) throw new CommandError('name who was denied, such as --tenant acme')
     const { limiter } = await limiterFor(values, folder)
-    const asked = costOf(textOf(values, 'cost'))
-    const cost = asked && { request: 1, ...asked }
-    const explanation = await explain(limiter, subject, cost ? { cost } : {})
+    const units = definitionOf(limiter).rules.map(({ unit }) => [unit, 1] as const)
+    const cost = { request: 1, ...Object.fromEntries(units), ...costOf(textOf(values, 'cost')) }
+    const explanation = await explain(limiter, subject, { cost })
+    const { degraded } = explanation.decision
     const users = await usersOf(limiter, explanation.decision, subject)
     const lines = explanation.decision.policies.map(
-      ({ name, unit, burst, remaining }) =>
-        `  ${name}: ${unitsText(Math.max(0, burst - remaining), unit)} of ${amountText(burst, unit)} used`,
+      (state) =>
+        `  ${state.name}: ${unitsText(usedOf(state), state.unit)} of ${amountText(state.burst, state.unit)} used${state.enforced ? '' : ', in shadow'}`,
     )
     return {
       text: [
@@ -40,22 +43,24 @@ ${LIMITER_USAGE}`,
         ...(users.length > 0 ? ['Used in the last hours, as recorded:'] : []),
         ...users.map(({ what, requests, tokens, usd }) =>
           [
-            `  ${what}: ${amountText(requests, 'request')}`,
+            `  ${nameText(what)}: ${amountText(requests, 'request')}`,
             ...(tokens > 0 ? [amountText(tokens, 'token')] : []),
             ...(usd > 0 ? [unitsText(usd, 'usd')] : []),
           ].join(', '),
         ),
       ].join('\n'),
       json: { subject, ...explanation, users },
+      exitCode: degraded ? 1 : 0,
     }
   },
 }
 
-function costOf(text: string | undefined): Readonly<Record<string, number>> | undefined {
-  if (text === undefined) return undefined
+function costOf(text: string | undefined): Readonly<Record<string, number>> {
+  if (text === undefined) return {}
   const pairs = text.split(',').map((pair) => {
     const [, unit, amount] = /^([^=]+)=(.+)$/.exec(pair) ?? []
-    const units = amount === undefined ? undefined : unitsOf(amount)
+    const asked = { name: '--cost', unit: unit ?? '' }
+    const units = amount === '0' ? 0 : amountOf(amount ?? '', asked, `${unit}=`)
     if (unit !== undefined && typeof units === 'number') return [unit, units] as const
     throw new CommandError(`--cost ${pair} must be UNIT=N, such as token=1200`)
   })
@@ -110,8 +115,8 @@ async function rowsOf(limiter: Limiter, from: number, tenant: string | undefined
     })
     return rows
   } catch (error) {
-    const { code } = error as { code?: unknown }
-    if (code === 'ERR_MODULE_NOT_FOUND' || code === 'invalid_option') return []
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return []
+    if (lacksExtension(error)) return []
     throw error
   }
 }
