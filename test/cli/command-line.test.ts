@@ -52,6 +52,9 @@ describe('the command line', () => {
     ['show --tenant', "Option '--tenant <value>' argument missing. See: sluice show --help"],
     ['show extra', 'Unexpected argument'],
     ['show', 'found no file of limits in'],
+    ['show --env other.env', 'there is no file other.env. Name another: --env FILE'],
+    ['show --env .', '. cannot be read: EISDIR'],
+    ['raise rpm -5 --until 1h', "Unknown option '-5'. See: sluice raise --help"],
     ['show --limits other.ts', 'there is no file other.ts. Name another: --limits FILE'],
     ['show --env nope', 'there is no file nope. Name another: --env FILE'],
   ]
@@ -91,22 +94,53 @@ describe('a file of limits', () => {
     const { err } = await app.sluice(['show'])
     expect(err).toBe('sluice: limits.ts exports several limiters: a, b. Name one: --limiter a')
     expect((await app.sluice(['show', '--limiter', 'b'])).out).toContain('two')
+    app.write('limits.ts', `${MEMORY}export const limiter = of('one')\nexport const b = of('two')`)
+    expect((await app.sluice(['show'])).out).toContain('one')
+    app.write('limits.ts', `${MEMORY}const a = of('one')\nexport const b = a\nexport default a`)
+    expect((await app.sluice(['show'])).out).toContain('one')
+    app.write('limits.ts', `${MEMORY}export const b = Promise.resolve(of('two'))`)
+    expect((await app.sluice(['show'])).out).toContain('two')
+    app.write('limits.ts', `${MEMORY}export const a = of('one')\nexport const b = of('two')`)
     expect((await app.sluice(['show', '--limiter', 'c'])).err).toContain(
       'exports no limiter "c", but a, b',
     )
   })
 
   it('may log: the result stays by itself', async () => {
-    const text = `${MEMORY}console.log('loaded'); console.info('too')\nexport const limiter = of('rpm')`
+    const text = `${MEMORY}console.log('loaded'); process.stdout.write('too\\n')\nexport const limiter = of('rpm')`
     const { out, err } = await project({ 'limits.ts': text }).sluice(['show', '--json'])
     expect(JSON.parse(out)).toMatchObject({ limits: [{ name: 'rpm' }] })
-    expect(err).toContain('loaded')
+    expect(err).toContain('loaded\ntoo')
+  })
+
+  it('may be for the server only', async () => {
+    const app = project({
+      'limits.ts': `import 'server-only'\n${MEMORY}export const limiter = of('rpm')`,
+      'node_modules/server-only/package.json': '{ "main": "index.js" }',
+      'node_modules/server-only/index.js': "throw new Error('Client Component')",
+    })
+    expect((await app.sluice(['show'])).out).toContain('rpm')
+  })
+
+  it.each([
+    ['ends the process', 'process.exit(0)'],
+    ['waits for nothing', 'await new Promise(() => {})'],
+  ])('that %s is a failure', async (_, statement) => {
+    const app = project({ 'limits.ts': `${MEMORY}${statement}\nexport const limiter = of('rpm')` })
+    const { out, err, exitCode } = await app.sluice(['show'])
+    expect({ out, exitCode }).toEqual({ out: '', exitCode: 1 })
+    expect(err).toContain('sluice: the file of limits has ended the process before it has loaded')
   })
 
   const BROKEN: readonly (readonly [what: string, text: string, says: string])[] = [
     ['that throws', `throw new Error('boom')`, 'limits.ts does not load: boom'],
     ['that does not parse', 'export const = 5', 'limits.ts does not load: '],
     ['that imports what is not there', "import 'nope-nope'", 'nope-nope'],
+    [
+      'that needs a Worker',
+      "import 'cloudflare:workers'",
+      'export a limiter over the same database',
+    ],
     [
       'that exports nothing',
       'export {}',

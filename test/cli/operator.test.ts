@@ -324,6 +324,26 @@ describe('sluice usage', () => {
   })
 })
 
+describe('the range of sluice usage', () => {
+  it.each([
+    ['--from 2026-02-30', '--from 2026-02-30 must be a date, such as 2026-11-01'],
+    ['--to soon', '--to soon must be a date'],
+    ['--from 2026-11-02T10:00', 'a time with a zone'],
+    ['--from 2026-11-02 --to 2026-11-01', 'must be before'],
+    ['--top 0', '--top 0 must be a number from 1'],
+    ['--csv --json', 'name one'],
+  ])('refuses: %s', async (args, says) => {
+    const { err, exitCode } = await app.sluice(['usage', ...args.split(' ')])
+    expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
+  })
+
+  it('may begin a duration ago', async () => {
+    expect((await app.sluice(['usage', '--from', '3h'])).exitCode).toBe(0)
+  })
+})
+
+const printableOnly = (text: string): string => text.replaceAll(/[\p{Cc}\u202E]/gu, '')
+
 describe('names that anybody may send', () => {
   const HOSTILE = 'evil\u001B[31mRED\u0007\nFAKE 999\u202E\u009B1m'
   const SHOWN = String.raw`evil\u001b[31mRED\u0007\u000aFAKE 999\u202e\u009b1m`
@@ -350,8 +370,6 @@ describe('names that anybody may send', () => {
     const { err } = await app.sluice(['set', HOSTILE, 'limit=5'])
     expect(err.replaceAll('\n', '')).toBe(printableOnly(err))
   })
-
-  const printableOnly = (text: string): string => text.replaceAll(/[\p{Cc}\u202E]/gu, '')
 })
 
 describe('without its store', () => {

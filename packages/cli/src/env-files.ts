@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { CommandError } from './errors.ts'
 
@@ -25,11 +25,12 @@ export function loadEnvFiles(folder: string, file: string | undefined): string[]
 
 function readIfPresent(folder: string, file: string, isRequired: boolean): string | undefined {
   try {
-    return readFileSync(join(folder, file), 'utf8')
+    return readFileSync(resolve(folder, file), 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    if (!isRequired) return undefined
-    throw new CommandError(`there is no file ${file}. Name another: --env FILE`)
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    if (isMissing && !isRequired) return undefined
+    if (isMissing) throw new CommandError(`there is no file ${file}. Name another: --env FILE`)
+    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`)
   }
 }
 

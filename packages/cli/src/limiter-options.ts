@@ -10,7 +10,7 @@ export const LIMITER_OPTIONS = {
 } as const
 
 export const LIMITER_USAGE = `  --limits FILE         exports your limiter (default: limits.ts, also in src, lib, app and server)
-  --limiter NAME        the export, if the file has several limiters
+  --limiter NAME        the export, if it is not "limiter" or the only one
   --env FILE            the variables that the environment lacks (default: .env.local, .dev.vars, .env)
 `
 

@@ -21,7 +21,7 @@ export interface LoadedLimiter {
  * Loads a limiter from the file that exports it. TypeScript is loaded on each version of Node.js.
  *
  * @param path The file. @default the first that exists of the usual ones
- * @param name The export. @default the only limiter that the file exports
+ * @param name The export. @default `limiter`, or the only limiter that the file exports
  * @throws CommandError When there is no file, it does not load, or it does not export one limiter.
  */
 export async function loadLimiter(
@@ -31,9 +31,10 @@ export async function loadLimiter(
 ): Promise<LoadedLimiter> {
   const { file, exported } = await loadLimits(folder, path)
   const limiters = Object.entries(exported).filter(([, value]) => isLimiter(value))
-  const chosen = name === undefined ? limiters : limiters.filter(([export_]) => export_ === name)
-  const [first] = chosen
-  if (first && chosen.length === 1) return { limiter: first[1] as Limiter, file, name: first[0] }
+  const named = limiters.find(([export_]) => export_ === (name ?? 'limiter'))
+  const isOne = new Set(limiters.map(([, value]) => value)).size === 1
+  const chosen = named ?? (name === undefined && isOne ? limiters[0] : undefined)
+  if (chosen) return { limiter: chosen[1] as Limiter, file, name: chosen[0] }
   throw new CommandError(whyNone(file, exported, limiters, name))
 }
 
@@ -49,7 +50,7 @@ export async function loadLimits(
   path: string | undefined,
   option = '--limits',
 ): Promise<{ file: string; exported: Readonly<Record<string, unknown>> }> {
-  const file = path ?? findLimits(folder)
+  const file = path || findLimits(folder)
   const absolute = resolve(folder, file)
   if (existsSync(absolute)) return { file, exported: await importFile(file, absolute) }
   throw new CommandError(`there is no file ${file}. Name another: ${option} FILE`)
@@ -66,14 +67,45 @@ function findLimits(folder: string): string {
 
 async function importFile(file: string, absolute: string): Promise<Record<string, unknown>> {
   // Loads on Node.js 20, too, imports without an extension, and reads no cache that another version has written.
-  const jiti = createJiti(absolute, { fsCache: false, moduleCache: true, tsconfigPaths: true })
+  const jiti = createJiti(absolute, {
+    fsCache: false,
+    moduleCache: true,
+    tsconfigPaths: true,
+    // Throws outside a server component of Next.js. A terminal is no browser, either.
+    virtualModules: { 'server-only': {} },
+  })
   try {
-    return await jiti.import<Record<string, unknown>>(absolute)
+    return await Promise.race([
+      jiti.import<Record<string, unknown>>(absolute).then(allOf),
+      failAfter(MAX_LOAD_MS),
+    ])
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new CommandError(`${file} does not load: ${reason}`)
+    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+    const hint = FRAMEWORK_MODULES.test(reason) ? NEEDS_FRAMEWORK : ''
+    throw new CommandError(`${file} does not load: ${reason}${hint}`)
   }
 }
+
+/** The longest that a file may take to load: one that connects to a database may never end. */
+const MAX_LOAD_MS = 20_000
+
+async function failAfter(ms: number): Promise<never> {
+  await new Promise((done) => setTimeout(done, ms).unref())
+  throw new Error(`it has not loaded within ${ms / 1_000} seconds`)
+}
+
+/** Returns the exports of a module, of which some may be promises. */
+async function allOf(
+  exported: Readonly<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  const values = Object.entries(exported).map(async ([name, value]) => [name, await value] as const)
+  return Object.fromEntries(await Promise.all(values))
+}
+
+/** Modules that only a framework has. */
+const FRAMEWORK_MODULES = /Client Component|cloudflare:|\$env|\$app|astro:|next\/(headers|server)/
+const NEEDS_FRAMEWORK =
+  '. What only a framework has is not there in a terminal: export a limiter over the same database from a file of its own, and name it: --limits FILE'
 
 function isLimiter(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false

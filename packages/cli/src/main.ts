@@ -4,21 +4,34 @@ import { printable } from './printable.ts'
 import { runCommand } from './run-command.ts'
 
 async function main(): Promise<void> {
-  // What a file of limits logs is no part of the result.
-  console.log = console.error
-  console.info = console.error
-  console.debug = console.error
   // The reader may have read enough, such as `head -1`.
-  process.stdout.on('error', () => process.exit())
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
+    process.exit(code === 'EPIPE' ? 0 : 1),
+  )
+  process.once('exit', failIfUnfinished)
   const result = await runCommand(process.argv.slice(2), process.cwd(), stopSignal)
   const { text, exitCode = 0, ended } = result
   process.exitCode = exitCode
+  isFinished = true
   // A pipe may take it in parts.
   await new Promise<void>((resolve) => {
-    process.stdout.write(`${text}\n`, () => resolve())
+    writeResult(`${text}\n`, () => resolve())
   })
   await ended
 }
+
+let isFinished = false
+
+/** A file of limits may end the process, or wait for nothing: then nothing has been done. */
+function failIfUnfinished(): void {
+  if (isFinished) return
+  process.exitCode = 1
+  process.stderr.write('sluice: the file of limits has ended the process before it has loaded\n')
+}
+
+const writeResult = process.stdout.write.bind(process.stdout)
+// What a file of limits logs is no part of the result.
+process.stdout.write = process.stderr.write.bind(process.stderr)
 
 /** Without a listener, Ctrl-C ends the process at once. */
 function stopSignal(): AbortSignal {
@@ -28,12 +41,13 @@ function stopSignal(): AbortSignal {
 }
 
 function fail(error: unknown): void {
+  isFinished = true
   const isExpected = error instanceof CommandError
   const text = isExpected ? error.message : ((error as Error).stack ?? String(error))
   process.stderr.write(`sluice: ${printable(text)}\n`)
   if (process.argv.includes('--json')) {
     const { code, message } = isExpected ? error : { code: 'unexpected', message: String(error) }
-    process.stdout.write(`${printable(JSON.stringify({ error: { code, message } }, null, 2))}\n`)
+    writeResult(`${printable(JSON.stringify({ error: { code, message } }, null, 2))}\n`)
   }
   process.exitCode = 1
 }

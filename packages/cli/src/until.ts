@@ -2,12 +2,18 @@ import { CommandError } from './errors.ts'
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Returns the end of a change: a time, or a duration from now, such as `24h`. */
-export function untilOf(text: string): Date {
+/** Returns a duration such as `24h` in milliseconds; `undefined` if a text is none. */
+export function durationOf(text: string): number | undefined {
   const [, count = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
   const ms = Number(count) * (UNIT_MS[unit] ?? Number.NaN)
-  const time = new Date(ms > 0 ? Date.now() + ms : text)
-  if (ms > 0) return time
+  return ms > 0 ? ms : undefined
+}
+
+/** Returns the end of a change: a time, or a duration from now, such as `24h`. */
+export function untilOf(text: string): Date {
+  const ms = durationOf(text)
+  if (ms !== undefined) return new Date(Date.now() + ms)
+  const time = new Date(text)
   const [, date] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d.*(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []
   if (date !== undefined && isInCalendar(date) && !Number.isNaN(time.getTime())) return time
   throw new CommandError(
@@ -16,7 +22,7 @@ export function untilOf(text: string): Date {
 }
 
 /** `Date` takes the 30th of February for the 2nd of March. */
-const isInCalendar = (date: string): boolean =>
+export const isInCalendar = (date: string): boolean =>
   new Date(Date.parse(date) || 0).toJSON().startsWith(date)
 
 /** Returns a time as a person reads it: `2026-11-28 18:00Z`. */

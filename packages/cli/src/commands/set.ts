@@ -133,9 +133,7 @@ function valueOf(rule: PolicyRule, name: string, text: string): Value {
 
 function valueText({ unit }: PolicyRule, name: string, value: Value | undefined): string {
   if (value === undefined) return 'as in the code'
-  return AMOUNTS.has(name) && typeof value === 'number'
-    ? unitsText(value, unit)
-    : String(value)
+  return AMOUNTS.has(name) && typeof value === 'number' ? unitsText(value, unit) : String(value)
 }
 
 interface Difference {

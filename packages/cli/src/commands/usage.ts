@@ -1,9 +1,11 @@
 import type { Usage } from '@sluice/usage/report'
 import { unitsText } from '@sluice/core/internal/text'
 import type { Command } from '../command.ts'
+import type { Values } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { table } from '../format.ts'
+import { durationOf, isInCalendar } from '../until.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 
 export const usage: Command = {
@@ -12,7 +14,7 @@ export const usage: Command = {
 
 Sums up what recordUsage has recorded, by tenant, the largest first.
 
-  --from TIME           such as 2026-11-01 (default: 24 hours before --to; with --by day, 31 days)
+  --from TIME           such as 2026-11-01, or 24h ago: 24h (default: 24 hours before --to; with --by day, 31 days)
   --to TIME             (default: now)
   --by hour|day         the rows to read (default: hour)
   --tenants A,B         only these
@@ -32,9 +34,13 @@ ${LIMITER_USAGE}`,
   async run(values, _, { folder }) {
     const { limiter } = await limiterFor(values, folder)
     const report = await loadReport()
-    const [from, to, by, tenants] = ['from', 'to', 'by', 'tenants'].map((name) =>
-      textOf(values, name),
-    )
+    const [by, tenants] = [textOf(values, 'by'), textOf(values, 'tenants')]
+    const [from, to] = [timeOf(values, 'from'), timeOf(values, 'to')]
+    const top = textOf(values, 'top') ?? '20'
+    if (!/^[1-9]\d*$/.test(top)) throw new CommandError(`--top ${top} must be a number from 1`)
+    if (values['csv'] === true && values['json'] === true) {
+      throw new CommandError('--csv and --json are two forms of the result: name one')
+    }
     const used = await report.usage(limiter, {
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
@@ -42,10 +48,21 @@ ${LIMITER_USAGE}`,
       ...(tenants !== undefined && { tenants: tenants.split(',') }),
     })
     if (values['csv'] === true) return { text: report.usageCsv(used.rows).trimEnd(), json: used }
-    const top = textOf(values, 'top') ?? '20'
-    if (!/^\d+$/.test(top)) throw new CommandError(`--top ${top} must be a whole number`)
     return { text: sumsText(used, Number(top)), json: used }
   },
+}
+
+/** Returns the time that an option names: a date, a time with a zone, or a duration before now. */
+function timeOf(values: Values, option: string): Date | undefined {
+  const text = textOf(values, option)
+  if (text === undefined) return undefined
+  const [, date] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d.*(Z|[+-]\d\d:\d\d))?$/.exec(text) ?? []
+  const ms = durationOf(text)
+  const time = ms === undefined ? new Date(text) : new Date(Date.now() - ms)
+  if (ms !== undefined || (date !== undefined && isInCalendar(date))) return time
+  throw new CommandError(
+    `--${option} ${text} must be a date, such as 2026-11-01, a time with a zone, or a duration before now, such as 24h`,
+  )
 }
 
 async function loadReport() {
