@@ -1,5 +1,6 @@
 /* Writes the files that `sluice init` creates: those of the pages in docs/start. */
 import { writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { format } from 'prettier'
 import { filesOf, startPage } from '../test/docs/start-pages.ts'
 
@@ -13,7 +14,14 @@ const FRAMEWORKS = {
     'src/hooks.server.ts',
     'src/routes/api/ai/chat/+server.ts',
   ],
-  astro: ['astro', 'limits.ts', 'auth.ts', 'src/middleware.ts', 'src/pages/api/ai/chat.ts'],
+  astro: [
+    'astro',
+    'src/limits.ts',
+    'src/auth.ts',
+    'src/middleware.ts',
+    'src/pages/api/ai/chat.ts',
+    'astro.config.mjs',
+  ],
   cloudflare: ['wrangler', 'worker.ts'],
   hono: ['hono', 'limits.ts', 'auth.ts', 'server.ts'],
   express: ['express', 'limits.ts', 'auth.ts', 'server.ts'],
@@ -38,7 +46,10 @@ export async function templatesModule(): Promise<string> {
       packages: packages[0],
       devPackages: packages[1],
       isModule: page.includes('npm pkg set type=module'),
-      files: Object.fromEntries(paths.map((path) => [path, files.get(path)])),
+      // Some pages put the shared files into a folder.
+      files: Object.fromEntries(
+        paths.map((path) => [path, files.get(path) ?? files.get(basename(path))]),
+      ),
     }
   })
   const text = `/* Made from docs/start by scripts/start-templates.ts: do not edit. */

@@ -15,6 +15,7 @@ export const SUITES = {
   /** Apps, packages and commands as users build, pack and start them, and clients that wait as they do. */
   apps: {
     files: [
+      'test/cli/init-apps.test.ts',
       'test/clients/retries.test.ts',
       'test/dashboard/{next,three-processes}.test.ts',
       'test/docs/start-calls.test.ts',

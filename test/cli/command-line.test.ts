@@ -113,6 +113,17 @@ describe('a file of limits', () => {
     expect(err).toContain('loaded\ntoo')
   })
 
+  it.each(['cloudflare:workers', '$env/dynamic/private'])(
+    'may have the variables of %s',
+    async (from) => {
+      const app = project({
+        'limits.ts': `import { env } from '${from}'\n${MEMORY}export const limiter = of(env.NAME)`,
+        '.env': 'NAME=from-env',
+      })
+      expect((await app.sluice(['show'])).out).toContain('from-env')
+    },
+  )
+
   it('may be for the server only', async () => {
     const app = project({
       'limits.ts': `import 'server-only'\n${MEMORY}export const limiter = of('rpm')`,
@@ -137,8 +148,8 @@ describe('a file of limits', () => {
     ['that does not parse', 'export const = 5', 'limits.ts does not load: '],
     ['that imports what is not there', "import 'nope-nope'", 'nope-nope'],
     [
-      'that needs a Worker',
-      "import 'cloudflare:workers'",
+      'that needs more of its framework',
+      "import '$lib/x'",
       'export a limiter over the same database',
     ],
     [

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { SignJWT } from 'jose'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { TEMPLATES_FILE, templatesModule } from '../../scripts/start-templates.ts'
@@ -28,7 +28,17 @@ const FRAMEWORKS: readonly (readonly [
     '@sveltejs/kit',
     ['src/limits.ts', 'src/auth.ts', 'src/hooks.server.ts', 'src/routes/api/ai/chat/+server.ts'],
   ],
-  ['astro', 'astro', ['limits.ts', 'auth.ts', 'src/middleware.ts', 'src/pages/api/ai/chat.ts']],
+  [
+    'astro',
+    'astro',
+    [
+      'src/limits.ts',
+      'src/auth.ts',
+      'src/middleware.ts',
+      'src/pages/api/ai/chat.ts',
+      'astro.config.mjs',
+    ],
+  ],
   ['cloudflare', 'wrangler', ['worker.ts']],
   ['hono', 'hono', ['limits.ts', 'auth.ts', 'server.ts']],
   ['express', 'express', ['limits.ts', 'auth.ts', 'server.ts']],
@@ -58,7 +68,8 @@ describe.each(FRAMEWORKS)('sluice init, in a project of %s', (name, dependency, 
     const made = await one.sluice(['init', '--yes'])
     expect(made.out.split('\n')[0]).toBe(`${name}:`)
     const page = filesOf(startPage(name))
-    for (const path of files) expect(read(one, path)).toBe(page.get(path))
+    for (const path of files)
+      expect(read(one, path)).toBe(page.get(path) ?? page.get(basename(path)))
     const secrets = name === 'cloudflare' ? '.dev.vars' : '.env'
     expect(read(one, secrets)).toMatch(/^JWT_SECRET=[0-9a-f]{64}$/m)
     expect(read(one, '.env.example')).toContain('JWT_SECRET=\n')
@@ -129,6 +140,13 @@ describe('sluice init', () => {
   ] as const)('refuses %s %s', async (manifest, args, says) => {
     const { err, exitCode } = await project({ 'package.json': manifest }).sluice(['init', ...args])
     expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
+  })
+
+  it('creates no app of SvelteKit', async () => {
+    const { err } = await project({}).sluice(['init', '--framework', 'sveltekit', '--yes'])
+    expect(err).toBe(
+      'sluice: create an app first: npx sv create. Then run sluice init in its folder',
+    )
   })
 
   it.each(['hono', 'express', 'fastify', 'h3'])(

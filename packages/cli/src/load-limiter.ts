@@ -71,8 +71,7 @@ async function importFile(file: string, absolute: string): Promise<Record<string
     fsCache: false,
     moduleCache: true,
     tsconfigPaths: true,
-    // Throws outside a server component of Next.js. A terminal is no browser, either.
-    virtualModules: { 'server-only': {} },
+    virtualModules: FRAMEWORK_MODULES,
   })
   try {
     return await Promise.race([
@@ -81,9 +80,18 @@ async function importFile(file: string, absolute: string): Promise<Record<string
     ])
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    const hint = FRAMEWORK_MODULES.test(reason) ? NEEDS_FRAMEWORK : ''
+    const hint = OF_FRAMEWORK.test(reason) ? NEEDS_FRAMEWORK : ''
     throw new CommandError(`${file} does not load: ${reason}${hint}`)
   }
+}
+
+/** What frameworks give to server code, in their own ways: variables, and the promise that it is no browser. */
+const FRAMEWORK_MODULES: Readonly<Record<string, unknown>> = {
+  'server-only': {},
+  'cloudflare:workers': { env: process.env },
+  '$env/dynamic/private': { env: process.env },
+  '$env/static/private': process.env,
+  '$app/env/private': process.env,
 }
 
 /** The longest that a file may take to load: one that connects to a database may never end. */
@@ -103,7 +111,7 @@ async function allOf(
 }
 
 /** Modules that only a framework has. */
-const FRAMEWORK_MODULES = /Client Component|cloudflare:|\$env|\$app|astro:|next\/(headers|server)/
+const OF_FRAMEWORK = /Client Component|cloudflare:|\$env|\$app|\$lib|astro:/
 const NEEDS_FRAMEWORK =
   '. What only a framework has is not there in a terminal: export a limiter over the same database from a file of its own, and name it: --limits FILE'
 

@@ -47,6 +47,9 @@ interface Manifest {
 export function planOf(folder: string, framework: string | undefined): Plan {
   const manifest = readManifest(folder)
   const template = framework === undefined ? detect(manifest) : named(framework)
+  if (template.name === 'sveltekit' && !manifest) {
+    throw new CommandError('create an app first: npx sv create. Then run sluice init in its folder')
+  }
   const isWorker = template.name === 'cloudflare'
   const secrets = isWorker ? '.dev.vars' : '.env'
   // Next.js looks for its files in one place.
@@ -65,26 +68,32 @@ export function planOf(folder: string, framework: string | undefined): Plan {
       ...lines(folder, '.gitignore', [secrets]),
     ],
     next: [
-      `npm install ${template.packages.join(' ')}`,
+      `npm install ${[...(manifest ? [] : (FRAMEWORK_PACKAGES[template.name] ?? [])), ...template.packages].join(' ')}`,
       `npm install --save-dev ${template.devPackages.join(' ')}`,
       ...(template.isModule && manifest && manifest.type !== 'module'
         ? ['npm pkg set type=module']
         : []),
       'npx sluice local --token development   # a store; leave it running',
       `${STARTS[template.name] ?? serverStart()}   # in another terminal`,
-      `curl -i -X POST -H "authorization: Bearer $(npx sluice token --tenant acme)" http://localhost:${PORTS[template.name] ?? 3000}/api/ai/chat`,
+      `curl -i -X POST -H "authorization: Bearer $(npx sluice token --tenant acme)" -H 'content-type: application/json' http://localhost:${PORTS[template.name] ?? 3000}/api/ai/chat`,
     ],
   }
 }
 
 /** The commands that start an app in development, and the ports that it then has. */
 const STARTS: Readonly<Record<string, string>> = {
-  nextjs: 'npm run dev',
-  sveltekit: 'npm run dev',
-  astro: 'npm run dev',
+  nextjs: 'npx next dev',
+  sveltekit: 'npx vite dev',
+  // Astro does not give the variables of .env to process.env.
+  astro: 'node --env-file=.env node_modules/astro/bin/astro.mjs dev --port 3000',
   cloudflare: 'npx wrangler dev',
 }
-const PORTS: Readonly<Record<string, number>> = { sveltekit: 5173, astro: 4321, cloudflare: 8787 }
+const PORTS: Readonly<Record<string, number>> = { sveltekit: 5173, cloudflare: 8787 }
+
+/** What an app needs that its page takes for installed. */
+const FRAMEWORK_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  nextjs: ['next', 'react', 'react-dom'],
+}
 
 /** Returns the command that starts `server.ts`. Before 22.18, Node.js does not load TypeScript. */
 function serverStart(): string {
@@ -154,6 +163,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   'src/proxy.ts': ['src/proxy.js', 'src/middleware.ts', 'src/middleware.js'],
   'src/hooks.server.ts': ['src/hooks.server.js'],
   'src/middleware.ts': ['src/middleware.js'],
+  'astro.config.mjs': ['astro.config.ts', 'astro.config.js', 'astro.config.mts'],
   'wrangler.jsonc': ['wrangler.json', 'wrangler.toml'],
 }
 

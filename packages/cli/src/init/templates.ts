@@ -43,14 +43,16 @@ export const TEMPLATES: readonly Template[] = [
     devPackages: ['@sluice/cli'],
     isModule: false,
     files: {
-      'limits.ts':
+      'src/limits.ts':
         "import { createLimiter, slidingWindow } from '@sluice/core'\nimport { upstash } from '@sluice/core/upstash'\n\nexport const limiter = createLimiter({\n  store: upstash(), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
-      'auth.ts':
+      'src/auth.ts':
         "import { jwtSubject } from '@sluice/core/jwt'\n\nexport const tenantFromJwt = jwtSubject({\n  secret: () => process.env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n",
       'src/middleware.ts':
         "import { rateLimit } from '@sluice/adapters/astro'\nimport { tenantFromJwt } from './auth.ts'\nimport { limiter } from './limits.ts'\n\nexport const onRequest = rateLimit(limiter, { routes: ['/api/ai/**'], subject: tenantFromJwt })\n",
       'src/pages/api/ai/chat.ts':
         "import type { APIRoute } from 'astro'\n\nexport const POST: APIRoute = () => Response.json({ answer: 42 })\n",
+      'astro.config.mjs':
+        "import node from '@astrojs/node'\nimport { defineConfig } from 'astro/config'\n\nexport default defineConfig({ output: 'server', adapter: node({ mode: 'standalone' }) })\n",
     },
   },
   {
