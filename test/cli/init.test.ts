@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { SignJWT } from 'jose'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
@@ -77,7 +77,7 @@ describe.each(FRAMEWORKS)('sluice init, in a project of %s', (name, dependency, 
     expect(shown.out).not.toContain(/JWT_SECRET=(\w+)/.exec(read(one, secrets))?.[1])
     const next = made.out.split('Next:\n')[1]?.split('\n') ?? []
     expect(next[0]).toMatch(/^ {2}npm install .*@sluice\/core/)
-    expect(next.at(-3)).toContain('sluice local --token development')
+    expect(next.at(-3)).toContain('npx @sluice/cli local --token development')
     expect(next.at(-1)).toMatch(/^ {2}curl .*localhost:\d+\/api\/ai\/chat$/)
     const again = await one.sluice(['init', '--yes', '--json'])
     expect(JSON.parse(again.out)).toMatchObject({ framework: name, changes: [] })
@@ -100,6 +100,35 @@ describe('sluice init', () => {
       /^JWT_SECRET=mine\nUPSTASH_REDIS_REST_URL=.+\nUPSTASH_REDIS_REST_TOKEN=.+\n$/,
     )
     expect(read(one, '.gitignore')).toBe('dist\n.env\n')
+  })
+
+  it('uses the store that a project has', async () => {
+    const one = app('next', {
+      '.env.local': 'UPSTASH_REDIS_REST_URL=https://a.b\nUPSTASH_REDIS_REST_TOKEN=t\nJWT_SECRET=\n',
+    })
+    const { out } = await one.sluice(['init', '--yes'])
+    expect(out).not.toContain('sluice/cli local')
+    expect(out).toContain('# the store is that of .env.local: these calls count there')
+    expect(read(one, '.env')).toMatch(/^JWT_SECRET=[0-9a-f]{64}\n$/)
+    expect(statSync(join(one.folder, '.env')).mode & 0o077).toBe(0)
+  })
+
+  it('writes nothing if it cannot write all', async () => {
+    const one = app('hono')
+    symlinkSync('nowhere', join(one.folder, 'server.ts'))
+    const { err, exitCode } = await one.sluice(['init', '--yes'])
+    expect({ err, exitCode }).toEqual({
+      err: 'sluice: server.ts cannot be written: it is a link to nothing. Nothing is written',
+      exitCode: 1,
+    })
+    expect(readdirSync(one.folder).toSorted()).toEqual(['package.json', 'server.ts'])
+    for (const folder of ['.env', 'limits.ts']) {
+      const other = app('hono')
+      mkdirSync(join(other.folder, folder))
+      const { err: why } = await other.sluice(['init', '--yes'])
+      expect(why).toContain(`sluice: ${folder} cannot be read: EISDIR`)
+      expect(readdirSync(other.folder).toSorted()).toEqual([folder, 'package.json'].toSorted())
+    }
   })
 
   it.each([

@@ -11,7 +11,7 @@ const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
 /** The commands of the page, in order, and what they print. */
 const COMMANDS = [
   ...page.matchAll(
-    /```sh\n(?:npm install [^\n]*\n)?npx sluice ([^\n]+)\n```(?:\n\n```text\n([^]*?)\n```)?/g,
+    /```sh\n(?:npm install [^\n]*\n)?npx @sluice\/cli ([^\n]+)\n```(?:\n\n```text\n([^]*?)\n```)?/g,
   ),
 ]
   .map(([, command = '', output]) => ({ command, output }))

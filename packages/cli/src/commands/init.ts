@@ -1,7 +1,16 @@
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  appendFileSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
+import { CommandError } from '../errors.ts'
 import { planOf, type Change } from '../init/plan.ts'
 
 export const init: Command = {
@@ -19,7 +28,7 @@ for development. A file that exists is left as it is. Without --yes, nothing is 
   run(values, _, { folder }) {
     const plan = planOf(folder, textOf(values, 'framework'))
     const isMade = values['yes'] === true
-    if (isMade) for (const change of plan.changes) make(folder, change)
+    if (isMade) makeAll(folder, plan.changes)
     const { framework, changes, next } = plan
     return Promise.resolve({
       text: [
@@ -60,11 +69,53 @@ const diffOf = ({ text, kind }: Change): string =>
     )
     .join('\n')
 
-function make(folder: string, { path, kind, text }: Change): void {
-  if (kind === 'keep') return
+/** Makes all changes, or, if one of them cannot be made, none. @throws CommandError */
+function makeAll(folder: string, changes: readonly Change[]): void {
+  const all = changes.filter(({ kind }) => kind !== 'keep')
+  for (const change of all) assertWritable(folder, change)
+  const made: string[] = []
+  for (const change of all) {
+    try {
+      make(folder, change)
+    } catch (error) {
+      const others = made.length === 0 ? 'Nothing is written' : `Written are ${made.join(', ')}`
+      throw new CommandError(
+        `${change.path} cannot be written: ${(error as Error).message}. ${others}`,
+      )
+    }
+    made.push(change.path)
+  }
+}
+
+function assertWritable(folder: string, { path, kind }: Change): void {
+  const file = join(folder, path)
+  try {
+    if (kind === 'append') {
+      accessSync(file, constants.W_OK)
+      if (statSync(file).isFile()) return
+      throw new Error('it is no file')
+    }
+    if (lstatSync(file, { throwIfNoEntry: false })) throw new Error('it is a link to nothing')
+    accessSync(existingFolder(dirname(file)), constants.W_OK)
+  } catch (error) {
+    throw new CommandError(
+      `${path} cannot be written: ${(error as Error).message}. Nothing is written`,
+    )
+  }
+}
+
+/** Returns a folder, or the nearest above it that exists. */
+function existingFolder(folder: string): string {
+  const found = lstatSync(folder, { throwIfNoEntry: false })
+  if (!found) return existingFolder(dirname(folder))
+  if (statSync(folder).isDirectory()) return folder
+  throw new Error(`${folder} is no folder`)
+}
+
+function make(folder: string, { path, kind, text, isSecret }: Change): void {
   const file = join(folder, path)
   mkdirSync(dirname(file), { recursive: true })
   // A file that has come into being meanwhile is not overwritten.
-  if (kind === 'create') writeFileSync(file, text, { flag: 'wx' })
+  if (kind === 'create') writeFileSync(file, text, { flag: 'wx', mode: isSecret ? 0o600 : 0o666 })
   else appendFileSync(file, text)
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { CommandError } from '../errors.ts'
 import type { Template } from './template.ts'
 import { TEMPLATES } from './templates.ts'
@@ -16,6 +17,8 @@ export interface Change {
     /** The file exists: it is left as it is, and the user adds what it lacks. */
     | 'keep'
   readonly text: string
+  /** True if only the owner may read the file. */
+  readonly isSecret?: boolean
 }
 
 /** The changes to a project, and what is left to do by hand. */
@@ -57,15 +60,21 @@ export function planOf(folder: string, framework: string | undefined): Plan {
   const files = Object.entries(template.files).flatMap(([path, text]) =>
     fileChange(folder, prefix + path, text),
   )
+  const known = knownVariables(
+    folder,
+    isWorker ? [secrets] : (VARIABLE_FILES[template.name] ?? ['.env']),
+  )
+  const store = known.get('UPSTASH_REDIS_REST_URL')
   const needsManifest = manifest === undefined && template.isModule
   return {
     framework: template.name,
     changes: [
+      // Before the secret that it keeps out of the repository.
+      ...lines(folder, '.gitignore', [secrets]),
       ...(needsManifest ? fileChange(folder, 'package.json', manifestText(folder)) : []),
       ...files,
-      ...variables(folder, secrets),
+      ...variables(folder, secrets, known),
       ...(isWorker ? fileChange(folder, 'wrangler.jsonc', WRANGLER) : []),
-      ...lines(folder, '.gitignore', [secrets]),
     ],
     next: [
       `npm install ${[...(manifest ? [] : (FRAMEWORK_PACKAGES[template.name] ?? [])), ...template.packages].join(' ')}`,
@@ -73,9 +82,11 @@ export function planOf(folder: string, framework: string | undefined): Plan {
       ...(template.isModule && manifest && manifest.type !== 'module'
         ? ['npm pkg set type=module']
         : []),
-      'npx sluice local --token development   # a store; leave it running',
+      store === undefined
+        ? 'npx @sluice/cli local --token development   # a store; leave it running'
+        : `# the store is that of ${store}: these calls count there`,
       `${STARTS[template.name] ?? serverStart()}   # in another terminal`,
-      `curl -i -X POST -H "authorization: Bearer $(npx sluice token --tenant acme)" -H 'content-type: application/json' http://localhost:${PORTS[template.name] ?? 3000}/api/ai/chat`,
+      `curl -i -X POST -H "authorization: Bearer $(npx @sluice/cli token --tenant acme)" -H 'content-type: application/json' http://localhost:${PORTS[template.name] ?? 3000}/api/ai/chat`,
     ],
   }
 }
@@ -167,28 +178,51 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   'wrangler.jsonc': ['wrangler.json', 'wrangler.toml'],
 }
 
+function read(folder: string, path: string): string {
+  try {
+    return readFileSync(join(folder, path), 'utf8')
+  } catch (error) {
+    throw new CommandError(`${path} cannot be read: ${(error as Error).message}`)
+  }
+}
+
 /** Returns the change that creates a file, or leaves one that exists as it is: none if it has this text. */
 function fileChange(folder: string, path: string, text: string): Change[] {
   const found = [path, ...(ALSO[path] ?? [])].find((name) => existsSync(join(folder, name)))
   if (found === undefined) return [{ path, kind: 'create', text }]
-  if (readFileSync(join(folder, found), 'utf8') === text) return []
+  if (read(folder, found) === text) return []
   return [{ path: found, kind: 'keep', text }]
 }
 
+/** The files of variables that a framework reads by itself, in the order of precedence. */
+const VARIABLE_FILES: Readonly<Record<string, readonly string[]>> = {
+  nextjs: ['.env.local', '.env'],
+  sveltekit: ['.env.local', '.env'],
+}
+
+/** Returns the file of each variable that is set. */
+function knownVariables(folder: string, files: readonly string[]): Map<string, string> {
+  const known = new Map<string, string>()
+  for (const file of files.filter((path) => existsSync(join(folder, path)))) {
+    for (const [name, value] of Object.entries(parseEnv(read(folder, file)))) {
+      if (value !== '' && !known.has(name)) known.set(name, file)
+    }
+  }
+  return known
+}
+
 /** Returns the changes that give a project its variables: with values for development, and an example without. */
-function variables(folder: string, path: string): Change[] {
+function variables(folder: string, path: string, known: ReadonlyMap<string, string>): Change[] {
   const values = { ...LOCAL_STORE, JWT_SECRET: randomBytes(32).toString('hex') }
   const names = Object.keys(values)
-  const known = existsSync(join(folder, path)) ? readFileSync(join(folder, path), 'utf8') : ''
-  const missing = Object.entries(values).filter(
-    ([name]) => !new RegExp(`^\\s*(export\\s+)?${name}\\s*=`, 'm').test(known),
+  const missing = Object.entries(values).filter(([name]) => !known.has(name))
+  const [change] = lines(
+    folder,
+    path,
+    missing.map((pair) => pair.join('=')),
   )
   return [
-    ...lines(
-      folder,
-      path,
-      missing.map((pair) => pair.join('=')),
-    ),
+    ...(change ? [{ ...change, isSecret: true }] : []),
     ...fileChange(folder, '.env.example', names.map((name) => `${name}=\n`).join('')),
   ]
 }
@@ -196,7 +230,7 @@ function variables(folder: string, path: string): Change[] {
 /** Returns the change that adds lines to a file, if it lacks any of them. */
 function lines(folder: string, path: string, added: readonly string[]): Change[] {
   const file = join(folder, path)
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : undefined
+  const text = existsSync(file) ? read(folder, path) : undefined
   const known = new Set(text?.split(/\r?\n/))
   const missing = added.filter((line) => !known.has(line))
   if (missing.length === 0) return []
