@@ -31,7 +31,7 @@ export const SUITES = {
     files: [
       'test/cloudflare/durable-object/**/*.test.ts',
       'test/conformance/conformance.test.ts',
-      'test/core/configuration/{configure,records,reset,reset-routes,temporary}.test.ts',
+      'test/core/configuration/{configure,history,records,reset,reset-routes,temporary}.test.ts',
       'test/core/http/calls-in-flight/stores.test.ts',
       'test/core/plans/{renamed-plans,upgrade}.test.ts',
       'test/core/reservations/{by-id,cases,settling}.test.ts',

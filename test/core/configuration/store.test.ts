@@ -1,4 +1,10 @@
-import { configure, readConfiguration, removeConfiguration } from '@sluice/core/configuration'
+import {
+  configure,
+  readHistory,
+  undoConfiguration,
+  readConfiguration,
+  removeConfiguration,
+} from '@sluice/core/configuration'
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../support/limiters.ts'
 import { ownRedisOverHttp } from '../../support/running-redis.ts'
@@ -71,8 +77,24 @@ describe('over Redis', () => {
     expect(JSON.parse((await own.redis.hget(key, 'settings')) ?? '')).toEqual([
       { policy: 'rpm', subject: ACME, settings: { limit: 9 } },
     ])
-    expect(Object.keys(await own.redis.hgetall(key)).toSorted()).toEqual(['settings', 'version'])
+    expect(Object.keys(await own.redis.hgetall(key)).toSorted()).toEqual([
+      'history',
+      'settings',
+      'version',
+    ])
     expect(await own.redis.pttl(key)).toBe(-1)
+  })
+
+  it('a history that cannot be read is empty, and begins anew', async () => {
+    const { isolate, key } = await setUp()
+    const limiter = isolate()
+    for (const text of ['{', '{}', '[null, 5, {"version": 1}]']) {
+      await own.redis.hset(key, 'history', text)
+      expect(await readHistory(limiter)).toEqual([])
+      expect(await undoConfiguration(limiter)).toBeUndefined()
+    }
+    await configure(limiter, { rpm: { limit: 9 } })
+    expect(await readHistory(limiter)).toHaveLength(1)
   })
 
   it('edits by hand apply within 5 s if the version changes too, as does a deletion', async () => {

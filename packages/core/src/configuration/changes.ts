@@ -1,20 +1,21 @@
 import type { ConfigurationCache } from './configuration-cache.ts'
-import type { ConfigurationEntry } from './document.ts'
-import { ConfigError } from '../errors.ts'
+import type { Author, HistoryEntry } from './history.ts'
+import { ConfigError, StoreError } from '../errors.ts'
 import { randomId } from '../internal/random-id.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 import { encodePartitionAsync, type Subject } from '../subject.ts'
+import { parseDocument } from './document.ts'
+import { historyText, parseHistory } from './history.ts'
 import { retryWrite } from './retry-write.ts'
 import {
   assertSettings,
-  changeSettings,
-  dimensionsOf,
   removeAll,
   type Change,
   type ConfigurablePolicy,
   type SettingChanges,
 } from './settings.ts'
-import { assertUntil, removeEnded } from './temporary.ts'
+import { changesBetween, editEntries, withoutEnded } from './stored-entries.ts'
+import { assertUntil } from './temporary.ts'
 
 /** Changes to settings, by policy; `null` removes all settings, temporary ones too. */
 export type ConfigurationChanges = Readonly<Record<string, SettingChanges | null>>
@@ -99,6 +100,17 @@ function assertNewSettings(
   throw new ConfigError('invalid_option', `${option}.enforced`, message)
 }
 
+/** A change of the document. */
+interface Edit {
+  /** Returns the entries as they shall be. Called again if others were faster. @throws ConfigError */
+  readonly edit: (entries: readonly unknown[], history: readonly HistoryEntry[]) => unknown[]
+  readonly author?: Author | undefined
+  /** The version that it is made for. @default any */
+  readonly version?: string | undefined
+  /** The version whose change it takes back. */
+  readonly undoes?: () => string
+}
+
 /**
  * Makes changes in the store. A change that others make at the same time is not lost.
  *
@@ -108,64 +120,86 @@ function assertNewSettings(
 export async function makeChanges(
   cache: ConfigurationCache,
   changes: readonly Change[],
+  author?: Author,
 ): Promise<void> {
-  const { records, settingsField, versionField } = cache
+  await editDocument(cache, {
+    edit: (entries) => changes.reduce(editEntries, [...entries]),
+    author,
+  })
+}
+
+/**
+ * Edits the document, and adds what differs to its history, in one step. Returns `undefined` if nothing does.
+ *
+ * @throws ConfigError `configuration_full` When the document would be too large.
+ * @throws StoreError `store_conflict` When others are faster each time, or it is for another version.
+ */
+export async function editDocument(
+  cache: ConfigurationCache,
+  { edit, author, version: expected, undoes }: Edit,
+): Promise<HistoryEntry | undefined> {
+  const { records, settingsField, versionField, historyField } = cache
+  let made: HistoryEntry | undefined
   try {
     await retryWrite(async () => {
-      const { version, entries } = await cache.readDocument()
-      const text = editDocument(entries, changes, cache.clock())
+      const { version, entries, history } = await readDocument(cache)
+      if (expected !== undefined && expected !== (version ?? '')) throw changedMeanwhile()
+      const now = cache.clock()
+      const current = withoutEnded(entries, now)
+      const edited = edit(current, history)
+      const text = documentText(edited)
+      made = undefined
       if (text === JSON.stringify(entries)) return true
-      const set = { [versionField.field]: randomId(), [settingsField.field]: text }
-      return records.write([{ key: versionField.key, set }], { ...versionField, is: version })
+      const entry: HistoryEntry = {
+        version: randomId(),
+        at: now,
+        ...author,
+        changes: changesBetween(current, edited),
+        ...(undoes && { undoes: undoes() }),
+      }
+      const set = { [versionField.field]: entry.version, [settingsField.field]: text }
+      if (entry.changes.length > 0) set[historyField.field] = historyText(history, entry)
+      const isWritten = await records.write([{ key: versionField.key, set }], {
+        ...versionField,
+        is: version,
+      })
+      if (isWritten && entry.changes.length > 0) made = entry
+      return isWritten
     })
+    return made
   } finally {
     // Even after a failure: the change may have been made.
     cache.markOutdated()
   }
 }
 
-/** Returns the text of a document with changes. @throws ConfigError When it would be too large. */
-function editDocument(
-  entries: readonly unknown[],
-  changes: readonly Change[],
-  now: number,
-): string {
-  const current = entries.flatMap((entry) => withoutEnded(entry as StoredEntry, now))
-  const edited = changes.reduce(editEntries, current)
-  const text = JSON.stringify(edited)
-  const partitions = edited.filter((entry) => (entry as StoredEntry)?.subject)
+/** Reads the document, valid or not, and what has changed in it. @throws StoreError */
+export async function readDocument({
+  records,
+  versionField,
+  settingsField,
+  historyField,
+  report,
+}: ConfigurationCache): Promise<{
+  readonly version: string | undefined
+  readonly entries: readonly unknown[]
+  readonly history: readonly HistoryEntry[]
+}> {
+  const [version, text, history] = await records.read([versionField, settingsField, historyField])
+  return { version, entries: parseDocument(text, report), history: parseHistory(history) }
+}
+
+const changedMeanwhile = (): StoreError =>
+  new StoreError(
+    'store_conflict',
+    'Somebody has changed the configuration since this version: look at it again',
+  )
+
+/** @throws ConfigError When the document would be too large. */
+function documentText(entries: readonly unknown[]): string {
+  const text = JSON.stringify(entries)
+  const partitions = entries.filter((entry) => (entry as { subject?: unknown } | null)?.subject)
   if (partitions.length <= MAX_PARTITIONS && text.length <= MAX_CHARACTERS) return text
   const most = `${MAX_PARTITIONS} partitions and ${MAX_CHARACTERS} characters`
   throw new ConfigError('configuration_full', 'configure', `must not set more than ${most} in all`)
-}
-
-/** Returns an entry without temporary settings that have ended; nothing if it has no others. */
-function withoutEnded(entry: StoredEntry, now: number): readonly unknown[] {
-  const settings = removeEnded(entry?.settings, now)
-  if (settings === entry?.settings) return [entry]
-  return settings === undefined ? [] : [{ ...entry, settings }]
-}
-
-/** Makes one change. Other entries and settings stay, valid or not: another version of the app may use them. */
-function editEntries(entries: readonly unknown[], change: Change): unknown[] {
-  const { subject } = change
-  const { policy } = change.configurable
-  const partition = subject && dimensionsOf(subject, policy.per)
-  const isChanged = (entry: unknown): boolean =>
-    (entry as StoredEntry)?.policy === policy.name &&
-    sortedText((entry as StoredEntry)?.subject) === sortedText(partition)
-  // The last of several is in force.
-  const found = entries.findLastIndex(isChanged)
-  const index = found < 0 ? entries.length : found
-  const settings = changeSettings((entries[index] as StoredEntry)?.settings, change)
-  const changed = { policy: policy.name, ...(partition && { subject: partition }), settings }
-  return entries.toSpliced(index, 1, ...(Object.keys(settings).length === 0 ? [] : [changed]))
-}
-
-/** An entry of the document, which may be anything. */
-type StoredEntry = Partial<ConfigurationEntry> | null | undefined
-
-/** Returns the same text for the same dimensions, whatever their order. */
-function sortedText(subject: ConfigurationEntry['subject'] | null): string {
-  return subject ? JSON.stringify(subject, Object.keys(subject).toSorted()) : ''
 }

@@ -39,7 +39,9 @@ export class ConfigurationCache {
   /** Two fields of one hash: the document, and a version that is new with each change. */
   readonly settingsField: RecordField
   readonly versionField: RecordField
-  readonly #report: Report
+  /** A third field, which no decision reads: what has changed. */
+  readonly historyField: RecordField
+  readonly report: Report
   readonly #loadOnce: (startedAt: number) => Promise<LoadedConfiguration>
   #latest: LoadedConfiguration | undefined
   #isOutdated = false
@@ -57,8 +59,9 @@ export class ConfigurationCache {
     this.policies = policies
     this.settingsField = { key, field: 'settings' }
     this.versionField = { key, field: 'version' }
+    this.historyField = { key, field: 'history' }
     this.clock = clock
-    this.#report = report
+    this.report = report
     this.#loadOnce = singleFlight(
       (startedAt: number) => this.#load(startedAt),
       () => this.#current,
@@ -71,22 +74,12 @@ export class ConfigurationCache {
     return current ? this.#contribution(current) : this.#loadAndContribute(startedAt)
   }
 
-  /** Reads the document from the store, valid or not. @throws StoreError */
-  async readDocument(
-    startedAt?: number,
-  ): Promise<{ readonly version: string | undefined; readonly entries: readonly unknown[] }> {
-    const fields = [this.versionField, this.settingsField]
-    const [version, text] = await this.records.read(fields, startedAt)
-    return { version, entries: parseDocument(text, this.#report) }
-  }
-
   /** Reads the configuration from the store. @throws StoreError */
   async read(startedAt?: number): Promise<LoadedConfiguration> {
-    const { version, entries } = await this.readDocument(startedAt)
-    return {
-      version,
-      configuration: await parseConfiguration(entries, this.policies, this.#report),
-    }
+    const fields = [this.versionField, this.settingsField]
+    const [version, text] = await this.records.read(fields, startedAt)
+    const entries = parseDocument(text, this.report)
+    return { version, configuration: await parseConfiguration(entries, this.policies, this.report) }
   }
 
   /** Makes the next decision load the configuration, because this isolate has changed it. */

@@ -1,4 +1,5 @@
 import type { ConfigurationEntry } from './document.ts'
+import type { Author } from './history.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { ConfigurationHandle } from './runtime-configuration.ts'
 import { assertSubject } from '../limiter/call.ts'
@@ -7,6 +8,7 @@ import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
 import { encodePartitionAsync, lacksDimension, type Subject } from '../subject.ts'
 import { makeChanges, parseChanges, type ConfigurationChanges } from './changes.ts'
 import { CONFIGURATION } from './configuration-cache.ts'
+import { assertAuthor } from './history.ts'
 import { settingKey } from './document.ts'
 import { removeAll, type Change } from './settings.ts'
 import { isCurrent } from './temporary.ts'
@@ -31,10 +33,29 @@ export async function configure(
   changes: ConfigurationChanges,
   ...subject: [subject?: Subject]
 ): Promise<void> {
+  await configureAs({}, limiter, changes, ...subject)
+}
+
+/**
+ * Changes settings as `configure` does, and says who does it, and why: for `readHistory`.
+ *
+ * @throws ConfigError As `configure` does, and when a name or note is too long.
+ * @throws InputError As `configure` does.
+ * @throws StoreError As `configure` does.
+ * @example
+ * await configureAs({ by: 'ann', note: 'their launch' }, limiter, { rpm: { limit: 120 } }, { tenant: 'acme' })
+ */
+export async function configureAs(
+  author: Author,
+  limiter: Limiter,
+  changes: ConfigurationChanges,
+  ...subject: [subject?: Subject]
+): Promise<void> {
   // A subject that is `undefined` by mistake must not set everyone's limits.
   if (subject.length > 0) assertSubject(subject[0])
+  const by = assertAuthor('configureAs', author)
   const handle = handleOf(limiter)
-  await makeAll(handle, await parseChanges(changes, subject[0], handle.cache))
+  await makeAll(handle, await parseChanges(changes, subject[0], handle.cache), by)
 }
 
 /**
@@ -146,8 +167,9 @@ export async function resetAll(
 async function makeAll(
   { cache, partitions }: ConfigurationHandle,
   changes: readonly Change[],
+  author?: Author,
 ): Promise<void> {
-  if (!partitions || changes[0]?.subject === undefined) return makeChanges(cache, changes)
+  if (!partitions || changes[0]?.subject === undefined) return makeChanges(cache, changes, author)
   await partitions.change(changes)
   // The document may have settings of the partitions from before they had records.
   const removals = changes.flatMap(removalsOf)
@@ -162,5 +184,6 @@ function removalsOf(change: Change): Change[] {
   return [{ ...change, lasting: Object.fromEntries(removed), temporary }]
 }
 
-const handleOf = (limiter: Limiter): ConfigurationHandle =>
+/** @throws ConfigError When the limiter has no `runtimeConfiguration`. */
+export const handleOf = (limiter: Limiter): ConfigurationHandle =>
   extensionHandle<ConfigurationHandle>(limiter, CONFIGURATION, 'runtimeConfiguration')

@@ -1,14 +1,23 @@
 export { runtimeConfiguration } from './runtime-configuration.ts'
 export { partitionRecords } from './partition-records.ts'
 export {
+  applyConfiguration,
+  compareConfiguration,
+  readHistory,
+  undoConfiguration,
+} from './apply.ts'
+export {
   checkChanges,
   configure,
+  configureAs,
   readConfiguration,
   removeConfiguration,
   resetAll,
 } from './configure.ts'
 export type { RuntimeConfigurationOptions } from './runtime-configuration.ts'
 export type { PartitionRecords } from './partition-records.ts'
+export type { ApplyOptions, ConfigurationDifference, DesiredEntry } from './apply.ts'
+export type { Author, EntryChange, HistoryEntry } from './history.ts'
 export type { ConfigurationChanges } from './changes.ts'
 export type { ConfigurationEntry } from './document.ts'
 export type {
