@@ -4,7 +4,18 @@ import { NODES, project, removeProjects } from './project.ts'
 
 afterAll(removeProjects)
 
-const WITH_LIMITER = ['show', 'why', 'set', 'raise', 'reset', 'usage', 'doctor']
+const WITH_LIMITER = [
+  'show',
+  'why',
+  'set',
+  'raise',
+  'reset',
+  'apply',
+  'undo',
+  'log',
+  'usage',
+  'doctor',
+]
 const COMMANDS = ['init', 'local', 'token', ...WITH_LIMITER, 'replay']
 const MEMORY = `
 import { createLimiter, slidingWindow } from '@sluice/core'
@@ -46,7 +57,7 @@ describe('the command line', () => {
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
     [
       'nope',
-      'there is no command "nope"; there are init, local, token, show, why, set, raise, reset, usage, replay, doctor',
+      'there is no command "nope"; there are init, local, token, show, why, set, raise, reset, apply, undo, log, usage, replay, doctor',
     ],
     ['show --nope', "Unknown option '--nope'"],
     ['show --tenant', "Option '--tenant <value>' argument missing. See: sluice show --help"],

@@ -15,6 +15,8 @@ export interface LoadedLimiter {
   readonly file: string
   /** The name of the export. */
   readonly name: string
+  /** All that the file exports. */
+  readonly exported: Readonly<Record<string, unknown>>
 }
 
 /**
@@ -34,7 +36,7 @@ export async function loadLimiter(
   const named = limiters.find(([export_]) => export_ === (name ?? 'limiter'))
   const isOne = new Set(limiters.map(([, value]) => value)).size === 1
   const chosen = named ?? (name === undefined && isOne ? limiters[0] : undefined)
-  if (chosen) return { limiter: chosen[1] as Limiter, file, name: chosen[0] }
+  if (chosen) return { limiter: chosen[1] as Limiter, file, name: chosen[0], exported }
   throw new CommandError(whyNone(file, exported, limiters, name))
 }
 

@@ -4,15 +4,18 @@ import { parseArgs } from 'node:util'
 import type { Command, Place, Result, Values } from './command.ts'
 import { asCommandError, CommandError } from './errors.ts'
 import { printable } from './printable.ts'
+import { apply } from './commands/apply.ts'
 import { doctor } from './commands/doctor.ts'
 import { init } from './commands/init.ts'
 import { local } from './commands/local.ts'
+import { log } from './commands/log.ts'
 import { raise } from './commands/raise.ts'
 import { replay } from './commands/replay.ts'
 import { reset } from './commands/reset.ts'
 import { set } from './commands/set.ts'
 import { show } from './commands/show.ts'
 import { token } from './commands/token.ts'
+import { undo } from './commands/undo.ts'
 import { usage } from './commands/usage.ts'
 import { why } from './commands/why.ts'
 
@@ -25,6 +28,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   set,
   raise,
   reset,
+  apply,
+  undo,
+  log,
   usage,
   replay,
   doctor,

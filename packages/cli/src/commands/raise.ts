@@ -1,3 +1,4 @@
+import { AUTHOR_USAGE } from '../author.ts'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
@@ -14,6 +15,7 @@ Sets a limit that ends by itself, of a policy whose limit runtimeConfiguration a
 
 ${SUBJECT_USAGE}
   --until TIME          the end: after 24h or 3d, or at 2026-11-28T18:00Z
+${AUTHOR_USAGE}
   --yes                 make the change
 ${LIMITER_USAGE}`,
   options: set.options,

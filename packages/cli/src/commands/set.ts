@@ -1,11 +1,12 @@
 import { definitionOf, type Limiter, type PolicyRule } from '@sluice/core'
 import {
   checkChanges,
-  configure,
+  configureAs,
   type ConfigurationEntry,
   type SettingChanges,
 } from '@sluice/core/configuration'
-import { unitsText } from '@sluice/core/internal/text'
+import { AUTHOR_OPTIONS, AUTHOR_USAGE, authorOf } from '../author.ts'
+import { AMOUNTS, valueText } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError, flagOf } from '../errors.ts'
@@ -25,11 +26,13 @@ time ends now: until=null, or any change without --until. Without --yes, it show
 
 ${SUBJECT_USAGE}
   --until TIME          the change ends by itself: after 24h or 3d, or at 2026-11-28T18:00Z
+${AUTHOR_USAGE}
   --yes                 make the change
 ${LIMITER_USAGE}`,
   options: {
     ...SUBJECT_OPTIONS,
     ...LIMITER_OPTIONS,
+    ...AUTHOR_OPTIONS,
     until: { type: 'string' },
     yes: { type: 'boolean' },
   },
@@ -57,11 +60,11 @@ ${LIMITER_USAGE}`,
     const change = { ...settings, ...(ending !== undefined && { until: ending }) } as SettingChanges
     await checkChanges(limiter, { [policy]: change }, ...whom)
     const isMade = values['yes'] === true
-    if (isMade) await configure(limiter, { [policy]: change }, ...whom)
+    if (isMade) await configureAs(authorOf(values), limiter, { [policy]: change }, ...whom)
     const ends = end ? `, until ${timeText(end)}` : ''
     const lines = differences(before, settings).map(({ name, from, fromUntil, to }) => {
       const ended = fromUntil === undefined ? '' : ` (until ${timeText(fromUntil)})`
-      const texts = [from, to].map((value) => valueText(rule, name, value))
+      const texts = [from, to].map((value) => valueText(rule.unit, name, value))
       return `${policy} (${subjectText(subject)}): ${name} ${texts[0]}${ended} -> ${texts[1]}${ends}`
     })
     return {
@@ -76,9 +79,6 @@ const DRY = 'Nothing is changed. Add --yes to change it.'
 
 type Value = number | string
 type Entry = Pick<ConfigurationEntry, 'settings' | 'temporary'>
-
-/** The settings that count units. */
-const AMOUNTS: ReadonlySet<string> = new Set(['limit', 'burst'])
 
 /** Returns the settings of a policy, or of one of its partitions. */
 async function entryOf(
@@ -129,11 +129,6 @@ function settingsIn(
 function valueOf(rule: PolicyRule, name: string, text: string): Value {
   if (AMOUNTS.has(name)) return amountOf(text, rule, `${name}=`)
   return /^\d+$/.test(text) ? Number(text) : text
-}
-
-function valueText({ unit }: PolicyRule, name: string, value: Value | undefined): string {
-  if (value === undefined) return 'as in the code'
-  return AMOUNTS.has(name) && typeof value === 'number' ? unitsText(value, unit) : String(value)
 }
 
 interface Difference {

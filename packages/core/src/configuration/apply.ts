@@ -9,9 +9,11 @@ import { handleOf } from './configure.ts'
 import {
   assertAuthor,
   lastChange,
+  pastChanges,
   type Author,
   type EntryChange,
   type HistoryEntry,
+  type PastChange,
 } from './history.ts'
 import { type Change, type ConfigurablePolicy, type Settings } from './settings.ts'
 import {
@@ -123,9 +125,9 @@ export async function undoConfiguration(
  * @example
  * const [latest] = await readHistory(limiter)
  */
-export async function readHistory(limiter: Limiter): Promise<readonly HistoryEntry[]> {
+export async function readHistory(limiter: Limiter): Promise<readonly PastChange[]> {
   const { history } = await readDocument(handleOf(limiter).cache)
-  return history.toReversed()
+  return pastChanges(history).toReversed()
 }
 
 function takeBack(

@@ -32,6 +32,12 @@ export interface HistoryEntry extends Author {
   readonly undoes?: string
 }
 
+/** A change of the configuration, as `readHistory` returns it. */
+export interface PastChange extends HistoryEntry {
+  /** The version that has taken it back. */
+  readonly undoneBy?: string
+}
+
 const MOST = { by: 100, note: 500 } as const
 
 /** Returns who makes a change. @throws ConfigError When a text is none, or too long. */
@@ -78,8 +84,19 @@ export function historyText(history: readonly HistoryEntry[], entry: HistoryEntr
   return `[${texts.join()}]`
 }
 
-/** Returns the newest change that is not taken back, and takes none back. */
-export function lastChange(history: readonly HistoryEntry[]): HistoryEntry | undefined {
-  const undone = new Set(history.flatMap(({ undoes }) => undoes ?? []))
-  return history.findLast(({ version, undoes }) => undoes === undefined && !undone.has(version))
+/** Returns each change with what has taken it back. */
+export function pastChanges(history: readonly HistoryEntry[]): readonly PastChange[] {
+  const undone = new Map(
+    history.flatMap(({ undoes, version }) => (undoes === undefined ? [] : [[undoes, version]])),
+  )
+  return history.map((entry) => {
+    const undoneBy = undone.get(entry.version)
+    return undoneBy === undefined ? entry : { ...entry, undoneBy }
+  })
 }
+
+/** Returns the newest change that is not taken back, and takes none back. */
+export const lastChange = (history: readonly HistoryEntry[]): HistoryEntry | undefined =>
+  pastChanges(history).findLast(
+    ({ undoes, undoneBy }) => undoes === undefined && undoneBy === undefined,
+  )

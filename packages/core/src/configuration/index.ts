@@ -17,7 +17,7 @@ export {
 export type { RuntimeConfigurationOptions } from './runtime-configuration.ts'
 export type { PartitionRecords } from './partition-records.ts'
 export type { ApplyOptions, ConfigurationDifference, DesiredEntry } from './apply.ts'
-export type { Author, EntryChange, HistoryEntry } from './history.ts'
+export type { Author, EntryChange, HistoryEntry, PastChange } from './history.ts'
 export type { ConfigurationChanges } from './changes.ts'
 export type { ConfigurationEntry } from './document.ts'
 export type {

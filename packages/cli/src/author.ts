@@ -1,0 +1,25 @@
+import { userInfo } from 'node:os'
+import type { Author } from '@sluice/core/configuration'
+import type { Values } from './command.ts'
+import { textOf } from './command.ts'
+
+/** The options that say who changes something, and why. */
+export const AUTHOR_OPTIONS = { by: { type: 'string' }, note: { type: 'string' } } as const
+
+export const AUTHOR_USAGE = `  --by NAME             who makes it, for sluice log (default: your name on this machine)
+  --note TEXT           why`
+
+/** Returns who makes a change. */
+export function authorOf(values: Values): Author {
+  const note = textOf(values, 'note')
+  return { by: textOf(values, 'by') ?? nameHere(), ...(note !== undefined && { note }) }
+}
+
+function nameHere(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run as a user without a name.
+    return 'unknown'
+  }
+}

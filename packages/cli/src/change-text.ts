@@ -1,0 +1,46 @@
+import type { PolicyRule } from '@sluice/core'
+import type { EntryChange, Settings } from '@sluice/core/configuration'
+import { unitsText } from '@sluice/core/internal/text'
+import { subjectText } from './subject.ts'
+import { timeText } from './until.ts'
+
+/** The settings that count units. */
+export const AMOUNTS: ReadonlySet<string> = new Set(['limit', 'burst'])
+
+/** Returns a value of a setting as a person reads it. */
+export function valueText(unit: string, name: string, value: unknown): string {
+  if (value === undefined) return 'as in the code'
+  if (AMOUNTS.has(name) && typeof value === 'number') return unitsText(value, unit)
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Returns a line for each setting that a change makes different. */
+export function changeLines(
+  { policy, subject, from, to }: EntryChange,
+  rules: readonly PolicyRule[],
+): string[] {
+  const unit = rules.find(({ name }) => name === policy)?.unit ?? ''
+  const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})])
+  return [...names].flatMap((name) => {
+    const [old, current] = [from?.[name], to?.[name]]
+    if (JSON.stringify(old) === JSON.stringify(current)) return []
+    const texts = [old, current].map((value) =>
+      name === 'temporary' ? temporaryText(unit, value) : valueText(unit, name, value),
+    )
+    const what = name === 'temporary' ? 'until a time' : name
+    return [`${policy} (${subjectText(subject)}): ${what} ${texts[0]} -> ${texts[1]}`]
+  })
+}
+
+function temporaryText(unit: string, stored: unknown): string {
+  if (typeof stored !== 'object' || stored === null) return 'nothing'
+  const { until, ...settings } = stored as Settings & { readonly until?: string }
+  const texts = Object.entries(settings).map(
+    ([name, value]) => `${name} ${valueText(unit, name, value)}`,
+  )
+  const end =
+    until === undefined || Number.isNaN(Date.parse(until))
+      ? ''
+      : ` until ${timeText(new Date(until))}`
+  return texts.join(', ') + end
+}

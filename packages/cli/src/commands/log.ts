@@ -1,0 +1,48 @@
+import { definitionOf } from '@sluice/core'
+import { readHistory, type PastChange } from '@sluice/core/configuration'
+import { changeLines } from '../change-text.ts'
+import type { Command } from '../command.ts'
+import { textOf } from '../command.ts'
+import { CommandError } from '../errors.ts'
+import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { nameText } from '../printable.ts'
+import { timeText } from '../until.ts'
+
+export const log: Command = {
+  summary: 'who has changed which setting, when and why',
+  usage: `Usage: sluice log [--top N] [options]
+
+Lists the changes of the settings in the store, the newest first: the last hundred. Changes in records of partitions are
+not among them.
+
+  --top N               the most changes (default: 20)
+${LIMITER_USAGE}`,
+  options: { ...LIMITER_OPTIONS, top: { type: 'string' } },
+
+  async run(values, _, { folder }) {
+    const top = textOf(values, 'top') ?? '20'
+    if (!/^[1-9]\d*$/.test(top)) throw new CommandError(`--top ${top} must be a number from 1`)
+    const { limiter } = await limiterFor(values, folder)
+    const history = await readHistory(limiter)
+    const { rules } = definitionOf(limiter)
+    const shown = history.slice(0, Number(top))
+    const lines = shown.flatMap((change) => [
+      headOf(change),
+      ...change.changes.flatMap((one) => changeLines(one, rules)).map((line) => `  ${line}`),
+    ])
+    return {
+      text: lines.join('\n') || 'Nothing has been changed.',
+      json: { changes: shown },
+    }
+  },
+}
+
+function headOf({ at, by = 'somebody', note, undoes, undoneBy }: PastChange): string {
+  const facts = [
+    ...(note === undefined ? [] : [note]),
+    ...(undoes === undefined ? [] : ['takes a change back']),
+    ...(undoneBy === undefined ? [] : ['taken back']),
+  ]
+  const why = facts.length === 0 ? '' : `: ${facts.join('; ')}`
+  return nameText(`${timeText(at)} ${by}${why}`)
+}

@@ -1,0 +1,43 @@
+import { definitionOf } from '@sluice/core'
+import { readHistory, undoConfiguration, type EntryChange } from '@sluice/core/configuration'
+import { AUTHOR_OPTIONS, AUTHOR_USAGE, authorOf } from '../author.ts'
+import { changeLines } from '../change-text.ts'
+import type { Command } from '../command.ts'
+import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+
+export const undo: Command = {
+  summary: 'take the last change of the settings back',
+  usage: `Usage: sluice undo [--yes] [options]
+
+Takes back the last change that is not taken back yet, of those that sluice log shows. It refuses if its settings have
+been changed since. Without --yes, it shows what would change.
+
+${AUTHOR_USAGE}
+  --yes                 make the change
+${LIMITER_USAGE}`,
+  options: { ...LIMITER_OPTIONS, ...AUTHOR_OPTIONS, yes: { type: 'boolean' } },
+
+  async run(values, _, { folder }) {
+    const { limiter } = await limiterFor(values, folder)
+    const isMade = values['yes'] === true
+    const changes = isMade
+      ? (await undoConfiguration(limiter, authorOf(values)))?.changes
+      : (await readHistory(limiter))
+          .find(({ undoes, undoneBy }) => undoes === undefined && undoneBy === undefined)
+          ?.changes.map(reversed)
+    if (!changes)
+      return { text: 'There is no change to take back.', json: { changes: [], made: false } }
+    const { rules } = definitionOf(limiter)
+    const lines = changes.flatMap((change) => changeLines(change, rules))
+    const end = isMade
+      ? 'Changed. It applies in every isolate within 5 seconds.'
+      : 'Nothing is changed. Add --yes to change it.'
+    return { text: [...lines, end].join('\n'), json: { changes, made: isMade } }
+  },
+}
+
+const reversed = ({ from, to, ...rest }: EntryChange): EntryChange => ({
+  ...rest,
+  from: to,
+  to: from,
+})

@@ -1,0 +1,129 @@
+import type { Limiter } from '@sluice/core'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { sharedRedisOverHttp } from '../support/running-redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+import { BUDGET_FILE, instanceOf, limitsFile } from './limits.ts'
+import { envOf, project, removeProjects, type Project } from './project.ts'
+
+const redis = sharedRedisOverHttp()
+afterAll(removeProjects)
+
+let app: Project
+let prefix: string
+
+const CONFIGURATION = `
+export const configuration = [
+  { policy: 'rpm', settings: { limit: 30 } },
+  { policy: 'budget', subject: { tenant: 'acme' }, settings: { limit: 80_000_000 } },
+]
+`
+
+beforeEach(() => {
+  prefix = freshPrefix()
+  app = project({
+    'src/limits.ts': limitsFile(prefix) + CONFIGURATION,
+    'src/budget.ts': BUDGET_FILE,
+    '.env.local': envOf(redis.local),
+  })
+})
+
+const ACME = { tenant: 'acme', route: 'chat' }
+
+/** The limits that another instance of the app decides by. */
+const limits = async (subject = ACME): Promise<Record<string, unknown>> => {
+  const limiter: Limiter = instanceOf(redis.local, prefix)
+  const { policies } = await limiter.peek(subject, { cost: { request: 1, usd: 0 } })
+  return Object.fromEntries(policies.map(({ name, limit }) => [name, limit]))
+}
+
+const sluice = async (text: string): Promise<string> => {
+  const { out, err, exitCode } = await app.sluice(text.split(' '))
+  expect({ err, exitCode }).toEqual({ err: '', exitCode: 0 })
+  return out
+}
+
+describe('limits as code', () => {
+  it('are shown, applied, listed and taken back', async () => {
+    await sluice('set rpm limit=25 --by ann --yes')
+    const lines = [
+      'rpm (everyone): limit 25 -> 30',
+      'budget (tenant=acme): limit as in the code -> $80.00',
+    ]
+    const shown = (await sluice('apply')).split('\n')
+    expect(shown.slice(0, 2)).toEqual(lines)
+    const [, ifVersion = ''] =
+      /^Nothing is changed\. To change it: sluice apply --yes (--if-version \S+)$/.exec(
+        shown[2] ?? '',
+      ) ?? []
+    expect(await limits()).toMatchObject({ rpm: 25 })
+    const made = (await sluice(`apply --yes ${ifVersion} --by ann --note launch`)).split('\n')
+    expect(made.slice(0, 2)).toEqual(lines)
+    expect(await limits()).toMatchObject({ rpm: 30 })
+    expect(await sluice('apply --yes')).toBe('The settings in the store are those of the file.')
+    const heads = (await sluice('log')).split('\n').filter((line) => !line.startsWith('  '))
+    expect(heads).toEqual([
+      expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z ann: launch$/),
+      expect.stringMatching(/Z ann$/),
+    ])
+    expect((await sluice('undo')).split('\n')).toEqual([
+      'rpm (everyone): limit 30 -> 25',
+      'budget (tenant=acme): limit $80.00 -> as in the code',
+      'Nothing is changed. Add --yes to change it.',
+    ])
+    expect(await limits()).toMatchObject({ rpm: 30 })
+    await sluice('undo --yes --by bob')
+    expect(await limits()).toMatchObject({ rpm: 25 })
+    const after = await sluice('log --top 2')
+    expect(after).toMatch(/Z bob: takes a change back\n/)
+    expect(after).toMatch(/Z ann: launch; taken back\n/)
+    await sluice('undo --yes')
+    expect(await limits()).toMatchObject({ rpm: 20 })
+    expect(await sluice('undo --yes')).toBe('There is no change to take back.')
+  })
+
+  it('are not applied over a change that nobody has seen', async () => {
+    const first = JSON.parse(await sluice('apply --json')) as { version: string; made: boolean }
+    expect(first).toMatchObject({ version: '', made: false })
+    await sluice('set rpm limit=7 --yes')
+    const { err, exitCode } = await app.sluice(['apply', '--yes', '--if-version', 'none'])
+    expect({ err, exitCode }).toEqual({
+      err: 'sluice: somebody has changed the settings since that version. Look again: sluice apply, and sluice log',
+      exitCode: 1,
+    })
+    expect(await limits()).toMatchObject({ rpm: 7 })
+  })
+
+  it('leave a raise until its end', async () => {
+    await sluice('raise rpm 120 --until 24h --yes')
+    await sluice('apply --yes')
+    expect(await limits()).toMatchObject({ rpm: 120 })
+    expect(await sluice('log')).toMatch(
+      /rpm \(everyone\): until a time nothing -> limit 120 until \d{4}-/,
+    )
+  })
+
+  it.each([
+    ['', 'src/limits.ts exports no list "configuration", such as: export const configuration = ['],
+    [
+      "export const configuration = [{ policy: 'daily', settings: { limit: 5 } }]",
+      'does not allow to change daily',
+    ],
+    [
+      "export const configuration = [{ policy: 'rpm', settings: { limit: -5 } }]",
+      'rpm.limit: must be a whole number',
+    ],
+  ])('are refused: %s', async (text, says) => {
+    app.write('src/limits.ts', limitsFile(prefix) + text)
+    for (const args of [['apply'], ['apply', '--yes']]) {
+      const { err, exitCode } = await app.sluice(args)
+      expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
+    }
+  })
+
+  it('need no history to be listed', async () => {
+    expect(await sluice('log')).toBe('Nothing has been changed.')
+    expect((await app.sluice(['log', '--top', '0'])).err).toContain(
+      '--top 0 must be a number from 1',
+    )
+  })
+})
