@@ -2,32 +2,39 @@ import type { Command } from '../command.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { judgeEviction } from '../doctor/eviction.ts'
 import { judgePackages } from '../doctor/packages.ts'
+import { judgePolicies } from '../doctor/policies.ts'
 import { judgeStore } from '../doctor/store.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { readProject } from '../source/project-source.ts'
 
 export const doctor: Command = {
   summary: 'find out what is wrong with your set-up',
   usage: `Usage: sluice doctor [options]
 
-Looks at the store, its clock and eviction, your policies and the packages that are installed. It charges nothing. Each
-finding has its remedy; the exit code is 1 if there are any.
+Looks at the store, its clock and eviction, your policies, the packages that are installed and the source files of this
+folder, which it does not run. It charges nothing. Each finding has its remedy; the exit code is 1 if there are any.
 
 ${LIMITER_USAGE}`,
   options: LIMITER_OPTIONS,
 
   async run(values, _, { folder }) {
     const { limiter, file } = await limiterFor(values, folder)
+    const source = readProject(folder)
     const ofStore = await judgeStore(limiter)
     const findings: readonly Finding[] = [
       ...ofStore,
       ...(await judgeEviction(process.env)),
+      ...(await judgePolicies(limiter, source)),
       ...judgePackages(folder),
     ]
+    const unread = [...source.unread]
     const lines = findings.flatMap(({ code, text, remedy }) => [`${code}: ${text}`, `  ${remedy}`])
+    if (findings.length === 0) lines.push(`Nothing is wrong with ${file} and its store.`)
+    if (unread.length > 0)
+      lines.push(`Not looked at, because they do not parse: ${unread.join(', ')}`)
     return {
-      text:
-        findings.length === 0 ? `Nothing is wrong with ${file} and its store.` : lines.join('\n'),
-      json: { file, findings },
+      text: lines.join('\n'),
+      json: { file, findings, unread },
       exitCode: findings.length === 0 ? 0 : 1,
     }
   },

@@ -16,5 +16,6 @@ type FindingCode =
   | 'clock_off'
   | 'eviction_on'
   | 'only_shadows'
+  | 'unknown_policy'
   | 'versions_differ'
   | 'two_copies'

@@ -99,6 +99,22 @@ export async function readConfiguration(
   })
 }
 
+/**
+ * Lists the policies that stored settings name and the limiter does not have, such as a policy that was renamed: these
+ * settings are ignored. The records of `partitionRecords` are not read.
+ *
+ * @throws StoreError When the store fails.
+ * @example
+ * await unknownPolicies(limiter) // ['requests-per-minute']
+ */
+export async function unknownPolicies(limiter: Limiter): Promise<readonly string[]> {
+  const { entries } = await handleOf(limiter).cache.readDocument()
+  const known = new Set(runtimeOf(limiter).program.policies.map(({ name }) => name))
+  const named = entries.map((entry) => (entry as { policy?: unknown } | null)?.policy)
+  const unknown = named.filter((name) => typeof name === 'string' && !known.has(name))
+  return [...new Set(unknown as string[])]
+}
+
 /** Reads settings, of which temporary ones may have ended. */
 async function readEntries(
   { cache, partitions }: ConfigurationHandle,

@@ -13,6 +13,7 @@ export {
   readConfiguration,
   removeConfiguration,
   resetAll,
+  unknownPolicies,
 } from './configure.ts'
 export type { RuntimeConfigurationOptions } from './runtime-configuration.ts'
 export type { PartitionRecords } from './partition-records.ts'

@@ -1,0 +1,101 @@
+/* The adapters of Sluice that a project calls, as its source text says. */
+import { literal, propertyOf, valueOf } from './literal.ts'
+import { nameOf, nodes, nodesIn, type Node, type SourceModule } from './module.ts'
+import type { ProjectSource } from './project-source.ts'
+
+/** A call of `rateLimit`. */
+export interface AdapterCall {
+  readonly module: SourceModule
+  /** The package that it is from, such as `@sluice/next`. */
+  readonly from: string
+  /**
+   * The routes that it limits: `'all'` without the option; `'unknown'` if the source text does not say. Costs and other
+   * functions are left out.
+   */
+  readonly routes: readonly RouteOf[] | 'all' | 'unknown'
+}
+
+/** The part of a route that is data. */
+interface RouteOf {
+  readonly path: string
+  readonly id?: string
+  readonly methods?: readonly string[]
+}
+
+/** Finds the calls of `rateLimit` of all packages of Sluice. */
+export function adapterCalls(source: ProjectSource): AdapterCall[] {
+  return [...source.texts].flatMap(([path, text]) => {
+    if (!text.includes('rateLimit') || !text.includes('@sluice/')) return []
+    const module = source.module(path)
+    return module ? callsIn(source, module) : []
+  })
+}
+
+function callsIn(source: ProjectSource, module: SourceModule): AdapterCall[] {
+  return callsOfSluice(module).flatMap(({ node, name, from }) => {
+    if (name !== 'rateLimit') return []
+    // With the limiter first, or, for tRPC and others, in the options.
+    const args = nodes(node['arguments'])
+    const options = args[1] ?? args[0]
+    return [{ module, from, routes: routesIn(source, module, options) }]
+  })
+}
+
+/** A call of a function of Sluice. */
+interface SluiceCall {
+  readonly node: Node
+  readonly name: string
+  readonly from: string
+}
+
+/** Finds the calls of functions that a file imports from packages of Sluice. */
+function callsOfSluice(module: SourceModule): SluiceCall[] {
+  return [...nodesIn(module.program)].flatMap((node) => {
+    if (node.type !== 'CallExpression') return []
+    const callee = node['callee'] as Node
+    const isMember = callee.type === 'MemberExpression'
+    const binding = module.imports.get(nameOf(isMember ? callee['object'] : callee))
+    if (!binding?.from.startsWith('@sluice/')) return []
+    if (isMember && binding.name !== '*') return []
+    const name = isMember ? nameOf(callee['property']) : binding.name
+    return [{ node, name, from: binding.from }]
+  })
+}
+
+function routesIn(
+  source: ProjectSource,
+  module: SourceModule,
+  given: Node | undefined,
+): AdapterCall['routes'] {
+  if (!given) return 'unknown'
+  const options = valueOf(source, module, given)
+  const { node, isCertain } = propertyOf(options.node, 'routes')
+  if (!node) return isCertain ? 'all' : 'unknown'
+  const list = valueOf(source, options.module, node)
+  if (list.node.type !== 'ArrayExpression') return 'unknown'
+  const routes = nodes(list.node['elements']).map((element) =>
+    routeIn(source, list.module, element),
+  )
+  return routes.every((route) => route !== undefined) ? routes : 'unknown'
+}
+
+function routeIn(source: ProjectSource, module: SourceModule, given: Node): RouteOf | undefined {
+  const { module: home, node } = valueOf(source, module, given)
+  const text = literal(source, home, node)
+  if (typeof text === 'string') return { path: text }
+  const [path, id, methods] = ['path', 'id', 'methods'].map((name) => propertyOf(node, name))
+  if (!path?.node || !id?.isCertain || !methods?.isCertain) return undefined
+  const [pathText, idText, names] = [path, id, methods].map(
+    (property) => property.node && literal(source, home, property.node),
+  )
+  if (typeof pathText !== 'string') return undefined
+  if ((id.node && typeof idText !== 'string') || (methods.node && !isTexts(names))) return undefined
+  return {
+    path: pathText,
+    ...(typeof idText === 'string' && { id: idText }),
+    ...(isTexts(names) && { methods: names }),
+  }
+}
+
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
