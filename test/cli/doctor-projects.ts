@@ -49,7 +49,7 @@ export const subject = jwtSubject({
 `
 
 /** A route handler that calls a model. */
-const MODEL_ROUTE = `
+export const MODEL_ROUTE = `
 import { openai } from '@ai-sdk/openai'
 import { streamText } from 'ai'
 
@@ -155,6 +155,21 @@ import { convertToModelMessages, type UIMessage } from 'ai'
 import type OpenAI from 'openai'
 export const POST = async (request: Request) => Response.json(await convertToModelMessages(await request.json()))
 `,
+    },
+  ],
+  [
+    'Next.js with the routes of a manifest, which are not read',
+    { ...nextFiles({ routes: 'manifest.routes' }), 'app/api/title/route.ts': MODEL_ROUTE },
+  ],
+  [
+    'Next.js with a middleware of its own, which is not understood',
+    {
+      ...nextFiles(),
+      'proxy.ts': `
+import { limiter } from './limits'
+export const proxy = async () => { await limiter.check({ tenant: 'acme' }) }
+`,
+      'app/api/title/route.ts': MODEL_ROUTE,
     },
   ],
   [

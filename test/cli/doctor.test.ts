@@ -3,12 +3,9 @@ import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createLimiter, slidingWindow } from '@sluice/core'
-import { configure, runtimeConfiguration } from '@sluice/core/configuration'
-import { upstash } from '@sluice/core/upstash'
 import { ownRedisOverHttp, sharedRedisOverHttp } from '../support/running-redis.ts'
-import { freshPrefix } from '../support/stores.ts'
-import { appOf, CLEAN_ENV, CLEAN_PROJECTS, limits, nextApp } from './doctor-projects.ts'
+import { limits } from './doctor-projects.ts'
+import { examine, onlyFinding, type Fixture } from './examine.ts'
 import { envOf, project, removeProjects, type Project } from './project.ts'
 
 afterAll(removeProjects)
@@ -17,13 +14,6 @@ const redis = sharedRedisOverHttp()
 const evicting = ownRedisOverHttp()
 
 const CORE = fileURLToPath(new URL('../../packages/core', import.meta.url))
-
-interface Fixture {
-  /** The finding that it shows. */
-  readonly code: string
-  readonly says: string
-  readonly create: () => Project | Promise<Project>
-}
 
 const withStore = (text: string, local = redis.local): Project =>
   project({ 'limits.ts': text, '.env': envOf(local) })
@@ -141,45 +131,6 @@ const FIXTURES: readonly Fixture[] = [
     create: () => withStore(limits({ policy: "mode: 'shadow'" })),
   },
   {
-    code: 'unknown_policy',
-    says: 'stored settings name policies that the limiter does not have: old-name',
-    create: async () => {
-      const prefix = freshPrefix()
-      // The app before a policy was renamed.
-      const before = createLimiter({
-        store: upstash({ url: redis.local.url, token: redis.local.token, prefix }),
-        policies: [slidingWindow({ name: 'old-name', limit: 60, window: '1m', per: ['tenant'] })],
-        extensions: [runtimeConfiguration({ allow: { 'old-name': ['limit'] } })],
-      })
-      await configure(before, { 'old-name': { limit: 5 } }, { tenant: 'acme' })
-      const options = "extensions: [runtimeConfiguration({ allow: { rpm: ['limit'] } })],"
-      const store = `upstash({ prefix: '${prefix}', timeoutMs: 5_000 })`
-      return withStore(limits({ options, store }))
-    },
-  },
-  {
-    code: 'unknown_policy',
-    says: 'plans have limits that no policy reads: daily',
-    create: () =>
-      withStore(
-        limits({
-          options: 'plans: definePlans({ starter: { rpm: 20, daily: 500 } }),',
-          policies: `
-    slidingWindow({ name: 'rpm', limit: ({ plan }) => plan.rpm, window: '1m', per: ['tenant'] }),
-    slidingWindow({ name: 'daily', limit: 500, window: '1d', per: ['tenant'] }),`,
-        }),
-      ),
-  },
-  {
-    code: 'unknown_policy',
-    says: 'policy rpm is for routes that no adapter has: uplaod',
-    create: () =>
-      nextApp(redis.local, {
-        routes: "[{ path: '/api/ai/**', id: 'upload' }]",
-        limits: limits({ policy: "routes: ['uplaod']" }),
-      }),
-  },
-  {
     code: 'versions_differ',
     says: 'ai 0.0.9, core 0.1.0',
     create: () => withPackages({ ai: { version: '0.0.9' } }),
@@ -196,44 +147,7 @@ const FIXTURES: readonly Fixture[] = [
 ]
 
 describe('sluice doctor', () => {
-  it.each(FIXTURES)('finds $code, and nothing else: $says', async ({ code, says, create }) => {
-    const app = await create()
-    const { out, exitCode } = await app.sluice(['doctor', '--json'])
-    const { findings } = JSON.parse(out) as {
-      findings: { code: string; text: string; remedy: string }[]
-    }
-    expect(findings.map((finding) => finding.code)).toEqual([code])
-    expect(findings[0]?.text).toContain(says)
-    expect(exitCode).toBe(1)
-    const text = await app.sluice(['doctor'])
-    expect(text.out.split('\n')).toHaveLength(2)
-    expect(text.out).toContain(`${code}: `)
-    expect(text.out).toContain(findings[0]?.remedy.slice(0, 30))
-  })
-
-  const CLEAN: readonly (readonly [what: string, text: string])[] = [
-    ['one policy', limits()],
-    ['a policy of some routes', limits({ policy: "routes: ['chat']" })],
-    [
-      'one policy in shadow beside another',
-      limits().replace(
-        'policies: [',
-        `policies: [
-      slidingWindow({ name: 'next', limit: 6, window: '1m', per: 'global', mode: 'shadow' }),`,
-      ),
-    ],
-  ]
-  const projects = [
-    ...CLEAN.map(([what, text]) => [what, { 'limits.ts': text }] as const),
-    ...CLEAN_PROJECTS,
-  ]
-  it.each(projects)('finds nothing in a clean project: %s', async (_, files) => {
-    const { out, err, exitCode } = await appOf(redis.local, files, CLEAN_ENV).sluice(['doctor'])
-    const file = Object.keys(files).find((path) => path.endsWith('limits.ts'))
-    expect({ out, err, exitCode }).toEqual({
-      out: `Nothing is wrong with ${file} and its store.`,
-      err: '',
-      exitCode: 0,
-    })
+  it.each(FIXTURES)('finds $code, and nothing else', async (fixture) => {
+    expect(await examine(fixture)).toEqual(onlyFinding(fixture))
   })
 })

@@ -3,6 +3,7 @@ import type { Finding } from '../doctor/finding.ts'
 import { judgeEviction } from '../doctor/eviction.ts'
 import { judgePackages } from '../doctor/packages.ts'
 import { judgePolicies } from '../doctor/policies.ts'
+import { judgeRoutes } from '../doctor/routes.ts'
 import { judgeStore } from '../doctor/store.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { readProject } from '../source/project-source.ts'
@@ -25,13 +26,16 @@ ${LIMITER_USAGE}`,
       ...ofStore,
       ...(await judgeEviction(process.env)),
       ...(await judgePolicies(limiter, source)),
+      ...judgeRoutes(source),
       ...judgePackages(folder),
     ]
     const unread = [...source.unread]
     const lines = findings.flatMap(({ code, text, remedy }) => [`${code}: ${text}`, `  ${remedy}`])
     if (findings.length === 0) lines.push(`Nothing is wrong with ${file} and its store.`)
     if (unread.length > 0)
-      lines.push(`Not looked at, because they do not parse: ${unread.join(', ')}`)
+      lines.push(
+        `Not looked at, because they are no source text that can be read: ${unread.join(', ')}`,
+      )
     return {
       text: lines.join('\n'),
       json: { file, findings, unread },

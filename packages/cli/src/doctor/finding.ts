@@ -17,5 +17,7 @@ type FindingCode =
   | 'eviction_on'
   | 'only_shadows'
   | 'unknown_policy'
+  | 'route_unprotected'
+  | 'matcher_gap'
   | 'versions_differ'
   | 'two_copies'

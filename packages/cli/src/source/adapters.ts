@@ -1,4 +1,5 @@
 /* The adapters of Sluice that a project calls, as its source text says. */
+import { compileRoutes, type RouteInput } from '@sluice/core/http'
 import { literal, propertyOf, valueOf } from './literal.ts'
 import { nameOf, nodes, nodesIn, type Node, type SourceModule } from './module.ts'
 import type { ProjectSource } from './project-source.ts'
@@ -99,3 +100,17 @@ function routeIn(source: ProjectSource, module: SourceModule, given: Node): Rout
 
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
+
+/** Returns a function that finds the route of a request; `undefined` if the routes are malformed. */
+export function matcherOf(
+  routes: readonly RouteOf[],
+): ((method: string, path: string) => boolean) | undefined {
+  if (routes.length === 0) return () => false
+  try {
+    const match = compileRoutes(routes as readonly RouteInput[])
+    return (method, path) => match(method, path) !== undefined
+  } catch {
+    // The adapter refuses them itself, when it is loaded.
+    return undefined
+  }
+}

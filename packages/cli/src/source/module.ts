@@ -8,7 +8,7 @@ export interface Node {
 }
 
 /** A name of another module; `*` for all of them. */
-interface Binding {
+export interface Binding {
   readonly from: string
   readonly name: string
 }

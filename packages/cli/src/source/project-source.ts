@@ -1,13 +1,13 @@
 /* The source files of a project. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { parseModule, type SourceModule } from './module.ts'
 
 /** More files are no project, but a folder of projects: nothing is said of them. */
 const MAX_FILES = 5_000
 
-/** Larger files are built ones. */
-const MAX_BYTES = 500_000
+/** Larger files are built ones, and are left out. */
+const MAX_CHARACTERS = 500_000
 
 /** Dependencies, and what tools have built. Folders that begin with a dot are left out, too. */
 const LEFT_OUT = new Set(['node_modules', 'dist', 'build', 'out', 'coverage', 'vendor'])
@@ -37,7 +37,7 @@ export function readProject(folder: string): ProjectSource {
       } else if (SOURCE.test(entry.name)) {
         const text = readText(join(folder, below))
         if (text === undefined) unread.add(below)
-        else texts.set(below, text)
+        else if (text.length <= MAX_CHARACTERS) texts.set(below, text)
       }
     }
   }
@@ -58,7 +58,7 @@ export function readProject(folder: string): ProjectSource {
 /** Returns the text of a file; `undefined` if it cannot be read, such as a dangling link. */
 function readText(path: string): string | undefined {
   try {
-    return statSync(path).size > MAX_BYTES ? undefined : readFileSync(path, 'utf8')
+    return readFileSync(path, 'utf8')
   } catch {
     return undefined
   }
@@ -99,3 +99,28 @@ export function resolveImport(
     .find((path) => texts.has(path))
   return found ?? null
 }
+
+/**
+ * Returns true if a file, or one of the project's own files that it imports, imports a package of Sluice. Also if it has
+ * an import that cannot be followed: it may lead to one.
+ */
+export function mayUseSluice(
+  source: ProjectSource,
+  path: string,
+  visited: Set<string> = new Set(),
+): boolean {
+  if (visited.has(path)) return false
+  visited.add(path)
+  const module = source.module(path)
+  if (!module) return true
+  return module.sources.some((from) => {
+    if (from.startsWith('@sluice/')) return true
+    const target = resolveImport(source, path, from)
+    if (target === undefined) return false
+    return target === null ? !isAsset(from) : mayUseSluice(source, target, visited)
+  })
+}
+
+/** Files that are no code, and modules that SvelteKit generates. */
+const isAsset = (from: string): boolean =>
+  /\.(?:css|scss|json|svg|png|wasm|txt|md)(?:\?|$)|^\$(?:env|app|types)|^\.\/\$types/.test(from)

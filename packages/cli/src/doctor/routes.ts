@@ -1,0 +1,75 @@
+/* The routes of an app that are files, and the limits that do not reach them. */
+import { adapterCalls, matcherOf } from '../source/adapters.ts'
+import { fileRoutes, type FileRoutes, type Handler } from '../source/handlers.ts'
+import { callsModel } from '../source/models.ts'
+import { mayUseSluice, type ProjectSource } from '../source/project-source.ts'
+import type { Finding } from './finding.ts'
+import { middlewareMatcher } from './next-matcher.ts'
+
+/** Finds the route of a request: true if an adapter limits it. */
+type IsLimited = (method: string, path: string) => boolean
+
+/** Returns the routes that no limiter protects. Nothing if the source text does not say which ones it does. */
+export function judgeRoutes(source: ProjectSource): Finding[] {
+  const routes = fileRoutes(source)
+  const isLimited = routes && limitedPaths(source, routes)
+  if (!isLimited) return []
+  // A handler that uses Sluice may limit itself.
+  const handlers = routes.handlers.filter(({ module }) => !mayUseSluice(source, module.path))
+  const limited = handlers.filter(({ path, methods }) =>
+    methods.some((method) => isLimited(method, path)),
+  )
+  return [
+    ...judgeUnprotected(
+      source,
+      handlers.filter((handler) => !limited.includes(handler)),
+    ),
+    ...judgeMatcher(source, routes, limited),
+  ]
+}
+
+/** Returns a function that finds the paths that adapters limit; `undefined` if that cannot be read. */
+function limitedPaths(source: ProjectSource, { hook }: FileRoutes): IsLimited | undefined {
+  const matchers: IsLimited[] = []
+  const calls = adapterCalls(source)
+  // A function of your own may limit anything.
+  if (calls.length === 0 && hook !== undefined && mayUseSluice(source, hook)) return undefined
+  for (const { routes } of calls) {
+    const match = typeof routes === 'string' ? undefined : matcherOf(routes)
+    if (!match) return undefined
+    matchers.push(match)
+  }
+  return (method, path) => matchers.some((match) => match(method, path))
+}
+
+function judgeUnprotected(source: ProjectSource, handlers: readonly Handler[]): Finding[] {
+  const open = handlers.filter(({ module }) => callsModel(source, module))
+  if (open.length === 0) return []
+  const list = open.map(({ pattern, module }) => `${pattern} (${module.path})`).join(', ')
+  return [
+    {
+      code: 'route_unprotected',
+      text: `routes call a model, and no limiter protects them: ${list}`,
+      remedy: `add the path to the routes of rateLimit, such as '${open[0]?.path}', or limit the call itself (limitedModel, limitedFetch)`,
+    },
+  ]
+}
+
+function judgeMatcher(
+  source: ProjectSource,
+  { dependency, hook }: FileRoutes,
+  limited: readonly Handler[],
+): Finding[] {
+  const module = dependency === 'next' && hook !== undefined ? source.module(hook) : undefined
+  if (!module || limited.length === 0 || !mayUseSluice(source, module.path)) return []
+  const runsFor = middlewareMatcher(source, module)
+  const gaps = limited.filter(({ path }) => runsFor?.(path) === false)
+  if (gaps.length === 0) return []
+  return [
+    {
+      code: 'matcher_gap',
+      text: `config.matcher of ${hook} leaves out paths that its routes name, so they are never limited: ${gaps.map(({ pattern }) => pattern).join(', ')}`,
+      remedy: `add them to the matcher, such as '${gaps[0]?.path}'`,
+    },
+  ]
+}

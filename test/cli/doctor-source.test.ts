@@ -1,0 +1,151 @@
+import { createLimiter, slidingWindow } from '@sluice/core'
+import { configure, runtimeConfiguration } from '@sluice/core/configuration'
+import { upstash } from '@sluice/core/upstash'
+import { afterAll, describe, expect, it } from 'vitest'
+import { sharedRedisOverHttp } from '../support/running-redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+import {
+  appOf,
+  CLEAN_ENV,
+  CLEAN_PROJECTS,
+  limits,
+  MODEL_ROUTE,
+  nextApp,
+} from './doctor-projects.ts'
+import { examine, onlyFinding, type Fixture } from './examine.ts'
+import { removeProjects } from './project.ts'
+
+afterAll(removeProjects)
+
+const redis = sharedRedisOverHttp()
+
+const FIXTURES: readonly Fixture[] = [
+  {
+    code: 'unknown_policy',
+    says: 'stored settings name policies that the limiter does not have: old-name',
+    create: async () => {
+      const prefix = freshPrefix()
+      // The app before a policy was renamed.
+      const before = createLimiter({
+        store: upstash({ url: redis.local.url, token: redis.local.token, prefix }),
+        policies: [slidingWindow({ name: 'old-name', limit: 60, window: '1m', per: ['tenant'] })],
+        extensions: [runtimeConfiguration({ allow: { 'old-name': ['limit'] } })],
+      })
+      await configure(before, { 'old-name': { limit: 5 } }, { tenant: 'acme' })
+      const options = "extensions: [runtimeConfiguration({ allow: { rpm: ['limit'] } })],"
+      const store = `upstash({ prefix: '${prefix}', timeoutMs: 5_000 })`
+      return appOf(redis.local, { 'limits.ts': limits({ options, store }) })
+    },
+  },
+  {
+    code: 'unknown_policy',
+    says: 'plans have limits that no policy reads: daily',
+    create: () =>
+      appOf(redis.local, {
+        'limits.ts': limits({
+          options: 'plans: definePlans({ starter: { rpm: 20, daily: 500 } }),',
+          policies: `
+    slidingWindow({ name: 'rpm', limit: ({ plan }) => plan.rpm, window: '1m', per: ['tenant'] }),
+    slidingWindow({ name: 'daily', limit: 500, window: '1d', per: ['tenant'] }),`,
+        }),
+      }),
+  },
+  {
+    code: 'unknown_policy',
+    says: 'policy rpm is for routes that no adapter has: uplaod',
+    create: () =>
+      nextApp(redis.local, {
+        routes: "[{ path: '/api/ai/**', id: 'upload' }]",
+        limits: limits({ policy: "routes: ['uplaod']" }),
+      }),
+  },
+  {
+    code: 'route_unprotected',
+    says: 'routes call a model, and no limiter protects them: /api/summary/[id] (app/(v1)/api/summary/[id]/route.ts)',
+    create: () => nextApp(redis.local, {}, { 'app/(v1)/api/summary/[id]/route.ts': MODEL_ROUTE }),
+  },
+  {
+    code: 'route_unprotected',
+    says: '/api/title (src/routes/api/title/+server.ts)',
+    create: () =>
+      appOf(redis.local, {
+        'package.json': JSON.stringify({ devDependencies: { '@sveltejs/kit': '3.2.0' } }),
+        'limits.ts': limits(),
+        'src/hooks.server.ts': `
+import { rateLimit } from '@sluice/adapters/sveltekit'
+import { limiter } from '../limits'
+export const handle = rateLimit(limiter, { routes: ['/api/ai/**'], subject: () => ({ tenant: 'acme' }) })`,
+        'src/lib/client.ts': `import Anthropic from '@anthropic-ai/sdk'\nexport const claude = new Anthropic()`,
+        'src/routes/api/ai/chat/+server.ts': MODEL_ROUTE,
+        'src/routes/api/title/+server.ts': `
+import { claude } from '$lib/client'
+export const POST = async () => Response.json(await claude.messages.create({}))`,
+      }),
+  },
+  {
+    code: 'route_unprotected',
+    says: '/api/title (src/pages/api/title.ts)',
+    create: () =>
+      appOf(redis.local, {
+        'package.json': JSON.stringify({ dependencies: { astro: '6.0.0' } }),
+        'limits.ts': limits(),
+        'src/middleware.ts': `
+import { rateLimit } from '@sluice/adapters/astro'
+import { limiter } from '../limits'
+export const onRequest = rateLimit(limiter, { routes: ['/api/ai/**'], subject: () => ({ tenant: 'acme' }) })`,
+        'src/pages/api/ai/chat.ts': MODEL_ROUTE,
+        'src/pages/api/title.ts': MODEL_ROUTE,
+      }),
+  },
+  {
+    code: 'matcher_gap',
+    says: 'config.matcher of proxy.ts leaves out paths that its routes name, so they are never limited: /api/title',
+    create: () =>
+      nextApp(
+        redis.local,
+        { routes: "['/api/**']" },
+        { 'pages/api/title.ts': 'export default (_, response) => response.json({})' },
+      ),
+  },
+]
+
+describe('sluice doctor, of source files', () => {
+  it.each(FIXTURES)('finds $code, and nothing else: $says', async (fixture) => {
+    expect(await examine(fixture)).toEqual(onlyFinding(fixture))
+  })
+
+  const CLEAN: readonly (readonly [what: string, text: string])[] = [
+    ['one policy', limits()],
+    ['a policy of some routes', limits({ policy: "routes: ['chat']" })],
+    [
+      'one policy in shadow beside another',
+      limits().replace(
+        'policies: [',
+        `policies: [
+      slidingWindow({ name: 'next', limit: 6, window: '1m', per: 'global', mode: 'shadow' }),`,
+      ),
+    ],
+  ]
+  const projects = [
+    ...CLEAN.map(([what, text]) => [what, { 'limits.ts': text }] as const),
+    ...CLEAN_PROJECTS,
+  ]
+  it.each(projects)('finds nothing in a clean project: %s', async (_, files) => {
+    const { out, err, exitCode } = await appOf(redis.local, files, CLEAN_ENV).sluice(['doctor'])
+    const file = Object.keys(files).find((path) => path.endsWith('limits.ts'))
+    expect({ out, err, exitCode }).toEqual({
+      out: `Nothing is wrong with ${file} and its store.`,
+      err: '',
+      exitCode: 0,
+    })
+  })
+
+  it('names the files that it could not read, and is content with the others', async () => {
+    const files = { 'limits.ts': limits(), 'broken.ts': 'rateLimit( // @sluice/next' }
+    const { out, exitCode } = await appOf(redis.local, files).sluice(['doctor'])
+    expect(out).toBe(
+      'Nothing is wrong with limits.ts and its store.\nNot looked at, because they are no source text that can be read: broken.ts',
+    )
+    expect(exitCode).toBe(0)
+  })
+})
