@@ -99,12 +99,34 @@ ${lines}
 `,
 })
 
+/** The files of a Worker. */
+export const WORKER: Readonly<Record<string, string>> = {
+  'limits.ts': limits({ policy: "routes: ['chat']" }),
+  'worker.ts': `
+import { env } from 'cloudflare:workers'
+import { rateLimit } from '@sluice/cloudflare'
+import { jwtSubject } from '@sluice/core/jwt'
+import OpenAI from 'openai'
+import { limiter } from './limits'
+
+const subject = jwtSubject({ secret: () => env.JWT_SECRET, algorithms: ['HS256'], claims: { tenant: 'tenant' } })
+const handle = async () => Response.json(await new OpenAI().models.list())
+export default { fetch: rateLimit(limiter, { routes: [{ path: '/api/ai/chat', id: 'chat' }], subject }, handle) }
+`,
+}
+
 /** Projects in which nothing is wrong. */
 export const CLEAN_PROJECTS: readonly (readonly [
   what: string,
   files: Readonly<Record<string, string>>,
 ])[] = [
-  ['Next.js with a proxy', nextFiles()],
+  [
+    'Next.js with a proxy and an example of variables',
+    {
+      ...nextFiles(),
+      '.env.example': 'UPSTASH_REDIS_REST_URL=\nUPSTASH_REDIS_REST_TOKEN=\nJWT_SECRET=\n',
+    },
+  ],
   [
     'Next.js with a middleware in src, and ids',
     {
@@ -193,23 +215,7 @@ app.post('/api/ai/chat', rateLimit(limiter, { subject }), (_, response) => void 
 app.listen(3000)`,
     ),
   ],
-  [
-    'a Worker',
-    {
-      'limits.ts': limits({ policy: "routes: ['chat']" }),
-      'worker.ts': `
-import { env } from 'cloudflare:workers'
-import { rateLimit } from '@sluice/cloudflare'
-import { jwtSubject } from '@sluice/core/jwt'
-import OpenAI from 'openai'
-import { limiter } from './limits'
-
-const subject = jwtSubject({ secret: () => env.JWT_SECRET, algorithms: ['HS256'], claims: { tenant: 'tenant' } })
-const handle = async () => Response.json(await new OpenAI().models.list())
-export default { fetch: rateLimit(limiter, { routes: [{ path: '/api/ai/chat', id: 'chat' }], subject }, handle) }
-`,
-    },
-  ],
+  ['a Worker', WORKER],
   [
     'plans whose limits are read in several ways',
     {

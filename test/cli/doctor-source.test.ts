@@ -11,6 +11,8 @@ import {
   limits,
   MODEL_ROUTE,
   nextApp,
+  nextFiles,
+  WORKER,
 } from './doctor-projects.ts'
 import { examine, onlyFinding, type Fixture } from './examine.ts'
 import { removeProjects } from './project.ts'
@@ -106,6 +108,26 @@ export const onRequest = rateLimit(limiter, { routes: ['/api/ai/**'], subject: (
         { routes: "['/api/**']" },
         { 'pages/api/title.ts': 'export default (_, response) => response.json({})' },
       ),
+  },
+  {
+    code: 'secret_on_one_side',
+    says: 'auth.ts reads JWT_SECRET, and nothing sets it: not the environment, and not .env, which has AUTH_SECRET',
+    create: () => appOf(redis.local, nextFiles(), 'AUTH_SECRET=0123456789\n'),
+  },
+  {
+    code: 'secret_on_one_side',
+    says: '.env.example lacks JWT_SECRET, which auth.ts reads',
+    create: () =>
+      nextApp(
+        redis.local,
+        {},
+        { '.env.example': 'UPSTASH_REDIS_REST_URL=\nUPSTASH_REDIS_REST_TOKEN=\n' },
+      ),
+  },
+  {
+    code: 'secret_on_one_side',
+    says: '.env sets UPSTASH_REDIS_REST_URL, UPSTASH_REDIS_REST_TOKEN, JWT_SECRET, and .dev.vars does not',
+    create: () => appOf(redis.local, { ...WORKER, '.dev.vars': 'STAGE=development\n' }, CLEAN_ENV),
   },
 ]
 

@@ -23,6 +23,15 @@ export function loadEnvFiles(folder: string, file: string | undefined): string[]
   return found
 }
 
+/** Returns the variables of one of a project's files; `undefined` if there is no such file. */
+export function readVariables(
+  folder: string,
+  file: string,
+): Readonly<Record<string, string | undefined>> | undefined {
+  const text = readIfPresent(folder, file, false)
+  return text === undefined ? undefined : parseEnv(text)
+}
+
 function readIfPresent(folder: string, file: string, isRequired: boolean): string | undefined {
   try {
     return readFileSync(resolve(folder, file), 'utf8')

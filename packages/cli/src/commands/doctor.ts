@@ -5,6 +5,7 @@ import { judgePackages } from '../doctor/packages.ts'
 import { judgePolicies } from '../doctor/policies.ts'
 import { judgeRoutes } from '../doctor/routes.ts'
 import { judgeStore } from '../doctor/store.ts'
+import { judgeVariables } from '../doctor/variables.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { readProject } from '../source/project-source.ts'
 
@@ -27,6 +28,7 @@ ${LIMITER_USAGE}`,
       ...(await judgeEviction(process.env)),
       ...(await judgePolicies(limiter, source)),
       ...judgeRoutes(source),
+      ...judgeVariables(source, process.env),
       ...judgePackages(folder),
     ]
     const unread = [...source.unread]

@@ -19,5 +19,6 @@ type FindingCode =
   | 'unknown_policy'
   | 'route_unprotected'
   | 'matcher_gap'
+  | 'secret_on_one_side'
   | 'versions_differ'
   | 'two_copies'

@@ -43,14 +43,14 @@ function callsIn(source: ProjectSource, module: SourceModule): AdapterCall[] {
 }
 
 /** A call of a function of Sluice. */
-interface SluiceCall {
+export interface SluiceCall {
   readonly node: Node
   readonly name: string
   readonly from: string
 }
 
 /** Finds the calls of functions that a file imports from packages of Sluice. */
-function callsOfSluice(module: SourceModule): SluiceCall[] {
+export function callsOfSluice(module: SourceModule): SluiceCall[] {
   return [...nodesIn(module.program)].flatMap((node) => {
     if (node.type !== 'CallExpression') return []
     const callee = node['callee'] as Node

@@ -98,7 +98,7 @@ function methodsOf({ exports }: SourceModule): readonly string[] {
 }
 
 /** Returns the names of the packages that a project uses. None without a package.json that npm could read. */
-function dependenciesOf(folder: string): ReadonlySet<string> {
+export function dependenciesOf(folder: string): ReadonlySet<string> {
   try {
     const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
     const { dependencies, devDependencies } = manifest as Record<string, object | undefined>

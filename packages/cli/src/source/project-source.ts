@@ -9,10 +9,10 @@ const MAX_FILES = 5_000
 /** Larger files are built ones, and are left out. */
 const MAX_CHARACTERS = 500_000
 
-/** Dependencies, and what tools have built. Folders that begin with a dot are left out, too. */
-const LEFT_OUT = new Set(['node_modules', 'dist', 'build', 'out', 'coverage', 'vendor'])
+/** Dependencies, what tools have built, and tests. Folders that begin with a dot are left out, too. */
+const LEFT_OUT = /^(?:node_modules|dist|build|out|coverage|vendor|tests?|__tests__|e2e)$|^\./
 
-const SOURCE = /(?<!\.d)\.[cm]?[jt]sx?$/
+const SOURCE = /(?<!\.(?:d|test|spec))\.[cm]?[jt]sx?$/
 
 /** The source files of a project, by their paths from its folder, with slashes. */
 export interface ProjectSource {
@@ -33,7 +33,7 @@ export function readProject(folder: string): ProjectSource {
       const below = posix.join(path, entry.name)
       if (texts.size > MAX_FILES) return
       if (entry.isDirectory()) {
-        if (!entry.name.startsWith('.') && !LEFT_OUT.has(entry.name)) read(below)
+        if (!LEFT_OUT.test(entry.name)) read(below)
       } else if (SOURCE.test(entry.name)) {
         const text = readText(join(folder, below))
         if (text === undefined) unread.add(below)
