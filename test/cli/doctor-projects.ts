@@ -38,7 +38,8 @@ void runtimeConfiguration
 ${change.more ?? ''}
 `
 
-const AUTH = `
+/** A file that verifies JWTs. */
+export const AUTH = `
 import { jwtSubject } from '@sluice/core/jwt'
 
 export const subject = jwtSubject({
@@ -59,7 +60,8 @@ export async function POST(request: Request) {
 }
 `
 
-const SECRET = 'JWT_SECRET=0123456789abcdef0123456789abcdef\n'
+/** The variables of these projects, beside those of the database. */
+export const SECRET = 'JWT_SECRET=0123456789abcdef0123456789abcdef\n'
 
 /** The files of a Next.js app whose proxy limits routes. */
 export const nextFiles = (
@@ -87,7 +89,8 @@ export const nextApp = (
   files: Readonly<Record<string, string>> = {},
 ): Project => appOf(local, { ...nextFiles(change), ...files }, SECRET)
 
-const server = (framework: string, lines: string): Record<string, string> => ({
+/** The files of a server. */
+export const server = (framework: string, lines: string): Record<string, string> => ({
   'limits.ts': limits({ policy: "routes: ['/api/ai/chat']" }),
   'auth.ts': AUTH,
   'server.ts': `
@@ -115,120 +118,26 @@ export default { fetch: rateLimit(limiter, { routes: [{ path: '/api/ai/chat', id
 `,
 }
 
-/** Projects in which nothing is wrong. */
-export const CLEAN_PROJECTS: readonly (readonly [
-  what: string,
-  files: Readonly<Record<string, string>>,
-])[] = [
-  [
-    'Next.js with a proxy and an example of variables',
-    {
-      ...nextFiles(),
-      '.env.example': 'UPSTASH_REDIS_REST_URL=\nUPSTASH_REDIS_REST_TOKEN=\nJWT_SECRET=\n',
-    },
-  ],
-  [
-    'Next.js with a middleware in src, and ids',
-    {
-      'package.json': JSON.stringify({ dependencies: { next: '15.5.18' } }),
-      'src/limits.ts': limits({ policy: "routes: ['chat']" }),
-      'src/auth.ts': AUTH,
-      'src/middleware.ts': `
-import { rateLimit } from '@sluice/next'
-import { subject } from '@/auth'
-import { limiter } from '@/limits'
-import { ROUTES } from './routes'
+/** A file with prices of these days. */
+export const ownPrices = (...days: readonly string[]): string => `
+import { definePrices, LIST_PRICES } from '@sluice/ai'
+export const prices = definePrices({
+  ${days.map((day, at) => `m${at}: { input: 300_000, output: 1_200_000, asOf: '${day}' },`).join(' ')}
+}, { base: LIST_PRICES })
+`
 
-const limit = rateLimit(limiter, { routes: ROUTES, subject })
-export function middleware(request, event) {
-  return limit(request, event)
-}
-export const config = { matcher: '/api/:path*' }
-`,
-      'src/routes.ts': `export const ROUTES = [{ path: '/api/ai/chat', id: 'chat', cost: async () => 1 }] as const`,
-      'src/app/api/ai/chat/route.ts': MODEL_ROUTE,
-      'src/app/api/health/route.ts': `export const dynamic = 'force-static'\nexport const GET = () => Response.json({})`,
-    },
-  ],
-  [
-    'Next.js with a wrapped handler and a limited model',
-    {
-      ...nextFiles(),
-      'app/api/summary/route.ts': `
-import { withRateLimit } from '@sluice/next'
-import Anthropic from '@anthropic-ai/sdk'
-import { subject } from '@/auth'
-import { limiter } from '@/limits'
-
-export const POST = withRateLimit(async () => Response.json(new Anthropic()), { limiter, route: 'summary', subject })
-`,
-      'lib/model.ts': `
-import { limitedModel } from '@sluice/ai'
-import { openai } from '@ai-sdk/openai'
-export const model = limitedModel(openai('gpt-5'))
-`,
-      'app/api/title/route.ts': `
-import { generateText } from 'ai'
-import { model } from '@/lib/model'
-export const POST = async () => Response.json(await generateText({ model, prompt: 'A title' }))
-`,
-      'app/api/history/route.ts': `
-import { convertToModelMessages, type UIMessage } from 'ai'
-import type OpenAI from 'openai'
-export const POST = async (request: Request) => Response.json(await convertToModelMessages(await request.json()))
-`,
-    },
-  ],
-  [
-    'Next.js with the routes of a manifest, which are not read',
-    { ...nextFiles({ routes: 'manifest.routes' }), 'app/api/title/route.ts': MODEL_ROUTE },
-  ],
-  [
-    'Next.js with a middleware of its own, which is not understood',
-    {
-      ...nextFiles(),
-      'proxy.ts': `
+/** The files of a project whose installed list of prices is of a day. */
+export const listPrices = (day: string): Record<string, string> => ({
+  'limits.ts': limits(),
+  'chat.ts': `
+import { LIST_PRICES, modelHandler } from '@sluice/ai'
 import { limiter } from './limits'
-export const proxy = async () => { await limiter.check({ tenant: 'acme' }) }
+export const POST = modelHandler(limiter, { prices: LIST_PRICES }, {})
 `,
-      'app/api/title/route.ts': MODEL_ROUTE,
-    },
-  ],
-  [
-    'Hono',
-    server(
-      'hono',
-      `import { Hono } from 'hono'
-const app = new Hono()
-app.use('/api/ai/*', rateLimit(limiter, { subject }))
-app.post('/api/ai/chat', async (context) => context.json(await new OpenAI().responses.create({ model: 'gpt-5', input: '' })))
-export default app`,
-    ),
-  ],
-  [
-    'Express',
-    server(
-      'express',
-      `import express from 'express'
-const app = express()
-app.post('/api/ai/chat', rateLimit(limiter, { subject }), (_, response) => void response.json(new OpenAI()))
-app.listen(3000)`,
-    ),
-  ],
-  ['a Worker', WORKER],
-  [
-    'plans whose limits are read in several ways',
-    {
-      'limits.ts': limits({
-        policies: `
-    slidingWindow({ name: 'rpm', limit: ({ plan }) => plan.rpm, window: '1m', per: ['tenant'] }),
-    slidingWindow({ name: 'model', limit: ({ plan, model }) => (model === 'gpt-5' ? plan.large : plan.small), window: '1m', per: ['tenant'] }),`,
-        options: 'plans: definePlans({ starter: { rpm: 20, large: 5, small: 50, seats: 3 } }),',
-      }),
-      'seats.ts': `export const seatsOf = (plan: { seats: number }) => plan.seats`,
-    },
-  ],
-]
-
-/** The variables of the clean projects. */
-export const CLEAN_ENV = SECRET
+  'node_modules/@sluice/ai/package.json': JSON.stringify({
+    version: '0.1.0',
+    type: 'module',
+    exports: './index.js',
+  }),
+  'node_modules/@sluice/ai/index.js': `export const LIST_PRICES = { models: new Map([['a', { asOf: '2019-01-01' }], ['b', { asOf: '${day}' }]]) }`,
+})

@@ -6,14 +6,16 @@ import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
 import {
   appOf,
-  CLEAN_ENV,
-  CLEAN_PROJECTS,
   limits,
+  listPrices,
   MODEL_ROUTE,
   nextApp,
   nextFiles,
+  ownPrices,
+  SECRET,
   WORKER,
 } from './doctor-projects.ts'
+import { CLEAN_PROJECTS } from './clean-projects.ts'
 import { examine, onlyFinding, type Fixture } from './examine.ts'
 import { removeProjects } from './project.ts'
 
@@ -127,7 +129,21 @@ export const onRequest = rateLimit(limiter, { routes: ['/api/ai/**'], subject: (
   {
     code: 'secret_on_one_side',
     says: '.env sets UPSTASH_REDIS_REST_URL, UPSTASH_REDIS_REST_TOKEN, JWT_SECRET, and .dev.vars does not',
-    create: () => appOf(redis.local, { ...WORKER, '.dev.vars': 'STAGE=development\n' }, CLEAN_ENV),
+    create: () => appOf(redis.local, { ...WORKER, '.dev.vars': 'STAGE=development\n' }, SECRET),
+  },
+  {
+    code: 'prices_old',
+    says: 'prices.ts of 2020-02-01',
+    create: () =>
+      appOf(redis.local, {
+        'limits.ts': limits(),
+        'prices.ts': ownPrices('2020-01-01', '2020-02-01'),
+      }),
+  },
+  {
+    code: 'prices_old',
+    says: 'LIST_PRICES of 2020-01-01',
+    create: () => appOf(redis.local, listPrices('2020-01-01')),
   },
 ]
 
@@ -153,7 +169,7 @@ describe('sluice doctor, of source files', () => {
     ...CLEAN_PROJECTS,
   ]
   it.each(projects)('finds nothing in a clean project: %s', async (_, files) => {
-    const { out, err, exitCode } = await appOf(redis.local, files, CLEAN_ENV).sluice(['doctor'])
+    const { out, err, exitCode } = await appOf(redis.local, files, SECRET).sluice(['doctor'])
     const file = Object.keys(files).find((path) => path.endsWith('limits.ts'))
     expect({ out, err, exitCode }).toEqual({
       out: `Nothing is wrong with ${file} and its store.`,

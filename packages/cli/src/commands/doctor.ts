@@ -3,6 +3,7 @@ import type { Finding } from '../doctor/finding.ts'
 import { judgeEviction } from '../doctor/eviction.ts'
 import { judgePackages } from '../doctor/packages.ts'
 import { judgePolicies } from '../doctor/policies.ts'
+import { judgePrices } from '../doctor/prices.ts'
 import { judgeRoutes } from '../doctor/routes.ts'
 import { judgeStore } from '../doctor/store.ts'
 import { judgeVariables } from '../doctor/variables.ts'
@@ -29,6 +30,7 @@ ${LIMITER_USAGE}`,
       ...(await judgePolicies(limiter, source)),
       ...judgeRoutes(source),
       ...judgeVariables(source, process.env),
+      ...(await judgePrices(source, Date.now())),
       ...judgePackages(folder),
     ]
     const unread = [...source.unread]

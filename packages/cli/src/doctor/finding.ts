@@ -20,5 +20,6 @@ type FindingCode =
   | 'route_unprotected'
   | 'matcher_gap'
   | 'secret_on_one_side'
+  | 'prices_old'
   | 'versions_differ'
   | 'two_copies'
