@@ -81,6 +81,26 @@ export const POST = async (request: Request) => Response.json(await convertToMod
     { ...nextFiles({ routes: 'manifest.routes' }), 'app/api/title/route.ts': MODEL_ROUTE },
   ],
   [
+    'Next.js that caches beside the limiter',
+    {
+      ...nextFiles(),
+      'app/api/models/route.ts': `
+import { unstable_cache } from 'next/cache'
+import { limiter } from '@/limits'
+export const fetchCache = 'force-cache'
+const models = unstable_cache(async () => ['gpt-5'])
+export async function GET() {
+  const decision = await limiter.check({ tenant: 'acme' })
+  return Response.json(decision.allowed ? await models() : [])
+}
+async function names() {
+  'use cache'
+  return []
+}
+`,
+    },
+  ],
+  [
     'Next.js with a middleware of its own, which is not understood',
     {
       ...nextFiles(),

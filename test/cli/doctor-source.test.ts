@@ -145,6 +145,40 @@ export const onRequest = rateLimit(limiter, { routes: ['/api/ai/**'], subject: (
     says: 'LIST_PRICES of 2020-01-01',
     create: () => appOf(redis.local, listPrices('2020-01-01')),
   },
+  {
+    code: 'fetch_cache',
+    says: "app/api/models/route.ts keeps what the limiter has decided, by dynamic = 'force-static'",
+    create: () =>
+      nextApp(
+        redis.local,
+        {},
+        {
+          'app/api/models/route.ts': `
+import { withRateLimit } from '@sluice/next'
+import { subject } from '@/auth'
+import { limiter } from '@/limits'
+export const dynamic = 'force-static'
+export const GET = withRateLimit(() => Response.json([]), { limiter, route: 'models', subject })`,
+        },
+      ),
+  },
+  {
+    code: 'fetch_cache',
+    says: "lib/answer.ts keeps what the limiter has decided, by 'use cache'",
+    create: () =>
+      nextApp(
+        redis.local,
+        {},
+        {
+          'lib/answer.ts': `
+import { limiter } from '@/limits'
+export async function answer(tenant: string) {
+  'use cache'
+  return (await limiter.check({ tenant })).allowed ? 42 : undefined
+}`,
+        },
+      ),
+  },
 ]
 
 describe('sluice doctor, of source files', () => {

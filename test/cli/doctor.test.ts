@@ -131,6 +131,24 @@ const FIXTURES: readonly Fixture[] = [
     create: () => withStore(limits({ policy: "mode: 'shadow'" })),
   },
   {
+    code: 'fetch_cache',
+    says: '5 decisions in a row have the same time',
+    create: () =>
+      withStore(
+        limits({
+          store: 'upstash({ timeoutMs: 5_000, fetch: cachingFetch })',
+          more: `
+let answer: Response | undefined
+async function cachingFetch(url: string, init: RequestInit): Promise<Response> {
+  if (answer) return answer.clone()
+  const response = await fetch(url, init)
+  if (response.ok) answer = response.clone()
+  return response
+}`,
+        }),
+      ),
+  },
+  {
     code: 'versions_differ',
     says: 'ai 0.0.9, core 0.1.0',
     create: () => withPackages({ ai: { version: '0.0.9' } }),

@@ -1,5 +1,6 @@
 import type { Command } from '../command.ts'
 import type { Finding } from '../doctor/finding.ts'
+import { judgeCache } from '../doctor/cache.ts'
 import { judgeEviction } from '../doctor/eviction.ts'
 import { judgePackages } from '../doctor/packages.ts'
 import { judgePolicies } from '../doctor/policies.ts'
@@ -29,6 +30,7 @@ ${LIMITER_USAGE}`,
       ...(await judgeEviction(process.env)),
       ...(await judgePolicies(limiter, source)),
       ...judgeRoutes(source),
+      ...judgeCache(source),
       ...judgeVariables(source, process.env),
       ...(await judgePrices(source, Date.now())),
       ...judgePackages(folder),

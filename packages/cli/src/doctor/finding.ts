@@ -21,5 +21,6 @@ type FindingCode =
   | 'matcher_gap'
   | 'secret_on_one_side'
   | 'prices_old'
+  | 'fetch_cache'
   | 'versions_differ'
   | 'two_copies'

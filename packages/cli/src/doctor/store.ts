@@ -1,5 +1,7 @@
 /* What a few decisions that charge nothing tell of a store. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { definitionOf, type Decision, type Limiter, type PolicyRule } from '@sluice/core'
+import { runtimeOf } from '@sluice/core/internal/limiter'
 import { durationText } from '@sluice/core/internal/text'
 import { look } from '../look.ts'
 import type { Finding } from './finding.ts'
@@ -16,6 +18,7 @@ const LOOKS = 5
 export async function judgeStore(limiter: Limiter): Promise<Finding[]> {
   const subject = anySubject(definitionOf(limiter).rules)
   const tookMs: number[] = []
+  const times = new Set<number>()
   let last: Decision | undefined
   for (let count = 0; count < LOOKS; count += 1) {
     const startedAt = performance.now()
@@ -26,6 +29,9 @@ export async function judgeStore(limiter: Limiter): Promise<Finding[]> {
     }
     tookMs.push(performance.now() - startedAt)
     if (last.degraded) return [degraded(last.degraded.cause)]
+    times.add(last.at)
+    // Decisions may be faster than a millisecond.
+    await delay(1)
   }
   const findings: Finding[] = []
   // The first has opened the connection, and sent the script.
@@ -44,6 +50,14 @@ export async function judgeStore(limiter: Limiter): Promise<Finding[]> {
       code: 'store_slow',
       text: `a decision takes ${median} ms from here`,
       remedy: 'create the database in the region in which your code runs; run this there, too',
+    })
+  }
+  // A clock of your own may stand still.
+  if (last?.source === 'store' && times.size === 1 && !runtimeOf(limiter).clockIsInjected) {
+    findings.push({
+      code: 'fetch_cache',
+      text: `a cache answers instead of the store: ${LOOKS} decisions in a row have the same time`,
+      remedy: "let the fetch of upstash() cache nothing: cache: 'no-store'",
     })
   }
   const offMs = (last?.at ?? 0) - Date.now()
