@@ -133,6 +133,15 @@ app.listen(3000)`,
     ),
   ],
   ['a Worker', WORKER],
+  [
+    'retries that are not those of the store',
+    {
+      'limits.ts': limits({
+        store: 'upstash({ timeoutMs: 5_000, fetch: (url, init) => fetch(url, init) })',
+      }),
+      'weather.ts': `import pRetry from 'p-retry'\nexport const weather = () => pRetry(() => fetch('https://weather.test'))`,
+    },
+  ],
   ['a list of prices that is new', listPrices(TODAY)],
   [
     'an old list of prices, and one that somebody has looked up since',

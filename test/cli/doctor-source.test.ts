@@ -179,6 +179,19 @@ export async function answer(tenant: string) {
         },
       ),
   },
+  {
+    code: 'client_retries',
+    says: 'limits.ts gives upstash() a fetch that sends calls again (fetch-retry)',
+    create: () =>
+      appOf(redis.local, {
+        'limits.ts': `import { sendAgain } from './send-again'
+${limits({ store: 'upstash({ timeoutMs: 5_000, fetch: sendAgain })' })}`,
+        'send-again.ts': `import fetchRetry from 'fetch-retry'
+export const sendAgain = fetchRetry(fetch)`,
+        'node_modules/fetch-retry/package.json': JSON.stringify({ main: './index.js' }),
+        'node_modules/fetch-retry/index.js': 'module.exports = (send) => send',
+      }),
+  },
 ]
 
 describe('sluice doctor, of source files', () => {

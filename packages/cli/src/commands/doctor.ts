@@ -5,6 +5,7 @@ import { judgeEviction } from '../doctor/eviction.ts'
 import { judgePackages } from '../doctor/packages.ts'
 import { judgePolicies } from '../doctor/policies.ts'
 import { judgePrices } from '../doctor/prices.ts'
+import { judgeRetries } from '../doctor/retries.ts'
 import { judgeRoutes } from '../doctor/routes.ts'
 import { judgeStore } from '../doctor/store.ts'
 import { judgeVariables } from '../doctor/variables.ts'
@@ -31,6 +32,7 @@ ${LIMITER_USAGE}`,
       ...(await judgePolicies(limiter, source)),
       ...judgeRoutes(source),
       ...judgeCache(source),
+      ...judgeRetries(source),
       ...judgeVariables(source, process.env),
       ...(await judgePrices(source, Date.now())),
       ...judgePackages(folder),

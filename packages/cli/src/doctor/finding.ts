@@ -22,5 +22,6 @@ type FindingCode =
   | 'secret_on_one_side'
   | 'prices_old'
   | 'fetch_cache'
+  | 'client_retries'
   | 'versions_differ'
   | 'two_copies'
