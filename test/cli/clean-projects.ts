@@ -81,6 +81,17 @@ export const POST = async (request: Request) => Response.json(await convertToMod
     { ...nextFiles({ routes: 'manifest.routes' }), 'app/api/title/route.ts': MODEL_ROUTE },
   ],
   [
+    'Next.js with a wrapper of a package of its own, which is not read',
+    {
+      ...nextFiles(),
+      'app/api/title/route.ts': `
+import { withLimits } from '@acme/limits'
+import OpenAI from 'openai'
+export const POST = withLimits(async () => Response.json(await new OpenAI().responses.create({})))
+`,
+    },
+  ],
+  [
     'Next.js that caches beside the limiter',
     {
       ...nextFiles(),

@@ -2,7 +2,8 @@
 import { adapterCalls, matcherOf } from '../source/adapters.ts'
 import { fileRoutes, type FileRoutes, type Handler } from '../source/handlers.ts'
 import { callsModel } from '../source/models.ts'
-import { mayUseSluice, type ProjectSource } from '../source/project-source.ts'
+import { mayUseSluice } from '../source/imports.ts'
+import type { ProjectSource } from '../source/project-source.ts'
 import type { Finding } from './finding.ts'
 import { middlewareMatcher } from './next-matcher.ts'
 

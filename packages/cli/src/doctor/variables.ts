@@ -1,7 +1,7 @@
 /* Variables that one side reads and another one does not set. */
 import { readVariables } from '../env-files.ts'
 import { adapterCalls } from '../source/adapters.ts'
-import { dependenciesOf } from '../source/handlers.ts'
+import { dependenciesOf } from '../source/imports.ts'
 import type { ProjectSource } from '../source/project-source.ts'
 import { variableReads, type VariableRead } from '../source/variables.ts'
 import type { Finding } from './finding.ts'

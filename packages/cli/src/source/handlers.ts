@@ -1,6 +1,5 @@
 /* The files that a framework serves by their paths. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dependenciesOf } from './imports.ts'
 import type { SourceModule } from './module.ts'
 import type { ProjectSource } from './project-source.ts'
 
@@ -95,15 +94,4 @@ const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 function methodsOf({ exports }: SourceModule): readonly string[] {
   const methods = METHODS.filter((method) => exports.has(method))
   return methods.length === 0 ? ['POST'] : methods
-}
-
-/** Returns the names of the packages that a project uses. None without a package.json that npm could read. */
-export function dependenciesOf(folder: string): ReadonlySet<string> {
-  try {
-    const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-    const { dependencies, devDependencies } = manifest as Record<string, object | undefined>
-    return new Set(Object.keys({ ...dependencies, ...devDependencies }))
-  } catch {
-    return new Set()
-  }
 }

@@ -1,6 +1,7 @@
 /* The values that source text writes out. */
 import { nameOf, nodes, textIn, type Node, type SourceModule } from './module.ts'
-import { resolveImport, type ProjectSource } from './project-source.ts'
+import { resolveImport } from './imports.ts'
+import type { ProjectSource } from './project-source.ts'
 
 /** The most constants that are followed from one to the next. */
 const DEPTH = 10
