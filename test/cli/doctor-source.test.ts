@@ -228,9 +228,7 @@ describe('sluice doctor, of source files', () => {
   it('names the files that it could not read, and is content with the others', async () => {
     const files = { 'limits.ts': limits(), 'broken.ts': 'rateLimit( // @sluice/next' }
     const { out, exitCode } = await appOf(redis.local, files).sluice(['doctor'])
-    expect(out).toBe(
-      'Nothing is wrong with limits.ts and its store.\nNot looked at, because they are no source text that can be read: broken.ts',
-    )
+    expect(out).toBe('Nothing is wrong with limits.ts and its store.\nCould not be read: broken.ts')
     expect(exitCode).toBe(0)
   })
 })

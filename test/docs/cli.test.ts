@@ -53,3 +53,13 @@ it.each(COMMANDS)('prints what the page shows: sluice $command', async ({ comman
   expect({ err: err.replace(/^replay: \d+ %$/m, ''), exitCode }).toEqual({ err: '', exitCode: 0 })
   expect(timeless(out)).toBe(timeless(output ?? out))
 })
+
+it('has a row for each finding of doctor, in the same order', () => {
+  const code = readFileSync(
+    new URL('../../packages/cli/src/doctor/finding.ts', import.meta.url),
+    'utf8',
+  )
+  const codes = [...code.matchAll(/\| '(\w+)'/g)].map(([, name]) => name)
+  const rows = [...page.matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name)
+  expect(rows).toEqual(codes)
+})

@@ -40,10 +40,7 @@ ${LIMITER_USAGE}`,
     const unread = [...source.unread]
     const lines = findings.flatMap(({ code, text, remedy }) => [`${code}: ${text}`, `  ${remedy}`])
     if (findings.length === 0) lines.push(`Nothing is wrong with ${file} and its store.`)
-    if (unread.length > 0)
-      lines.push(
-        `Not looked at, because they are no source text that can be read: ${unread.join(', ')}`,
-      )
+    if (unread.length > 0) lines.push(`Could not be read: ${unread.join(', ')}`)
     return {
       text: lines.join('\n'),
       json: { file, findings, unread },

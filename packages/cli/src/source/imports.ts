@@ -66,7 +66,8 @@ export function mayUseSluice(
  * neither installed nor named in the package.json, as an alias of the compiler.
  */
 function isOwnPackage(folder: string, from: string): boolean {
-  if (isBuiltin(from)) return false
+  // Modules of a platform, such as `cloudflare:workers`, are no packages.
+  if (isBuiltin(from) || from.includes(':')) return false
   const name = from
     .split('/')
     .slice(0, from.startsWith('@') ? 2 : 1)
