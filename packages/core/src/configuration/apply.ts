@@ -35,7 +35,7 @@ export interface DesiredEntry {
   readonly settings: Settings
 }
 
-/** What a list of settings would change, and of which version. */
+/** The changes that a list of settings would make, and the version of the settings before. */
 export interface ConfigurationDifference {
   /** The version that was looked at; empty if nothing has been configured yet. */
   readonly version: string

@@ -6,7 +6,7 @@ import { assertSubject } from '../limiter/call.ts'
 import { onRoutes, policiesToReset, type ResetOptions } from '../limiter/reset.ts'
 import { extensionHandle, runtimeOf } from '../limiter/runtime.ts'
 import { encodePartitionAsync, lacksDimension, type Subject } from '../subject.ts'
-import { makeChanges, parseChanges, type ConfigurationChanges } from './changes.ts'
+import { makeChanges, parseChanges, readDocument, type ConfigurationChanges } from './changes.ts'
 import { CONFIGURATION } from './configuration-cache.ts'
 import { assertAuthor } from './history.ts'
 import { settingKey } from './document.ts'
@@ -108,7 +108,7 @@ export async function readConfiguration(
  * await unknownPolicies(limiter) // ['requests-per-minute']
  */
 export async function unknownPolicies(limiter: Limiter): Promise<readonly string[]> {
-  const { entries } = await handleOf(limiter).cache.readDocument()
+  const { entries } = await readDocument(handleOf(limiter).cache)
   const known = new Set(runtimeOf(limiter).program.policies.map(({ name }) => name))
   const named = entries.map((entry) => (entry as { policy?: unknown } | null)?.policy)
   const unknown = named.filter((name) => typeof name === 'string' && !known.has(name))

@@ -3,7 +3,7 @@
 import { ConfigError } from '../errors.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 
-/** Who makes a change, and why: for `readHistory`. */
+/** The author of a change, and the reason: for `readHistory`. */
 export interface Author {
   /** A name, such as that of an operator. At most 100 characters. */
   readonly by?: string
