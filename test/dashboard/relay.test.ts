@@ -1,4 +1,10 @@
-import { createLimiter, defineExtension, slidingWindow, type Extension } from '@sluice/core'
+import {
+  createLimiter,
+  defineExtension,
+  slidingWindow,
+  type Extension,
+  type Limiter,
+} from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 import { createDashboard, dashboardHandler } from '@sluice/dashboard'
 import { relay, type RelayOptions } from '@sluice/dashboard/relay'
@@ -10,6 +16,7 @@ const target = () => ({ url: 'http://localhost/api/dashboard', key: KEY })
 afterEach(() => {
   vi.useRealTimers()
   vi.unstubAllGlobals()
+  vi.unstubAllEnvs()
 })
 
 const limiterWith = (options: Partial<RelayOptions> = {}, others: readonly Extension[] = []) =>
@@ -18,6 +25,19 @@ const limiterWith = (options: Partial<RelayOptions> = {}, others: readonly Exten
     policies: [slidingWindow({ name: 'rpm', limit: 2, window: '1m', per: ['tenant'] })],
     extensions: [relay({ name: 'edge', target, ...options }), ...others],
   })
+
+const withDefaults = (): Limiter =>
+  createLimiter({
+    store: memory(),
+    policies: [slidingWindow({ name: 'rpm', limit: 2, window: '1m', per: ['tenant'] })],
+    extensions: [relay()],
+  })
+
+async function check(limiter: Limiter): Promise<void> {
+  const background: Promise<unknown>[] = []
+  await limiter.check({ tenant: 'acme' }, { waitUntil: (work) => void background.push(work) })
+  await Promise.all(background)
+}
 
 /** Makes `fetch` reach the handler of a new dashboard. */
 function receiving() {
@@ -125,5 +145,44 @@ describe('relay', () => {
     await Promise.all(background)
     errors.mockRestore()
     expect(dashboard.view().problems).toMatchObject([{ code: 'extension_failed', message }])
+  })
+})
+
+describe('relay without a target', () => {
+  const { url } = target()
+
+  it('sends to the address in the environment, which it reads at the first decision', async () => {
+    const { dashboard, sent } = receiving()
+    const limiter = withDefaults()
+    vi.stubEnv('SLUICE_DASHBOARD_URL', url)
+    vi.stubEnv('SLUICE_DASHBOARD_KEY', KEY)
+    await check(limiter)
+    expect(sent.mock.calls[0]?.[0]).toBe(url)
+    expect(dashboard.view().totals).toMatchObject({ allowed: 1 })
+  })
+
+  it.each([
+    ['neither variable', '', ''],
+    ['no key', url, ''],
+    ['no address', '', KEY],
+  ])('sends nothing and starts no timer with %s', async (_, address, key) => {
+    const { sent } = receiving()
+    vi.useFakeTimers()
+    vi.stubEnv('SLUICE_DASHBOARD_URL', address)
+    vi.stubEnv('SLUICE_DASHBOARD_KEY', key)
+    await check(withDefaults())
+    expect(vi.getTimerCount()).toBe(0)
+    expect(sent).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    ['no process', undefined],
+    ['a process without an environment', {}],
+  ])('sends nothing in a runtime with %s', async (_, process) => {
+    const { sent } = receiving()
+    const limiter = withDefaults()
+    vi.stubGlobal('process', process)
+    await check(limiter)
+    expect(sent).not.toHaveBeenCalled()
   })
 })

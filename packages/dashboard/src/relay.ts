@@ -7,8 +7,12 @@ import { listenersOf } from './watch.ts'
 
 /** Options of `relay`. */
 export interface RelayOptions extends SourceOptions {
-  /** Returns the address and key of the handler; `undefined` sends nothing. Called before each sending. */
-  readonly target: () => RelayTarget | undefined
+  /**
+   * Returns the address and key of the handler; `undefined` sends nothing. Called before each sending.
+   * @default the variables `SLUICE_DASHBOARD_URL` and `SLUICE_DASHBOARD_KEY`, which `sluice dev` sets: nothing is sent
+   * where one of them is missing
+   */
+  readonly target?: () => RelayTarget | undefined
   /**
    * Keeps a sending running after the response, where an event has no `waitUntil` of its own: that of
    * `@sluice/core/vercel` or `@sluice/cloudflare/wait-until`. @default that of the call
@@ -39,11 +43,12 @@ const MAX_WAITING = 10_000
  *
  * @throws ConfigError When an option is unknown, or `target` is not a function.
  * @example
+ * relay() // to the page of `sluice dev`; nowhere in production, where its variables are not set
  * relay({ name: 'ai', target: () => ({ url: env.DASHBOARD_URL, key: env.DASHBOARD_KEY }) })
  */
-export function relay(options: RelayOptions): Extension {
+export function relay(options: RelayOptions = {}): Extension {
   assertKnownOptions('relay', options, OPTIONS)
-  const { target, waitUntil, ...source } = options
+  const { target = environmentTarget(), waitUntil, ...source } = options
   assertFunction('relay.target', target)
   if (waitUntil !== undefined) assertFunction('relay.waitUntil', waitUntil)
   return defineExtension({
@@ -55,9 +60,25 @@ export function relay(options: RelayOptions): Extension {
   })
 }
 
+declare const process: { readonly env?: Readonly<Record<string, string | undefined>> } | undefined
+
+/** Returns a target that reads the variables at its first call, because a build does not have them. */
+function environmentTarget(): () => RelayTarget | undefined {
+  let isRead = false
+  let target: RelayTarget | undefined
+  return () => {
+    if (isRead) return target
+    isRead = true
+    const env = typeof process === 'undefined' ? undefined : process.env
+    const url = env?.['SLUICE_DASHBOARD_URL']
+    const key = env?.['SLUICE_DASHBOARD_KEY']
+    return (target = url && key ? { url, key } : undefined)
+  }
+}
+
 /** Returns a function that sends records in batches. */
 function createSender(
-  target: RelayOptions['target'],
+  target: () => RelayTarget | undefined,
   problem: (problem: Problem) => void,
 ): (record: DashboardRecord, waitUntil?: WaitUntil) => void {
   let waiting: DashboardRecord[] = []
