@@ -16,7 +16,7 @@ const MODULES: Readonly<Record<string, RegExp>> = {
   'packages/adapters/src':
     /^(@modelcontextprotocol\/sdk\/(types|shared\/protocol)\.js|@sveltejs\/kit|@trpc\/server(\/observable)?|astro|express|fastify|h3|hono(\/route)?|node:http|react-router)$/,
   'packages/otel/src': /^@opentelemetry\/api$/,
-  'packages/dashboard/src': /^(react|uplot)$/,
+  'packages/dashboard/src': /^(react|react-dom\/client|uplot)$/,
   'packages/local/src': /^(node:.*|ioredis|wasmoon-lua5\.1)$/,
   'packages/replay/src': /^(node:.*|csv-parse(\/sync)?|vega|vega-lite)$/,
   'apps/demo': /^(next|react|jose|node:)/,

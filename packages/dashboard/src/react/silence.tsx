@@ -33,8 +33,11 @@ export function NoDecision({ view }: { readonly view: View | undefined }): React
           <code>{"createDashboard({ name: 'app' })"}</code>, because routes load its module again;
         </li>
         <li>
-          edge middleware, Workers and other processes need <code>relay()</code> instead, with the
-          address and key of this page&apos;s handler.
+          in another process, such as edge middleware, a Worker, or the app that{' '}
+          <code>sluice dev</code> has started, it needs <code>relay()</code> of{' '}
+          <code>@sluice/dashboard/relay</code> instead, with the address and key of this page&apos;s
+          handler in <code>SLUICE_DASHBOARD_URL</code> and <code>SLUICE_DASHBOARD_KEY</code>, which{' '}
+          <code>sluice dev</code> sets.
         </li>
       </ul>
     </section>

@@ -1,0 +1,2 @@
+export { dashboardPage } from './page.ts'
+export type { PageOptions } from './page.ts'
