@@ -14,6 +14,7 @@ const STYLE = `
 body { margin: 0; background: light-dark(#f4f6f8, #11161b); color: light-dark(#17202a, #e8edf2); }
 main { max-width: 1280px; margin: 0 auto; padding: 16px; }
 h1 { margin: 0 0 12px; font: 600 22px/1.3 system-ui, sans-serif; }
+h2 { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
 `
 
 /**
@@ -31,7 +32,8 @@ export function dashboardPage(options: PageOptions): Response {
   assertText('dashboardPage.url', url)
   assertText('dashboardPage.title', title)
   const nonce = crypto.randomUUID()
-  // A document without an icon makes browsers ask the server for one.
+  // A document without an icon makes browsers ask the server for one. The charts have headings of the third level: who
+  // listens to a page misses none.
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -44,6 +46,7 @@ export function dashboardPage(options: PageOptions): Response {
 <body>
 <main>
 <h1>${escapeHtml(title)}</h1>
+<h2>What the limiters decide</h2>
 <div data-url="${escapeHtml(url)}" data-nonce="${nonce}"></div>
 </main>
 <script nonce="${nonce}">${SCRIPT}</script>
