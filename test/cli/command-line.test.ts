@@ -16,7 +16,7 @@ const WITH_LIMITER = [
   'usage',
   'doctor',
 ]
-const COMMANDS = ['init', 'local', 'token', ...WITH_LIMITER, 'replay']
+const COMMANDS = ['init', 'local', 'dev', 'token', ...WITH_LIMITER, 'replay']
 const MEMORY = `
 import { createLimiter, slidingWindow } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
@@ -57,7 +57,7 @@ describe('the command line', () => {
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
     [
       'nope',
-      'there is no command "nope"; there are init, local, token, show, why, set, raise, reset, apply, undo, log, usage, replay, doctor',
+      'there is no command "nope"; there are init, local, dev, token, show, why, set, raise, reset, apply, undo, log, usage, replay, doctor',
     ],
     ['show --nope', "Unknown option '--nope'"],
     ['show --tenant', "Option '--tenant <value>' argument missing. See: sluice show --help"],

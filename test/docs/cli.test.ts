@@ -15,8 +15,8 @@ const COMMANDS = [
   ),
 ]
   .map(([, command = '', output]) => ({ command, output }))
-  // Runs until it is stopped: test/local runs it.
-  .filter(({ command }) => command !== 'local')
+  // They run until they are stopped: test/local and test/cli run them.
+  .filter(({ command }) => !/^(local|dev)\b/.test(command))
 
 const redis = sharedRedisOverHttp()
 let app: Project

@@ -24,10 +24,10 @@ let local: { child: ChildProcess; url: string; token: string }
 beforeAll(async () => {
   // Outside the workspace: nothing is found but what is installed.
   folder = mkdtempSync(join(tmpdir(), 'sluice-consumer-'))
-  const names = ['core', 'next', 'cloudflare', 'cli', 'local']
+  const names = ['core', 'next', 'cloudflare', 'cli', 'local', 'dashboard']
   tarballs = new Map(await Promise.all(names.map(pack)))
   const tools = `${folder}/tools`
-  await install(tools, ['core', 'cli', 'local'], [])
+  await install(tools, ['core', 'cli', 'local', 'dashboard'], [])
   local = await startLocalCommand(tools)
 })
 

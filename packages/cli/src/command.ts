@@ -7,15 +7,20 @@ export interface Result {
   readonly json: unknown
   /** @default 0 */
   readonly exitCode?: number
-  /** The end of what the command has started, such as a store. @default it has started nothing */
-  readonly ended?: Promise<void>
+  /**
+   * The end of what the command has started, such as a store, with the exit code. @default it has started nothing
+   */
+  readonly ended?: Promise<number>
 }
 
 /** Where a command runs. */
 export interface Place {
   /** The folder of the project. */
   readonly folder: string
-  /** Returns a signal that aborts at Ctrl-C. A command that calls it ends by itself from then on. */
+  /**
+   * Returns a signal that aborts at Ctrl-C; its reason is `SIGINT` or `SIGTERM`. A command that calls it ends by itself
+   * from then on.
+   */
   readonly stopSignal: () => AbortSignal
 }
 
@@ -28,8 +33,8 @@ export interface Command {
   readonly summary: string
   readonly usage: string
   readonly options: NonNullable<ParseArgsConfig['options']>
-  /** True if it has more than options. */
-  readonly takesArguments?: boolean
+  /** True if it has more than options; `'after --'` if that is a command line of its own. */
+  readonly takesArguments?: true | 'after --'
   /**
    * Runs it.
    *

@@ -15,9 +15,10 @@ async function main(): Promise<void> {
   isFinished = true
   // A pipe may take it in parts.
   await new Promise<void>((resolve) => {
-    writeResult(`${text}\n`, () => resolve())
+    if (text === '') resolve()
+    else writeResult(`${text}\n`, () => resolve())
   })
-  await ended
+  if (ended) process.exitCode = await ended
 }
 
 let isFinished = false
@@ -36,7 +37,8 @@ process.stdout.write = process.stderr.write.bind(process.stderr)
 /** Without a listener, Ctrl-C ends the process at once. */
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => controller.abort())
+  // A Ctrl-C comes twice under npx: from the terminal, and passed on.
+  for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => controller.abort(name))
   return controller.signal
 }
 

@@ -5,6 +5,7 @@ import type { Command, Place, Result, Values } from './command.ts'
 import { asCommandError, CommandError } from './errors.ts'
 import { printable } from './printable.ts'
 import { apply } from './commands/apply.ts'
+import { dev } from './commands/dev.ts'
 import { doctor } from './commands/doctor.ts'
 import { init } from './commands/init.ts'
 import { local } from './commands/local.ts'
@@ -22,6 +23,7 @@ import { why } from './commands/why.ts'
 const COMMANDS: Readonly<Record<string, Command>> = {
   init,
   local,
+  dev,
   token,
   show,
   why,
@@ -102,13 +104,19 @@ function parse(name: string, command: Command, args: string[]) {
     const { values, positionals, tokens } = parseArgs({
       args,
       options,
-      allowPositionals: command.takesArguments ?? false,
+      allowPositionals: command.takesArguments !== undefined,
       tokens: true,
     })
     assertGivenOnce(
       tokens.flatMap((one) => (one.kind === 'option' ? [one.name] : [])),
       command,
     )
+    const isAfter = tokens.find(({ kind }) => kind !== 'option')?.kind === 'option-terminator'
+    if (command.takesArguments === 'after --' && positionals.length > 0 && !isAfter) {
+      throw new CommandError(
+        `write -- before the command: sluice ${name} -- ${positionals.join(' ')}`,
+      )
+    }
     return { values: values as Values, positionals }
   } catch (error) {
     // Node's own sentences after the first are about the syntax of its options.

@@ -1,0 +1,97 @@
+import type { LocalServer } from '@sluice/local'
+import type { Command, Result } from '../command.ts'
+import { textOf } from '../command.ts'
+import { startCommand } from '../dev/child-command.ts'
+import type { PageServer } from '../dev/page-server.ts'
+import { CommandError } from '../errors.ts'
+import {
+  engineText,
+  linesOf,
+  portOf,
+  startStore,
+  STORE_OPTIONS,
+  STORE_USAGE,
+  untilAborted,
+  variablesOf,
+} from '../local-store.ts'
+
+const DEFAULT_PAGE_PORT = 8078
+
+export const dev: Command = {
+  summary: 'a store and a live page beside your app, while you develop',
+  usage: `Usage: sluice dev [options] [-- COMMAND]
+
+Runs your command with the variables of a store on this machine and of a live page, until one of them ends. Without a
+command it prints the variables, and runs until Ctrl-C. The page shows limiters with relay() of
+@sluice/dashboard/relay among their extensions.
+
+${STORE_USAGE}\
+  --token TEXT          the bearer token of the store (default: development)
+  --page-port NUMBER    show the page on this port, 0 for a free one (default: ${DEFAULT_PAGE_PORT})
+`,
+  options: { ...STORE_OPTIONS, 'page-port': { type: 'string' } },
+  takesArguments: 'after --',
+
+  async run(values, command, { folder, stopSignal }) {
+    // Listens to signals before the store is up: an early one must end the redis-server too.
+    const signal = stopSignal()
+    const pagePort = portOf(textOf(values, 'page-port')) ?? DEFAULT_PAGE_PORT
+    if (!(pagePort <= 65_535)) {
+      throw new CommandError('--page-port must be an integer from 0 to 65535')
+    }
+    const { startPageServer } = await import('../dev/page-server.ts')
+    const page = await startPageServer(pagePort)
+    const started: { close(): Promise<void> }[] = [page]
+    const close = async (): Promise<void> => {
+      await Promise.all(started.map((one) => one.close()))
+    }
+    try {
+      const store = await startStore(values, 'development')
+      started.push(store)
+      return await runBeside({ store, page, command, folder, signal, close })
+    } catch (error) {
+      await close()
+      throw error
+    }
+  },
+}
+
+interface Running {
+  readonly store: LocalServer
+  readonly page: PageServer
+  readonly command: readonly string[]
+  readonly folder: string
+  readonly signal: AbortSignal
+  readonly close: () => Promise<void>
+}
+
+/** Runs the command, if there is one, until its end or a signal. Then it closes the store and the page. */
+async function runBeside(running: Running): Promise<Result> {
+  const { store, page, command, folder, signal, close } = running
+  const variables = { ...variablesOf(store), ...page.variables }
+  const json = { engine: store.engine, page: page.url, variables }
+  if (command.length === 0 || signal.aborted) {
+    const text = `${banner(store, page)}\n\n${linesOf(variables)}`
+    const end = untilAborted(signal).then(() => 0)
+    return { text, json, ended: closeAfter(end, close) }
+  }
+  // Standard output is the command's.
+  process.stderr.write(`${banner(store, page)}\n\n`)
+  const child = await startCommand(command, folder, { ...process.env, ...variables }, signal)
+  return { text: '', json, ended: closeAfter(child.ended, close) }
+}
+
+async function closeAfter<T>(end: Promise<T>, close: () => Promise<void>): Promise<T> {
+  try {
+    return await end
+  } finally {
+    await close()
+  }
+}
+
+const banner = (store: LocalServer, page: PageServer): string =>
+  `Sluice dev: a store and a live page, for development
+
+  page    ${page.url}
+  store   ${store.url}
+  engine  ${engineText(store)}`
