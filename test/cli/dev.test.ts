@@ -60,7 +60,8 @@ describe('sluice dev with a command', () => {
       expect(await tenantOnPage(page, 'acme', 3)).toEqual({ allowed: 2, denied: 1 })
       expect(await tenantOnPage(page, 'other', 1)).toEqual({ allowed: 1, denied: 0 })
       const redis = await redisPid(app)
-      dev.child.kill(signal)
+      // npx passes a Ctrl-C on that the terminal has sent already.
+      for (const _ of ['first', 'second']) dev.child.kill(signal)
       expect(await dev.exited).toBe(exitCode)
       expect([isGone(app.pid), isGone(redis)]).toEqual([true, true])
       for (const url of [page, app.url]) await expect(fetch(url)).rejects.toThrow('fetch failed')
