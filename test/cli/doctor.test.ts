@@ -75,6 +75,16 @@ const FIXTURES: readonly Fixture[] = [
     create: () => project({ 'limits.ts': limits() }),
   },
   {
+    code: 'invalid_credentials',
+    says: 'url of the store must be an http(s) URL',
+    create: () => withStore(limits(), { ...redis.local, url: 'redis://127.0.0.1:6379' }),
+  },
+  {
+    code: 'invalid_credentials',
+    says: 'token of the store ',
+    create: () => withStore(limits(), { ...redis.local, token: 'two words' }),
+  },
+  {
     code: 'store_unreachable',
     says: 'does not answer',
     create: () =>

@@ -149,6 +149,24 @@ describe('sluice init', () => {
     ).toBe(path === 'middleware.ts' ? 0 : 1)
   })
 
+  it.each(['15', '^15.3.0', '~15.2.3'])('writes middleware.ts for Next.js %s', async (range) => {
+    const one = project({ 'package.json': JSON.stringify({ dependencies: { next: range } }) })
+    await one.sluice(['init', '--yes'])
+    expect(read(one, 'middleware.ts')).toContain('export const middleware = rateLimit(')
+    expect(existsSync(join(one.folder, 'proxy.ts'))).toBe(false)
+  })
+
+  it('leaves a project of CommonJS one', async () => {
+    const one = project({
+      'package.json': JSON.stringify({ dependencies: { express: '5' } }),
+      'server.js': "require('express')",
+    })
+    const { out } = await one.sluice(['init', '--yes'])
+    expect(out).not.toContain('type=module')
+    expect(out).toContain('# if server.js uses require, it gets these files by import()')
+    expect(out).toContain('# start server.js as you do')
+  })
+
   it('writes into src where Next.js has its app there', async () => {
     const one = app('next', { 'src/app/page.tsx': '' })
     await one.sluice(['init', '--yes'])

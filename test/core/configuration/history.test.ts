@@ -140,6 +140,13 @@ describe.each(STORES_TO_TEST)('%s', (name) => {
   })
 })
 
+const long = (more: number) =>
+  Array.from({ length: 900 }, (_, index) => ({
+    policy: 'rpm',
+    subject: { tenant: `a-tenant-with-a-long-name-${index}` },
+    settings: { limit: index + more },
+  }))
+
 describe('a history', () => {
   it('keeps the last hundred changes, within 100,000 characters', async () => {
     const { isolate } = app(memory())
@@ -148,12 +155,6 @@ describe('a history', () => {
     const history = await readHistory(limiter)
     expect(history).toHaveLength(100)
     expect(history.at(-1)?.changes[0]).toMatchObject({ from: { limit: 10 }, to: { limit: 11 } })
-    const long = (more: number) =>
-      Array.from({ length: 900 }, (_, index) => ({
-        policy: 'rpm',
-        subject: { tenant: `a-tenant-with-a-long-name-${index}` },
-        settings: { limit: index + more },
-      }))
     await applyConfiguration(limiter, long(0))
     await applyConfiguration(limiter, long(1))
     // The last one is kept, however long it is.

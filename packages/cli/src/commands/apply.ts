@@ -63,7 +63,7 @@ function endOf(changes: number, isMade: boolean, version: string): string {
 }
 
 /** Returns the settings that a file states. @throws CommandError When it states none. */
-export function desiredIn(
+function desiredIn(
   file: string,
   { configuration }: Readonly<Record<string, unknown>>,
 ): readonly DesiredEntry[] {

@@ -8,6 +8,7 @@ export interface Finding {
 
 type FindingCode =
   | 'missing_credentials'
+  | 'invalid_credentials'
   | 'store_unreachable'
   | 'store_unauthorized'
   | 'store_failed'

@@ -1,6 +1,12 @@
 /* What a few decisions that charge nothing tell of a store. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { definitionOf, type Decision, type Limiter, type PolicyRule } from '@sluice/core'
+import {
+  ConfigError,
+  definitionOf,
+  type Decision,
+  type Limiter,
+  type PolicyRule,
+} from '@sluice/core'
 import { runtimeOf } from '@sluice/core/internal/limiter'
 import { durationText } from '@sluice/core/internal/text'
 import { look } from '../look.ts'
@@ -90,6 +96,17 @@ function anySubject(rules: readonly PolicyRule[]): Readonly<Record<string, strin
 
 function failed(error: unknown): Finding {
   const { code, message } = error as { code?: unknown; message: string }
+  if (
+    error instanceof ConfigError &&
+    code === 'invalid_option' &&
+    /^upstash\.(url|token)$/.test(error.option)
+  ) {
+    return {
+      code: 'invalid_credentials',
+      text: `${error.option.replace('upstash.', '')} of the store ${error.reason}`,
+      remedy: 'copy UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN from your database again',
+    }
+  }
   if (code !== 'missing_credentials') throw error
   return {
     code: 'missing_credentials',
@@ -118,6 +135,6 @@ function degraded(cause: string): Finding {
   return {
     code: 'store_failed',
     text: `the store answers, but does not decide (${cause})`,
-    remedy: `look up ${cause} in docs/errors.md: it may refuse scripts, or be full`,
+    remedy: `look up ${cause} in the documentation's Errors: it may refuse scripts, be full, or be down behind its address`,
   }
 }

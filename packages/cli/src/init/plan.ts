@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { CommandError } from '../errors.ts'
+import { nextSteps } from './next-steps.ts'
 import type { Template } from './template.ts'
 import { TEMPLATES } from './templates.ts'
 
@@ -57,9 +58,11 @@ export function planOf(folder: string, framework: string | undefined): Plan {
   const secrets = isWorker ? '.dev.vars' : '.env'
   // Next.js looks for its files in one place.
   const prefix = template.name === 'nextjs' && existsSync(join(folder, 'src/app')) ? 'src/' : ''
-  const files = Object.entries(template.files).flatMap(([path, text]) =>
+  const files = filesOf(template, manifest).flatMap(([path, text]) =>
     fileChange(folder, prefix + path, text),
   )
+  const ownServer = files.find(({ path, kind }) => kind === 'keep' && isServer(path))?.path
+  const isModule = manifest === undefined || manifest.type === 'module'
   const known = knownVariables(
     folder,
     isWorker ? [secrets] : (VARIABLE_FILES[template.name] ?? ['.env']),
@@ -76,41 +79,8 @@ export function planOf(folder: string, framework: string | undefined): Plan {
       ...variables(folder, secrets, known),
       ...(isWorker ? fileChange(folder, 'wrangler.jsonc', WRANGLER) : []),
     ],
-    next: [
-      `npm install ${[...(manifest ? [] : (FRAMEWORK_PACKAGES[template.name] ?? [])), ...template.packages].join(' ')}`,
-      `npm install --save-dev ${template.devPackages.join(' ')}`,
-      ...(template.isModule && manifest && manifest.type !== 'module'
-        ? ['npm pkg set type=module']
-        : []),
-      store === undefined
-        ? 'npx @sluice/cli local --token development   # a store; leave it running'
-        : `# the store is that of ${store}: these calls count there`,
-      `${STARTS[template.name] ?? serverStart()}   # in another terminal`,
-      `curl -i -X POST -H "authorization: Bearer $(npx @sluice/cli token --tenant acme)" -H 'content-type: application/json' http://localhost:${PORTS[template.name] ?? 3000}/api/ai/chat`,
-    ],
+    next: nextSteps(template, { isNew: manifest === undefined, isModule, ownServer, store }),
   }
-}
-
-/** The commands that start an app in development, and the ports that it then has. */
-const STARTS: Readonly<Record<string, string>> = {
-  nextjs: 'npx next dev',
-  sveltekit: 'npx vite dev',
-  // Astro does not give the variables of .env to process.env.
-  astro: 'node --env-file=.env node_modules/astro/bin/astro.mjs dev --port 3000',
-  cloudflare: 'npx wrangler dev',
-}
-const PORTS: Readonly<Record<string, number>> = { sveltekit: 5173, cloudflare: 8787 }
-
-/** What an app needs that its page takes for installed. */
-const FRAMEWORK_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  nextjs: ['next', 'react', 'react-dom'],
-}
-
-/** Returns the command that starts `server.ts`. Before 22.18, Node.js does not load TypeScript. */
-function serverStart(): string {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  const isOld = major < 22 || (major === 22 && minor < 18)
-  return `${isOld ? 'npx tsx' : 'node'} --env-file=.env server.ts`
 }
 
 const WRANGLER = `{ "name": "limited", "main": "worker.ts", "compatibility_date": "2026-05-01" }
@@ -140,6 +110,22 @@ function readManifest(folder: string): Manifest | undefined {
 }
 
 const NAMES = TEMPLATES.map(({ name }) => name).join(', ')
+
+/** Returns the files of a framework: before Next.js 16, `proxy.ts` is `middleware.ts`. */
+function filesOf(
+  { name, files }: Template,
+  manifest: Manifest | undefined,
+): (readonly [path: string, text: string])[] {
+  const entries = Object.entries(files)
+  const range = { ...manifest?.devDependencies, ...manifest?.dependencies }['next'] ?? ''
+  const major = /^\D*(\d+)/.exec(range)?.[1]
+  if (name !== 'nextjs' || major === undefined || Number(major) >= 16) return entries
+  return entries.map(([path, text]) =>
+    path === 'proxy.ts'
+      ? ['middleware.ts', text.replace('export const proxy =', 'export const middleware =')]
+      : [path, text],
+  )
+}
 
 function detect(manifest: Manifest | undefined): Template {
   const packages = { ...manifest?.dependencies, ...manifest?.devDependencies }
@@ -171,6 +157,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   ],
   'worker.ts': ['src/index.ts', 'src/worker.ts', 'src/index.js'],
   'proxy.ts': ['proxy.js', 'middleware.ts', 'middleware.js'],
+  'middleware.ts': ['middleware.js', 'proxy.ts', 'proxy.js'],
   'src/proxy.ts': ['src/proxy.js', 'src/middleware.ts', 'src/middleware.js'],
   'src/hooks.server.ts': ['src/hooks.server.js'],
   'src/middleware.ts': ['src/middleware.js'],
@@ -185,6 +172,10 @@ function read(folder: string, path: string): string {
     throw new CommandError(`${path} cannot be read: ${(error as Error).message}`)
   }
 }
+
+/** True of a file that starts an app: the one that is made, or one of another name. */
+const isServer = (path: string): boolean =>
+  path === 'server.ts' || ALSO['server.ts']?.includes(path) === true
 
 /** Returns the change that creates a file, or leaves one that exists as it is: none if it has this text. */
 function fileChange(folder: string, path: string, text: string): Change[] {

@@ -1,0 +1,61 @@
+/* What is left to do after the files are written. */
+import type { Template } from './template.ts'
+
+/** What decides the steps beside the framework. */
+interface Project {
+  /** True for an empty folder. */
+  readonly isNew: boolean
+  /** True if `.ts` and `.js` files are modules of JavaScript. */
+  readonly isModule: boolean
+  /** The file that starts the app, if it is not the one that is made. */
+  readonly ownServer: string | undefined
+  /** The file that names its store. */
+  readonly store: string | undefined
+}
+
+/** Returns the commands that lead to a first call. */
+export function nextSteps(template: Template, project: Project): string[] {
+  const { name, packages, devPackages } = template
+  const { isNew, isModule, ownServer, store } = project
+  const missing = isNew ? (FRAMEWORK_PACKAGES[name] ?? []) : []
+  const url = `http://localhost:${PORTS[name] ?? 3000}/api/ai/chat`
+  const start = ownServer === undefined ? (STARTS[name] ?? serverStart()) : undefined
+  return [
+    `npm install ${[...missing, ...packages].join(' ')}`,
+    `npm install --save-dev ${devPackages.join(' ')}`,
+    ...(template.isModule && !isModule ? [moduleStep(ownServer)] : []),
+    store === undefined
+      ? 'npx @sluice/cli local --token development   # a store; leave it running'
+      : `# the store is that of ${store}: these calls count there`,
+    start === undefined ? `# start ${ownServer} as you do` : `${start}   # in another terminal`,
+    `curl -i -X POST -H "authorization: Bearer $(npx @sluice/cli token --tenant acme)" -H 'content-type: application/json' ${url}`,
+  ]
+}
+
+/** A server of its own may be CommonJS, which ends where the whole project becomes modules. */
+const moduleStep = (ownServer: string | undefined): string =>
+  ownServer === undefined
+    ? 'npm pkg set type=module'
+    : `# if ${ownServer} uses require, it gets these files by import(): see CommonJS in the documentation`
+
+/** The commands that start an app in development, and the ports that it then has. */
+const STARTS: Readonly<Record<string, string>> = {
+  nextjs: 'npx next dev',
+  sveltekit: 'npx vite dev',
+  // Astro does not give the variables of .env to process.env.
+  astro: 'node --env-file=.env node_modules/astro/bin/astro.mjs dev --port 3000',
+  cloudflare: 'npx wrangler dev',
+}
+const PORTS: Readonly<Record<string, number>> = { sveltekit: 5173, cloudflare: 8787 }
+
+/** What an app needs that its page takes for installed. */
+const FRAMEWORK_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  nextjs: ['next', 'react', 'react-dom'],
+}
+
+/** Returns the command that starts `server.ts`. Before 22.18, Node.js does not load TypeScript. */
+function serverStart(): string {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const isOld = major < 22 || (major === 22 && minor < 18)
+  return `${isOld ? 'npx tsx' : 'node'} --env-file=.env server.ts`
+}
