@@ -66,6 +66,7 @@ export const SUITES = {
       'test/local/script-budget.test.ts',
       'test/trace/**/*.test.ts',
       'test/queue/{order,poison,swarm,twins}.test.ts',
+      'test/replay/configured.test.ts',
       'test/usage/{findings,large-cells}.test.ts',
       'test/world/**/*.test.ts',
     ],

@@ -10,6 +10,7 @@ const WITH_LIMITER = [
   'set',
   'raise',
   'reset',
+  'preview',
   'apply',
   'undo',
   'log',
@@ -57,7 +58,7 @@ describe('the command line', () => {
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
     [
       'nope',
-      'there is no command "nope"; there are init, local, dev, token, show, why, set, raise, reset, apply, undo, log, usage, replay, doctor',
+      'there is no command "nope"; there are init, local, dev, token, show, why, set, raise, reset, preview, apply, undo, log, usage, replay, doctor',
     ],
     ['show --nope', "Unknown option '--nope'"],
     ['show --tenant', "Option '--tenant <value>' argument missing. See: sluice show --help"],

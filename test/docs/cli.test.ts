@@ -21,6 +21,14 @@ const COMMANDS = [
 /** The settings that the page states. */
 const CONFIGURATION = /```ts\n\/\/ src\/limits\.ts\n([^]*?)```/.exec(page)?.[1] ?? ''
 
+/** Fourteen calls of one tenant in a row, and two of another. */
+const requests = (): string[] =>
+  Array.from({ length: 16 }, (_, second) => {
+    const tenant = second < 14 ? 'acme' : 'globex'
+    const at = `2026-11-26T10:00:${String(second).padStart(2, '0')}Z`
+    return `${at},${tenant},chat,900,100,0.02`
+  })
+
 const redis = sharedRedisOverHttp()
 let app: Project
 
@@ -31,7 +39,7 @@ beforeAll(async () => {
     'src/limits.ts': limitsFile(prefix) + CONFIGURATION,
     'src/budget.ts': BUDGET_FILE,
     '.env.local': envOf(redis.local),
-    'requests.csv': 'time,tenant,route,cost\n2026-11-26T10:00:00Z,acme,chat,0.02\n',
+    'requests.csv': `time,tenant,route,input,output,cost\n${requests().join('\n')}`,
   })
   const running = instanceOf(redis.local, prefix)
   const acme = { tenant: 'acme', route: 'chat' }
@@ -56,7 +64,10 @@ it.each(COMMANDS)('prints what the page shows: sluice $command', async ({ comman
   const args = (command.match(/(?:'[^']*'|[^\s'])+/g) ?? []).map((arg) => arg.replaceAll("'", ''))
   const { out, err, exitCode } = await app.sluice(args)
   // The progress of long work goes to standard error.
-  expect({ err: err.replace(/^replay: \d+ %$/m, ''), exitCode }).toEqual({ err: '', exitCode: 0 })
+  expect({ err: err.replace(/^(replay|preview): \d+ %$/m, ''), exitCode }).toEqual({
+    err: '',
+    exitCode: 0,
+  })
   expect(timeless(out)).toBe(timeless(output ?? out))
 })
 

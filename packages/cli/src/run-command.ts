@@ -10,6 +10,7 @@ import { doctor } from './commands/doctor.ts'
 import { init } from './commands/init.ts'
 import { local } from './commands/local.ts'
 import { log } from './commands/log.ts'
+import { preview } from './commands/preview.ts'
 import { raise } from './commands/raise.ts'
 import { replay } from './commands/replay.ts'
 import { reset } from './commands/reset.ts'
@@ -30,6 +31,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   set,
   raise,
   reset,
+  preview,
   apply,
   undo,
   log,

@@ -1,13 +1,10 @@
 import { definitionOf } from '@sluice/core'
-import {
-  applyConfiguration,
-  compareConfiguration,
-  type DesiredEntry,
-} from '@sluice/core/configuration'
+import { applyConfiguration, compareConfiguration } from '@sluice/core/configuration'
 import { AUTHOR_OPTIONS, AUTHOR_USAGE, authorOf } from '../author.ts'
 import { changeLines } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
+import { desiredIn } from '../desired.ts'
 import { CommandError } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 
@@ -60,15 +57,4 @@ function endOf(changes: number, isMade: boolean, version: string): string {
   if (isMade)
     return 'Changed. It applies in every isolate within 5 seconds. To take it back: sluice undo'
   return `Nothing is changed. To change it: sluice apply --yes --if-version ${version || NONE}`
-}
-
-/** Returns the settings that a file states. @throws CommandError When it states none. */
-function desiredIn(
-  file: string,
-  { configuration }: Readonly<Record<string, unknown>>,
-): readonly DesiredEntry[] {
-  if (Array.isArray(configuration)) return configuration as DesiredEntry[]
-  throw new CommandError(
-    `${file} exports no list "configuration", such as: export const configuration = [{ policy: 'rpm', settings: { limit: 30 } }]`,
-  )
 }

@@ -1,10 +1,10 @@
 import { basename, resolve } from 'node:path'
-import { ConfigError } from '@sluice/core'
-import type { Denial, Log, LogFacts, PolicySet, Suggestion } from '@sluice/replay'
+import type { Denial, Log, PolicySet, Suggestion } from '@sluice/replay'
 import type { Command, Result, Values } from '../command.ts'
 import { textOf } from '../command.ts'
 import { loadEnvFiles } from '../env-files.ts'
 import { CommandError } from '../errors.ts'
+import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts'
 import { loadPolicies } from '../replay/load-policies.ts'
 import { itemsOf, LOG_OPTIONS, LOG_USAGE, logOptionsOf } from '../replay/log-options.ts'
 import { openOutput } from '../replay/output-file.ts'
@@ -53,7 +53,7 @@ Output
     try {
       return await run(log, values, folder)
     } catch (error) {
-      throw asCommandError(error)
+      throw asLogError(error)
     }
   },
 }
@@ -90,41 +90,10 @@ async function run(path: string, values: Values, folder: string): Promise<Result
   }
 }
 
-async function assertInstalled(): Promise<void> {
-  try {
-    await import('@sluice/replay')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new CommandError(
-      'needs @sluice/replay and @sluice/ai: npm install --save-dev @sluice/replay @sluice/ai',
-    )
-  }
-}
-
-/** Returns the error for an option of a log, with the option as it is written in a command. */
-function asCommandError(error: unknown): unknown {
-  if (!(error instanceof ConfigError) || !/^[a-zA-Z-]+$/.test(error.option)) return error
-  const { option, reason } = error
-  const flag = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  return new CommandError(`${option === 'log' ? 'LOG' : `--${flag}`} ${reason}`)
-}
-
 function outputOf(values: Values, option: string, folder: string) {
   const path = textOf(values, option)
   return path === undefined ? undefined : openOutput(`--${option}`, resolve(folder, path))
 }
-
-/** Fails if most lines cannot be read: a report of the others would say little. */
-function assertReadable({ malformed: { count, first } }: LogFacts, calls: number): void {
-  if (count <= calls) return
-  const [{ line, reason } = { line: 0, reason: '' }] = first
-  throw new CommandError(
-    `LOG has ${counted(count, 'line')} that cannot be read, and ${counted(calls, 'call')}; line ${line}: ${reason}. See --format and --columns`,
-  )
-}
-
-const counted = (value: number, name: string): string =>
-  `${value.toLocaleString('en-US')} ${name}${value === 1 ? '' : 's'}`
 
 async function search(
   log: Log,

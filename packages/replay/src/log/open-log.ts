@@ -64,6 +64,8 @@ export interface LogOptions {
 export interface Log {
   readonly path: string
   readonly format: LogFormat
+  /** The time over which the calls of a row are spread, in milliseconds; `undefined` if each row is a call. */
+  readonly spreadMs: number | undefined
   /** Reads the calls in the order of their times, without holding them in memory. */
   calls(onProgress?: (share: number) => void): AsyncIterable<Call>
   /** The facts of the last reading. */
@@ -129,6 +131,7 @@ export async function openLog(path: string, options: LogOptions = {}): Promise<L
   return {
     path,
     format,
+    spreadMs: isUsage ? periodMs : undefined,
     calls: (onProgress) => {
       facts = createFacts()
       const read = readCalls(rows(openBytes(path, onProgress)))

@@ -1,16 +1,18 @@
 import type { Policy, PolicyRule, Limiter, Plans } from '@sluice/core'
+import type { DesiredEntry } from '@sluice/core/configuration'
 import type { Prices } from '@sluice/ai'
 import { createLimiter, definitionOf } from '@sluice/core'
 import { memory } from '@sluice/core/memory'
 
 /** Limits to replay a log through: those of a limiter, or policies and plans. */
-export type Limits =
-  | { readonly limiter: Pick<Limiter, 'check'>; readonly prices?: Prices | undefined }
-  | {
-      readonly policies: readonly Policy[]
-      readonly plans?: Plans | undefined
-      readonly prices?: Prices | undefined
-    }
+export type Limits = (
+  | { readonly limiter: Pick<Limiter, 'check'> }
+  | { readonly policies: readonly Policy[]; readonly plans?: Plans | undefined }
+) & {
+  readonly prices?: Prices | undefined
+  /** Settings that `runtimeConfiguration` allows, in force from the first call on. @default none */
+  readonly configuration?: readonly DesiredEntry[] | undefined
+}
 
 /** A policy that a replay leaves out, and why. */
 export interface OmittedPolicy {
@@ -26,6 +28,7 @@ export interface PolicySet {
   readonly omitted: readonly OmittedPolicy[]
   readonly plans: Plans | undefined
   readonly prices: Prices | undefined
+  readonly configuration: readonly DesiredEntry[] | undefined
 }
 
 /**
@@ -41,7 +44,8 @@ export function policySet(name: string, limits: Limits): PolicySet {
       ? limits.limiter
       : createLimiter({ store: memory(), policies: limits.policies, ...plansOf(limits.plans) })
   const { rules, plans } = definitionOf(limiter)
-  const omitted = rules.flatMap((rule) => reasonToOmit(rule) ?? [])
+  const { configuration } = limits
+  const omitted = rules.flatMap((rule) => reasonToOmit(rule, configuration !== undefined) ?? [])
   const names = new Set(omitted.map((policy) => policy.name))
   return {
     name,
@@ -49,20 +53,26 @@ export function policySet(name: string, limits: Limits): PolicySet {
     omitted,
     plans,
     prices: limits.prices,
+    configuration,
   }
 }
 
 /** Stripes are chosen at random, and a replay must give the same result each time. */
 const withOneStripe = (rule: PolicyRule): PolicyRule => ({ ...rule, stripes: 1 })
 
-function reasonToOmit({ name, reason, limit }: PolicyRule): OmittedPolicy | undefined {
+function reasonToOmit(
+  { name, reason, limit }: PolicyRule,
+  isConfigured: boolean,
+): OmittedPolicy | undefined {
   if (reason === 'concurrency_exceeded') {
     return {
       name,
       reason: 'it counts calls in flight, and a replay decides each call at its start',
     }
   }
-  return limit === 'configured' ? { name, reason: 'its limit is set at run time' } : undefined
+  return limit === 'configured' && !isConfigured
+    ? { name, reason: 'its limit is set at run time' }
+    : undefined
 }
 
 /** Plans as an option of `createLimiter`, which has no `undefined`. */

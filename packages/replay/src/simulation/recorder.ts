@@ -1,4 +1,4 @@
-import type { Decision } from '@sluice/core'
+import type { Decision, PolicyState } from '@sluice/core'
 import type { Call } from '../call.ts'
 import type { PolicySet } from './policy-set.ts'
 import type { PolicyReport, SeriesName, SetReport, TenantReport, Use } from './report-types.ts'
@@ -25,6 +25,8 @@ interface TenantTally extends Denials {
 
 interface PolicyTally extends Denials {
   readonly tenants: Set<string>
+  calls: number
+  fullest: number
 }
 
 /** Collects the decisions of one set of limits. */
@@ -50,7 +52,7 @@ export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
   let delayed = 0
   const tenants = new Map<string, TenantTally>()
   const policies = new Map<string, PolicyTally>(
-    rules.map((rule) => [rule.name, { ...noDenials(), tenants: new Set() }]),
+    rules.map((rule) => [rule.name, { ...noDenials(), tenants: new Set(), calls: 0, fullest: 0 }]),
   )
   const series = createTimeSeries(SERIES)
   const demand = collectDemand(rules)
@@ -76,6 +78,7 @@ export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
       addUse(tally.used, use)
       series.add(call.at, amountsOf(decision.allowed, use))
       demand.add(call, decision)
+      for (const state of decision.policies) noteUse(policies.get(state.name), state)
       if (decision.delayMs > 0) delayed += 1
       shadow.add(call.subject.tenant, use, decision)
       if (decision.violated) addDenial(call, use, tally, decision.violated.name)
@@ -109,15 +112,22 @@ export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
   }
 }
 
+function noteUse(tally: PolicyTally | undefined, { burst, remaining }: PolicyState): void {
+  if (!tally) return
+  tally.calls += 1
+  // A limit of 0 is always full.
+  tally.fullest = Math.max(tally.fullest, burst > 0 ? (burst - remaining) / burst : 1)
+}
+
 function tenantReport(tenant: string, tally: TenantTally): TenantReport {
   const { plan, used, denied, policies } = tally
   return { tenant, plan, used, denied, policies, ...timesOf(tally) }
 }
 
 function policyReport(rule: { name: string; unit: string }, tally: PolicyTally): PolicyReport {
-  const { count: denied, tenants } = tally
+  const { count: denied, tenants, calls, fullest } = tally
   const { name, unit } = rule
-  return { name, unit, denied, tenants: tenants.size, ...timesOf(tally) }
+  return { name, unit, denied, tenants: tenants.size, calls, fullest, ...timesOf(tally) }
 }
 
 function timesOf({

@@ -17,6 +17,8 @@ export interface Denial {
   /** The name of the set. */
   readonly set: string
   readonly decision: Extract<Decision, { allowed: false }>
+  /** What the call cost, in micro-dollars; 0 if neither the log nor a price tells. */
+  readonly usd: number
 }
 
 /** Options of `replay`. */
@@ -49,7 +51,11 @@ export async function replay(
   const prices = options.prices ?? sets[0]?.prices ?? LIST_PRICES
   const parts = sets.map((set) => {
     if (set.rules.length > 0) {
-      return { set, twin: createTwin(set.rules, set.plans), recorder: createRecorder(set) }
+      return {
+        set,
+        twin: createTwin(set.rules, set.plans, set.configuration),
+        recorder: createRecorder(set),
+      }
     }
     const reasons = set.omitted.map(({ name, reason }) => `${name}: ${reason}`).join('; ')
     throw optionError('policies', `must have a policy that can be replayed (${reasons})`)
@@ -64,7 +70,7 @@ export async function replay(
       const decision = await twin.check(call, usd)
       recorder.add(call, usd ?? 0, decision)
       allowed.push(decision.allowed)
-      if (!decision.allowed) onDenied?.({ call, set: set.name, decision })
+      if (!decision.allowed) onDenied?.({ call, set: set.name, decision, usd: usd ?? 0 })
     }
     pairs[pairOf(allowed)] += 1
   }

@@ -34,6 +34,10 @@ export interface PolicyReport {
   /** Calls that it denied: a denial by several policies counts for the one that the denial names. */
   readonly denied: number
   readonly tenants: number
+  /** The calls that it took part in. */
+  readonly calls: number
+  /** The largest share of its limit that was in use after a call, from 0 to 1; more where a settlement overran. */
+  readonly fullest: number
   /** The first denial, ISO 8601. */
   readonly firstDeniedAt: string | undefined
   readonly lastDeniedAt: string | undefined

@@ -1,6 +1,12 @@
 import type { Clock, Decision, PolicyRule, Plans } from '@sluice/core'
 import type { Call } from '../call.ts'
 import { createLimiter, InputError } from '@sluice/core'
+import {
+  applyConfiguration,
+  runtimeConfiguration,
+  type DesiredEntry,
+  type Setting,
+} from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { optionError } from '../option-error.ts'
 import { plansOf } from './policy-set.ts'
@@ -22,17 +28,25 @@ export const MAX_PARTITIONS = 1_000_000
  *
  * @throws ConfigError When the rules are invalid.
  */
-export function createTwin(rules: readonly PolicyRule[], plans: Plans | undefined): Twin {
+export function createTwin(
+  rules: readonly PolicyRule[],
+  plans: Plans | undefined,
+  configuration?: readonly DesiredEntry[],
+): Twin {
   let now = 0
   const clock: Clock = () => now
   const store = memory({ maxKeys: MAX_PARTITIONS })
-  const limiter = createLimiter({ store, clock, policies: [() => rules], ...plansOf(plans) })
+  const extensions = configuration ? [runtimeConfiguration({ allow: allSettings(rules) })] : []
+  const policies = [() => rules]
+  const limiter = createLimiter({ store, clock, policies, extensions, ...plansOf(plans) })
+  const configured = configuration && applyConfiguration(limiter, configuration)
   const costOf = createCost(rules)
   const decide = async (
     method: 'check' | 'peek',
     call: Call,
     usd: number | undefined,
   ): Promise<Decision> => {
+    if (configured) await configured
     now = call.at
     const cost = costOf(call, usd)
     try {
@@ -46,6 +60,23 @@ export function createTwin(rules: readonly PolicyRule[], plans: Plans | undefine
     peek: (call, usd) => decide('peek', call, usd),
   }
 }
+
+/** Returns every setting that each policy can have. */
+const allSettings = (rules: readonly PolicyRule[]): Readonly<Record<string, readonly Setting[]>> =>
+  Object.fromEntries(
+    rules
+      .filter(({ follows }) => !follows)
+      .map(({ name, burst }) => [
+        name,
+        [
+          'limit',
+          'mode',
+          'enabled',
+          'enforced',
+          ...(burst === undefined ? [] : ['burst' as const]),
+        ],
+      ]),
+  )
 
 /** A plan that is not defined means the default plan; the limiter would log each. */
 function subjectOf({ subject }: Call, plans: Plans | undefined): Call['subject'] {

@@ -1,0 +1,120 @@
+import { resolve } from 'node:path'
+import { definitionOf, type Limiter } from '@sluice/core'
+import { compareConfiguration, type DesiredEntry } from '@sluice/core/configuration'
+import type { Prices } from '@sluice/ai'
+import { changeLines } from '../change-text.ts'
+import type { Command, Values } from '../command.ts'
+import { textOf } from '../command.ts'
+import { desiredIn } from '../desired.ts'
+import { CommandError } from '../errors.ts'
+import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts'
+import { LOG_OPTIONS, LOG_USAGE, logOptionsOf } from '../replay/log-options.ts'
+import { collectNewDenials } from '../replay/newly-denied.ts'
+import { previewComment, previewText, type Preview } from '../replay/preview-text.ts'
+import { createProgress } from '../replay/progress.ts'
+import { settingsOf } from './show.ts'
+
+export const preview: Command = {
+  summary: 'what sluice apply would have denied, of a log',
+  usage: `Usage: sluice preview LOG [options]
+
+Decides a log twice, in memory: by the limits in force, which are those of the code with the settings in the store,
+and by those of the code with "configuration" of your file of limits, which sluice apply would write. It changes
+nothing.
+
+  --top N               the most tenants to list (default: 10)
+  --comment             print Markdown, for a comment on a pull request
+${LIMITER_USAGE}
+Log
+${LOG_USAGE}
+`,
+  options: {
+    ...LIMITER_OPTIONS,
+    ...LOG_OPTIONS,
+    top: { type: 'string' },
+    comment: { type: 'boolean' },
+  },
+  takesArguments: true,
+
+  async run(values, [log, ...others], { folder }) {
+    if (log === undefined || others.length > 0) {
+      throw new CommandError('name one log, such as: sluice preview requests.csv')
+    }
+    const top = textOf(values, 'top') ?? '10'
+    if (!/^[1-9]\d*$/.test(top)) throw new CommandError(`--top ${top} must be a number from 1`)
+    await assertInstalled()
+    const { limiter, file, exported } = await limiterFor(values, folder)
+    const desired = desiredIn(file, exported)
+    const { changes } = await compareConfiguration(limiter, desired)
+    const { rules } = definitionOf(limiter)
+    const lines = changes.flatMap((change) => changeLines(change, rules))
+    try {
+      const prices = exported['prices'] as Prices | undefined
+      const found = await decide(resolve(folder, log), values, { limiter, desired, prices })
+      const result: Preview = { ...found, changes: lines }
+      const text = values['comment'] === true ? previewComment : previewText
+      return { text: text(result, Number(top)), json: { ...result, changes } }
+    } catch (error) {
+      throw asLogError(error)
+    }
+  },
+}
+
+const NOW = 'in force'
+
+interface Limits {
+  readonly limiter: Limiter
+  readonly desired: readonly DesiredEntry[]
+  readonly prices: Prices | undefined
+}
+
+async function decide(
+  path: string,
+  values: Values,
+  { limiter, desired, prices }: Limits,
+): Promise<Omit<Preview, 'changes'>> {
+  const { openLog, policySet, replay } = await import('@sluice/replay')
+  const stored = await settingsOf(limiter)
+  const sets = [
+    policySet(NOW, { limiter, prices, configuration: stored.filter(isLasting).map(lastingOf) }),
+    policySet('file', { limiter, prices, configuration: desired }),
+  ]
+  const log = await openLog(path, logOptionsOf(values))
+  const denials = collectNewDenials(NOW)
+  const progress = createProgress(process.stderr, 'preview')
+  const calls = log.calls((share) => progress.update(share))
+  const result = await replay(calls, sets, {
+    onDenied: (denial) => denials.add(denial),
+  }).finally(() => progress.end())
+  assertReadable(log.facts, result.log.used.calls)
+  const then = result.sets[1]
+  const hasMoney = sets[1]?.rules.some(({ unit }) => unit === 'usd') === true
+  return {
+    log: { calls: result.log.used.calls, from: result.log.from, to: result.log.to },
+    stillDenied: result.comparison?.bothDeny ?? 0,
+    nowAllowed: result.comparison?.onlyFirstDenies ?? 0,
+    newlyDenied: denials.read(hasMoney),
+    unreached: (then?.policies ?? []).filter(({ fullest, denied }) => denied === 0 && fullest < 1),
+    notes: [
+      'A denied call is not sent again: what clients would not have sent after a denial, or sent again, is not known.',
+      ...(log.spreadMs === undefined
+        ? []
+        : [
+            'The log has sums: their calls are spread evenly, so limits of less than a row deny less than they would.',
+          ]),
+      ...(stored.some(({ temporary }) => temporary)
+        ? ['Changes until a time are left out: they end by themselves.']
+        : []),
+      ...(then?.omitted ?? []).map(({ name, reason }) => `${name} is left out: ${reason}.`),
+    ],
+  }
+}
+
+const isLasting = ({ settings }: DesiredEntry): boolean => Object.keys(settings).length > 0
+
+const lastingOf = ({ policy, subject, settings }: DesiredEntry): DesiredEntry => ({
+  policy,
+  subject,
+  settings,
+})

@@ -1,0 +1,35 @@
+import { ConfigError } from '@sluice/core'
+import type { LogFacts } from '@sluice/replay'
+import { CommandError } from '../errors.ts'
+
+/** @throws CommandError When `@sluice/replay` is not installed. */
+export async function assertInstalled(): Promise<void> {
+  try {
+    await import('@sluice/replay')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new CommandError(
+      'needs @sluice/replay and @sluice/ai: npm install --save-dev @sluice/replay @sluice/ai',
+    )
+  }
+}
+
+/** Returns the error for an option of a log, with the option as it is written in a command. */
+export function asLogError(error: unknown): unknown {
+  if (!(error instanceof ConfigError) || !/^[a-zA-Z-]+$/.test(error.option)) return error
+  const { option, reason } = error
+  const flag = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return new CommandError(`${option === 'log' ? 'LOG' : `--${flag}`} ${reason}`)
+}
+
+/** Fails if most lines cannot be read: a report of the others would say little. */
+export function assertReadable({ malformed: { count, first } }: LogFacts, calls: number): void {
+  if (count <= calls) return
+  const [{ line, reason } = { line: 0, reason: '' }] = first
+  throw new CommandError(
+    `LOG has ${counted(count, 'line')} that cannot be read, and ${counted(calls, 'call')}; line ${line}: ${reason}. See --format and --columns`,
+  )
+}
+
+const counted = (value: number, name: string): string =>
+  `${value.toLocaleString('en-US')} ${name}${value === 1 ? '' : 's'}`

@@ -1,0 +1,111 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { sharedRedisOverHttp } from '../support/running-redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+import { BUDGET_FILE, limitsFile } from './limits.ts'
+import { envOf, project, removeProjects, type Project } from './project.ts'
+
+const redis = sharedRedisOverHttp()
+afterAll(removeProjects)
+
+const CONFIGURATION = `
+export const configuration = [
+  { policy: 'rpm', settings: { limit: 3 } },
+  { policy: 'rpm', subject: { tenant: 'vip' }, settings: { limit: 100 } },
+]
+`
+
+/** Six calls of each tenant in six seconds, of a cent each; then one of globex. */
+const LOG = [
+  'time,tenant,route,input,output,cost',
+  ...['acme', 'vip', '<b>|x'].flatMap((tenant) =>
+    [0, 1, 2, 3, 4, 5].map((second) => `2026-11-26T10:00:0${second}Z,${tenant},chat,10,5,0.01`),
+  ),
+  '2026-11-26T10:05:00Z,globex,chat,10,5,0.01',
+]
+
+let app: Project
+
+beforeEach(() => {
+  app = project({
+    'src/limits.ts': limitsFile(freshPrefix()) + CONFIGURATION,
+    'src/budget.ts': BUDGET_FILE,
+    '.env.local': envOf(redis.local),
+    'log.csv': [LOG[0], ...LOG.slice(1).toSorted()].join('\n'),
+  })
+})
+
+const preview = async (...args: readonly string[]): Promise<string> => {
+  const { out, exitCode } = await app.sluice(['preview', 'log.csv', ...args])
+  expect(exitCode).toBe(0)
+  return out
+}
+
+describe('sluice preview', () => {
+  it('tells who would be denied, since when, by what, and what it cost', async () => {
+    expect((await preview()).split('\n')).toEqual([
+      'rpm (everyone): limit as in the code -> 3',
+      'rpm (tenant=vip): limit as in the code -> 100',
+      '',
+      'Of 19 calls, 2026-11-26 10:00Z to 2026-11-26 10:05Z:',
+      'Newly denied: 6 calls of 2 tenants, which cost $0.06.',
+      'Of these, the budgets in dollars have room for 6 calls.',
+      'Denied as now: 0 calls. No longer denied: 0 calls.',
+      '',
+      'tenant  calls  tokens  dollars  by   since',
+      '<b>|x       3      45    $0.03  rpm  2026-11-26 10:00:03Z',
+      'acme        3      45    $0.03  rpm  2026-11-26 10:00:03Z',
+      '',
+      'daily is never full: at most 2 % of it is used.',
+      'budget is never full: at most 1 % of it is used.',
+      'all is never full: at most 2 % of it is used.',
+      '',
+      expect.stringMatching(/^A denied call is not sent again/),
+    ])
+    expect(await preview('--top', '1')).toContain('\nand 1 more: --top 2\n')
+  })
+
+  it('compares with the settings in the store, and changes nothing', async () => {
+    await app.sluice(['set', 'rpm', 'limit=2', '--yes'])
+    await app.sluice(['raise', 'rpm', '50', '--tenant', 'acme', '--until', '24h', '--yes'])
+    const before = (await app.sluice(['show', '--json'])).out
+    const { json, text } = { json: await preview('--json'), text: await preview() }
+    expect(JSON.parse(json)).toMatchObject({
+      log: { calls: 19 },
+      stillDenied: 6,
+      nowAllowed: 6,
+      newlyDenied: { calls: 0, tenants: [] },
+      changes: [
+        { policy: 'rpm', from: { limit: 2 }, to: { limit: 3 } },
+        { subject: { tenant: 'vip' } },
+      ],
+    })
+    expect(text).toContain('No call is denied that is allowed now.')
+    expect(text).toContain('Changes until a time are left out: they end by themselves.')
+    expect((await app.sluice(['show', '--json'])).out).toBe(before)
+  })
+
+  it('prints a comment whose names are no Markdown', async () => {
+    const lines = (await preview('--comment')).split('\n')
+    expect(lines[0]).toBe('### What these limits would have done')
+    expect(lines).toContain('| tenant | calls | tokens | dollars | by | since |')
+    expect(lines).toContain('| &#60;b&#62;&#124;x | 3 | 45 | $0.03 | rpm | 2026-11-26 10:00:03Z |')
+  })
+
+  it('says that calls of a usage export are spread', async () => {
+    app.write(
+      'log.csv',
+      'start,tenant,route,model,outcome,requests,tokens,usd\n2026-11-26T10:00:00.000Z,acme,chat,m,allowed,6,90,60000',
+    )
+    expect(await preview()).toContain('their calls are spread evenly')
+  })
+
+  it.each([
+    [['preview'], 'name one log, such as: sluice preview requests.csv'],
+    [['preview', 'none.csv'], 'LOG cannot be read: ENOENT'],
+    [['preview', 'log.csv', '--top', '0'], '--top 0 must be a number from 1'],
+    [['preview', 'log.csv', '--columns', 'x'], '--columns x must be a list'],
+  ])('refuses %j', async (args, says) => {
+    const { err, exitCode } = await app.sluice(args)
+    expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
+  })
+})
