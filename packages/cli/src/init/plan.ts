@@ -103,7 +103,8 @@ function readManifest(folder: string): Manifest | undefined {
   const path = join(folder, 'package.json')
   if (!existsSync(path)) return undefined
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Manifest
+    // Some editors begin a file with a byte order mark, which npm accepts.
+    return JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')) as Manifest
   } catch (error) {
     throw new CommandError(`package.json does not parse: ${(error as Error).message}`)
   }

@@ -9,7 +9,7 @@ interface Sum {
 }
 
 /** A tenant of which calls are denied that were allowed before. */
-export interface NewlyDenied extends Readonly<Sum> {
+interface NewlyDenied extends Readonly<Sum> {
   readonly tenant: string
   /** The policy that denies most of them. */
   readonly policy: string
