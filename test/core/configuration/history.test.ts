@@ -1,6 +1,7 @@
 import {
   applyConfiguration,
   compareConfiguration,
+  compareUndo,
   configure,
   configureAs,
   readConfiguration,
@@ -113,6 +114,14 @@ describe.each(STORES_TO_TEST)('%s', (name) => {
     clock.set(NOON + HOUR)
     await undoConfiguration(limiter)
     expect(await limitOf(limiter, 'rpm')).toBe(10)
+    await configure(limiter, { rpm: { limit: 25 } })
+    await configure(limiter, { rpm: { limit: 120, until: NOON + 2 * HOUR } })
+    clock.set(NOON + 2 * HOUR)
+    // Of a change that has ended nothing is left: the one before it is taken back.
+    expect((await compareUndo(limiter))?.changes).toEqual([{ policy: 'rpm', from: { limit: 25 } }])
+    await undoConfiguration(limiter)
+    expect(await limitOf(limiter, 'rpm')).toBe(10)
+    expect(await compareUndo(limiter)).toBeUndefined()
     await configure(limiter, { rpm: { limit: 6 } })
     await configure(limiter, { rpm: { limit: 7 } })
     await undoConfiguration(limiter)

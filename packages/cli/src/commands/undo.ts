@@ -1,5 +1,5 @@
 import { definitionOf } from '@sluice/core'
-import { readHistory, undoConfiguration, type EntryChange } from '@sluice/core/configuration'
+import { compareUndo, undoConfiguration } from '@sluice/core/configuration'
 import { AUTHOR_OPTIONS, AUTHOR_USAGE, authorOf } from '../author.ts'
 import { changeLines } from '../change-text.ts'
 import type { Command } from '../command.ts'
@@ -20,11 +20,10 @@ ${LIMITER_USAGE}`,
   async run(values, _, { folder }) {
     const { limiter } = await limiterFor(values, folder)
     const isMade = values['yes'] === true
-    const changes = isMade
-      ? (await undoConfiguration(limiter, authorOf(values)))?.changes
-      : (await readHistory(limiter))
-          .find(({ undoes, undoneBy }) => undoes === undefined && undoneBy === undefined)
-          ?.changes.map(reversed)
+    const made = isMade
+      ? await undoConfiguration(limiter, authorOf(values))
+      : await compareUndo(limiter)
+    const changes = made?.changes
     if (!changes)
       return { text: 'There is no change to take back.', json: { changes: [], made: false } }
     const { rules } = definitionOf(limiter)
@@ -35,9 +34,3 @@ ${LIMITER_USAGE}`,
     return { text: [...lines, end].join('\n'), json: { changes, made: isMade } }
   },
 }
-
-const reversed = ({ from, to, ...rest }: EntryChange): EntryChange => ({
-  ...rest,
-  from: to,
-  to: from,
-})

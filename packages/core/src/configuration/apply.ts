@@ -8,7 +8,7 @@ import { editDocument, parseChanges, readDocument } from './changes.ts'
 import { handleOf } from './configure.ts'
 import {
   assertAuthor,
-  lastChange,
+  changesToUndo,
   pastChanges,
   type Author,
   type EntryChange,
@@ -107,14 +107,26 @@ export async function undoConfiguration(
     author,
     undoes: () => undone,
     edit(entries, history) {
-      const last = lastChange(history)
+      const last = takeLastBack(entries, history, cache.clock())
       undone = last?.version ?? ''
-      return (last?.changes ?? []).reduce(
-        (edited, change) => takeBack(edited, change, cache.clock()),
-        [...entries],
-      )
+      return last?.entries ?? [...entries]
     },
   })
+}
+
+/**
+ * Tells what `undoConfiguration` would change. Returns `undefined` if there is nothing to take back.
+ *
+ * @throws StoreError As `undoConfiguration` does.
+ * @example
+ * const { changes } = (await compareUndo(limiter)) ?? { changes: [] }
+ */
+export async function compareUndo(limiter: Limiter): Promise<ConfigurationDifference | undefined> {
+  const { cache } = handleOf(limiter)
+  const { version = '', entries, history } = await readDocument(cache)
+  const current = withoutEnded(entries, cache.clock())
+  const last = takeLastBack(current, history, cache.clock())
+  return last && { version, changes: changesBetween(current, last.entries) }
 }
 
 /**
@@ -130,14 +142,34 @@ export async function readHistory(limiter: Limiter): Promise<readonly PastChange
   return pastChanges(history).toReversed()
 }
 
+/** Takes back the newest change that is not taken back, and of which something is left: others ended by themselves. */
+function takeLastBack(
+  entries: readonly unknown[],
+  history: readonly HistoryEntry[],
+  now: number,
+): { readonly version: string; readonly entries: unknown[] } | undefined {
+  for (const { version, changes } of changesToUndo(history)) {
+    const left = changes
+      .map((change) => withoutEnd(change, now))
+      .filter(({ from, to }) => !isSame(from, to))
+    if (left.length > 0) return { version, entries: left.reduce(takeBack, [...entries]) }
+  }
+  return undefined
+}
+
+const withoutEnd = ({ policy, subject, from, to }: EntryChange, now: number): EntryChange => ({
+  policy,
+  subject,
+  from: removeEnded(from, now) as EntryChange['from'],
+  to: removeEnded(to, now) as EntryChange['to'],
+})
+
 function takeBack(
   entries: readonly unknown[],
   { policy, subject, from, to }: EntryChange,
-  now: number,
 ): unknown[] {
-  const isUnchanged = isSame(settingsAt(entries, policy, subject), removeEnded(to, now))
-  if (isUnchanged) {
-    return putSettings(entries, policy, subject, removeEnded(from, now) as object | undefined)
+  if (isSame(settingsAt(entries, policy, subject), to)) {
+    return putSettings(entries, policy, subject, from)
   }
   const message = `The settings of "${policy}" have been changed since: set them by name`
   throw new StoreError('store_conflict', message)

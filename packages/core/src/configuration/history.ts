@@ -95,8 +95,8 @@ export function pastChanges(history: readonly HistoryEntry[]): readonly PastChan
   })
 }
 
-/** Returns the newest change that is not taken back, and takes none back. */
-export const lastChange = (history: readonly HistoryEntry[]): HistoryEntry | undefined =>
-  pastChanges(history).findLast(
-    ({ undoes, undoneBy }) => undoes === undefined && undoneBy === undefined,
-  )
+/** Returns the changes that are not taken back, and take none back, the newest first. */
+export const changesToUndo = (history: readonly HistoryEntry[]): readonly HistoryEntry[] =>
+  pastChanges(history)
+    .filter(({ undoes, undoneBy }) => undoes === undefined && undoneBy === undefined)
+    .toReversed()

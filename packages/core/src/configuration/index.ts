@@ -3,6 +3,7 @@ export { partitionRecords } from './partition-records.ts'
 export {
   applyConfiguration,
   compareConfiguration,
+  compareUndo,
   readHistory,
   undoConfiguration,
 } from './apply.ts'
