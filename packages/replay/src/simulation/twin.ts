@@ -36,10 +36,14 @@ export function createTwin(
   let now = 0
   const clock: Clock = () => now
   const store = memory({ maxKeys: MAX_PARTITIONS })
-  const extensions = configuration ? [runtimeConfiguration({ allow: allSettings(rules) })] : []
+  // Without settings, the extension would only cost time.
+  const isConfigured =
+    configuration !== undefined &&
+    (configuration.length > 0 || rules.some(({ limit }) => limit === 'configured'))
+  const extensions = isConfigured ? [runtimeConfiguration({ allow: allSettings(rules) })] : []
   const policies = [() => rules]
   const limiter = createLimiter({ store, clock, policies, extensions, ...plansOf(plans) })
-  const configured = configuration && applyConfiguration(limiter, configuration)
+  const configured = isConfigured ? applyConfiguration(limiter, configuration) : undefined
   const costOf = createCost(rules)
   const decide = async (
     method: 'check' | 'peek',
