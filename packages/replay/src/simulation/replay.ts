@@ -17,7 +17,7 @@ export interface Denial {
   /** The name of the set. */
   readonly set: string
   readonly decision: Extract<Decision, { allowed: false }>
-  /** What the call cost, in micro-dollars; 0 if neither the log nor a price tells. */
+  /** The cost of the call, in micro-dollars; 0 if neither the log nor a price tells. */
   readonly usd: number
 }
 
