@@ -4,6 +4,10 @@ import { unitsText } from '@sluice/core/internal/text'
 import { subjectText } from './subject.ts'
 import { timeText } from './until.ts'
 
+/** The ends of what a command prints about settings. */
+export const CHANGED = 'Changed. It applies in every isolate within 5 seconds.'
+export const UNCHANGED = 'Nothing is changed. Add --yes to change it.'
+
 /** The settings that count units. */
 export const AMOUNTS: ReadonlySet<string> = new Set(['limit', 'burst'])
 

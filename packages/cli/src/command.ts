@@ -1,4 +1,5 @@
 import type { ParseArgsConfig } from 'node:util'
+import { CommandError } from './errors.ts'
 
 /** The output of a command. */
 export interface Result {
@@ -46,6 +47,14 @@ export interface Command {
 /** Returns the text of an option, if it is given. */
 export const textOf = (values: Values, name: string): string | undefined =>
   values[name] as string | undefined
+
+/** Returns the number of an option, from 1. @throws CommandError */
+export function countOf(values: Values, name: string, otherwise: number): number {
+  const text = textOf(values, name)
+  if (text === undefined) return otherwise
+  if (/^[1-9]\d*$/.test(text)) return Number(text)
+  throw new CommandError(`--${name} ${text} must be a number from 1`)
+}
 
 /** Returns the texts of an option that may be repeated. */
 export const listOf = (values: Values, name: string): readonly string[] =>

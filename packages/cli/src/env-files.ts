@@ -23,7 +23,7 @@ export function loadEnvFiles(folder: string, file: string | undefined): string[]
   return found
 }
 
-/** Returns the variables of one of a project's files; `undefined` if there is no such file. */
+/** Reads the variables of one file. Returns `undefined` if the file does not exist. */
 export function readVariables(
   folder: string,
   file: string,

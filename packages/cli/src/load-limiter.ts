@@ -45,7 +45,7 @@ export async function loadLimiter(
  *
  * @param path The file. @default the first that exists of the usual ones
  * @param option The option that names it, for errors.
- * @throws CommandError When there is no such file, or it does not load.
+ * @throws CommandError When the file does not exist, or does not load.
  */
 export async function loadLimits(
   folder: string,

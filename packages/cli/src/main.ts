@@ -47,7 +47,10 @@ function fail(error: unknown): void {
   const isExpected = error instanceof CommandError
   const text = isExpected ? error.message : ((error as Error).stack ?? String(error))
   process.stderr.write(`sluice: ${printable(text)}\n`)
-  if (process.argv.includes('--json')) {
+  // After "--" are the options of another command.
+  const end = process.argv.indexOf('--')
+  const own = end < 0 ? process.argv : process.argv.slice(0, end)
+  if (own.includes('--json')) {
     const { code, message } = isExpected ? error : { code: 'unexpected', message: String(error) }
     writeResult(`${printable(JSON.stringify({ error: { code, message } }, null, 2))}\n`)
   }

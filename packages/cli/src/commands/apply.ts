@@ -1,7 +1,7 @@
 import { definitionOf } from '@sluice/core'
 import { applyConfiguration, compareConfiguration } from '@sluice/core/configuration'
 import { AUTHOR_OPTIONS, AUTHOR_USAGE, authorOf } from '../author.ts'
-import { changeLines } from '../change-text.ts'
+import { CHANGED, changeLines } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { desiredIn } from '../desired.ts'
@@ -33,7 +33,7 @@ ${LIMITER_USAGE}`,
     const seen = await compareConfiguration(limiter, desired)
     const given = textOf(values, 'if-version')
     const version = given === NONE ? '' : given
-    if (version !== undefined && version !== seen.version) throw new CommandError(CHANGED)
+    if (version !== undefined && version !== seen.version) throw new CommandError(OTHERS_CHANGED)
     const isMade = values['yes'] === true
     // What is shown is what is changed, even if somebody else is at it.
     const options = { ...authorOf(values), version: seen.version }
@@ -49,12 +49,11 @@ ${LIMITER_USAGE}`,
 }
 
 const NONE = 'none'
-const CHANGED =
+const OTHERS_CHANGED =
   'somebody has changed the settings since that version. Look again: sluice apply, and sluice log'
 
 function endOf(changes: number, isMade: boolean, version: string): string {
   if (changes === 0) return 'The settings in the store are those of the file.'
-  if (isMade)
-    return 'Changed. It applies in every isolate within 5 seconds. To take it back: sluice undo'
+  if (isMade) return `${CHANGED} To take it back: sluice undo`
   return `Nothing is changed. To change it: sluice apply --yes --if-version ${version || NONE}`
 }

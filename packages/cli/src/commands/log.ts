@@ -2,8 +2,7 @@ import { definitionOf } from '@sluice/core'
 import { readHistory, type PastChange } from '@sluice/core/configuration'
 import { changeLines } from '../change-text.ts'
 import type { Command } from '../command.ts'
-import { textOf } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { countOf } from '../command.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { nameText } from '../printable.ts'
 import { timeText } from '../until.ts'
@@ -20,12 +19,11 @@ ${LIMITER_USAGE}`,
   options: { ...LIMITER_OPTIONS, top: { type: 'string' } },
 
   async run(values, _, { folder }) {
-    const top = textOf(values, 'top') ?? '20'
-    if (!/^[1-9]\d*$/.test(top)) throw new CommandError(`--top ${top} must be a number from 1`)
+    const top = countOf(values, 'top', 20)
     const { limiter } = await limiterFor(values, folder)
     const history = await readHistory(limiter)
     const { rules } = definitionOf(limiter)
-    const shown = history.slice(0, Number(top))
+    const shown = history.slice(0, top)
     const lines = shown.flatMap((change) => [
       headOf(change),
       ...change.changes.flatMap((one) => changeLines(one, rules)).map((line) => `  ${line}`),

@@ -4,7 +4,7 @@ import { compareConfiguration, type DesiredEntry } from '@sluice/core/configurat
 import type { Prices } from '@sluice/ai'
 import { changeLines } from '../change-text.ts'
 import type { Command, Values } from '../command.ts'
-import { textOf } from '../command.ts'
+import { countOf } from '../command.ts'
 import { desiredIn } from '../desired.ts'
 import { CommandError } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
@@ -41,8 +41,7 @@ ${LOG_USAGE}
     if (log === undefined || others.length > 0) {
       throw new CommandError('name one log, such as: sluice preview requests.csv')
     }
-    const top = textOf(values, 'top') ?? '10'
-    if (!/^[1-9]\d*$/.test(top)) throw new CommandError(`--top ${top} must be a number from 1`)
+    const top = countOf(values, 'top', 10)
     await assertInstalled()
     const { limiter, file, exported } = await limiterFor(values, folder)
     const desired = desiredIn(file, exported)
@@ -54,7 +53,7 @@ ${LOG_USAGE}
       const found = await decide(resolve(folder, log), values, { limiter, desired, prices })
       const result: Preview = { ...found, changes: lines }
       const text = values['comment'] === true ? previewComment : previewText
-      return { text: text(result, Number(top)), json: { ...result, changes } }
+      return { text: text(result, top), json: { ...result, changes } }
     } catch (error) {
       throw asLogError(error)
     }
@@ -89,12 +88,11 @@ async function decide(
   }).finally(() => progress.end())
   assertReadable(log.facts, result.log.used.calls)
   const then = result.sets[1]
-  const hasMoney = sets[1]?.rules.some(({ unit }) => unit === 'usd') === true
   return {
     log: { calls: result.log.used.calls, from: result.log.from, to: result.log.to },
     stillDenied: result.comparison?.bothDeny ?? 0,
     nowAllowed: result.comparison?.onlyFirstDenies ?? 0,
-    newlyDenied: denials.read(hasMoney),
+    newlyDenied: denials.read(),
     unreached: (then?.policies ?? []).filter(({ fullest, denied }) => denied === 0 && fullest < 1),
     notes: [
       'A denied call is not sent again: what clients would not have sent after a denial, or sent again, is not known.',

@@ -77,7 +77,7 @@ ${LIMITER_USAGE}`,
 
 interface Part {
   readonly rule: PolicyRule
-  /** What the policy counts by, of the subject; `undefined` if it counts everyone together. */
+  /** The dimensions of the subject that the policy counts by. `undefined` for a policy with per `'global'`. */
   readonly part: Readonly<Record<string, string>> | undefined
 }
 

@@ -6,7 +6,7 @@ import {
   type SettingChanges,
 } from '@sluice/core/configuration'
 import { AUTHOR_OPTIONS, AUTHOR_USAGE, authorOf } from '../author.ts'
-import { AMOUNTS, valueText } from '../change-text.ts'
+import { AMOUNTS, CHANGED, UNCHANGED, valueText } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError, flagOf } from '../errors.ts'
@@ -56,8 +56,7 @@ ${LIMITER_USAGE}`,
     const settings = settingsIn(given, rule)
     const before = await entryOf(limiter, policy, subject)
     // What is set for good applies now: a temporary change would hide it until its end.
-    const ending = end ?? (before.temporary ? null : undefined)
-    const change = { ...settings, ...(ending !== undefined && { until: ending }) } as SettingChanges
+    const change = { ...settings, until: end ?? null } as SettingChanges
     await checkChanges(limiter, { [policy]: change }, ...whom)
     const isMade = values['yes'] === true
     if (isMade) await configureAs(authorOf(values), limiter, { [policy]: change }, ...whom)
@@ -68,14 +67,11 @@ ${LIMITER_USAGE}`,
       return `${policy} (${subjectText(subject)}): ${name} ${texts[0]}${ended} -> ${texts[1]}${ends}`
     })
     return {
-      text: [...lines, isMade ? DONE : DRY].join('\n'),
+      text: [...lines, isMade ? CHANGED : UNCHANGED].join('\n'),
       json: { policy, subject, before, changes: change, made: isMade },
     }
   },
 }
-
-const DONE = 'Changed. It applies in every isolate within 5 seconds.'
-const DRY = 'Nothing is changed. Add --yes to change it.'
 
 type Value = number | string
 type Entry = Pick<ConfigurationEntry, 'settings' | 'temporary'>

@@ -1,7 +1,7 @@
 import { definitionOf } from '@sluice/core'
 import { compareUndo, undoConfiguration } from '@sluice/core/configuration'
 import { AUTHOR_OPTIONS, AUTHOR_USAGE, authorOf } from '../author.ts'
-import { changeLines } from '../change-text.ts'
+import { CHANGED, changeLines, UNCHANGED } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 
@@ -28,9 +28,9 @@ ${LIMITER_USAGE}`,
       return { text: 'There is no change to take back.', json: { changes: [], made: false } }
     const { rules } = definitionOf(limiter)
     const lines = changes.flatMap((change) => changeLines(change, rules))
-    const end = isMade
-      ? 'Changed. It applies in every isolate within 5 seconds.'
-      : 'Nothing is changed. Add --yes to change it.'
-    return { text: [...lines, end].join('\n'), json: { changes, made: isMade } }
+    return {
+      text: [...lines, isMade ? CHANGED : UNCHANGED].join('\n'),
+      json: { changes, made: isMade },
+    }
   },
 }

@@ -1,8 +1,7 @@
 import type { Usage } from '@sluice/usage/report'
 import { unitsText } from '@sluice/core/internal/text'
-import type { Command } from '../command.ts'
-import type { Values } from '../command.ts'
-import { textOf } from '../command.ts'
+import type { Command, Values } from '../command.ts'
+import { countOf, textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { table } from '../format.ts'
 import { durationOf, isInCalendar } from '../until.ts'
@@ -36,8 +35,7 @@ ${LIMITER_USAGE}`,
     const report = await loadReport()
     const [by, tenants] = [textOf(values, 'by'), textOf(values, 'tenants')]
     const [from, to] = [timeOf(values, 'from'), timeOf(values, 'to')]
-    const top = textOf(values, 'top') ?? '20'
-    if (!/^[1-9]\d*$/.test(top)) throw new CommandError(`--top ${top} must be a number from 1`)
+    const top = countOf(values, 'top', 20)
     if (values['csv'] === true && values['json'] === true) {
       throw new CommandError('--csv and --json are two forms of the result: name one')
     }
@@ -48,7 +46,7 @@ ${LIMITER_USAGE}`,
       ...(tenants !== undefined && { tenants: tenants.split(',') }),
     })
     if (values['csv'] === true) return { text: report.usageCsv(used.rows).trimEnd(), json: used }
-    return { text: sumsText(used, Number(top)), json: used }
+    return { text: sumsText(used, top), json: used }
   },
 }
 

@@ -21,7 +21,7 @@ export interface ChildCommand {
  * Starts a command in this terminal, and ends it at a signal.
  *
  * @param words Its name and arguments.
- * @throws CommandError When there is no such command.
+ * @throws CommandError When the command is not found, or does not start.
  */
 export async function startCommand(
   words: readonly string[],

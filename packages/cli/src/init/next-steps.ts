@@ -1,7 +1,7 @@
 /* What is left to do after the files are written. */
 import type { Template } from './template.ts'
 
-/** What decides the steps beside the framework. */
+/** Facts about the project that change the steps. */
 interface Project {
   /** True for an empty folder. */
   readonly isNew: boolean
@@ -48,7 +48,7 @@ const STARTS: Readonly<Record<string, string>> = {
 }
 const PORTS: Readonly<Record<string, number>> = { sveltekit: 5173, cloudflare: 8787 }
 
-/** What an app needs that its page takes for installed. */
+/** Packages of the framework itself. Its page expects them to be installed. */
 const FRAMEWORK_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   nextjs: ['next', 'react', 'react-dom'],
 }

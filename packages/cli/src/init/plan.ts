@@ -161,7 +161,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   'middleware.ts': ['middleware.js', 'proxy.ts', 'proxy.js'],
   'src/proxy.ts': ['src/proxy.js', 'src/middleware.ts', 'src/middleware.js'],
   'src/hooks.server.ts': ['src/hooks.server.js'],
-  'src/middleware.ts': ['src/middleware.js'],
+  'src/middleware.ts': ['src/middleware.js', 'src/proxy.ts', 'src/proxy.js'],
   'astro.config.mjs': ['astro.config.ts', 'astro.config.js', 'astro.config.mts'],
   'wrangler.jsonc': ['wrangler.json', 'wrangler.toml'],
 }

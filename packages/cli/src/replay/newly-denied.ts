@@ -33,8 +33,7 @@ interface Tally extends Sum {
 /** Collects denials of two sets, of which the first is asked first about each call. */
 export function collectNewDenials(first: string): {
   add(denial: Denial): void
-  /** @param hasMoney True if a policy counts dollars. */
-  read(hasMoney: boolean): NewDenials
+  read(): NewDenials
 } {
   const all = { calls: 0, tokens: 0, usd: 0, covered: 0 }
   const tenants = new Map<string, Tally>()
@@ -56,11 +55,11 @@ export function collectNewDenials(first: string): {
       }
       const name = decision.violated?.name ?? decision.reason
       tally.policies.set(name, (tally.policies.get(name) ?? 0) + 1)
-      if (decision.policies.every(({ unit, fits }) => unit !== 'usd' || fits)) all.covered += 1
+      const budgets = decision.policies.filter(({ unit }) => unit === 'usd')
+      if (budgets.length > 0 && budgets.every(({ fits }) => fits)) all.covered += 1
     },
-    read: (hasMoney) => ({
+    read: () => ({
       ...all,
-      covered: hasMoney ? all.covered : 0,
       tenants: Array.from(tenants, ([tenant, tally]) => tenantOf(tenant, tally)).toSorted(
         (a, b) => b.calls - a.calls,
       ),

@@ -48,7 +48,7 @@ export function Figures({ view, tenant, now }: FiguresProps): ReactNode {
       <Figure
         name="Not spent, as denied"
         value={`≈ ${dollarsOf(figures.avoidedUsd)}`}
-        note={`estimate of ${countOf(figures.avoidedCalls)} calls`}
+        note={`estimate of ${countOf(figures.avoidedCalls)} ${figures.avoidedCalls === 1 ? 'call' : 'calls'}`}
       />
       {degraded > 0 && (
         <Figure

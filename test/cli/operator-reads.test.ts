@@ -1,0 +1,146 @@
+import { flushUsage } from '@sluice/usage'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { sharedRedisOverHttp } from '../support/running-redis.ts'
+import { ACME, createOperator, FREE, jsonOf, type Operator } from './operator.ts'
+import { NODES, removeProjects } from './project.ts'
+
+const redis = sharedRedisOverHttp()
+afterAll(removeProjects)
+
+let app: Operator['app']
+let running: Operator['running']
+beforeEach(() => {
+  ;({ app, running } = createOperator(redis.local))
+})
+
+describe('sluice show', () => {
+  it.each(NODES)(
+    'lists the limits of a TypeScript file, also on another Node.js (%s)',
+    async (node) => {
+      const { out, err, exitCode } = await app.sluice(['show'], { node })
+      expect({ err, exitCode }).toEqual({ err: '', exitCode: 0 })
+      expect(out.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' | '))).toEqual([
+        'policy | limit | unit | window | per',
+        'rpm | starter 20, growth 60 | request | 1m | tenant',
+        'daily | 500 | request | 1d | tenant+route',
+        'budget | $50.00 | usd | 31d | tenant',
+        'all | 1000 | request | 1m | global',
+        '',
+        'From src/limits.ts.',
+      ])
+    },
+  )
+
+  it('tells what a tenant has left, and charges nothing', async () => {
+    await running.check(ACME, { cost: { request: 3, usd: 1_250_000 } })
+    const args = ['show', '--tenant', 'acme', '--route', 'chat', '--plan', 'growth']
+    const { out } = await app.sluice(args)
+    const lines = out.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' | '))
+    expect(lines[0]).toBe('tenant=acme route=chat plan=growth (plan growth)')
+    expect(lines[2]).toMatch(/^rpm \| 3 \| 60 \| 57 \| request \| in /)
+    expect(lines[4]).toMatch(/^budget \| \$1\.25 \| \$50\.00 \| \$48\.75 \| usd \| in /)
+    const { policies, subject } = jsonOf(await app.sluice([...args, '--json']))
+    expect(subject).toEqual({ ...ACME, plan: 'growth' })
+    expect(policies).toMatchObject([{ remaining: 57 }, { remaining: 497 }, {}, { remaining: 997 }])
+  })
+})
+
+describe('sluice why', () => {
+  it('tells what denies, what would let it pass, and who has used it up', async () => {
+    await running.check(ACME, { cost: { request: 20, usd: 1_250_000 } })
+    await flushUsage(running)
+    const args = ['why', '--tenant', 'acme', '--route', 'chat']
+    const { out } = await app.sluice([...args, '--cost', 'usd=$0.05'])
+    expect(out.split('\n')).toEqual([
+      'tenant=acme route=chat',
+      'Denied by rpm: 20 of 20 requests used, and it asks for 1.',
+      expect.stringMatching(/^ {2}It fits in (\d+s|1m) if nothing else is charged\.$/),
+      '  It fits now with a limit of 21 for rpm.',
+      'Used in the last hours, as recorded:',
+      '  chat: 1 request, $1.25',
+    ])
+    const json = jsonOf(await app.sluice([...args, '--cost', 'usd=0', '--json']))
+    expect(json).toMatchObject({
+      denials: [{ policy: 'rpm', raise: { setting: 'limit', to: 21 } }],
+      users: [{ what: 'chat', requests: 1, usd: 1_250_000 }],
+    })
+    expect((await running.peek(ACME, FREE)).policies[1]?.remaining).toBe(480)
+  })
+
+  it('of what is allowed says how full each limit is', async () => {
+    await running.check(ACME, { cost: { request: 3, usd: 0 } })
+    const { out } = await app.sluice([
+      'why',
+      '--tenant',
+      'acme',
+      '--route',
+      'chat',
+      '--cost',
+      'usd=$1',
+    ])
+    expect(out.split('\n')).toEqual([
+      'tenant=acme route=chat',
+      'Allowed.',
+      '  rpm: 3 of 20 requests used',
+      '  daily: 3 of 500 requests used',
+      '  budget: $0.00 of $50.00 used',
+      '  all: 3 of 1000 requests used',
+    ])
+  })
+
+  it.each([
+    ['', 'name who was denied'],
+    ['--tenant acme --cost token', '--cost token must be UNIT=N'],
+    ['--tenant acme --cost usd=much', '--cost usd=much must be UNIT=N'],
+    ['--tenant acme --cost usd=49', "--cost counts dollars: write usd='$49', with the sign"],
+    ['--tenant acme --cost token=$4', '--cost counts tokens, not dollars: token=4'],
+    ['--tenant acme', 'a policy counts by route: add --route NAME'],
+  ])('refuses: %s', async (args, says) => {
+    const { err, exitCode } = await app.sluice([
+      'why',
+      ...args.split(' ').filter((one) => one !== ''),
+    ])
+    expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
+  })
+})
+
+describe('sluice usage', () => {
+  it('sums up what each tenant used, and prints it for billing', async () => {
+    await running.check(ACME, { cost: { request: 3, usd: 1_250_000 } })
+    await running.check({ ...ACME, tenant: 'globex' }, FREE)
+    await running.check(ACME, { cost: { request: 21, usd: 0 } })
+    await flushUsage(running)
+    const { out } = await app.sluice(['usage'])
+    const lines = out.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' | ').trim())
+    expect(lines.slice(2)).toEqual(['acme | 1 | 1 | 0 | $1.25', 'globex | 1 | 0 | 0 | $0.00'])
+    expect((await app.sluice(['usage', '--top', '1'])).out).toContain('and 1 more: --top 2')
+    const csv = (await app.sluice(['usage', '--csv', '--tenants', 'acme'])).out.split('\n')
+    expect(csv[0]).toContain('tenant,')
+    expect(csv.slice(1).every((line) => line.includes(',acme,'))).toBe(true)
+    expect(jsonOf(await app.sluice(['usage', '--json']))['rows']).toHaveLength(3)
+  })
+
+  it('says when nothing is recorded', async () => {
+    expect((await app.sluice(['usage', '--from', '2026-01-01', '--to', '2026-01-02'])).out).toBe(
+      'Nothing is recorded from 2026-01-01T00:00Z to 2026-01-02T00:00Z.',
+    )
+  })
+})
+
+describe('the range of sluice usage', () => {
+  it.each([
+    ['--from 2026-02-30', '--from 2026-02-30 must be a date, such as 2026-11-01'],
+    ['--to soon', '--to soon must be a date'],
+    ['--from 2026-11-02T10:00', 'a time with a zone'],
+    ['--from 2026-11-02 --to 2026-11-01', 'must be before'],
+    ['--top 0', '--top 0 must be a number from 1'],
+    ['--csv --json', 'name one'],
+  ])('refuses: %s', async (args, says) => {
+    const { err, exitCode } = await app.sluice(['usage', ...args.split(' ')])
+    expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
+  })
+
+  it('may begin a duration ago', async () => {
+    expect((await app.sluice(['usage', '--from', '3h'])).exitCode).toBe(0)
+  })
+})

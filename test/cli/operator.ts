@@ -1,0 +1,33 @@
+/* The project of an operator, and an instance of its app that runs elsewhere. */
+import type { Limiter } from '@sluice/core'
+import { freshPrefix } from '../support/stores.ts'
+import { BUDGET_FILE, instanceOf, limitsFile } from './limits.ts'
+import { envOf, project, type Project, type Ran } from './project.ts'
+
+export const ACME = { tenant: 'acme', route: 'chat' }
+export const FREE = { cost: { request: 1, usd: 0 } }
+
+export interface Operator {
+  readonly app: Project
+  readonly running: Limiter
+  /** Returns the limit of `rpm` that another instance decides by. */
+  readonly limitOf: (subject?: typeof ACME) => Promise<number | 'unlimited' | undefined>
+}
+
+/** Creates a project with counts of its own. */
+export function createOperator(local: { url: string; token: string }): Operator {
+  const prefix = freshPrefix()
+  const instance = (): Limiter => instanceOf(local, prefix)
+  return {
+    app: project({
+      'src/limits.ts': limitsFile(prefix),
+      'src/budget.ts': BUDGET_FILE,
+      '.env.local': envOf(local),
+    }),
+    running: instance(),
+    limitOf: async (subject = ACME) => (await instance().peek(subject, FREE)).policies[0]?.limit,
+  }
+}
+
+/** Returns what a command has printed as JSON. */
+export const jsonOf = ({ out }: Ran): Record<string, unknown> => JSON.parse(out) as never
