@@ -50,7 +50,14 @@ describe('without its store', () => {
     ['rubbish', 'must be an http(s) URL'],
   ])('no command reports success with the address %s', async (url, says) => {
     app.write('.env.local', envOf({ url, token: 'secret-token' }))
-    for (const command of ['show', 'set rpm limit=5', 'usage', 'why --tenant a --route b']) {
+    for (const command of [
+      'show',
+      'set rpm limit=5',
+      'usage',
+      'log',
+      'undo',
+      'why --tenant a --route b',
+    ]) {
       const { out, err, exitCode } = await app.sluice(command.split(' '))
       expect({ command, exitCode }).toEqual({ command, exitCode: 1 })
       expect(out + err).toContain(says)
@@ -66,7 +73,7 @@ describe('without its store', () => {
     expect(shown.out).toContain('What was changed at run time is not known: The store refused')
     const why = await app.sluice(['why', '--tenant', 'acme', '--route', 'chat'])
     expect(why.exitCode).toBe(1)
-    for (const command of ['set rpm limit=5', 'usage', 'show']) {
+    for (const command of ['set rpm limit=5', 'usage', 'show', 'log', 'undo', 'undo --yes']) {
       const { out, exitCode } = await app.sluice([...command.split(' '), '--json'])
       expect({ command, exitCode }).toEqual({ command, exitCode: 1 })
       expect(JSON.parse(out)).toMatchObject({ error: { code: 'store_unauthorized' } })

@@ -146,6 +146,12 @@ describe.each(STORES_TO_TEST)('%s', (name) => {
     const history = await readHistory(isolate())
     expect(new Set(history.map(({ by }) => by)).size).toBe(20)
     expect(await readConfiguration(isolate())).toHaveLength(20)
+    // Each takes back another change.
+    await Promise.all(limiters.map((limiter) => undoConfiguration(limiter)))
+    expect(await readConfiguration(isolate())).toEqual([])
+    const undone = (await readHistory(isolate())).flatMap(({ undoes }) => undoes ?? [])
+    expect(new Set(undone)).toEqual(new Set(history.map(({ version }) => version)))
+    expect(undone).toHaveLength(20)
   })
 })
 
