@@ -12,6 +12,26 @@ export class CommandError extends Error {
   }
 }
 
+/**
+ * Loads a package that only some commands need.
+ *
+ * @param names What has to be installed, as npm takes it.
+ * @throws CommandError When it is not installed.
+ */
+export async function installed<Module>(
+  names: string,
+  load: () => Promise<Module>,
+): Promise<Module> {
+  try {
+    return await load()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new CommandError(
+      `needs ${names.replaceAll(' ', ' and ')}: npm install --save-dev ${names}`,
+    )
+  }
+}
+
 /** Returns the option that names a dimension of the subject, as it is written in a command. */
 export const flagOf = (dimension: string): string =>
   ['tenant', 'user', 'route', 'model', 'plan'].includes(dimension)

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { definitionOf, type Limiter } from '@sluice/core'
 import { createJiti } from 'jiti'
 import { CommandError } from './errors.ts'
+import { frameworkModules } from './framework-modules.ts'
 
 /** The places of a file of limits in the usual projects. */
 const FOLDERS = ['', 'src/', 'lib/', 'src/lib/', 'app/', 'server/']
@@ -73,7 +74,7 @@ async function importFile(file: string, absolute: string): Promise<Record<string
     fsCache: false,
     moduleCache: true,
     tsconfigPaths: true,
-    virtualModules: FRAMEWORK_MODULES,
+    virtualModules: await frameworkModules(),
   })
   try {
     return await Promise.race([
@@ -82,18 +83,9 @@ async function importFile(file: string, absolute: string): Promise<Record<string
     ])
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    const hint = OF_FRAMEWORK.test(reason) ? NEEDS_FRAMEWORK : ''
+    const [, hint = ''] = HINTS.find(([part]) => part.test(reason)) ?? []
     throw new CommandError(`${file} does not load: ${reason}${hint}`)
   }
-}
-
-/** What frameworks give to server code, in their own ways: variables, and the promise that it is no browser. */
-const FRAMEWORK_MODULES: Readonly<Record<string, unknown>> = {
-  'server-only': {},
-  'cloudflare:workers': { env: process.env },
-  '$env/dynamic/private': { env: process.env },
-  '$env/static/private': process.env,
-  '$app/env/private': process.env,
 }
 
 /** The longest that a file may take to load: one that connects to a database may never end. */
@@ -112,10 +104,18 @@ async function allOf(
   return Object.fromEntries(await Promise.all(values))
 }
 
-/** Modules that only a framework has. */
-const OF_FRAMEWORK = /Client Component|cloudflare:|\$env|\$app|\$lib|astro:/
-const NEEDS_FRAMEWORK =
-  '. What only a framework has is not there in a terminal: export a limiter over the same database from a file of its own, and name it: --limits FILE'
+/** What to do, by a part of the error. */
+const HINTS: readonly (readonly [part: RegExp, hint: string])[] = [
+  [
+    /durableObjects\.namespace/,
+    '. Here, the objects are reached by the operatorHandler of your Worker: set SLUICE_OBJECTS_URL and SLUICE_OBJECTS_TOKEN, and SLUICE_OBJECTS_BINDING if it is not LIMITS',
+  ],
+  [
+    // What only a framework has.
+    /Client Component|cloudflare:|\$env|\$app|\$lib|astro:/,
+    '. What only a framework has is not there in a terminal: export a limiter over the same database from a file of its own, and name it: --limits FILE',
+  ],
+]
 
 function isLimiter(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
@@ -142,7 +142,7 @@ function whyNone(
   }
   const functions = Object.entries(exported).filter(([, value]) => typeof value === 'function')
   if (functions.length > 0) {
-    return `${file} exports no limiter, but functions: ${functions.map(([each]) => each).join(', ')}. A limiter that needs the bindings of a Worker cannot be reached from here: export one over the REST address of its database`
+    return `${file} exports no limiter, but functions: ${functions.map(([each]) => each).join(', ')}. A limiter that is made for each env cannot be loaded: export const limiter, with env of cloudflare:workers`
   }
   return `${file} exports no limiter: export const limiter = createLimiter({ … }). It exports ${Object.keys(exported).join(', ') || 'nothing'}`
 }

@@ -1,3 +1,4 @@
+import { hasBearer } from '@sluice/core/internal/http'
 import type { DashboardRecord } from './record.ts'
 import { MAX_BATCH_LENGTH, type Batch } from './batches.ts'
 
@@ -7,8 +8,7 @@ export async function takeRecords(
   key: string | undefined,
   take: (batch: Batch) => void,
 ): Promise<Response> {
-  const sentKey = /^Bearer (\S+)$/.exec(request.headers.get('authorization') ?? '')?.[1]
-  if (key === undefined || sentKey === undefined || !(await isEqual(sentKey, key))) {
+  if (key === undefined || !(await hasBearer(request, key))) {
     return Response.json({ message: 'Send the key of the option "relayKey".' }, { status: 403 })
   }
   const text = await request.text()
@@ -20,15 +20,6 @@ export async function takeRecords(
   take(batch)
   return new Response(null, { status: 204 })
 }
-
-/** Compares digests, so that the time says nothing about the key. */
-async function isEqual(a: string, b: string): Promise<boolean> {
-  const [first, second] = await Promise.all([digest(a), digest(b)])
-  return first.every((byte, index) => byte === second[index])
-}
-
-const digest = async (text: string): Promise<Uint8Array> =>
-  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
 
 function parse(text: string): unknown {
   try {

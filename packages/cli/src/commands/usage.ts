@@ -2,7 +2,7 @@ import type { Usage } from '@sluice/usage/report'
 import { unitsText } from '@sluice/core/internal/text'
 import type { Command, Values } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
-import { CommandError } from '../errors.ts'
+import { CommandError, installed } from '../errors.ts'
 import { table } from '../format.ts'
 import { durationOf, isInCalendar } from '../until.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
@@ -32,7 +32,7 @@ ${LIMITER_USAGE}`,
 
   async run(values, _, { folder }) {
     const { limiter } = await limiterFor(values, folder)
-    const report = await loadReport()
+    const report = await installed('@sluice/usage', () => import('@sluice/usage/report'))
     const [by, tenants] = [textOf(values, 'by'), textOf(values, 'tenants')]
     const [from, to] = [timeOf(values, 'from'), timeOf(values, 'to')]
     const top = countOf(values, 'top', 20)
@@ -61,17 +61,6 @@ function timeOf(values: Values, option: string): Date | undefined {
   throw new CommandError(
     `--${option} ${text} must be a date, such as 2026-11-01, a time with a zone, or a duration before now, such as 24h`,
   )
-}
-
-async function loadReport() {
-  try {
-    return await import('@sluice/usage/report')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new CommandError(
-      'needs @sluice/usage: npm install @sluice/usage, and recordUsage() in extensions',
-    )
-  }
 }
 
 interface Sums {

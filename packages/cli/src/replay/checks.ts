@@ -1,18 +1,10 @@
 import { ConfigError } from '@sluice/core'
 import type { LogFacts } from '@sluice/replay'
-import { CommandError } from '../errors.ts'
+import { CommandError, installed } from '../errors.ts'
 
 /** @throws CommandError When `@sluice/replay` is not installed. */
-export async function assertInstalled(): Promise<void> {
-  try {
-    await import('@sluice/replay')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new CommandError(
-      'needs @sluice/replay and @sluice/ai: npm install --save-dev @sluice/replay @sluice/ai',
-    )
-  }
-}
+export const assertInstalled = (): Promise<unknown> =>
+  installed('@sluice/replay @sluice/ai', () => import('@sluice/replay'))
 
 /** Returns the error for an option of a log, with the option as it is written in a command. */
 export function asLogError(error: unknown): unknown {

@@ -1,0 +1,145 @@
+/* An operator's day over each store that a terminal reaches. */
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { startWorker, type TestWorker } from '../cloudflare/support.ts'
+import { sharedRedisOverHttp } from '../support/running-redis.ts'
+import { freshPrefix } from '../support/stores.ts'
+import { envOf, project, removeProjects, type Project } from './project.ts'
+
+const rest = sharedRedisOverHttp()
+const TOKEN = randomUUID()
+let worker: TestWorker
+
+beforeAll(async () => {
+  worker = await startWorker('operated', { TOKEN }, { objects: { LIMITS: 'Limits' } })
+})
+afterAll(async () => {
+  removeProjects()
+  await worker[Symbol.asyncDispose]()
+})
+
+interface Reached {
+  readonly name: string
+  readonly imports: string
+  readonly store: (prefix: string) => string
+  readonly variables: () => string
+  /** Variables that do not lead to the store, and what is said of them. */
+  readonly broken: () => string
+  readonly says: RegExp
+}
+
+const STORES: readonly Reached[] = [
+  {
+    name: 'Redis over REST',
+    imports: "import { upstash } from '@sluice/core/upstash'",
+    store: (prefix) => `upstash({ prefix: '${prefix}', timeoutMs: 30_000 })`,
+    variables: () => envOf(rest.local),
+    broken: () => envOf({ ...rest.local, token: 'another' }),
+    says: /store_unauthorized/,
+  },
+  {
+    name: 'Redis over TCP',
+    imports:
+      "import { Redis } from 'ioredis'\nimport { redis } from '@sluice/core/redis'\nconst client = new Redis(process.env.REDIS_URL, { maxRetriesPerRequest: 0 })",
+    store: (prefix) => `redis({ client, prefix: '${prefix}', timeoutMs: 30_000 })`,
+    variables: () => `REDIS_URL=${inject('redisUrl')}\n`,
+    broken: () => 'REDIS_URL=redis://127.0.0.1:1\n',
+    says: /store_unreachable/,
+  },
+  {
+    name: 'Durable Objects',
+    imports:
+      "import { env } from 'cloudflare:workers'\nimport { durableObjects } from '@sluice/cloudflare/durable-object'\nexport { LimitsObject } from '@sluice/cloudflare/durable-object'",
+    store: (prefix) => `durableObjects(env.LIMITS, { prefix: '${prefix}', timeoutMs: 30_000 })`,
+    variables: () => `SLUICE_OBJECTS_URL=${worker.url}\nSLUICE_OBJECTS_TOKEN=${TOKEN}\n`,
+    broken: () => `SLUICE_OBJECTS_URL=${worker.url}\nSLUICE_OBJECTS_TOKEN=${randomUUID()}\n`,
+    says: /store_unauthorized/,
+  },
+]
+
+const projectOver = ({ imports, store, variables }: Reached): Project =>
+  project({
+    '.env.local': variables(),
+    'limits.ts': `
+import { createLimiter, dailyCap, slidingWindow } from '@sluice/core'
+import { runtimeConfiguration } from '@sluice/core/configuration'
+import { recordUsage } from '@sluice/usage'
+${imports}
+
+export const limiter = createLimiter({
+  store: ${store(freshPrefix())},
+  policies: [
+    slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant'] }),
+    dailyCap({ name: 'daily', limit: 500, per: ['tenant'] }),
+  ],
+  extensions: [runtimeConfiguration({ allow: { rpm: ['limit'] } }), recordUsage({ tenants: 'plain' })],
+})
+`,
+    'charge.ts': `
+import { flushUsage } from '@sluice/usage'
+import { limiter as made } from './limits'
+
+await made.check({ tenant: 'acme' }, { cost: { request: 3 } })
+await flushUsage(made)
+export const limiter = made
+`,
+  })
+
+describe.each(STORES)('over $name', (reached) => {
+  it('each command of a day does what it says', async () => {
+    const app = projectOver(reached)
+    const say = async (command: string): Promise<string> => {
+      const { out, err, exitCode } = await app.sluice(command.split(' '))
+      expect({ command, err, exitCode }).toEqual({ command, err: '', exitCode: 0 })
+      return out.replaceAll(/ {2,}/g, ' | ')
+    }
+    // The only charge of the day.
+    await say('show --limits charge.ts')
+    expect(await say('show --tenant acme')).toContain('rpm | 3 | 20 | 17 | request')
+    expect(await say('why --tenant acme --cost request=18')).toContain('Denied by rpm: 3 of 20')
+    expect(await say('usage')).toContain('acme | 1 | 0')
+    await say('set rpm limit=30 --tenant acme --yes')
+    await say('raise rpm 40 --tenant acme --until 1h --yes')
+    expect(await say('show --tenant acme')).toContain('rpm | 3 | 40 | 37 | request')
+    await say('undo --yes')
+    expect(await say('show --tenant acme')).toContain('rpm | 3 | 30 | 27 | request')
+    expect((await say('log')).split('\n').filter((line) => !line.startsWith(' '))).toHaveLength(3)
+    // Settings are no counts.
+    await say('reset --tenant acme --yes')
+    expect(await say('show --tenant acme')).toContain('rpm | 0 | 30 | 30 | request')
+  })
+
+  it('its faults are named', async () => {
+    const app = projectOver(reached)
+    app.write('.env.local', reached.broken())
+    const { err, exitCode } = await app.sluice(['show', '--tenant', 'acme'])
+    expect({ err, exitCode }).toEqual({ err: expect.stringMatching(reached.says), exitCode: 1 })
+  })
+})
+
+const OBJECTS = STORES[2] as Reached
+
+describe('the variables of Durable Objects', () => {
+  it.each([
+    ['', /SLUICE_OBJECTS_URL and SLUICE_OBJECTS_TOKEN/],
+    [
+      'SLUICE_OBJECTS_URL=http://example.com/sluice\nSLUICE_OBJECTS_TOKEN=x',
+      /SLUICE_OBJECTS_URL must be the https address/,
+    ],
+    [
+      'SLUICE_OBJECTS_URL=https://example.com/sluice',
+      /SLUICE_OBJECTS_TOKEN must be the token .* 32 characters/,
+    ],
+    [
+      'SLUICE_OBJECTS_URL=https://a.example\nSLUICE_OBJECTS_BINDING=OTHER\nSLUICE_OBJECTS_TOKEN=0123456789abcdef0123456789abcdef',
+      /SLUICE_OBJECTS_BINDING if it is not LIMITS/,
+    ],
+  ])('%j are refused with their remedy', async (variables, says) => {
+    const app = projectOver(OBJECTS)
+    app.write('.env.local', variables)
+    const { out, err, exitCode } = await app.sluice(['show', '--tenant', 'acme'])
+    expect({ out, exitCode }).toEqual({ out: '', exitCode: 1 })
+    expect(err).toMatch(says)
+    expect(err).not.toContain('0123456789abcdef')
+  })
+})
