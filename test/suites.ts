@@ -31,6 +31,7 @@ export const SUITES = {
     files: [
       'test/cloudflare/durable-object/**/*.test.ts',
       'test/conformance/conformance.test.ts',
+      'test/core/api-keys/stores.test.ts',
       'test/core/configuration/{configure,history,records,reset,reset-routes,temporary}.test.ts',
       'test/core/http/calls-in-flight/stores.test.ts',
       'test/core/plans/{renamed-plans,upgrade}.test.ts',

@@ -24,6 +24,7 @@ export const ROOMS: Readonly<Record<string, string>> = {
   // Waits behind adapters, too.
   waiting: 'nouns algorithms policies lua stores limiter routes http',
   identity: 'nouns http jose',
+  'api-keys': 'nouns stores limiter http identity',
   client: 'nouns http',
   manifest: 'nouns policies routes',
   testing: 'nouns algorithms policies stores limiter reservations',

@@ -15,6 +15,7 @@ const WITH_LIMITER = [
   'undo',
   'log',
   'usage',
+  'keys',
   'doctor',
 ]
 const COMMANDS = ['init', 'local', 'dev', 'token', ...WITH_LIMITER, 'replay']
@@ -58,7 +59,7 @@ describe('the command line', () => {
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
     [
       'nope',
-      'there is no command "nope"; there are init, local, dev, token, show, why, set, raise, reset, preview, apply, undo, log, usage, replay, doctor',
+      'there is no command "nope"; there are init, local, dev, token, show, why, set, raise, reset, preview, apply, undo, log, usage, keys, replay, doctor',
     ],
     ['show --nope', "Unknown option '--nope'"],
     ['show --tenant', "Option '--tenant <value>' argument missing. See: sluice show --help"],
@@ -173,7 +174,7 @@ describe('a file of limits', () => {
     [
       'of a Worker',
       'export const limiterFor = (env) => env',
-      'functions: limiterFor. A limiter that needs the bindings of a Worker cannot be reached',
+      'functions: limiterFor. A limiter that is made for each env cannot be loaded: export const limiter',
     ],
   ]
   it.each(BROKEN)('%s is refused with its reason', async (_, text, says) => {

@@ -104,6 +104,10 @@ describe.each(STORES)('over $name', (reached) => {
     await say('undo --yes')
     expect(await say('show --tenant acme')).toContain('rpm | 3 | 30 | 27 | request')
     expect((await say('log')).split('\n').filter((line) => !line.startsWith(' '))).toHaveLength(3)
+    const id = (await say('keys create --tenant acme --yes')).split('\n')[1]?.split(' ')[0] ?? ''
+    await say(`keys rotate ${id} --yes`)
+    expect((await say('keys --tenant acme')).split('\n')).toHaveLength(3)
+    await say(`keys revoke ${id} --yes`)
     // Settings are no counts.
     await say('reset --tenant acme --yes')
     expect(await say('show --tenant acme')).toContain('rpm | 0 | 30 | 30 | request')

@@ -8,6 +8,7 @@ import { apply } from './commands/apply.ts'
 import { dev } from './commands/dev.ts'
 import { doctor } from './commands/doctor.ts'
 import { init } from './commands/init.ts'
+import { keys } from './commands/keys.ts'
 import { local } from './commands/local.ts'
 import { log } from './commands/log.ts'
 import { preview } from './commands/preview.ts'
@@ -36,6 +37,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   undo,
   log,
   usage,
+  keys,
   replay,
   doctor,
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { bundle } from '../../support/bundle.ts'
 
 const OPTIONAL =
-  /^(plans\/(?!plans\.js)|configuration\/|reservations\/|policies\/(rollout|backpressure)\.js)/
+  /^(limiter\/retry-write|plans\/(?!plans\.js)|configuration\/|reservations\/|policies\/(rollout|backpressure)\.js)/
 
 const BARE = `
   export { createLimiter, slidingWindow } from '@sluice/core'
@@ -53,11 +53,11 @@ describe('a Worker loads', () => {
         'configuration/document.js',
         'configuration/partition-record.js',
         'configuration/partition-records.js',
-        'configuration/retry-write.js',
         'configuration/runtime-configuration.js',
         'configuration/settings.js',
         // Settings may end by themselves.
         'configuration/temporary.js',
+        'limiter/retry-write.js',
         'policies/rollout.js',
       ],
     ],

@@ -6,7 +6,7 @@ import { assertKnownOptions } from '../internal/validation.ts'
 import { encodePartitionAsync, type Subject } from '../subject.ts'
 import { parseDocument } from './document.ts'
 import { historyText, parseHistory } from './history.ts'
-import { retryWrite } from './retry-write.ts'
+import { retryWrite } from '../limiter/retry-write.ts'
 import {
   assertSettings,
   removeAll,

@@ -8,7 +8,7 @@ import { encodePartition, encodePartitionAsync, hasLongValue, type Subject } fro
 import { lacksDimension } from '../subject.ts'
 import { PartitionCache, type CachedPartition, type RecordSource } from './cached-partition.ts'
 import { editRecord, EMPTY_RECORD, parseRecord } from './partition-record.ts'
-import { retryWrite } from './retry-write.ts'
+import { retryWrite } from '../limiter/retry-write.ts'
 import {
   dimensionsOf,
   mergeSettings,

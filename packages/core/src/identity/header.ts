@@ -1,5 +1,4 @@
 import type { ResolvedSubject } from '../http/subject-resolver.ts'
-import type { Subject } from '../subject.ts'
 import { refuse } from '../http/refusal.ts'
 import { assertFunction, assertKnownOptions } from '../internal/validation.ts'
 import { assertDimensionName, assertHeaderName } from './names.ts'
@@ -38,8 +37,8 @@ export function headerSubject(
 export interface ApiKeySubjectOptions {
   /** The request header that holds the key; in `Authorization`, the part after `Bearer`. @default 'Authorization' */
   readonly header?: string
-  /** Finds the subject of a key; `null` or `undefined` for an unknown key. */
-  readonly lookup: (key: string) => Subject | null | undefined | Promise<Subject | null | undefined>
+  /** Finds the subject of a key; `null` or `undefined` for an unknown key, `refuse(…)` if nobody can tell. */
+  readonly lookup: (key: string) => ResolvedSubject | Promise<ResolvedSubject>
 }
 
 /** The longest key that is looked up; a longer one is unknown. */

@@ -15,5 +15,5 @@ export async function retryWrite(write: () => Promise<boolean>): Promise<void> {
     // Waits for a random time, so that concurrent writers do not retry together.
     await pause(Math.random() * 10 * attempt)
   }
-  throw new StoreError('store_conflict', 'Others keep changing the configuration; try again')
+  throw new StoreError('store_conflict', 'Others keep changing the same record; try again')
 }

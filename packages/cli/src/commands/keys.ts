@@ -1,0 +1,194 @@
+import { definitionOf, type Limiter } from '@sluice/core'
+import {
+  createApiKey,
+  expireApiKey,
+  listApiKeys,
+  readApiKey,
+  revokeApiKey,
+  rotateApiKey,
+  type ApiKey,
+  type NewApiKey,
+} from '@sluice/core/api-keys'
+import { CHANGED, UNCHANGED } from '../change-text.ts'
+import type { Command, Result, Values } from '../command.ts'
+import { textOf } from '../command.ts'
+import { CommandError } from '../errors.ts'
+import { table } from '../format.ts'
+import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
+import { durationOf, timeText } from '../until.ts'
+
+export const keys: Command = {
+  summary: "make, replace and end a tenant's API keys",
+  usage: `Usage: sluice keys --tenant NAME [options]
+       sluice keys create --tenant NAME [--expires DURATION] [--yes] [options]
+       sluice keys rotate KEY [--overlap DURATION] [--expires DURATION] [--yes] [options]
+       sluice keys expire KEY --in DURATION [--yes] [options]
+       sluice keys revoke KEY [--yes] [options]
+
+Lists the API keys of a tenant, or changes them: those that apiKeys() of @sluice/core/api-keys accepts. KEY is the name
+of a key, such as key_0123456789abcdef. Without --yes, it shows what would change.
+
+${SUBJECT_USAGE}
+  --expires DURATION    how long a new key is valid, such as 90d (default: until it is revoked)
+  --overlap DURATION    how long the old key stays valid beside the new one (default: 1d)
+  --in DURATION         how long a key stays valid, from now
+  --prefix TEXT         what a new key begins with (default: sk_)
+  --yes                 make the change
+${LIMITER_USAGE}`,
+  options: {
+    ...SUBJECT_OPTIONS,
+    ...LIMITER_OPTIONS,
+    expires: { type: 'string' },
+    overlap: { type: 'string' },
+    in: { type: 'string' },
+    prefix: { type: 'string' },
+    yes: { type: 'boolean' },
+  },
+  takesArguments: true,
+
+  async run(values, positionals, { folder }) {
+    const [name = 'list', id, ...others] = positionals
+    const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
+    if (!action) {
+      const names = Object.keys(ACTIONS).join(', ')
+      throw new CommandError(`there is no sluice keys ${name}; there are ${names}`)
+    }
+    if (others.length > 0 || (id !== undefined) !== action.needsKey) {
+      const rule = action.needsKey ? 'needs the name of one key' : 'takes no name of a key'
+      throw new CommandError(`sluice keys ${name} ${rule}. List them: sluice keys --tenant NAME`)
+    }
+    const stray = Object.keys(values).find((one) => OWN.has(one) && !action.takes.includes(one))
+    if (stray !== undefined) throw new CommandError(`--${stray} is not for sluice keys ${name}`)
+    const call = { values, id: id ?? '', isMade: values['yes'] === true }
+    const { limiter } = await limiterFor(values, folder)
+    return action.run(limiter, call)
+  },
+}
+
+interface Call {
+  readonly values: Values
+  /** The name of a key. Empty for an action that needs none. */
+  readonly id: string
+  /** False to show what would change. */
+  readonly isMade: boolean
+}
+
+interface Action {
+  readonly needsKey: boolean
+  /** Of the options that not all actions have. */
+  readonly takes: readonly string[]
+  readonly run: (limiter: Limiter, call: Call) => Promise<Result>
+}
+
+const OWN = new Set([...Object.keys(SUBJECT_OPTIONS), 'expires', 'overlap', 'in', 'prefix', 'yes'])
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  list: { needsKey: false, takes: ['tenant'], run: list },
+  create: {
+    needsKey: false,
+    takes: [...Object.keys(SUBJECT_OPTIONS), 'expires', 'prefix', 'yes'],
+    run: create,
+  },
+  rotate: { needsKey: true, takes: ['overlap', 'expires', 'prefix', 'yes'], run: rotate },
+  expire: { needsKey: true, takes: ['in', 'yes'], run: expire },
+  revoke: { needsKey: true, takes: ['yes'], run: revoke },
+}
+
+async function list(limiter: Limiter, { values }: Call): Promise<Result> {
+  const found = await listApiKeys(limiter, tenantOf(values))
+  const rows = found.map((key) => [
+    key.id,
+    subjectText(key.subject),
+    timeText(key.createdAt),
+    endText(key) ?? 'never',
+    key.lastUsedAt === undefined ? 'never' : timeText(key.lastUsedAt),
+  ])
+  return {
+    text: table(['key', 'subject', 'created', 'expires', 'last used'], rows),
+    json: { keys: found },
+  }
+}
+
+async function create(limiter: Limiter, { values, isMade }: Call): Promise<Result> {
+  tenantOf(values)
+  const subject = subjectOf(values) ?? {}
+  const { plans } = definitionOf(limiter)
+  const { plan } = subject
+  if (plan !== undefined && plans && !plans.names.includes(plan)) {
+    throw new CommandError(`there is no plan "${plan}"; there are ${plans.names.join(', ')}`)
+  }
+  const options = newKeyOptions(values)
+  if (!isMade) {
+    const text = `A key of ${subjectText(subject)}\nNothing is made. Add --yes to make it.`
+    return { text, json: { subject, made: false } }
+  }
+  const created = await createApiKey(limiter, subject, options)
+  return { text: newKeyText(created), json: { ...created, made: true } }
+}
+
+async function rotate(limiter: Limiter, { values, id, isMade }: Call): Promise<Result> {
+  const old = await find(limiter, id)
+  const options = newKeyOptions(values)
+  const overlap = timeOf(values, 'overlap') ?? '1d'
+  const end = `${id} (${subjectText(old.subject)}): replaced; the old one expires in ${overlap}`
+  if (!isMade) return { text: `${end}\n${UNCHANGED}`, json: { old, made: false } }
+  const created = await rotateApiKey(limiter, id, { overlap, ...options })
+  return { text: `${end}\n${newKeyText(created)}`, json: { ...created, old, made: true } }
+}
+
+async function expire(limiter: Limiter, { values, id, isMade }: Call): Promise<Result> {
+  const within = timeOf(values, 'in')
+  if (within === undefined) throw new CommandError('name when it expires, such as --in 1h')
+  const old = await find(limiter, id)
+  const text = `${id} (${subjectText(old.subject)}): expires in ${within}`
+  if (!isMade) return { text: `${text}\n${UNCHANGED}`, json: { key: old, made: false } }
+  const key = await expireApiKey(limiter, id, within)
+  const isSooner = old.expiresAt !== undefined && old.expiresAt === key.expiresAt
+  return {
+    text: isSooner ? `${id} already expires sooner: ${endText(key)}` : `${text}\n${CHANGED}`,
+    json: { key, made: !isSooner },
+  }
+}
+
+async function revoke(limiter: Limiter, { id, isMade }: Call): Promise<Result> {
+  const key = await find(limiter, id)
+  const used = key.lastUsedAt === undefined ? 'never used' : `last used ${timeText(key.lastUsedAt)}`
+  const text = `${id} (${subjectText(key.subject)}): revoked; ${used}`
+  if (isMade) await revokeApiKey(limiter, id)
+  return { text: `${text}\n${isMade ? CHANGED : UNCHANGED}`, json: { key, made: isMade } }
+}
+
+/** @throws CommandError When there is no key of this name. */
+async function find(limiter: Limiter, id: string): Promise<ApiKey> {
+  const key = await readApiKey(limiter, id)
+  if (key) return key
+  throw new CommandError(`there is no key ${id}. List them: sluice keys --tenant NAME`)
+}
+
+function tenantOf(values: Values): string {
+  const tenant = textOf(values, 'tenant')
+  if (tenant) return tenant
+  throw new CommandError('name whose keys, such as --tenant acme')
+}
+
+function newKeyOptions(values: Values) {
+  const [expiresIn, prefix] = [timeOf(values, 'expires'), textOf(values, 'prefix')]
+  return { ...(expiresIn && { expiresIn }), ...(prefix !== undefined && { prefix }) }
+}
+
+/** Returns a duration as the functions take it. @throws CommandError */
+function timeOf(values: Values, name: string): `${number}d` | undefined {
+  const text = textOf(values, name)
+  if (text === undefined || durationOf(text) !== undefined) return text as `${number}d` | undefined
+  throw new CommandError(`--${name} ${text} must be a duration, such as 12h or 90d`)
+}
+
+const endText = ({ expiresAt }: ApiKey): string | undefined =>
+  expiresAt === undefined ? undefined : timeText(expiresAt)
+
+function newKeyText(created: NewApiKey): string {
+  const end = endText(created)
+  const facts = `${created.id} (${subjectText(created.subject)})${end === undefined ? '' : `, until ${end}`}`
+  return `${created.key}\n${facts}\nCopy the key now: only its SHA-256 is kept.`
+}

@@ -1,0 +1,12 @@
+export { apiKeys } from './api-keys.ts'
+export type { ApiKeysOptions } from './api-keys.ts'
+export {
+  createApiKey,
+  expireApiKey,
+  listApiKeys,
+  readApiKey,
+  revokeApiKey,
+  rotateApiKey,
+} from './manage.ts'
+export type { ApiKeyOptions, NewApiKey } from './manage.ts'
+export type { ApiKey } from './record.ts'

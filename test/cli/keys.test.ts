@@ -1,0 +1,117 @@
+import { apiKeys } from '@sluice/core/api-keys'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { sent } from '../core/api-keys/support.ts'
+import { sharedRedisOverHttp } from '../support/running-redis.ts'
+import { createOperator, jsonOf, type Operator } from './operator.ts'
+import { removeProjects } from './project.ts'
+
+const redis = sharedRedisOverHttp()
+afterAll(removeProjects)
+
+let operator: Operator
+beforeEach(() => {
+  operator = createOperator(redis.local)
+})
+
+/** Runs a command that succeeds. */
+async function say(command: string): Promise<string[]> {
+  const { out, err, exitCode } = await operator.app.sluice(command.split(' '))
+  expect({ command, err, exitCode }).toEqual({ command, err: '', exitCode: 0 })
+  return out.split('\n')
+}
+
+const accepts = async (key: string) => (await apiKeys(operator.running)(sent(key))) ?? null
+
+const OWNER = 'tenant=acme plan=growth'
+const NOTHING = 'Nothing is changed. Add --yes to change it.'
+const CHANGED = 'Changed. It applies in every isolate within 5 seconds.'
+
+async function made(args = ''): Promise<{ key: string; id: string }> {
+  const [key = '', facts = ''] = await say(`keys create --tenant acme --plan growth --yes${args}`)
+  return { key, id: facts.split(' ')[0] ?? '' }
+}
+
+describe('sluice keys', () => {
+  it('makes a key that the app accepts, and shows it once', async () => {
+    expect(await say('keys create --tenant acme --plan growth')).toEqual([
+      `A key of ${OWNER}`,
+      'Nothing is made. Add --yes to make it.',
+    ])
+    const lines = await say('keys create --tenant acme --plan growth --expires 90d --yes')
+    expect(lines).toEqual([
+      expect.stringMatching(/^sk_[\w-]{43}$/),
+      expect.stringMatching(/^key_[0-9a-f]{16} \(tenant=acme plan=growth\), until \d{4}-/),
+      'Copy the key now: only its SHA-256 is kept.',
+    ])
+    const [key = '', facts = ''] = lines
+    const id = facts.split(' ')[0] ?? ''
+    expect(await accepts(key)).toEqual({ tenant: 'acme', plan: 'growth', key: id })
+    const listed = (await say('keys --tenant acme')).map((line) => line.split(/ {2,}/))
+    const day = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z$/)
+    expect(listed).toEqual([
+      ['key', 'subject', 'created', 'expires', 'last used'],
+      [id, OWNER, day, day, day],
+    ])
+    expect(listed.flat().join()).not.toContain(key)
+    expect(jsonOf(await operator.app.sluice(['keys', '--tenant', 'acme', '--json']))).toMatchObject(
+      {
+        keys: [{ id, subject: { tenant: 'acme', plan: 'growth' }, lastUsedAt: expect.any(Number) }],
+      },
+    )
+  })
+
+  it('replaces a key, and lets the old one expire', async () => {
+    const { key, id } = await made()
+    const line = `${id} (${OWNER}): replaced; the old one expires in 2h`
+    expect(await say(`keys rotate ${id} --overlap 2h`)).toEqual([line, NOTHING])
+    const [said, another = ''] = await say(`keys rotate ${id} --overlap 2h --yes`)
+    expect(said).toBe(line)
+    expect([await accepts(key), await accepts(another)]).toMatchObject([
+      { key: id, plan: 'growth' },
+      { tenant: 'acme', plan: 'growth' },
+    ])
+    const keys = jsonOf(await operator.app.sluice(['keys', '--tenant', 'acme', '--json']))['keys']
+    expect(keys).toMatchObject([{ id, expiresAt: expect.any(Number) }, {}])
+  })
+
+  it('lets a key expire, and revokes one', async () => {
+    const { key, id } = await made()
+    const line = `${id} (${OWNER}): expires in 12h`
+    expect(await say(`keys expire ${id} --in 12h`)).toEqual([line, NOTHING])
+    expect(await say(`keys expire ${id} --in 12h --yes`)).toEqual([line, CHANGED])
+    expect(await say(`keys expire ${id} --in 3d --yes`)).toEqual([
+      expect.stringMatching(new RegExp(`^${id} already expires sooner: \\d{4}-`)),
+    ])
+    const gone = `${id} (${OWNER}): revoked; never used`
+    expect(await say(`keys revoke ${id}`)).toEqual([gone, NOTHING])
+    expect(await accepts(key)).toMatchObject({ key: id })
+    await say(`keys revoke ${id} --yes`)
+    expect(await accepts(key)).toBeNull()
+    expect(await say('keys --tenant acme')).toHaveLength(1)
+  })
+
+  it.each([
+    ['', /name whose keys, such as --tenant acme/],
+    ['create', /name whose keys, such as --tenant acme/],
+    ['create --tenant acme --plan gold', /there is no plan "gold"; there are starter, growth/],
+    ['create --tenant acme --expires soon', /--expires soon must be a duration/],
+    ['create --tenant acme --expires 900d --yes', /at most 366 days/],
+    ['create --tenant acme --overlap 1h', /--overlap is not for sluice keys create/],
+    ['create acme', /sluice keys create takes no name of a key/],
+    ['rotate', /sluice keys rotate needs the name of one key/],
+    ['rotate key_0123456789abcdef', /there is no key key_0123456789abcdef\. List them/],
+    ['revoke acme', /there is no key acme\. List them/],
+    ['revoke key_0123456789abcdef key_0123456789abcdef', /needs the name of one key/],
+    ['expire key_0123456789abcdef', /name when it expires, such as --in 1h/],
+    ['expire key_0123456789abcdef --in never', /--in never must be a duration/],
+    ['list --tenant acme --yes', /--yes is not for sluice keys list/],
+    ['delete x', /there is no sluice keys delete; there are list, create, rotate, expire, revoke/],
+  ])('refuses: keys %s', async (args, says) => {
+    const { out, err, exitCode } = await operator.app.sluice([
+      'keys',
+      ...args.split(' ').filter(Boolean),
+    ])
+    expect({ out, exitCode }).toEqual({ out: '', exitCode: 1 })
+    expect(err).toMatch(says)
+  })
+})

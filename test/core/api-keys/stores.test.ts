@@ -1,0 +1,103 @@
+import {
+  apiKeys,
+  createApiKey,
+  expireApiKey,
+  listApiKeys,
+  readApiKey,
+  revokeApiKey,
+  rotateApiKey,
+} from '@sluice/core/api-keys'
+import { describe, expect, it } from 'vitest'
+import { setUp } from '../../support/limiters.ts'
+import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
+import { DAY, HOUR, NOON } from '../../support/times.ts'
+import { RPM, sent } from './support.ts'
+
+const ACME = { tenant: 'acme corp:/=%', plan: 'growth', team: undefined }
+const OWNER = { tenant: ACME.tenant, plan: 'growth' }
+
+describe.each(STORES_TO_TEST)('API keys, over %s', (name) => {
+  const make = storesOf(name)
+  const start = () => {
+    const { limiter, clock } = setUp([RPM], { store: make() })
+    // Each a new isolate, which has seen nothing.
+    const resolve = (key: string) => apiKeys(limiter)(sent(key))
+    return { limiter, clock, resolve }
+  }
+
+  it('resolve requests to the subject that they were made for', async () => {
+    const { limiter, resolve } = start()
+    const { key, ...facts } = await createApiKey(limiter, ACME)
+    expect(key).toMatch(/^sk_[\w-]{43}$/)
+    expect(facts).toEqual({
+      id: expect.stringMatching(/^key_[0-9a-f]{16}$/),
+      subject: OWNER,
+      createdAt: NOON,
+    })
+    expect(await resolve(key)).toEqual({ ...OWNER, key: facts.id })
+    const another = key.slice(0, -1) + (key.endsWith('A') ? 'E' : 'A')
+    expect(await Promise.all([another, 'sk_short', key.slice(3)].map(resolve))).toEqual([
+      null,
+      null,
+      null,
+    ])
+    const other = await createApiKey(limiter, { tenant: 'other' }, { prefix: 'live-' })
+    expect(other.key).toMatch(/^live-[\w-]{43}$/)
+    const used = { ...facts, lastUsedAt: NOON }
+    expect(await listApiKeys(limiter, ACME.tenant)).toEqual([used])
+    expect(await readApiKey(limiter, facts.id)).toEqual(used)
+    expect(await listApiKeys(limiter, 'nobody')).toEqual([])
+  })
+
+  it('expire, are replaced, and are revoked', async () => {
+    const { limiter, clock, resolve } = start()
+    const first = await createApiKey(limiter, ACME, { expiresIn: '30d' })
+    const second = await rotateApiKey(limiter, first.id, { overlap: '1h', prefix: 'new_' })
+    expect(second.key).toMatch(/^new_/)
+    expect(second).toMatchObject({ subject: OWNER, expiresAt: undefined })
+    expect(await resolve(first.key)).toMatchObject({ key: first.id })
+    clock.advance(HOUR)
+    expect(await resolve(first.key)).toBeNull()
+    expect(await resolve(second.key)).toMatchObject({ key: second.id })
+    // Sooner stays sooner.
+    expect(await expireApiKey(limiter, first.id, '1d')).toMatchObject({ expiresAt: NOON + HOUR })
+    expect(
+      (await listApiKeys(limiter, ACME.tenant)).map(({ id, expiresAt }) => [id, expiresAt]),
+    ).toEqual([
+      [first.id, NOON + HOUR],
+      [second.id, undefined],
+    ])
+    expect(await expireApiKey(limiter, second.id, 0)).toMatchObject({ expiresAt: NOON + HOUR })
+    expect(await resolve(second.key)).toBeNull()
+    expect(await revokeApiKey(limiter, first.id)).toBe(true)
+    expect(await revokeApiKey(limiter, first.id)).toBe(false)
+    expect(await readApiKey(limiter, first.id)).toBeUndefined()
+    expect((await listApiKeys(limiter, ACME.tenant)).map(({ id }) => id)).toEqual([second.id])
+  })
+
+  it('are all listed, though they are made at once', async () => {
+    const { limiter } = start()
+    const made = await Promise.all(Array.from({ length: 8 }, () => createApiKey(limiter, ACME)))
+    const listed = await listApiKeys(limiter, ACME.tenant)
+    expect(listed.map(({ id }) => id).toSorted()).toEqual(made.map(({ id }) => id).toSorted())
+  })
+
+  it('note their last use once an hour, and not after they are revoked', async () => {
+    const { limiter, clock, resolve } = start()
+    const { id, key } = await createApiKey(limiter, ACME, { expiresIn: '2d' })
+    const lastUse = async () => (await readApiKey(limiter, id))?.lastUsedAt
+    expect(await lastUse()).toBeUndefined()
+    await resolve(key)
+    clock.advance(HOUR - 1)
+    await resolve(key)
+    expect(await lastUse()).toBe(NOON)
+    clock.advance(1)
+    await resolve(key)
+    expect(await lastUse()).toBe(NOON + HOUR)
+    clock.advance(DAY)
+    await Promise.all([resolve(key), revokeApiKey(limiter, id)])
+    expect(await lastUse()).toBeUndefined()
+    clock.advance(5_000)
+    expect(await resolve(key)).toBeNull()
+  })
+})
