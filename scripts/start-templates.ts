@@ -22,12 +22,14 @@ const FRAMEWORKS = {
     'src/pages/api/ai/chat.ts',
     'astro.config.mjs',
   ],
-  cloudflare: ['wrangler', 'worker.ts'],
+  cloudflare: ['wrangler', 'worker.ts', 'wrangler.jsonc'],
+  // Named by who wants it: a package does not tell.
+  'durable-objects': [undefined, 'limits.ts', 'worker.ts', 'wrangler.jsonc'],
   hono: ['hono', 'limits.ts', 'auth.ts', 'server.ts'],
   express: ['express', 'limits.ts', 'auth.ts', 'server.ts'],
   fastify: ['fastify', 'limits.ts', 'auth.ts', 'server.ts'],
   h3: ['h3', 'limits.ts', 'auth.ts', 'server.ts'],
-} as const satisfies Record<string, readonly [dependency: string, ...files: string[]]>
+} as const satisfies Record<string, readonly [dependency: string | undefined, ...files: string[]]>
 
 const INSTALL = /^npm install (?!--save-dev)(.*)$/m
 const INSTALL_DEV = /^npm install --save-dev (.*)$/m

@@ -16,6 +16,7 @@ const BIN = new URL('../../node_modules/.bin', import.meta.url).pathname
 const APPS: readonly (readonly [framework: string, secrets: string, port: string])[] = [
   ['nextjs', '.env', '-p PORT'],
   ['cloudflare', '.dev.vars', '--port PORT'],
+  ['durable-objects', '.dev.vars', '--port PORT'],
 ]
 
 it.each(APPS)(
@@ -23,9 +24,10 @@ it.each(APPS)(
   async (framework, secrets, option) => {
     const app = project({})
     const made = await app.sluice(['init', '--framework', framework, '--yes'])
-    const [install = '', , , start = '', call = ''] = (made.out.split('Next:\n')[1] ?? '')
+    const [install = '', ...others] = (made.out.split('Next:\n')[1] ?? '')
       .split('\n')
       .map((line) => line.trim().replace(/ +#.*/, ''))
+    const [start = '', call = ''] = others.slice(-2)
     expect(install).toContain('npm install ')
     // What npm install leaves in an empty folder.
     writeFileSync(join(app.folder, 'package.json'), '{}')

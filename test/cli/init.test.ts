@@ -39,7 +39,7 @@ const FRAMEWORKS: readonly (readonly [
       'astro.config.mjs',
     ],
   ],
-  ['cloudflare', 'wrangler', ['worker.ts']],
+  ['cloudflare', 'wrangler', ['worker.ts', 'wrangler.jsonc']],
   ['hono', 'hono', ['limits.ts', 'auth.ts', 'server.ts']],
   ['express', 'express', ['limits.ts', 'auth.ts', 'server.ts']],
   ['fastify', 'fastify', ['limits.ts', 'auth.ts', 'server.ts']],
@@ -100,6 +100,19 @@ describe('sluice init', () => {
       /^JWT_SECRET=mine\nUPSTASH_REDIS_REST_URL=.+\nUPSTASH_REDIS_REST_TOKEN=.+\n$/,
     )
     expect(read(one, '.gitignore')).toBe('dist\n.env\n')
+  })
+
+  it('makes a Worker without Redis, and no store for it', async () => {
+    const one = app('wrangler')
+    const { out, exitCode } = await one.sluice(['init', '--framework', 'durable-objects', '--yes'])
+    expect(exitCode).toBe(0)
+    const page = filesOf(startPage('durable-objects'))
+    for (const path of ['limits.ts', 'worker.ts', 'wrangler.jsonc']) {
+      expect(read(one, path)).toBe(page.get(path))
+    }
+    expect(read(one, '.dev.vars')).toMatch(/^JWT_SECRET=[0-9a-f]{64}\n$/)
+    expect(read(one, '.env.example')).toBe('JWT_SECRET=\n')
+    expect(out).not.toMatch(/sluice\/cli local|UPSTASH/)
   })
 
   it('uses the store that a project has', async () => {

@@ -69,7 +69,7 @@ it('has commands', () => {
 it.each(COMMANDS)('prints what the page shows: sluice $command', async ({ command, output }) => {
   const args = (command.match(/(?:'[^']*'|[^\s'])+/g) ?? []).map((arg) => arg.replaceAll("'", ''))
   const { out, err, exitCode } = await app.sluice(
-    args.map((arg) => (/^key_/.test(arg) ? keyId : arg)),
+    args.map((arg) => (arg.startsWith('key_') ? keyId : arg)),
   )
   keyId = /key_[0-9a-f]{16}/.exec(out)?.[0] ?? keyId
   // The progress of long work goes to standard error.

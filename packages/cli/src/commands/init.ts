@@ -20,7 +20,8 @@ export const init: Command = {
 Finds the framework of this folder, and shows the files that limit its routes below /api/ai, with a store and a secret
 for development. A file that exists is left as it is. Without --yes, nothing is written.
 
-  --framework NAME      nextjs, sveltekit, astro, cloudflare, hono, express, fastify or h3
+  --framework NAME      nextjs, sveltekit, astro, cloudflare, durable-objects (a Worker without Redis), hono, express,
+                        fastify or h3
   --yes                 write the files
 `,
   options: { framework: { type: 'string' }, yes: { type: 'boolean' } },

@@ -9,6 +9,8 @@ interface Project {
   readonly isModule: boolean
   /** The file that starts the app, if it is not the one that is made. */
   readonly ownServer: string | undefined
+  /** False if it counts in what its platform has. */
+  readonly needsStore: boolean
   /** The file that names its store. */
   readonly store: string | undefined
 }
@@ -16,7 +18,7 @@ interface Project {
 /** Returns the commands that lead to a first call. */
 export function nextSteps(template: Template, project: Project): string[] {
   const { name, packages, devPackages } = template
-  const { isNew, isModule, ownServer, store } = project
+  const { isNew, isModule, ownServer, needsStore, store } = project
   const missing = isNew ? (FRAMEWORK_PACKAGES[name] ?? []) : []
   const url = `http://localhost:${PORTS[name] ?? 3000}/api/ai/chat`
   const start = ownServer === undefined ? (STARTS[name] ?? serverStart()) : undefined
@@ -24,13 +26,16 @@ export function nextSteps(template: Template, project: Project): string[] {
     `npm install ${[...missing, ...packages].join(' ')}`,
     `npm install --save-dev ${devPackages.join(' ')}`,
     ...(template.isModule && !isModule ? [moduleStep(ownServer)] : []),
-    store === undefined
-      ? 'npx @sluice/cli local --token development   # a store; leave it running'
-      : `# the store is that of ${store}: these calls count there`,
+    ...(needsStore ? [storeStep(store)] : []),
     start === undefined ? `# start ${ownServer} as you do` : `${start}   # in another terminal`,
     `curl -i -X POST -H "authorization: Bearer $(npx @sluice/cli token --tenant acme)" -H 'content-type: application/json' ${url}`,
   ]
 }
+
+const storeStep = (file: string | undefined): string =>
+  file === undefined
+    ? 'npx @sluice/cli local --token development   # a store; leave it running'
+    : `# the store is that of ${file}: these calls count there`
 
 /** A server of its own may be CommonJS, which ends where the whole project becomes modules. */
 const moduleStep = (ownServer: string | undefined): string =>
@@ -45,8 +50,13 @@ const STARTS: Readonly<Record<string, string>> = {
   // Astro does not give the variables of .env to process.env.
   astro: 'node --env-file=.env node_modules/astro/bin/astro.mjs dev --port 3000',
   cloudflare: 'npx wrangler dev',
+  'durable-objects': 'npx wrangler dev',
 }
-const PORTS: Readonly<Record<string, number>> = { sveltekit: 5173, cloudflare: 8787 }
+const PORTS: Readonly<Record<string, number>> = {
+  sveltekit: 5173,
+  cloudflare: 8787,
+  'durable-objects': 8787,
+}
 
 /** Packages of the framework itself. Its page expects them to be installed. */
 const FRAMEWORK_PACKAGES: Readonly<Record<string, readonly string[]>> = {

@@ -54,7 +54,8 @@ export function planOf(folder: string, framework: string | undefined): Plan {
   if (template.name === 'sveltekit' && !manifest) {
     throw new CommandError('create an app first: npx sv create. Then run sluice init in its folder')
   }
-  const isWorker = template.name === 'cloudflare'
+  const isWorker = template.packages.includes('@sluice/cloudflare')
+  const needsStore = Object.values(template.files).some((text) => text.includes('upstash('))
   const secrets = isWorker ? '.dev.vars' : '.env'
   // Next.js looks for its files in one place.
   const prefix = template.name === 'nextjs' && existsSync(join(folder, 'src/app')) ? 'src/' : ''
@@ -67,7 +68,7 @@ export function planOf(folder: string, framework: string | undefined): Plan {
     folder,
     isWorker ? [secrets] : (VARIABLE_FILES[template.name] ?? ['.env']),
   )
-  const store = known.get('UPSTASH_REDIS_REST_URL')
+  const store = needsStore ? known.get('UPSTASH_REDIS_REST_URL') : undefined
   const needsManifest = manifest === undefined && template.isModule
   return {
     framework: template.name,
@@ -76,15 +77,17 @@ export function planOf(folder: string, framework: string | undefined): Plan {
       ...lines(folder, '.gitignore', [secrets]),
       ...(needsManifest ? fileChange(folder, 'package.json', manifestText(folder)) : []),
       ...files,
-      ...variables(folder, secrets, known),
-      ...(isWorker ? fileChange(folder, 'wrangler.jsonc', WRANGLER) : []),
+      ...variables(folder, secrets, known, needsStore),
     ],
-    next: nextSteps(template, { isNew: manifest === undefined, isModule, ownServer, store }),
+    next: nextSteps(template, {
+      isNew: manifest === undefined,
+      isModule,
+      ownServer,
+      needsStore,
+      store,
+    }),
   }
 }
-
-const WRANGLER = `{ "name": "limited", "main": "worker.ts", "compatibility_date": "2026-05-01" }
-`
 
 const manifestText = (folder: string): string =>
   `${JSON.stringify(
@@ -130,7 +133,9 @@ function filesOf(
 
 function detect(manifest: Manifest | undefined): Template {
   const packages = { ...manifest?.dependencies, ...manifest?.devDependencies }
-  const found = TEMPLATES.find(({ dependency }) => Object.hasOwn(packages, dependency))
+  const found = TEMPLATES.find(
+    ({ dependency }) => dependency !== undefined && Object.hasOwn(packages, dependency),
+  )
   if (found) return found
   const what = manifest
     ? 'package.json names no framework that is known here'
@@ -204,8 +209,13 @@ function knownVariables(folder: string, files: readonly string[]): Map<string, s
 }
 
 /** Returns the changes that give a project its variables: with values for development, and an example without. */
-function variables(folder: string, path: string, known: ReadonlyMap<string, string>): Change[] {
-  const values = { ...LOCAL_STORE, JWT_SECRET: randomBytes(32).toString('hex') }
+function variables(
+  folder: string,
+  path: string,
+  known: ReadonlyMap<string, string>,
+  needsStore: boolean,
+): Change[] {
+  const values = { ...(needsStore && LOCAL_STORE), JWT_SECRET: randomBytes(32).toString('hex') }
   const names = Object.keys(values)
   const missing = Object.entries(values).filter(([name]) => !known.has(name))
   const [change] = lines(

@@ -64,6 +64,22 @@ export const TEMPLATES: readonly Template[] = [
     files: {
       'worker.ts':
         "import { env } from 'cloudflare:workers'\nimport { rateLimit } from '@sluice/cloudflare'\nimport { createLimiter, slidingWindow } from '@sluice/core'\nimport { jwtSubject } from '@sluice/core/jwt'\nimport { upstash } from '@sluice/core/upstash'\n\nconst limiter = createLimiter({\n  store: upstash({ env }), // UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n\nconst subject = jwtSubject({\n  secret: () => env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n\nconst handle = (): Response => Response.json({ answer: 42 })\n\nexport default { fetch: rateLimit(limiter, { routes: ['/api/ai/**'], subject }, handle) }\n",
+      'wrangler.jsonc':
+        '{ "name": "limited", "main": "worker.ts", "compatibility_date": "2026-05-01" }\n',
+    },
+  },
+  {
+    name: 'durable-objects',
+    packages: ['@sluice/core', '@sluice/cloudflare'],
+    devPackages: ['@sluice/cli', 'wrangler'],
+    isModule: false,
+    files: {
+      'limits.ts':
+        "import { env } from 'cloudflare:workers'\nimport { durableObjects } from '@sluice/cloudflare/durable-object'\nimport { createLimiter, slidingWindow } from '@sluice/core'\n\nexport const limiter = createLimiter({\n  store: durableObjects(env.LIMITS),\n  policies: [slidingWindow({ name: 'rpm', limit: 20, window: '1m', per: ['tenant', 'route'] })],\n})\n",
+      'worker.ts':
+        "import { env } from 'cloudflare:workers'\nimport { rateLimit } from '@sluice/cloudflare'\nimport { jwtSubject } from '@sluice/core/jwt'\nimport { limiter } from './limits'\n\nexport { LimitsObject } from '@sluice/cloudflare/durable-object'\n\nconst subject = jwtSubject({\n  secret: () => env.JWT_SECRET,\n  algorithms: ['HS256'],\n  claims: { tenant: 'tenant' },\n})\n\nconst handle = (): Response => Response.json({ answer: 42 })\n\nexport default { fetch: rateLimit(limiter, { routes: ['/api/ai/**'], subject }, handle) }\n",
+      'wrangler.jsonc':
+        '{\n  "name": "limited",\n  "main": "worker.ts",\n  "compatibility_date": "2026-05-01",\n  "durable_objects": { "bindings": [{ "name": "LIMITS", "class_name": "LimitsObject" }] },\n  "migrations": [{ "tag": "v1", "new_sqlite_classes": ["LimitsObject"] }],\n}\n',
     },
   },
   {
