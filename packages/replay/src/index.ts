@@ -6,7 +6,7 @@ export type { LogFormat } from './log/formats.ts'
 export type { Call } from './call.ts'
 
 // Replays
-export { replay } from './simulation/replay.ts'
+export { compare, replay } from './simulation/replay.ts'
 export type { Denial, ReplayOptions } from './simulation/replay.ts'
 export { policySet } from './simulation/policy-set.ts'
 export type { Limits, OmittedPolicy, PolicySet } from './simulation/policy-set.ts'
@@ -18,6 +18,7 @@ export type { SuggestedLimit, Suggestion, SuggestOptions } from './limits/sugges
 // Reports
 export { renderText } from './report/text.ts'
 export type {
+  ComparedSets,
   Comparison,
   LogReport,
   PolicyReport,

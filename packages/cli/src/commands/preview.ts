@@ -73,27 +73,26 @@ async function decide(
   values: Values,
   { limiter, desired, prices }: Limits,
 ): Promise<Omit<Preview, 'changes'>> {
-  const { openLog, policySet, replay } = await import('@sluice/replay')
+  const { compare, openLog, policySet } = await import('@sluice/replay')
   const stored = await settingsOf(limiter)
   const sets = [
     policySet(NOW, { limiter, prices, configuration: stored.filter(isLasting).map(lastingOf) }),
     policySet('file', { limiter, prices, configuration: desired }),
-  ]
+  ] as const
   const log = await openLog(path, logOptionsOf(values))
   const denials = collectNewDenials(NOW)
   const progress = createProgress(process.stderr, 'preview')
   const calls = log.calls((share) => progress.update(share))
-  const result = await replay(calls, sets, {
+  const result = await compare(calls, sets, {
     onDenied: (denial) => denials.add(denial),
   }).finally(() => progress.end())
   assertReadable(log.facts, result.log.used.calls)
-  const then = result.sets[1]
   return {
     log: { calls: result.log.used.calls, from: result.log.from, to: result.log.to },
-    stillDenied: result.comparison?.bothDeny ?? 0,
-    nowAllowed: result.comparison?.onlyFirstDenies ?? 0,
+    stillDenied: result.comparison.bothDeny,
+    nowAllowed: result.comparison.onlyFirstDenies,
     newlyDenied: denials.read(),
-    unreached: (then?.policies ?? []).filter(({ fullest, denied }) => denied === 0 && fullest < 1),
+    unreached: result.policies.filter(({ fullest, denied }) => denied === 0 && fullest < 1),
     notes: [
       'A denied call is not sent again: what clients would not have sent after a denial, or sent again, is not known.',
       ...(log.spreadMs === undefined
@@ -104,7 +103,7 @@ async function decide(
       ...(stored.some(({ temporary }) => temporary)
         ? ['Changes until a time are left out: they end by themselves.']
         : []),
-      ...(then?.omitted ?? []).map(({ name, reason }) => `${name} is left out: ${reason}.`),
+      ...sets[1].omitted.map(({ name, reason }) => `${name} is left out: ${reason}.`),
     ],
   }
 }

@@ -1,4 +1,10 @@
-import type { Decision, PolicyState, SkippedPolicy } from '../decision.ts'
+import type {
+  AllowedDecision,
+  Decision,
+  DeniedDecision,
+  PolicyState,
+  SkippedPolicy,
+} from '../decision.ts'
 import type { StoreReply, Verdict } from '../stores/store.ts'
 import type { ResolvedEntry } from './resolve.ts'
 
@@ -13,10 +19,24 @@ export function conclude(
   const policies = verdicts.map((verdict, index) =>
     stateOf(entries[index] as ResolvedEntry, verdict),
   )
-  const facts = { at: now, source, place, skipped, plan, planSource, degraded, policies }
-  return degraded && degraded.mode !== 'local'
-    ? blindDecision(degraded.mode, facts)
-    : decisionOf(facts)
+  const { allowed, reason, violated, retryAfterMs, delayMs } =
+    degraded && degraded.mode !== 'local' ? BLIND[degraded.mode] : outcomeOf(policies)
+  // One literal: engines make it faster than a copy of an object with more.
+  return {
+    at: now,
+    source,
+    place,
+    skipped,
+    plan,
+    planSource,
+    degraded,
+    policies,
+    allowed,
+    reason,
+    violated,
+    retryAfterMs,
+    delayMs,
+  } as Decision
 }
 
 /** Describes one policy after the decision. */
@@ -48,24 +68,42 @@ function stateOf(entry: ResolvedEntry, verdict: Verdict): PolicyState {
   }
 }
 
-/** The parts of a decision that are known before its outcome. */
-type DecisionFacts = Pick<
-  Decision,
-  'at' | 'source' | 'place' | 'skipped' | 'plan' | 'planSource' | 'degraded' | 'policies'
+/** The parts of a decision that its policies decide. */
+type Result = Pick<
+  AllowedDecision | DeniedDecision,
+  'allowed' | 'reason' | 'violated' | 'retryAfterMs' | 'delayMs'
 >
 
 /** The `retryAfterMs` of a denial without the store, in milliseconds. */
 const STORE_RETRY_MS = 1_000
 
+/** The results by mode alone, because the store failed. */
+const BLIND: Readonly<Record<'allow' | 'deny', Result>> = {
+  allow: {
+    allowed: true,
+    reason: undefined,
+    violated: undefined,
+    retryAfterMs: 0,
+    delayMs: 0,
+  },
+  deny: {
+    allowed: false,
+    reason: 'store_unavailable',
+    violated: undefined,
+    retryAfterMs: STORE_RETRY_MS,
+    delayMs: 0,
+  },
+}
+
 /**
  * Decides from the states of all policies. The policy that denies is the first that can never fit,
  * otherwise the first that does not fit now; the wait is the longest of all that do not fit.
  */
-function decisionOf(facts: DecisionFacts): Decision {
+function outcomeOf(policies: readonly PolicyState[]): Result {
   let violated: PolicyState | undefined
   let retryAfterMs: number | null = 0
   let delayMs = 0
-  for (const policy of facts.policies) {
+  for (const policy of policies) {
     if (policy.fits || !policy.enforced) {
       delayMs = Math.max(delayMs, policy.delayMs)
       continue
@@ -75,18 +113,9 @@ function decisionOf(facts: DecisionFacts): Decision {
     if (waitMs === null || violated === undefined) violated = policy
     retryAfterMs = waitMs === null ? null : Math.max(retryAfterMs, waitMs)
   }
-  // Engines copy an object fast if the copy begins with it.
   if (violated === undefined) {
-    return { ...facts, allowed: true, reason: undefined, violated, retryAfterMs: 0, delayMs }
+    return { allowed: true, reason: undefined, violated, retryAfterMs: 0, delayMs }
   }
   const reason = retryAfterMs === null ? 'cost_exceeds_limit' : violated.reason
-  return { ...facts, allowed: false, reason, violated, retryAfterMs, delayMs: 0 }
-}
-
-/** Decides by `mode` alone, because the store failed. */
-function blindDecision(mode: 'allow' | 'deny', facts: DecisionFacts): Decision {
-  const base = { ...facts, violated: undefined, delayMs: 0 as const }
-  return mode === 'allow'
-    ? { ...base, allowed: true, reason: undefined, retryAfterMs: 0 }
-    : { ...base, allowed: false, reason: 'store_unavailable', retryAfterMs: STORE_RETRY_MS }
+  return { allowed: false, reason, violated, retryAfterMs, delayMs: 0 }
 }

@@ -1,32 +1,20 @@
-import type { Decision, PolicyState } from '@sluice/core'
+import type { Decision } from '@sluice/core'
 import type { Call } from '../call.ts'
 import type { PolicySet } from './policy-set.ts'
-import type { PolicyReport, SeriesName, SetReport, TenantReport, Use } from './report-types.ts'
+import type { SeriesName, SetReport, TenantReport, Use } from './report-types.ts'
 import { collectDemand } from './demand.ts'
+import { createPolicyTallies, noDenials, note, timesOf, type Denials } from './policy-tallies.ts'
 import { createShadowTally } from './shadow-tally.ts'
 import { createTimeSeries } from './time-series.ts'
 
 /** A `Use` under construction. */
 type Sum = { -readonly [Name in keyof Use]: Use[Name] }
 
-/** Denials with their times, under construction. */
-interface Denials {
-  count: number
-  firstAt: number
-  lastAt: number
-}
-
 interface TenantTally extends Denials {
   plan: string | undefined
   readonly used: Sum
   readonly denied: Sum
   readonly policies: Record<string, number>
-}
-
-interface PolicyTally extends Denials {
-  readonly tenants: Set<string>
-  calls: number
-  fullest: number
 }
 
 /** Collects the decisions of one set of limits. */
@@ -51,21 +39,16 @@ export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
   const denied = noUse()
   let delayed = 0
   const tenants = new Map<string, TenantTally>()
-  const policies = new Map<string, PolicyTally>(
-    rules.map((rule) => [rule.name, { ...noDenials(), tenants: new Set(), calls: 0, fullest: 0 }]),
-  )
+  const policies = createPolicyTallies(rules)
   const series = createTimeSeries(SERIES)
   const demand = collectDemand(rules)
   const shadow = createShadowTally()
 
-  function addDenial({ at, subject }: Call, use: Use, tally: TenantTally, policy: string): void {
+  function addDenial({ at }: Call, use: Use, tally: TenantTally, policy: string): void {
     addUse(denied, use)
     addUse(tally.denied, use)
     note(tally, at)
     tally.policies[policy] = (tally.policies[policy] ?? 0) + 1
-    const policyTally = policies.get(policy) as PolicyTally
-    note(policyTally, at)
-    policyTally.tenants.add(subject.tenant)
   }
 
   return {
@@ -78,7 +61,7 @@ export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
       addUse(tally.used, use)
       series.add(call.at, amountsOf(decision.allowed, use))
       demand.add(call, decision)
-      for (const state of decision.policies) noteUse(policies.get(state.name), state)
+      policies.add(call, decision)
       if (decision.delayMs > 0) delayed += 1
       shadow.add(call.subject.tenant, use, decision)
       if (decision.violated) addDenial(call, use, tally, decision.violated.name)
@@ -96,7 +79,7 @@ export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
         used,
         denied,
         delayed,
-        policies: rules.map((rule) => policyReport(rule, policies.get(rule.name) as PolicyTally)),
+        policies: policies.report(),
         shadow: shadow.report(),
         omitted,
         partitions: demand.partitions,
@@ -112,36 +95,12 @@ export function createRecorder({ name, rules, omitted }: PolicySet): Recorder {
   }
 }
 
-function noteUse(tally: PolicyTally | undefined, { burst, remaining }: PolicyState): void {
-  if (!tally) return
-  tally.calls += 1
-  // A limit of 0 is always full.
-  tally.fullest = Math.max(tally.fullest, burst > 0 ? (burst - remaining) / burst : 1)
-}
-
 function tenantReport(tenant: string, tally: TenantTally): TenantReport {
   const { plan, used, denied, policies } = tally
   return { tenant, plan, used, denied, policies, ...timesOf(tally) }
 }
 
-function policyReport(rule: { name: string; unit: string }, tally: PolicyTally): PolicyReport {
-  const { count: denied, tenants, calls, fullest } = tally
-  const { name, unit } = rule
-  return { name, unit, denied, tenants: tenants.size, calls, fullest, ...timesOf(tally) }
-}
-
-function timesOf({
-  count,
-  firstAt,
-  lastAt,
-}: Denials): Pick<PolicyReport, 'firstDeniedAt' | 'lastDeniedAt'> {
-  const iso = (at: number): string | undefined =>
-    count > 0 ? new Date(at).toISOString() : undefined
-  return { firstDeniedAt: iso(firstAt), lastDeniedAt: iso(lastAt) }
-}
-
 const noUse = (): Sum => ({ calls: 0, tokens: 0, usd: 0 })
-const noDenials = (): Denials => ({ count: 0, firstAt: 0, lastAt: 0 })
 const noTally = (): TenantTally => ({
   ...noDenials(),
   plan: undefined,
@@ -149,13 +108,6 @@ const noTally = (): TenantTally => ({
   denied: noUse(),
   policies: Object.create(null) as Record<string, number>,
 })
-
-/** Counts a denial. Calls come in the order of their times. */
-function note(denials: Denials, at: number): void {
-  if (denials.count === 0) denials.firstAt = at
-  denials.count += 1
-  denials.lastAt = at
-}
 
 /** Adds one use to another. */
 function addUse(sum: Sum, { calls, tokens, usd }: Use): void {

@@ -2,13 +2,14 @@ import type { Prices } from '@sluice/ai'
 import type { Decision } from '@sluice/core'
 import type { Call } from '../call.ts'
 import type { PolicySet } from './policy-set.ts'
-import type { Comparison, Replay } from './report-types.ts'
+import type { ComparedSets, Comparison, Replay } from './report-types.ts'
 import { LIST_PRICES } from '@sluice/ai'
 import { optionError } from '../option-error.ts'
 import { SUSTAINED } from './demand.ts'
 import { createLogTally } from './log-tally.ts'
 import { createRecorder } from './recorder.ts'
-import { createTwin } from './twin.ts'
+import { createPolicyTallies } from './policy-tallies.ts'
+import { createTwin, type Twin } from './twin.ts'
 import { dollarsOf } from './units-of-call.ts'
 
 /** A call that a set of limits denies. */
@@ -49,19 +50,9 @@ export async function replay(
 ): Promise<Replay> {
   const { except, onDenied } = options
   const prices = options.prices ?? sets[0]?.prices ?? LIST_PRICES
-  const parts = sets.map((set) => {
-    if (set.rules.length > 0) {
-      return {
-        set,
-        twin: createTwin(set.rules, set.plans, set.configuration),
-        recorder: createRecorder(set),
-      }
-    }
-    const reasons = set.omitted.map(({ name, reason }) => `${name}: ${reason}`).join('; ')
-    throw optionError('policies', `must have a policy that can be replayed (${reasons})`)
-  })
+  const parts = sets.map((set) => ({ set, twin: twinOf(set), recorder: createRecorder(set) }))
   const log = createLogTally()
-  const pairs = { bothAllow: 0, bothDeny: 0, onlyFirstDenies: 0, onlySecondDenies: 0 }
+  const pairs = noPairs()
   for await (const call of calls) {
     const usd = dollarsOf(call, prices)
     log.add(call, usd)
@@ -83,6 +74,57 @@ export async function replay(
     comparison: sets.length === 2 ? pairs : undefined,
   }
 }
+
+/**
+ * Decides the calls of a log by two sets of limits, as `replay` does, and reports only what differs: it takes less time.
+ *
+ * @param calls In the order of their times, as `openLog` reads them.
+ * @throws ConfigError When the log lacks a dimension or a unit that a policy counts.
+ * @example
+ * const { comparison } = await compare(log.calls(), [policySet('now', now), policySet('then', then)])
+ * console.log(comparison.onlySecondDenies)
+ */
+export async function compare(
+  calls: AsyncIterable<Call>,
+  sets: readonly [first: PolicySet, second: PolicySet],
+  options: Pick<ReplayOptions, 'prices' | 'onDenied'> = {},
+): Promise<ComparedSets> {
+  const { onDenied } = options
+  const prices = options.prices ?? sets[0].prices ?? LIST_PRICES
+  const [first, second] = sets.map(twinOf) as [Twin, Twin]
+  const log = createLogTally()
+  const policies = createPolicyTallies(sets[1].rules)
+  const pairs = noPairs()
+  for await (const call of calls) {
+    const usd = dollarsOf(call, prices)
+    log.add(call, usd)
+    const before = await first.check(call, usd)
+    const after = await second.check(call, usd)
+    policies.add(call, after)
+    pairs[pairOf([before.allowed, after.allowed])] += 1
+    if (!onDenied) continue
+    const denial = { call, usd: usd ?? 0 }
+    if (!before.allowed) onDenied({ ...denial, set: sets[0].name, decision: before })
+    if (!after.allowed) onDenied({ ...denial, set: sets[1].name, decision: after })
+  }
+  return { log: log.read(), comparison: pairs, policies: policies.report() }
+}
+
+/** @throws ConfigError When the set has no policy that can be replayed. */
+function twinOf({ rules, omitted, plans, configuration }: PolicySet): Twin {
+  if (rules.length > 0) return createTwin(rules, plans, configuration)
+  const reasons = omitted.map(({ name, reason }) => `${name}: ${reason}`).join('; ')
+  throw optionError('policies', `must have a policy that can be replayed (${reasons})`)
+}
+
+type Pairs = { -readonly [Name in keyof Comparison]: Comparison[Name] }
+
+const noPairs = (): Pairs => ({
+  bothAllow: 0,
+  bothDeny: 0,
+  onlyFirstDenies: 0,
+  onlySecondDenies: 0,
+})
 
 function pairOf([first, second = first]: readonly boolean[]): keyof Comparison {
   if (first === second) return first ? 'bothAllow' : 'bothDeny'

@@ -106,6 +106,14 @@ export interface Comparison {
   readonly onlySecondDenies: number
 }
 
+/** The differences between two sets of limits, over one log. */
+export interface ComparedSets {
+  readonly log: LogReport
+  readonly comparison: Comparison
+  /** The policies of the second set. */
+  readonly policies: readonly PolicyReport[]
+}
+
 /** A replay of a log. */
 export interface Replay {
   readonly log: LogReport
