@@ -43,6 +43,7 @@ export const SUITES = {
       'test/core/waiting/stores.test.ts',
       'test/queue/stores.test.ts',
       'test/usage/{forgetting,recording}.test.ts',
+      'test/usage/denials/recording.test.ts',
     ],
   },
   /** Long random histories beside oracles that share no code with the product, faults, and broken stores that are caught. */

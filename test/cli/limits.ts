@@ -3,6 +3,7 @@ import { createLimiter, dailyCap, monthlyCap, slidingWindow, type Limiter } from
 import { runtimeConfiguration } from '@sluice/core/configuration'
 import { upstash } from '@sluice/core/upstash'
 import { recordUsage } from '@sluice/usage'
+import { recordDenials } from '@sluice/usage/denials'
 
 /** An instance of the app, elsewhere: the limits of `limitsFile` for the default plan. */
 export const instanceOf = (
@@ -20,6 +21,7 @@ export const instanceOf = (
     extensions: [
       runtimeConfiguration({ allow: { rpm: ['limit', 'mode'] } }),
       recordUsage({ tenants: 'plain' }),
+      recordDenials({ flushEvery: '1h' }),
     ],
   })
 
@@ -29,6 +31,7 @@ import { createLimiter, dailyCap, definePlans, monthlyCap, slidingWindow } from 
 import { runtimeConfiguration } from '@sluice/core/configuration'
 import { upstash } from '@sluice/core/upstash'
 import { recordUsage } from '@sluice/usage'
+import { recordDenials } from '@sluice/usage/denials'
 import { BUDGET } from './budget'
 
 enum Plan {
@@ -50,6 +53,7 @@ export const limiter = createLimiter({
   extensions: [
     runtimeConfiguration({ allow: { rpm: ['limit', 'mode'], all: ['limit'], budget: ['limit'] } }),
     recordUsage({ tenants: 'plain' }),
+    recordDenials(),
   ],
 })
 `

@@ -1,4 +1,5 @@
 import { flushUsage } from '@sluice/usage'
+import { denialId, flushDenials } from '@sluice/usage/denials'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { ACME, createOperator, FREE, jsonOf, type Operator } from './operator.ts'
@@ -65,6 +66,38 @@ describe('sluice why', () => {
       users: [{ what: 'chat', requests: 1, usd: 1_250_000 }],
     })
     expect((await running.peek(ACME, FREE)).policies[1]?.remaining).toBe(480)
+  })
+
+  it('tells of a 429 of the last day by its id', async () => {
+    await running.check(ACME, { cost: { request: 20, usd: 1_250_000 } })
+    const denied = await running.check(ACME, { cost: { request: 2, usd: 0 } })
+    const request = new Request('https://app.example', { headers: { 'x-request-id': 'req_7' } })
+    if (!denied.allowed) denialId()(denied, request)
+    await flushDenials(running)
+    const args = ['why', '--tenant', 'acme', '--id']
+    const { out, err } = await app.sluice([...args, 'req_7'])
+    expect(err).toBe('')
+    expect(out.split('\n')).toEqual([
+      expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z tenant=acme route=chat$/),
+      'Denied by rpm: 20 of 20 requests used, and it asked for 2.',
+      expect.stringMatching(
+        /^ {2}It would have fitted (\d+s|1m) later, if nothing else was charged\.$/,
+      ),
+      '  daily: 20 of 500 requests used',
+      '  budget: $1.25 of $50.00 used',
+      '  all: 20 of 1000 requests used',
+    ])
+    expect(jsonOf(await app.sluice([...args, 'req_7', '--json']))).toMatchObject({
+      tenant: 'acme',
+      denial: { id: 'req_7', policies: [{ name: 'rpm', cost: 2 }, {}, {}, {}] },
+    })
+    const none = await app.sluice([...args, 'req_8'])
+    expect([none.exitCode, none.err]).toEqual([
+      1,
+      expect.stringContaining('with the id req_8 is recorded'),
+    ])
+    const stray = await app.sluice([...args, 'req_7', '--route', 'chat'])
+    expect(stray.err).toContain('--id needs the tenant, and nothing else')
   })
 
   it('of what is allowed says how full each limit is', async () => {

@@ -1,4 +1,5 @@
 import { flushUsage } from '@sluice/usage'
+import { denialId, flushDenials } from '@sluice/usage/denials'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { BUDGET_FILE, instanceOf, limitsFile } from '../cli/limits.ts'
@@ -44,7 +45,10 @@ beforeAll(async () => {
   const running = instanceOf(redis.local, prefix)
   const acme = { tenant: 'acme', route: 'chat' }
   await running.check(acme, { cost: { request: 3, usd: 1_250_000 } })
-  await running.check(acme, { cost: { request: 21, usd: 0 } })
+  const denied = await running.check(acme, { cost: { request: 21, usd: 0 } })
+  const sent = new Request('https://app.example', { headers: { 'x-request-id': 'req_7f3a' } })
+  if (!denied.allowed) denialId()(denied, sent)
+  await flushDenials(running)
   await flushUsage(running)
 })
 afterAll(removeProjects)

@@ -1,9 +1,10 @@
 import { definitionOf, type Decision, type Limiter } from '@sluice/core'
 import { explain, explanationText } from '@sluice/core/explain'
 import { amountText, unitsText } from '@sluice/core/internal/text'
-import type { Command } from '../command.ts'
+import type { Command, Result } from '../command.ts'
 import { textOf } from '../command.ts'
-import { CommandError, lacksExtension } from '../errors.ts'
+import { denialText } from '../denial-text.ts'
+import { CommandError, installed, lacksExtension } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { nameText } from '../printable.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
@@ -13,19 +14,29 @@ import { usedOf } from './show.ts'
 export const why: Command = {
   summary: 'why a request is denied now, and what would let it pass',
   usage: `Usage: sluice why --tenant NAME [--cost UNIT=N,…] [options]
+       sluice why --tenant NAME --id ID [options]
 
 Tells which limits deny a request now, when it fits, and what would let it pass: less cost, or a higher limit. With
-recordUsage, also who has used it up in the last hours. It charges nothing.
+recordUsage, also who has used it up in the last hours. It charges nothing. With --id, tells why one request was denied,
+of those that recordDenials keeps for a day.
 
 ${SUBJECT_USAGE}
+  --id ID               the X-Request-Id of a 429
   --cost UNIT=N,…       what the request asks for, such as token=1200 or usd='$0.05' (default: 1 of each unit)
 ${LIMITER_USAGE}`,
-  options: { ...SUBJECT_OPTIONS, ...LIMITER_OPTIONS, cost: { type: 'string' } },
+  options: {
+    ...SUBJECT_OPTIONS,
+    ...LIMITER_OPTIONS,
+    cost: { type: 'string' },
+    id: { type: 'string' },
+  },
 
   async run(values, _, { folder }) {
     const subject = subjectOf(values)
     if (!subject) throw new CommandError('name who was denied, such as --tenant acme')
     const { limiter } = await limiterFor(values, folder)
+    const id = textOf(values, 'id')
+    if (id !== undefined) return recorded(limiter, subject, id)
     const units = definitionOf(limiter).rules.map(({ unit }) => [unit, 1] as const)
     const cost = { request: 1, ...Object.fromEntries(units), ...costOf(textOf(values, 'cost')) }
     const explanation = await explain(limiter, subject, { cost })
@@ -53,6 +64,23 @@ ${LIMITER_USAGE}`,
       exitCode: degraded ? 1 : 0,
     }
   },
+}
+
+/** @throws CommandError When no denial of this id is recorded. */
+async function recorded(
+  limiter: Limiter,
+  { tenant, ...others }: Readonly<Record<string, string>>,
+  id: string,
+): Promise<Result> {
+  if (tenant === undefined || Object.keys(others).length > 0) {
+    throw new CommandError('--id needs the tenant, and nothing else: --tenant acme --id ID')
+  }
+  const { readDenial } = await installed('@sluice/usage', () => import('@sluice/usage/denials'))
+  const denial = await readDenial(limiter, tenant, id)
+  if (denial) return { text: denialText(tenant, denial), json: { tenant, denial } }
+  throw new CommandError(
+    `no denial of ${tenant} with the id ${id} is recorded: it may be older than a day, or one of more than are kept`,
+  )
 }
 
 function costOf(text: string | undefined): Readonly<Record<string, number>> {

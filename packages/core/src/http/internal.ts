@@ -1,6 +1,7 @@
 // For the packages of this project alone: it may change in any release.
 export { assertRouteCost } from '../routes/matcher.ts'
 export { hasBearer } from './bearer.ts'
+export { negotiatedFormat } from './format.ts'
 export { keepFirst, limiterFrom, waitUntilOf } from './context.ts'
 export { copyResponse, forwardResponse } from './copy-response.ts'
 export { assertMaxDelay, delay } from './delay.ts'

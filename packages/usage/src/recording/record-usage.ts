@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   defineExtension,
   durationMs,
   extensionHandle,
@@ -16,7 +15,7 @@ import { dayOf, PERIOD_MS, periodKey } from '../hours.ts'
 import type { Period } from '../rows.ts'
 import { Cells } from './cells.ts'
 import { Recorder } from './recorder.ts'
-import type { TenantForm } from './tenant-names.ts'
+import { assertTenantForm, type TenantForm } from './tenant-names.ts'
 
 /** Options of `recordUsage`. */
 export interface RecordUsageOptions {
@@ -77,7 +76,7 @@ const OPTIONS = [
 export function recordUsage(options: RecordUsageOptions = {}): Extension {
   assertKnownOptions('recordUsage', options, OPTIONS)
   const { tenants = 'hashed', by = 'tenant', waitUntil } = options
-  assertTenantForm(tenants)
+  assertTenantForm('recordUsage', tenants)
   if (waitUntil !== undefined) assertFunction('recordUsage.waitUntil', waitUntil)
   const everyMs = durationMs('recordUsage.flushEvery', options.flushEvery ?? '5s')
   const maxCounters = assertPositiveInteger('recordUsage.maxCells', options.maxCells ?? 10_000)
@@ -134,11 +133,3 @@ export async function flushUsage(limiter: Limiter): Promise<void> {
 /** Returns the handle of a limiter's `recordUsage`. @throws ConfigError When it has none. */
 export const usageHandle = (limiter: Limiter): UsageHandle =>
   extensionHandle<UsageHandle>(limiter, NAME, 'recordUsage')
-
-function assertTenantForm(form: TenantForm): void {
-  if (form === 'plain' || form === 'hashed') return
-  const secret: unknown = (form as Partial<Exclude<TenantForm, string>> | null)?.secret
-  if (typeof secret === 'function' || (typeof secret === 'string' && secret !== '')) return
-  const message = 'must be "plain", "hashed" or { secret }, a text or a function that returns it'
-  throw new ConfigError('invalid_option', 'recordUsage.tenants', message)
-}

@@ -1,3 +1,4 @@
+import { ConfigError } from '@sluice/core'
 import { UNKNOWN } from '../rows.ts'
 import { MAX_TEXT } from './cell.ts'
 
@@ -24,6 +25,15 @@ export async function tenantNames(
     return [tenant, name] as const
   })
   return new Map(await Promise.all(names))
+}
+
+/** @throws ConfigError Unless it is a form of tenants. */
+export function assertTenantForm(factory: string, form: TenantForm): void {
+  if (form === 'plain' || form === 'hashed') return
+  const secret: unknown = (form as Partial<Exclude<TenantForm, string>> | null)?.secret
+  if (typeof secret === 'function' || (typeof secret === 'string' && secret !== '')) return
+  const message = 'must be "plain", "hashed" or { secret }, a text or a function that returns it'
+  throw new ConfigError('invalid_option', `${factory}.tenants`, message)
 }
 
 type Hash = (bytes: Uint8Array<ArrayBuffer>) => Promise<string>

@@ -1,0 +1,177 @@
+import {
+  defineExtension,
+  durationMs,
+  extensionHandle,
+  type DeniedDecision,
+  type Duration,
+  type Extension,
+  type ExtensionContext,
+  type ExtensionHooks,
+  type Limiter,
+  type WaitUntil,
+} from '@sluice/core'
+import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
+import { dayOf, PERIOD_MS } from '../hours.ts'
+import { assertTenantForm, tenantNames, type TenantForm } from '../recording/tenant-names.ts'
+import { denialOf, type RecordedDenial } from './denial.ts'
+import { PendingDenials, type DenialGroup, type PendingDenial } from './pending.ts'
+
+/** Options of `recordDenials`. */
+export interface RecordDenialsOptions {
+  /** The form in which tenant ids are stored, as for `recordUsage`. @default 'hashed' */
+  readonly tenants?: TenantForm
+  /** The dimension of subjects that names the tenant. @default 'tenant' */
+  readonly by?: string
+  /** The most denials of a tenant that are kept for a day (UTC). @default 200 */
+  readonly most?: number
+  /** The time between a denial and the flush that saves it. @default '5s' */
+  readonly flushEvery?: Duration
+  /** Keeps a flush running after the response, as for `recordUsage`. @default that of the call */
+  readonly waitUntil?: WaitUntil
+}
+
+/** The parts of the extension that its functions work with. */
+export interface DenialsHandle {
+  flush(): Promise<void>
+  read(tenant: string, id: string): Promise<RecordedDenial | undefined>
+}
+
+const NAME = 'denials'
+
+const OPTIONS = ['tenants', 'by', 'most', 'flushEvery', 'waitUntil'] as const
+
+/** The time for which a day is kept after its end. */
+const KEPT_MS = PERIOD_MS.day
+
+/** The field that counts the others. No id is empty. */
+const COUNT = ''
+
+/** The denials that are about to be saved, by their decisions. */
+const pendingOf = new WeakMap<DeniedDecision, PendingDenial>()
+
+/**
+ * Records denials, so that the id of a 429 leads to its decision until the end of the next day. They are saved in the
+ * background, in a call for each tenant that has any; of each tenant up to `most` a day, and 20 between two flushes.
+ * What is above is counted by `recordUsage` alone: a flood costs nothing. Answer with the id by `denialId`.
+ *
+ * @throws ConfigError When an option is unknown or out of range.
+ * @example
+ * const limiter = createLimiter({ store: upstash(), policies, extensions: [recordDenials()] })
+ * export const proxy = rateLimit(limiter, { routes, subject, onDenied: denialId() })
+ */
+export function recordDenials(options: RecordDenialsOptions = {}): Extension {
+  assertKnownOptions('recordDenials', options, OPTIONS)
+  const { tenants: form = 'hashed', by = 'tenant', waitUntil } = options
+  assertTenantForm('recordDenials', form)
+  if (waitUntil !== undefined) assertFunction('recordDenials.waitUntil', waitUntil)
+  const everyMs = durationMs('recordDenials.flushEvery', options.flushEvery ?? '5s')
+  const most = assertPositiveInteger('recordDenials.most', options.most ?? 200, 10_000)
+
+  function connect({ records, problem, clock }: ExtensionContext): ExtensionHooks {
+    const pending = new PendingDenials()
+    let isComing = false
+
+    async function keyOf(tenant: string, day: number): Promise<string> {
+      const names = await tenantNames([tenant], form)
+      return `denials:${new Date(day).toISOString().slice(0, 10)}:${names.get(tenant)}`
+    }
+
+    async function flush(): Promise<void> {
+      await Promise.all(pending.take().map(save))
+    }
+
+    async function save(group: DenialGroup): Promise<void> {
+      const key = await keyOf(group.tenant, group.day)
+      const ttlMs = Math.max(1, group.day + PERIOD_MS.day + KEPT_MS - clock())
+      // Others save denials of this tenant at the same time.
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        const count = { key, field: COUNT }
+        const [text] = await records.read([count])
+        const kept = group.denials.slice(0, Math.max(0, most - Number(text ?? 0)))
+        if (kept.length < group.denials.length) pending.close(group)
+        if (kept.length === 0) return
+        const fields = kept.map(({ id, denial }) => [id, JSON.stringify(denial)])
+        const total = String(Number(text ?? 0) + kept.length)
+        const set = { ...(Object.fromEntries(fields) as Record<string, string>), [COUNT]: total }
+        if (await records.write([{ key, set, ttlMs }], { ...count, is: text })) return
+      }
+    }
+
+    function schedule(wait: WaitUntil | undefined): void {
+      if (isComing) return
+      isComing = true
+      const work = new Promise((resolve) => setTimeout(resolve, everyMs))
+        .then(() => {
+          isComing = false
+          return flush()
+        })
+        .catch((error: unknown) => {
+          const message = 'Denials could not be recorded'
+          problem({ code: 'usage_incomplete', message, error })
+        })
+      wait?.(work)
+    }
+
+    const handle: DenialsHandle = {
+      flush,
+      async read(tenant, id) {
+        const today = dayOf(clock())
+        const days = [today, today - PERIOD_MS.day]
+        const keys = await Promise.all(days.map((day) => keyOf(tenant, day)))
+        const texts = await records.read(keys.map((key) => ({ key, field: id })))
+        const text = texts.find((one) => one !== undefined)
+        return text === undefined || id === COUNT
+          ? undefined
+          : { ...(JSON.parse(text) as RecordedDenial), id }
+      },
+    }
+    return {
+      handle,
+      on: {
+        decision({ decision, subject, call }) {
+          if (decision.allowed) return
+          const tenant: unknown = (subject as Readonly<Record<string, unknown>>)[by]
+          if (typeof tenant !== 'string') return
+          const id = crypto.randomUUID()
+          const added = pending.add(tenant, id, denialOf(decision, subject, by))
+          if (!added) return
+          pendingOf.set(decision, added)
+          schedule(call.waitUntil ?? waitUntil)
+        },
+      },
+    }
+  }
+  return defineExtension({ name: NAME, connect })
+}
+
+/** Returns a denial that is about to be saved. */
+export const pendingDenial = (decision: DeniedDecision): PendingDenial | undefined =>
+  pendingOf.get(decision)
+
+/**
+ * Saves the denials of this process now, such as before it ends.
+ *
+ * @throws ConfigError When the limiter has no `recordDenials`.
+ * @throws StoreError When the store fails.
+ * @example
+ * process.on('SIGTERM', () => void flushDenials(limiter))
+ */
+export const flushDenials = (limiter: Limiter): Promise<void> => handleOf(limiter).flush()
+
+/**
+ * Reads the denial of an id: of the `X-Request-Id` that a 429 carried.
+ *
+ * @returns `undefined` if none is recorded: it is older than a day, or its tenant has more than are kept.
+ * @throws ConfigError When the limiter has no `recordDenials`.
+ * @throws StoreError When the store fails.
+ * @example
+ * const denial = await readDenial(limiter, 'acme', '7c9e6679-7425-40de-944b-e07fc1f90ae7')
+ */
+export const readDenial = (
+  limiter: Limiter,
+  tenant: string,
+  id: string,
+): Promise<RecordedDenial | undefined> => handleOf(limiter).read(tenant, id)
+
+const handleOf = (limiter: Limiter): DenialsHandle =>
+  extensionHandle<DenialsHandle>(limiter, NAME, 'recordDenials')
