@@ -71,17 +71,12 @@ export function recordDenials(options: RecordDenialsOptions = {}): Extension {
     const pending = new PendingDenials()
     let isComing = false
 
-    async function keyOf(tenant: string, day: number): Promise<string> {
-      const names = await tenantNames([tenant], form)
-      return `denials:${new Date(day).toISOString().slice(0, 10)}:${names.get(tenant)}`
-    }
-
     async function flush(): Promise<void> {
       await Promise.all(pending.take().map(save))
     }
 
     async function save(group: DenialGroup): Promise<void> {
-      const key = await keyOf(group.tenant, group.day)
+      const key = await keyOf(group.tenant, group.day, form)
       const ttlMs = Math.max(1, group.day + PERIOD_MS.day + KEPT_MS - clock())
       // Others save denials of this tenant at the same time.
       for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -117,7 +112,7 @@ export function recordDenials(options: RecordDenialsOptions = {}): Extension {
       async read(tenant, id) {
         const today = dayOf(clock())
         const days = [today, today - PERIOD_MS.day]
-        const keys = await Promise.all(days.map((day) => keyOf(tenant, day)))
+        const keys = await Promise.all(days.map((day) => keyOf(tenant, day, form)))
         const texts = await records.read(keys.map((key) => ({ key, field: id })))
         const text = texts.find((one) => one !== undefined)
         return text === undefined || id === COUNT
@@ -142,6 +137,12 @@ export function recordDenials(options: RecordDenialsOptions = {}): Extension {
     }
   }
   return defineExtension({ name: NAME, connect })
+}
+
+/** Returns the key of the record that has the denials of a tenant on a day. */
+async function keyOf(tenant: string, day: number, form: TenantForm): Promise<string> {
+  const names = await tenantNames([tenant], form)
+  return `denials:${new Date(day).toISOString().slice(0, 10)}:${names.get(tenant)}`
 }
 
 /** Returns a denial that is about to be saved. */
