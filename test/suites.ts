@@ -41,6 +41,7 @@ export const SUITES = {
       'test/core/stores/moves.test.ts',
       'test/core/upstream/stores.test.ts',
       'test/core/waiting/stores.test.ts',
+      'test/docs/operate/policy-changes.test.ts',
       'test/queue/stores.test.ts',
       'test/usage/{forgetting,recording}.test.ts',
       'test/usage/denials/recording.test.ts',

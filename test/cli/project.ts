@@ -42,13 +42,21 @@ export function project(files: Readonly<Record<string, string>>): Project {
     writeFileSync(join(folder, path), text)
   }
   for (const [path, text] of Object.entries(files)) write(path, text)
-  return { folder, write, sluice: (args, options) => run(folder, args, options?.node) }
+  const sluice: Project['sluice'] = (args, { node = process.execPath } = {}) =>
+    runIn(folder, node, [COMMAND, ...args])
+  return { folder, write, sluice }
 }
 
-function run(cwd: string, args: readonly string[], node = process.execPath): Promise<Ran> {
+/** Runs a program in a folder. */
+export function runIn(
+  cwd: string,
+  program: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
   // Nothing of this machine: not its database, not the options of the tests' own Node.js.
-  const env = { PATH: process.env['PATH'], HOME: cwd }
-  const child = spawn(node, [COMMAND, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const env = { PATH: process.env['PATH'], HOME: cwd, ...variables }
+  const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk) => (out += String(chunk)))
   child.stderr.on('data', (chunk) => (err += String(chunk)))

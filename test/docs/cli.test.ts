@@ -6,18 +6,12 @@ import { BUDGET_FILE, instanceOf, limitsFile } from '../cli/limits.ts'
 import { envOf, project, removeProjects, type Project } from '../cli/project.ts'
 import { sharedRedisOverHttp } from '../support/running-redis.ts'
 import { freshPrefix } from '../support/stores.ts'
+import { commandsOn, runShown, timeless } from './shown-commands.ts'
 
 const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
 
-/** The commands of the page, in order, and what they print. */
-const COMMANDS = [
-  ...page.matchAll(
-    /```sh\n(?:npm install [^\n]*\n)?npx @sluice\/cli ([^\n]+)\n```(?:\n\n```text\n([^]*?)\n```)?/g,
-  ),
-]
-  .map(([, command = '', output]) => ({ command, output }))
-  // They run until they are stopped: test/local and test/cli run them.
-  .filter(({ command }) => !/^(local|dev)\b/.test(command))
+/** The commands of the page. Some run until they are stopped: test/local and test/cli run them. */
+const COMMANDS = commandsOn(page).filter(({ command }) => !/cli (local|dev)\b/.test(command))
 
 /** The settings that the page states. */
 const CONFIGURATION = /```ts\n\/\/ src\/limits\.ts\n([^]*?)```/.exec(page)?.[1] ?? ''
@@ -53,29 +47,17 @@ beforeAll(async () => {
 })
 afterAll(removeProjects)
 
+const KEY_ID = /key_[0-9a-f]{16}/
 /** The name of the key that the page makes. */
 let keyId = ''
-
-/** Hides what depends on the time and on chance: durations, dates, keys, and the width of their columns. */
-const timeless = (text: string): string =>
-  text
-    .replaceAll(/in (?:\d+[dhms] ?)+/g, 'in …')
-    .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:]+Z/g, '…')
-    .replaceAll(/--if-version \S+/g, '…')
-    .replaceAll(/sk_[\w-]{43}/g, 'sk_…')
-    .replaceAll(/key_[0-9a-f]{16}/g, 'key_…')
-    .replaceAll(/(?<=created|…Z?) {2,}/g, '  ')
 
 it('has commands', () => {
   expect(COMMANDS.length).toBeGreaterThan(7)
 })
 
-it.each(COMMANDS)('prints what the page shows: sluice $command', async ({ command, output }) => {
-  const args = (command.match(/(?:'[^']*'|[^\s'])+/g) ?? []).map((arg) => arg.replaceAll("'", ''))
-  const { out, err, exitCode } = await app.sluice(
-    args.map((arg) => (arg.startsWith('key_') ? keyId : arg)),
-  )
-  keyId = /key_[0-9a-f]{16}/.exec(out)?.[0] ?? keyId
+it.each(COMMANDS)('prints what the page shows: $command', async ({ command, output }) => {
+  const { out, err, exitCode } = await runShown(app, command.replace(KEY_ID, keyId))
+  keyId = KEY_ID.exec(out)?.[0] ?? keyId
   // The progress of long work goes to standard error.
   expect({ err: err.replace(/^(replay|preview): \d+ %$/m, ''), exitCode }).toEqual({
     err: '',

@@ -1,0 +1,47 @@
+/* The commands that a page shows, and what they print. */
+import { runIn, type Project, type Ran } from '../cli/project.ts'
+
+/** A command as a page shows it. */
+export interface ShownCommand {
+  /** The heading above it. */
+  readonly section: string
+  readonly command: string
+  /** What it prints, if the page shows that. */
+  readonly output: string | undefined
+}
+
+const PARTS =
+  /^## (.+)$|```sh\n(?:npm install [^\n]*\n)?([^\n]+)\n```(?:\n\n```text\n([^]*?)\n```)?/gm
+const SLUICE = 'npx @sluice/cli '
+
+/** Returns the commands of a page that are `sluice` or `redis-cli`, in its order. */
+export function commandsOn(page: string): ShownCommand[] {
+  const commands: ShownCommand[] = []
+  let section = ''
+  for (const [, heading, command = '', output] of page.matchAll(PARTS)) {
+    if (heading !== undefined) section = heading
+    else if (/^(npx @sluice\/cli|redis-cli) /.test(command)) {
+      commands.push({ section, command, output })
+    }
+  }
+  return commands
+}
+
+/** Runs a command in a project, as its user does. `redisUrl` is the Redis of `redis-cli`. */
+export function runShown(app: Project, command: string, redisUrl = ''): Promise<Ran> {
+  if (!command.startsWith(SLUICE)) {
+    return runIn(app.folder, 'sh', ['-c', command], { REDIS_URL: redisUrl })
+  }
+  const words = command.slice(SLUICE.length).match(/(?:'[^']*'|[^\s'])+/g) ?? []
+  return app.sluice(words.map((word) => word.replaceAll("'", '')))
+}
+
+/** Hides what depends on the time and on chance: durations, dates, keys, and the width of their columns. */
+export const timeless = (text: string): string =>
+  text
+    .replaceAll(/in (?:\d+[dhms] ?)+/g, 'in …')
+    .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:]+Z/g, '…')
+    .replaceAll(/--if-version \S+/g, '…')
+    .replaceAll(/sk_[\w-]{43}/g, 'sk_…')
+    .replaceAll(/key_[0-9a-f]{16}/g, 'key_…')
+    .replaceAll(/(?<=created|…Z?) {2,}/g, '  ')
