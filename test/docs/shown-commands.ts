@@ -10,8 +10,9 @@ export interface ShownCommand {
   readonly output: string | undefined
 }
 
+/** Headings, and commands with what they print; those of a list are indented. */
 const PARTS =
-  /^## (.+)$|```sh\n(?:npm install [^\n]*\n)?([^\n]+)\n```(?:\n\n```text\n([^]*?)\n```)?/gm
+  /^## (.+)$|```sh\n *(?:npm install [^\n]*\n)?([^\n]+)\n *```(?:\n\n *```text\n([^]*?)\n *```)?/gm
 const SLUICE = 'npx @sluice/cli '
 
 /** Returns the commands of a page that are `sluice` or `redis-cli`, in its order. */
@@ -21,10 +22,15 @@ export function commandsOn(page: string): ShownCommand[] {
   for (const [, heading, command = '', output] of page.matchAll(PARTS)) {
     if (heading !== undefined) section = heading
     else if (/^(npx @sluice\/cli|redis-cli) /.test(command)) {
-      commands.push({ section, command, output })
+      commands.push({ section, command, output: output && withoutIndent(output) })
     }
   }
   return commands
+}
+
+function withoutIndent(text: string): string {
+  const indent = /^ */.exec(text)?.[0] ?? ''
+  return text.replaceAll(new RegExp(`^${indent}`, 'gm'), '')
 }
 
 /** Runs a command in a project, as its user does. `redisUrl` is the Redis of `redis-cli`. */
