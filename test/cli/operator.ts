@@ -14,13 +14,19 @@ export interface Operator {
   readonly limitOf: (subject?: typeof ACME) => Promise<number | 'unlimited' | undefined>
 }
 
-/** Creates a project with counts of its own. */
-export function createOperator(local: { url: string; token: string }): Operator {
-  const prefix = freshPrefix()
+/**
+ * Creates a project with counts of its own.
+ *
+ * @param options.more What else its file of limits has.
+ */
+export function createOperator(
+  local: { url: string; token: string },
+  { prefix = freshPrefix(), more = '' } = {},
+): Operator {
   const instance = (): Limiter => instanceOf(local, prefix)
   return {
     app: project({
-      'src/limits.ts': limitsFile(prefix),
+      'src/limits.ts': limitsFile(prefix) + more,
       'src/budget.ts': BUDGET_FILE,
       '.env.local': envOf(local),
     }),

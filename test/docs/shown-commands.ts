@@ -36,7 +36,8 @@ function withoutIndent(text: string): string {
 /** Runs a command in a project, as its user does. `redisUrl` is the Redis of `redis-cli`. */
 export function runShown(app: Project, command: string, redisUrl = ''): Promise<Ran> {
   if (!command.startsWith(SLUICE)) {
-    return runIn(app.folder, 'sh', ['-c', command], { REDIS_URL: redisUrl })
+    // Makes redis-cli print as in a terminal.
+    return runIn(app.folder, 'sh', ['-c', command], { REDIS_URL: redisUrl, FAKETTY: '1' })
   }
   const words = command.slice(SLUICE.length).match(/(?:'[^']*'|[^\s'])+/g) ?? []
   return app.sluice(words.map((word) => word.replaceAll("'", '')))
