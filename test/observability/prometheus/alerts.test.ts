@@ -13,11 +13,12 @@ const WEEK = 7 * 24 * HOUR
 /** A week to compare with, and the hour of an incident; by the minute. */
 const MINUTES = WEEK + HOUR
 
-/** The traffic of one minute. Errors are decisions that failed in the store. */
+/** The traffic of one minute. Errors are decisions that failed in the store; slow ones took longer than 100 ms. */
 interface Minute {
   readonly decisions: number
   readonly denied: number
   readonly errors: number
+  readonly slow: number
   readonly budgetUsed: number
 }
 
@@ -32,6 +33,7 @@ function normal(minute: number): Minute {
     decisions,
     denied: Math.round(decisions * 0.03 * noise(minute + 1)),
     errors: minute % (5 * HOUR) === 0 ? 1 : 0,
+    slow: Math.round(decisions * 0.04 * noise(minute + 2)),
     budgetUsed: (minute % (30 * 24 * HOUR)) / (30 * 24 * HOUR),
   }
 }
@@ -49,6 +51,7 @@ function seriesOf(job: string, size: number, incident: Incident, minutesInAll = 
     ...minute,
     decisions: Math.round(minute.decisions * size),
     denied: Math.round(minute.denied * size),
+    slow: Math.round(minute.slow * size),
   })
   const begin = minutesInAll - HOUR
   const minutes = Array.from({ length: minutesInAll }, (_, minute) => {
@@ -61,7 +64,8 @@ function seriesOf(job: string, size: number, incident: Incident, minutesInAll = 
     return { series, values: values.join(' ') }
   }
   const decisions = `rate_limiter_decisions_total{job="${job}",`
-  const store = `rate_limiter_store_duration_seconds_count{job="${job}",rate_limiter_store_call="check"`
+  const store = `{job="${job}",rate_limiter_store_call="check"`
+  const duration = 'rate_limiter_store_duration_seconds'
   const gauge = `rate_limiter_budget_used_ratio{job="${job}",rate_limiter_policy="month"}`
   return [
     counter(
@@ -76,8 +80,13 @@ function seriesOf(job: string, size: number, incident: Incident, minutesInAll = 
       `${decisions}rate_limiter_outcome="allowed",rate_limiter_degraded_mode="local"}`,
       ({ errors }) => errors,
     ),
-    counter(`${store}}`, (minute) => minute.decisions - minute.errors),
-    counter(`${store},error_type="store_timeout"}`, ({ errors }) => errors),
+    counter(`${duration}_count${store}}`, (minute) => minute.decisions - minute.errors),
+    counter(
+      `${duration}_bucket${store},le="0.1"}`,
+      (minute) => minute.decisions - minute.errors - minute.slow,
+    ),
+    counter(`${duration}_count${store},error_type="store_timeout"}`, ({ errors }) => errors),
+    counter(`${duration}_bucket${store},error_type="store_timeout",le="0.1"}`, () => 0),
     { series: gauge, values: minutes.map((minute) => minute?.budgetUsed ?? '_').join(' ') },
     {
       series: `up{job="${job}",instance="a"}`,
@@ -128,12 +137,17 @@ const INCIDENTS: readonly [name: string, alerts: readonly string[], incident: In
   [
     'a Redis that is down',
     ['SluiceDegraded', 'SluiceStoreFailing'],
-    (minute) => ({ ...minute, denied: 0, errors: minute.decisions }),
+    (minute) => ({ ...minute, denied: 0, slow: 0, errors: minute.decisions }),
   ],
   [
     'a Redis that now and then times out',
     ['SluiceDegraded'],
     (minute, index) => ({ ...minute, errors: index % 6 === 0 ? 1 : 0 }),
+  ],
+  [
+    'a Redis that is slow',
+    ['SluiceStoreSlow'],
+    (minute) => ({ ...minute, slow: Math.round(minute.decisions * 0.3) }),
   ],
   [
     'an agent in a loop',
@@ -152,6 +166,7 @@ const INCIDENTS: readonly [name: string, alerts: readonly string[], incident: In
 const FEW: readonly Incident[] = [
   (minute) => ({ ...minute, denied: 1 }),
   (minute) => ({ ...minute, errors: 1 }),
+  (minute) => ({ ...minute, slow: 2 }),
   (minute) => minute,
   (minute) => ({ ...minute, budgetUsed: 1 }),
 ]
@@ -207,7 +222,7 @@ describe.skipIf(!PROMETHEUS)('the alert rules', () => {
   it(`do not fire for a few requests, whatever share of them is bad`, () => {
     const series = FEW.flatMap((incident, number) => {
       const few: Incident = (minute, index) => {
-        const none = { ...minute, decisions: 0, denied: 0, errors: 0 }
+        const none = { ...minute, decisions: 0, denied: 0, errors: 0, slow: 0 }
         return index % 20 === 0 ? incident({ ...none, decisions: 2 }, index) : none
       }
       return seriesOf(`few-${number}`, 0.001, few)
