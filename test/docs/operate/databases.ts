@@ -7,6 +7,8 @@ import { guardChild } from '../../../packages/local/dist/redis-server/child-guar
 import { freePort } from '../../e2e/support/ports.ts'
 import { connect } from '../../support/redis.ts'
 
+const PROGRAM = 'redis-server'
+
 /** A Redis, and a REST API in front of it. */
 export interface Database {
   readonly redisUrl: string
@@ -27,7 +29,7 @@ export async function startFromCopy(file: string): Promise<Database> {
   const port = await freePort()
   const settings = { port, dir: dirname(file), dbfilename: basename(file), save: '' }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
-  const server = spawn('redis-server', args, { stdio: 'ignore' })
+  const server = spawn(PROGRAM, args, { stdio: 'ignore' })
   const cancelGuard = guardChild(server.pid ?? 0)
   const ended = once(server, 'exit')
   return overRest(`redis://127.0.0.1:${port}`, async () => {

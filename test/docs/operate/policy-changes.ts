@@ -177,6 +177,7 @@ export const CHANGES: Readonly<Record<string, Record<string, Change>>> = {
     },
   },
   '`window`, `idle`, `maxDuration`': each(except(...CAPS), { window: '2m' }),
+  '`dailyCap` and `monthlyCap`': both(dailyCap(common), monthlyCap(common)),
   'another algorithm': otherAlgorithms,
   '`stripes`': {
     ...each(except('slidingWindows', 'sessionWindow', 'fairShare', 'waitingLine'), { stripes: 2 }),

@@ -48,7 +48,7 @@ runsPage(
     },
     async 'Redis is full'() {
       moveTo(database)
-      await database.send('CONFIG', 'SET', 'maxmemory', '1mb')
+      await database.send('CONFIG', 'SET', 'maxmemory', '1')
     },
     'Redis deletes keys': () => database.send('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru'),
     async 'Redis has failed over'() {
@@ -74,7 +74,7 @@ runsPage(
 )
 
 describe.each([
-  ['is full', ['CONFIG', 'SET', 'maxmemory', '1mb'], 'OOM'],
+  ['is full', ['CONFIG', 'SET', 'maxmemory', '1'], 'OOM'],
   ['is a replica', ['REPLICAOF', '127.0.0.1', '1'], 'READONLY'],
   ['has no replica', ['CONFIG', 'SET', 'min-replicas-to-write', '1'], 'NOREPLICAS'],
 ] as const)('a Redis that %s', (_, [name, ...args], says) => {
