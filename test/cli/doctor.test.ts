@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { ownRedisOverHttp, sharedRedisOverHttp } from '../support/running-redis.ts'
 import { limits } from './doctor-projects.ts'
 import { examine, onlyFinding, type Fixture } from './examine.ts'
@@ -17,6 +17,20 @@ const CORE = fileURLToPath(new URL('../../packages/core', import.meta.url))
 
 const withStore = (text: string, local = redis.local): Project =>
   project({ 'limits.ts': text, '.env': envOf(local) })
+
+type Command = readonly [name: string, ...args: string[]]
+
+/** A project over a Redis that refuses to write, for one test. */
+const refusing = (says: string, [name, ...args]: Command, [undo, ...rest]: Command): Fixture => ({
+  code: 'store_read_only',
+  says: `refuses to write (${says})`,
+  create: async () => {
+    await evicting.redis.config('SET', 'maxmemory-policy', 'noeviction')
+    await evicting.redis.call(name, ...args)
+    onTestFinished(async () => void (await evicting.redis.call(undo, ...rest)))
+    return withStore(limits(), evicting.local)
+  },
+})
 
 const closing: Server[] = []
 afterAll(() => {
@@ -135,6 +149,8 @@ const FIXTURES: readonly Fixture[] = [
       return withStore(limits(), evicting.local)
     },
   },
+  refusing('OOM', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']),
+  refusing('READONLY', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']),
   {
     code: 'only_shadows',
     says: 'nothing is ever denied',

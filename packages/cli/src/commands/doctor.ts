@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { judgeCache } from '../doctor/cache.ts'
-import { judgeEviction } from '../doctor/eviction.ts'
+import { judgeDatabase } from '../doctor/database.ts'
 import { judgePackages } from '../doctor/packages.ts'
 import { judgePolicies } from '../doctor/policies.ts'
 import { judgePrices } from '../doctor/prices.ts'
@@ -16,8 +16,9 @@ export const doctor: Command = {
   summary: 'find out what is wrong with your set-up',
   usage: `Usage: sluice doctor [options]
 
-Looks at the store, its clock and eviction, your policies, the packages that are installed and the source files of this
-folder, which it does not run. It charges nothing. Each finding has its remedy; the exit code is 1 if there are any.
+Looks at the store, its clock, eviction and writes, your policies, the packages that are installed and the source files
+of this folder, which it does not run. It charges nothing. Each finding has its remedy; the exit code is 1 if there are
+any.
 
 ${LIMITER_USAGE}`,
   options: LIMITER_OPTIONS,
@@ -28,7 +29,7 @@ ${LIMITER_USAGE}`,
     const ofStore = await judgeStore(limiter)
     const findings: readonly Finding[] = [
       ...ofStore,
-      ...(await judgeEviction(process.env)),
+      ...(await judgeDatabase(process.env)),
       ...(await judgePolicies(limiter, source)),
       ...judgeRoutes(source),
       ...judgeCache(source),

@@ -16,6 +16,7 @@ type FindingCode =
   | 'store_in_memory'
   | 'clock_off'
   | 'eviction_on'
+  | 'store_read_only'
   | 'only_shadows'
   | 'unknown_policy'
   | 'route_unprotected'
