@@ -68,7 +68,9 @@ describe('limits as code', () => {
     expect((await sluice('undo')).split('\n')).toEqual([
       'rpm (everyone): limit 30 -> 25',
       'budget (tenant=acme): limit $80.00 -> as in the code',
-      'Nothing is changed. Add --yes to change it.',
+      expect.stringMatching(
+        /^Nothing is changed\. To change it: sluice undo --yes --if-version \S+$/,
+      ),
     ])
     expect(await limits()).toMatchObject({ rpm: 30 })
     await sluice('undo --yes --by bob')
@@ -87,15 +89,51 @@ describe('limits as code', () => {
     await sluice('set rpm limit=7 --yes')
     const { err, exitCode } = await app.sluice(['apply', '--yes', '--if-version', 'none'])
     expect({ err, exitCode }).toEqual({
-      err: 'sluice: somebody has changed the settings since that version. Look again: sluice apply, and sluice log',
+      err: 'sluice: somebody has changed the settings since that version. Look again: sluice log, and the same without --yes',
       exitCode: 1,
     })
+    const failed = await app.sluice(['apply', '--yes', '--if-version', 'none', '--json'])
+    expect(JSON.parse(failed.out)).toMatchObject({ error: { code: 'store_conflict' } })
+    expect(await limits()).toMatchObject({ rpm: 7 })
+  })
+
+  it('are taken back for the version that somebody has seen, so that two undo one change', async () => {
+    await sluice('set rpm limit=7 --yes')
+    await sluice('set rpm limit=9 --yes')
+    const { version } = JSON.parse(await sluice('undo --json')) as { version: string }
+    const args = ['undo', '--yes', '--if-version', version]
+    const both = await Promise.all([app.sluice(args), app.sluice(args)])
+    expect(both.filter(({ exitCode }) => exitCode === 0)).toHaveLength(1)
+    expect(both.map(({ err }) => err).join('')).toMatch(/store_conflict|since that version/)
+    expect(await limits()).toMatchObject({ rpm: 7 })
+  })
+
+  it('are not taken back where nobody would read them', async () => {
+    await sluice('set rpm limit=7 --yes')
+    await sluice('set rpm limit=null --yes')
+    const file = limitsFile(prefix)
+    app.write('src/limits.ts', file.replace("rpm: ['limit', 'mode']", "rpm: ['mode']"))
+    const narrow = await app.sluice(['undo', '--yes'])
+    expect([narrow.exitCode, narrow.err]).toEqual([1, expect.stringMatching(/rpm.*limit/)])
+    app.write(
+      'src/limits.ts',
+      file.replaceAll("name: 'rpm'", "name: 'per_minute'").replace('rpm: [', 'per_minute: ['),
+    )
+    const { out, err, exitCode } = await app.sluice(['undo', '--yes'])
+    expect({ out, exitCode }).toEqual({ out: '', exitCode: 1 })
+    expect(err).toContain(
+      'rpm: is no policy of this limiter any more: its settings cannot be taken back',
+    )
+    app.write('src/limits.ts', file)
+    await sluice('undo --yes')
     expect(await limits()).toMatchObject({ rpm: 7 })
   })
 
   it('leave a raise until its end', async () => {
     await sluice('raise rpm 120 --until 24h --yes')
-    await sluice('apply --yes')
+    expect(await sluice('apply --yes')).toMatch(
+      /^rpm \(everyone\): limit as in the code -> 30, from \d{4}-\S+ \S+ on: until then a change until a time applies$/m,
+    )
     expect(await limits()).toMatchObject({ rpm: 120 })
     expect(await sluice('log')).toMatch(
       /rpm \(everyone\): until a time nothing -> limit 120 until \d{4}-/,
@@ -112,12 +150,33 @@ describe('limits as code', () => {
       "export const configuration = [{ policy: 'rpm', settings: { limit: -5 } }]",
       'rpm.limit: must be a whole number',
     ],
+    [
+      "export const configuration = [{ policy: 'rpm', settings: {} }, { policy: 'budget', subject: { user: 'u' }, settings: { limit: 5 } }]",
+      'configuration[1].subject: must name "tenant", which "budget" counts by',
+    ],
   ])('are refused: %s', async (text, says) => {
     app.write('src/limits.ts', limitsFile(prefix) + text)
     for (const args of [['apply'], ['apply', '--yes']]) {
       const { err, exitCode } = await app.sluice(args)
       expect({ exitCode, says: err.includes(says) ? says : err }).toEqual({ exitCode: 1, says })
     }
+  })
+
+  it.each([
+    [['--by', ''], '--by must be a text of 1 to 100 characters'],
+    [['--note', 'x'.repeat(501)], '--note must be a text of 1 to 500 characters'],
+  ])('are refused with %s', async (author, says) => {
+    for (const args of [['set', 'rpm', 'limit=5'], ['apply'], ['undo']]) {
+      await sluice('set rpm limit=6 --yes')
+      const { err, exitCode } = await app.sluice([...args, '--yes', ...author])
+      expect([exitCode, err]).toEqual([1, expect.stringContaining(says)])
+    }
+  })
+
+  it('are shown with their unit', async () => {
+    await sluice('apply --yes')
+    expect(await sluice('show')).toContain('budget (tenant=acme): limit=$80.00')
+    expect(await sluice('reset --tenant acme --routes chat --settings')).toContain('limit=$80.00')
   })
 
   it('need no history to be listed', async () => {

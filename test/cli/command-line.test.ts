@@ -44,6 +44,31 @@ describe('the command line', () => {
     expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThan(121)
   })
 
+  it.each([
+    'set rpm limit=5 --yes',
+    'raise rpm 9 --until 1h --yes',
+    'apply --yes',
+    'reset --tenant a --yes',
+    'keys create --tenant a --yes',
+  ])('does not change the memory of its own process: %s', async (command) => {
+    const app = project({
+      'limits.ts': `
+import { createLimiter, slidingWindow } from '@sluice/core'
+import { runtimeConfiguration } from '@sluice/core/configuration'
+import { memory } from '@sluice/core/memory'
+export const limiter = createLimiter({
+  store: memory(),
+  policies: [slidingWindow({ name: 'rpm', limit: 6, window: '1m', per: ['tenant'] })],
+  extensions: [runtimeConfiguration({ allow: { rpm: ['limit'] } })],
+})
+export const configuration = [{ policy: 'rpm', settings: { limit: 30 } }]
+`,
+    })
+    const { out, err, exitCode } = await app.sluice(command.split(' '))
+    expect({ out, exitCode }).toEqual({ out: '', exitCode: 1 })
+    expect(err).toContain('the store is the memory of one process')
+  })
+
   it('runs from code, too', async () => {
     const { folder } = project({ 'limits.ts': `${MEMORY}export const limiter = of('rpm')` })
     const { text, json } = await runCommand(['show', '--json'], folder)

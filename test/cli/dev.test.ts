@@ -49,6 +49,8 @@ describe('sluice dev with a command', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
+    // The terminal has been closed.
+    ['SIGHUP', 143],
   ] as const)(
     'shows the decisions of its limiter on the page, and ends all at %s',
     async (signal, exitCode) => {
@@ -162,6 +164,9 @@ describe('sluice dev without a command', () => {
   })
 
   it('refuses a port that is none', async () => {
+    const same = startDev(['--port', '8123', '--page-port', '8123'])
+    await same.exited
+    expect(same.err()).toBe('sluice: --port and --page-port must be two ports\n')
     const dev = startDev(['--page-port', 'x'])
     expect(await dev.exited).toBe(1)
     expect(dev.err()).toBe('sluice: --page-port must be an integer from 0 to 65535\n')
@@ -195,6 +200,16 @@ describe('the page of sluice dev', () => {
       }
     }
   })
+
+  it.each(['x-forwarded-for', 'x-real-ip', 'forwarded'])(
+    'is not for what a tunnel or a proxy passes on: %s',
+    async (header) => {
+      const page = await pageOf(startDev(['--engine', 'embedded']))
+      for (const path of ['/', '/stream']) {
+        expect(await statusOf(page, path, { [header]: '127.0.0.1' })).toBe(403)
+      }
+    },
+  )
 
   it('has a stream for its own page only, and takes events with the key only', async () => {
     const page = await pageOf(startDev(['--engine', 'embedded']))

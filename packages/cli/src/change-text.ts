@@ -32,8 +32,16 @@ export function changeLines(
       name === 'temporary' ? temporaryText(unit, value) : valueText(unit, name, value),
     )
     const what = name === 'temporary' ? 'until a time' : name
-    return [`${policy} (${subjectText(subject)}): ${what} ${texts[0]} -> ${texts[1]}`]
+    const later = name === 'temporary' ? '' : laterText(name, to?.['temporary'])
+    return [`${policy} (${subjectText(subject)}): ${what} ${texts[0]} -> ${texts[1]}${later}`]
   })
+}
+
+/** A setting is not in force while a change until a time has another. */
+function laterText(name: string, temporary: unknown): string {
+  const { until, ...settings } = (temporary ?? {}) as Readonly<Record<string, unknown>>
+  if (!(name in settings) || typeof until !== 'string') return ''
+  return `, from ${timeText(new Date(until))} on: until then a change until a time applies`
 }
 
 function temporaryText(unit: string, stored: unknown): string {

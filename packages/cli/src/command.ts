@@ -19,7 +19,7 @@ export interface Place {
   /** The folder of the project. */
   readonly folder: string
   /**
-   * Returns a signal that aborts at Ctrl-C; its reason is `SIGINT` or `SIGTERM`. A command that calls it ends by itself
+   * Returns a signal that aborts at Ctrl-C; its reason is `SIGINT`, `SIGTERM` or `SIGHUP`. A command that calls it ends by itself
    * from then on.
    */
   readonly stopSignal: () => AbortSignal

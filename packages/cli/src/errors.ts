@@ -44,7 +44,15 @@ export function asCommandError(error: unknown): unknown {
   return new CommandError(textOf(error), { code: error.code, cause: error })
 }
 
+/** The options of functions that say who changes something. */
+const AUTHOR = /^(?:configureAs|applyConfiguration|undoConfiguration)\.(by|note)$/
+
+/** Failures of the store of which an operator wants to know more. */
+const OF_STORE = /^store_(unreachable|timeout|unauthorized|refused)$/
+
 function textOf(error: SluiceError): string {
+  const [, author] = (error instanceof ConfigError && AUTHOR.exec(error.option)) || []
+  if (author !== undefined) return `--${author} ${(error as ConfigError).reason}`
   if (error instanceof InputError && error.code === 'missing_dimension') {
     const dimension = error.input.replace(/^subject\./, '')
     return `a policy counts by ${dimension}: add ${flagOf(dimension)}`
@@ -56,7 +64,10 @@ function textOf(error: SluiceError): string {
     return `runtimeConfiguration does not allow to change ${path}, but ${expected}: add it to "allow" in your file of limits`
   }
   // The page that the text names is not in the folder of the project.
-  return error.message.replace(/^Sluice: /, '').replace(/ \(docs\/errors\.md#(\w+)\)$/, ' ($1)')
+  const text = error.message
+    .replace(/^Sluice: /, '')
+    .replace(/ \(docs\/errors\.md#(\w+)\)$/, ' ($1)')
+  return OF_STORE.test(error.code) ? `${text}. To find out why: sluice doctor` : text
 }
 
 /** Returns true if a call failed because the limiter lacks the extension that it needs. */

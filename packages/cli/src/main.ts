@@ -38,7 +38,7 @@ process.stdout.write = process.stderr.write.bind(process.stderr)
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
   // A Ctrl-C comes twice under npx: from the terminal, and passed on.
-  for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => controller.abort(name))
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => controller.abort(name))
   return controller.signal
 }
 

@@ -1,10 +1,15 @@
 import { CommandError } from './errors.ts'
 
-const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+const UNIT_MS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
 
 /** Returns a duration such as `24h` in milliseconds; `undefined` if a text is none. */
 export function durationOf(text: string): number | undefined {
-  const [, count = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
+  const [, count = '', unit = ''] = /^(\d{1,5})([smhd])$/.exec(text) ?? []
   const ms = Number(count) * (UNIT_MS[unit] ?? Number.NaN)
   return ms > 0 ? ms : undefined
 }

@@ -39,6 +39,9 @@ ${STORE_USAGE}\
     if (!(pagePort <= 65_535)) {
       throw new CommandError('--page-port must be an integer from 0 to 65535')
     }
+    if (pagePort !== 0 && pagePort === portOf(textOf(values, 'port'))) {
+      throw new CommandError('--port and --page-port must be two ports')
+    }
     const { startPageServer } = await import('../dev/page-server.ts')
     const page = await startPageServer(pagePort)
     const started: { close(): Promise<void> }[] = [page]

@@ -15,6 +15,7 @@ import { textOf } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { assertShared } from '../shared-store.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
 import { durationOf, timeText } from '../until.ts'
 
@@ -62,6 +63,7 @@ ${LIMITER_USAGE}`,
     if (stray !== undefined) throw new CommandError(`--${stray} is not for sluice keys ${name}`)
     const call = { values, id: id ?? '', isMade: values['yes'] === true }
     const { limiter } = await limiterFor(values, folder)
+    if (call.isMade) await assertShared(limiter)
     return action.run(limiter, call)
   },
 }

@@ -6,6 +6,7 @@ import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError, flagOf } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { assertShared } from '../shared-store.ts'
 import { look } from '../look.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
 import { settingsOf, settingText, usedOf } from './show.ts'
@@ -57,6 +58,7 @@ ${LIMITER_USAGE}`,
     const settings = values['settings'] === true ? await settingsOfAll(limiter, parts) : []
     const isMade = values['yes'] === true
     if (isMade) {
+      await assertShared(limiter)
       if (values['settings'] === true) await removeConfiguration(limiter, subject, options)
       await limiter.reset(subject, options)
     }
@@ -67,7 +69,10 @@ ${LIMITER_USAGE}`,
     return {
       text: [
         ...lines,
-        ...settings.map((entry) => `Set for ${settingText(entry).trim()}`),
+        ...settings.map((entry) => {
+          const unit = rules.find(({ name }) => name === entry.policy)?.unit
+          return `Set for ${settingText(entry, unit).trim()}`
+        }),
         isMade ? 'Removed.' : 'Nothing is removed. Add --yes to remove it.',
       ].join('\n'),
       json: { subject, used, settings, made: isMade },

@@ -11,6 +11,7 @@ import type { Command } from '../command.ts'
 import { textOf } from '../command.ts'
 import { CommandError, flagOf } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { assertShared } from '../shared-store.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
 import { amountOf } from '../units.ts'
 import { timeText, untilOf } from '../until.ts'
@@ -59,6 +60,7 @@ ${LIMITER_USAGE}`,
     const change = { ...settings, until: end ?? null } as SettingChanges
     await checkChanges(limiter, { [policy]: change }, ...whom)
     const isMade = values['yes'] === true
+    if (isMade) await assertShared(limiter)
     if (isMade) await configureAs(authorOf(values), limiter, { [policy]: change }, ...whom)
     const ends = end ? `, until ${timeText(end)}` : ''
     const lines = differences(before, settings).map(({ name, from, fromUntil, to }) => {

@@ -9,6 +9,7 @@ import {
 } from '@sluice/core'
 import { readConfiguration, type ConfigurationEntry } from '@sluice/core/configuration'
 import { durationText, unitsText } from '@sluice/core/internal/text'
+import { valueText } from '../change-text.ts'
 import type { Command } from '../command.ts'
 import { asCommandError, lacksExtension, type CommandError } from '../errors.ts'
 import { table } from '../format.ts'
@@ -129,7 +130,8 @@ function overview(
     durationText(windowMs),
     per,
   ])
-  const changed = settings.map(settingText)
+  const unitOf = new Map(limits.map(({ name, unit }) => [name, unit]))
+  const changed = settings.map((entry) => settingText(entry, unitOf.get(entry.policy)))
   return [
     table(['policy', 'limit', 'unit', 'window', 'per'], rows),
     '',
@@ -138,14 +140,18 @@ function overview(
   ].join('\n')
 }
 
-const textOfAll = (all: object): string[] => Object.entries(all).map((pair) => pair.join('='))
+const textOfAll = (all: object, unit: string): string[] =>
+  Object.entries(all).map(([name, value]) => `${name}=${valueText(unit, name, value)}`)
 
 /** Returns one entry of the settings as a line. */
-export function settingText({ policy, subject, settings, temporary }: ConfigurationEntry): string {
+export function settingText(
+  { policy, subject, settings, temporary }: ConfigurationEntry,
+  unit = '',
+): string {
   const ending = temporary
-    ? [...textOfAll(temporary.settings), `until ${timeText(temporary.until)}`].join(' ')
+    ? [...textOfAll(temporary.settings, unit), `until ${timeText(temporary.until)}`].join(' ')
     : undefined
-  const lasting = textOfAll(settings).join(' ')
+  const lasting = textOfAll(settings, unit).join(' ')
   const parts = [ending, lasting].filter((text) => text !== undefined && text !== '')
   return `  ${policy} (${subjectText(subject)}): ${parts.join(', then ')}`
 }
@@ -155,6 +161,7 @@ function useText(
   { plan, policies, skipped, degraded }: Decision,
   settings: readonly ConfigurationEntry[],
 ): string {
+  const unitOf = new Map(policies.map(({ name, unit }) => [name, unit]))
   const rows = policies.map((state) => [
     state.name,
     unitsText(usedOf(state), state.unit),
@@ -171,7 +178,13 @@ function useText(
       : []),
     table(['policy', 'used', 'of', 'left', 'unit', 'returns', ''], rows),
     ...skipped.map(({ name, why }) => `${name} takes no part: ${why.replace('_', ' ')}`),
-    ...(settings.length > 0 ? ['', 'Changed at run time:', ...settings.map(settingText)] : []),
+    ...(settings.length > 0
+      ? [
+          '',
+          'Changed at run time:',
+          ...settings.map((entry) => settingText(entry, unitOf.get(entry.policy))),
+        ]
+      : []),
   ].join('\n')
 }
 

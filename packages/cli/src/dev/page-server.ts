@@ -83,7 +83,11 @@ const refuse = (status: number, message: string): Response => Response.json({ me
 
 /** With DNS rebinding, another site's name points to this server: it stands in `Host`. */
 const isForThisMachine = ({ headers }: IncomingMessage): boolean =>
-  /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(headers.host ?? '')
+  /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(headers.host ?? '') &&
+  FORWARDED.every((name) => headers[name] === undefined)
+
+/** What a tunnel or a proxy adds: it passes on requests from elsewhere. */
+const FORWARDED = ['x-forwarded-for', 'x-real-ip', 'forwarded']
 
 /** Returns false for the requests that a browser sends for another site's page. Servers send neither header. */
 function isOwn({ headers }: IncomingMessage): boolean {

@@ -15,7 +15,7 @@ import {
   type HistoryEntry,
   type PastChange,
 } from './history.ts'
-import { type Change, type ConfigurablePolicy, type Settings } from './settings.ts'
+import { assertSettings, type Change, type ConfigurablePolicy, type Settings } from './settings.ts'
 import {
   changesBetween,
   editEntries,
@@ -92,22 +92,26 @@ export async function applyConfiguration(
  * Takes back the last change that is not taken back yet, in one step. Returns it as it is made; `undefined` if there is
  * none. Changes in records of partitions are not among them.
  *
- * @throws StoreError `store_conflict` when what it would take back has been changed since; or when the store fails.
+ * @throws ConfigError When the limiter no longer has the policy, or no longer allows the setting, of before.
+ * @throws StoreError `store_conflict` when what it would take back has been changed since, or anything since `version`;
+ * or when the store fails.
  * @example
  * await undoConfiguration(limiter, { by: 'ann' })
  */
 export async function undoConfiguration(
   limiter: Limiter,
-  options: Author = {},
+  options: ApplyOptions = {},
 ): Promise<HistoryEntry | undefined> {
-  const author = assertAuthor('undoConfiguration', options)
+  const { version } = options
+  const author = assertAuthor('undoConfiguration', options, ['version'])
   const { cache } = handleOf(limiter)
   let undone = ''
   return editDocument(cache, {
     author,
+    version,
     undoes: () => undone,
     edit(entries, history) {
-      const last = takeLastBack(entries, history, cache.clock())
+      const last = takeLastBack(entries, history, cache)
       undone = last?.version ?? ''
       return last?.entries ?? [...entries]
     },
@@ -125,7 +129,7 @@ export async function compareUndo(limiter: Limiter): Promise<ConfigurationDiffer
   const { cache } = handleOf(limiter)
   const { version = '', entries, history } = await readDocument(cache)
   const current = withoutEnded(entries, cache.clock())
-  const last = takeLastBack(current, history, cache.clock())
+  const last = takeLastBack(current, history, cache)
   return last && { version, changes: changesBetween(current, last.entries) }
 }
 
@@ -146,15 +150,36 @@ export async function readHistory(limiter: Limiter): Promise<readonly PastChange
 function takeLastBack(
   entries: readonly unknown[],
   history: readonly HistoryEntry[],
-  now: number,
+  { clock, policies }: ConfigurationHandle['cache'],
 ): { readonly version: string; readonly entries: unknown[] } | undefined {
+  const now = clock()
   for (const { version, changes } of changesToUndo(history)) {
     const left = changes
       .map((change) => withoutEnd(change, now))
       .filter(({ from, to }) => !isSame(from, to))
-    if (left.length > 0) return { version, entries: left.reduce(takeBack, [...entries]) }
+    if (left.length === 0) continue
+    for (const change of left) assertPossible(change, policies.get(change.policy))
+    return { version, entries: left.reduce(takeBack, [...entries]) }
   }
   return undefined
+}
+
+/** What nobody would read any more is not taken back. @throws ConfigError */
+function assertPossible(
+  { policy, subject, from }: EntryChange,
+  configurable: ConfigurablePolicy | undefined,
+): void {
+  if (from === undefined) return
+  const option = `undoConfiguration.${policy}`
+  if (!configurable) {
+    const rule = 'is no policy of this limiter any more: its settings cannot be taken back'
+    throw new ConfigError('invalid_option', option, rule)
+  }
+  const { temporary, ...lasting } = from
+  const { until: _, ...settings } = (temporary ?? {}) as Readonly<Record<string, unknown>>
+  for (const each of [lasting, settings]) {
+    assertSettings(option, each, configurable, subject !== undefined)
+  }
 }
 
 const withoutEnd = ({ policy, subject, from, to }: EntryChange, now: number): EntryChange => ({
@@ -194,6 +219,12 @@ async function editTo(
     }
     if (typeof policy !== 'string') {
       throw new ConfigError('invalid_option', `${path}.policy`, 'must be the name of a policy')
+    }
+    const per = cache.policies.get(policy)?.policy.per
+    const lacking = subject && per !== 'global' && per?.find((name) => subject[name] === undefined)
+    if (lacking) {
+      const rule = `must name "${lacking}", which "${policy}" counts by`
+      throw new ConfigError('invalid_option', `${path}.subject`, rule)
     }
     const [change] = await parseChanges({ [policy]: { ...settings } }, subject, cache)
     if (!change) continue

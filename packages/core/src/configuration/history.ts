@@ -50,8 +50,9 @@ export function assertAuthor(
   const texts = Object.entries(MOST).flatMap(([name, most]) => {
     const text: unknown = author[name as keyof Author]
     if (text === undefined) return []
-    if (typeof text === 'string' && text.length <= most) return [[name, text] as const]
-    const message = `must be a text of at most ${most} characters`
+    if (typeof text === 'string' && text !== '' && text.length <= most)
+      return [[name, text] as const]
+    const message = `must be a text of 1 to ${most} characters`
     throw new ConfigError('invalid_option', `${option}.${name}`, message)
   })
   return Object.fromEntries(texts)
