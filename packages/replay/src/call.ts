@@ -15,3 +15,12 @@ export interface Call {
   /** The HTTP status of the answer, if the log tells it. */
   readonly status: number | undefined
 }
+
+/** The calls of one row of a usage export. */
+export interface CallSum extends Omit<Call, 'at' | 'units'> {
+  /** The start of its period, in epoch ms. */
+  readonly at: number
+  readonly calls: number
+  /** The sums of what the calls used, in the units of a call. */
+  readonly units: Call['units']
+}

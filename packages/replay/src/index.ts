@@ -3,13 +3,18 @@ export { openLog } from './log/open-log.ts'
 export type { Log, LogOptions } from './log/open-log.ts'
 export type { LogFacts } from './log/facts.ts'
 export type { LogFormat } from './log/formats.ts'
-export type { Call } from './call.ts'
+export type { Call, CallSum } from './call.ts'
 
 // Replays
 export { compare, replay } from './simulation/replay.ts'
 export type { Denial, ReplayOptions } from './simulation/replay.ts'
 export { policySet } from './simulation/policy-set.ts'
 export type { Limits, OmittedPolicy, PolicySet } from './simulation/policy-set.ts'
+
+// Bounds of a change, where only sums are known
+export { boundDenials } from './bounds/bound-denials.ts'
+export type { ChangeBounds } from './bounds/bound-denials.ts'
+export type { Bounds, DenialBounds, TenantBounds } from './bounds/change.ts'
 
 // The smallest limits
 export { suggestLimits } from './limits/suggest-limits.ts'

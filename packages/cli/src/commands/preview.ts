@@ -73,7 +73,7 @@ async function decide(
   values: Values,
   { limiter, desired, prices }: Limits,
 ): Promise<Omit<Preview, 'changes'>> {
-  const { compare, openLog, policySet } = await import('@sluice/replay')
+  const { boundDenials, compare, openLog, policySet } = await import('@sluice/replay')
   const stored = await settingsOf(limiter)
   const sets = [
     policySet(NOW, { limiter, prices, configuration: stored.filter(isLasting).map(lastingOf) }),
@@ -87,19 +87,24 @@ async function decide(
     onDenied: (denial) => denials.add(denial),
   }).finally(() => progress.end())
   assertReadable(log.facts, result.log.used.calls)
+  const bounds =
+    log.sums && log.spreadMs !== undefined
+      ? await boundDenials(log.sums(), log.spreadMs, sets)
+      : undefined
   return {
     log: { calls: result.log.used.calls, from: result.log.from, to: result.log.to },
     stillDenied: result.comparison.bothDeny,
     nowAllowed: result.comparison.onlyFirstDenies,
     newlyDenied: denials.read(),
+    bounds,
     unreached: result.policies.filter(({ fullest, denied }) => denied === 0 && fullest < 1),
     notes: [
       'A denied call is not sent again: what clients would not have sent after a denial, or sent again, is not known.',
-      ...(log.spreadMs === undefined
-        ? []
-        : [
-            'The log has sums: their calls are spread evenly, so limits of less than a row deny less than they would.',
-          ]),
+      ...(bounds
+        ? [
+            'The log has sums: "at least" and "at most" hold for any order of their calls. Elsewhere their calls are spread evenly, so limits of less than a row deny less than they would.',
+          ]
+        : []),
       ...(stored.some(({ temporary }) => temporary)
         ? ['Changes until a time are left out: they end by themselves.']
         : []),

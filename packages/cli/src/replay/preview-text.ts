@@ -1,8 +1,9 @@
-import type { PolicyReport } from '@sluice/replay'
+import type { ChangeBounds, PolicyReport } from '@sluice/replay'
 import { amountText, unitsText } from '@sluice/core/internal/text'
 import { table } from '../format.ts'
 import { nameText } from '../printable.ts'
 import { timeText } from '../until.ts'
+import { BOUNDS_HEAD, boundsRows, boundsSummary } from './bounds-text.ts'
 import type { NewDenials } from './newly-denied.ts'
 
 /** What a change of limits would have done. */
@@ -19,6 +20,8 @@ export interface Preview {
   /** Calls that they deny, and the new ones allow. */
   readonly nowAllowed: number
   readonly newlyDenied: NewDenials
+  /** The same in any order of the calls, if the log has sums of them: the other numbers spread them evenly. */
+  readonly bounds: ChangeBounds | undefined
   /** The new limits that are never full. */
   readonly unreached: readonly PolicyReport[]
   readonly notes: readonly string[]
@@ -32,7 +35,7 @@ export const previewText = (preview: Preview, top: number): string =>
     ...preview.changes,
     ...(preview.changes.length > 0 ? [''] : []),
     ...summary(preview),
-    ...(preview.newlyDenied.calls > 0 ? ['', table(HEAD, rowsOf(preview, top))] : []),
+    ...(deniedTenants(preview) > 0 ? ['', table(headOf(preview), rowsOf(preview, top))] : []),
     ...moreOf(preview, top),
     ...unreachedOf(preview),
     '',
@@ -47,11 +50,11 @@ export const previewComment = (preview: Preview, top: number): string =>
     ...preview.changes.map((line) => `- ${escaped(line)}`),
     ...(preview.changes.length > 0 ? [''] : []),
     ...summary(preview).map((line) => `${escaped(line)}  `),
-    ...(preview.newlyDenied.calls > 0
+    ...(deniedTenants(preview) > 0
       ? [
           '',
-          markdownRow(HEAD),
-          markdownRow(HEAD.map(() => '---')),
+          markdownRow(headOf(preview)),
+          markdownRow(headOf(preview).map(() => '---')),
           ...rowsOf(preview, top).map(markdownRow),
         ]
       : []),
@@ -61,15 +64,22 @@ export const previewComment = (preview: Preview, top: number): string =>
     ...preview.notes.map((note) => `<sub>${escaped(note)}</sub>  `),
   ].join('\n')
 
-function summary({ log, stillDenied, nowAllowed, newlyDenied }: Preview): string[] {
-  const { calls, usd, covered, tenants } = newlyDenied
+function summary(preview: Preview): string[] {
+  const { log, bounds } = preview
   const range =
     log.from === undefined || log.to === undefined
       ? ''
       : `, ${timeText(new Date(log.from))} to ${timeText(new Date(log.to))}`
-  const kept = usd > 0 ? `, which cost ${dollars(usd)}` : ''
   return [
     `Of ${amountText(log.calls, 'call')}${range}:`,
+    ...(bounds ? [...boundsSummary(bounds), spreadSummary(preview)] : callsSummary(preview)),
+  ]
+}
+
+function callsSummary({ stillDenied, nowAllowed, newlyDenied }: Preview): string[] {
+  const { calls, usd, covered, tenants } = newlyDenied
+  const kept = usd > 0 ? `, which cost ${dollars(usd)}` : ''
+  return [
     calls === 0
       ? 'No call is denied that is allowed now.'
       : `Newly denied: ${amountText(calls, 'call')} of ${amountText(tenants.length, 'tenant')}${kept}.`,
@@ -80,26 +90,39 @@ function summary({ log, stillDenied, nowAllowed, newlyDenied }: Preview): string
   ]
 }
 
-const rowsOf = ({ newlyDenied }: Preview, top: number): string[][] =>
-  newlyDenied.tenants
-    .slice(0, top)
-    .map(({ tenant, calls, tokens, usd, policy, since }) => [
-      nameText(tenant),
-      String(calls),
-      String(tokens),
-      dollars(usd),
-      policy,
-      timeText(new Date(since)),
-    ])
+const spreadSummary = ({ stillDenied, nowAllowed, newlyDenied: { calls, usd } }: Preview): string =>
+  `Spread evenly: ${amountText(calls, 'call')} newly denied (${dollars(usd)}), ${stillDenied} denied as now, ${nowAllowed} no longer denied.`
 
-const moreOf = ({ newlyDenied: { tenants } }: Preview, top: number): string[] =>
-  tenants.length > top ? [`and ${tenants.length - top} more: --top ${tenants.length}`] : []
+const deniedTenants = ({ bounds, newlyDenied }: Preview): number =>
+  (bounds?.newlyDenied ?? newlyDenied).tenants.length
 
-function unreachedOf({ unreached }: Preview): string[] {
+const headOf = ({ bounds }: Preview): readonly string[] => (bounds ? BOUNDS_HEAD : HEAD)
+
+const rowsOf = ({ bounds, newlyDenied }: Preview, top: number): string[][] =>
+  bounds
+    ? boundsRows(bounds.newlyDenied, top)
+    : newlyDenied.tenants
+        .slice(0, top)
+        .map(({ tenant, calls, tokens, usd, policy, since }) => [
+          nameText(tenant),
+          String(calls),
+          String(tokens),
+          dollars(usd),
+          policy,
+          timeText(new Date(since)),
+        ])
+
+function moreOf(preview: Preview, top: number): string[] {
+  const count = deniedTenants(preview)
+  return count > top ? [`and ${count - top} more: --top ${count}`] : []
+}
+
+function unreachedOf({ unreached, bounds }: Preview): string[] {
+  const assumption = bounds ? ' if calls are spread evenly' : ''
   const lines = unreached.map(({ name, calls, fullest }) =>
     calls === 0
       ? `${name} takes part in no call.`
-      : `${name} is never full: at most ${Math.ceil(fullest * 100)} % of it is used.`,
+      : `${name} is never full${assumption}: at most ${Math.ceil(fullest * 100)} % of it is used.`,
   )
   return lines.length === 0 ? [] : ['', ...lines]
 }

@@ -1,5 +1,5 @@
 import type { Duration } from '@sluice/core'
-import type { Call } from '../call.ts'
+import type { Call, CallSum } from '../call.ts'
 import type { CallDefaults } from './call-reader.ts'
 import type { Row, Rows } from './row.ts'
 import { durationMs } from '@sluice/core'
@@ -14,7 +14,7 @@ import { detectFormat, FORMATS, shapeOf, type LogFormat } from './formats.ts'
 import { openBytes, readStart } from './bytes.ts'
 import { parseTime } from './parse-time.ts'
 import { reorder } from './reorder.ts'
-import { isUsageExport, spreadRows, usageColumns } from './usage-calls.ts'
+import { isUsageExport, spreadRows, sumOf, usageColumns } from './usage-calls.ts'
 
 /** Options of `openLog`. */
 export interface LogOptions {
@@ -68,6 +68,8 @@ export interface Log {
   readonly spreadMs: number | undefined
   /** Reads the calls in the order of their times, without holding them in memory. */
   calls(onProgress?: (share: number) => void): AsyncIterable<Call>
+  /** Reads the rows of a usage export as they are, in the order of their times. `undefined` if each row is a call. */
+  readonly sums: ((onProgress?: (share: number) => void) => AsyncIterable<CallSum>) | undefined
   /** The facts of the last reading. */
   readonly facts: LogFacts
 }
@@ -128,20 +130,28 @@ export async function openLog(path: string, options: LogOptions = {}): Promise<L
     }
   }
 
+  function read(onProgress: ((share: number) => void) | undefined): AsyncGenerator<Call> {
+    facts = createFacts()
+    return readCalls(rows(openBytes(path, onProgress)))
+  }
+  const inOrder = (calls: AsyncIterable<Call>): AsyncGenerator<Call> =>
+    reorder(calls, bounds, (call) => facts.addLate(call))
+
   return {
     path,
     format,
     spreadMs: isUsage ? periodMs : undefined,
-    calls: (onProgress) => {
-      facts = createFacts()
-      const read = readCalls(rows(openBytes(path, onProgress)))
-      const calls = isUsage ? spreadRows(read, periodMs) : read
-      return reorder(calls, bounds, (call) => facts.addLate(call))
-    },
+    calls: (onProgress) =>
+      inOrder(isUsage ? spreadRows(read(onProgress), periodMs) : read(onProgress)),
+    sums: isUsage ? (onProgress) => sumsOf(inOrder(read(onProgress))) : undefined,
     get facts() {
       return facts.read()
     },
   }
+}
+
+async function* sumsOf(rows: AsyncIterable<Call>): AsyncGenerator<CallSum> {
+  for await (const row of rows) yield sumOf(row)
 }
 
 /** The ids of requests that are remembered, to recognise their further lines. */

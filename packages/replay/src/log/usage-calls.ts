@@ -1,4 +1,4 @@
-import type { Call } from '../call.ts'
+import type { Call, CallSum } from '../call.ts'
 
 /** The estimates of what denied requests would have used. A CSV export has them in columns of their own. */
 const PREVENTED = ['prevented_tokens', 'prevented_usd']
@@ -40,18 +40,24 @@ export async function* spreadRows(
 const callsOf = (rows: readonly Call[], periodMs: number): Call[] =>
   rows.flatMap((row) => spread(row, periodMs)).toSorted((a, b) => a.at - b.at)
 
-function spread(row: Call, periodMs: number): Call[] {
+/** Returns what a row of a usage export sums up. What was denied counts as it was estimated. */
+export function sumOf(row: Call): CallSum {
   const {
-    requests: count = 0,
+    requests: calls = 0,
     prevented_tokens: tokens = 0,
     prevented_usd: usd = 0,
     ...own
   } = row.units
   const units = { ...own, token: (own['token'] ?? 0) + tokens, usd: (own['usd'] ?? 0) + usd }
+  return { ...row, calls, units }
+}
+
+function spread(row: Call, periodMs: number): Call[] {
+  const { calls: count, units, ...call } = sumOf(row)
   return Array.from({ length: count }, (_, index) => {
     const at = row.at + Math.floor(((index + 0.5) * periodMs) / count)
     const shares = Object.entries(units).map(([unit, sum]) => [unit, shareOf(sum, index, count)])
-    return { ...row, at, units: Object.fromEntries(shares) as Record<string, number> }
+    return { ...call, at, units: Object.fromEntries(shares) as Record<string, number> }
   })
 }
 
