@@ -16,6 +16,10 @@ export { boundDenials } from './bounds/bound-denials.ts'
 export type { ChangeBounds } from './bounds/bound-denials.ts'
 export type { Bounds, DenialBounds, TenantBounds } from './bounds/change.ts'
 
+// Mistakes
+export { findMistakes } from './mistakes/find-mistakes.ts'
+export type { Mistake, MistakeFinder } from './mistakes/find-mistakes.ts'
+
 // The smallest limits
 export { suggestLimits } from './limits/suggest-limits.ts'
 export type { SuggestedLimit, Suggestion, SuggestOptions } from './limits/suggest-limits.ts'

@@ -2,10 +2,12 @@ import { resolve } from 'node:path'
 import { definitionOf, type Limiter } from '@sluice/core'
 import { compareConfiguration, type DesiredEntry } from '@sluice/core/configuration'
 import type { Prices } from '@sluice/ai'
+import type { Call, Mistake, MistakeFinder } from '@sluice/replay'
 import { changeLines } from '../change-text.ts'
 import type { Command, Values } from '../command.ts'
 import { countOf } from '../command.ts'
 import { desiredIn } from '../desired.ts'
+import { storedNames } from '../doctor/policies.ts'
 import { CommandError } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts'
@@ -73,7 +75,7 @@ async function decide(
   values: Values,
   { limiter, desired, prices }: Limits,
 ): Promise<Omit<Preview, 'changes'>> {
-  const { boundDenials, compare, openLog, policySet } = await import('@sluice/replay')
+  const { boundDenials, compare, findMistakes, openLog, policySet } = await import('@sluice/replay')
   const stored = await settingsOf(limiter)
   const sets = [
     policySet(NOW, { limiter, prices, configuration: stored.filter(isLasting).map(lastingOf) }),
@@ -82,8 +84,9 @@ async function decide(
   const log = await openLog(path, logOptionsOf(values))
   const denials = collectNewDenials(NOW)
   const progress = createProgress(process.stderr, 'preview')
+  const mistakes = findMistakes(sets[1], prices)
   const calls = log.calls((share) => progress.update(share))
-  const result = await compare(calls, sets, {
+  const result = await compare(noted(calls, mistakes), sets, {
     onDenied: (denial) => denials.add(denial),
   }).finally(() => progress.end())
   assertReadable(log.facts, result.log.used.calls)
@@ -97,6 +100,10 @@ async function decide(
     nowAllowed: result.comparison.onlyFirstDenies,
     newlyDenied: denials.read(),
     bounds,
+    mistakes: [
+      ...(await mistakes.find(result.policies)),
+      ...(await storedNames(limiter)).map(renamed),
+    ],
     unreached: result.policies.filter(({ fullest, denied }) => denied === 0 && fullest < 1),
     notes: [
       'A denied call is not sent again: what clients would not have sent after a denial, or sent again, is not known.',
@@ -112,6 +119,19 @@ async function decide(
     ],
   }
 }
+
+/** Yields the calls, and notes each to look for mistakes. */
+async function* noted(calls: AsyncIterable<Call>, mistakes: MistakeFinder): AsyncGenerator<Call> {
+  for await (const call of calls) {
+    mistakes.add(call)
+    yield call
+  }
+}
+
+const renamed = (policy: string): Mistake => ({
+  policy,
+  text: `The store has settings of ${policy}, which no policy is named, so they do not apply: name the policy so again, or set them for its new name.`,
+})
 
 const isLasting = ({ settings }: DesiredEntry): boolean => Object.keys(settings).length > 0
 

@@ -36,7 +36,7 @@ async function judgeSettings(limiter: Limiter): Promise<Finding[]> {
 }
 
 /** Returns the unknown names. None if the limiter has no settings, or its store does not answer. */
-async function storedNames(limiter: Limiter): Promise<readonly string[]> {
+export async function storedNames(limiter: Limiter): Promise<readonly string[]> {
   try {
     return await unknownPolicies(limiter)
   } catch (error) {

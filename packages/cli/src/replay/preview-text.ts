@@ -1,4 +1,4 @@
-import type { ChangeBounds, PolicyReport } from '@sluice/replay'
+import type { ChangeBounds, Mistake, PolicyReport } from '@sluice/replay'
 import { amountText, unitsText } from '@sluice/core/internal/text'
 import { table } from '../format.ts'
 import { nameText } from '../printable.ts'
@@ -22,6 +22,8 @@ export interface Preview {
   readonly newlyDenied: NewDenials
   /** The same in any order of the calls, if the log has sums of them: the other numbers spread them evenly. */
   readonly bounds: ChangeBounds | undefined
+  /** Likely mistakes in the new limits, and in the stored settings. */
+  readonly mistakes: readonly Mistake[]
   /** The new limits that are never full. */
   readonly unreached: readonly PolicyReport[]
   readonly notes: readonly string[]
@@ -37,6 +39,7 @@ export const previewText = (preview: Preview, top: number): string =>
     ...summary(preview),
     ...(deniedTenants(preview) > 0 ? ['', table(headOf(preview), rowsOf(preview, top))] : []),
     ...moreOf(preview, top),
+    ...mistakesOf(preview),
     ...unreachedOf(preview),
     '',
     ...preview.notes,
@@ -59,6 +62,7 @@ export const previewComment = (preview: Preview, top: number): string =>
         ]
       : []),
     ...moreOf(preview, top).map(escaped),
+    ...mistakesOf(preview).map(escaped),
     ...unreachedOf(preview).map(escaped),
     '',
     ...preview.notes.map((note) => `<sub>${escaped(note)}</sub>  `),
@@ -116,6 +120,9 @@ function moreOf(preview: Preview, top: number): string[] {
   const count = deniedTenants(preview)
   return count > top ? [`and ${count - top} more: --top ${count}`] : []
 }
+
+const mistakesOf = ({ mistakes }: Preview): string[] =>
+  mistakes.length === 0 ? [] : ['', 'Likely mistakes:', ...mistakes.map(({ text }) => `- ${text}`)]
 
 function unreachedOf({ unreached, bounds }: Preview): string[] {
   const assumption = bounds ? ' if calls are spread evenly' : ''
