@@ -196,6 +196,20 @@ describe('the bounds of a change, of hourly sums of a month', () => {
     expect(broken(newlyDenied, truth.newlyDenied)).toEqual([])
   })
 
+  it('hold for windows that begin within an hour', async () => {
+    const odd = fixedWindow({ name: 'odd', limit: 500, window: '90m', per: ['tenant'] })
+    const settings = [[], limited('odd', 20)] as const
+    // All of them are in the window from half past one to three.
+    const few = Array.from({ length: 30 }, (_, index) => {
+      const at = Date.UTC(2026, 9, 1, index < 15 ? 1 : 2, index < 15 ? 45 : 15)
+      return { at, line: index + 1, subject: { tenant: 'a' }, units: { usd: 5 }, status: 200 }
+    })
+    const { newlyDenied } = await boundsOf(few, [odd], settings)
+    const truth = await truthOf(few, [odd], settings)
+    expect(sumOf(truth.newlyDenied)).toEqual({ calls: 10, usd: 50 })
+    expect(broken(newlyDenied, truth.newlyDenied)).toEqual([])
+  })
+
   it('name the policy that may deny most, and since when', async () => {
     const { newlyDenied } = await boundsOf(calls, POLICIES, [[], limited('images', 0)])
     expect(newlyDenied.tenants[0]).toMatchObject({

@@ -105,7 +105,8 @@ export function beginPeriod(partition: Partition, { start }: Span): void {
   if (counts.every(({ carry }) => carry === 0)) partition.hasDiverged = false
   const windowStart = meter?.windowOf?.(start).start ?? -1
   if (partition.window.start !== windowStart) {
-    partition.window = { start: windowStart, calls: 0, isClean: true }
+    // Of a period that overlaps the start of a window, it is not known which calls are in it.
+    partition.window = { start: windowStart, calls: 0, isClean: partition.asked.length === 0 }
   }
 }
 
