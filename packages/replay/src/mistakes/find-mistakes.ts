@@ -44,7 +44,9 @@ export function findMistakes(
   set: PolicySet,
   prices: Prices = set.prices ?? LIST_PRICES,
 ): MistakeFinder {
-  const subjects = createSubjects()
+  const units = new Set(set.rules.map(({ unit }) => unit))
+  units.delete('request')
+  const subjects = createSubjects([...units])
   return {
     add: (call) => subjects.add(call, dollarsOf(call, prices) ?? 0),
     async find(reports) {

@@ -16,6 +16,8 @@ export interface SubjectLimits extends SubjectCalls {
   readonly policies: readonly PolicyState[]
 }
 
+type Dimensions = Readonly<Record<string, string | undefined>>
+
 /** The most subjects that are remembered: the mistakes of limits show in the first ones. */
 const MAX_SUBJECTS = 10_000
 
@@ -28,8 +30,8 @@ export interface Subjects {
   readonly plans: ReadonlySet<string>
 }
 
-/** Creates an empty collection. */
-export function createSubjects(): Subjects {
+/** Creates an empty collection. @param units The units whose smallest costs matter. */
+export function createSubjects(units: readonly string[]): Subjects {
   const subjects = new Map<string, SubjectCalls>()
   const plans = new Set<string>()
   return {
@@ -37,23 +39,24 @@ export function createSubjects(): Subjects {
     add(call, usd) {
       const { plan } = call.subject
       if (plan !== undefined) plans.add(plan)
-      const key = Object.values(call.subject).join('\n')
+      let key = ''
+      for (const dimension in call.subject) key += `\n${(call.subject as Dimensions)[dimension]}`
       let own = subjects.get(key)
       if (own === undefined) {
         if (subjects.size >= MAX_SUBJECTS) return
         subjects.set(key, (own = { call, calls: 0, least: {} }))
       }
       own.calls += 1
-      own.least['usd'] = Math.min(own.least['usd'] ?? Infinity, usd)
-      for (const [unit, units] of Object.entries(call.units)) {
-        if (unit !== 'usd') own.least[unit] = Math.min(own.least[unit] ?? Infinity, units)
+      for (const unit of units) {
+        const cost = unit === 'usd' ? usd : call.units[unit]
+        if (cost !== undefined && !(cost >= (own.least[unit] ?? Infinity))) own.least[unit] = cost
       }
     },
     async limits(set) {
       const twin = createTwin(set.rules, set.plans, set.configuration)
       const found: SubjectLimits[] = []
       for (const own of subjects.values()) {
-        const { policies } = await twin.peek(own.call, own.least['usd'])
+        const { policies } = await twin.peek(own.call, own.least['usd'] ?? 0)
         found.push({ ...own, policies })
       }
       return found
