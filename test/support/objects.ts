@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '@sluice/core'
-import { kindsOf } from '@sluice/core/internal/places'
+import { kindsOf, Limits } from '@sluice/core/internal/places'
 import type { OwnParts } from '@sluice/cloudflare/durable-object'
 import {
   durableObjects,
@@ -8,7 +8,7 @@ import {
 } from '../../packages/cloudflare/dist/durable-object/durable-objects.js'
 import type { Namespace } from './remote-objects.ts'
 import { inPlaces } from './in-places.ts'
-import { Limits } from '../../packages/cloudflare/dist/durable-object/limits.js'
+import { Journal } from '../../packages/cloudflare/dist/durable-object/journal.js'
 import { Place } from '../../packages/cloudflare/dist/durable-object/place.js'
 
 /** The objects of one class in this process, each with a SQLite database of its own. */
@@ -16,8 +16,6 @@ export interface Objects {
   readonly namespace: Namespace
   /** A store that counts in them. */
   store(options?: DurableObjectsOptions): Store
-  /** The names of the objects that have stored something. */
-  names(): string[]
   /** Drops the memory of all objects, as when a machine dies: what they have stored is loaded again. */
   restart(): void
 }
@@ -25,17 +23,18 @@ export interface Objects {
 /** Makes objects as workerd runs them, but for the platform: the same storage, the same decisions. */
 export function objectsInProcess(own: OwnParts = {}, clock: () => number = Date.now): Objects {
   const databases = new Map<string, Rows>()
-  const awake = new Map<string, { readonly place: Place; readonly limits: Limits }>()
+  const awake = new Map<string, Place>()
 
   const home = () => durableObjects(namespace, { shardBy: 'global', timeoutMs: 30_000 })
 
   function wake(name: string): Place {
     const known = awake.get(name)
-    if (known) return known.place
+    if (known) return known
     const kinds = kindsOf(own)
-    const limits = new Limits(storageOf(name), kinds, clock)
+    const journal = new Journal(storageOf(name))
+    const limits = new Limits(journal, kinds, clock)
     const place = new Place({ name, limits, kinds, leases: own.leases, home })
-    awake.set(name, { place, limits })
+    awake.set(name, place)
     return place
   }
 
@@ -63,7 +62,6 @@ export function objectsInProcess(own: OwnParts = {}, clock: () => number = Date.
   return {
     namespace,
     store: (options) => durableObjects(namespace, options),
-    names: () => [...awake].filter(([, { limits }]) => limits.isStored).map(([name]) => name),
     restart: () => awake.clear(),
   }
 }
@@ -75,7 +73,7 @@ export const storeIn = (namespace: Namespace, prefix?: string): Store =>
     return durableObjects(namespace, options)
   })
 
-type Rows = ConstructorParameters<typeof Limits>[0]
+type Rows = ConstructorParameters<typeof Journal>[0]
 
 /** Makes a database in memory, as an object has one on disk. */
 export function sqliteRows(): Rows {

@@ -24,11 +24,11 @@ describe('in a world of Durable Objects, which die at any moment, no limit, ledg
 
 /** Changes of the bundle, each of which a judge must notice. */
 const MUTANTS: readonly (readonly [what: string, from: string, to: string])[] = [
-  ['a call is not stored', 'this.#journal.append(`${now} ${text}`)', 'void 0'],
+  ['a call is not stored', 'this.#journal.append(`${now} ${asText()}`)', 'void 0'],
   [
     'every tenth call is not stored',
-    'this.#journal.append(`${now} ${text}`)',
-    'now % 10 && this.#journal.append(`${now} ${text}`)',
+    'this.#journal.append(`${now} ${asText()}`)',
+    'now % 10 && this.#journal.append(`${now} ${asText()}`)',
   ],
   [
     'a snapshot is not taken whole',

@@ -132,13 +132,14 @@ export class SimulatedObjects {
       onGrowth: () => {},
       log: (text) => observer.note(`${name} logs ${text}`),
     })
-    const { Limits, Place, durableObjects, objectLeases } = isolate.product.objects
-    const kinds = isolate.product.places.kindsOf()
+    const { Journal, Place, durableObjects, objectLeases } = isolate.product.objects
+    const { Limits, kindsOf } = isolate.product.places
+    const kinds = kindsOf()
     const rows = this.#stored.get(name) ?? new Map<number, string>()
     this.#stored.set(name, rows)
-    const limits = new Limits(storageOf(rows), kinds)
+    const limits = new Limits(new Journal(storageOf(rows)), kinds)
     const call = limits.call.bind(limits)
-    limits.call = (given, text) => this.#judged(given, text, call)
+    limits.call = (given, message) => this.#judged(given, message, call)
     const isAlive = (): boolean => !isolate.isDead
     const home = () => {
       const namespace = this.namespaceFor({ name, isAlive })
@@ -153,8 +154,8 @@ export class SimulatedObjects {
   /** Makes a call at once, and has it judged. */
   #judged<Call extends object, Answer>(
     given: Call,
-    text: string,
-    call: (given: Call, text: string) => Answer,
+    message: () => string,
+    call: (given: Call, message: () => string) => Answer,
   ): Answer {
     const { check, run, reset } = given as {
       check?: StoreRequest
@@ -172,7 +173,7 @@ export class SimulatedObjects {
         },
       },
     }
-    const answer = call(marked ? { ...given, check: { ...check, mark: marked } } : given, text)
+    const answer = call(marked ? { ...given, check: { ...check, mark: marked } } : given, message)
     const { reply, result } = answer as { reply?: StoreReply; result?: unknown }
     const now = this.#world.scheduler.now
     if (check && reply) this.#judgeDecision(check, reply, charges)

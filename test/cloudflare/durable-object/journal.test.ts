@@ -1,12 +1,11 @@
 import { createLimiter, fixedWindow, packed, slidingWindow } from '@sluice/core'
-import { kindsOf, parseMessage, runMessage } from '@sluice/core/internal/places'
+import { kindsOf, Limits, parseMessage, runMessage } from '@sluice/core/internal/places'
 import { reserve } from '@sluice/core/reservations'
 import { expect, it } from 'vitest'
 import {
   Journal,
   MAX_CHARACTERS,
 } from '../../../packages/cloudflare/dist/durable-object/journal.js'
-import { Limits } from '../../../packages/cloudflare/dist/durable-object/limits.js'
 import { objectsInProcess, sqliteRows } from '../../support/objects.ts'
 import { NOON } from '../../support/times.ts'
 
@@ -110,17 +109,18 @@ it('an object that has deleted itself begins anew, also for a decision that was 
   }
   let now = NOON
   const kinds = kindsOf()
-  const limits = new Limits(storage, kinds, () => now)
+  const journal = new Journal(storage)
+  const limits = new Limits(journal, kinds, () => now)
   const write = (key: string) => {
     const data = { writes: [{ key, set: { a: '1' }, ttlMs: 1_000 }], clockIsInjected: false }
     const text = runMessage({ kind: kinds.operation('write'), keys: [key], data, startedAt: now })
-    return limits.call(parseMessage(text, kinds), text)
+    return limits.call(parseMessage(text, kinds), () => text)
   }
   write('before')
   now += 2_000
   expect(limits.sweep()).toBeUndefined()
   rows = sqliteRows()
-  limits.forget()
+  journal.forget()
   expect(write('after')).toEqual({ result: true })
   expect(write('last')).toEqual({ result: true })
   const loaded = new Journal(rows).load()

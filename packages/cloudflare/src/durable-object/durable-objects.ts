@@ -11,9 +11,10 @@ import {
   resetMessage,
   runMessage,
   withDeadline,
+  type Answer,
 } from '@sluice/core/internal/places'
-import { refusalOf, type Answer } from './limits.ts'
 import { objectsBy } from './names.ts'
+import { refusalOf } from './place.ts'
 
 /** The regions that `locationHint` may name. */
 const LOCATION_HINTS = ['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me'] as const

@@ -5,17 +5,11 @@
  * snapshot, a new snapshot takes its place, and the rows are written over. So a change costs one row and a few
  * thousandths, and nothing is deleted by itself. A row begins with the number of its snapshot: those of earlier ones are void.
  */
+import type { ChangeJournal, StoredChanges } from '@sluice/core/internal/places'
 
 /** The part of an object's SQLite storage that a journal uses. */
 export interface RowStorage {
   exec(query: string, ...bindings: (string | number)[]): { toArray(): Record<string, unknown>[] }
-}
-
-/** The content of a journal. */
-export interface StoredChanges {
-  readonly snapshot: string | undefined
-  /** The changes since then, the oldest first. */
-  readonly changes: readonly string[]
 }
 
 /** A row may have 2 MB. A character may take three bytes. */
@@ -27,21 +21,19 @@ const LEAST_CHANGES = 256
 const TABLE = 'sluice_journal'
 
 /** Changes have the ids from 0 on, and the parts of the snapshot -1, -2, … */
-export class Journal {
+export class Journal implements ChangeJournal {
   readonly #sql: RowStorage
+  readonly #onFirstRow: () => void
   #snapshot = 0
   #changes = 0
   #characters = 0
   #snapshotCharacters = 0
   #hasTable = false
 
-  constructor(sql: RowStorage) {
+  /** @param onFirstRow Called in the step that stores the first row. */
+  constructor(sql: RowStorage, onFirstRow: () => void = () => {}) {
     this.#sql = sql
-  }
-
-  /** True once something was stored. */
-  get isStored(): boolean {
-    return this.#hasTable
+    this.#onFirstRow = onFirstRow
   }
 
   /** The number of characters of the snapshot. */
@@ -105,6 +97,7 @@ export class Journal {
     if (!this.#hasTable) {
       this.#sql.exec(`CREATE TABLE ${TABLE} (id INTEGER PRIMARY KEY, data TEXT)`)
       this.#hasTable = true
+      this.#onFirstRow()
     }
     this.#sql.exec(`INSERT OR REPLACE INTO ${TABLE} VALUES (?, ?)`, id, `${this.#snapshot} ${text}`)
   }

@@ -1,8 +1,8 @@
 import { DurableObject } from 'cloudflare:workers'
 import { StoreError, type Store } from '@sluice/core'
-import { kindsOf, type OwnKinds } from '@sluice/core/internal/places'
+import { kindsOf, Limits, type Answer, type OwnKinds } from '@sluice/core/internal/places'
 import { durableObjects } from './durable-objects.ts'
-import { Limits, type Answer } from './limits.ts'
+import { Journal } from './journal.ts'
 import { Place, type Leases } from './place.ts'
 import { parseName } from './names.ts'
 
@@ -33,6 +33,7 @@ export interface OwnParts extends OwnKinds {
 export class LimitsObject extends DurableObject {
   /** Algorithms, operations and leases. */
   protected readonly own: OwnParts = {}
+  #journal: Journal | undefined
   #limits: Limits | undefined
   #place: Place | undefined
 
@@ -52,7 +53,7 @@ export class LimitsObject extends DurableObject {
     const next = this.#limits?.sweep()
     if (next !== undefined) return this.ctx.storage.setAlarm(next)
     // Kept, because a decision may wait for home: two of them would write over each other's rows.
-    this.#limits?.forget()
+    this.#journal?.forget()
     const { storage } = this.ctx
     // In one step, before any other call writes. With an older compatibility date, the alarm is kept by the first.
     await Promise.all([storage.deleteAll(), storage.deleteAlarm()])
@@ -68,9 +69,11 @@ export class LimitsObject extends DurableObject {
     if (this.#place) return this.#place
     const kinds = kindsOf(this.own)
     // One alarm an object, from its first row on.
-    const limits = new Limits(this.ctx.storage.sql, kinds, Date.now, () => {
+    const journal = new Journal(this.ctx.storage.sql, () => {
       void this.ctx.storage.setAlarm(limits.nextSweep())
     })
+    const limits = new Limits(journal, kinds)
+    this.#journal = journal
     this.#limits = limits
     const { leases } = this.own
     const name = this.ctx.id.name ?? ''

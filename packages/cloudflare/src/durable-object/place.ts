@@ -12,13 +12,15 @@ import {
   parseMessage,
   runMessage,
   UnknownKind,
+  type Answer,
   type Kinds,
+  type Limits,
   type OwnPlace,
   type PlaceCall,
   type Settling,
   type Tiers,
 } from '@sluice/core/internal/places'
-import { refusalOf, type Answer, type Limits } from './limits.ts'
+import { MAX_CHARACTERS } from './journal.ts'
 import { objectsBy, parseName } from './names.ts'
 
 /** The part of an object that serves policies which home counts. The class of the object names it. */
@@ -51,6 +53,7 @@ export class Place implements OwnPlace {
 
   /** Does what the text of a message asks for. A promise only if home is asked. */
   call(text: string): Answer | Promise<Answer> {
+    if (text.length > MAX_CHARACTERS) return { refusal: 'takes no call that large' }
     const { limits, kinds } = this.#parts
     let call: PlaceCall
     try {
@@ -73,11 +76,11 @@ export class Place implements OwnPlace {
         return this.#withHome(async (tiers) => ({ result: await tiers.settle(settling) }), call)
       }
     }
-    return limits.call(call, text)
+    return limits.call(call, () => text)
   }
 
   decide(request: StoreRequest): StoreReply {
-    const answer = this.#parts.limits.call({ check: request }, checkMessage(request))
+    const answer = this.#parts.limits.call({ check: request }, () => checkMessage(request))
     if ('reply' in answer) return answer.reply
     throw refusalOf(answer)
   }
@@ -87,7 +90,7 @@ export class Place implements OwnPlace {
   }
 
   run(operation: Operation<unknown>): unknown {
-    const answer = this.#parts.limits.call({ run: operation }, runMessage(operation))
+    const answer = this.#parts.limits.call({ run: operation }, () => runMessage(operation))
     if ('result' in answer) return answer.result
     throw refusalOf(answer)
   }
@@ -113,3 +116,9 @@ export class Place implements OwnPlace {
 /** Returns the message of an error without the frame that `StoreError` puts around it. */
 const messageOf = ({ message }: StoreError): string =>
   message.replace(/^Sluice: | \(docs\/errors\.md#\w+\)$/g, '')
+
+/** Returns the error to throw for an answer without a result. */
+export const refusalOf = (answer: Answer): StoreError =>
+  'refusal' in answer
+    ? new StoreError('store_refused', `The Durable Object ${answer.refusal}`)
+    : new StoreError('store_bad_reply', 'The Durable Object sent an invalid reply')

@@ -1,8 +1,7 @@
 import { ConfigError, StoreError } from '@sluice/core'
 import { assertKnownOptions } from '@sluice/core/internal'
-import { decode, kindsOf } from '@sluice/core/internal/places'
+import { decode, kindsOf, type Answer } from '@sluice/core/internal/places'
 import type { LimitsNamespace } from '../durable-object/durable-objects.ts'
-import type { Answer } from '../durable-object/limits.ts'
 import { FAULT_STATUS, MIN_TOKEN_LENGTH, type ObjectCall } from './call.ts'
 
 /** Options of `remoteObjects`. */

@@ -1,33 +1,44 @@
-/* The counts and records of one object, and the decisions about them. */
-import {
-  StoreError,
-  type StoredState,
-  type StoreErrorCode,
-  type StoreReply,
-  type StoreRequest,
-} from '@sluice/core'
-import {
-  decideOn,
-  decode,
-  encode,
-  parseMessage,
-  UnknownKind,
-  type CountedStates,
-  type Kinds,
-  type PlaceCall,
-} from '@sluice/core/internal/places'
-import { Journal, MAX_CHARACTERS, type RowStorage } from './journal.ts'
+/* The counts and records of a place that keeps a journal of its changes, and the decisions about them. */
+import type { StoredState } from '../algorithms/algorithm.ts'
+import type { StoreErrorCode } from '../errors.ts'
+import type { StoreReply, StoreRequest } from '../stores/store.ts'
+import { systemClock, type Clock } from '../clock.ts'
+import { decideOn, type CountedStates } from '../stores/decide-on.ts'
+import { UnknownKind, type Kinds } from './kinds.ts'
+import { decode, encode, parseMessage, type PlaceCall } from './message.ts'
 
-/** The answer of an object. */
+/** The answer of a place. */
 export type Answer =
   | { readonly reply: StoreReply }
   | { readonly result: unknown }
   /** It cannot do what it is asked for, and has done nothing. */
   | { readonly refusal: string }
-  /** Another object, which it has asked, has failed. */
+  /** Another place, which it has asked, has failed. */
   | { readonly failure: { readonly code: StoreErrorCode; readonly message: string } }
 
-/** The bounds of one object, which holds everything in its 128 MB of memory: keys, and characters of a snapshot. */
+/** The content of a journal. */
+export interface StoredChanges {
+  readonly snapshot: string | undefined
+  /** The changes since then, the oldest first. */
+  readonly changes: readonly string[]
+}
+
+/** A snapshot of states, and what has changed them since. */
+export interface ChangeJournal {
+  /** The number of characters of the snapshot. */
+  readonly snapshotLength: number
+  /** True if it is time for a snapshot. */
+  readonly isLong: boolean
+  load(): StoredChanges
+  append(change: string): void
+  /** Replaces everything by a snapshot. */
+  replace(snapshot: string): void
+}
+
+/** A stored state: its key, the state, and its end (epoch ms). JSON has no Infinity. */
+export type Row = readonly [key: string, state: unknown, expiresAt: number | null]
+
+/** The bounds of a place, such as an object with 128 MB of memory: keys, and characters of a snapshot. */
 const MAX_KEYS = 50_000
 const MAX_STORED = 16_000_000
 /** The part of them for keys of the tenant alone, such as a daily cap: forged users must not take it. */
@@ -36,52 +47,37 @@ const OWN_SHARE = 0.02
 const HOUR_MS = 3_600_000
 const MONTH_MS = 30 * 24 * HOUR_MS
 
+/** The counts and records of a place, by key: in memory, and in a journal that brings them back. */
 export class Limits {
   readonly #kinds: Kinds
-  readonly #clock: () => number
-  readonly #onFirstRow: () => void
-  readonly #journal: Journal
-  readonly #states = new Map<string, StoredState>()
+  readonly #clock: Clock
+  readonly #journal: ChangeJournal
+  readonly states: Map<string, StoredState> = new Map()
   #hasChanged = false
   /** No state expires before this time. */
   #nextExpiry = -Infinity
 
-  /** @param onFirstRow Called in the step that stores the first row. */
-  constructor(
-    sql: RowStorage,
-    kinds: Kinds,
-    clock: () => number = Date.now,
-    onFirstRow: () => void = () => {},
-  ) {
+  constructor(journal: ChangeJournal, kinds: Kinds, clock: Clock = systemClock) {
+    this.#journal = journal
     this.#kinds = kinds
     this.#clock = clock
-    this.#onFirstRow = onFirstRow
-    this.#journal = new Journal(sql)
     this.#load()
-  }
-
-  /** True once something was stored. */
-  get isStored(): boolean {
-    return this.#journal.isStored
   }
 
   /**
    * Does what it is asked for. Awaits nothing, so that nothing else comes between. If it throws, its memory may differ
    * from its storage, and must be loaded anew.
    *
-   * @param text The call as a message.
+   * @param asText Returns the text of a call that does the same again: of this one, or of one that puts what it has changed.
    */
-  call(call: PlaceCall, text: string): Answer {
-    if (text.length > MAX_CHARACTERS) return { refusal: 'takes no call that large' }
+  call(call: PlaceCall, asText: () => string): Answer {
     const time = timeOf(call)
     const now = time?.clockIsInjected ? time.now : this.#clock()
     if (this.#isFull(call, now)) return { refusal: 'is full: it has no room for another key' }
     this.#hasChanged = false
     const answer = this.#do(call, now)
     if (this.#hasChanged) {
-      const isFirst = !this.#journal.isStored
-      this.#journal.append(`${now} ${text}`)
-      if (isFirst) this.#onFirstRow()
+      this.#journal.append(`${now} ${asText()}`)
       if (this.#journal.isLong) this.#takeSnapshot(now)
     }
     return answer
@@ -90,19 +86,14 @@ export class Limits {
   /** Drops what has expired. Returns the time to do it again, or `undefined` if nothing is left. */
   sweep(now: number = this.#clock()): number | undefined {
     this.#takeSnapshot(now)
-    if (this.#states.size === 0) return undefined
+    if (this.states.size === 0) return undefined
     return this.nextSweep(now)
-  }
-
-  /** Begins anew, once the rows of an empty object are deleted. */
-  forget(): void {
-    this.#journal.forget()
   }
 
   /** Returns the time at which everything may have expired: at least an hour on, because each alarm costs a row. */
   nextSweep(now: number = this.#clock()): number {
     let last = now + HOUR_MS
-    for (const { expiresAt } of this.#states.values()) last = Math.max(last, expiresAt)
+    for (const { expiresAt } of this.states.values()) last = Math.max(last, expiresAt)
     return Math.min(last, now + MONTH_MS)
   }
 
@@ -118,18 +109,18 @@ export class Limits {
       return { result: kind.run(states, timed) }
     }
     for (const key of call.reset) {
-      if (this.#states.delete(key)) this.#hasChanged = true
+      if (this.states.delete(key)) this.#hasChanged = true
     }
     return { result: undefined }
   }
 
   readonly #countedStates: CountedStates = {
     get: (key, now) => {
-      const stored = this.#states.get(key)
+      const stored = this.states.get(key)
       return stored && stored.expiresAt > now ? stored.state : undefined
     },
     set: (key, { state, expiresAt }) => {
-      this.#states.set(key, { state, expiresAt })
+      this.states.set(key, { state, expiresAt })
       this.#nextExpiry = Math.min(this.#nextExpiry, expiresAt)
       this.#hasChanged = true
     },
@@ -143,7 +134,7 @@ export class Limits {
 
   #isFull(call: PlaceCall, now: number): boolean {
     if (this.#hasRoom(1 - OWN_SHARE)) return false
-    const added = keysOf(call).filter((key) => !this.#states.has(key))
+    const added = keysOf(call).filter((key) => !this.states.has(key))
     const share = added.every(isOneDimension) ? 1 : 1 - OWN_SHARE
     if (added.length === 0 || this.#hasRoom(share)) return false
     // A flood of new keys must not look through all of them each time.
@@ -152,35 +143,28 @@ export class Limits {
   }
 
   #hasRoom(share: number): boolean {
-    return this.#states.size < share * MAX_KEYS && this.#journal.snapshotLength < share * MAX_STORED
+    return this.states.size < share * MAX_KEYS && this.#journal.snapshotLength < share * MAX_STORED
   }
 
   #dropExpired(now: number): void {
     this.#nextExpiry = Infinity
-    for (const [key, { expiresAt }] of this.#states) {
-      if (expiresAt <= now) this.#states.delete(key)
+    for (const [key, { expiresAt }] of this.states) {
+      if (expiresAt <= now) this.states.delete(key)
       else this.#nextExpiry = Math.min(this.#nextExpiry, expiresAt)
     }
   }
 
   #takeSnapshot(now: number): void {
     this.#dropExpired(now)
-    // JSON has no Infinity.
-    const rows = Array.from(this.#states, ([key, { state, expiresAt }]) =>
-      expiresAt === Infinity ? [key, state] : [key, state, expiresAt],
-    )
+    const rows = Array.from(this.states, ([key, { state, expiresAt }]) => [key, state, expiresAt])
     this.#journal.replace(encode(rows))
   }
 
   #load(): void {
     const { snapshot = '[]', changes } = this.#journal.load()
-    const rows = decode(snapshot, this.#kinds) as [
-      key: string,
-      state: unknown,
-      expiresAt?: number,
-    ][]
-    for (const [key, state, expiresAt = Infinity] of rows)
-      this.#states.set(key, { state, expiresAt })
+    for (const [key, state, expiresAt] of decode(snapshot, this.#kinds) as Row[]) {
+      this.states.set(key, { state, expiresAt: expiresAt ?? Infinity })
+    }
     for (const change of changes) this.#redo(change)
   }
 
@@ -215,9 +199,3 @@ function timeOf(call: PlaceCall): Timed | undefined {
     ? undefined
     : (given as Timed)
 }
-
-/** Returns the error to throw for an answer without a result. */
-export const refusalOf = (answer: Answer): StoreError =>
-  'refusal' in answer
-    ? new StoreError('store_refused', `The Durable Object ${answer.refusal}`)
-    : new StoreError('store_bad_reply', 'The Durable Object sent an invalid reply')
