@@ -15,6 +15,8 @@ export const ROOMS: Readonly<Record<string, string>> = {
   leases: 'nouns algorithms policies lua stores reservations',
   // What a store that decides elsewhere, by data alone, has to know by name.
   places: 'nouns algorithms policies stores limiter reservations leases',
+  // The only room that imports Node.js.
+  file: 'nouns stores places node',
   plans: 'nouns policies stores limiter',
   configuration: 'nouns policies stores limiter',
   explain: 'nouns policies stores limiter',

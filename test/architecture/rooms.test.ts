@@ -7,6 +7,8 @@ import { AI_ROOMS, PORT, ROOMS, STORE_FILES } from './import-rules.ts'
 /** The modules that a package or app may import beside its own files and published entries. */
 const MODULES: Readonly<Record<string, RegExp>> = {
   'packages/core/src': /^jose$/,
+  // The only room for Node.js, with what it shares with the others.
+  'packages/core/src/file': /^(node:|\.\.\/[a-z])/,
   'packages/ai/src': /^$/,
   'packages/next/src': /^next\/server\.js$/,
   // Loaded by tests only.
@@ -75,7 +77,7 @@ describe.each(Object.entries(MODULES))('%s', (folder, modules) => {
 
   it('imports its own files, published entries and these modules', () => {
     const foreign = files
-      .filter((file) => folder.endsWith('testing') || !file.includes('/testing'))
+      .filter((file) => folderOf(file) === folder)
       .flatMap((file) => importsOf(file).map((name) => ({ file: relative(root, file), name })))
       .filter(({ file, name }) => !isInside(folder, file, name))
       .filter(({ name }) => !modules.test(name) && !publishedEntries().has(name))
@@ -104,6 +106,12 @@ it('reads every form of import', () => {
   expect(publishedEntries()).toContain('@sluice/core/upstash-redis')
 })
 
+/** Returns the innermost folder with modules of its own. */
+const folderOf = (file: string): string | undefined =>
+  Object.keys(MODULES)
+    .filter((folder) => file.startsWith(join(root, folder, '/')))
+    .toSorted((a, b) => b.length - a.length)[0]
+
 /** Returns true if `file` imports `name` from within `folder`. */
 function isInside(folder: string, file: string, name: string): boolean {
   return name.startsWith('.') && !relative(folder, join(dirname(file), name)).startsWith('.')
@@ -121,6 +129,7 @@ const isFile = (path: string): boolean =>
 
 /** Names the room of a file by its path in its package, or a module by itself. */
 function roomOf(path: string): string {
+  if (path.startsWith('node:')) return 'node'
   if (!path.endsWith('.ts')) return path
   const [folder = '', ...rest] = path.split('/')
   return rest.length === 0 || folder === 'internal' ? 'nouns' : folder

@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Store } from '@sluice/core'
 import { batched } from '@sluice/core/batched'
 import { sharesAlgorithm } from '@sluice/core/fair-share'
+import { file } from '@sluice/core/file'
 import { memory } from '@sluice/core/memory'
 import { before } from '@sluice/core/moves'
 import { pipelined } from '@sluice/core/pipelined'
@@ -37,6 +41,7 @@ export function freshPrefix(): string {
 /** Every kind of store that must decide alike. Started on demand. */
 export const STORES = {
   memory: async () => ({ make: () => memory(), close: async () => {} }),
+  file: async () => inFolders(),
   'redis, built-in transport': async () => overRest({ redisUrl: inject('redisUrl') }),
   'redis, @upstash/redis client': async () => {
     const local = await startLocal({ redisUrl: inject('redisUrl') })
@@ -111,6 +116,14 @@ export function inClusterOrDatabases(): () => Store {
   })
   afterAll(() => Promise.all(makers.map((maker) => maker.close())))
   return () => (makers[(turn += 1) % makers.length] as StoreMaker).make()
+}
+
+async function inFolders(): Promise<StoreMaker> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-file-'))
+  return {
+    make: () => file(join(folder, freshPrefix())),
+    close: async () => rmSync(folder, { recursive: true, force: true }),
+  }
 }
 
 async function overDatabases(): Promise<StoreMaker> {

@@ -14,8 +14,9 @@ const causeOf = async (limiter: Limiter<'tenant'>): Promise<string | undefined> 
 const allowedOf = (decisions: readonly Decision[]): number =>
   decisions.filter(({ allowed }) => allowed).length
 
-/** Objects find a place by themselves, and several databases have a list of their own. */
-const isFit = (name: string): boolean => !/^durable objects|^four databases|^a region/.test(name)
+/** Objects find a place by themselves, several databases have a list of their own, and a file is for one process. */
+const isFit = (name: string): boolean =>
+  !/^durable objects|^four databases|^a region|^file/.test(name)
 
 describe.each(STORES_TO_TEST.filter(isFit))('a tenant that moves between stores: %s', (name) => {
   const make = storesOf(name)

@@ -1,0 +1,79 @@
+/* The lock of a folder: a file with the id of the process that counts there. */
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { uptime } from 'node:os'
+import { StoreError } from '../errors.ts'
+
+const ATTEMPTS = 3
+
+/** Takes the lock at `path`. @throws StoreError `store_refused` While another process has it. */
+export function lock(path: string): void {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      writeFileSync(path, String(process.pid), { flag: 'wx' })
+      return
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+    const owner = readOwner(path)
+    if (attempt === ATTEMPTS || isAlive(owner, path)) throw inUse(owner, path)
+    removeDead(path, owner)
+  }
+}
+
+/** Ends the lock of this process. Never throws: one that stays is noticed as a dead owner's. */
+export function unlock(path: string): void {
+  try {
+    if (readOwner(path) === String(process.pid)) rmSync(path)
+  } catch {
+    // The folder is gone, or cannot be written.
+  }
+}
+
+const inUse = (owner: string | undefined, path: string): StoreError =>
+  new StoreError(
+    'store_refused',
+    `file() counts for one process, and another has its folder (process ${owner}). Give each process a folder of its ` +
+      `own, or share counts between processes by upstash(). If no such process runs, delete ${path}`,
+  )
+
+function readOwner(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function isAlive(owner: string | undefined, path: string): boolean {
+  if (owner === undefined) return false
+  const pid = Number(owner)
+  // Its process is about to write its id.
+  if (pid === 0) return true
+  const lockedAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  // Ids begin anew with the machine. In a container, the process may have the same each time.
+  const startedMs = 1_000 * (pid === process.pid ? process.uptime() : uptime())
+  if (lockedAt < Date.now() - startedMs) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) !== 'ESRCH'
+  }
+}
+
+/** Removes the lock of a dead owner. Of several processes that notice it, one does. */
+function removeDead(path: string, owner: string | undefined): void {
+  const aside = `${path}.${process.pid}`
+  try {
+    renameSync(path, aside)
+    // Another was faster, and this is its lock.
+    if (readOwner(aside) !== owner) return renameSync(aside, path)
+    rmSync(aside)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+}
+
+export const codeOf = (error: unknown): string | undefined =>
+  (error as NodeJS.ErrnoException | undefined)?.code
