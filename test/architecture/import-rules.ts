@@ -41,7 +41,7 @@ export const AI_ROOMS: Readonly<Record<string, string>> = {
   prices: 'nouns',
   policies: 'nouns',
   call: 'nouns formats estimate meter prices policies',
-  doors: 'nouns meter call',
+  doors: 'nouns meter prices policies call',
 }
 
 /** The file of `stores/` that every room above it may import. */

@@ -22,7 +22,9 @@ beforeAll(async () => {
   // Inside the workspace, so that the packages are found as a user's would be.
   folder = mkdtempSync(fileURLToPath(new URL('readme-', import.meta.url)))
   const blocks = readme.matchAll(/```ts\n\/\/ ([\w-]+\.ts)\n([\s\S]*?)```/g)
-  for (const [, name = '', code = ''] of blocks) writeFileSync(join(folder, name), code)
+  for (const [, name = '', code = ''] of blocks) {
+    writeFileSync(join(folder, name), code.replace("'.sluice'", `'${join(folder, '.sluice')}'`))
+  }
 })
 
 afterAll(async () => {
@@ -34,6 +36,7 @@ afterAll(async () => {
 describe("the README's code", () => {
   it('type-checks under strict options', () => {
     const files = [
+      'assistant.ts',
       'limits.ts',
       'proxy.ts',
       'auth.ts',
@@ -99,6 +102,24 @@ describe("the README's code", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 400, 401])
     expect(answers[0]?.headers.get('ratelimit')).toContain('"budget.daily"')
     expect(toModel).toMatchObject([{ model: 'gpt-4o', max_completion_tokens: 4_096 }])
+  })
+
+  it('holds each tenant of a client to a budget, without Redis', async () => {
+    const prompts: unknown[] = []
+    vi.stubGlobal('fetch', async (_: string, init: RequestInit) => {
+      prompts.push(JSON.parse(init.body as string))
+      // All of the five dollars.
+      const usage = { input_tokens: 0, output_tokens: 500_000, total_tokens: 500_000 }
+      return Response.json({ model: 'gpt-4o', output: [], usage })
+    })
+    const { answer } = (await import(join(folder, 'assistant.ts'))) as {
+      answer: (tenant: string, input: string) => Promise<unknown>
+    }
+    await answer('acme', 'Why?')
+    await expect(answer('acme', 'Why?')).rejects.toMatchObject({ status: 429 })
+    await answer('globex', 'Why?')
+    vi.unstubAllGlobals()
+    expect(prompts).toHaveLength(2)
   })
 
   it('limits a Worker', async () => {

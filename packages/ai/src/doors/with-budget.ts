@@ -1,0 +1,110 @@
+import {
+  ConfigError,
+  createLimiter,
+  InputError,
+  type Limiter,
+  type Store,
+  type Subject,
+} from '@sluice/core'
+import {
+  assertOptionRules,
+  hasMethod,
+  isUnits,
+  oneOf,
+  optionRule,
+  type OptionRules,
+} from '@sluice/core/internal'
+import { budget } from '../policies/budget.ts'
+import { LIST_PRICES } from '../prices/price-list.ts'
+import type { Prices } from '../prices/prices.ts'
+import { limitedFetch, type FetchLike } from './limited-fetch.ts'
+import { limitedModel, type AiSdkModel } from './limited-model.ts'
+
+/** A client of OpenAI's or Anthropic's SDK, or another that can be copied with a `fetch`. */
+export interface ModelClient {
+  withOptions(options: { readonly fetch: FetchLike }): unknown
+}
+
+/** Options of `withBudget`. */
+export interface WithBudgetOptions {
+  /** The place of the counts: `file('.sluice')`, `upstash()`, `durableObjects(env.LIMITS)`. */
+  readonly store: Store
+  /** The most that each tenant may spend in a window, in micro-dollars: `usd(5)`. */
+  readonly tenant: number
+  /** The most that all tenants together may spend in a window, in micro-dollars. @default not limited */
+  readonly total?: number
+  /** The calendar day or month (UTC). @default 'day' */
+  readonly window?: 'day' | 'month'
+  /** The prices of models, made by `definePrices`. @default LIST_PRICES */
+  readonly prices?: Prices
+}
+
+/** The least budget in micro-dollars, as of `budget`: less is an amount in dollars. */
+const isAmount = (value: unknown): boolean => isUnits(value) && (value === 0 || value >= 1_000)
+const assertAmount = /* @__PURE__ */ optionRule(isAmount, 'in micro-dollars, such as usd(5)')
+
+const RULES: OptionRules<WithBudgetOptions> = {
+  store: /* @__PURE__ */ hasMethod('check', "a store, such as file('.sluice') or upstash()"),
+  tenant: assertAmount,
+  total: assertAmount,
+  window: /* @__PURE__ */ oneOf('day', 'month'),
+  prices: /* @__PURE__ */ hasMethod('priceOf', 'made by definePrices'),
+}
+
+/**
+ * Holds a model client to a budget for each tenant: a call reserves the most that it may cost, and settles what it did
+ * cost. What does not fit is not sent: OpenAI's and Anthropic's clients throw their 429, the AI SDK a `ModelCallDenied`.
+ *
+ * @param client A client of OpenAI's or Anthropic's SDK, or a language model of the AI SDK.
+ * @returns A function that returns the client of a tenant. It throws an `InputError` without a tenant.
+ * @throws ConfigError When an option is unknown, missing or out of range.
+ * @example
+ * const openai = withBudget(new OpenAI(), { store: file('.sluice'), tenant: usd(5) })
+ * await openai('acme').responses.create({ model: 'gpt-4o', input: 'Why is the sky blue?' })
+ */
+export function withBudget<Client extends ModelClient | AiSdkModel>(
+  client: Client,
+  options: WithBudgetOptions,
+): (tenant: string) => Client {
+  const limitTo = waysOf(client)
+  assertOptionRules('withBudget', options, RULES, 'store', 'tenant')
+  const { store, tenant: each, total, window = 'day', prices = LIST_PRICES } = options
+  const cap = window === 'day' ? 'daily' : 'monthly'
+  const policies = [budget({ name: 'tenant', [cap]: each, per: ['tenant'] })]
+  if (total !== undefined) policies.push(budget({ name: 'total', [cap]: total, per: 'global' }))
+  const limiter = createLimiter({ store, policies })
+
+  return (tenant) => {
+    if (typeof tenant === 'string' && tenant !== '') {
+      return limitTo(limiter, { subject: { tenant }, prices }) as Client
+    }
+    const message = 'must be a text that is not empty: whose budget the call is charged to'
+    throw new InputError('invalid_subject', 'withBudget(…)(tenant)', message)
+  }
+}
+
+interface Terms {
+  readonly subject: Subject
+  readonly prices: Prices
+}
+
+/** Returns the way to limit a client. @throws ConfigError When it is neither a client nor a model. */
+function waysOf(client: unknown): (limiter: Limiter, terms: Terms) => unknown {
+  const {
+    withOptions,
+    doGenerate,
+    fetch: own,
+  } = (client ?? {}) as Partial<ModelClient & AiSdkModel & { readonly fetch: FetchLike }>
+  if (typeof doGenerate === 'function') {
+    return (limiter, terms) => limitedModel(client as AiSdkModel, limiter, terms)
+  }
+  if (typeof withOptions !== 'function') {
+    const message =
+      'must be a client with withOptions, such as new OpenAI() or new Anthropic(), or a model of the AI SDK'
+    throw new ConfigError('invalid_option', 'withBudget.client', message, client)
+  }
+  // The global `fetch` is known to limitedFetch: it sees which calls were never sent.
+  const under = own === undefined || own === globalThis.fetch ? {} : { fetch: own }
+  return (limiter, terms) =>
+    (client as ModelClient).withOptions({ fetch: limitedFetch(limiter, { ...terms, ...under }) })
+}
