@@ -99,6 +99,81 @@ describe('sluice preview', () => {
     expect(await preview()).toContain('their calls are spread evenly')
   })
 
+  it('counts the calls that the budgets have room for one after another', async () => {
+    // A budget of a dollar in a month, and ten calls of 40 cents: the first is allowed, one more has room.
+    const calls = Array.from(
+      { length: 10 },
+      (_, second) => `2026-11-26T10:00:0${second}Z,acme,chat,1,1,0.4`,
+    )
+    app.write('log.csv', [LOG[0], ...calls].join('\n'))
+    app.write('src/budget.ts', 'export const BUDGET = 1_000_000\n')
+    app.write(
+      'src/limits.ts',
+      `${limitsFile(freshPrefix())}export const configuration = [{ policy: 'rpm', settings: { limit: 1 } }]`,
+    )
+    expect(JSON.parse(await preview('--json'))).toMatchObject({
+      // The budget itself denies all but two of them as now.
+      stillDenied: 8,
+      newlyDenied: { calls: 1, usd: 400_000, covered: 1 },
+    })
+    app.write('src/budget.ts', 'export const BUDGET = 5_000_000\n')
+    expect(JSON.parse(await preview('--json'))).toMatchObject({
+      newlyDenied: { calls: 9, covered: 9 },
+    })
+  })
+
+  it('says what it has left out of the log, and what it has counted as nothing', async () => {
+    app.write('log.csv', [LOG[0], LOG[1], 'x', `2026-11-26T10:00:09Z,acme,chat,10,5,`].join('\n'))
+    const text = await preview()
+    expect(text).toContain('Left out: 1 malformed line. First: line 3')
+    expect(JSON.parse(await preview('--json'))).toMatchObject({
+      notes: expect.arrayContaining([expect.stringContaining('Left out: 1 malformed line')]),
+    })
+    app.write(
+      'log.csv',
+      'time,tenant,route,model,input,output\n2026-11-26T10:00:00Z,acme,chat,none,10,5',
+    )
+    expect(await preview()).toContain('Counted as $0: 1 call with neither a cost nor a price.')
+  })
+
+  it('leaves out a limit on calls in flight, with its settings', async () => {
+    app.write(
+      'src/limits.ts',
+      limitsFile(freshPrefix())
+        .replace(
+          "dailyCap({ name: 'daily', limit: 500, per: ['tenant', 'route'] })",
+          "concurrency({ name: 'daily', limit: 500, per: ['tenant'], maxDuration: '1m' })",
+        )
+        .replace('{ createLimiter,', '{ concurrency, createLimiter,')
+        .replace("rpm: ['limit', 'mode']", "rpm: ['limit', 'mode'], daily: ['limit']") +
+        "export const configuration = [{ policy: 'daily', settings: { limit: 3 } }]",
+    )
+    expect(await preview()).toMatch(/^daily is left out: it counts calls in flight/m)
+  })
+
+  it('refuses a log without calls, and a list with what ends', async () => {
+    app.write('log.csv', String(LOG[0]))
+    expect(await app.sluice(['preview', 'log.csv'])).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('LOG has no call'),
+    })
+    app.write(
+      'src/limits.ts',
+      `${limitsFile(freshPrefix())}export const configuration = [{ policy: 'rpm', settings: { limit: 1, until: '2036-01-01T00:00Z' } }]`,
+    )
+    for (const args of [
+      ['preview', 'log.csv'],
+      ['apply', '--yes'],
+    ]) {
+      expect(await app.sluice(args)).toMatchObject({
+        exitCode: 1,
+        err: expect.stringContaining(
+          'configuration[0].settings.until: must be left out: a list states what lasts',
+        ),
+      })
+    }
+  })
+
   it.each([
     [['preview'], 'name one log, such as: sluice preview requests.csv'],
     [['preview', 'none.csv'], 'LOG cannot be read: ENOENT'],

@@ -25,6 +25,7 @@ export { suggestLimits } from './limits/suggest-limits.ts'
 export type { SuggestedLimit, Suggestion, SuggestOptions } from './limits/suggest-limits.ts'
 
 // Reports
+export { readingNotes } from './report/notes.ts'
 export { renderText } from './report/text.ts'
 export type {
   ComparedSets,

@@ -75,7 +75,8 @@ async function decide(
   values: Values,
   { limiter, desired, prices }: Limits,
 ): Promise<Omit<Preview, 'changes'>> {
-  const { boundDenials, compare, findMistakes, openLog, policySet } = await import('@sluice/replay')
+  const { boundDenials, compare, findMistakes, openLog, policySet, readingNotes } =
+    await import('@sluice/replay')
   const stored = await settingsOf(limiter)
   const sets = [
     policySet(NOW, { limiter, prices, configuration: stored.filter(isLasting).map(lastingOf) }),
@@ -90,6 +91,9 @@ async function decide(
     onDenied: (denial) => denials.add(denial),
   }).finally(() => progress.end())
   assertReadable(log.facts, result.log.used.calls)
+  if (result.log.used.calls === 0)
+    throw new CommandError('LOG has no call: nothing can be tried on it')
+  const countsDollars = sets.some(({ rules }) => rules.some(({ unit }) => unit === 'usd'))
   const bounds =
     log.sums && log.spreadMs !== undefined
       ? await boundDenials(log.sums(), log.spreadMs, sets)
@@ -115,6 +119,7 @@ async function decide(
       ...(stored.some(({ temporary }) => temporary)
         ? ['Changes until a time are left out: they end by themselves.']
         : []),
+      ...readingNotes(result.log, log.facts, countsDollars),
       ...sets[1].omitted.map(({ name, reason }) => `${name} is left out: ${reason}.`),
     ],
   }

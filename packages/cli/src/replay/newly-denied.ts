@@ -1,5 +1,6 @@
 /* The calls that one set of limits denies and another one allows. */
 import type { Denial } from '@sluice/replay'
+import { createRoom } from './room.ts'
 
 /** Denied calls, and what they cost. */
 interface Sum {
@@ -19,7 +20,7 @@ interface NewlyDenied extends Readonly<Sum> {
 
 /** What a change of limits denies that was allowed before. */
 export interface NewDenials extends Readonly<Sum> {
-  /** Of these calls, those for which every policy in dollars has room. */
+  /** Of these calls, the least number for which every policy in dollars has room, one after another. */
   readonly covered: number
   /** The tenants, those with the most of these calls first. */
   readonly tenants: readonly NewlyDenied[]
@@ -35,6 +36,7 @@ export function collectNewDenials(first: string): {
   add(denial: Denial): void
   read(): NewDenials
 } {
+  const room = createRoom()
   const all = { calls: 0, tokens: 0, usd: 0, covered: 0 }
   const tenants = new Map<string, Tally>()
   let denied: Denial['call'] | undefined
@@ -55,8 +57,7 @@ export function collectNewDenials(first: string): {
       }
       const name = decision.violated?.name ?? decision.reason
       tally.policies.set(name, (tally.policies.get(name) ?? 0) + 1)
-      const budgets = decision.policies.filter(({ unit }) => unit === 'usd')
-      if (budgets.length > 0 && budgets.every(({ fits }) => fits)) all.covered += 1
+      if (room.take(call, decision.policies)) all.covered += 1
     },
     read: () => ({
       ...all,

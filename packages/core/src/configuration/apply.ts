@@ -3,7 +3,7 @@ import type { Limiter } from '../limiter/limiter.ts'
 import type { Subject } from '../subject.ts'
 import type { ConfigurationHandle } from './runtime-configuration.ts'
 import { ConfigError, StoreError } from '../errors.ts'
-import { assertKnownOptions } from '../internal/validation.ts'
+import { assertKnownOptions, assertOptions } from '../internal/validation.ts'
 import { editDocument, parseChanges, readDocument } from './changes.ts'
 import { handleOf } from './configure.ts'
 import {
@@ -219,6 +219,12 @@ async function editTo(
     }
     if (typeof policy !== 'string') {
       throw new ConfigError('invalid_option', `${path}.policy`, 'must be the name of a policy')
+    }
+    assertOptions(`${path}.settings`, settings)
+    if ('until' in settings) {
+      const rule =
+        'must be left out: a list states what lasts. Set it by configure, or by sluice raise'
+      throw new ConfigError('invalid_option', `${path}.settings.until`, rule)
     }
     const per = cache.policies.get(policy)?.policy.per
     const lacking = subject && per !== 'global' && per?.find((name) => subject[name] === undefined)

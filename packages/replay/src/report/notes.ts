@@ -1,10 +1,16 @@
 import type { LogFacts } from '../log/facts.ts'
-import type { Replay } from '../simulation/report-types.ts'
+import type { LogReport, Replay } from '../simulation/report-types.ts'
 import { MAX_PARTITIONS } from '../simulation/twin.ts'
 import { count, counted } from './format.ts'
 
-/** Returns the facts about the log that a reader must know, such as lines that were not replayed. */
-export function logNotes({ log, sets, absent }: Replay, facts: LogFacts): string[] {
+/**
+ * Returns what a reader must know of how a log was read, such as lines that were left out.
+ *
+ * @param countsDollars True if calls without a price matter.
+ * @example
+ * const notes = readingNotes(result.log, log.facts, true)
+ */
+export function readingNotes(log: LogReport, facts: LogFacts, countsDollars: boolean): string[] {
   const { malformed, late, ignored, unmatched, others } = facts
   const notes: string[] = []
   if (malformed.count > 0) {
@@ -23,9 +29,15 @@ export function logNotes({ log, sets, absent }: Replay, facts: LogFacts): string
     notes.push(`Left out: ${counted(unmatched, 'call')} without a route that matches.`)
   if (others > 0) notes.push(`Left out: ${counted(others, 'line')} that are no request.`)
   if (log.refused > 0) notes.push(`The log has ${counted(log.refused, 'call')} with status 429.`)
-  if (log.used.usd > 0 && log.unpriced > 0) {
+  if (countsDollars && log.unpriced > 0) {
     notes.push(`Counted as $0: ${counted(log.unpriced, 'call')} with neither a cost nor a price.`)
   }
+  return notes
+}
+
+/** Returns the facts about the log that a reader must know, such as lines that were not replayed. */
+export function logNotes({ log, sets, absent }: Replay, facts: LogFacts): string[] {
+  const notes = readingNotes(log, facts, log.used.usd > 0)
   if (absent.length > 0) {
     notes.push(`Tenants of --except that are not in the log: ${absent.join(', ')}.`)
   }

@@ -44,9 +44,11 @@ export function policySet(name: string, limits: Limits): PolicySet {
       ? limits.limiter
       : createLimiter({ store: memory(), policies: limits.policies, ...plansOf(limits.plans) })
   const { rules, plans } = definitionOf(limiter)
-  const { configuration } = limits
-  const omitted = rules.flatMap((rule) => reasonToOmit(rule, configuration !== undefined) ?? [])
+  const omitted = rules.flatMap(
+    (rule) => reasonToOmit(rule, limits.configuration !== undefined) ?? [],
+  )
   const names = new Set(omitted.map((policy) => policy.name))
+  const configuration = limits.configuration?.filter(({ policy }) => !names.has(policy))
   return {
     name,
     rules: rules.filter((rule) => !names.has(rule.name)).map(withOneStripe),

@@ -44,6 +44,8 @@ export function createTwin(
   const policies = [() => rules]
   const limiter = createLimiter({ store, clock, policies, extensions, ...plansOf(plans) })
   const configured = isConfigured ? applyConfiguration(limiter, configuration) : undefined
+  // The first call reports it.
+  configured?.catch(() => {})
   const costOf = createCost(rules)
   const decide = async (
     method: 'check' | 'peek',
