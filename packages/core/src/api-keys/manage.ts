@@ -1,12 +1,11 @@
 import type { Limiter } from '../limiter/limiter.ts'
-import type { RecordField } from '../stores/store.ts'
 import type { Subject } from '../subject.ts'
 import { ConfigError, InputError } from '../errors.ts'
 import { durationMs, type Duration } from '../internal/duration.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 import { assertSubject } from '../limiter/call.ts'
 import { retryWrite } from '../limiter/retry-write.ts'
-import { encodePartitionAsync } from '../subject.ts'
+import { changeList, listField, readAll } from './key-list.ts'
 import { keyRecords, type KeyRecords } from './key-records.ts'
 import {
   apiKeyOf,
@@ -16,8 +15,6 @@ import {
   ID,
   idOf,
   KEPT_MS,
-  KEY_FIELDS,
-  listKey,
   parseList,
   parseStored,
   PREFIX,
@@ -39,9 +36,6 @@ export interface NewApiKey extends ApiKey {
   /** The key itself. Show it once: it is stored nowhere. */
   readonly key: string
 }
-
-/** The most keys of one tenant, expired ones among them. */
-const MAX_KEYS = 1_000
 
 const DEFAULT_PREFIX = 'sk_'
 
@@ -196,45 +190,6 @@ async function create(
     throw error
   }
   return { key, ...apiKeyOf(stored, undefined) }
-}
-
-/** Changes the list of a tenant's keys. When it is long, names that are no keys any more are dropped first. */
-async function changeList(
-  records: KeyRecords,
-  subject: Readonly<Record<string, string>>,
-  change: (ids: readonly string[]) => readonly string[],
-): Promise<void> {
-  const field = await listField(subject)
-  await retryWrite(async () => {
-    const [text] = await records.read([field])
-    const ids = parseList(text)
-    const known = ids.length < MAX_KEYS ? ids : (await readAll(records, ids)).map(({ id }) => id)
-    const changed = change(known)
-    if (changed.length > MAX_KEYS) {
-      const rule = `the tenant has ${MAX_KEYS} keys, and may have no more: revoke some`
-      throw new ConfigError('invalid_option', 'createApiKey', rule)
-    }
-    return records.write([{ key: field.key, set: { ids: JSON.stringify(changed) } }], {
-      ...field,
-      is: text,
-    })
-  })
-}
-
-async function readAll(records: KeyRecords, ids: readonly string[]): Promise<ApiKey[]> {
-  const known = ids.filter((id) => ID.test(id))
-  if (known.length === 0) return []
-  const values = await records.read(
-    known.flatMap((id) => KEY_FIELDS.map((field) => ({ key: recordKey(id), field }))),
-  )
-  return known.flatMap((_, at) => {
-    const stored = parseStored(values[2 * at])
-    return stored ? [apiKeyOf(stored, values[2 * at + 1])] : []
-  })
-}
-
-async function listField(subject: Subject): Promise<RecordField> {
-  return { key: listKey(await encodePartitionAsync(subject, ['tenant'])), field: 'ids' }
 }
 
 function assertOwner(subject: unknown): Readonly<Record<string, string>> {

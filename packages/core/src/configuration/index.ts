@@ -1,12 +1,7 @@
 export { runtimeConfiguration } from './runtime-configuration.ts'
 export { partitionRecords } from './partition-records.ts'
-export {
-  applyConfiguration,
-  compareConfiguration,
-  compareUndo,
-  readHistory,
-  undoConfiguration,
-} from './apply.ts'
+export { applyConfiguration, compareConfiguration, readHistory } from './apply.ts'
+export { compareUndo, undoConfiguration } from './undo.ts'
 export {
   checkChanges,
   configure,
