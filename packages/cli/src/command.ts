@@ -23,6 +23,8 @@ export interface Place {
    * from then on.
    */
   readonly stopSignal: () => AbortSignal
+  /** Runs another command line here. @throws CommandError */
+  readonly run: (line: readonly string[]) => Promise<Result>
 }
 
 /** The options of a command line, as Node's own parser reads them. */

@@ -1,9 +1,9 @@
 /* Finds a command by its name, and runs it. */
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Command, Place, Result, Values } from './command.ts'
 import { asCommandError, CommandError } from './errors.ts'
 import { printable } from './printable.ts'
+import { version } from './version.ts'
 import { apply } from './commands/apply.ts'
 import { dev } from './commands/dev.ts'
 import { doctor } from './commands/doctor.ts'
@@ -11,6 +11,7 @@ import { init } from './commands/init.ts'
 import { keys } from './commands/keys.ts'
 import { local } from './commands/local.ts'
 import { log } from './commands/log.ts'
+import { mcp } from './commands/mcp.ts'
 import { preview } from './commands/preview.ts'
 import { raise } from './commands/raise.ts'
 import { replay } from './commands/replay.ts'
@@ -40,6 +41,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   keys,
   replay,
   doctor,
+  mcp,
 }
 
 const COMMON = `  --json                print the result as JSON
@@ -84,7 +86,8 @@ export async function runCommand(
   const { values, positionals } = parse(name, command, others)
   if (values['help'] === true) return said(command.usage + COMMON)
   try {
-    const result = await command.run(values, positionals, { folder, stopSignal })
+    const run = (line: readonly string[]): Promise<Result> => runCommand(line, folder)
+    const result = await command.run(values, positionals, { folder, stopSignal, run })
     const text = values['json'] === true ? JSON.stringify(result.json, null, 2) : result.text
     return { ...result, text: printable(text) }
   } catch (error) {
@@ -93,13 +96,6 @@ export async function runCommand(
 }
 
 const said = (text: string): Result => ({ text: text.trimEnd(), json: text.trimEnd() })
-
-function version(): string {
-  const manifest: unknown = JSON.parse(
-    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-  )
-  return (manifest as { version: string }).version
-}
 
 function parse(name: string, command: Command, args: string[]) {
   const flags = { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const

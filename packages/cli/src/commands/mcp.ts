@@ -1,0 +1,31 @@
+import type { Command } from '../command.ts'
+import { textOf } from '../command.ts'
+import { LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
+import { serve } from '../mcp/server.ts'
+import { version } from '../version.ts'
+
+export const mcp: Command = {
+  summary: 'these commands as tools for an agent (Model Context Protocol)',
+  usage: `Usage: sluice mcp [--allow-changes] [options]
+
+Serves show, why, usage, log, preview, doctor and the documentation as tools, on standard input and output. An agent
+starts it. It changes nothing unless you allow it.
+
+  --allow-changes       also serve set and undo
+${LIMITER_USAGE}`,
+  options: { ...LIMITER_OPTIONS, 'allow-changes': { type: 'boolean' } },
+
+  run(values, _, { stopSignal, run }) {
+    const own = Object.keys(LIMITER_OPTIONS).flatMap((name) => {
+      const value = textOf(values, name)
+      return value === undefined ? [] : [`--${name}=${value}`]
+    })
+    const options = {
+      version: version(),
+      mayChange: values['allow-changes'] === true,
+      run: ([name = '', ...args]: readonly string[]) => run([name, ...own, ...args]),
+    }
+    const ended = serve(options, stopSignal()).then(() => 0)
+    return Promise.resolve({ text: '', json: {}, ended })
+  },
+}

@@ -1,0 +1,151 @@
+/* The commands that an agent may run, as tools of the Model Context Protocol. */
+
+/** The JSON Schema of one argument. */
+interface Argument {
+  readonly type: 'string' | 'boolean' | 'object' | 'array'
+  readonly description: string
+}
+
+/** A command as a tool. */
+export interface Tool {
+  readonly name: string
+  readonly description: string
+  readonly arguments: Readonly<Record<string, Argument>>
+  readonly required?: readonly string[]
+  /** True if it may change something. */
+  readonly changes?: true
+  /** Returns the command line. */
+  readonly commandLine: (given: Given) => readonly string[]
+}
+
+/** The arguments of a call. */
+export type Given = Readonly<Record<string, unknown>>
+
+const SUBJECT: Tool['arguments'] = {
+  subject: {
+    type: 'object',
+    description:
+      'Whose requests: names and values of dimensions, such as { "tenant": "acme", "route": "chat" }',
+  },
+}
+const YES: Argument = { type: 'boolean', description: 'Without true, it shows what would change' }
+const POLICY: Argument = { type: 'string', description: 'The name of a policy, as in show' }
+
+export const TOOLS: readonly Tool[] = [
+  {
+    name: 'show',
+    description: 'The limits, and what was changed at run time. With a subject, what it has left.',
+    arguments: SUBJECT,
+    commandLine: ({ subject }) => ['show', ...subjectOf(subject)],
+  },
+  {
+    name: 'why',
+    description:
+      'Why a request is denied now: which limit denies, who has used it up, when it fits, and what would let it pass. With id, why one request of the last day was denied.',
+    arguments: {
+      ...SUBJECT,
+      cost: {
+        type: 'object',
+        description: 'What it asks for, such as { "token": "1200", "usd": "$0.05" }',
+      },
+      id: { type: 'string', description: 'The X-Request-Id of a 429' },
+    },
+    required: ['subject'],
+    commandLine: ({ subject, cost, id }) => [
+      'why',
+      ...subjectOf(subject),
+      ...(cost === undefined ? [] : [`--cost=${pairsOf(cost).join(',')}`]),
+      ...optionsOf({ id }),
+    ],
+  },
+  {
+    name: 'usage',
+    description:
+      'Who used what, as recorded: requests, denials, tokens and dollars of each tenant.',
+    arguments: {
+      from: { type: 'string', description: 'A date, or a duration before now, such as 24h' },
+      to: { type: 'string', description: 'As from' },
+      tenants: { type: 'array', description: 'Only these tenants' },
+    },
+    commandLine: ({ from, to, tenants }) => ['usage', ...optionsOf({ from, to, tenants })],
+  },
+  {
+    name: 'log',
+    description: 'Who has changed which setting, when and why: the newest first.',
+    arguments: { top: { type: 'string', description: 'The most changes' } },
+    commandLine: ({ top }) => ['log', ...optionsOf({ top })],
+  },
+  {
+    name: 'preview',
+    description:
+      'What the settings of the file of limits would have denied of a log of requests, compared with those in force.',
+    arguments: {
+      log: { type: 'string', description: 'The path of the log: CSV or lines of JSON' },
+    },
+    required: ['log'],
+    commandLine: ({ log }) => ['preview', '--', textOf(log)],
+  },
+  {
+    name: 'doctor',
+    description: 'What is wrong with the set-up, each with its remedy.',
+    arguments: {},
+    commandLine: () => ['doctor'],
+  },
+  {
+    name: 'set',
+    description: 'Changes settings of a policy at run time, for everyone or for a subject.',
+    arguments: {
+      ...SUBJECT,
+      policy: POLICY,
+      settings: {
+        type: 'object',
+        description: 'Such as { "limit": "30" } or { "limit": "$20" }; "null" removes one',
+      },
+      until: {
+        type: 'string',
+        description: 'The change ends by itself: after 24h, or at a time with a zone',
+      },
+      note: { type: 'string', description: 'Why, for the log' },
+      yes: YES,
+    },
+    required: ['policy', 'settings'],
+    changes: true,
+    commandLine: ({ subject, policy, settings, until, note, yes }) => [
+      'set',
+      ...subjectOf(subject),
+      ...optionsOf({ until, note, yes }),
+      '--',
+      textOf(policy),
+      ...pairsOf(settings),
+    ],
+  },
+  {
+    name: 'undo',
+    description: 'Takes the last change of the settings back.',
+    arguments: { note: { type: 'string', description: 'Why, for the log' }, yes: YES },
+    changes: true,
+    commandLine: ({ note, yes }) => ['undo', ...optionsOf({ note, yes })],
+  },
+]
+
+function subjectOf(subject: unknown): string[] {
+  return pairsOf(subject ?? {}).map((pair) =>
+    /^(?:tenant|user|route|model|plan)=/.test(pair) ? `--${pair}` : `--subject=${pair}`,
+  )
+}
+
+const pairsOf = (object: unknown): string[] =>
+  Object.entries(object ?? {}).map(([name, value]) => `${name}=${textOf(value)}`)
+
+function optionsOf(options: Given): string[] {
+  return Object.entries(options).flatMap(([name, value]) => {
+    if (value === undefined || value === false) return []
+    return value === true ? [`--${name}`] : [`--${name}=${textOf(value)}`]
+  })
+}
+
+/** Returns an argument as a command line has it. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  return Array.isArray(value) ? value.map(textOf).join(',') : JSON.stringify(value)
+}
