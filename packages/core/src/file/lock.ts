@@ -5,6 +5,9 @@ import { StoreError } from '../errors.ts'
 
 const ATTEMPTS = 3
 
+/** The longest that a process takes to write its id into a new lock, in milliseconds. */
+const WRITING_MS = 10_000
+
 /** Takes the lock at `path`. @throws StoreError `store_refused` While another process has it. */
 export function lock(path: string): void {
   for (let attempt = 1; ; attempt += 1) {
@@ -12,7 +15,11 @@ export function lock(path: string): void {
       writeFileSync(path, String(process.pid), { flag: 'wx' })
       return
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error
+      if (codeOf(error) !== 'EEXIST') {
+        // A full disk has let it make the file, and not write its id.
+        if (readOwner(path) === '') rmSync(path)
+        throw error
+      }
     }
     const owner = readOwner(path)
     if (attempt === ATTEMPTS || isAlive(owner, path)) throw inUse(owner, path)
@@ -32,7 +39,7 @@ export function unlock(path: string): void {
 const inUse = (owner: string | undefined, path: string): StoreError =>
   new StoreError(
     'store_refused',
-    `file() counts for one process, and another has its folder (process ${owner}). Give each process a folder of its ` +
+    `file() counts for one process, and another has its folder (process ${owner || 'unknown'}). Give each process a folder of its ` +
       `own, or share counts between processes by upstash(). If no such process runs, delete ${path}`,
   )
 
@@ -47,10 +54,10 @@ function readOwner(path: string): string | undefined {
 
 function isAlive(owner: string | undefined, path: string): boolean {
   if (owner === undefined) return false
-  const pid = Number(owner)
-  // Its process is about to write its id.
-  if (pid === 0) return true
   const lockedAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const pid = Number(owner)
+  // Its process is about to write its id, or the machine has failed before it could.
+  if (!Number.isInteger(pid) || pid <= 0) return Date.now() - lockedAt < WRITING_MS
   // Ids begin anew with the machine. In a container, the process may have the same each time.
   const startedMs = 1_000 * (pid === process.pid ? process.uptime() : uptime())
   if (lockedAt < Date.now() - startedMs) return false

@@ -59,6 +59,19 @@ describe('a second process', () => {
   })
 })
 
+describe('a lock without the id of a process', () => {
+  it.each(['', 'garbage', '-1'])('%j is taken over once it is old', async (text) => {
+    const folder = folderOf()
+    fs.mkdirSync(folder, { recursive: true })
+    const lock = join(folder, 'lock')
+    fs.writeFileSync(lock, text)
+    expect(await allowedOf(capped(folder), 1)).toBe(0)
+    fs.utimesSync(lock, Date.now() / 1_000, Date.now() / 1_000 - 11)
+    expect(await allowedOf(capped(folder), 1)).toBe(1)
+    expect(fs.readFileSync(lock, 'utf8')).toBe(String(process.pid))
+  })
+})
+
 describe('a folder that cannot be written', () => {
   it('is a degraded decision, and the next one that can be written is counted', async () => {
     const folder = folderOf()
