@@ -82,6 +82,7 @@ describe('sluice keys', () => {
     expect(await say(`keys expire ${id} --in 3d --yes`)).toEqual([
       expect.stringMatching(new RegExp(`^${id} already expires sooner: \\d{4}-`)),
     ])
+    expect((await say(`keys expire ${id} --in 0`))[0]).toBe(`${id} (${OWNER}): expires at once`)
     const gone = `${id} (${OWNER}): revoked; never used`
     expect(await say(`keys revoke ${id}`)).toEqual([gone, NOTHING])
     expect(await accepts(key)).toMatchObject({ key: id })

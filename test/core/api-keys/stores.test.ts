@@ -54,18 +54,25 @@ describe.each(STORES_TO_TEST)('API keys, over %s', (name) => {
     const first = await createApiKey(limiter, ACME, { expiresIn: '30d' })
     const second = await rotateApiKey(limiter, first.id, { overlap: '1h', prefix: 'new_' })
     expect(second.key).toMatch(/^new_/)
-    expect(second).toMatchObject({ subject: OWNER, expiresAt: undefined })
+    // As long as the first was made for.
+    expect(second).toMatchObject({ subject: OWNER, expiresAt: NOON + 30 * DAY })
+    const third = await rotateApiKey(limiter, second.id, { overlap: '90d', expiresIn: '60d' })
+    expect(third).toMatchObject({ expiresAt: NOON + 60 * DAY, lifetimeMs: 60 * DAY })
+    await revokeApiKey(limiter, third.id)
     expect(await resolve(first.key)).toMatchObject({ key: first.id })
     clock.advance(HOUR)
     expect(await resolve(first.key)).toBeNull()
     expect(await resolve(second.key)).toMatchObject({ key: second.id })
     // Sooner stays sooner.
     expect(await expireApiKey(limiter, first.id, '1d')).toMatchObject({ expiresAt: NOON + HOUR })
+    await expect(rotateApiKey(limiter, first.id)).rejects.toThrow(
+      /id: names a key that has expired/,
+    )
     expect(
       (await listApiKeys(limiter, ACME.tenant)).map(({ id, expiresAt }) => [id, expiresAt]),
     ).toEqual([
       [first.id, NOON + HOUR],
-      [second.id, undefined],
+      [second.id, NOON + 30 * DAY],
     ])
     expect(await expireApiKey(limiter, second.id, 0)).toMatchObject({ expiresAt: NOON + HOUR })
     expect(await resolve(second.key)).toBeNull()

@@ -207,6 +207,13 @@ describe('what goes wrong', () => {
     expect(await limiter.check(SUBJECT)).toMatchObject({ allowed: false })
   })
 
+  it('names an id that is no text', async () => {
+    const { limiter } = setUp([rpm], { extensions: [recordDenials()] })
+    await expect(readDenial(limiter, 'acme', undefined as never)).rejects.toMatchObject({
+      code: 'invalid_subject',
+    })
+  })
+
   it('as an option, names it', () => {
     const wrong = [
       { tenants: 'none' },

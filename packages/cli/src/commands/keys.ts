@@ -31,9 +31,10 @@ Lists the API keys of a tenant, or changes them: those that apiKeys() of @sluice
 of a key, such as key_0123456789abcdef. Without --yes, it shows what would change.
 
 ${SUBJECT_USAGE}
-  --expires DURATION    how long a new key is valid, such as 90d (default: until it is revoked)
+  --expires DURATION    how long a new key is valid, such as 90d (default: until it is revoked; in place of another,
+                        as long as that was made for)
   --overlap DURATION    how long the old key stays valid beside the new one (default: 1d)
-  --in DURATION         how long a key stays valid, from now
+  --in DURATION         how long a key stays valid, from now; 0 ends it
   --prefix TEXT         what a new key begins with (default: sk_)
   --yes                 make the change
 ${LIMITER_USAGE}`,
@@ -140,10 +141,10 @@ async function rotate(limiter: Limiter, { values, id, isMade }: Call): Promise<R
 }
 
 async function expire(limiter: Limiter, { values, id, isMade }: Call): Promise<Result> {
-  const within = timeOf(values, 'in')
+  const within = values['in'] === '0' ? 0 : timeOf(values, 'in')
   if (within === undefined) throw new CommandError('name when it expires, such as --in 1h')
   const old = await find(limiter, id)
-  const text = `${id} (${subjectText(old.subject)}): expires in ${within}`
+  const text = `${id} (${subjectText(old.subject)}): expires ${within === 0 ? 'at once' : `in ${within}`}`
   if (!isMade) return { text: `${text}\n${UNCHANGED}`, json: { key: old, made: false } }
   const key = await expireApiKey(limiter, id, within)
   const isSooner = old.expiresAt !== undefined && old.expiresAt === key.expiresAt

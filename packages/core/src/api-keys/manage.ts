@@ -62,8 +62,7 @@ export async function createApiKey(
     throw new ConfigError('invalid_option', 'createApiKey.prefix', rule, prefix)
   }
   const records = keyRecords(limiter)
-  const now = records.clock()
-  return create(records, assertOwner(subject), prefix, ms === undefined ? undefined : now + ms)
+  return create(records, assertOwner(subject), prefix, ms)
 }
 
 /**
@@ -94,10 +93,10 @@ export async function readApiKey(limiter: Limiter, id: string): Promise<ApiKey |
 }
 
 /**
- * Replaces a key: creates one of the same subject, and lets the old one expire.
+ * Replaces a key: creates one of the same subject and lifetime, and lets the old one expire.
  *
  * @param options Those of the new key, and `overlap`: the time for which the old one stays valid. @default a day
- * @throws InputError When there is no key of this name.
+ * @throws InputError When there is no key of this name, or it has expired.
  * @throws ConfigError When an option is unknown or out of range.
  * @throws StoreError When the store fails. Both keys may be valid then.
  * @example
@@ -113,7 +112,11 @@ export async function rotateApiKey(
   durationMs('rotateApiKey.overlap', overlap)
   const old = await readApiKey(limiter, id)
   if (!old) throw unknownKey(id)
-  const created = await createApiKey(limiter, old.subject, ofNew)
+  if ((old.expiresAt ?? Infinity) <= keyRecords(limiter).clock()) {
+    throw new InputError('invalid_subject', 'id', 'names a key that has expired: create another')
+  }
+  const lifetime = old.lifetimeMs === undefined ? {} : { expiresIn: old.lifetimeMs }
+  const created = await createApiKey(limiter, old.subject, { ...lifetime, ...ofNew })
   await expireApiKey(limiter, id, overlap)
   return created
 }
@@ -173,12 +176,13 @@ async function create(
   records: KeyRecords,
   subject: Readonly<Record<string, string>>,
   prefix: string,
-  expiresAt: number | undefined,
+  lifetimeMs: number | undefined,
 ): Promise<NewApiKey> {
   const key = drawKey(prefix)
   const hash = await hashOf(key)
   const createdAt = records.clock()
-  const stored: StoredKey = { hash: hash as string, subject, createdAt, expiresAt }
+  const expiresAt = lifetimeMs === undefined ? undefined : createdAt + lifetimeMs
+  const stored: StoredKey = { hash: hash as string, subject, createdAt, expiresAt, lifetimeMs }
   const id = idOf(stored.hash)
   const ttlMs = expiresAt === undefined ? {} : { ttlMs: expiresAt + KEPT_MS - createdAt }
   // Before the list: a name without its key is dropped from there. A key that nobody has been told is none.

@@ -12,6 +12,8 @@ export interface ApiKey {
   readonly createdAt: number
   /** The time from which it is refused, in epoch ms. @default it is valid until it is revoked */
   readonly expiresAt?: number | undefined
+  /** The time for which it was made, in milliseconds. @default it was made for good */
+  readonly lifetimeMs?: number | undefined
   /** The time of a request that was sent with it, in epoch ms; one within the hour. @default none is known */
   readonly lastUsedAt?: number | undefined
 }
@@ -22,6 +24,7 @@ export interface StoredKey {
   readonly subject: Readonly<Record<string, string>>
   readonly createdAt: number
   readonly expiresAt?: number | undefined
+  readonly lifetimeMs?: number | undefined
 }
 
 /** The time for which an expired key is kept: to tell who has it. */

@@ -38,6 +38,7 @@ export class FileJournal implements ChangeJournal {
     const changes = text.slice(0, end).split('\n').slice(0, -1)
     // A change begins with its time.
     const snapshot = changes[0]?.startsWith('[') ? changes.shift() : undefined
+    if (!changes.every((line) => /^\d+ /.test(line))) throw new TypeError('No line of this store')
     this.#snapshotCharacters = snapshot?.length ?? 0
     this.#characters = end - this.#snapshotCharacters
     return { snapshot, changes }

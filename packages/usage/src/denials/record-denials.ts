@@ -1,4 +1,5 @@
 import {
+  InputError,
   defineExtension,
   durationMs,
   extensionHandle,
@@ -110,6 +111,13 @@ export function recordDenials(options: RecordDenialsOptions = {}): Extension {
     const handle: DenialsHandle = {
       flush,
       async read(tenant, id) {
+        if (typeof id !== 'string' || typeof tenant !== 'string') {
+          throw new InputError(
+            'invalid_subject',
+            'readDenial',
+            'needs a tenant and an id, both texts',
+          )
+        }
         const today = dayOf(clock())
         const days = [today, today - PERIOD_MS.day]
         const keys = await Promise.all(days.map((day) => keyOf(tenant, day, form)))

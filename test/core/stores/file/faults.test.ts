@@ -89,6 +89,18 @@ describe('a folder that cannot be written', () => {
     expect(await remaining(made.limiter)).toBe(4)
   })
 
+  it('with a line that begins with no time is said to be so, instead of counting less', async () => {
+    const folder = folderOf()
+    expect(await allowedOf(capped(folder), 3)).toBe(3)
+    restart()
+    const lines = linesOf(folder)
+    lines[1] = `x${lines[1]?.slice(1)}`
+    fs.writeFileSync(join(folder, 'counts.jsonl'), `${lines.join('\n')}\n`)
+    expect(await capped(folder).limiter.check(ACME)).toMatchObject({
+      degraded: { cause: 'store_bad_reply' },
+    })
+  })
+
   it('with another file in it is said to be so', async () => {
     const folder = folderOf()
     fs.mkdirSync(folder, { recursive: true })
