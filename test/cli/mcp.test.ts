@@ -109,7 +109,16 @@ describe('sluice mcp', () => {
     ['show', { tenant: 'acme' }, 'show has no argument "tenant", but subject'],
     ['show', { subject: 'acme' }, 'show: "subject" must be of the type object'],
     ['usage', { from: 'soon' }, '--from soon must be a date'],
-    ['preview', { log: '--yes' }, 'exports no list "configuration"'],
+    ['preview', { log: 'log.csv' }, 'exports no list "configuration"'],
+    ...[
+      '--yes',
+      '.env.local',
+      '/proc/self/environ',
+      '../log.csv',
+      'a/.git/x.csv',
+      '/etc/hosts.txt',
+      'C:\\x\\..\\y.csv',
+    ].map((log) => ['preview', { log }, 'log must be a file of the project'] as const),
     ['docs', { topic: '../../package' }, 'there is no page "../../package"'],
     ['nope', {}, 'there is no tool "nope"'],
   ])('says what is wrong with a call: %s %j', async (name, given, says) => {

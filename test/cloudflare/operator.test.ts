@@ -81,6 +81,7 @@ describe('objects reached from outside', () => {
     ['http://worker.example/sluice', TOKEN, /remoteObjects\.url: must be the https address/],
     ['ftp://worker.example', TOKEN, /remoteObjects\.url/],
     ['worker.example', TOKEN, /remoteObjects\.url/],
+    ['https://u:p@worker.example', TOKEN, /remoteObjects\.url: must have no user/],
     [undefined, TOKEN, /remoteObjects\.url/],
     ['https://worker.example', 'short', /remoteObjects\.token/],
     ['https://worker.example', undefined, /remoteObjects\.token/],

@@ -178,12 +178,12 @@ describe('the keys of a tenant', () => {
     const { id } = await createApiKey(limiter, ACME)
     store.isDown = true
     const acts = [
-      createApiKey(limiter, ACME),
-      listApiKeys(limiter, 'acme'),
-      rotateApiKey(limiter, id),
-      expireApiKey(limiter, id, 0),
-      revokeApiKey(limiter, id),
+      () => createApiKey(limiter, ACME),
+      () => listApiKeys(limiter, 'acme'),
+      () => rotateApiKey(limiter, id),
+      () => expireApiKey(limiter, id, 0),
+      () => revokeApiKey(limiter, id),
     ]
-    for (const act of acts) await expect(act).rejects.toMatchObject({ code: 'store_unreachable' })
+    for (const act of acts) await expect(act()).rejects.toMatchObject({ code: 'store_unreachable' })
   })
 })

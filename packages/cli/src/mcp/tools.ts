@@ -1,4 +1,5 @@
 /* The commands that an agent may run, as tools of the Model Context Protocol. */
+import { CommandError } from '../errors.ts'
 
 /** The JSON Schema of one argument. */
 interface Argument {
@@ -80,10 +81,13 @@ export const TOOLS: readonly Tool[] = [
     description:
       'What the settings of the file of limits would have denied of a log of requests, compared with those in force.',
     arguments: {
-      log: { type: 'string', description: 'The path of the log: CSV or lines of JSON' },
+      log: {
+        type: 'string',
+        description: 'The path of the log in the project: CSV or lines of JSON',
+      },
     },
     required: ['log'],
-    commandLine: ({ log }) => ['preview', '--', textOf(log)],
+    commandLine: ({ log }) => ['preview', '--', logOf(textOf(log))],
   },
   {
     name: 'doctor',
@@ -122,11 +126,28 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'undo',
     description: 'Takes the last change of the settings back.',
-    arguments: { note: { type: 'string', description: 'Why, for the log' }, yes: YES },
+    arguments: {
+      version: { type: 'string', description: 'The version after --if-version of what was shown' },
+      note: { type: 'string', description: 'Why, for the log' },
+      yes: YES,
+    },
     changes: true,
-    commandLine: ({ note, yes }) => ['undo', ...optionsOf({ note, yes })],
+    commandLine: ({ version, note, yes }) => [
+      'undo',
+      ...optionsOf({ 'if-version': version, note, yes }),
+    ],
   },
 ]
+
+/** Errors quote a log: an agent may read those of the project, and no secrets beside them. */
+function logOf(path: string): string {
+  const parts = path.split(/[\\/]/)
+  const isInside = parts.every((part) => part !== '' && !part.startsWith('.'))
+  if (isInside && /\.(?:csv|tsv|jsonl?|ndjson|log|txt)(?:\.gz)?$/.test(path)) return path
+  throw new CommandError(
+    'log must be a file of the project such as requests.csv: .csv, .jsonl, .json, .ndjson, .log or .txt, also with .gz, in no folder that begins with a dot',
+  )
+}
 
 function subjectOf(subject: unknown): string[] {
   return pairsOf(subject ?? {}).map((pair) =>

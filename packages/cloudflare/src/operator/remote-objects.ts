@@ -69,6 +69,10 @@ export function remoteObjects(options: RemoteObjectsOptions): LimitsNamespace {
 
 function addressOf(text: unknown): URL {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
+  if (url?.username || url?.password) {
+    const rule = 'must have no user and password: the token is what it sends'
+    throw new ConfigError('invalid_option', 'remoteObjects.url', rule)
+  }
   if (url?.protocol === 'https:') return url
   if (url?.protocol === 'http:' && LOCAL.has(url.hostname)) return url
   const rule = 'must be the https address of an operatorHandler; http is for this machine alone'

@@ -2,9 +2,12 @@
  * The file of one folder. Each line is a change; the first is a snapshot once there is one. A new snapshot is written
  * beside it and renamed, so that it replaces all lines in one step.
  */
-import { appendFile, rename, writeFile } from 'node:fs/promises'
+import { appendFile, rename, rm, writeFile } from 'node:fs/promises'
 import { readFileSync, truncateSync } from 'node:fs'
 import type { ChangeJournal, StoredChanges } from '../places/limits.ts'
+
+/** The mode of files: they name tenants. */
+const OWNER_ONLY = 0o600
 
 /** The fewest characters of changes between two snapshots. */
 const LEAST_CHARACTERS = 1_000_000
@@ -13,6 +16,8 @@ export class FileJournal implements ChangeJournal {
   readonly #path: string
   #lines = ''
   #snapshot: string | undefined
+  /** The lines that the snapshot has in it, and the file does not. */
+  #replaced = ''
   #characters = 0
   #snapshotCharacters = 0
   #writing: Promise<void> | undefined
@@ -51,6 +56,7 @@ export class FileJournal implements ChangeJournal {
 
   replace(snapshot: string): void {
     this.#snapshot = snapshot
+    this.#replaced += this.#lines
     this.#lines = ''
     this.#characters = 0
     this.#snapshotCharacters = snapshot.length
@@ -66,17 +72,28 @@ export class FileJournal implements ChangeJournal {
     await (this.#writing ?? new Promise((resolve) => void setImmediate(resolve)))
     this.#writing = this.#next
     this.#next = undefined
-    const [snapshot, lines] = [this.#snapshot, this.#lines]
+    const [snapshot, replaced, lines] = [this.#snapshot, this.#replaced, this.#lines]
     this.#snapshot = undefined
+    this.#replaced = ''
     this.#lines = ''
-    if (snapshot !== undefined) {
-      const beside = `${this.#path}.new`
-      await writeFile(beside, `${snapshot}\n${lines}`)
-      await rename(beside, this.#path)
-    } else {
-      await appendFile(this.#path, lines)
-    }
+    const isReplaced = snapshot !== undefined && (await this.#replace(`${snapshot}\n${lines}`))
+    if (!isReplaced) await appendFile(this.#path, replaced + lines, { mode: OWNER_ONLY })
     if (this.#next === undefined) this.#writing = undefined
+  }
+
+  /** Replaces all lines. Returns false if there is no room for both: the file then goes on as it is. */
+  async #replace(text: string): Promise<boolean> {
+    const beside = `${this.#path}.new`
+    try {
+      await rm(beside, { force: true })
+      await writeFile(beside, text, { flag: 'wx', mode: OWNER_ONLY })
+      await rename(beside, this.#path)
+      return true
+    } catch {
+      // Appending tells what is wrong, unless that goes well.
+      await rm(beside, { force: true }).catch(() => {})
+      return false
+    }
   }
 
   #read(): string {

@@ -70,7 +70,7 @@ export class Folder {
 
   #open(): Opened {
     try {
-      mkdirSync(this.path, { recursive: true })
+      mkdirSync(this.path, { recursive: true, mode: 0o700 })
       lock(this.#lock)
       const journal = new FileJournal(join(this.path, 'counts.jsonl'))
       return { journal, limits: new Limits(journal, KINDS) }

@@ -12,7 +12,7 @@ const WRITING_MS = 10_000
 export function lock(path: string): void {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      writeFileSync(path, String(process.pid), { flag: 'wx' })
+      writeFileSync(path, ownId(), { flag: 'wx' })
       return
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') {
@@ -30,7 +30,7 @@ export function lock(path: string): void {
 /** Ends the lock of this process. Never throws: one that stays is noticed as a dead owner's. */
 export function unlock(path: string): void {
   try {
-    if (readOwner(path) === String(process.pid)) rmSync(path)
+    if (readOwner(path) === ownId()) rmSync(path)
   } catch {
     // The folder is gone, or cannot be written.
   }
@@ -39,7 +39,7 @@ export function unlock(path: string): void {
 const inUse = (owner: string | undefined, path: string): StoreError =>
   new StoreError(
     'store_refused',
-    `file() counts for one process, and another has its folder (process ${owner || 'unknown'}). Give each process a folder of its ` +
+    `file() counts for one process, and another has its folder (process ${owner?.split(' ')[0] || 'unknown'}). For a command, stop the app first. Give each process a folder of its ` +
       `own, or share counts between processes by upstash(). If no such process runs, delete ${path}`,
   )
 
@@ -55,17 +55,35 @@ function readOwner(path: string): string | undefined {
 function isAlive(owner: string | undefined, path: string): boolean {
   if (owner === undefined) return false
   const lockedAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  const pid = Number(owner)
+  const [id, startedAt] = owner.split(' ')
+  const pid = Number(id)
   // Its process is about to write its id, or the machine has failed before it could.
   if (!Number.isInteger(pid) || pid <= 0) return Date.now() - lockedAt < WRITING_MS
   // Ids begin anew with the machine. In a container, the process may have the same each time.
   const startedMs = 1_000 * (pid === process.pid ? process.uptime() : uptime())
   if (lockedAt < Date.now() - startedMs) return false
+  // The id may have gone to another process since.
+  const startNow = startOf(pid)
+  if (startedAt && startNow !== undefined && startNow !== startedAt) return false
   try {
     process.kill(pid, 0)
     return true
   } catch (error) {
     return codeOf(error) !== 'ESRCH'
+  }
+}
+
+/** Returns the id of this process, and when it was started, if the system tells. */
+const ownId = (): string => `${process.pid} ${startOf(process.pid) ?? ''}`.trim()
+
+/** Returns the start of a process, in ticks since the start of the machine: Linux tells. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name before it may have spaces and brackets. It is the 22nd field, and the 20th after the name.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+  } catch {
+    return undefined
   }
 }
 

@@ -44,9 +44,20 @@ describe('a second process', () => {
     const folder = folderOf()
     const child = startFlood(folder)
     await killAfter(child, 1)
-    expect(fs.readFileSync(join(folder, 'lock'), 'utf8')).toBe(String(child.pid))
+    expect(fs.readFileSync(join(folder, 'lock'), 'utf8')).toMatch(new RegExp(`^${child.pid}\\b`))
     expect(await allowedOf(capped(folder, 100_000), 1)).toBe(1)
   })
+
+  it.runIf(process.platform === 'linux')(
+    'takes over from one whose id another has now',
+    async () => {
+      const folder = folderOf()
+      fs.mkdirSync(folder, { recursive: true })
+      // The process that runs the tests lives, and was started at another time.
+      fs.writeFileSync(join(folder, 'lock'), `${process.ppid} 1`)
+      expect(await allowedOf(capped(folder), 1)).toBe(1)
+    },
+  )
 
   it('takes over from one that had the same id, as in a container', async () => {
     const folder = folderOf()
@@ -68,7 +79,27 @@ describe('a lock without the id of a process', () => {
     expect(await allowedOf(capped(folder), 1)).toBe(0)
     fs.utimesSync(lock, Date.now() / 1_000, Date.now() / 1_000 - 11)
     expect(await allowedOf(capped(folder), 1)).toBe(1)
-    expect(fs.readFileSync(lock, 'utf8')).toBe(String(process.pid))
+    expect(fs.readFileSync(lock, 'utf8')).toMatch(new RegExp(`^${process.pid}\\b`))
+  })
+})
+
+describe('a disk without room for a snapshot', () => {
+  it('goes on with the lines that it has, and leaves nothing beside them', async () => {
+    const folder = folderOf()
+    const made = capped(folder, 1_000_000)
+    await made.limiter.check(ACME)
+    // A folder in its place cannot be replaced.
+    const beside = join(folder, 'counts.jsonl.new')
+    fs.mkdirSync(join(beside, 'full'), { recursive: true })
+    let allowed = 1
+    while (fs.statSync(join(folder, 'counts.jsonl')).size < 1_100_000) {
+      allowed += await allowedOf(made, 200)
+    }
+    allowed += await allowedOf(made, 50)
+    expect(made.problems).toEqual([])
+    restart()
+    expect(await remaining(capped(folder, 1_000_000).limiter)).toBe(1_000_000 - allowed)
+    expect(fs.statSync(join(folder, 'counts.jsonl')).mode & 0o077).toBe(0)
   })
 })
 
