@@ -45,6 +45,27 @@ async function ask(client: Client, name: string, given: Record<string, unknown> 
   return { text: content?.text ?? '', isError: answer.isError === true }
 }
 
+const MISTAKES: readonly (readonly [name: string, given: Record<string, unknown>, says: string])[] =
+  [
+    ['why', {}, 'why needs the argument "subject"'],
+    ['why', { subject: { tenant: 'acme' } }, 'a policy counts by route: add --route NAME'],
+    ['show', { tenant: 'acme' }, 'show has no argument "tenant", but subject'],
+    ['show', { subject: 'acme' }, 'show: "subject" must be of the type object'],
+    ['usage', { from: 'soon' }, '--from soon must be a date'],
+    ['preview', { log: 'log.csv' }, 'exports no list "configuration"'],
+    ...[
+      '--yes',
+      '.env.local',
+      '/proc/self/environ',
+      '../log.csv',
+      'a/.git/x.csv',
+      '/etc/hosts.txt',
+      'C:\\x\\..\\y.csv',
+    ].map((log) => ['preview', { log }, 'log must be a file of the project'] as const),
+    ['docs', { topic: '../../package' }, 'there is no page "../../package"'],
+    ['nope', {}, 'there is no tool "nope"'],
+  ]
+
 describe('sluice mcp', () => {
   it.each(NODES)('serves what reads, and nothing that changes, on %s', async (node) => {
     const client = await connect([], node)
@@ -103,25 +124,7 @@ describe('sluice mcp', () => {
     expect((await operator.running.peek(ACME, FREE)).policies[0]?.remaining).toBe(20)
   })
 
-  it.each([
-    ['why', {}, 'why needs the argument "subject"'],
-    ['why', { subject: { tenant: 'acme' } }, 'a policy counts by route: add --route NAME'],
-    ['show', { tenant: 'acme' }, 'show has no argument "tenant", but subject'],
-    ['show', { subject: 'acme' }, 'show: "subject" must be of the type object'],
-    ['usage', { from: 'soon' }, '--from soon must be a date'],
-    ['preview', { log: 'log.csv' }, 'exports no list "configuration"'],
-    ...[
-      '--yes',
-      '.env.local',
-      '/proc/self/environ',
-      '../log.csv',
-      'a/.git/x.csv',
-      '/etc/hosts.txt',
-      'C:\\x\\..\\y.csv',
-    ].map((log) => ['preview', { log }, 'log must be a file of the project'] as const),
-    ['docs', { topic: '../../package' }, 'there is no page "../../package"'],
-    ['nope', {}, 'there is no tool "nope"'],
-  ])('says what is wrong with a call: %s %j', async (name, given, says) => {
+  it.each(MISTAKES)('says what is wrong with a call: %s %j', async (name, given, says) => {
     const answer = await ask(await connect(), name, given)
     expect(answer).toEqual({ text: expect.stringContaining(says), isError: true })
   })
