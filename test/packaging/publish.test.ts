@@ -6,6 +6,7 @@ const PAGES = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
 
 /** Error messages and alerts name sections of a page; users import the dashboard and the alerts. */
 const OWN_PAGES: Readonly<Record<string, readonly string[]>> = {
+  '@sluice/cli': ['docs/README.md', 'docs/policies.md'],
   '@sluice/core': ['docs/errors.md'],
   '@sluice/otel': ['docs/operate/alerts.md', 'grafana/sluice.json', 'prometheus/alerts.yml'],
 }
@@ -27,7 +28,10 @@ describe.each(PUBLIC_PACKAGES)('publishing $manifest.name', ({ cwd, manifest }) 
   })
 
   it('ships JavaScript and types beside its pages, and no source, source map or test', () => {
-    const others = files.filter((path) => !pages.includes(path))
+    // The command tells an agent what the documentation says.
+    const isPage = (path: string): boolean =>
+      pages.includes(path) || (manifest.name === '@sluice/cli' && /^docs\/[\w/-]+\.md$/.test(path))
+    const others = files.filter((path) => !isPage(path))
     const expected = /^(bin\/[\w-]+\.js|dist\/[\w/-]+\.(js|d\.ts))$/
     expect(others.filter((path) => !expected.test(path))).toEqual([])
   })
