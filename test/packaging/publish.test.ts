@@ -29,9 +29,8 @@ describe.each(PUBLIC_PACKAGES)('publishing $manifest.name', ({ cwd, manifest }) 
 
   it('ships JavaScript and types beside its pages, and no source, source map or test', () => {
     // The command tells an agent what the documentation says.
-    const isPage = (path: string): boolean =>
-      pages.includes(path) || (manifest.name === '@sluice/cli' && /^docs\/[\w/-]+\.md$/.test(path))
-    const others = files.filter((path) => !isPage(path))
+    const isDocumentation = manifest.name === '@sluice/cli' ? /^docs\/[\w/-]+\.md$/ : /^$/
+    const others = files.filter((path) => !pages.includes(path) && !isDocumentation.test(path))
     const expected = /^(bin\/[\w-]+\.js|dist\/[\w/-]+\.(js|d\.ts))$/
     expect(others.filter((path) => !expected.test(path))).toEqual([])
   })
