@@ -25,7 +25,7 @@ class PlatformClass {
   protected readonly env = process.env
 }
 
-/** What a Worker extends. Nothing of it runs here. */
+/** Classes that a Worker extends. None of them runs here. */
 const CLASSES = {
   DurableObject: PlatformClass,
   WorkerEntrypoint: PlatformClass,

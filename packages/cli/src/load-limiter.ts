@@ -104,7 +104,7 @@ async function allOf(
   return Object.fromEntries(await Promise.all(values))
 }
 
-/** What to do, by a part of the error. */
+/** Remedies, by a part of the error. */
 const HINTS: readonly (readonly [part: RegExp, hint: string])[] = [
   [
     /durableObjects\.namespace/,

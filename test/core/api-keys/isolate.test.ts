@@ -96,6 +96,26 @@ describe('an isolate', () => {
 })
 
 describe('the keys of a tenant', () => {
+  it('leave nothing once all are revoked', async () => {
+    const { store, limiter, clock } = start()
+    const { id } = await createApiKey(limiter, ACME)
+    await revokeApiKey(limiter, id)
+    clock.advance(MINUTE)
+    const keys = ['api-keys/of/tenant=acme', `api-keys/${id}`]
+    const reads = keys.flatMap((key) => ['ids', 'key', 'used'].map((field) => ({ key, field })))
+    const { values } = await store.check({
+      policies: [],
+      entries: [],
+      apply: false,
+      now: clock(),
+      clockIsInjected: true,
+      startedAt: Date.now(),
+      reads,
+      id: '',
+    })
+    expect(values).toEqual(reads.map(() => undefined))
+  })
+
   it('are a thousand at most; names of those that are gone do not count', async () => {
     const { limiter } = start()
     const first = await createApiKey(limiter, ACME)

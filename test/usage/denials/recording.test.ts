@@ -4,7 +4,7 @@ import { rateLimit, reserving } from '@sluice/core/http'
 import { memory } from '@sluice/core/memory'
 import { waiting, waitingLine } from '@sluice/core/waiting'
 import { denialId, flushDenials, readDenial, recordDenials } from '@sluice/usage/denials'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { collectProblems, setUp } from '../../support/limiters.ts'
 import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { DAY, NOON } from '../../support/times.ts'
@@ -205,6 +205,23 @@ describe('what goes wrong', () => {
       .toMatchObject([{ code: 'usage_incomplete', message: 'Denials could not be recorded' }])
     store.isDown = false
     expect(await limiter.check(SUBJECT)).toMatchObject({ allowed: false })
+  })
+
+  it('goes on after a request whose platform has cut its flush off', async () => {
+    vi.useFakeTimers()
+    try {
+      const { limiter } = setUp([rpm], { extensions: [recordDenials()] })
+      await limiter.check(SUBJECT)
+      const app = answering(limiter)
+      const first = (await app(sent())).headers.get('x-request-id') ?? ''
+      vi.clearAllTimers()
+      await vi.advanceTimersByTimeAsync(20_000)
+      await app(sent())
+      await vi.advanceTimersByTimeAsync(5_000)
+      expect(await readDenial(limiter, 'acme', first)).toMatchObject({ id: first })
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('names an id that is no text', async () => {

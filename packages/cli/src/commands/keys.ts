@@ -1,4 +1,4 @@
-import { definitionOf, type Limiter } from '@sluice/core'
+import { definitionOf, durationMs, type Limiter } from '@sluice/core'
 import {
   createApiKey,
   expireApiKey,
@@ -17,7 +17,7 @@ import { table } from '../format.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { assertShared } from '../shared-store.ts'
 import { SUBJECT_OPTIONS, SUBJECT_USAGE, subjectOf, subjectText } from '../subject.ts'
-import { durationOf, timeText } from '../until.ts'
+import { timeText } from '../until.ts'
 
 export const keys: Command = {
   summary: "make, replace and end a tenant's API keys",
@@ -131,9 +131,9 @@ async function create(limiter: Limiter, { values, isMade }: Call): Promise<Resul
 }
 
 async function rotate(limiter: Limiter, { values, id, isMade }: Call): Promise<Result> {
-  const old = await find(limiter, id)
   const options = newKeyOptions(values)
   const overlap = timeOf(values, 'overlap') ?? '1d'
+  const old = await find(limiter, id)
   const end = `${id} (${subjectText(old.subject)}): replaced; the old one expires in ${overlap}`
   if (!isMade) return { text: `${end}\n${UNCHANGED}`, json: { old, made: false } }
   const created = await rotateApiKey(limiter, id, { overlap, ...options })
@@ -183,8 +183,15 @@ function newKeyOptions(values: Values) {
 /** Returns a duration as the functions take it. @throws CommandError */
 function timeOf(values: Values, name: string): `${number}d` | undefined {
   const text = textOf(values, name)
-  if (text === undefined || durationOf(text) !== undefined) return text as `${number}d` | undefined
-  throw new CommandError(`--${name} ${text} must be a duration, such as 12h or 90d`)
+  if (text === undefined) return undefined
+  try {
+    durationMs(name, text)
+    return text as `${number}d`
+  } catch {
+    throw new CommandError(
+      `--${name} ${text} must be a duration, such as 12h or 90d, of at most 366 days`,
+    )
+  }
 }
 
 const endText = ({ expiresAt }: ApiKey): string | undefined =>

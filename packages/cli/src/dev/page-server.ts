@@ -86,7 +86,7 @@ const isForThisMachine = ({ headers }: IncomingMessage): boolean =>
   /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(headers.host ?? '') &&
   FORWARDED.every((name) => headers[name] === undefined)
 
-/** What a tunnel or a proxy adds: it passes on requests from elsewhere. */
+/** Headers that a tunnel or a proxy adds: it passes on requests from elsewhere. */
 const FORWARDED = ['x-forwarded-for', 'x-real-ip', 'forwarded']
 
 /** Returns false for the requests that a browser sends for another site's page. Servers send neither header. */

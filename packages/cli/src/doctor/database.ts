@@ -1,4 +1,4 @@
-/* What a database that is reached by REST says of itself: whether it deletes keys when it is full, and whether it writes. */
+/* Asks a database over REST whether it deletes keys when it is full, and whether it writes. */
 import type { Finding } from './finding.ts'
 
 const WAIT_MS = 2_000
@@ -6,7 +6,7 @@ const WAIT_MS = 2_000
 /** A key of the limiter's own user (`~sluice:*`), for a millisecond. */
 const WRITE = ['SET', 'sluice:doctor', '1', 'PX', '1']
 
-/** What to do by the reason for which Redis refuses every write. */
+/** Remedies, by the reason for which Redis refuses every write. */
 const REMEDIES: Readonly<Record<string, string>> = {
   OOM: 'give it more memory, and delete nothing: a deleted key is a full budget',
   READONLY: 'use the address of the primary: this is a replica',

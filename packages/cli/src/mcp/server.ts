@@ -4,7 +4,7 @@ import { CommandError, installed } from '../errors.ts'
 import { listPages, readPage } from './pages.ts'
 import { textOf, TOOLS, type Given, type Tool } from './tools.ts'
 
-/** What a server of tools needs of the command. */
+/** Options of `serve`. */
 export interface ServerOptions {
   readonly version: string
   /** True to offer tools that change something. */

@@ -1,4 +1,4 @@
-/* What budgets in dollars have left for calls that another limit denies. */
+/* Counts the calls that budgets in dollars have room for, and that another limit denies. */
 import type { PolicyState } from '@sluice/core'
 import type { Denial } from '@sluice/replay'
 

@@ -1,4 +1,4 @@
-/* What a process sends to the handler in a Worker, and what it gets. */
+/* The requests to the handler in a Worker, and its answers. */
 
 /** A message for an object. */
 export interface ObjectCall {

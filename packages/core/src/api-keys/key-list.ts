@@ -19,6 +19,9 @@ import {
 /** The most keys of one tenant, expired ones among them. */
 const MAX_KEYS = 1_000
 
+/** The time after which an empty list expires. A deletion could hit a key just made by others. */
+const EMPTY_MS = 60_000
+
 /** Changes the list of a tenant's keys. When it is long, names that are no keys any more are dropped first. */
 export async function changeList(
   records: KeyRecords,
@@ -35,7 +38,8 @@ export async function changeList(
       const rule = `the tenant has ${MAX_KEYS} keys, and may have no more: revoke some`
       throw new ConfigError('invalid_option', 'createApiKey', rule)
     }
-    return records.write([{ key: field.key, set: { ids: JSON.stringify(changed) } }], {
+    const write = { key: field.key, set: { ids: JSON.stringify(changed) } }
+    return records.write([changed.length === 0 ? { ...write, ttlMs: EMPTY_MS } : write], {
       ...field,
       is: text,
     })

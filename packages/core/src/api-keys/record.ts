@@ -1,4 +1,4 @@
-/* What is stored of a key: never the key itself. */
+/* The record of a key. It never holds the key itself. */
 import type { Subject } from '../subject.ts'
 import { hex } from '../internal/hex.ts'
 

@@ -73,7 +73,7 @@ function takeLastBack(
   return undefined
 }
 
-/** What nobody would read any more is not taken back. @throws ConfigError */
+/** Refuses to take back settings that no policy would read. @throws ConfigError */
 function assertPossible(
   { policy, subject, from }: EntryChange,
   configurable: ConfigurablePolicy | undefined,

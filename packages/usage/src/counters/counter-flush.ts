@@ -1,5 +1,6 @@
 import type { Problem, Records, WaitUntil } from '@sluice/core'
 import type { CounterBatch, CounterGroup } from './counter.ts'
+import { BackgroundFlush } from '../background-flush.ts'
 import { addCounters, RESEND_MS, type Added } from './add-counters.ts'
 
 /** Options of `CounterFlush`. */
@@ -40,9 +41,6 @@ interface UnsavedBatch {
 /** The most counters in one call, which takes the store a few milliseconds. */
 const PART_LENGTH = 250
 
-/** The time after which a flush is taken for dead: its request was over before the platform ran it. */
-const LATE_MS = 10_000
-
 /**
  * Saves counters in the background: `everyMs` after the first of them was counted, in a call for each 250 of them.
  * A batch whose reply was lost is sent again, and counts once. While the store fails, later counts gather in
@@ -50,26 +48,28 @@ const LATE_MS = 10_000
  */
 export class CounterFlush {
   readonly #options: CounterFlushOptions
-  #dueAt = -Infinity
+  readonly #background: BackgroundFlush
   #unsaved: UnsavedBatch | undefined
 
   constructor(options: CounterFlushOptions) {
     this.#options = options
+    const { title, everyMs, problem } = options
+    this.#background = new BackgroundFlush({
+      everyMs,
+      flush: () => this.flush(),
+      failure: `${title} could not be saved; it is kept, and sent again with a later flush`,
+      problem,
+    })
   }
 
   /** Makes sure that a flush is coming. Call it in a request, with its `waitUntil`. */
   schedule(waitUntil: WaitUntil | undefined): void {
-    const { everyMs } = this.#options
-    const now = Date.now()
-    // After a clock that was set back, a flush may seem to be far ahead.
-    if (Math.abs(this.#dueAt - now) < everyMs + LATE_MS) return
-    this.#dueAt = now + everyMs
-    this.#runInBackground(this.#flushLater(), waitUntil)
+    this.#background.schedule(waitUntil)
   }
 
   /** Flushes now, in the background, unless a batch is under way or has failed. */
   flushSoon(waitUntil: WaitUntil | undefined): void {
-    if (!this.#unsaved) this.#runInBackground(this.flush(), waitUntil)
+    if (!this.#unsaved) this.#background.flushSoon(waitUntil)
   }
 
   /** Saves all that was counted before the call. @throws StoreError When the store fails: it is kept. */
@@ -107,28 +107,6 @@ export class CounterFlush {
     const startedAt = Date.now()
     batch.sentAt ??= startedAt
     return records.run(addCounters({ mark, maxCounters, groups }, clock(), startedAt))
-  }
-
-  async #flushLater(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, this.#options.everyMs))
-    this.#dueAt = -Infinity
-    await this.flush()
-  }
-
-  #runInBackground(work: Promise<void>, waitUntil: WaitUntil | undefined): void {
-    const safe = work.catch((error: unknown) => this.#reportFailure(error))
-    try {
-      waitUntil?.(safe)
-    } catch (error) {
-      const message = 'waitUntil failed, and a flush may be cut off'
-      this.#options.problem({ code: 'usage_incomplete', message, error })
-    }
-  }
-
-  #reportFailure(error: unknown): void {
-    const { title, problem } = this.#options
-    const message = `${title} could not be saved; it is kept, and sent again with a later flush`
-    problem({ code: 'usage_incomplete', message, error })
   }
 
   #reportLoss(): void {

@@ -12,6 +12,7 @@ import {
   type WaitUntil,
 } from '@sluice/core'
 import { assertFunction, assertKnownOptions, assertPositiveInteger } from '@sluice/core/internal'
+import { BackgroundFlush } from '../background-flush.ts'
 import { dayOf, PERIOD_MS } from '../hours.ts'
 import { assertTenantForm, tenantNames, type TenantForm } from '../recording/tenant-names.ts'
 import { denialOf, type RecordedDenial } from './denial.ts'
@@ -53,7 +54,7 @@ const pendingOf = new WeakMap<DeniedDecision, PendingDenial>()
 /**
  * Records denials, so that the id of a 429 leads to its decision until the end of the next day. They are saved in the
  * background, in a call for each tenant that has any; of each tenant up to `most` a day, and 20 between two flushes.
- * What is above is counted by `recordUsage` alone: a flood costs nothing. Answer with the id by `denialId`.
+ * The others are counted by `recordUsage` alone: a flood costs nothing. Answer with the id by `denialId`.
  *
  * @throws ConfigError When an option is unknown or out of range.
  * @example
@@ -70,7 +71,6 @@ export function recordDenials(options: RecordDenialsOptions = {}): Extension {
 
   function connect({ records, problem, clock }: ExtensionContext): ExtensionHooks {
     const pending = new PendingDenials()
-    let isComing = false
 
     async function flush(): Promise<void> {
       await Promise.all(pending.take().map(save))
@@ -93,20 +93,12 @@ export function recordDenials(options: RecordDenialsOptions = {}): Extension {
       }
     }
 
-    function schedule(wait: WaitUntil | undefined): void {
-      if (isComing) return
-      isComing = true
-      const work = new Promise((resolve) => setTimeout(resolve, everyMs))
-        .then(() => {
-          isComing = false
-          return flush()
-        })
-        .catch((error: unknown) => {
-          const message = 'Denials could not be recorded'
-          problem({ code: 'usage_incomplete', message, error })
-        })
-      wait?.(work)
-    }
+    const background = new BackgroundFlush({
+      everyMs,
+      flush,
+      failure: 'Denials could not be recorded',
+      problem,
+    })
 
     const handle: DenialsHandle = {
       flush,
@@ -139,7 +131,7 @@ export function recordDenials(options: RecordDenialsOptions = {}): Extension {
           const added = pending.add(tenant, id, denialOf(decision, subject, by))
           if (!added) return
           pendingOf.set(decision, added)
-          schedule(call.waitUntil ?? waitUntil)
+          background.schedule(call.waitUntil ?? waitUntil)
         },
       },
     }
