@@ -97,7 +97,10 @@ describe('sluice keys', () => {
     ['create --tenant acme --plan gold', /there is no plan "gold"; there are starter, growth/],
     ['create --tenant acme --expires soon', /--expires soon must be a duration/],
     ['create --tenant acme --expires 900d', /--expires 900d must be .* at most 366 days/],
-    ['rotate key_0123456789abcdef --overlap 99999d', /--overlap 99999d must be .* at most 366 days/],
+    [
+      'rotate key_0123456789abcdef --overlap 99999d',
+      /--overlap 99999d must be .* at most 366 days/,
+    ],
     ['create --tenant acme --overlap 1h', /--overlap is not for sluice keys create/],
     ['create acme', /sluice keys create takes no name of a key/],
     ['rotate', /sluice keys rotate needs the name of one key/],
