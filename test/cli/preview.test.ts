@@ -50,6 +50,8 @@ describe('sluice preview', () => {
       'Newly denied: 6 calls of 2 tenants, which cost $0.06.',
       'Of these, the budgets in dollars have room for 6 calls.',
       'Denied as now: 0 calls. No longer denied: 0 calls.',
+      // Of 19 calls by four policies, 10 writes each; 6 write none then.
+      'Redis commands, at $0.20 per 100,000: at least 166 ($0.000332), now 190 ($0.000380).',
       '',
       'tenant  calls  tokens  dollars  by   since',
       '<b>|x       3      45    $0.03  rpm  2026-11-26 10:00:03Z',
@@ -62,6 +64,33 @@ describe('sluice preview', () => {
       expect.stringMatching(/^A denied call is not sent again/),
     ])
     expect(await preview('--top', '1')).toContain('\nand 1 more: --top 2\n')
+  })
+
+  it('finds the smallest limits that deny nobody but those that may be denied', async () => {
+    const text = await preview('--suggest', '--except', 'acme')
+    const { smallest } = JSON.parse(await preview('--suggest', '--except', 'acme', '--json'))
+    // Six calls of a tenant in a minute, of a cent each.
+    expect(
+      smallest.limits.map(({ policy, setting, current, limit }: Record<string, unknown>) => ({
+        policy,
+        setting,
+        current,
+        limit,
+      })),
+    ).toEqual([
+      { policy: 'rpm', setting: {}, current: 3, limit: 6 },
+      { policy: 'rpm', setting: { subject: { tenant: 'vip' } }, current: 100, limit: 6 },
+      { policy: 'daily', current: 500, limit: 6 },
+      { policy: 'budget', current: 50_000_000, limit: 60_000 },
+      { policy: 'all', current: 1_000, limit: 18 },
+    ])
+    expect(text).toContain('\nThe smallest limits:\n\npolicy  for')
+    expect(text).toMatch(/\nrpm +tenant=vip +request +100 +6 +vip +/)
+    expect(text).toContain('- Together, these limits deny 0 of 19 calls.')
+    expect(await preview('--suggest', '--comment')).toContain('| rpm | everyone, as set | request')
+    const alone = await app.sluice(['preview', 'log.csv', '--except', 'acme'])
+    expect(alone).toMatchObject({ exitCode: 1 })
+    expect(alone.err).toContain('--except needs --suggest')
   })
 
   it('compares with the settings in the store, and changes nothing', async () => {

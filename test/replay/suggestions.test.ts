@@ -1,4 +1,5 @@
 import {
+  createLimiter,
   dailyCap,
   definePlans,
   fixedWindow,
@@ -7,10 +8,13 @@ import {
   slidingWindowCounter,
   tokenBucket,
 } from '@sluice/core'
-import type { Policy } from '@sluice/core'
+import type { Mode, Policy } from '@sluice/core'
+import { runtimeConfiguration, type DesiredEntry } from '@sluice/core/configuration'
+import { memory } from '@sluice/core/memory'
 import { openLog, policySet, replay, suggestLimits } from '@sluice/replay'
 import type { Limits, Suggestion } from '@sluice/replay'
 import { describe, expect, it } from 'vitest'
+import { KINDS } from '../support/kinds.ts'
 import { write } from './support.ts'
 
 const PER = ['tenant'] as const
@@ -66,6 +70,20 @@ const FACTORIES: Readonly<Record<string, (limit: number) => Policy>> = {
     }),
 }
 
+/** Settings for everyone and for partitions, with these limits. */
+function settings(limits: readonly number[], mode: Mode): DesiredEntry[] {
+  const [everyone, a, bucket, late] = limits as [number, number, number, number]
+  return [
+    { policy: 'rpm', settings: { limit: everyone, mode } },
+    { policy: 'rpm', subject: { tenant: 'a' }, settings: { limit: a, mode } },
+    // Nothing is counted of it, so nothing is suggested for it.
+    { policy: 'rpm', subject: { tenant: 'scraper' }, settings: { limit: 1, enabled: 0 } },
+    { policy: 'bucket', settings: { limit: bucket, burst: 9 } },
+    { policy: 'late', settings: { limit: late } },
+    { policy: 'late', subject: { tenant: 'b' }, settings: { limit: 'unlimited' } },
+  ]
+}
+
 describe('the smallest limit that denies nobody but those that you except', () => {
   it.each(Object.entries(FACTORIES))('is exact: %s', async (_, policyOf) => {
     for (const seed of [7, 8]) {
@@ -89,6 +107,7 @@ describe('the smallest limit that denies nobody but those that you except', () =
         policy: 'rpm',
         unit: 'request',
         plan: undefined,
+        setting: undefined,
         current: 60,
         limit: 3,
         isSmallest: true,
@@ -119,6 +138,58 @@ describe('the smallest limit that denies nobody but those that you except', () =
       ['rpm', 'free', 5, 2],
       ['rpm', 'pro', 9, 1],
     ])
+  })
+
+  it('is found for each setting, and is exact', async () => {
+    const policies = [
+      KINDS['sliding window']('rpm', 3),
+      KINDS['token bucket']('bucket', 4),
+      slidingWindow({ name: 'late', limit: 'configured', window: '20s', per: PER }),
+    ]
+    const limiter = createLimiter({
+      store: memory(),
+      policies,
+      extensions: [
+        runtimeConfiguration({
+          allow: {
+            rpm: ['limit', 'mode', 'enabled'],
+            bucket: ['limit', 'burst'],
+            late: ['limit'],
+          },
+        }),
+      ],
+    })
+    const text = busyLog(11)
+    const { limits, outcome } = await suggest(text, {
+      limiter,
+      configuration: settings([1, 2, 3, 5], 'shadow'),
+    })
+    expect(limits.map(({ policy, setting, current }) => [policy, setting, current])).toEqual(
+      expect.arrayContaining([
+        ['rpm', { subject: undefined }, 1],
+        ['rpm', { subject: { tenant: 'a' } }, 2],
+        ['bucket', { subject: undefined }, 3],
+        ['late', { subject: undefined }, 5],
+      ]),
+    )
+    expect(limits).toHaveLength(4)
+    expect(outcome.denied.calls).toBe(0)
+
+    const order = ['rpm {}', 'rpm {"subject":{"tenant":"a"}}', 'bucket {}', 'late {}']
+    const smallest = order.map(
+      (name) =>
+        limits.find((one) => `${one.policy} ${JSON.stringify(one.setting)}` === name)?.limit ?? 0,
+    )
+    const deniedWith = async (values: readonly number[]): Promise<number> => {
+      const configuration = settings(values, 'enforce')
+      const log = await openLog(write('log.csv', text))
+      const { sets } = await replay(log.calls(), [policySet('set', { limiter, configuration })])
+      return sets[0]?.denied.calls ?? 0
+    }
+    expect(await deniedWith(smallest)).toBe(0)
+    for (const index of smallest.keys()) {
+      expect(await deniedWith(smallest.with(index, (smallest[index] ?? 0) - 1))).toBeGreaterThan(0)
+    }
   })
 
   it('does not exist for a bucket whose burst is too small', async () => {

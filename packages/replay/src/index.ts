@@ -26,6 +26,9 @@ export type { SuggestedLimit, Suggestion, SuggestOptions } from './limits/sugges
 
 // Reports
 export { readingNotes } from './report/notes.ts'
+export { suggestionNotes } from './report/suggestion.ts'
+export { suggestionTable } from './report/tables.ts'
+export type { Table } from './report/text-table.ts'
 export { renderText } from './report/text.ts'
 export type {
   ComparedSets,

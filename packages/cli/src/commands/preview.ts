@@ -2,19 +2,25 @@ import { resolve } from 'node:path'
 import { definitionOf, type Limiter } from '@sluice/core'
 import { compareConfiguration, type DesiredEntry } from '@sluice/core/configuration'
 import type { Prices } from '@sluice/ai'
-import type { Call, Mistake, MistakeFinder } from '@sluice/replay'
+import type { Call, Log, Mistake, MistakeFinder, PolicySet } from '@sluice/replay'
 import { changeLines } from '../change-text.ts'
 import type { Command, Values } from '../command.ts'
-import { countOf } from '../command.ts'
+import { countOf, textOf } from '../command.ts'
 import { desiredIn } from '../desired.ts'
 import { storedNames } from '../doctor/policies.ts'
 import { CommandError } from '../errors.ts'
 import { limiterFor, LIMITER_OPTIONS, LIMITER_USAGE } from '../limiter-options.ts'
 import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts'
-import { LOG_OPTIONS, LOG_USAGE, logOptionsOf } from '../replay/log-options.ts'
+import { itemsOf, LOG_OPTIONS, LOG_USAGE, logOptionsOf } from '../replay/log-options.ts'
 import { collectNewDenials } from '../replay/newly-denied.ts'
-import { previewComment, previewText, type Preview } from '../replay/preview-text.ts'
+import {
+  previewComment,
+  previewText,
+  type Preview,
+  type SmallestLimits,
+} from '../replay/preview-text.ts'
 import { createProgress } from '../replay/progress.ts'
+import { findLimits } from '../replay/find-limits.ts'
 import { settingsOf } from './show.ts'
 
 export const preview: Command = {
@@ -26,6 +32,8 @@ and by those of the code with "configuration" of your file of limits, which slui
 nothing.
 
   --top N               the most tenants to list (default: 10)
+  --suggest             also find the smallest limits that deny nobody but --except
+  --except T1,T2        tenants that may be denied
   --comment             print Markdown, for a comment on a pull request
 ${LIMITER_USAGE}
 Log
@@ -35,6 +43,8 @@ ${LOG_USAGE}
     ...LIMITER_OPTIONS,
     ...LOG_OPTIONS,
     top: { type: 'string' },
+    suggest: { type: 'boolean' },
+    except: { type: 'string' },
     comment: { type: 'boolean' },
   },
   takesArguments: true,
@@ -44,6 +54,7 @@ ${LOG_USAGE}
       throw new CommandError('name one log, such as: sluice preview requests.csv')
     }
     const top = countOf(values, 'top', 10)
+    const except = exceptOf(values)
     await assertInstalled()
     const { limiter, file, exported } = await limiterFor(values, folder)
     const desired = desiredIn(file, exported)
@@ -52,7 +63,12 @@ ${LOG_USAGE}
     const lines = changes.flatMap((change) => changeLines(change, rules))
     try {
       const prices = exported['prices'] as Prices | undefined
-      const found = await decide(resolve(folder, log), values, { limiter, desired, prices })
+      const found = await decide(resolve(folder, log), values, {
+        limiter,
+        desired,
+        prices,
+        except,
+      })
       const result: Preview = { ...found, changes: lines }
       const text = values['comment'] === true ? previewComment : previewText
       return { text: text(result, top), json: { ...result, changes } }
@@ -64,16 +80,27 @@ ${LOG_USAGE}
 
 const NOW = 'in force'
 
+function exceptOf(values: Values): readonly string[] | undefined {
+  const text = textOf(values, 'except')
+  if (text === undefined) return undefined
+  if (values['suggest'] === true) return itemsOf('except', text)
+  throw new CommandError(
+    '--except needs --suggest: it names who may be denied by the smallest limits',
+  )
+}
+
 interface Limits {
   readonly limiter: Limiter
   readonly desired: readonly DesiredEntry[]
   readonly prices: Prices | undefined
+  /** Tenants that a suggestion may deny. */
+  readonly except: readonly string[] | undefined
 }
 
 async function decide(
   path: string,
   values: Values,
-  { limiter, desired, prices }: Limits,
+  { limiter, desired, prices, except }: Limits,
 ): Promise<Omit<Preview, 'changes'>> {
   const { boundDenials, compare, findMistakes, openLog, policySet, readingNotes } =
     await import('@sluice/replay')
@@ -104,6 +131,8 @@ async function decide(
     nowAllowed: result.comparison.onlyFirstDenies,
     newlyDenied: denials.read(),
     bounds,
+    commands: bounds ? undefined : result.commands,
+    smallest: values['suggest'] === true ? await smallestLimits(log, sets[1], except) : undefined,
     mistakes: [
       ...(await mistakes.find(result.policies)),
       ...(await storedNames(limiter)).map(renamed),
@@ -123,6 +152,16 @@ async function decide(
       ...sets[1].omitted.map(({ name, reason }) => `${name} is left out: ${reason}.`),
     ],
   }
+}
+
+async function smallestLimits(
+  log: Log,
+  set: PolicySet,
+  except: readonly string[] | undefined,
+): Promise<SmallestLimits> {
+  const { suggestionNotes, suggestionTable } = await import('@sluice/replay')
+  const found = await findLimits(log, set, except)
+  return { ...found, table: suggestionTable(found), notes: suggestionNotes(found) }
 }
 
 /** Yields the calls, and notes each to look for mistakes. */

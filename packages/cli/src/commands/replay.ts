@@ -1,10 +1,11 @@
 import { basename, resolve } from 'node:path'
-import type { Denial, Log, PolicySet, Suggestion } from '@sluice/replay'
+import type { Denial } from '@sluice/replay'
 import type { Command, Result, Values } from '../command.ts'
 import { textOf } from '../command.ts'
 import { loadEnvFiles } from '../env-files.ts'
 import { CommandError } from '../errors.ts'
 import { asLogError, assertInstalled, assertReadable } from '../replay/checks.ts'
+import { findLimits } from '../replay/find-limits.ts'
 import { loadPolicies } from '../replay/load-policies.ts'
 import { itemsOf, LOG_OPTIONS, LOG_USAGE, logOptionsOf } from '../replay/log-options.ts'
 import { openOutput } from '../replay/output-file.ts'
@@ -77,7 +78,7 @@ async function run(path: string, values: Values, folder: string): Promise<Result
   denials?.close()
   const { facts } = log
   assertReadable(facts, result.log.used.calls)
-  const suggestion = values['suggest'] === true ? await search(log, set, except) : undefined
+  const suggestion = values['suggest'] === true ? await findLimits(log, set, except) : undefined
   if (page) {
     // Loaded for this option only: drawing needs a large library.
     const { renderHtml } = await import('@sluice/replay/html')
@@ -93,23 +94,6 @@ async function run(path: string, values: Values, folder: string): Promise<Result
 function outputOf(values: Values, option: string, folder: string) {
   const path = textOf(values, option)
   return path === undefined ? undefined : openOutput(`--${option}`, resolve(folder, path))
-}
-
-async function search(
-  log: Log,
-  set: PolicySet,
-  except: readonly string[] | undefined,
-): Promise<Suggestion> {
-  const { suggestLimits } = await import('@sluice/replay')
-  let reading = 0
-  let progress = createProgress(process.stderr, 'search')
-  const read: Log['calls'] = () => {
-    progress.end()
-    reading += 1
-    progress = createProgress(process.stderr, `search, reading ${reading}`)
-    return log.calls((share) => progress.update(share))
-  }
-  return suggestLimits(read, set, { except }).finally(() => progress.end())
 }
 
 function denialLine({ call, set, decision }: Denial): string {

@@ -1,10 +1,16 @@
-import type { ChangeBounds, Mistake, PolicyReport } from '@sluice/replay'
+import type { ChangeBounds, Mistake, PolicyReport, Suggestion, Table } from '@sluice/replay'
 import { amountText, unitsText } from '@sluice/core/internal/text'
 import { table } from '../format.ts'
 import { nameText } from '../printable.ts'
 import { timeText } from '../until.ts'
 import { BOUNDS_HEAD, boundsRows, boundsSummary } from './bounds-text.ts'
 import type { NewDenials } from './newly-denied.ts'
+
+/** The smallest limits that deny nobody, in words too. */
+export interface SmallestLimits extends Suggestion {
+  readonly table: Table
+  readonly notes: readonly string[]
+}
 
 /** What a change of limits would have done. */
 export interface Preview {
@@ -22,6 +28,12 @@ export interface Preview {
   readonly newlyDenied: NewDenials
   /** The same in any order of the calls, if the log has sums of them: the other numbers spread them evenly. */
   readonly bounds: ChangeBounds | undefined
+  /**
+   * The Redis commands that one decision of each call takes at least, by the limits in force and by the new ones;
+   * `undefined` if the log has sums.
+   */
+  readonly commands: readonly [now: number, then: number] | undefined
+  readonly smallest: SmallestLimits | undefined
   /** Likely mistakes in the new limits, and in the stored settings. */
   readonly mistakes: readonly Mistake[]
   /** The new limits that are never full. */
@@ -41,6 +53,7 @@ export const previewText = (preview: Preview, top: number): string =>
     ...moreOf(preview, top),
     ...mistakesOf(preview),
     ...unreachedOf(preview),
+    ...smallestOf(preview, ({ head, rows }) => [table(head, rows)]),
     '',
     ...preview.notes,
   ].join('\n')
@@ -54,16 +67,12 @@ export const previewComment = (preview: Preview, top: number): string =>
     ...(preview.changes.length > 0 ? [''] : []),
     ...summary(preview).map((line) => `${escaped(line)}  `),
     ...(deniedTenants(preview) > 0
-      ? [
-          '',
-          markdownRow(headOf(preview)),
-          markdownRow(headOf(preview).map(() => '---')),
-          ...rowsOf(preview, top).map(markdownRow),
-        ]
+      ? ['', ...markdownTable({ head: headOf(preview), rows: rowsOf(preview, top) })]
       : []),
     ...moreOf(preview, top).map(escaped),
     ...mistakesOf(preview).map(escaped),
     ...unreachedOf(preview).map(escaped),
+    ...smallestOf(preview, markdownTable, escaped),
     '',
     ...preview.notes.map((note) => `<sub>${escaped(note)}</sub>  `),
   ].join('\n')
@@ -77,6 +86,7 @@ function summary(preview: Preview): string[] {
   return [
     `Of ${amountText(log.calls, 'call')}${range}:`,
     ...(bounds ? [...boundsSummary(bounds), spreadSummary(preview)] : callsSummary(preview)),
+    ...commandsSummary(preview),
   ]
 }
 
@@ -96,6 +106,19 @@ function callsSummary({ stillDenied, nowAllowed, newlyDenied }: Preview): string
 
 const spreadSummary = ({ stillDenied, nowAllowed, newlyDenied: { calls, usd } }: Preview): string =>
   `Spread evenly: ${amountText(calls, 'call')} newly denied (${dollars(usd)}), ${stillDenied} denied as now, ${nowAllowed} no longer denied.`
+
+/** Upstash's price of a command, in micro-dollars: $0.20 per 100,000 (https://upstash.com/pricing/redis, November 2026). */
+const COMMAND_PRICE = 2
+
+function commandsSummary({ commands }: Preview): string[] {
+  if (!commands) return []
+  const [now, then] = commands.map((count) => {
+    const usd = count * COMMAND_PRICE
+    return `${count} (${usd < 10_000 ? unitsText(usd, 'usd') : dollars(usd)})`
+  })
+  const change = now === then ? ', as now' : `, now ${now}`
+  return [`Redis commands, at $0.20 per 100,000: at least ${then}${change}.`]
+}
 
 const deniedTenants = ({ bounds, newlyDenied }: Preview): number =>
   (bounds?.newlyDenied ?? newlyDenied).tenants.length
@@ -134,11 +157,27 @@ function unreachedOf({ unreached, bounds }: Preview): string[] {
   return lines.length === 0 ? [] : ['', ...lines]
 }
 
+function smallestOf(
+  { smallest }: Preview,
+  draw: (table: Table) => readonly string[],
+  textOf = (text: string): string => text,
+): string[] {
+  if (!smallest) return []
+  const notes = smallest.notes.map((note) => `- ${textOf(note)}`)
+  return ['', 'The smallest limits:', '', ...draw(smallest.table), '', ...notes]
+}
+
 /** Costs are estimates: whole cents say enough. */
 const dollars = (usd: number): string => unitsText(Math.round(usd / 10_000) * 10_000, 'usd')
 
 /** A name must not end a cell, or be taken for HTML, a link or a mention. */
 const escaped = (text: string): string =>
   text.replaceAll(/[\\|<>&@[\]`*_#~]/g, (one) => `&#${one.codePointAt(0)};`)
+
+const markdownTable = ({ head, rows }: Table): string[] => [
+  markdownRow(head),
+  markdownRow(head.map(() => '---')),
+  ...rows.map(markdownRow),
+]
 
 const markdownRow = (cells: readonly string[]): string => `| ${cells.map(escaped).join(' | ')} |`

@@ -1,8 +1,11 @@
 import type { LimitContext, PlanLimits, Plans, PolicyRule } from '@sluice/core'
+import type { DesiredEntry } from '@sluice/core/configuration'
 import type { Call } from '../call.ts'
+import type { PolicySet } from '../simulation/policy-set.ts'
 import type { Twin } from '../simulation/twin.ts'
 import { createTwin } from '../simulation/twin.ts'
-import { createTarget, type Target } from './target.ts'
+import { limitSettings } from './limit-settings.ts'
+import { createTarget, type LimitSource, type Target } from './target.ts'
 
 /** Tries limits of one policy, which decides alone. */
 export interface Probe {
@@ -16,20 +19,27 @@ export interface Probe {
   add(call: Call, usd: number | undefined, mayBeDenied: boolean): Promise<void>
 }
 
-/** Creates a probe of a rule. @param hasExceptions True if some tenants may be denied. */
+/** Creates a probe of a rule of this set. @param hasExceptions True if some tenants may be denied. */
 export function createProbe(
   rule: PolicyRule,
-  plans: Plans | undefined,
+  { plans, configuration }: PolicySet,
   hasExceptions: boolean,
 ): Probe {
   const targets = new Map<string, Target>()
+  const settings = limitSettings(rule, configuration)
+  /** The setting that the limit of this call is of. */
+  let setting: DesiredEntry | undefined
   /** The target of the last decision. */
   let active: Target | undefined
   const rules = [
-    withLimit(rule, (current, context) => {
-      active = findTarget(targets, planOf(plans, context), current)
-      return active.trial
-    }),
+    withLimit(
+      rule,
+      (current, context) => {
+        active = findTarget(targets, sourceOf(setting, plans, context), current)
+        return active.trial
+      },
+      () => setting?.settings.limit,
+    ),
   ]
   let twin: Twin
 
@@ -38,13 +48,14 @@ export function createProbe(
     isShared: hasExceptions && (rule.per === 'global' || !rule.per.includes('tenant')),
     targets,
     start() {
-      twin = createTwin(rules, plans)
+      twin = createTwin(rules, plans, settings.others)
     },
     async add(call, usd, mayBeDenied) {
       active = undefined
-      const { allowed } = await twin.check(call, usd)
+      setting = settings.find(call.subject)
+      const { allowed, policies } = await twin.check(call, usd)
       const target = active as Target | undefined
-      if (target === undefined || mayBeDenied) return
+      if (target === undefined || mayBeDenied || policies.length === 0) return
       target.isUsed = true
       if (allowed || target.hasFailed) return
       target.heldBy = call
@@ -67,35 +78,43 @@ export function createProbe(
   }
 }
 
-/** Returns the rule with other limits, enforced for all. `'unlimited'` stays. */
+/**
+ * Returns the rule with other limits, enforced for all. `'unlimited'` stays.
+ *
+ * @param settingOf Returns the limit that a setting gives now, if any. @default none
+ */
 export function withLimit(
   rule: PolicyRule,
   limitFor: (current: number, context: LimitContext) => number,
+  settingOf?: () => number | 'unlimited' | undefined,
 ): PolicyRule {
   const limit = (context: LimitContext): number | 'unlimited' => {
-    const current = typeof rule.limit === 'function' ? rule.limit(context) : rule.limit
+    const current =
+      settingOf?.() ?? (typeof rule.limit === 'function' ? rule.limit(context) : rule.limit)
     return typeof current === 'number' ? limitFor(current, context) : 'unlimited'
   }
   return { ...rule, limit, mode: 'enforce', rollout: undefined, backpressure: undefined }
 }
 
-/** Returns the name of the plan that a limit is resolved for. */
-export function planOf(plans: Plans | undefined, { plan }: LimitContext): string | undefined {
-  return plans?.names.find((name) => plans.get(name) === (plan as PlanLimits))
+/** Returns where a limit comes from. */
+export function sourceOf(
+  setting: DesiredEntry | undefined,
+  plans: Plans | undefined,
+  { plan }: Pick<LimitContext, 'plan'>,
+): LimitSource {
+  if (setting) return { setting, plan: undefined }
+  const name = plans?.names.find((one) => plans.get(one) === (plan as PlanLimits))
+  return { setting: undefined, plan: name }
 }
 
 /** Identifies a target. */
-export const targetKey = (plan: string | undefined, current: number): string =>
-  `${plan ?? ''} ${current}`
+export const targetKey = ({ setting, plan }: LimitSource, current: number): string =>
+  setting ? JSON.stringify(setting.subject ?? null) : `${plan ?? ''} ${current}`
 
-function findTarget(
-  targets: Map<string, Target>,
-  plan: string | undefined,
-  current: number,
-): Target {
-  const key = targetKey(plan, current)
+function findTarget(targets: Map<string, Target>, source: LimitSource, current: number): Target {
+  const key = targetKey(source, current)
   let target = targets.get(key)
-  if (target === undefined) targets.set(key, (target = createTarget(plan, current)))
+  if (target === undefined) targets.set(key, (target = createTarget(source, current)))
   return target
 }
 

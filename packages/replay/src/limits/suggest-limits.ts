@@ -1,19 +1,23 @@
 import type { Prices } from '@sluice/ai'
+import type { DesiredEntry } from '@sluice/core/configuration'
 import type { Call } from '../call.ts'
 import type { PolicySet } from '../simulation/policy-set.ts'
 import type { SetReport } from '../simulation/report-types.ts'
 import { LIST_PRICES } from '@sluice/ai'
 import { replay } from '../simulation/replay.ts'
 import { dollarsOf } from '../simulation/units-of-call.ts'
-import { createProbe, planOf, targetKey, withLimit, type Probe } from './probe.ts'
-import { nextTrial } from './target.ts'
+import { withSettings } from './limit-settings.ts'
+import { createProbe, sourceOf, targetKey, withLimit, type Probe } from './probe.ts'
+import { nextTrial, type LimitSource } from './target.ts'
 
 /** The smallest limit of a policy that denies nobody who must not be denied. */
 export interface SuggestedLimit {
   readonly policy: string
   readonly unit: string
-  /** The plan that the limit is for, if the limits have plans. */
+  /** The plan that the limit is for, if the limits have plans and no setting sets it. */
   readonly plan: string | undefined
+  /** The setting that sets the limit, for a partition or for everyone; `undefined` if it is that of the code. */
+  readonly setting: { readonly subject: DesiredEntry['subject'] } | undefined
   /** The limit today. */
   readonly current: number
   /** `undefined` if no limit suffices: the burst of a bucket is too small. */
@@ -60,7 +64,7 @@ export async function suggestLimits(
 ): Promise<Suggestion> {
   const { except = [] } = options
   const prices = options.prices ?? set.prices ?? LIST_PRICES
-  const probes = set.rules.map((rule) => createProbe(rule, set.plans, except.length > 0))
+  const probes = set.rules.map((rule) => createProbe(rule, set, except.length > 0))
   let [unfinished, readings] = [probes, 0]
   while (unfinished.length > 0) {
     readings += 1
@@ -85,24 +89,40 @@ export async function suggestLimits(
   }
 }
 
+/** Returns the limit that was found, or the current one if nothing is known. */
+function found({ targets }: Probe, source: LimitSource, current: number): number {
+  const target = targets.get(targetKey(source, current))
+  return target?.isUsed ? (target.high ?? current) : current
+}
+
 /** The set with the limits that were found; those of which nothing is known stay as they are. */
 function suggestedSet(set: PolicySet, probes: readonly Probe[]): PolicySet {
-  const rules = probes.map(({ rule, targets }) =>
-    withLimit(rule, (current, context) => {
-      const target = targets.get(targetKey(planOf(set.plans, context), current))
-      return target?.isUsed ? (target.high ?? current) : current
-    }),
+  const rules = probes.map((probe) =>
+    withLimit(probe.rule, (current, context) =>
+      found(probe, sourceOf(undefined, set.plans, context), current),
+    ),
   )
-  return { ...set, name: 'suggested limits', rules }
+  const configuration = set.configuration?.flatMap((setting) => {
+    const probe = probes.find(({ rule }) => rule.name === setting.policy)
+    const { limit } = setting.settings
+    return withSettings(
+      setting,
+      probe && typeof limit === 'number'
+        ? found(probe, { setting, plan: undefined }, limit)
+        : limit,
+    )
+  })
+  return { ...set, name: 'suggested limits', rules, configuration }
 }
 
 function limitsOf({ rule, targets, isShared }: Probe): SuggestedLimit[] {
   return [...targets.values()]
     .filter(({ isUsed }) => isUsed)
-    .map(({ plan, current, low, high, heldBy }) => ({
+    .map(({ plan, setting, current, low, high, heldBy }) => ({
       policy: rule.name,
       unit: rule.unit,
       plan,
+      setting: setting && { subject: setting.subject },
       current,
       limit: high,
       isSmallest: !isShared && high !== undefined && low === high - 1,

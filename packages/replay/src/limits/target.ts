@@ -1,8 +1,14 @@
+import type { DesiredEntry } from '@sluice/core/configuration'
 import type { Call } from '../call.ts'
 
-/** A limit to find: that of one plan, or of calls that have the same limit today. */
-export interface Target {
+/** Where a limit comes from: a setting, or the code, which may have one for each plan. */
+export interface LimitSource {
+  readonly setting: DesiredEntry | undefined
   readonly plan: string | undefined
+}
+
+/** A limit to find: that of one setting or plan, or of calls that have the same limit today. */
+export interface Target extends LimitSource {
   /** The limit today. */
   readonly current: number
   /** The limit that this reading of the log tries. */
@@ -24,8 +30,8 @@ export interface Target {
 }
 
 /** Creates a target that begins with a limit of 0. */
-export const createTarget = (plan: string | undefined, current: number): Target => ({
-  plan,
+export const createTarget = (source: LimitSource, current: number): Target => ({
+  ...source,
   current,
   trial: 0,
   low: -1,

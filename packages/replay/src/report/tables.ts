@@ -83,10 +83,10 @@ export const logTable = ({ log }: Replay): Table => ({
 
 /** The smallest limits. */
 export const suggestionTable = ({ limits }: Suggestion): Table => ({
-  head: ['policy', 'plan', 'unit', 'limit today', 'smallest', 'needed by', 'at (UTC)'],
-  rows: limits.map(({ policy, plan, unit, current, limit, isSmallest, heldBy }) => [
+  head: ['policy', 'for', 'unit', 'limit today', 'smallest', 'needed by', 'at (UTC)'],
+  rows: limits.map(({ policy, plan, setting, unit, current, limit, isSmallest, heldBy }) => [
     policy,
-    plan ?? '-',
+    setting ? settingText(setting.subject) : plan === undefined ? '-' : `plan ${plan}`,
     unit,
     amount(current, unit),
     limit === undefined ? 'none' : `${amount(limit, unit)}${isSmallest ? '' : ' suffices'}`,
@@ -108,6 +108,11 @@ export function comparisonTable({ comparison, sets }: Replay): Table | undefined
       [`only ${second} denies`, count(comparison.onlySecondDenies)],
     ],
   }
+}
+
+const settingText = (subject: Readonly<Record<string, string>> = {}): string => {
+  const dimensions = Object.entries(subject).map(([name, value]) => `${name}=${value}`)
+  return dimensions.join(' ') || 'everyone, as set'
 }
 
 const mostFrequent = (counts: Readonly<Record<string, number>>): string =>

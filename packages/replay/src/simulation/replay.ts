@@ -107,7 +107,12 @@ export async function compare(
     if (!before.allowed) onDenied({ ...denial, set: sets[0].name, decision: before })
     if (!after.allowed) onDenied({ ...denial, set: sets[1].name, decision: after })
   }
-  return { log: log.read(), comparison: pairs, policies: policies.report() }
+  return {
+    log: log.read(),
+    comparison: pairs,
+    policies: policies.report(),
+    commands: [first.commands(), second.commands()],
+  }
 }
 
 /** @throws ConfigError When the set has no policy that can be replayed. */

@@ -112,6 +112,11 @@ export interface ComparedSets {
   readonly comparison: Comparison
   /** The policies of the second set. */
   readonly policies: readonly PolicyReport[]
+  /**
+   * The Redis commands, as Upstash bills them, that each set takes at least for one decision of each call. Reads of
+   * settings and tidying up logs come on top.
+   */
+  readonly commands: readonly [first: number, second: number]
 }
 
 /** A replay of a log. */

@@ -9,6 +9,7 @@ import {
 } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { optionError } from '../option-error.ts'
+import { countCommands } from './count-commands.ts'
 import { plansOf } from './policy-set.ts'
 import { createCost } from './units-of-call.ts'
 
@@ -18,6 +19,8 @@ export interface Twin {
   check(call: Call, usd: number | undefined): Promise<Decision>
   /** Decides, and charges nothing. */
   peek(call: Call, usd: number | undefined): Promise<Decision>
+  /** Returns the Redis commands that these decisions take at least, without reads of settings. */
+  commands(): number
 }
 
 /** The most partitions that a replay counts at a time. */
@@ -35,7 +38,7 @@ export function createTwin(
 ): Twin {
   let now = 0
   const clock: Clock = () => now
-  const store = memory({ maxKeys: MAX_PARTITIONS })
+  const { store, commands } = countCommands(memory({ maxKeys: MAX_PARTITIONS }))
   // Without settings, the extension would only cost time.
   const isConfigured =
     configuration !== undefined &&
@@ -64,6 +67,7 @@ export function createTwin(
   return {
     check: (call, usd) => decide('check', call, usd),
     peek: (call, usd) => decide('peek', call, usd),
+    commands,
   }
 }
 
