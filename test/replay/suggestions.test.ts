@@ -8,7 +8,7 @@ import {
   slidingWindowCounter,
   tokenBucket,
 } from '@sluice/core'
-import type { Mode, Policy } from '@sluice/core'
+import type { Policy } from '@sluice/core'
 import { runtimeConfiguration, type DesiredEntry } from '@sluice/core/configuration'
 import { memory } from '@sluice/core/memory'
 import { openLog, policySet, replay, suggestLimits } from '@sluice/replay'
@@ -71,7 +71,7 @@ const FACTORIES: Readonly<Record<string, (limit: number) => Policy>> = {
 }
 
 /** Settings for everyone and for partitions, with these limits. */
-function settings(limits: readonly number[], mode: Mode): DesiredEntry[] {
+function settings(limits: readonly number[], mode: 'enforce' | 'shadow'): DesiredEntry[] {
   const [everyone, a, bucket, late] = limits as [number, number, number, number]
   return [
     { policy: 'rpm', settings: { limit: everyone, mode } },
