@@ -7,7 +7,7 @@ export type { Call, CallSum } from './call.ts'
 
 // Replays
 export { compare, replay } from './simulation/replay.ts'
-export type { Denial, ReplayOptions } from './simulation/replay.ts'
+export type { CompareOptions, Denial, ReplayOptions } from './simulation/replay.ts'
 export { policySet } from './simulation/policy-set.ts'
 export type { Limits, OmittedPolicy, PolicySet } from './simulation/policy-set.ts'
 

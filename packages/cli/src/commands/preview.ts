@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { definitionOf, type Limiter } from '@sluice/core'
 import { compareConfiguration, type DesiredEntry } from '@sluice/core/configuration'
 import type { Prices } from '@sluice/ai'
-import type { Call, Log, Mistake, MistakeFinder, PolicySet } from '@sluice/replay'
+import type { Log, Mistake, PolicySet } from '@sluice/replay'
 import { changeLines } from '../change-text.ts'
 import type { Command, Values } from '../command.ts'
 import { countOf, textOf } from '../command.ts'
@@ -114,7 +114,8 @@ async function decide(
   const progress = createProgress(process.stderr, 'preview')
   const mistakes = findMistakes(sets[1], prices)
   const calls = log.calls((share) => progress.update(share))
-  const result = await compare(noted(calls, mistakes), sets, {
+  const result = await compare(calls, sets, {
+    onCall: (call) => mistakes.add(call),
     onDenied: (denial) => denials.add(denial),
   }).finally(() => progress.end())
   assertReadable(log.facts, result.log.used.calls)
@@ -162,14 +163,6 @@ async function smallestLimits(
   const { suggestionNotes, suggestionTable } = await import('@sluice/replay')
   const found = await findLimits(log, set, except)
   return { ...found, table: suggestionTable(found), notes: suggestionNotes(found) }
-}
-
-/** Yields the calls, and notes each to look for mistakes. */
-async function* noted(calls: AsyncIterable<Call>, mistakes: MistakeFinder): AsyncGenerator<Call> {
-  for await (const call of calls) {
-    mistakes.add(call)
-    yield call
-  }
 }
 
 const renamed = (policy: string): Mistake => ({

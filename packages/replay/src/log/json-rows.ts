@@ -40,7 +40,8 @@ function rowOf(text: string): ParsedLine {
   const value = parseJson(text)
   if (value === undefined) return { reason: 'the line is not JSON' }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return { values: flatten(value as Record<string, unknown>) }
+    const values = value as Record<string, unknown>
+    return { values: isFlat(values) ? values : flatten(values) }
   }
   return { reason: 'the line is not a JSON object' }
 }
@@ -52,6 +53,12 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** True for most lines, which need no copy. */
+function isFlat(values: Record<string, unknown>): boolean {
+  for (const name in values) if (typeof values[name] === 'object') return false
+  return true
 }
 
 /** Names nested values by their path. Deeper ones than a few levels are left out. */

@@ -47,6 +47,12 @@ export async function* lineRows(
   parse: (text: string) => ParsedLine,
 ): AsyncGenerator<Row | Fault> {
   for await (const item of linesOf(stream)) {
-    yield 'reason' in item ? item : { line: item.line, ...parse(item.text) }
+    if ('reason' in item) {
+      yield item
+      continue
+    }
+    const { line } = item
+    const parsed = parse(item.text)
+    yield 'values' in parsed ? { line, values: parsed.values } : { line, reason: parsed.reason }
   }
 }

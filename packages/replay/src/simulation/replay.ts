@@ -75,6 +75,12 @@ export async function replay(
   }
 }
 
+/** Options of `compare`. */
+export interface CompareOptions extends Pick<ReplayOptions, 'prices' | 'onDenied'> {
+  /** Receives each call, before it is decided. */
+  readonly onCall?: ((call: Call) => void) | undefined
+}
+
 /**
  * Decides the calls of a log by two sets of limits, as `replay` does, and reports only what differs: it takes less time.
  *
@@ -87,9 +93,9 @@ export async function replay(
 export async function compare(
   calls: AsyncIterable<Call>,
   sets: readonly [first: PolicySet, second: PolicySet],
-  options: Pick<ReplayOptions, 'prices' | 'onDenied'> = {},
+  options: CompareOptions = {},
 ): Promise<ComparedSets> {
-  const { onDenied } = options
+  const { onCall, onDenied } = options
   const prices = options.prices ?? sets[0].prices ?? LIST_PRICES
   const [first, second] = sets.map(twinOf) as [Twin, Twin]
   const log = createLogTally()
@@ -98,6 +104,7 @@ export async function compare(
   for await (const call of calls) {
     const usd = dollarsOf(call, prices)
     log.add(call, usd)
+    onCall?.(call)
     const before = await first.check(call, usd)
     const after = await second.check(call, usd)
     policies.add(call, after)

@@ -46,8 +46,8 @@ export function createTwin(
   const extensions = isConfigured ? [runtimeConfiguration({ allow: allSettings(rules) })] : []
   const policies = [() => rules]
   const limiter = createLimiter({ store, clock, policies, extensions, ...plansOf(plans) })
-  const configured = isConfigured ? applyConfiguration(limiter, configuration) : undefined
-  // The first call reports it.
+  // The first call waits for it and reports its failure. The others need not wait.
+  let configured = isConfigured ? applyConfiguration(limiter, configuration) : undefined
   configured?.catch(() => {})
   const costOf = createCost(rules)
   const decide = async (
@@ -55,7 +55,10 @@ export function createTwin(
     call: Call,
     usd: number | undefined,
   ): Promise<Decision> => {
-    if (configured) await configured
+    if (configured) {
+      await configured
+      configured = undefined
+    }
     now = call.at
     const cost = costOf(call, usd)
     try {
