@@ -3,10 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { project } from './project.ts'
-
-const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/sluice.js', import.meta.url))
+import { COMMAND, project } from './project.ts'
 
 /** A server with a limit of two requests a minute for each tenant. */
 const SERVER = `

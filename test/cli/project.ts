@@ -5,7 +5,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))
-const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/sluice.js', import.meta.url))
+/** The command `sluice`, as npm links it. */
+export const COMMAND: string = fileURLToPath(
+  new URL('../../packages/cli/bin/sluice.js', import.meta.url),
+)
 
 /** The versions of Node.js on this machine: that of the tests, and the one that runs npm. */
 export const NODES: readonly string[] = [

@@ -1,8 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { listApiKeys } from '@sluice/core/api-keys'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keyVerifier } from '../../apps/worker/src/keys.ts'
+import { COMMAND, runIn } from '../cli/project.ts'
 import {
   clientsOf,
   settingsOf,
@@ -12,8 +16,7 @@ import {
   type GatewayProvider,
 } from './support/gateway.ts'
 
-const scriptAt = (name: string): string =>
-  fileURLToPath(new URL(`../../apps/worker/scripts/${name}`, import.meta.url))
+const folder = fileURLToPath(new URL('../../apps/worker/', import.meta.url))
 const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user' as const, content: 'Hello' }] }
 const UNSET = {
   UPSTASH_REDIS_REST_URL: '',
@@ -26,10 +29,14 @@ type Environment = Record<string, string>
 
 /** Starts the script on what was built before: a build would pull files away under other tests. */
 function start(args: readonly string[], env: Environment = {}) {
-  const child = spawn(process.execPath, [scriptAt('start.mjs'), '--no-build', ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...UNSET, ...env },
-  })
+  const child = spawn(
+    process.execPath,
+    [join(folder, 'scripts/start.mjs'), '--no-build', ...args],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...UNSET, ...env },
+    },
+  )
   const running = { child, output: '', closed: once(child, 'close') }
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => (running.output += chunk.toString()))
@@ -63,7 +70,7 @@ describe('npm run gateway', () => {
     async (signal) => {
       const { output, url, stop } = await started()
       expect(output).toContain(`baseURL  ${url}/v1`)
-      const [key = ''] = /sk-[\w-]{43}/.exec(output) ?? []
+      const [key = ''] = /sk_[\w-]{43}/.exec(output) ?? []
       const [, path = '', authorization = '', body = ''] =
         /curl (\S+) -H 'authorization: ([^']+)' -d '([^']+)'/.exec(output) ?? []
       const answer = await fetch(path, { method: 'POST', headers: { authorization }, body })
@@ -117,81 +124,65 @@ describe('npm run gateway, with a Redis and a provider', () => {
     await keys.store[Symbol.asyncDispose]()
   })
 
-  it('refuses to start until there is a key, and makes none of its own', async () => {
+  it('makes no key of its own, and says how to create one', async () => {
     const env = { ...settingsOf(keys.store), ...upstreamsAt(provider) }
-    const { code, output } = await ended([], env)
-    expect(output).toContain('There is no key in this Redis')
-    expect(code).toBe(1)
-    const { key, id } = await keys.create()
-    const { url, stop } = await started(env)
+    const { url, output, stop } = await started(env)
+    expect(output).toContain('npx @sluice/cli keys create --tenant acme --plan growth --yes')
+    expect(output).not.toMatch(/sk_[\w-]{43}/)
+    const { key } = await keys.create()
     const answer = await clientsOf(url, key).openai.chat.completions.create(chat)
     expect(answer.choices[0]?.message.content).toContain('sky')
     expect(provider.requests).toHaveLength(1)
-    expect(await keys.run('list')).toMatch(new RegExp(`^${id} .*\n$`))
+    expect(await listApiKeys(keys.limiter, 'demo')).toEqual([])
     expect(await stop('SIGINT')).toEqual([0, null])
   })
 })
 
-describe('npm run gateway:keys', () => {
+describe('sluice keys, in the folder of the gateway', () => {
   let keys: Awaited<ReturnType<typeof startKeys>>
   beforeAll(async () => {
     keys = await startKeys()
   })
   afterAll(() => keys.store[Symbol.asyncDispose]())
 
-  it('creates keys of 256 random bits, lists them without the keys, and revokes one', async () => {
-    const first = await keys.create('growth', 'acme')
-    const second = await keys.create('starter', 'globex')
-    expect(first.key).toMatch(/^sk-[\w-]{43}$/)
-    expect(second.key).not.toBe(first.key)
-    const list = await keys.run('list')
-    expect(list).toMatch(new RegExp(`^${first.id} +acme +growth +\\d{4}-`, 'm'))
-    expect(list).toMatch(new RegExp(`^${second.id} +globex +starter +\\d{4}-`, 'm'))
-    expect(list).not.toContain(first.key)
-    expect(await keys.run('revoke', first.id)).toContain(`${first.id} is revoked`)
-    expect(await keys.run('list')).not.toContain(first.id)
-    expect(await keys.run('list')).toContain(second.id)
+  /** Runs a command on the README, in place of its example of a key. */
+  const run = (command: string, id = '') => {
+    const [program = '', name = '', ...args] = command.replace(/key_[0-9a-f]+/, id).split(' ')
+    expect([program, name]).toEqual(['npx', '@sluice/cli'])
+    return runIn(folder, process.execPath, [COMMAND, ...args], settingsOf(keys.store))
+  }
+
+  it('creates, lists and revokes a key as the README shows', async () => {
+    const readme = await readFile(join(folder, 'README.md'), 'utf8')
+    const [, section = ''] = readme.split('\n## Keys\n')
+    const [, block = ''] = /```sh\n([^`]+)\n```/.exec(section) ?? []
+    const [create = '', list = '', revoke = ''] = block.split('\n')
+    const made = await run(create)
+    const [, key = '', id = ''] = /^(sk_[\w-]{43})\n(key_\w{16}) /.exec(made.out) ?? []
+    const verify = () => keyVerifier(keys.limiter)(withKey(key))
+    expect(await verify()).toMatchObject({ tenant: 'acme', plan: 'growth', key: id })
+    const listed = (await run(list)).out
+    expect(listed).toContain(id)
+    expect(listed).not.toContain(key)
+    expect((await run(revoke, id)).out).toContain('revoked')
+    expect(await verify()).toMatchObject({ options: { status: 401 } })
   })
 
-  it.each([
-    [['create', '--plan', 'growth'], '--tenant must be'],
-    [['create', '--tenant', 'two words', '--plan', 'growth'], '--tenant must be'],
-    [['create', '--tenant', 'acme', '--plan', 'gold'], '--plan must be one of starter, growth'],
-    [['create', '--tenant', 'acme', '--plan', 'constructor'], '--plan must be one of'],
-    [['create', '--tenat', 'acme'], "Unknown option '--tenat'"],
-    [['revoke', 'key_none'], 'There is no key with the id "key_none"'],
-    [['revoke'], 'Usage:'],
-    [['rotate'], 'Usage:'],
-  ])('names the mistake in %j', async (args, text) => {
-    const { code, stderr } = await run(args, settingsOf(keys.store))
-    expect(stderr).toContain(text)
-    expect(code).toBe(1)
-  })
-
-  it('says that Redis cannot be reached', async () => {
-    const nowhere = { ...settingsOf(keys.store), UPSTASH_REDIS_REST_URL: 'http://127.0.0.1:1' }
-    expect(await run(['list'], nowhere)).toEqual({ code: 1, stderr: 'Redis cannot be reached\n' })
+  it('refuses a plan that src/limits.ts has not', async () => {
+    const { err, exitCode } = await run('npx @sluice/cli keys create --tenant acme --plan gold')
+    expect(err).toContain('no plan "gold"; there are starter, growth, professional, enterprise')
+    expect(exitCode).toBe(1)
   })
 
   it('asks for the settings of Redis', async () => {
-    const variables = { UPSTASH_REDIS_REST_URL: '', UPSTASH_REDIS_REST_TOKEN: '' }
-    const { code, stderr } = await run(['list'], variables)
-    expect(stderr).toContain('Set UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN')
-    expect(code).toBe(1)
+    const nothing = settingsOf({ url: '', token: '' })
+    const { err } = await runIn(folder, process.execPath, [COMMAND, 'show'], nothing)
+    expect(err).toContain('UPSTASH_REDIS_REST_URL: is not set')
   })
 })
 
-async function run(args: readonly string[], variables: Record<string, string>) {
-  const env = { ...process.env, ...variables }
-  const child = spawn(process.execPath, [scriptAt('keys.mjs'), ...args], {
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let stderr = ''
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { code, stderr }
-}
+const withKey = (key: string): Request =>
+  new Request('http://gateway.example', { headers: { 'x-api-key': key } })
 
 it('env.ts, the README and npm run gateway have the same settings', async () => {
   const names = await namesIn('src/env.ts', /^ {2}readonly ([A-Z_]+)\?: string/gm)
@@ -204,6 +195,6 @@ it('env.ts, the README and npm run gateway have the same settings', async () => 
 
 /** The names that `pattern` finds in a file of the gateway. */
 async function namesIn(path: string, pattern: RegExp): Promise<Set<string | undefined>> {
-  const text = await readFile(new URL(`../../apps/worker/${path}`, import.meta.url), 'utf8')
+  const text = await readFile(join(folder, path), 'utf8')
   return new Set(Array.from(text.matchAll(pattern), ([, name]) => name))
 }

@@ -96,7 +96,7 @@ describe('without a provider', () => {
     for (const host of ['localhost', '127.0.0.1', '[::1]', `localhost:${port}`]) {
       expect((await postTo(gateway, '/v1/chat/completions', host)).status, `at ${host}`).toBe(200)
     }
-    const nobody = clientsOf(gateway.url, `sk-${'n'.repeat(43)}`)
+    const nobody = clientsOf(gateway.url, `sk_${'n'.repeat(43)}`)
     await expect(nobody.openai.chat.completions.create(chat)).rejects.toMatchObject({ status: 401 })
   })
 

@@ -140,7 +140,7 @@ describe('the official clients, with a key and a baseURL', () => {
       error: { error: { type: 'rate_limit_error' } },
     })
     const before = provider.requests.length
-    const wrong = clientsOf(stack.url, 'sk-none').anthropic
+    const wrong = clientsOf(stack.url, 'sk_none').anthropic
     await expect(wrong.messages.countTokens({ model, messages })).rejects.toMatchObject({
       status: 401,
     })

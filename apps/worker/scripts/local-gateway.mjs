@@ -16,7 +16,7 @@ const DEFAULT_PORT = 8787
  */
 export async function build(onStop) {
   const turbo = `${root}/node_modules/turbo/bin/turbo`
-  const filters = ['--filter=@sluice/worker', '--filter=@sluice/local']
+  const filters = ['--filter=@sluice/worker', '--filter=@sluice/cli']
   const child = spawn(process.execPath, [turbo, 'run', 'build', ...filters], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -2,6 +2,9 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
+/** The command that creates a key, in the folder of the gateway. */
+export const CREATE_KEY = 'npx @sluice/cli keys create --tenant acme --plan growth --yes'
+
 export const HELP = `Usage: npm run gateway -- [options]
 
 Builds the gateway and starts it on this machine. Without any setting it has a store in this
@@ -11,9 +14,10 @@ process, a key to try it with, and a stand-in instead of a model.
   --no-build       start the last build
   --help           print this text
 
-For a real model, set OPENAI_API_KEY or ANTHROPIC_API_KEY. The gateway then needs a Redis that
-has keys: set UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, and create a key with
-"npm run gateway:keys". All settings may be in apps/worker/.dev.vars.`
+For a real model, set OPENAI_API_KEY or ANTHROPIC_API_KEY. The gateway then needs a Redis of
+yours, for keys: set UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, and create a key in
+apps/worker: ${CREATE_KEY}
+All settings may be in apps/worker/.dev.vars.`
 
 const FILE = fileURLToPath(new URL('../.dev.vars', import.meta.url))
 
@@ -66,8 +70,8 @@ export function settingsIn(env) {
   if (upstream && !url) {
     throw new Error(
       `${upstream} is set, but no keys are: without them the gateway would spend your money for anyone.\n` +
-        'Set UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, and create a key with\n' +
-        '"npm run gateway:keys -- create --tenant acme --plan growth".\n' +
+        'Set UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN, and create a key in apps/worker:\n' +
+        `${CREATE_KEY}\n` +
         `To try the gateway with a stand-in, unset ${upstream}.`,
     )
   }

@@ -1,6 +1,6 @@
 // Starts the gateway on this machine, in workerd, with a store of its own unless one is set.
 import { build, startStore, startWorker } from './local-gateway.mjs'
-import { HELP, loadSettings, parseOptions, settingsIn } from './settings.mjs'
+import { CREATE_KEY, HELP, loadSettings, parseOptions, settingsIn } from './settings.mjs'
 
 const TIMEOUT_MS = 10_000
 
@@ -43,20 +43,19 @@ async function start() {
     console.log('Building the gateway …')
     await build(onStop)
   }
-  // Imported only now, because the build must come first.
-  const { keyStore } = await import('./key-store.mjs')
   const redis = own ?? (await startStore(onStop))
-  const keys = keyStore({ ...redis, timeoutMs: TIMEOUT_MS })
-  if (own && (await keys.list()).length === 0) {
-    throw new Error(
-      'There is no key in this Redis, so nobody could use the gateway. Create one first:\n' +
-        'npm run gateway:keys -- create --tenant acme --plan growth',
-    )
-  }
-  const demo = own ? undefined : await keys.create({ tenant: 'demo', plan: 'growth' })
+  const demo = own ? undefined : await createDemoKey(redis)
   const url = await startWorker(options.port, { ...variables, ...asVariables(redis) }, onStop)
   endOnSignals()
   return report(url, demo?.key, redis)
+}
+
+async function createDemoKey({ url, token }) {
+  // Imported only now, because the build must come first.
+  const { createApiKey } = await import('@sluice/core/api-keys')
+  const { limiterFor } = await import('../src/limits.ts')
+  const limiter = limiterFor({ url, token, timeoutMs: TIMEOUT_MS })
+  return createApiKey(limiter, { tenant: 'demo', plan: 'growth' })
 }
 
 function asVariables({ url, token }) {
@@ -65,17 +64,17 @@ function asVariables({ url, token }) {
 
 function report(url, demoKey, redis) {
   const body = '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"Hello"}]}'
-  const curl = `curl ${url}/v1/chat/completions -H 'authorization: Bearer ${demoKey ?? 'sk-…'}' -d '${body}'`
+  const curl = `curl ${url}/v1/chat/completions -H 'authorization: Bearer ${demoKey ?? 'sk_…'}' -d '${body}'`
   console.log(`
   baseURL  ${url}/v1 for OpenAI's clients, ${url} for Anthropic's
-  key      ${demoKey ?? 'one of yours ("npm run gateway:keys -- list" shows their ids)'}
+  key      ${demoKey ?? `one of yours; to create one, in apps/worker: ${CREATE_KEY}`}
 
   ${curl}
 `)
   if (demoKey) {
     const variables = Object.entries(asVariables(redis)).map((entry) => entry.join('='))
-    console.log(`  A stand-in answers. Keys and counts are in this process, and end with it. To manage the keys:
-  ${variables.join(' ')} npm run gateway:keys -- list
+    console.log(`  A stand-in answers. Keys and counts are in this process, and end with it. To manage the keys, in apps/worker:
+  ${variables.join(' ')} npx @sluice/cli keys --tenant demo
 `)
   }
   console.log('  Ctrl-C ends everything.')

@@ -19,7 +19,7 @@ export interface Env {
   readonly MODELS?: string
 }
 
-/** The address of Redis, as the limiter and the look-up of keys need it. */
+/** The address of Redis, as the limiter needs it. */
 export interface RedisSettings {
   readonly url: string
   readonly token: string

@@ -7,7 +7,6 @@ import { errorAnswer, notConfigured } from './errors.ts'
 import { keyVerifier } from './keys.ts'
 import { limiterFor, MAX_OUTPUT, MIN_OUTPUT } from './limits.ts'
 import { modelList, modelNamed, offeredModels, prices, type Provider } from './models.ts'
-import { redisAt } from './redis.ts'
 import { standIn } from './stand-in.ts'
 import { forward, upstreamsOf } from './upstream.ts'
 
@@ -47,9 +46,8 @@ export default {
 } satisfies ExportedHandler<Env>
 
 function createGateway(env: Env): Gateway {
-  const settings = redisSettings(env)
-  const limiter = limiterFor(settings)
-  const verify = keyVerifier(redisAt(settings))
+  const limiter = limiterFor(redisSettings(env))
+  const verify = keyVerifier(limiter)
   const models = offeredModels(env)
   const upstreams = upstreamsOf(env)
   const hasUpstream = Object.keys(upstreams).length > 0

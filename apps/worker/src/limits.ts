@@ -15,7 +15,7 @@ import type { RedisSettings } from './env.ts'
  * The limits of a tenant by plan, over all of its keys and models; and, within it, of each team, user, key and
  * agent run, in dollars. Change these to your own.
  */
-export const PLANS = {
+const PLANS = {
   starter: {
     rpm: 20,
     tpm: 40_000,
@@ -98,7 +98,7 @@ const policies = [
 export function limiterFor(redis: RedisSettings): Limiter {
   return createLimiter({
     store: upstash({ ...redis }),
-    plans: definePlans(PLANS),
+    plans: definePlans(PLANS, { defaultPlan: 'starter' }),
     policies,
     // Nobody can tell then what was spent, and isolates that count alone would multiply each budget.
     onStoreError: 'deny',

@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import Anthropic from '@anthropic-ai/sdk'
+import { createApiKey } from '@sluice/core/api-keys'
 import OpenAI from 'openai'
+import { limiterFor } from '../../../apps/worker/src/limits.ts'
 import * as recorded from '../../ai/recordings.ts'
 import { serve } from '../../ai/provider.ts'
 import { STORE_TIMEOUT_MS, startStore, type Store } from './target.ts'
@@ -94,20 +94,16 @@ export const settingsOf = ({ url, token }: Pick<Store, 'url' | 'token'>) => ({
   UPSTASH_REDIS_REST_TOKEN: token,
 })
 
-/** A Redis with keys, managed by the command of the gateway. */
+/** A Redis with keys, and the limiter of the gateway over it. */
 export async function startKeys() {
   const store = await startStore()
-  const run = async (...args: string[]): Promise<string> => {
-    const env = { ...process.env, ...settingsOf(store) }
-    const script = `${folder}scripts/keys.mjs`
-    return (await promisify(execFile)(process.execPath, [script, ...args], { env })).stdout
-  }
+  const { url, token } = store
+  const limiter = limiterFor({ url, token, timeoutMs: Number(STORE_TIMEOUT_MS) })
   return {
     store,
-    run,
+    limiter,
     async create(plan = 'growth', tenant = `tenant-${crypto.randomUUID()}`) {
-      const output = await run('create', '--tenant', tenant, '--plan', plan)
-      const [key = '', id = ''] = /^sk-\S+|key_\w+/gm[Symbol.match](output) ?? []
+      const { key, id } = await createApiKey(limiter, { tenant, plan })
       return { key, id, tenant }
     },
   }
