@@ -11,14 +11,13 @@ import { memory } from '@sluice/core/memory'
 import { describe, expect, it } from 'vitest'
 import { collectProblems, setUp } from '../../support/limiters.ts'
 import { MINUTE } from '../../support/times.ts'
-import { Watched } from '../../support/watched-store.ts'
-import { RPM, sent } from './support.ts'
+import { Interrupted, RPM, sent } from './support.ts'
 
 const ACME = { tenant: 'acme' }
 const NO_KEY = `sk_${'x'.repeat(43)}`
 
 function start() {
-  const store = new Watched(memory())
+  const store = new Interrupted(memory())
   const { problems, listener } = collectProblems()
   const { limiter, clock } = setUp([RPM], { store, extensions: [listener] })
   const isolate = apiKeys(limiter)
@@ -191,6 +190,24 @@ describe('the keys of a tenant', () => {
     const { store, limiter } = start()
     await expect(act(limiter)).rejects.toThrow(message)
     expect(store.calls.writes).toBe(0)
+  })
+
+  it('are not replaced once they have expired', async () => {
+    const { limiter, clock } = start()
+    const { id } = await createApiKey(limiter, ACME, { expiresIn: '1m' })
+    clock.advance(MINUTE)
+    await expect(rotateApiKey(limiter, id)).rejects.toThrow(/id: names a key that has expired/)
+    expect(await listApiKeys(limiter, 'acme')).toMatchObject([{ id }])
+  })
+
+  it('forget within a minute a new key that has not replaced another, because the store has failed', async () => {
+    const { store, limiter, clock } = start()
+    const { key: _, ...old } = await createApiKey(limiter, ACME)
+    store.meanwhile = { id: old.id, act: () => (store.isDown = true) }
+    await expect(rotateApiKey(limiter, old.id)).rejects.toMatchObject({ code: 'store_unreachable' })
+    store.isDown = false
+    clock.advance(MINUTE)
+    expect(await listApiKeys(limiter, 'acme')).toEqual([old])
   })
 
   it('fail loudly where the store does', async () => {

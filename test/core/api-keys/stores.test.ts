@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest'
 import { setUp } from '../../support/limiters.ts'
 import { storesOf, STORES_TO_TEST } from '../../support/stores.ts'
 import { DAY, HOUR, NOON } from '../../support/times.ts'
-import { RPM, sent } from './support.ts'
+import { Interrupted, RPM, sent } from './support.ts'
 
 const ACME = { tenant: 'acme corp:/=%', plan: 'growth', team: undefined }
 const OWNER = { tenant: ACME.tenant, plan: 'growth' }
@@ -19,10 +19,12 @@ const OWNER = { tenant: ACME.tenant, plan: 'growth' }
 describe.each(STORES_TO_TEST)('API keys, over %s', (name) => {
   const make = storesOf(name)
   const start = () => {
-    const { limiter, clock } = setUp([RPM], { store: make() })
+    const store = new Interrupted(make())
+    const { limiter, clock } = setUp([RPM], { store })
     // Each a new isolate, which has seen nothing.
     const resolve = (key: string) => apiKeys(limiter)(sent(key))
-    return { limiter, clock, resolve }
+    const listed = async () => (await listApiKeys(limiter, ACME.tenant)).map(({ id }) => id)
+    return { store, limiter, clock, resolve, listed }
   }
 
   it('resolve requests to the subject that they were made for', async () => {
@@ -50,7 +52,7 @@ describe.each(STORES_TO_TEST)('API keys, over %s', (name) => {
   })
 
   it('expire, are replaced, and are revoked', async () => {
-    const { limiter, clock, resolve } = start()
+    const { limiter, clock, resolve, listed } = start()
     const first = await createApiKey(limiter, ACME, { expiresIn: '30d' })
     const second = await rotateApiKey(limiter, first.id, { overlap: '1h', prefix: 'new_' })
     expect(second.key).toMatch(/^new_/)
@@ -65,9 +67,6 @@ describe.each(STORES_TO_TEST)('API keys, over %s', (name) => {
     expect(await resolve(second.key)).toMatchObject({ key: second.id })
     // Sooner stays sooner.
     expect(await expireApiKey(limiter, first.id, '1d')).toMatchObject({ expiresAt: NOON + HOUR })
-    await expect(rotateApiKey(limiter, first.id)).rejects.toThrow(
-      /id: names a key that has expired/,
-    )
     expect(
       (await listApiKeys(limiter, ACME.tenant)).map(({ id, expiresAt }) => [id, expiresAt]),
     ).toEqual([
@@ -79,14 +78,60 @@ describe.each(STORES_TO_TEST)('API keys, over %s', (name) => {
     expect(await revokeApiKey(limiter, first.id)).toBe(true)
     expect(await revokeApiKey(limiter, first.id)).toBe(false)
     expect(await readApiKey(limiter, first.id)).toBeUndefined()
-    expect((await listApiKeys(limiter, ACME.tenant)).map(({ id }) => id)).toEqual([second.id])
+    expect(await listed()).toEqual([second.id])
+  })
+
+  it.each([
+    ['is valid for good', {}],
+    ['expires before the overlap ends', { expiresIn: '1h' }],
+  ] as const)('are replaced once, though several rotate one that %s', async (_, options) => {
+    const { limiter, clock, resolve, listed } = start()
+    const old = await createApiKey(limiter, ACME, options)
+    const rotate = () => rotateApiKey(limiter, old.id, { expiresIn: '30d' })
+    const results = await Promise.allSettled([rotate(), rotate(), rotate()])
+    const [made, ...others] = results.flatMap((result) =>
+      result.status === 'fulfilled' ? [result.value] : [],
+    )
+    expect(others).toEqual([])
+    expect(await listed()).toEqual([old.id, made?.id])
+    expect(await readApiKey(limiter, old.id)).toMatchObject({ replacedBy: made?.id })
+    const refused = `names a key that was rotated: rotate ${made?.id}, which has replaced it`
+    await expect(rotate()).rejects.toThrow(refused)
+    for (const result of results.filter(({ status }) => status === 'rejected')) {
+      expect(result).toMatchObject({ reason: { message: expect.stringContaining(refused) } })
+    }
+    // It is not forgotten as one that has replaced nothing.
+    clock.advance(2 * DAY)
+    expect(await resolve(made?.key ?? '')).toMatchObject({ key: made?.id })
+  })
+
+  it('are not replaced when they are revoked or rotated at the last moment', async () => {
+    const { store, limiter, listed } = start()
+    const { id } = await createApiKey(limiter, ACME)
+    let other = { id: '' }
+    const act = async () => (other = await rotateApiKey(limiter, id))
+    store.meanwhile = { id, act }
+    await expect(rotateApiKey(limiter, id)).rejects.toThrow(/id: names a key that was rotated/)
+    expect(await listed()).toEqual([id, other.id])
+    store.meanwhile = { id: other.id, act: () => revokeApiKey(limiter, other.id) }
+    await expect(rotateApiKey(limiter, other.id)).rejects.toThrow(/id: names no key/)
+    expect(await listed()).toEqual([id])
+  })
+
+  it('are replaced although they are made to expire at the last moment, at the earlier time', async () => {
+    const { store, limiter, listed } = start()
+    const { id } = await createApiKey(limiter, ACME)
+    store.meanwhile = { id, act: () => expireApiKey(limiter, id, '1h') }
+    const made = await rotateApiKey(limiter, id)
+    const old = { expiresAt: NOON + HOUR, replacedBy: made.id }
+    expect(await readApiKey(limiter, id)).toMatchObject(old)
+    expect(await listed()).toEqual([id, made.id])
   })
 
   it('are all listed, though they are made at once', async () => {
-    const { limiter } = start()
+    const { limiter, listed } = start()
     const made = await Promise.all(Array.from({ length: 8 }, () => createApiKey(limiter, ACME)))
-    const listed = await listApiKeys(limiter, ACME.tenant)
-    expect(listed.map(({ id }) => id).toSorted()).toEqual(made.map(({ id }) => id).toSorted())
+    expect((await listed()).toSorted()).toEqual(made.map(({ id }) => id).toSorted())
   })
 
   it('note their last use once an hour, and not after they are revoked', async () => {

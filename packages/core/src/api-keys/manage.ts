@@ -5,16 +5,14 @@ import { durationMs, type Duration } from '../internal/duration.ts'
 import { assertKnownOptions } from '../internal/validation.ts'
 import { assertSubject } from '../limiter/call.ts'
 import { retryWrite } from '../limiter/retry-write.ts'
-import { changeList, listField, readAll } from './key-list.ts'
+import { listField, readAll } from './key-list.ts'
 import { keyRecords, type KeyRecords } from './key-records.ts'
+import { addKey, draw, keyWrite, removeKey, type DrawnKey } from './new-key.ts'
 import {
   apiKeyOf,
   dimensionsOf,
-  drawKey,
-  hashOf,
   ID,
-  idOf,
-  KEPT_MS,
+  isExpired,
   parseList,
   parseStored,
   PREFIX,
@@ -39,6 +37,9 @@ export interface NewApiKey extends ApiKey {
 
 const DEFAULT_PREFIX = 'sk_'
 
+/** The time for which a new key is kept that has not replaced another yet. */
+const DRAFT_MS = 60_000
+
 /**
  * Creates an API key of a tenant in the store of a limiter. `apiKeys` resolves requests that are sent with it to this
  * subject, with its name as the dimension `key`. The store keeps its SHA-256 alone.
@@ -55,14 +56,11 @@ export async function createApiKey(
   options: ApiKeyOptions = {},
 ): Promise<NewApiKey> {
   assertKnownOptions('createApiKey', options, ['expiresIn', 'prefix'])
-  const { expiresIn, prefix = DEFAULT_PREFIX } = options
-  const ms = expiresIn === undefined ? undefined : durationMs('createApiKey.expiresIn', expiresIn)
-  if (typeof prefix !== 'string' || !PREFIX.test(prefix)) {
-    const rule = 'must have at most 20 letters, digits, "_" or "-"'
-    throw new ConfigError('invalid_option', 'createApiKey.prefix', rule, prefix)
-  }
+  const { prefix, lifetimeMs } = assertNewKey('createApiKey', options)
   const records = keyRecords(limiter)
-  return create(records, assertOwner(subject), prefix, ms)
+  const drawn = await draw(assertOwner(subject), prefix, lifetimeMs, records.clock())
+  await addKey(records, drawn)
+  return newKeyOf(drawn)
 }
 
 /**
@@ -93,12 +91,13 @@ export async function readApiKey(limiter: Limiter, id: string): Promise<ApiKey |
 }
 
 /**
- * Replaces a key: creates one of the same subject and lifetime, and lets the old one expire.
+ * Replaces a key: creates one of the same subject and lifetime, and lets the old one expire. Nothing is created for a key
+ * that is refused, also when somebody else rotates or revokes it at the same time.
  *
  * @param options Those of the new key, and `overlap`: the time for which the old one stays valid. @default a day
- * @throws InputError When there is no key of this name, or it has expired.
- * @throws ConfigError When an option is unknown or out of range.
- * @throws StoreError When the store fails. Both keys may be valid then.
+ * @throws InputError When there is no key of this name, it has expired, or another has replaced it.
+ * @throws ConfigError When an option is unknown or out of range, or the tenant has 1,000 keys.
+ * @throws StoreError When the store fails. The key may have been replaced then.
  * @example
  * const { key } = await rotateApiKey(limiter, 'key_0123456789abcdef', { overlap: '7d' })
  */
@@ -109,16 +108,25 @@ export async function rotateApiKey(
 ): Promise<NewApiKey> {
   assertKnownOptions('rotateApiKey', options, ['overlap', 'expiresIn', 'prefix'])
   const { overlap = '1d', ...ofNew } = options
-  durationMs('rotateApiKey.overlap', overlap)
-  const old = await readApiKey(limiter, id)
-  if (!old) throw unknownKey(id)
-  if ((old.expiresAt ?? Infinity) <= keyRecords(limiter).clock()) {
-    throw new InputError('invalid_subject', 'id', 'names a key that has expired: create another')
+  const overlapMs = durationMs('rotateApiKey.overlap', overlap)
+  const { prefix, lifetimeMs } = assertNewKey('rotateApiKey', ofNew)
+  const records = keyRecords(limiter)
+  const { stored: old } = await readStored(records, id)
+  assertReplaceable(old, records.clock())
+  const drawn = await draw(old.subject, prefix, lifetimeMs ?? old.lifetimeMs, records.clock())
+  // Forgotten soon, unless it replaces the old one.
+  await addKey(records, drawn, { ttlMs: DRAFT_MS })
+  try {
+    await changeKey(records, id, (stored, now) => {
+      assertReplaceable(stored, now)
+      const replaced = { ...expiring(stored, now + overlapMs), replacedBy: drawn.id }
+      return [replaced, drawn.stored]
+    })
+  } catch (error) {
+    if (error instanceof InputError) await removeKey(records, drawn.id, old.subject)
+    throw error
   }
-  const lifetime = old.lifetimeMs === undefined ? {} : { expiresIn: old.lifetimeMs }
-  const created = await createApiKey(limiter, old.subject, { ...lifetime, ...ofNew })
-  await expireApiKey(limiter, id, overlap)
-  return created
+  return newKeyOf(drawn)
 }
 
 /**
@@ -137,19 +145,10 @@ export async function expireApiKey(
   within: Duration,
 ): Promise<ApiKey> {
   const ms = within === 0 ? 0 : durationMs('expireApiKey.within', within)
-  const records = keyRecords(limiter)
-  const field = { key: recordKey(id), field: 'key' }
   let expired: StoredKey | undefined
-  await retryWrite(async () => {
-    const [text] = await records.read([field])
-    const stored = parseStored(text)
-    if (!stored) throw unknownKey(id)
-    const now = records.clock()
-    const expiresAt = Math.min(stored.expiresAt ?? Infinity, now + ms)
-    expired = { ...stored, expiresAt }
-    const set = { key: JSON.stringify(expired) }
-    const ttlMs = Math.max(1, expiresAt + KEPT_MS - now)
-    return records.write([{ key: field.key, set, ttlMs }], { ...field, is: text })
+  await changeKey(keyRecords(limiter), id, (stored, now) => {
+    expired = expiring(stored, now + ms)
+    return [expired]
   })
   return apiKeyOf(expired as StoredKey, undefined)
 }
@@ -165,35 +164,64 @@ export async function expireApiKey(
 export async function revokeApiKey(limiter: Limiter, id: string): Promise<boolean> {
   const key = await readApiKey(limiter, id)
   if (!key) return false
-  const records = keyRecords(limiter)
-  // Before the list: a name without its key is nothing.
-  await records.remove([recordKey(id)])
-  await changeList(records, key.subject, (ids) => ids.filter((one) => one !== id))
+  await removeKey(keyRecords(limiter), id, key.subject)
   return true
 }
 
-async function create(
+const newKeyOf = ({ key, stored }: DrawnKey): NewApiKey => ({
+  key,
+  ...apiKeyOf(stored, undefined),
+})
+
+/** Writes the keys that a change makes of a key, in one step. When others were faster, it begins again. */
+async function changeKey(
   records: KeyRecords,
-  subject: Readonly<Record<string, string>>,
-  prefix: string,
-  lifetimeMs: number | undefined,
-): Promise<NewApiKey> {
-  const key = drawKey(prefix)
-  const hash = await hashOf(key)
-  const createdAt = records.clock()
-  const expiresAt = lifetimeMs === undefined ? undefined : createdAt + lifetimeMs
-  const stored: StoredKey = { hash: hash as string, subject, createdAt, expiresAt, lifetimeMs }
-  const id = idOf(stored.hash)
-  const ttlMs = expiresAt === undefined ? {} : { ttlMs: expiresAt + KEPT_MS - createdAt }
-  // Before the list: a name without its key is dropped from there. A key that nobody has been told is none.
-  await records.write([{ key: recordKey(id), set: { key: JSON.stringify(stored) }, ...ttlMs }])
-  try {
-    await changeList(records, subject, (ids) => [...ids, id])
-  } catch (error) {
-    await records.remove([recordKey(id)])
-    throw error
+  id: string,
+  change: (stored: StoredKey, now: number) => readonly StoredKey[],
+): Promise<void> {
+  await retryWrite(async () => {
+    const { text, stored } = await readStored(records, id)
+    const now = records.clock()
+    const writes = change(stored, now).map((changed) => keyWrite(changed, now))
+    return records.write(writes, { key: recordKey(id), field: 'key', is: text })
+  })
+}
+
+/** @throws InputError When there is no key of this name. */
+async function readStored(records: KeyRecords, id: string) {
+  const [text] = await records.read([{ key: recordKey(id), field: 'key' }])
+  const stored = parseStored(text)
+  if (stored) return { text, stored }
+  const rule = ID.test(id)
+    ? 'names no key, or one that was revoked'
+    : 'must be the name of a key, such as key_0123456789abcdef'
+  throw new InputError('invalid_subject', 'id', rule)
+}
+
+const expiring = (stored: StoredKey, at: number): StoredKey => ({
+  ...stored,
+  expiresAt: Math.min(stored.expiresAt ?? Infinity, at),
+})
+
+function assertReplaceable(stored: StoredKey, now: number): void {
+  const { replacedBy } = stored
+  if (replacedBy !== undefined) {
+    const rule = `names a key that was rotated: rotate ${replacedBy}, which has replaced it, or create another`
+    throw new InputError('invalid_subject', 'id', rule)
   }
-  return { key, ...apiKeyOf(stored, undefined) }
+  if (!isExpired(stored, now)) return
+  throw new InputError('invalid_subject', 'id', 'names a key that has expired: create another')
+}
+
+function assertNewKey(
+  name: string,
+  { expiresIn, prefix = DEFAULT_PREFIX }: ApiKeyOptions,
+): { readonly prefix: string; readonly lifetimeMs: number | undefined } {
+  const lifetimeMs =
+    expiresIn === undefined ? undefined : durationMs(`${name}.expiresIn`, expiresIn)
+  if (typeof prefix === 'string' && PREFIX.test(prefix)) return { prefix, lifetimeMs }
+  const rule = 'must have at most 20 letters, digits, "_" or "-"'
+  throw new ConfigError('invalid_option', `${name}.prefix`, rule, prefix)
 }
 
 function assertOwner(subject: unknown): Readonly<Record<string, string>> {
@@ -207,10 +235,3 @@ function assertOwner(subject: unknown): Readonly<Record<string, string>> {
   if (dimensions['key'] === undefined) return dimensions
   throw new InputError('invalid_subject', 'subject.key', 'is the name that the key gets')
 }
-
-const unknownKey = (id: string): InputError =>
-  new InputError(
-    'invalid_subject',
-    'id',
-    ID.test(id) ? 'names no key' : 'must be the name of a key, such as key_0123456789abcdef',
-  )

@@ -14,6 +14,8 @@ export interface ApiKey {
   readonly expiresAt?: number | undefined
   /** The time for which it was made, in milliseconds. @default it was made for good */
   readonly lifetimeMs?: number | undefined
+  /** The name of the key that `rotateApiKey` has made in its place. @default it was not rotated */
+  readonly replacedBy?: string | undefined
   /** The time of a request that was sent with it, in epoch ms; one within the hour. @default none is known */
   readonly lastUsedAt?: number | undefined
 }
@@ -25,6 +27,7 @@ export interface StoredKey {
   readonly createdAt: number
   readonly expiresAt?: number | undefined
   readonly lifetimeMs?: number | undefined
+  readonly replacedBy?: string | undefined
 }
 
 /** The time for which an expired key is kept: to tell who has it. */
