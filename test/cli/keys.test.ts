@@ -74,6 +74,35 @@ describe('sluice keys', () => {
     expect(keys).toMatchObject([{ id, expiresAt: expect.any(Number) }, {}])
   })
 
+  it('says when the old key expires before the overlap is over', async () => {
+    const { id } = await made(' --expires 90d')
+    await say(`keys expire ${id} --in 1h --yes`)
+    const line = new RegExp(
+      `^${id} .*: replaced; the old one expires at \\d{4}-\\d\\d-\\d\\d [\\d:]+Z, before 1d is over$`,
+    )
+    expect(await say(`keys rotate ${id}`)).toEqual([expect.stringMatching(line), NOTHING])
+    const [said, , facts = ''] = await say(`keys rotate ${id} --yes`)
+    expect(said).toMatch(line)
+    // As long as the first was made for.
+    expect(facts).toContain('until')
+  })
+
+  it('replaces no key twice, and none that has expired', async () => {
+    const { id } = await made()
+    const [, , facts = ''] = await say(`keys rotate ${id} --yes`)
+    const expired = await made()
+    await say(`keys expire ${expired.id} --in 0 --yes`)
+    const next = facts.split(' ')[0]
+    for (const yes of [[], ['--yes']]) {
+      const again = await operator.app.sluice(['keys', 'rotate', id, ...yes])
+      expect(again).toMatchObject({ out: '', exitCode: 1 })
+      expect(again.err).toContain(`${id} was rotated: rotate ${next}, which has replaced it`)
+      const late = await operator.app.sluice(['keys', 'rotate', expired.id, ...yes])
+      expect(late).toMatchObject({ out: '', exitCode: 1 })
+      expect(late.err).toContain(`${expired.id} has expired: create another`)
+    }
+  })
+
   it('lets a key expire, and revokes one', async () => {
     const { key, id } = await made()
     const line = `${id} (${OWNER}): expires in 12h`

@@ -134,7 +134,8 @@ async function rotate(limiter: Limiter, { values, id, isMade }: Call): Promise<R
   const options = newKeyOptions(values)
   const overlap = timeOf(values, 'overlap') ?? '1d'
   const old = await find(limiter, id)
-  const end = `${id} (${subjectText(old.subject)}): replaced; the old one expires in ${overlap}`
+  assertReplaceable(old)
+  const end = `${id} (${subjectText(old.subject)}): replaced; the old one expires ${overlapText(old, overlap)}`
   if (!isMade) return { text: `${end}\n${UNCHANGED}`, json: { old, made: false } }
   const created = await rotateApiKey(limiter, id, { overlap, ...options })
   return { text: `${end}\n${newKeyText(created)}`, json: { ...created, old, made: true } }
@@ -167,6 +168,20 @@ async function find(limiter: Limiter, id: string): Promise<ApiKey> {
   const key = await readApiKey(limiter, id)
   if (key) return key
   throw new CommandError(`there is no key ${id}. List them: sluice keys --tenant NAME`)
+}
+
+/** @throws CommandError When it has been replaced, or has expired. */
+function assertReplaceable({ id, replacedBy, expiresAt = Infinity }: ApiKey): void {
+  if (replacedBy !== undefined) {
+    const others = `rotate ${replacedBy}, which has replaced it, or create another`
+    throw new CommandError(`${id} was rotated: ${others}`)
+  }
+  if (expiresAt <= Date.now()) throw new CommandError(`${id} has expired: create another`)
+}
+
+function overlapText(old: ApiKey, overlap: string): string {
+  const isSooner = (old.expiresAt ?? Infinity) < Date.now() + durationMs('overlap', overlap)
+  return isSooner ? `at ${endText(old)}, before ${overlap} is over` : `in ${overlap}`
 }
 
 function tenantOf(values: Values): string {
