@@ -29,13 +29,13 @@ const of = (name: string) =>
 
 describe('the command line', () => {
   it.each([[[]], [['--help']], [['-h']]])('lists the commands: sluice %s', async (args) => {
-    const { out, err, exitCode } = await project({}).sluice(args)
+    const { out, err, exitCode } = await project({}).terminal(args)
     expect({ err, exitCode }).toEqual({ err: '', exitCode: 0 })
     for (const name of COMMANDS) expect(out).toMatch(new RegExp(`^  ${name} +\\w`, 'm'))
   })
 
   it.each(COMMANDS)('explains each option of %s', async (name) => {
-    const { out, exitCode } = await project({}).sluice([name, '--help'])
+    const { out, exitCode } = await project({}).terminal([name, '--help'])
     expect(exitCode).toBe(0)
     expect(out).toMatch(new RegExp(`^Usage: sluice ${name}\\b`))
     const ofLimiter = WITH_LIMITER.includes(name) ? ['--limits', '--limiter', '--env'] : []
@@ -65,7 +65,7 @@ export const limiter = createLimiter({
 export const configuration = [{ policy: 'rpm', settings: { limit: 30 } }]
 `,
     })
-    const { out, err, exitCode } = await app.sluice(command.split(' '))
+    const { out, err, exitCode } = await app.terminal(command.split(' '))
     expect({ out, exitCode }).toEqual({ out: '', exitCode: 1 })
     expect(err).toContain('the store is the memory of one process')
   })
@@ -79,7 +79,7 @@ export const configuration = [{ policy: 'rpm', settings: { limit: 30 } }]
   })
 
   it('prints its version', async () => {
-    expect((await project({}).sluice(['--version'])).out).toMatch(/^\d+\.\d+\.\d+$/)
+    expect((await project({}).terminal(['--version'])).out).toMatch(/^\d+\.\d+\.\d+$/)
   })
 
   const MISTAKES: readonly (readonly [args: string, says: string])[] = [
@@ -98,7 +98,7 @@ export const configuration = [{ policy: 'rpm', settings: { limit: 30 } }]
     ['show --env nope', 'there is no file nope. Name another: --env FILE'],
   ]
   it.each(MISTAKES)('refuses with a remedy: sluice %s', async (args, says) => {
-    const { out, err, exitCode } = await project({}).sluice(args.split(' '))
+    const { out, err, exitCode } = await project({}).terminal(args.split(' '))
     expect({ out, exitCode }).toEqual({ out: '', exitCode: 1 })
     expect(err).toContain(`sluice: `)
     expect(err).toContain(says)
@@ -116,13 +116,15 @@ describe('a file of limits', () => {
     'server/limits.ts',
   ]
   it.each(FILES)('is found: %s', async (path) => {
-    const { out } = await project({ [path]: `${MEMORY}export default of('rpm')` }).sluice(['show'])
+    const { out } = await project({ [path]: `${MEMORY}export default of('rpm')` }).terminal([
+      'show',
+    ])
     expect(out).toContain(`From ${path}.`)
   })
 
   it.each(NODES)('may be JavaScript, on each Node.js: %s', async (node) => {
     const text = `${MEMORY}export const limiter = of('rpm')`.replace(': string', '')
-    const { out } = await project({ 'limits.mjs': text }).sluice(['show'], { node })
+    const { out } = await project({ 'limits.mjs': text }).terminal(['show'], node)
     expect(out).toContain('rpm')
   })
 
@@ -130,24 +132,24 @@ describe('a file of limits', () => {
     const app = project({
       'limits.ts': `${MEMORY}export const a = of('one')\nexport const b = of('two')`,
     })
-    const { err } = await app.sluice(['show'])
+    const { err } = await app.terminal(['show'])
     expect(err).toBe('sluice: limits.ts exports several limiters: a, b. Name one: --limiter a')
-    expect((await app.sluice(['show', '--limiter', 'b'])).out).toContain('two')
+    expect((await app.terminal(['show', '--limiter', 'b'])).out).toContain('two')
     app.write('limits.ts', `${MEMORY}export const limiter = of('one')\nexport const b = of('two')`)
-    expect((await app.sluice(['show'])).out).toContain('one')
+    expect((await app.terminal(['show'])).out).toContain('one')
     app.write('limits.ts', `${MEMORY}const a = of('one')\nexport const b = a\nexport default a`)
-    expect((await app.sluice(['show'])).out).toContain('one')
+    expect((await app.terminal(['show'])).out).toContain('one')
     app.write('limits.ts', `${MEMORY}export const b = Promise.resolve(of('two'))`)
-    expect((await app.sluice(['show'])).out).toContain('two')
+    expect((await app.terminal(['show'])).out).toContain('two')
     app.write('limits.ts', `${MEMORY}export const a = of('one')\nexport const b = of('two')`)
-    expect((await app.sluice(['show', '--limiter', 'c'])).err).toContain(
+    expect((await app.terminal(['show', '--limiter', 'c'])).err).toContain(
       'exports no limiter "c", but a, b',
     )
   })
 
   it('may log: the result stays by itself', async () => {
     const text = `${MEMORY}console.log('loaded'); process.stdout.write('too\\n')\nexport const limiter = of('rpm')`
-    const { out, err } = await project({ 'limits.ts': text }).sluice(['show', '--json'])
+    const { out, err } = await project({ 'limits.ts': text }).terminal(['show', '--json'])
     expect(JSON.parse(out)).toMatchObject({ limits: [{ name: 'rpm' }] })
     expect(err).toContain('loaded\ntoo')
   })
@@ -159,7 +161,7 @@ describe('a file of limits', () => {
         'limits.ts': `import { env } from '${from}'\n${MEMORY}export const limiter = of(env.NAME)`,
         '.env': 'NAME=from-env',
       })
-      expect((await app.sluice(['show'])).out).toContain('from-env')
+      expect((await app.terminal(['show'])).out).toContain('from-env')
     },
   )
 
@@ -169,7 +171,7 @@ describe('a file of limits', () => {
       'node_modules/server-only/package.json': '{ "main": "index.js" }',
       'node_modules/server-only/index.js': "throw new Error('Client Component')",
     })
-    expect((await app.sluice(['show'])).out).toContain('rpm')
+    expect((await app.terminal(['show'])).out).toContain('rpm')
   })
 
   it.each([
@@ -177,7 +179,7 @@ describe('a file of limits', () => {
     ['waits for nothing', 'await new Promise(() => {})'],
   ])('that %s is a failure', async (_, statement) => {
     const app = project({ 'limits.ts': `${MEMORY}${statement}\nexport const limiter = of('rpm')` })
-    const { out, err, exitCode } = await app.sluice(['show'])
+    const { out, err, exitCode } = await app.terminal(['show'])
     expect({ out, exitCode }).toEqual({ out: '', exitCode: 1 })
     expect(err).toContain('sluice: the file of limits has ended the process before it has loaded')
   })
@@ -204,7 +206,7 @@ describe('a file of limits', () => {
     ],
   ]
   it.each(BROKEN)('%s is refused with its reason', async (_, text, says) => {
-    const { err, exitCode } = await project({ 'limits.ts': text }).sluice(['show'])
+    const { err, exitCode } = await project({ 'limits.ts': text }).terminal(['show'])
     expect(exitCode).toBe(1)
     expect(err).toContain(says)
     expect(err).not.toContain('    at ')

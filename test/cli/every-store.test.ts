@@ -116,7 +116,8 @@ describe.each(STORES)('over $name', (reached) => {
   it('its faults are named', async () => {
     const app = projectOver(reached)
     app.write('.env.local', reached.broken())
-    const { err, exitCode } = await app.sluice(['show', '--tenant', 'acme'])
+    // In a process of its own, which ends a client that goes on to connect.
+    const { err, exitCode } = await app.terminal(['show', '--tenant', 'acme'])
     expect({ err, exitCode }).toEqual({ err: expect.stringMatching(reached.says), exitCode: 1 })
   })
 })

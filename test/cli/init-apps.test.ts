@@ -23,7 +23,7 @@ it.each(APPS)(
   'sluice init leads from an empty folder to a 429: %s',
   async (framework, secrets, option) => {
     const app = project({})
-    const made = await app.sluice(['init', '--framework', framework, '--yes'])
+    const made = await app.terminal(['init', '--framework', framework, '--yes'])
     const [install = '', ...others] = (made.out.split('Next:\n')[1] ?? '')
       .split('\n')
       .map((line) => line.trim().replace(/ +#.*/, ''))
@@ -52,7 +52,7 @@ it.each(APPS)(
       stream.on('data', (chunk) => (output += String(chunk)))
     }
     try {
-      const jwt = await app.sluice(['token', '--tenant', `init-${crypto.randomUUID()}`])
+      const jwt = await app.terminal(['token', '--tenant', `init-${crypto.randomUUID()}`])
       const [, headers = '', path = ''] =
         /(-H 'content-type: [^']+') http:\/\/localhost:\d+(\S+)$/.exec(call) ?? []
       expect([headers, path]).toEqual(["-H 'content-type: application/json'", '/api/ai/chat'])

@@ -29,16 +29,16 @@ describe('names that anybody may send', () => {
     await running.check({ tenant: HOSTILE, route: HOSTILE }, FREE)
     await flushUsage(running)
     const args = command.split(' ')
-    const { out } = await app.sluice(command === 'usage' ? args : [...args, HOSTILE])
+    const { out } = await app.terminal(command === 'usage' ? args : [...args, HOSTILE])
     expect(out).toContain(SHOWN)
     expect(out.replaceAll('\n', '')).toBe(printableOnly(out))
-    const json = await app.sluice([...args, ...(command === 'usage' ? [] : [HOSTILE]), '--json'])
+    const json = await app.terminal([...args, ...(command === 'usage' ? [] : [HOSTILE]), '--json'])
     expect(JSON.stringify(JSON.parse(json.out))).toContain(JSON.stringify(HOSTILE).slice(1, -1))
     expect(json.out.replaceAll('\n', '')).toBe(printableOnly(json.out))
   })
 
   it('are not obeyed in errors, either', async () => {
-    const { err } = await app.sluice(['set', HOSTILE, 'limit=5'])
+    const { err } = await app.terminal(['set', HOSTILE, 'limit=5'])
     expect(err.replaceAll('\n', '')).toBe(printableOnly(err))
   })
 })
@@ -58,7 +58,7 @@ describe('without its store', () => {
       'undo',
       'why --tenant a --route b',
     ]) {
-      const { out, err, exitCode } = await app.sluice(command.split(' '))
+      const { out, err, exitCode } = await app.terminal(command.split(' '))
       expect({ command, exitCode }).toEqual({ command, exitCode: 1 })
       expect(out + err).toContain(says)
       expect(out + err).not.toMatch(/secret-token|pw@/)
@@ -67,14 +67,14 @@ describe('without its store', () => {
 
   it('fails, and prints a code for programs; the limits of the code are shown', async () => {
     app.write('.env.local', envOf({ ...redis.local, token: 'wrong' }))
-    const shown = await app.sluice(['show'])
+    const shown = await app.terminal(['show'])
     expect(shown.exitCode).toBe(1)
     expect(shown.out).toContain('starter 20, growth 60')
     expect(shown.out).toContain('What was changed at run time is not known: The store refused')
-    const why = await app.sluice(['why', '--tenant', 'acme', '--route', 'chat'])
+    const why = await app.terminal(['why', '--tenant', 'acme', '--route', 'chat'])
     expect(why.exitCode).toBe(1)
     for (const command of ['set rpm limit=5', 'usage', 'show', 'log', 'undo', 'undo --yes']) {
-      const { out, exitCode } = await app.sluice([...command.split(' '), '--json'])
+      const { out, exitCode } = await app.terminal([...command.split(' '), '--json'])
       expect({ command, exitCode }).toEqual({ command, exitCode: 1 })
       expect(JSON.parse(out)).toMatchObject({ error: { code: 'store_unauthorized' } })
     }

@@ -18,7 +18,7 @@ describe('sluice show', () => {
   it.each(NODES)(
     'lists the limits of a TypeScript file, also on another Node.js (%s)',
     async (node) => {
-      const { out, err, exitCode } = await app.sluice(['show'], { node })
+      const { out, err, exitCode } = await app.terminal(['show'], node)
       expect({ err, exitCode }).toEqual({ err: '', exitCode: 0 })
       expect(out.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' | '))).toEqual([
         'policy | limit | unit | window | per',

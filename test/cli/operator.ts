@@ -2,7 +2,8 @@
 import type { Limiter } from '@sluice/core'
 import { freshPrefix } from '../support/stores.ts'
 import { BUDGET_FILE, instanceOf, limitsFile } from './limits.ts'
-import { envOf, project, type Project, type Ran } from './project.ts'
+import { envOf, project, type Project } from './project.ts'
+import type { Ran } from './run-here.ts'
 
 export const ACME = { tenant: 'acme', route: 'chat' }
 export const FREE = { cost: { request: 1, usd: 0 } }

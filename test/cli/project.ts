@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ownEnv, runHere, type Ran } from './run-here.ts'
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 /** The command `sluice`, as npm links it. */
@@ -15,17 +16,13 @@ export const NODES: readonly string[] = [
   ...new Set([process.execPath, process.env['npm_node_execpath'] ?? process.execPath]),
 ]
 
-/** What a command has printed. */
-export interface Ran {
-  readonly out: string
-  readonly err: string
-  readonly exitCode: number | null
-}
-
 export interface Project {
   readonly folder: string
   write(path: string, text: string): void
-  sluice(args: readonly string[], options?: { node?: string }): Promise<Ran>
+  /** Runs the command in this process, which takes a tenth of the time. */
+  sluice(args: readonly string[]): Promise<Ran>
+  /** Runs the command as a terminal does, in a process of its own. */
+  terminal(args: readonly string[], node?: string): Promise<Ran>
 }
 
 const folders: string[] = []
@@ -45,9 +42,12 @@ export function project(files: Readonly<Record<string, string>>): Project {
     writeFileSync(join(folder, path), text)
   }
   for (const [path, text] of Object.entries(files)) write(path, text)
-  const sluice: Project['sluice'] = (args, { node = process.execPath } = {}) =>
-    runIn(folder, node, [COMMAND, ...args])
-  return { folder, write, sluice }
+  return {
+    folder,
+    write,
+    sluice: (args) => runHere(folder, args),
+    terminal: (args, node = process.execPath) => runIn(folder, node, [COMMAND, ...args]),
+  }
 }
 
 /** Runs a program in a folder. */
@@ -57,8 +57,7 @@ export function runIn(
   args: readonly string[],
   variables: Readonly<Record<string, string>> = {},
 ): Promise<Ran> {
-  // Nothing of this machine: not its database, not the options of the tests' own Node.js.
-  const env = { PATH: process.env['PATH'], HOME: cwd, ...variables }
+  const env = { ...ownEnv(cwd), ...variables }
   const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk) => (out += String(chunk)))

@@ -1,5 +1,6 @@
 /* The commands that a page shows, and what they print. */
-import { runIn, type Project, type Ran } from '../cli/project.ts'
+import { runIn, type Project } from '../cli/project.ts'
+import type { Ran } from '../cli/run-here.ts'
 
 /** A command as a page shows it. */
 export interface ShownCommand {

@@ -1,6 +1,5 @@
 /* The `sluice` command. */
-import { CommandError } from './errors.ts'
-import { printable } from './printable.ts'
+import { failureText } from './failure.ts'
 import { runCommand } from './run-command.ts'
 
 async function main(): Promise<void> {
@@ -44,16 +43,9 @@ function stopSignal(): AbortSignal {
 
 function fail(error: unknown): void {
   isFinished = true
-  const isExpected = error instanceof CommandError
-  const text = isExpected ? error.message : ((error as Error).stack ?? String(error))
-  process.stderr.write(`sluice: ${printable(text)}\n`)
-  // After "--" are the options of another command.
-  const end = process.argv.indexOf('--')
-  const own = end < 0 ? process.argv : process.argv.slice(0, end)
-  if (own.includes('--json')) {
-    const { code, message } = isExpected ? error : { code: 'unexpected', message: String(error) }
-    writeResult(`${printable(JSON.stringify({ error: { code, message } }, null, 2))}\n`)
-  }
+  const { err, out } = failureText(error, process.argv.slice(2))
+  process.stderr.write(`${err}\n`)
+  if (out !== undefined) writeResult(`${out}\n`)
   process.exitCode = 1
 }
 
