@@ -10,12 +10,14 @@ export interface Suite {
   readonly workers?: number
 }
 
+const DURABLE_OBJECTS = 'test/cloudflare/durable-object/**/*.test.ts'
+
 /** The suites beside `npm test`, which runs every file that none of them names. */
 export const SUITES = {
   /** Apps, packages and commands as users build, pack and start them, and clients that wait as they do. */
   apps: {
     files: [
-      'test/cli/init-apps.test.ts',
+      'test/cli/{command-line,dev,init-apps,mcp,operator-faults}.test.ts',
       'test/clients/retries.test.ts',
       'test/dashboard/{next,three-processes}.test.ts',
       'test/docs/start-calls.test.ts',
@@ -26,10 +28,10 @@ export const SUITES = {
       'test/bench/run.test.ts',
     ],
   },
-  /** The table of stores, of which `npm test` has three rows and this suite all others; and Durable Objects. */
+  /** The table of stores, of which `npm test` has three rows and this suite all others; and Durable Objects, all of them. */
   stores: {
     files: [
-      'test/cloudflare/durable-object/**/*.test.ts',
+      DURABLE_OBJECTS,
       'test/conformance/conformance.test.ts',
       'test/core/api-keys/stores.test.ts',
       'test/core/configuration/{configure,history,records,reset,reset-routes,temporary}.test.ts',
@@ -54,7 +56,7 @@ export const SUITES = {
       'test/commands/per-decision.test.ts',
       'test/conformance/!(conformance|peer-mistakes).test.ts',
       'test/core/algorithms/{fragments,key-memory,log,packed-histories}.test.ts',
-      'test/core/leases/{never-above,places}.test.ts',
+      'test/core/leases/{never-above,places,pressure}.test.ts',
       'test/core/policies/stripes.test.ts',
       'test/core/routes/long-paths.test.ts',
       'test/core/reservations/{crowded-log,invariants}.test.ts',
@@ -106,7 +108,8 @@ export function filesOf(suite: string | undefined): { include: string[]; exclude
   if (suite !== undefined) return { include: [...SUITES[suite as SuiteName].files], exclude: [] }
   // The table of stores is in both, with other rows.
   const { stores: _, ...others } = SUITES
-  return { include: [every], exclude: Object.values(others).flatMap(({ files }) => files) }
+  const exclude = Object.values(others).flatMap(({ files }) => [...files])
+  return { include: [every], exclude: [...exclude, DURABLE_OBJECTS] }
 }
 
 /**
